@@ -1,0 +1,141 @@
+import js from '@eslint/js'
+import prettier from 'eslint-config-prettier'
+import importX from 'eslint-plugin-import-x'
+import tseslint from 'typescript-eslint'
+
+/** The directions of ARCHITECTURE.md, as fences: what a room may not reach for. */
+const fence = (files, group, message) => ({
+  files,
+  rules: { 'no-restricted-imports': ['error', { patterns: [{ group, message }] }] },
+})
+const chainLibraries = ['ethers', 'ethers/*', '@cosmjs/*', 'secp256k1', 'viem', 'viem/*']
+const databaseLibraries = ['pg', '@prisma/*', 'prisma']
+const apps = ['@tollgate/gateway', '@tollgate/gateway/*', '@tollgate/facilitator', '@tollgate/facilitator/*']
+
+export default tseslint.config(
+  { ignores: ['**/dist/', '**/generated/', '**/.turbo/', '.tollgate/', 'coverage/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    plugins: { 'import-x': importX },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    settings: { 'import-x/resolver-next': [importX.createNodeResolver({ extensions: ['.ts', '.js'] })] },
+    rules: {
+      'no-console': 'error',
+      'import-x/no-cycle': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+    },
+  },
+  {
+    files: ['**/*.{js,mjs,cjs}'],
+    languageOptions: {
+      globals: {
+        process: 'readonly',
+        console: 'readonly',
+        module: 'writable',
+        require: 'readonly',
+        URL: 'readonly',
+        setTimeout: 'readonly',
+      },
+    },
+  },
+  fence(
+    ['packages/protocol/**/*.ts'],
+    ['@tollgate/*', ...chainLibraries, ...databaseLibraries, 'express', 'axios'],
+    'protocol imports nothing of ours and knows neither a chain nor a database',
+  ),
+  fence(
+    ['packages/chains/src/**/*.ts'],
+    [
+      ...databaseLibraries,
+      'express',
+      'axios',
+      '@tollgate/service',
+      '@tollgate/database',
+      '@tollgate/facilitator-client',
+      ...apps,
+    ],
+    'chains knows chains and protocol only',
+  ),
+  fence(
+    ['packages/facilitator-client/src/**/*.ts'],
+    [
+      ...chainLibraries,
+      ...databaseLibraries,
+      'express',
+      '@tollgate/chains',
+      '@tollgate/service',
+      '@tollgate/database',
+      ...apps,
+    ],
+    'facilitator-client speaks HTTP and protocol only',
+  ),
+  fence(
+    ['packages/service/src/**/*.ts'],
+    [
+      ...chainLibraries,
+      ...databaseLibraries,
+      'axios',
+      '@tollgate/chains',
+      '@tollgate/database',
+      '@tollgate/facilitator-client',
+      ...apps,
+    ],
+    'service knows neither chains nor databases',
+  ),
+  fence(
+    ['packages/database/src/**/*.ts'],
+    [
+      ...chainLibraries,
+      'express',
+      'axios',
+      '@tollgate/chains',
+      '@tollgate/service',
+      '@tollgate/facilitator-client',
+      ...apps,
+    ],
+    'database is the door to Postgres and nothing else',
+  ),
+  fence(
+    ['packages/devnet/src/**/*.ts'],
+    [
+      'express',
+      'axios',
+      '@tollgate/chains',
+      '@tollgate/service',
+      '@tollgate/database',
+      '@tollgate/facilitator-client',
+      ...apps,
+    ],
+    'devnet starts things; it imports none of them',
+  ),
+  fence(
+    ['apps/gateway/src/**/*.ts'],
+    [...chainLibraries, ...databaseLibraries, 'axios', '@tollgate/facilitator', '@tollgate/facilitator/*'],
+    'the gateway reaches chains, databases and the facilitator through packages',
+  ),
+  fence(
+    ['apps/facilitator/src/**/*.ts'],
+    [
+      ...chainLibraries,
+      ...databaseLibraries,
+      'axios',
+      '@tollgate/gateway',
+      '@tollgate/gateway/*',
+      '@tollgate/facilitator-client',
+    ],
+    'the facilitator reaches chains and databases through packages, and never the gateway',
+  ),
+  {
+    // A test signs with real wallets and looks into real stores.
+    files: ['**/*.test.ts', '**/testing/**/*.ts'],
+    rules: { 'no-restricted-imports': 'off', '@typescript-eslint/no-non-null-assertion': 'off' },
+  },
+  prettier,
+)

@@ -1,0 +1,27 @@
+/** What the Jest configuration of every package shares. ESM-only dependencies are compiled like our own code. */
+module.exports = (name) => ({
+  displayName: name,
+  rootDir: require('node:path').join(
+    __dirname,
+    ['gateway', 'facilitator'].includes(name) ? 'apps' : name === 'e2e' ? '' : 'packages',
+    name,
+  ),
+  roots: ['<rootDir>/src'],
+  testMatch: ['**/*.test.ts'],
+  testEnvironment: 'node',
+  testTimeout: 60_000,
+  transform: {
+    '\\.[cm]?[tj]s$': [
+      '@swc/jest',
+      { jsc: { target: 'es2023', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
+    ],
+  },
+  transformIgnorePatterns: [
+    '/node_modules/(?!(\\.pnpm|@noble|@scure)/)',
+    '/node_modules/\\.pnpm/(?!(@noble|@scure)\\+)',
+  ],
+  moduleNameMapper: {
+    '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,
+    '^@tollgate/([^/]+)$': `${__dirname}/packages/$1/src/index.ts`,
+  },
+})

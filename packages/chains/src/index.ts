@@ -1,1 +1,3 @@
-export {}
+export * from './family'
+export { families } from './families'
+export { curveIsNative } from './curve'

@@ -1,1 +1,6 @@
-export {}
+export * from './amount'
+export * from './encoding'
+export * from './facilitator'
+export * from './gateway'
+export * from './networks'
+export * from './x402'

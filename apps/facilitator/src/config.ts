@@ -1,0 +1,54 @@
+import { ConfigurationError, env, readEnvironment } from '@tollgate/service'
+import { z } from 'zod'
+import { readNetworks, type NetworkConfiguration } from './networks/settings'
+
+export const Environment = z.object({
+  NODE_ENV: env.text.optional(),
+  PORT: env.port.prefault('8081'),
+  HOST: env.text.prefault('127.0.0.1'),
+  /** How many proxies stand in front of the service: their word about the caller's address is believed. */
+  TRUSTED_PROXIES: env.count.prefault('0'),
+  DATABASE_URL: env.postgresUrl,
+  DATABASE_POOL_SIZE: env.count.prefault('10'),
+  REDIS_URL: env.redisUrl.optional(),
+  NETWORKS_FILE: env.text,
+  JWT_SECRET: env.secret(32),
+  ADMIN_TOKEN: env.secret(32).optional(),
+  LOG_LEVEL: env.logLevel.prefault('info'),
+  METRICS_HOST: env.text.prefault('127.0.0.1'),
+  METRICS_PORT: env.port.prefault('9081'),
+  SETTLE_WAIT_SECONDS: env.seconds.prefault('25'),
+  VERDICT_TTL_SECONDS: env.seconds.prefault('5'),
+  RATE_LIMIT_ACCOUNTS_PER_MINUTE: env.seconds.prefault('60'),
+  RATE_LIMIT_PAYMENTS_PER_MINUTE: env.seconds.prefault('6000'),
+})
+export type Environment = z.infer<typeof Environment>
+
+export type Configuration = { environment: Environment; networks: readonly NetworkConfiguration[] }
+
+/**
+ * All that the service is told: the environment, and the networks file it names.
+ *
+ * @throws ConfigurationError that names every problem of both, and no value
+ */
+export function readConfiguration(variables: NodeJS.ProcessEnv): Configuration {
+  const environment = attempt(() => readEnvironment(Environment, variables))
+  const file = variables.NETWORKS_FILE?.trim()
+  const networks = file ? attempt(() => readNetworks(file, variables)) : { problems: [] }
+  if ('value' in environment && 'value' in networks)
+    return { environment: environment.value, networks: networks.value }
+  throw new ConfigurationError([...problemsIn(environment), ...problemsIn(networks)])
+}
+
+type Attempt<T> = { value: T } | { problems: string[] }
+
+function attempt<T>(read: () => T): Attempt<T> {
+  try {
+    return { value: read() }
+  } catch (error) {
+    if (error instanceof ConfigurationError) return { problems: error.problems }
+    throw error
+  }
+}
+
+const problemsIn = (attempted: Attempt<unknown>) => ('problems' in attempted ? attempted.problems : [])

@@ -1,0 +1,58 @@
+import { type Request, type Response } from 'express'
+import { ChainUnavailable } from '@tollgate/chains'
+import { ApiError, parse } from '@tollgate/service'
+import { z } from 'zod'
+import { type Network } from './network'
+import { type Networks } from './networks'
+
+const AssetRegistration = z.object({
+  network: z.string(),
+  asset: z.string().min(1).max(256),
+  symbol: z.string().min(1).max(32).regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces'),
+  decimals: z.int().min(0).max(77),
+  active: z.boolean().optional(),
+})
+
+const unavailable = (cause?: unknown) =>
+  new ApiError('UNAVAILABLE', 'The network gives no answer right now; try again in a moment', {
+    retryAfterSeconds: 2,
+    cause,
+  })
+
+function toUnavailable(error: unknown): never {
+  throw error instanceof ChainUnavailable ? unavailable(error) : error
+}
+
+export function createNetworkHandlers(networks: Networks) {
+  function known(text: string): Network {
+    const network = networks.find(text)
+    if (network) return network
+    const names = networks.all.map(({ name }) => name).join(', ')
+    throw new ApiError('INVALID_REQUEST', `Unsupported network; it is one of: ${names}`)
+  }
+
+  return {
+    /** Also what `/supported` answers. */
+    async list(_req: Request, res: Response) {
+      res.json({ kinds: await networks.kinds() })
+    },
+
+    async one(req: Request<{ id: string }>, res: Response) {
+      const kind = await networks.kindOf(known(req.params.id))
+      if (!kind) throw unavailable()
+      res.json({ ...kind, extra: { feePayer: kind.feePayer } })
+    },
+
+    async assets(_req: Request, res: Response) {
+      res.json({ data: await networks.assets() })
+    },
+
+    async register(req: Request, res: Response) {
+      const { network, active, ...asset } = parse(AssetRegistration, req.body)
+      const registered = await networks.register(known(network), asset, active).catch(toUnavailable)
+      if (!registered)
+        throw new ApiError('INVALID_REQUEST', 'The network has no token at this address; correct asset or network')
+      res.json({ data: registered })
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { type NetworkSettings } from '@tollgate/chains'
+import { Ecosystem } from '@tollgate/protocol'
+import { ConfigurationError, env } from '@tollgate/service'
+import { parse as parseYaml, YAMLParseError } from 'yaml'
+import { z } from 'zod'
+import { isDevelopmentKey } from './development-keys'
+
+/** The file is read as plain text, so that a number or an address means what it says. */
+const whole = (min: number, max: number) => {
+  const wanted = `expected a whole number from ${min} to ${max}`
+  return env.count.refine((value) => value >= min && value <= max, wanted)
+}
+const wei = z
+  .string()
+  .regex(/^[1-9][0-9]{0,29}$/, 'expected whole units of the native currency, in digits')
+  .transform(BigInt)
+
+/** A list, or one text with commas: what a variable of the environment can hold. */
+const list = <T extends z.ZodType<unknown, string>>(item: T) =>
+  z
+    .union([z.string(), z.array(z.string())], { error: 'expected a list' })
+    .transform((given) => [given].flat().flatMap((text) => text.split(',').map((part) => part.trim())))
+    .transform((parts) => parts.filter((part) => part !== ''))
+    .pipe(z.array(item).min(1, 'expected at least one'))
+
+const AssetEntry = z.strictObject({
+  asset: z.string().min(1).max(256),
+  symbol: z.string().min(1).max(32),
+  decimals: whole(0, 77),
+})
+
+const NetworkEntry = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected small letters, digits and hyphens'),
+  ecosystem: Ecosystem,
+  chain_id: z.string().min(1).max(64),
+  rpc_urls: list(env.url),
+  rpc_timeout_ms: whole(100, 60_000).prefault('5000'),
+  signer_keys: list(z.string().regex(/^(0x)?[0-9a-fA-F]{64}$/, 'expected a private key of 64 hex digits')),
+  confirmations: whole(1, 1_000).prefault('1'),
+  confirmation_budget_seconds: whole(1, 3_600).prefault('6'),
+  max_fee_per_gas: wei.prefault('100000000000'),
+  max_gas: wei.prefault('300000'),
+  assets: z.array(AssetEntry).prefault([]),
+})
+type NetworkEntry = z.infer<typeof NetworkEntry>
+
+export type AssetSettings = z.infer<typeof AssetEntry>
+export type NetworkConfiguration = NetworkSettings & { assets: readonly AssetSettings[] }
+
+/**
+ * The networks of the YAML file at `path`. A value `env:NAME` in it is that variable's, so that secrets stay out of it.
+ *
+ * @throws ConfigurationError that names every problem by its place in the file, and no value
+ */
+export function readNetworks(path: string, variables: NodeJS.ProcessEnv): NetworkConfiguration[] {
+  const unset = new Map<string, string>()
+  const given = withVariables(load(path), 'networks', variables, unset)
+  const result = z.array(NetworkEntry, { error: 'expected a list of networks' }).min(1).safeParse(given)
+  const entries = result.data ?? []
+
+  const places = [...unset.keys()]
+  const issues = (result.error?.issues ?? []).map(({ path: at, message }) => ({ place: placeOf(at), message }))
+  const problems = [
+    ...places.map((place) => `${place}: the variable ${unset.get(place) ?? ''} that it refers to is not set`),
+    ...issues
+      .filter(({ place }) => !places.some((unsetPlace) => unsetPlace.startsWith(place)))
+      .map(({ place, message }) => `${place}: ${message}`),
+    ...refuseTwins(entries),
+    ...(variables.NODE_ENV === 'production' ? refuseDevelopmentKeys(entries) : []),
+  ]
+  if (problems.length > 0) throw new ConfigurationError(problems.map((problem) => `NETWORKS_FILE: ${problem}`))
+  return entries.map(settingsOf)
+}
+
+function load(path: string): unknown {
+  try {
+    return parseYaml(readFileSync(path, 'utf8'), { schema: 'failsafe' })
+  } catch (error) {
+    if (!(error instanceof YAMLParseError))
+      throw new ConfigurationError(['NETWORKS_FILE: no file can be read there'])
+    // The error's own message shows the lines in question, and they may hold a secret.
+    const line = error.linePos?.[0].line ?? 1
+    throw new ConfigurationError([`NETWORKS_FILE: line ${line} is not YAML (${error.code})`])
+  }
+}
+
+/** `unset` takes the variables that are missing, by the place that refers to them. */
+function withVariables(
+  value: unknown,
+  place: string,
+  variables: NodeJS.ProcessEnv,
+  unset: Map<string, string>,
+): unknown {
+  if (Array.isArray(value))
+    return value.map((item, index) => withVariables(item, `${place}[${index}]`, variables, unset))
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        withVariables(member, `${place}.${name}`, variables, unset),
+      ]),
+    )
+  if (typeof value !== 'string' || !value.startsWith('env:')) return value
+  const name = value.slice('env:'.length)
+  const found = variables[name]?.trim()
+  if (!found) unset.set(place, name)
+  return found
+}
+
+/** What must not be said twice: a request that names a network means one, and one lock guards one signer's nonces. */
+function refuseTwins(entries: readonly NetworkEntry[]): string[] {
+  const names = entries.flatMap(({ name, ecosystem, chain_id }) => [name, `${ecosystem} chain ${chain_id}`])
+  const repeated = names.filter((name, index) => names.indexOf(name) !== index)
+  const twinKeys = entries.filter(({ signer_keys }) => new Set(signer_keys.map(bare)).size < signer_keys.length)
+  return [
+    ...repeated.map((name) => `${name} is there twice`),
+    ...twinKeys.map(({ name }) => `the signer_keys of ${name} hold one key twice`),
+  ]
+}
+
+const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
+  entries
+    .filter(({ signer_keys }) => signer_keys.some(isDevelopmentKey))
+    .map(({ name }) => `the signer_keys of ${name} hold a key that everybody knows; use one of your own`)
+
+const bare = (key: string) => key.toLowerCase().replace(/^0x/, '')
+
+const settingsOf = (entry: NetworkEntry): NetworkConfiguration => ({
+  name: entry.name,
+  ecosystem: entry.ecosystem,
+  chainId: entry.chain_id,
+  rpcUrls: entry.rpc_urls,
+  rpcTimeoutMs: entry.rpc_timeout_ms,
+  signerKeys: entry.signer_keys.map((key) => `0x${bare(key)}`),
+  confirmations: entry.confirmations,
+  confirmationBudgetSeconds: entry.confirmation_budget_seconds,
+  maxFeePerGas: entry.max_fee_per_gas,
+  maxGas: entry.max_gas,
+  assets: entry.assets,
+})
+
+const placeOf = (path: readonly PropertyKey[]) =>
+  ['networks', ...path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))].join('')

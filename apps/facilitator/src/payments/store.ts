@@ -1,0 +1,98 @@
+import { type Pool } from '@tollgate/database'
+import { type Order } from './order'
+
+export const CLAIMED_CHANNEL = 'settlement_claimed'
+export const FINAL_CHANNEL = 'settlement_final'
+
+/** Who asks for a settlement, and by which request. */
+export type Asker = { clientId: string; requestHash: Buffer; idempotencyKey: string | null }
+
+/** A payment that was claimed, as far as it has come. */
+export type Settlement = Asker & {
+  id: bigint
+  network: string
+  payer: string
+  status: 'claimed' | 'signed' | 'settled' | 'failed' | 'reversed'
+  transactionHash: string | null
+  blockNumber: bigint | null
+  errorReason: string | null
+  settledAt: Date | null
+}
+
+export type SettlementStore = ReturnType<typeof createSettlementStore>
+
+const columns = `id, network, payer, status, client_id as "clientId", request_hash as "requestHash",
+  idempotency_key as "idempotencyKey", transaction_hash as "transactionHash", block_number as "blockNumber",
+  error_reason as "errorReason", settled_at as "settledAt"`
+
+const samePayment = 'network = $1 and asset = $2 and payer = $3 and nonce = $4'
+const keyOf = ({ network, terms, payment }: Order) => [network.name, terms.token.asset, payment.payer, payment.nonce]
+
+/** Settlements as those see them who ask for them; see settler-store for those who carry them out. */
+export function createSettlementStore(pool: Pool) {
+  async function one(text: string, values: unknown[]): Promise<Settlement | undefined> {
+    const { rows } = await pool.query<Settlement>(text, values)
+    return rows[0]
+  }
+
+  return {
+    find: (order: Order) => one(`select ${columns} from settlements where ${samePayment}`, keyOf(order)),
+
+    /**
+     * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
+     * A claim that came to nothing before anything was signed may be taken over.
+     */
+    claim: (order: Order, asker: Asker, payload: unknown) =>
+      one(
+        `with fresh as (
+           insert into settlements
+             (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+           on conflict (network, asset, payer, nonce) do nothing
+           returning *
+         ), again as (
+           update settlements
+           set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
+             status = 'claimed', error_reason = null, created_at = now(), updated_at = now()
+           where ${samePayment} and status = 'failed' and transaction_id is null
+           returning *
+         ), claimed as (select * from fresh union all select * from again)
+         select ${columns}, pg_notify('${CLAIMED_CHANNEL}', network) from claimed`,
+        [
+          ...keyOf(order),
+          order.terms.payTo,
+          order.terms.amount.toString(),
+          asker.clientId,
+          asker.requestHash,
+          asker.idempotencyKey,
+          JSON.stringify(payload),
+        ],
+      ),
+
+    /** Those of `ids` that are over. */
+    async over(ids: readonly bigint[]): Promise<Settlement[]> {
+      const { rows } = await pool.query<Settlement>(
+        `select ${columns} from settlements where id = any($1) and status not in ('claimed', 'signed')`,
+        [ids],
+      )
+      return rows
+    },
+
+    byId: (id: bigint) => one(`select ${columns} from settlements where id = $1`, [id]),
+
+    /**
+     * Hands success out: to the first that asks, and from then on only to those who come with its Idempotency-Key.
+     * Atomic: of any number of callers without one, one is told true.
+     */
+    async handOut(id: bigint, idempotencyKey: string | null): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `update settlements
+         set idempotency_key = case when handed_out_at is null then $2 else idempotency_key end,
+           handed_out_at = coalesce(handed_out_at, now()), updated_at = now()
+         where id = $1 and status = 'settled' and (handed_out_at is null or idempotency_key = $2)`,
+        [id, idempotencyKey],
+      )
+      return rowCount === 1
+    },
+  }
+}

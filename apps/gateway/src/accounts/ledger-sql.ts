@@ -1,0 +1,115 @@
+/**
+ * The ledger's statements. Each is whole in itself: what it decides, it decides under the locks that it takes, so any
+ * number of replicas may run it at once. Accounts are locked in the order of their ids, always, so that none wait in a ring.
+ */
+
+/** One row for each call asked for, in their order. `retry`: its own cost is covered, but not together with calls before it. */
+export type SpendRow =
+  | { outcome: 'paid'; usage_id: bigint; remaining: bigint }
+  | { outcome: 'insufficient' | 'revoked' | 'retry'; usage_id: null; remaining: bigint }
+
+/**
+ * Spends for many calls. A call is paid when its session lives and its account covers it after all calls before it in the
+ * list; each paid call has its usage row, in the same commit.
+ */
+export const SPEND = `
+WITH asked AS MATERIALIZED (
+  SELECT * FROM unnest($2::uuid[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
+    WITH ORDINALITY AS call (session_id, wallet, plan_id, cost, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, position)
+), locked AS MATERIALIZED (
+  SELECT id, wallet, pricing_plan_id AS plan_id, balance FROM accounts
+  WHERE (wallet, pricing_plan_id) IN (SELECT wallet, plan_id FROM asked)
+  ORDER BY id FOR UPDATE
+), judged AS MATERIALIZED (
+  SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance,
+    EXISTS (SELECT FROM sessions WHERE sessions.id = asked.session_id AND revoked_at IS NULL) AS live
+  FROM asked LEFT JOIN locked USING (wallet, plan_id)
+), summed AS (
+  SELECT judged.*, sum(cost) OVER (PARTITION BY account_id ORDER BY position) AS total
+  FROM judged WHERE live AND cost <= balance
+), paid AS MATERIALIZED (
+  SELECT summed.*, nextval('usage_id_seq') AS usage_id FROM summed WHERE total <= balance
+), spent AS (
+  UPDATE accounts SET balance = accounts.balance - bill.cost
+  FROM (SELECT account_id, sum(cost) AS cost FROM paid GROUP BY account_id) AS bill
+  WHERE accounts.id = bill.account_id
+), booked AS (
+  INSERT INTO usage (id, account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits)
+  SELECT usage_id, account_id, $1::uuid, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, cost FROM paid
+)
+SELECT
+  CASE
+    WHEN paid.usage_id IS NOT NULL THEN 'paid'
+    WHEN NOT judged.live THEN 'revoked'
+    WHEN judged.cost <= judged.balance THEN 'retry'
+    ELSE 'insufficient'
+  END AS outcome,
+  paid.usage_id,
+  judged.balance - coalesce(paid.total, 0) AS remaining
+FROM judged LEFT JOIN paid USING (position)
+ORDER BY position`
+
+/** Ends reserved calls, each at most once, and gives the credits of the refunded ones back. */
+export const FINISH = `
+WITH ending AS MATERIALIZED (
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[])
+    WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, position)
+), mine AS MATERIALIZED (
+  SELECT usage.id, usage.account_id, usage.credits FROM usage
+  WHERE usage.id IN (SELECT usage_id FROM ending) AND usage.state = 'reserved'
+  ORDER BY usage.id FOR UPDATE
+), locked AS MATERIALIZED (
+  SELECT accounts.id FROM accounts
+  WHERE accounts.id IN (SELECT account_id FROM mine JOIN ending ON ending.usage_id = mine.id WHERE ending.state = 'refunded')
+  ORDER BY accounts.id FOR UPDATE
+), finished AS (
+  UPDATE usage SET state = ending.state, status_code = ending.status_code, outcome = ending.outcome,
+    latency_ms = ending.latency_ms, finished_at = now()
+  FROM ending JOIN mine ON mine.id = ending.usage_id
+  WHERE usage.id = mine.id
+  RETURNING usage.id, usage.account_id, usage.credits, usage.state
+), refunded AS (
+  UPDATE accounts SET balance = accounts.balance + back.credits
+  FROM (SELECT account_id, sum(credits) AS credits FROM finished WHERE state = 'refunded' GROUP BY account_id) AS back
+  WHERE accounts.id = back.account_id AND accounts.id IN (SELECT id FROM locked)
+)
+SELECT finished.id IS NOT NULL AS finished
+FROM ending LEFT JOIN finished ON finished.id = ending.usage_id
+ORDER BY ending.position`
+
+/** settled -> credited, with the grant and the balance, in one commit. */
+export const GRANT = `
+WITH payment AS (
+  UPDATE payments SET status = 'credited', updated_at = now() WHERE id = $1 AND status = 'settled'
+  RETURNING id, wallet, pricing_plan_id, credits
+), account AS (
+  INSERT INTO accounts (wallet, pricing_plan_id, balance) SELECT wallet, pricing_plan_id, credits FROM payment
+  ON CONFLICT (wallet, pricing_plan_id) DO UPDATE SET balance = accounts.balance + excluded.balance
+  RETURNING id
+)
+INSERT INTO grants (account_id, payment_id, credits)
+SELECT account.id, payment.id, payment.credits FROM account, payment
+RETURNING id`
+
+export const HEARTBEAT = `
+INSERT INTO replicas (id, heartbeat_at) VALUES ($1, now())
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`
+
+/** Refunds calls whose replica died before it could end them. A live replica's are left alone however long they take. */
+export const REAP = `
+WITH orphan AS MATERIALIZED (
+  SELECT usage.id, usage.account_id, usage.credits FROM usage
+  LEFT JOIN replicas ON replicas.id = usage.replica_id
+  WHERE usage.state = 'reserved'
+    AND coalesce(replicas.heartbeat_at, usage.created_at) < now() - make_interval(secs => $1)
+  ORDER BY usage.id LIMIT 1000 FOR UPDATE OF usage SKIP LOCKED
+), locked AS MATERIALIZED (
+  SELECT accounts.id FROM accounts WHERE accounts.id IN (SELECT account_id FROM orphan) ORDER BY accounts.id FOR UPDATE
+), refunded AS (
+  UPDATE accounts SET balance = accounts.balance + back.credits
+  FROM (SELECT account_id, sum(credits) AS credits FROM orphan GROUP BY account_id) AS back
+  WHERE accounts.id = back.account_id AND accounts.id IN (SELECT id FROM locked)
+)
+UPDATE usage SET state = 'refunded', outcome = 'replica_died', finished_at = now()
+FROM orphan WHERE usage.id = orphan.id
+RETURNING usage.id`

@@ -1,0 +1,92 @@
+import {
+  addressKey,
+  createApp,
+  createLimiter,
+  createRateLimit,
+  type EphemeralStore,
+  type Health,
+  type Logger,
+  type Metrics,
+} from '@tollgate/service'
+import { type createAccountHandlers } from './accounts/handlers'
+import { type SessionHandler, type createGuard } from './auth/guard'
+import { type createAuthHandlers } from './auth/handlers'
+import { type createCatalogHandlers } from './catalog/handlers'
+import { type Environment } from './config'
+import { type PaidCall } from './rpc/paid-call'
+
+/** JSON bodies of `/rpc` may hold a batch; nothing else comes near this. */
+const BODY_LIMIT_BYTES = 1_048_576
+
+export type Surface = {
+  environment: Environment
+  logger: Logger
+  metrics: Metrics
+  store: EphemeralStore
+  health: Health
+  withSession: ReturnType<typeof createGuard>
+  auth: ReturnType<typeof createAuthHandlers>
+  catalog: ReturnType<typeof createCatalogHandlers>
+  accounts: ReturnType<typeof createAccountHandlers>
+  paidCall: PaidCall
+  now: () => Date
+}
+
+/** The whole HTTP surface, row by row as docs/api/gateway.md has it. */
+export function createGateway(surface: Surface) {
+  const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, paidCall, now } =
+    surface
+  const byAddress = createRateLimit({
+    store,
+    logger,
+    name: 'auth',
+    points: environment.AUTH_RATE_LIMIT,
+    durationSeconds: 60,
+    key: addressKey,
+  })
+  const limitWallet = createLimiter({
+    store,
+    logger,
+    name: 'rpc',
+    points: environment.RPC_RATE_LIMIT,
+    durationSeconds: 60,
+  })
+  const rpc: SessionHandler = async (req, res, session) => {
+    await limitWallet(session.wallet, res)
+    await paidCall(req, res, session)
+  }
+
+  return createApp({
+    logger,
+    now,
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    trustProxy: environment.TRUST_PROXY,
+    onAnswer: (answer) => metrics.observe(answer),
+    cors: {
+      origins: '*',
+      allowedHeaders: ['x-payment', 'payment-signature', 'access-control-expose-headers'],
+      exposedHeaders: [
+        'X-PAYMENT-RESPONSE',
+        'PAYMENT-RESPONSE',
+        'PAYMENT-REQUIRED',
+        'X-Credits-Charged',
+        'X-Credits-Remaining',
+      ],
+    },
+    routes(app) {
+      app.get('/health', health.health)
+      app.get('/ready', health.ready)
+      app.get('/auth/nonce', byAddress, auth.nonce)
+      app.post('/auth/login', byAddress, auth.login)
+      app.post('/auth/refresh', byAddress, auth.refresh)
+      app.post('/auth/logout', byAddress, withSession(auth.logout))
+      app.get('/pricing', catalog.plans)
+      app.get('/pricing/:id', catalog.plan)
+      app.get('/providers', catalog.providers)
+      app.get('/providers/:id', catalog.provider)
+      app.get('/x402/supported', catalog.supported)
+      app.post('/rpc', withSession(rpc))
+      app.get('/credits/:wallet', accounts.credits)
+    },
+  })
+}

@@ -1,0 +1,35 @@
+import { LoginRequest, NonceQuery, RefreshRequest, type NonceAnswer } from '@tollgate/protocol'
+import { parse } from '@tollgate/service'
+import { type Request, type Response } from 'express'
+import { parseWallet } from '../wallet'
+import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
+import { type Session, type Sessions } from './sessions'
+import { type SignIn } from './sign-in'
+
+export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Sessions) {
+  return {
+    async nonce(req: Request, res: Response) {
+      const { address } = parse(NonceQuery, req.query)
+      const answer: NonceAnswer = {
+        nonce: await nonces.issue(address === undefined ? undefined : parseWallet(address)),
+        expires_in: NONCE_TTL_SECONDS,
+      }
+      res.set('Cache-Control', 'no-store').json(answer)
+    },
+
+    async login(req: Request, res: Response) {
+      res.set('Cache-Control', 'no-store').json(await signIn(parse(LoginRequest, req.body)))
+    },
+
+    async refresh(req: Request, res: Response) {
+      const { refresh_token } = parse(RefreshRequest, req.body)
+      res.set('Cache-Control', 'no-store').json(await sessions.refresh(refresh_token))
+    },
+
+    async logout(_req: Request, res: Response, session: Session) {
+      await sessions.mustLive(session)
+      await sessions.revoke(session.id)
+      res.json({ status: 'ok' })
+    },
+  }
+}

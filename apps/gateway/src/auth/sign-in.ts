@@ -1,0 +1,113 @@
+import { families, type Family } from '@tollgate/chains'
+import { type AuthMethod, type Ecosystem, type LoginRequest, type SessionTokens } from '@tollgate/protocol'
+import { ApiError } from '@tollgate/service'
+import { type Catalog, type Plan } from '../catalog/catalog'
+import { readMessage, type SignInMessage } from './message'
+import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
+import { type Sessions } from './sessions'
+
+const CLOCK_SKEW_SECONDS = 60
+
+const methodOf: Record<Ecosystem, AuthMethod> = { evm: 'siwe', cosmos: 'siwc' }
+const ecosystemOf: Record<AuthMethod, Ecosystem> = { siwe: 'evm', siwc: 'cosmos' }
+
+export type SignIn = ReturnType<typeof createSignIn>
+
+/** Signing in, step by step: the plan, the message, its signature, and last of all the nonce, which only works once. */
+export function createSignIn(parts: {
+  catalog: Catalog
+  nonces: Nonces
+  sessions: Sessions
+  /** Service names and domains that a message may be addressed to. */
+  domains: readonly string[]
+  now: () => Date
+}) {
+  const { catalog, nonces, sessions, domains, now } = parts
+
+  return async (login: LoginRequest): Promise<SessionTokens> => {
+    const plan = planOf(login, await catalog.activePlans())
+    const authMethod = login.auth_method ?? methodOf[plan.ecosystem]
+    const family = familyOf(authMethod)
+
+    const message = readMessage(login.message)
+    if (!message) throw new ApiError('INVALID_REQUEST', UNREADABLE)
+    checkDomain(message, domains)
+    checkTimes(message, now())
+
+    const wallet = walletOf(family, message, login)
+    if (!family.verifySignIn({ ...proofOf(login), address: wallet }))
+      throw new ApiError(
+        'INVALID_SIGNATURE',
+        'The signature is not the address’s own; sign the message with that wallet',
+      )
+    if (!(await nonces.consume(message.nonce, wallet))) throw expiredNonce()
+
+    return sessions.open({ wallet, authMethod, plan })
+  }
+}
+
+const UNREADABLE =
+  'message: is neither the sign-in text nor EIP-4361; it needs one Address, one Nonce and one Issued At, and nothing after them'
+
+const expiredNonce = () =>
+  new ApiError(
+    'EXPIRED_NONCE',
+    'The nonce is unknown, used or expired; ask GET /auth/nonce for a new one and sign again',
+  )
+
+const proofOf = ({ message, signature, pubkey }: LoginRequest) =>
+  pubkey === undefined ? { message, signature } : { message, signature, pubkey }
+
+function familyOf(method: AuthMethod): Family {
+  const family = families[ecosystemOf[method]]
+  if (!family) throw new ApiError('INVALID_REQUEST', `auth_method: ${method} is not offered here`)
+  return family
+}
+
+/** The plan that the login names, or the first that fits where it is told by the word `chain` alone. */
+function planOf(login: LoginRequest, plans: readonly Plan[]): Plan {
+  const { chain, pricing_plan_id: id, x402_chain_id: chainId, x402_ecosystem: ecosystem } = login
+  const named = plans.filter((plan) => chain === undefined || isOfChain(plan, chain.toLowerCase()))
+  if (named.length === 0)
+    throw new ApiError('INVALID_REQUEST', 'chain: no plan is sold for it; see GET /pricing')
+
+  const plan = named.find((candidate) => id === undefined || candidate.id === id)
+  if (!plan) throw new ApiError('NOT_FOUND', `There is no active plan ${id ?? ''}; see GET /pricing`)
+  if (chainId !== undefined && chainId !== plan.chainId)
+    throw new ApiError('INVALID_REQUEST', `x402_chain_id: plan ${plan.id} settles on chain ${plan.chainId}`)
+  if (ecosystem !== undefined && ecosystem !== plan.ecosystem)
+    throw new ApiError('INVALID_REQUEST', `x402_ecosystem: plan ${plan.id} settles on ${plan.ecosystem}`)
+  return plan
+}
+
+/** What people call an ecosystem. */
+const words: Partial<Record<string, Ecosystem>> = { ethereum: 'evm', evm: 'evm', cosmos: 'cosmos' }
+
+const isOfChain = (plan: Plan, word: string) =>
+  word === plan.network.toLowerCase() || word === plan.chainId.toLowerCase() || words[word] === plan.ecosystem
+
+function checkDomain({ domain }: SignInMessage, domains: readonly string[]) {
+  if (!domains.includes(domain))
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `message: is for another service; sign one for ${domains.join(' or ')}`,
+    )
+}
+
+function checkTimes({ issuedAt, expiresAt, notBefore }: SignInMessage, now: Date) {
+  const age = (now.getTime() - issuedAt.getTime()) / 1000
+  if (age < -CLOCK_SKEW_SECONDS) throw new ApiError('INVALID_REQUEST', 'message: Issued At is in the future')
+  if (notBefore && now < notBefore)
+    throw new ApiError('INVALID_REQUEST', 'message: Not Before has not come yet')
+  if (age > NONCE_TTL_SECONDS || (expiresAt && now >= expiresAt)) throw expiredNonce()
+}
+
+/** The one wallet that both the body and the text name. */
+function walletOf(family: Family, message: SignInMessage, login: LoginRequest): string {
+  const wallet = family.parseAddress(login.address)
+  if (wallet === undefined)
+    throw new ApiError('INVALID_REQUEST', `address: is no ${family.ecosystem} address`)
+  if (family.parseAddress(message.address) !== wallet)
+    throw new ApiError('INVALID_SIGNATURE', 'The message names another address than the request')
+  return wallet
+}

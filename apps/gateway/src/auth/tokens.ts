@@ -1,0 +1,86 @@
+import { AuthMethod, Ecosystem } from '@tollgate/protocol'
+import { ApiError } from '@tollgate/service'
+import { createHash, createSecretKey } from 'node:crypto'
+import jwt from 'jsonwebtoken'
+import { z } from 'zod'
+
+export const TOKEN_TTL_SECONDS = 3600
+
+const ISSUER = 'tollgate-gateway'
+
+/** What a bearer token says of its holder. */
+export const Claims = z.object({
+  wallet: z.string(),
+  auth_method: AuthMethod,
+  chain_id: z.string(),
+  ecosystem: Ecosystem,
+  pricing_plan_id: z.int(),
+  sid: z.uuid(),
+  jti: z.uuid(),
+})
+export type Claims = z.infer<typeof Claims>
+
+export type Tokens = ReturnType<typeof createTokens>
+
+/**
+ * Session tokens: JWT, HS256, one hour (RFC 7519). The first secret signs; all of them verify, told apart by `kid`, so
+ * that a secret can be changed without ending sessions. Keys are key objects: a string would be parsed at every call.
+ */
+export function createTokens(secrets: readonly string[], now: () => Date) {
+  const keys = secrets.map((secret) => ({
+    kid: createHash('sha256').update(secret).digest('hex').slice(0, 8),
+    key: createSecretKey(Buffer.from(secret)),
+  }))
+  const [signing] = keys
+  if (!signing) throw new Error('A token needs at least one secret')
+  const keyOf = new Map(keys.map(({ kid, key }) => [kid, key]))
+  const seconds = () => Math.floor(now().getTime() / 1000)
+
+  return {
+    issue(claims: Claims): { token: string; expiresAt: Date } {
+      const iat = seconds()
+      const exp = iat + TOKEN_TTL_SECONDS
+      const token = jwt.sign({ ...claims, iat, exp, iss: ISSUER }, signing.key, {
+        algorithm: 'HS256',
+        keyid: signing.kid,
+      })
+      return { token, expiresAt: new Date(exp * 1000) }
+    },
+
+    /** @throws ApiError EXPIRED_TOKEN or INVALID_TOKEN */
+    verify(token: string): Claims {
+      const key = keyOf.get(kidOf(token) ?? '')
+      if (!key) throw invalidToken()
+      try {
+        const options = { algorithms: ['HS256' as const], issuer: ISSUER, clockTimestamp: seconds() }
+        return Claims.parse(jwt.verify(token, key, options))
+      } catch (error) {
+        if (error instanceof jwt.TokenExpiredError)
+          throw new ApiError(
+            'EXPIRED_TOKEN',
+            'The token has expired; refresh it at POST /auth/refresh or sign in again',
+          )
+        throw invalidToken(error)
+      }
+    },
+  }
+}
+
+/** The `kid` of a token's first part, unproven: it only chooses which key must prove the token. */
+function kidOf(token: string): string | undefined {
+  try {
+    const header: unknown = JSON.parse(
+      Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString(),
+    )
+    return z.object({ kid: z.string() }).parse(header).kid
+  } catch {
+    return undefined
+  }
+}
+
+const invalidToken = (cause?: unknown) =>
+  new ApiError(
+    'INVALID_TOKEN',
+    'The bearer token is missing or not one of ours; sign in at POST /auth/login',
+    { cause },
+  )

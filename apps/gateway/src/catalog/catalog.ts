@@ -1,0 +1,87 @@
+import { type GatewayDatabase } from '@tollgate/database'
+import { Ecosystem } from '@tollgate/protocol'
+import { z } from 'zod'
+
+/** A plan as the gateway uses it; `amount` in smallest units of the asset. */
+export type Plan = {
+  id: number
+  name: string
+  network: string
+  chainId: string
+  ecosystem: Ecosystem
+  asset: string
+  assetName: string | null
+  assetVersion: string | null
+  amount: bigint
+  decimals: number
+  displayDenom: string
+  credits: number
+  payTo: string
+  maxTimeoutSeconds: number
+  active: boolean
+}
+
+/** Where calls go; `methods` holds the credits of each method that does not cost one. */
+export type Provider = {
+  id: number
+  key: string
+  category: Ecosystem
+  chainId: string
+  rpc: string[]
+  rest: string[]
+  description: string
+  methods: Record<string, number>
+}
+
+/** How old what is served may be: a plan that is retired is sold for this long at most. */
+const MAX_AGE_MS = 1_000
+
+const Methods = z.record(z.string(), z.int().min(1))
+
+export type Catalog = ReturnType<typeof createCatalog>
+
+/** Plans and active providers, read from Postgres once a second at most, in order of their ids. */
+export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
+  const plans = remembered(now, async () =>
+    (await prisma.plan.findMany({ orderBy: { id: 'asc' } })).map((row): Plan => ({
+      ...row,
+      ecosystem: Ecosystem.parse(row.ecosystem),
+      amount: BigInt(row.amount.toFixed()),
+    })),
+  )
+  const providers = remembered(now, async () =>
+    (await prisma.provider.findMany({ where: { active: true }, orderBy: { id: 'asc' } })).map(
+      (row): Provider => ({
+        ...row,
+        category: Ecosystem.parse(row.category),
+        methods: Methods.parse(row.methods),
+      }),
+    ),
+  )
+
+  return {
+    activePlans: async () => (await plans()).filter((plan) => plan.active),
+    /** Retired plans too: what was bought on them stays spendable. */
+    plan: async (id: number) => (await plans()).find((plan) => plan.id === id),
+    providers,
+    providersOf: async (category: string, chainId: string) =>
+      (await providers()).filter(
+        (provider) => provider.category === category && provider.chainId === chainId,
+      ),
+  }
+}
+
+/** One read for all who ask within `MAX_AGE_MS`, and one at a time. A read that fails is not remembered. */
+function remembered<T>(now: () => Date, read: () => Promise<T>): () => Promise<T> {
+  let latest: { at: number; value: Promise<T> } | undefined
+  return async () => {
+    const at = now().getTime()
+    if (latest && at - latest.at < MAX_AGE_MS) return latest.value
+    const reading = { at, value: read() }
+    latest = reading
+    reading.value.catch(() => {
+      if (latest === reading) latest = undefined
+    })
+    return reading.value
+  }
+}

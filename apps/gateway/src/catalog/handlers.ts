@@ -1,0 +1,69 @@
+import { ProviderQuery, type PricingPlan, type Provider as ProviderAnswer } from '@tollgate/protocol'
+import { ApiError, parse } from '@tollgate/service'
+import { type Request, type Response } from 'express'
+import { z } from 'zod'
+import { type Catalog, type Plan, type Provider } from './catalog'
+import { type Supported } from './supported'
+
+const PlanPath = z.object({
+  id: z
+    .string()
+    .regex(/^[1-9][0-9]{0,8}$/, 'must be a plan’s number')
+    .transform(Number),
+})
+
+export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
+  return {
+    async plans(_req: Request, res: Response) {
+      res.json((await catalog.activePlans()).map(planAnswer))
+    },
+
+    async plan(req: Request, res: Response) {
+      const { id } = parse(PlanPath, req.params)
+      const plan = (await catalog.activePlans()).find((candidate) => candidate.id === id)
+      if (!plan) throw new ApiError('NOT_FOUND', `There is no active plan ${id}; see GET /pricing`)
+      res.json({ data: planAnswer(plan) })
+    },
+
+    async providers(_req: Request, res: Response) {
+      res.json({ data: (await catalog.providers()).map(providerAnswer) })
+    },
+
+    async provider(req: Request, res: Response) {
+      const { category, chain_id } = parse(ProviderQuery, req.query)
+      const candidates = await catalog.providersOf(category, chain_id)
+      const provider = candidates.find(({ key }) => key === req.params.id)
+      if (!provider)
+        throw new ApiError('NOT_FOUND', 'There is no such provider on that chain; see GET /providers')
+      res.json({ data: providerAnswer(provider) })
+    },
+
+    async supported(_req: Request, res: Response) {
+      res.json({ kinds: await supported() })
+    },
+  }
+}
+
+const planAnswer = (plan: Plan): PricingPlan => ({
+  id: plan.id,
+  plan_name: plan.name,
+  chain_id: plan.chainId,
+  network: plan.network,
+  ecosystem: plan.ecosystem,
+  asset_address: plan.asset,
+  amount: plan.amount.toString(),
+  decimals: plan.decimals,
+  display_denom: plan.displayDenom,
+  credits: plan.credits,
+  pay_to: plan.payTo,
+})
+
+const providerAnswer = (provider: Provider): ProviderAnswer => ({
+  id: provider.id,
+  provider_id: provider.key,
+  category: provider.category,
+  chain_id: provider.chainId,
+  rpc: provider.rpc,
+  rest: provider.rest,
+  description: provider.description,
+})

@@ -1,0 +1,36 @@
+import { type Facilitator } from '@tollgate/facilitator-client'
+import { type SupportedPaymentKind } from '@tollgate/protocol'
+import { ApiError, type Logger } from '@tollgate/service'
+
+const MAX_AGE_MS = 5_000
+
+export type Supported = ReturnType<typeof createSupported>
+
+/**
+ * What the facilitator supports: its kinds joined with its assets, a few seconds old at most; while it is away, what it
+ * said last.
+ */
+export function createSupported(facilitator: Facilitator, logger: Logger, now: () => Date) {
+  let known: { at: number; kinds: SupportedPaymentKind[] } | undefined
+
+  const ask = async (): Promise<SupportedPaymentKind[]> => {
+    const [kinds, assets] = await Promise.all([facilitator.supported(), facilitator.assets()])
+    return kinds.flatMap(({ scheme, network }) =>
+      assets.filter((asset) => asset.network === network).map(({ asset }) => ({ scheme, network, asset })),
+    )
+  }
+
+  return async (): Promise<SupportedPaymentKind[]> => {
+    const at = now().getTime()
+    if (known && at - known.at < MAX_AGE_MS) return known.kinds
+    try {
+      known = { at, kinds: await ask() }
+    } catch (cause) {
+      logger.warn('facilitator did not say what it supports', { cause })
+      const message = 'The payment facilitator cannot be asked just now; try again'
+      if (!known) throw new ApiError('UNAVAILABLE', message, { retryAfterSeconds: 2, cause })
+      known = { ...known, at }
+    }
+    return known.kinds
+  }
+}

@@ -1,0 +1,29 @@
+import { env, readEnvironment } from '@tollgate/service'
+import { z } from 'zod'
+
+/** The environment that the gateway takes; `.env.example` explains each variable. */
+export const Environment = z.object({
+  PORT: env.port.default(8080),
+  HOST: env.text.default('0.0.0.0'),
+  METRICS_PORT: env.port.default(9090),
+  PUBLIC_URL: env.url,
+  DATABASE_URL: env.postgresUrl,
+  DATABASE_POOL_SIZE: env.count.default(10),
+  REDIS_URL: env.redisUrl.optional(),
+  JWT_SECRET: env.secret(32),
+  JWT_SECRET_PREVIOUS: env.secret(32).optional(),
+  SIGN_IN_DOMAINS: env.list(env.text),
+  FACILITATOR_URL: env.url,
+  FACILITATOR_CLIENT_ID: env.text,
+  FACILITATOR_CLIENT_TOKEN: env.secret(32),
+  UPSTREAM_TIMEOUT_SECONDS: env.seconds.default(30),
+  AUTH_RATE_LIMIT: env.count.default(60),
+  RPC_RATE_LIMIT: env.count.default(6_000),
+  TRUST_PROXY: env.count.default(0),
+  LOG_LEVEL: env.logLevel.default('info'),
+})
+export type Environment = z.infer<typeof Environment>
+
+/** @throws ConfigurationError that names every variable that is missing or wrong */
+export const readConfiguration = (variables: NodeJS.ProcessEnv): Environment =>
+  readEnvironment(Environment, variables)

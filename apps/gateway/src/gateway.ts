@@ -1,0 +1,75 @@
+import { type GatewayDatabase } from '@tollgate/database'
+import { type Facilitator } from '@tollgate/facilitator-client'
+import { createHealth, type EphemeralStore, type Logger, type Metrics } from '@tollgate/service'
+import { createAccountHandlers } from './accounts/handlers'
+import { createLedger } from './accounts/ledger'
+import { createGateway } from './app'
+import { createGuard } from './auth/guard'
+import { createAuthHandlers } from './auth/handlers'
+import { createNonces } from './auth/nonces'
+import { createSessions } from './auth/sessions'
+import { createSignIn } from './auth/sign-in'
+import { createTokens } from './auth/tokens'
+import { createCatalog } from './catalog/catalog'
+import { createCatalogHandlers } from './catalog/handlers'
+import { createSupported } from './catalog/supported'
+import { type Environment } from './config'
+import { createBuyCredits } from './payments/buy-credits'
+import { createSettlement } from './payments/settlement'
+import { createPaymentStore } from './payments/store'
+import { createForward } from './rpc/forward'
+import { createPaidCall } from './rpc/paid-call'
+import { createUpstreams } from './rpc/upstreams'
+
+/** What a gateway runs on: opened by main, and by tests. */
+export type Foundation = {
+  environment: Environment
+  database: GatewayDatabase
+  store: EphemeralStore
+  facilitator: Facilitator
+  logger: Logger
+  metrics: Metrics
+  now: () => Date
+}
+
+/** The areas wired together: where each meets those it needs. Nothing is opened here but upstream connections. */
+export function wireGateway(foundation: Foundation) {
+  const { environment, database, store, facilitator, logger, metrics, now } = foundation
+  const resource = `${environment.PUBLIC_URL}/rpc`
+  const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
+
+  const catalog = createCatalog(database, now)
+  const ledger = createLedger(database)
+  const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
+    (secret) => secret !== undefined,
+  )
+  const sessions = createSessions(database, createTokens(secrets, now), now)
+  const nonces = createNonces(store)
+  const signIn = createSignIn({ catalog, nonces, sessions, domains: environment.SIGN_IN_DOMAINS, now })
+
+  const payments = createPaymentStore(database)
+  const settlement = createSettlement({ store: payments, facilitator, ledger, logger })
+  const buyCredits = createBuyCredits({ store: payments, settlement, resource })
+
+  const upstreams = createUpstreams({ timeoutMs, now })
+  const forward = createForward(upstreams, timeoutMs)
+  const paidCall = createPaidCall({ catalog, sessions, buyCredits, ledger, forward, resource, logger })
+
+  const health = createHealth({
+    checks: { postgres: async () => (await database.pool.query('SELECT 1')).rowCount === 1 },
+  })
+  const app = createGateway({
+    environment,
+    logger,
+    metrics,
+    store,
+    health,
+    withSession: createGuard(sessions),
+    auth: createAuthHandlers(nonces, signIn, sessions),
+    catalog: createCatalogHandlers(catalog, createSupported(facilitator, logger, now)),
+    accounts: createAccountHandlers(ledger),
+    paidCall,
+    now,
+  })
+  return { app, health, ledger, payments, settlement, upstreams }
+}

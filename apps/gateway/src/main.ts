@@ -1,0 +1,65 @@
+import { openGatewayDatabase, waitForDatabase } from '@tollgate/database'
+import { createFacilitatorClient } from '@tollgate/facilitator-client'
+import {
+  closeServer,
+  createLogger,
+  createMetrics,
+  createServer,
+  listen,
+  openEphemeralStore,
+  run,
+} from '@tollgate/service'
+import { startHeartbeat } from './accounts/heartbeat'
+import { readConfiguration } from './config'
+import { wireGateway } from './gateway'
+import { startReconciler } from './payments/reconciler'
+
+const GRACE_SECONDS = 20
+
+/** The gateway as a process: open, wire, serve; what was opened last is closed first. */
+void run('gateway', async (closing) => {
+  const environment = readConfiguration(process.env)
+  const logger = createLogger({ service: 'gateway', level: environment.LOG_LEVEL })
+  const now = () => new Date()
+
+  await waitForDatabase(environment.DATABASE_URL, {
+    signal: closing.signal,
+    onRetry: (attempt, reason) => logger.warn('postgres is not there yet', { attempt, reason }),
+  })
+  const database = openGatewayDatabase({
+    url: environment.DATABASE_URL,
+    poolSize: environment.DATABASE_POOL_SIZE,
+  })
+  closing.add('database', () => database.close())
+
+  const store = await openEphemeralStore({ redisUrl: environment.REDIS_URL, logger })
+  closing.add('ephemeral store', () => store.close())
+
+  const facilitator = createFacilitatorClient({
+    url: environment.FACILITATOR_URL,
+    clientId: environment.FACILITATOR_CLIENT_ID,
+    clientToken: environment.FACILITATOR_CLIENT_TOKEN,
+  })
+  closing.add('facilitator client', () => facilitator.close())
+
+  const metrics = createMetrics()
+  const gateway = wireGateway({ environment, database, store, facilitator, logger, metrics, now })
+  closing.add('upstream connections', () => gateway.upstreams.close())
+  closing.add('ledger', () => gateway.ledger.drained())
+
+  const heartbeat = await startHeartbeat(gateway.ledger, logger)
+  closing.add('heartbeat', () => heartbeat.stop())
+  const reconciler = startReconciler({ store: gateway.payments, settlement: gateway.settlement, logger })
+  closing.add('reconciler', () => reconciler.stop())
+
+  const metricsServer = await metrics.listen({ port: environment.METRICS_PORT, host: environment.HOST })
+  closing.add('metrics server', () => metricsServer.close())
+
+  const server = createServer(gateway.app)
+  const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
+  closing.add('server', () => {
+    gateway.health.stopping()
+    return closeServer(server, { graceSeconds: GRACE_SECONDS })
+  })
+  logger.info('serving', { port, metricsPort: metricsServer.port, publicUrl: environment.PUBLIC_URL })
+})

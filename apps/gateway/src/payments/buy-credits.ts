@@ -1,0 +1,100 @@
+import { families, type Payment } from '@tollgate/chains'
+import { encodeJson, type SettleRequest, type SettleResult } from '@tollgate/protocol'
+import { ApiError } from '@tollgate/service'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Session } from '../auth/sessions'
+import { type Plan } from '../catalog/catalog'
+import { type Proof } from './proof'
+import { requirementsOf } from './requirements'
+import { type Settlement } from './settlement'
+import { type PaymentRecord, type PaymentStore } from './store'
+
+/** `paid` carries the `X-PAYMENT-RESPONSE`; of `refused` nothing was charged and `reason` says why. */
+export type Purchase = { outcome: 'paid'; receipt: string } | { outcome: 'refused'; reason: string }
+
+/** How long a call waits for a payment that another replica is settling. */
+const MAX_WAIT_MS = 30_000
+const LOOK_AGAIN_MS = 100
+const RETRY_AFTER_SECONDS = 2
+
+export type BuyCredits = ReturnType<typeof createBuyCredits>
+
+/**
+ * Buying credits: read the payment, write it down, have it settled, and credit it. The same proof again, at the same time
+ * or later, is the same purchase and is charged once.
+ *
+ * @throws ApiError PAYMENT_PENDING while the outcome is not known: never a fresh 402, on which a client would pay again
+ */
+export function createBuyCredits(parts: { store: PaymentStore; settlement: Settlement; resource: string }) {
+  const { store, settlement, resource } = parts
+
+  return async (session: Session, plan: Plan, proof: Proof): Promise<Purchase> => {
+    const payment = families[plan.ecosystem]?.readPayment(proof.payload)
+    if (!payment)
+      throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
+    if (!isPayer(session, plan, payment))
+      return { outcome: 'refused', reason: 'the payer is not the wallet that is signed in' }
+
+    const { id } = await store.receive({
+      wallet: session.wallet,
+      plan,
+      payer: payment.payer,
+      nonce: payment.nonce,
+      request: settleRequest(proof, plan, resource),
+    })
+    return purchaseOf(await outcome(settlement, id))
+  }
+}
+
+/** A payment header that was stolen must buy its thief nothing: where payer and session can be compared, they are. */
+const isPayer = (session: Session, plan: Plan, payment: Payment) => {
+  const sameEcosystem = (session.authMethod === 'siwe') === (plan.ecosystem === 'evm')
+  return !sameEcosystem || payment.payer === session.wallet
+}
+
+const settleRequest = (proof: Proof, plan: Plan, resource: string): SettleRequest => ({
+  x402Version: 1,
+  paymentPayload: {
+    x402Version: proof.x402Version ?? 1,
+    scheme: proof.scheme ?? 'exact',
+    network: proof.network ?? plan.network,
+    payload: proof.payload,
+  },
+  paymentRequirements: requirementsOf(plan, resource),
+})
+
+/** Advances the payment, or waits while another replica does. */
+async function outcome(settlement: Settlement, id: string): Promise<PaymentRecord> {
+  const deadline = performance.now() + MAX_WAIT_MS
+  let payment = await settlement.advance(id)
+  while (isOpen(payment) && payment.errorReason === null && performance.now() < deadline) {
+    await delay(LOOK_AGAIN_MS)
+    payment = await settlement.advance(id)
+  }
+  return payment
+}
+
+const isOpen = ({ status }: PaymentRecord) => status !== 'credited' && status !== 'failed'
+
+function purchaseOf(payment: PaymentRecord): Purchase {
+  if (payment.status === 'credited') return { outcome: 'paid', receipt: receiptOf(payment) }
+  if (payment.status === 'failed')
+    return { outcome: 'refused', reason: payment.errorReason ?? 'invalid_payment' }
+  throw new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+}
+
+const PENDING =
+  'The payment is being settled and its outcome is not known yet; send the same request with the same X-PAYMENT again, and do not pay a second time'
+
+function receiptOf(payment: PaymentRecord): string {
+  const result: SettleResult = {
+    success: true,
+    transaction: payment.transaction ?? '',
+    errorReason: '',
+    network: payment.network,
+    payer: payment.payer,
+    blockNumber: Number(payment.blockNumber ?? 0),
+    timestamp: payment.createdAt.toISOString(),
+  }
+  return encodeJson(result)
+}

@@ -1,0 +1,52 @@
+import {
+  formatAmount,
+  x402V1Networks,
+  type PaymentRequired,
+  type PaymentRequirements,
+  type PlanPaymentRequirements,
+} from '@tollgate/protocol'
+import { type Plan } from '../catalog/catalog'
+
+/** What the facilitator must see paid: the plan's own terms, and nothing that the payer said. `resource` is an absolute URL. */
+export const requirementsOf = (plan: Plan, resource: string): PaymentRequirements => ({
+  scheme: 'exact',
+  network: plan.network,
+  maxAmountRequired: plan.amount.toString(),
+  resource,
+  description: descriptionOf(plan),
+  mimeType: 'application/json',
+  payTo: plan.payTo,
+  maxTimeoutSeconds: plan.maxTimeoutSeconds,
+  asset: plan.asset,
+  ...(plan.assetName !== null && plan.assetVersion !== null
+    ? { extra: { name: plan.assetName, version: plan.assetVersion } }
+    : {}),
+})
+
+/**
+ * The body of a 402. `paymentRequirements` is the gateway's own; beside it stand the members of x402 version 1, where
+ * its clients can read them: they throw on an empty list, and on an entry with a network they do not know.
+ */
+export function paymentRequired(plan: Plan, resource: string, reason?: string): PaymentRequired {
+  const requirements = requirementsOf(plan, resource)
+  const own: PlanPaymentRequirements = {
+    scheme: 'exact',
+    network: plan.chainId,
+    asset: plan.asset,
+    maxAmountRequired: requirements.maxAmountRequired,
+    mimeType: 'application/json',
+    payTo: plan.payTo,
+    maxTimeoutSeconds: plan.maxTimeoutSeconds,
+    description: requirements.description,
+  }
+  const price = `${formatAmount(plan.amount, plan.decimals)} ${plan.displayDenom}`
+  const message =
+    reason === undefined
+      ? `No credits left on plan ${plan.id}; pay ${price} and send the signed payment in X-PAYMENT`
+      : `The payment was refused (${reason}) and nothing was charged; pay ${price} and send it in X-PAYMENT`
+  const body: PaymentRequired = { status: 402, message, paymentRequirements: own }
+  if (requirements.extra === undefined || !x402V1Networks.has(plan.network)) return body
+  return { ...body, x402Version: 1, error: reason ?? 'X-PAYMENT header is required', accepts: [requirements] }
+}
+
+const descriptionOf = (plan: Plan) => `${plan.credits} credits for RPC calls (plan ${plan.name})`

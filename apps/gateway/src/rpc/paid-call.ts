@@ -1,0 +1,146 @@
+import { RpcRequest } from '@tollgate/protocol'
+import { ApiError, parse, rawMember, type Logger } from '@tollgate/service'
+import { type Request, type Response } from 'express'
+import { pipeline } from 'node:stream/promises'
+import { type Ending, type Ledger } from '../accounts/ledger'
+import { revokedToken, type Session, type Sessions } from '../auth/sessions'
+import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
+import { type BuyCredits, type Purchase } from '../payments/buy-credits'
+import { readProof } from '../payments/proof'
+import { paymentRequired } from '../payments/requirements'
+import { type Forward, type UpstreamAnswer } from './forward'
+import { costOf, methodsOf } from './methods'
+import { checkResource } from './resource'
+
+type Parts = {
+  catalog: Catalog
+  sessions: Sessions
+  buyCredits: BuyCredits
+  ledger: Ledger
+  forward: Forward
+  /** The absolute URL of the paid endpoint. */
+  resource: string
+  logger: Logger
+}
+
+export type PaidCall = ReturnType<typeof createPaidCall>
+
+/** One paid call: find where it goes, buy if a payment is attached, spend, forward, and give back what was not served. */
+export function createPaidCall(parts: Parts) {
+  const { catalog, sessions, buyCredits, ledger, forward, resource, logger } = parts
+
+  return async (req: Request, res: Response, session: Session): Promise<void> => {
+    const call = parse(RpcRequest, req.body)
+    checkResource(call.resource)
+    const plan = await planOf(catalog, session)
+    const route = await routeOf(catalog, call)
+    const cost = costOf(call, route.methods)
+    const proof = readProof(req)
+
+    let purchase: Purchase | undefined
+    if (proof) {
+      await sessions.mustLive(session)
+      mustBeSold(plan)
+      purchase = await buyCredits(session, plan, proof)
+      if (purchase.outcome === 'paid') res.set('X-PAYMENT-RESPONSE', purchase.receipt)
+    }
+
+    const spent = await ledger.spend(chargeOf(call, session, plan, route.provider, cost))
+    if (spent.outcome === 'revoked') throw revokedToken()
+    if (spent.outcome === 'insufficient') {
+      mustBeSold(plan)
+      const reason = purchase?.outcome === 'refused' ? purchase.reason : undefined
+      res
+        .status(402)
+        .set('Cache-Control', 'no-store')
+        .json(paymentRequired(plan, resource, reason))
+      return
+    }
+
+    const startedAt = performance.now()
+    const end = (state: Ending['state'], statusCode: number | null, outcome: string) =>
+      ledger.finish({
+        usageId: spent.usageId,
+        state,
+        statusCode,
+        outcome,
+        latencyMs: Math.round(performance.now() - startedAt),
+      })
+
+    const answer = await forward(outgoingOf(req, call), route.baseUrls)
+    if (!answer) {
+      await end('refunded', null, 'upstream_failed')
+      throw new ApiError('UPSTREAM_FAILED', 'No upstream answered; the credits were given back, so try again')
+    }
+    end('done', answer.status, 'answered').catch((cause: unknown) =>
+      logger.error('call could not be marked as done', { usage: spent.usageId.toString(), cause }),
+    )
+    res.set({ 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() })
+    await send(res, answer)
+  }
+}
+
+async function planOf(catalog: Catalog, session: Session): Promise<Plan> {
+  const plan = await catalog.plan(session.planId)
+  if (!plan) throw new ApiError('NOT_FOUND', 'The plan of this session is gone; sign in on another one')
+  return plan
+}
+
+function mustBeSold(plan: Plan) {
+  if (!plan.active)
+    throw new ApiError(
+      'NOT_FOUND',
+      `Plan ${plan.id} is not sold any more and its credits are spent; sign in on another one`,
+    )
+}
+
+type Route = { provider: Provider; methods: Provider['methods']; baseUrls: string[] }
+
+/** The providers of the call's chain and their base URLs, in order; the first of them names the call in its usage row. */
+async function routeOf(catalog: Catalog, call: RpcRequest): Promise<Route> {
+  const serving = (await catalog.providersOf(call.ecosystem, call.chain_id)).filter(
+    (candidate) => candidate[call.transport].length > 0,
+  )
+  const [provider] = serving
+  if (!provider)
+    throw new ApiError('NOT_FOUND', `No provider serves ${call.transport} on that chain; see GET /providers`)
+  return {
+    provider,
+    methods: provider.methods,
+    baseUrls: serving.flatMap((candidate) => candidate[call.transport]),
+  }
+}
+
+const chargeOf = (call: RpcRequest, session: Session, plan: Plan, provider: Provider, cost: number) => ({
+  sessionId: session.id,
+  wallet: session.wallet,
+  planId: plan.id,
+  cost,
+  providerId: provider.key,
+  ecosystem: call.ecosystem,
+  chainId: call.chain_id,
+  transport: call.transport,
+  method: call.method,
+  resource: call.resource,
+  rpcMethod: methodsOf(call)[0] ?? null,
+})
+
+const outgoingOf = (req: Request, call: RpcRequest) => ({
+  call,
+  payloadText: rawMember(req, 'payload') ?? JSON.stringify(call.payload),
+  accept: req.get('accept'),
+  acceptEncoding: req.get('accept-encoding'),
+})
+
+/** The upstream's answer as it came: status, type, encoding, bytes. */
+async function send(res: Response, { status, headers, body, rest }: UpstreamAnswer) {
+  res.status(status)
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  if (!rest) {
+    res.setHeader('Content-Length', body.length)
+    res.end(body)
+    return
+  }
+  res.write(body)
+  await pipeline(rest, res).catch(() => res.destroy())
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+
+/** What an Ethereum node answers (the execution API), as far as we read it. Hex comes out in lower case. */
+export const Quantity = z
+  .string()
+  .regex(/^0x[0-9a-f]{1,64}$/i)
+  .transform(BigInt)
+
+const hex = (pattern: RegExp) =>
+  z
+    .string()
+    .regex(pattern)
+    .transform((text) => text.toLowerCase())
+
+export const Data = hex(/^0x(?:[0-9a-f]{2})*$/i)
+export const Hash = hex(/^0x[0-9a-f]{64}$/i)
+const Address = hex(/^0x[0-9a-f]{40}$/i)
+
+export const Block = z.object({
+  number: Quantity,
+  hash: Hash,
+  timestamp: Quantity,
+  baseFeePerGas: Quantity.optional(),
+})
+export type Block = z.infer<typeof Block>
+
+export const Log = z.object({
+  address: Address,
+  topics: z.array(Hash),
+  data: Data,
+  transactionHash: Hash.nullish(),
+  removed: z.boolean().optional(),
+})
+export type Log = z.infer<typeof Log>
+
+export const Receipt = z.object({
+  transactionHash: Hash,
+  blockHash: Hash,
+  blockNumber: Quantity,
+  from: Address,
+  status: Quantity,
+  gasUsed: Quantity,
+  effectiveGasPrice: Quantity,
+  /** What a rollup charges for its base layer, beside the gas. */
+  l1Fee: Quantity.nullish(),
+  logs: z.array(Log),
+})
+export type Receipt = z.infer<typeof Receipt>
+
+export const Transaction = z.object({ hash: Hash })
+
+/** A number as the node reads it. */
+export const quantity = (value: bigint): string => `0x${value.toString(16)}`

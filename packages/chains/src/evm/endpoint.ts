@@ -1,0 +1,98 @@
+import { Agent, request } from 'undici'
+import { z } from 'zod'
+import { Quantity } from './answers'
+
+export type Question = { method: string; params: readonly unknown[] }
+
+const Answer = z.object({
+  id: z.number().nullish(),
+  result: z.unknown(),
+  error: z.object({ code: z.number(), message: z.string() }).nullish(),
+})
+export type Answer = z.infer<typeof Answer>
+
+/** Why an endpoint gave no answer. Says nothing of its URL, which may hold a key. */
+export class EndpointFailure extends Error {}
+
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024
+
+/** Connections shared by the endpoints of one network. */
+export const createAgent = (): Agent =>
+  new Agent({ connections: 32, maxResponseSize: MAX_ANSWER_BYTES, connect: { timeout: 10_000 } })
+
+function reason(error: unknown, timeoutMs: number): string {
+  if (error instanceof EndpointFailure) return error.message
+  const { name, code } = error as { name?: string; code?: string }
+  return name === 'TimeoutError'
+    ? `gave no answer within ${timeoutMs} ms`
+    : `failed with ${code ?? name ?? 'an error'}`
+}
+
+/** One JSON-RPC URL of the network `chainId`; it is asked for its chain before anything else, and not used if it is another. */
+export function createEndpoint(url: string, chainId: string, timeoutMs: number, agent: Agent) {
+  let identity: Promise<void> | undefined
+  let takesBatches = true
+
+  async function post(message: unknown): Promise<unknown> {
+    try {
+      const { statusCode, body } = await request(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(message),
+        signal: AbortSignal.timeout(timeoutMs),
+        dispatcher: agent,
+      })
+      const text = await body.text()
+      if (statusCode !== 200 && statusCode !== 400)
+        throw new EndpointFailure(`answered with HTTP status ${statusCode}`)
+      return JSON.parse(text)
+    } catch (error) {
+      throw new EndpointFailure(reason(error, timeoutMs))
+    }
+  }
+
+  async function askOne({ method, params }: Question): Promise<Answer> {
+    const answer = Answer.safeParse(await post({ jsonrpc: '2.0', id: 0, method, params }))
+    if (!answer.success) throw new EndpointFailure('answered nonsense')
+    return answer.data
+  }
+
+  async function askTogether(questions: readonly Question[]): Promise<(Answer | undefined)[]> {
+    const answers = await post(
+      questions.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })),
+    )
+    if (!Array.isArray(answers)) {
+      takesBatches = false
+      return askApart(questions)
+    }
+    const byId = new Map<unknown, Answer>()
+    for (const { data } of answers.map((answer) => Answer.safeParse(answer)))
+      if (data !== undefined) byId.set(data.id, data)
+    return questions.map((_, id) => byId.get(id))
+  }
+
+  const askApart = (questions: readonly Question[]): Promise<(Answer | undefined)[]> =>
+    Promise.all(questions.map((question) => askOne(question).catch(() => undefined)))
+
+  async function identify(): Promise<void> {
+    const { data } = Quantity.safeParse((await askOne({ method: 'eth_chainId', params: [] })).result)
+    if (data === undefined) throw new EndpointFailure('does not tell its chain')
+    if (data !== BigInt(chainId)) throw new EndpointFailure(`is on chain ${data}, not ${chainId}`)
+  }
+
+  return {
+    /** The answers in the order of the questions, undefined where there is none; rejects with `EndpointFailure`. */
+    async ask(questions: readonly Question[]): Promise<(Answer | undefined)[]> {
+      identity ??= identify()
+      try {
+        await identity
+      } catch (error) {
+        identity = undefined
+        throw error
+      }
+      const [only] = questions
+      if (questions.length === 1 && only !== undefined) return [await askOne(only)]
+      return takesBatches ? askTogether(questions) : askApart(questions)
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import type { NetworkSettings, Terms } from '../family'
+import { Block, Data, quantity } from './answers'
+import type { Facts } from './checks'
+import { calls, EIP1271_MAGIC } from './eip3009'
+import type { EvmPayment } from './payment'
+import type { Rpc } from './rpc'
+
+/** The one 32-byte word that a getter answers; undefined where the contract fails or answers anything else. */
+function word(outcome: { value: string } | { reverted: string }): bigint | undefined {
+  return 'value' in outcome && outcome.value.length === 66 ? BigInt(outcome.value) : undefined
+}
+
+/**
+ * Asks the chain all it knows of a payment, in one round trip. Contracts run with the gas that a settlement may use and
+ * no more, so that a payer's contract that never ends costs little, here as on the chain.
+ */
+export async function askFacts(
+  rpc: Rpc,
+  { maxGas, signers }: { maxGas: NetworkSettings['maxGas']; signers: readonly string[] },
+  {
+    payment,
+    terms,
+    digest,
+    signedByKey,
+  }: { payment: EvmPayment; terms: Terms; digest: Uint8Array; signedByKey: boolean },
+): Promise<Facts> {
+  const run = (to: string, data: string, block = 'latest') =>
+    rpc.run(Data, 'eth_call', [{ from: signers[0], to, data, gas: quantity(maxGas) }, block])
+  const { asset } = terms.token
+  const settlement = calls.transfer(payment, signedByKey)
+
+  const [block, used, balance, simulation, vouched] = await Promise.all([
+    rpc.call(Block, 'eth_getBlockByNumber', ['latest', false]),
+    run(asset, calls.isAuthorizationUsed(payment)),
+    run(asset, calls.balance(payment)),
+    run(asset, settlement),
+    signedByKey ? undefined : run(payment.payer, calls.isValidSignature(payment, digest)),
+  ])
+  // A chain at rest has an old clock: the next block may take what the last one would not.
+  const settled =
+    'reverted' in simulation && payment.validAfter >= block.timestamp
+      ? await run(asset, settlement, 'pending')
+      : simulation
+
+  const usedWord = word(used)
+  return {
+    chainTime: block.timestamp,
+    signatureHolds:
+      signedByKey ||
+      (vouched !== undefined && 'value' in vouched && vouched.value === EIP1271_MAGIC.padEnd(66, '0')),
+    authorizationUsed: usedWord === undefined ? undefined : usedWord !== 0n,
+    balance: word(balance),
+    failure: 'reverted' in settled ? settled.reverted : undefined,
+  }
+}

@@ -1,0 +1,51 @@
+import { Amount, decodeJson } from '@tollgate/protocol'
+import { z } from 'zod'
+import type { Payment } from '../family'
+import { parseAddress } from './address'
+
+/** An EIP-3009 authorization as its payer signed it. `validAfter` and `validBefore` in Unix seconds, exclusive. */
+export type EvmPayment = Payment & { validAfter: bigint; validBefore: bigint; signature: string }
+
+const hex = (pattern: RegExp) =>
+  z
+    .string()
+    .regex(pattern)
+    .transform((text) => text.toLowerCase())
+
+const Address = z.string().transform((text, context) => {
+  const address = parseAddress(text)
+  if (address === undefined) context.addIssue({ code: 'custom', message: 'is no EVM address' })
+  return address ?? z.NEVER
+})
+
+const Uint256 = Amount.transform(BigInt).refine((value) => value < 2n ** 256n)
+
+/** Room for the signature of any smart wallet: 8 KiB. */
+const Signature = hex(/^0x(?:[0-9a-f]{2}){0,8192}$/i)
+
+const Authorization = z.object({
+  from: Address,
+  to: Address,
+  value: Uint256,
+  validAfter: Uint256,
+  validBefore: Uint256,
+  nonce: hex(/^0x[0-9a-f]{64}$/i),
+})
+
+const SignedAuthorization = z.object({ signature: Signature, authorization: Authorization })
+
+const EvmPayload = z.union([
+  SignedAuthorization,
+  z.object({ type: z.literal('eip3009'), eip3009: SignedAuthorization }).transform(({ eip3009 }) => eip3009),
+])
+
+/**
+ * Reads `{ signature, authorization }` of the x402 `exact` scheme, or `{ type: 'eip3009', eip3009 }` around it,
+ * as an object or as base64 or base64url of its JSON. Undefined for anything else.
+ */
+export function readPayment(payload: unknown): EvmPayment | undefined {
+  const { data } = EvmPayload.safeParse(typeof payload === 'string' ? decodeJson(payload) : payload)
+  if (data === undefined) return undefined
+  const { from, to, value, validAfter, validBefore, nonce } = data.authorization
+  return { payer: from, payTo: to, amount: value, nonce, validAfter, validBefore, signature: data.signature }
+}

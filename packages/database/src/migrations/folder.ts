@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { DatabaseProblem } from '../problem'
+
+export const services = ['gateway', 'facilitator'] as const
+export type Service = (typeof services)[number]
+
+/** One folder `YYYYMMDDHHMMSS_name` with its `migration.sql`. */
+export interface Migration {
+  name: string
+  sql: string
+}
+
+/** `prisma/<service>/migrations` of a checkout, four folders above the compiled file as above the source. */
+export const defaultMigrationsFolder = (service: Service) =>
+  resolve(__dirname, '../../../../prisma', service, 'migrations')
+
+/** In the order in which they are applied. @throws DatabaseProblem for a folder that is missing, empty of migrations or broken. */
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => {
+    throw new DatabaseProblem(
+      `There is no migrations folder at ${folder}. Name it with --migrations FOLDER or MIGRATIONS_DIR`,
+    )
+  })
+  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  return Promise.all(
+    names.sort().map(async (name) => ({
+      name,
+      sql: await readFile(join(folder, name, 'migration.sql'), 'utf8').catch(() => {
+        throw new DatabaseProblem(
+          `${join(folder, name)} has no migration.sql that can be read. Restore or remove it`,
+        )
+      }),
+    })),
+  )
+}
+
+/** The checksums under which Prisma may have recorded this text: as it is, and with either kind of line ending. */
+export function checksumsOf({ sql }: Migration): string[] {
+  const unix = sql.replaceAll('\r\n', '\n')
+  return [sql, unix, unix.replaceAll('\n', '\r\n')].map((text) =>
+    createHash('sha256').update(text).digest('hex'),
+  )
+}

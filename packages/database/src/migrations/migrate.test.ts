@@ -1,0 +1,200 @@
+import { Client } from 'pg'
+import { emptyDatabase, migrationsFolder, query, writeMigrations } from '../testing/database'
+import { filters, migrationList, openEngine } from './engine'
+import { readMigrations } from './folder'
+import { migrate } from './migrate'
+import { resolveMigration } from './resolve'
+
+const service = 'gateway'
+const history =
+  'select migration_name as name, finished_at is not null as done from _prisma_migrations order by 1'
+const tables = `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`
+const names = (rows: Record<string, unknown>[]) => rows.map(({ name }) => name)
+
+const first = { '20260101000000_first': 'create table first (id int primary key);' }
+const second = { '20260102000000_second': 'create table second (id int references first);' }
+/** Fails in its second line, after a first that succeeds. */
+const broken = {
+  '20260103000000_broken': 'create table half (id int);\ncreate table whole (id no_such_type);',
+}
+const mended = { '20260103000000_broken': 'create table half (id int);' }
+
+describe('migrate', () => {
+  test('applies every migration in order, as Prisma itself would have recorded it', async () => {
+    const url = await emptyDatabase()
+    const folder = await migrationsFolder({ ...second, ...first })
+    const { applied } = await migrate({ url, service, migrationsFolder: folder })
+
+    expect(applied).toEqual(['20260101000000_first', '20260102000000_second'])
+    expect(names(await query(url, tables))).toEqual(['_prisma_migrations', 'first', 'second'])
+    const client = await new Client({ connectionString: url }).connect()
+    const engine = await openEngine(client)
+    const migrationsList = migrationList(await readMigrations(folder))
+    const asked = { migrationsList, filters, optInToShadowDatabase: false }
+    expect(await engine.diagnoseMigrationHistory(asked)).toEqual({
+      editedMigrationNames: [],
+      failedMigrationNames: [],
+      hasMigrationsTable: true,
+      history: null,
+    })
+    await client.end()
+  })
+
+  test('does nothing the second time, and applies only what is new the third', async () => {
+    const url = await emptyDatabase()
+    const folder = await migrationsFolder(first)
+    await migrate({ url, service, migrationsFolder: folder })
+    const before = await query(url, 'select * from _prisma_migrations')
+    expect(await migrate({ url, service, migrationsFolder: folder })).toEqual({ applied: [] })
+    expect(await query(url, 'select * from _prisma_migrations')).toEqual(before)
+
+    await writeMigrations(folder, second)
+    expect(await migrate({ url, service, migrationsFolder: folder })).toEqual({
+      applied: ['20260102000000_second'],
+    })
+  })
+
+  test('creates not even its own table when there is nothing to apply', async () => {
+    const url = await emptyDatabase()
+    await migrate({ url, service, migrationsFolder: await migrationsFolder({}) })
+    expect(await query(url, tables)).toEqual([])
+  })
+
+  test('keeps whole what has semicolons inside: function bodies, comments, strings', async () => {
+    const url = await emptyDatabase()
+    const sql = `-- one; two
+      create function twice(n int) returns int language plpgsql as $$ begin n := n * 2; return n; end $$;
+      create table note (text text default 'a;b');`
+    await migrate({ url, service, migrationsFolder: await migrationsFolder({ '20260101000000_f': sql }) })
+    expect(await query(url, 'select twice(21)')).toEqual([{ twice: 42 }])
+  })
+
+  test('run by five at once, applies each migration once', async () => {
+    const url = await emptyDatabase()
+    const folder = await migrationsFolder({
+      '20260101000000_slow': 'create table ran (id int); select pg_sleep(0.5);',
+      '20260102000000_count': 'insert into ran values (1);',
+    })
+    const runs = Array.from({ length: 5 }, () => migrate({ url, service, migrationsFolder: folder }))
+    const applied = (await Promise.all(runs)).map((run) => run.applied.length)
+    expect(applied.sort()).toEqual([0, 0, 0, 0, 2])
+    expect(await query(url, 'select * from ran')).toHaveLength(1)
+    expect(await query(url, history)).toHaveLength(2)
+  })
+
+  test('leaves nothing behind that keeps the process up', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+    const before = timers()
+    await migrate({ url: await emptyDatabase(), service, migrationsFolder: await migrationsFolder(first) })
+    expect(timers()).toBe(before)
+  })
+
+  test('waits for another migrator, says so, and gives up in time', async () => {
+    const url = await emptyDatabase()
+    const other = await new Client({ connectionString: url }).connect()
+    await other.query('select pg_advisory_lock(72707369)')
+    const said: string[] = []
+    const options = {
+      url,
+      service,
+      migrationsFolder: await migrationsFolder(first),
+      lockTimeoutSeconds: 0.3,
+    } as const
+    const onProgress = (message: string) => said.push(message)
+    await expect(migrate({ ...options, onProgress })).rejects.toThrow(/held the lock for 0.3 s.*pg_locks/)
+    expect(said).toEqual(['another migrator is at work; waiting for it'])
+    await other.end()
+    expect((await migrate(options)).applied).toHaveLength(1)
+  })
+
+  test('stopped between two migrations, keeps the first and goes on with the second', async () => {
+    const url = await emptyDatabase()
+    const folder = await migrationsFolder({ ...first, ...second })
+    const stop = new AbortController()
+    const onProgress = () => stop.abort()
+    await expect(
+      migrate({ url, service, migrationsFolder: folder, onProgress, signal: stop.signal }),
+    ).rejects.toThrow(/aborted/)
+    expect(await query(url, history)).toEqual([{ name: '20260101000000_first', done: true }])
+    expect((await migrate({ url, service, migrationsFolder: folder })).applied).toEqual([
+      '20260102000000_second',
+    ])
+  })
+})
+
+describe('migrate refuses, and applies nothing,', () => {
+  test('a migration that was edited after it was applied', async () => {
+    const url = await emptyDatabase()
+    const folder = await migrationsFolder(first)
+    await migrate({ url, service, migrationsFolder: folder })
+    await writeMigrations(folder, { '20260101000000_first': 'create table other (id int);', ...second })
+    await expect(migrate({ url, service, migrationsFolder: folder })).rejects.toThrow(
+      /Migration 20260101000000_first was edited.*Put its migration.sql back/,
+    )
+    expect(names(await query(url, tables))).toEqual(['_prisma_migrations', 'first'])
+  })
+
+  test('but not one whose line endings a checkout changed', async () => {
+    const url = await emptyDatabase()
+    const sql = 'create table a (id int);\ncreate table b (id int);\n'
+    const folder = await migrationsFolder({ '20260101000000_first': sql })
+    await migrate({ url, service, migrationsFolder: folder })
+    await writeMigrations(folder, { '20260101000000_first': sql.replaceAll('\n', '\r\n') })
+    expect(await migrate({ url, service, migrationsFolder: folder })).toEqual({ applied: [] })
+  })
+
+  test('a migration in the database that the folder lacks', async () => {
+    const url = await emptyDatabase()
+    await migrate({ url, service, migrationsFolder: await migrationsFolder({ ...first, ...second }) })
+    const older = await migrationsFolder({ ...first, ...mended })
+    await expect(migrate({ url, service, migrationsFolder: older })).rejects.toThrow(
+      /20260102000000_second is in the database but not in the folder.*Deploy the release/,
+    )
+    expect(names(await query(url, tables))).not.toContain('half')
+  })
+
+  test('a failed migration, of which nothing is left, until the operator has resolved it', async () => {
+    const url = await emptyDatabase()
+    const folder = await migrationsFolder({ ...first, ...broken })
+    const reason = /Migration 20260103000000_broken failed.*line 2: type "no_such_type" does not exist/
+    await expect(migrate({ url, service, migrationsFolder: folder })).rejects.toThrow(reason)
+    expect(names(await query(url, tables))).toEqual(['_prisma_migrations', 'first'])
+
+    await writeMigrations(folder, { ...second, ...mended })
+    const refused = migrate({ url, service, migrationsFolder: folder })
+    await expect(refused).rejects.toThrow(reason)
+    await expect(refused).rejects.toThrow('resolve gateway --rolled-back 20260103000000_broken')
+    expect(names(await query(url, tables))).toEqual(['_prisma_migrations', 'first'])
+
+    const migration = '20260103000000_broken'
+    await resolveMigration({ url, service, migrationsFolder: folder, migration, as: 'rolled-back' })
+    expect((await migrate({ url, service, migrationsFolder: folder })).applied).toEqual([
+      '20260102000000_second',
+      '20260103000000_broken',
+    ])
+  })
+
+  test('a failed migration until it is marked as applied, and then does not run it', async () => {
+    const url = await emptyDatabase()
+    const folder = await migrationsFolder({ ...first, ...broken })
+    await expect(migrate({ url, service, migrationsFolder: folder })).rejects.toThrow('failed')
+    const migration = '20260103000000_broken'
+    await resolveMigration({ url, service, migrationsFolder: folder, migration, as: 'applied' })
+    expect(await migrate({ url, service, migrationsFolder: folder })).toEqual({ applied: [] })
+  })
+
+  test('a database that has tables but no history', async () => {
+    const url = await emptyDatabase()
+    await query(url, 'create table mine (id int)')
+    await expect(migrate({ url, service, migrationsFolder: await migrationsFolder(first) })).rejects.toThrow(
+      /has tables, but no history/,
+    )
+  })
+
+  test('a folder that is not there', async () => {
+    const url = await emptyDatabase()
+    await expect(migrate({ url, service, migrationsFolder: '/no/such/folder' })).rejects.toThrow(
+      'There is no migrations folder at /no/such/folder',
+    )
+  })
+})

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { withDatabase } from '../address'
+
+/** The server that the test run started; its superuser may create databases. */
+export function serverUrl(): string {
+  const url = process.env['TEST_POSTGRES_URL']
+  if (!url) throw new Error('TEST_POSTGRES_URL is not set: run the tests from the root of the repository')
+  return url
+}
+
+/** An empty database of this test's own, on a real server. */
+export async function emptyDatabase(): Promise<string> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await query(serverUrl(), `create database ${name}`)
+  return withDatabase(serverUrl(), name)
+}
+
+/** One session, one statement. */
+export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+/** A migrations folder with these migrations, and beside it the schema if one is given. */
+export async function migrationsFolder(migrations: Record<string, string>, schema?: string): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'tollgate-migrations-'))
+  const folder = join(root, 'migrations')
+  await mkdir(folder)
+  await writeMigrations(folder, migrations)
+  if (schema) await writeFile(join(root, 'schema.prisma'), schema)
+  return folder
+}
+
+export async function writeMigrations(folder: string, migrations: Record<string, string>): Promise<void> {
+  for (const [name, sql] of Object.entries(migrations)) {
+    await mkdir(join(folder, name), { recursive: true })
+    await writeFile(join(folder, name, 'migration.sql'), sql)
+  }
+}

@@ -1,0 +1,18 @@
+import { z } from 'zod'
+
+/**
+ * An amount of money in the asset's smallest unit, as the wire carries it: decimal digits and nothing else,
+ * no sign, no leading zero, no exponent, at most 78 digits (a uint256). Never a JSON number.
+ */
+export const Amount = z
+  .string()
+  .regex(/^(0|[1-9][0-9]{0,77})$/, 'must be decimal digits in a string, in the smallest unit of the asset')
+export type Amount = z.infer<typeof Amount>
+
+/** Writes `amount` (smallest units) as people read it: `formatAmount(10000n, 6)` is `0.01`. */
+export function formatAmount(amount: bigint, decimals: number): string {
+  const digits = amount.toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}

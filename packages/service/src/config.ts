@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { problemsOf } from './problems'
+
+/** Marks a secret that everybody knows: fine on a laptop, refused in production. */
+export const DEVELOPMENT_SECRET_PREFIX = 'development-only-'
+
+/** The service cannot run as it is set up; every problem names its setting and what is wanted, and no value. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError'
+
+  constructor(readonly problems: string[]) {
+    super(
+      `The service cannot run as it is configured:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    )
+  }
+}
+
+/**
+ * Reads the environment once, by a schema whose members are the variables' names. An empty or blank variable counts as
+ * unset, and space around a value is dropped. With `NODE_ENV=production` a value, given or by default, that holds the
+ * prefix `development-only-` is refused, and so is one that its function in `developmentValues` recognises.
+ *
+ * @throws ConfigurationError that tells all problems together, without any value
+ */
+export function readEnvironment<S extends z.ZodObject>(
+  schema: S,
+  env: NodeJS.ProcessEnv,
+  developmentValues?: Readonly<Partial<Record<keyof z.infer<S>, (value: string) => boolean>>>,
+): z.infer<S> {
+  const names = Object.keys(schema.shape)
+  const given = Object.fromEntries(names.map((name) => [name, env[name]?.trim() || undefined]))
+  const result = schema.safeParse(given)
+
+  const problems = result.success ? [] : problemsOf(result.error).map((problem) => sentence(problem, given))
+  if (env.NODE_ENV === 'production') {
+    const known: Partial<Record<string, (value: string) => boolean>> = developmentValues ?? {}
+    for (const name of names) {
+      const value = given[name] ?? (result.success ? result.data[name] : undefined)
+      if (typeof value !== 'string') continue
+      if (value.includes(DEVELOPMENT_SECRET_PREFIX) || known[name]?.(value))
+        problems.push(`${name}: holds a value for development; set one of your own for NODE_ENV=production`)
+    }
+  }
+  if (problems.length > 0 || !result.success) throw new ConfigurationError(problems)
+  return result.data
+}
+
+function sentence({ field, problem }: { field: string; problem: string }, given: Record<string, unknown>) {
+  const isSet = given[field.replace(/[.[].*$/, '')] !== undefined
+  return `${field || 'the environment'}: ${isSet || !field ? problem : `not set; ${problem.replace(/^missing, /, '')}`}`
+}
+
+const TEN_YEARS = 315_360_000
+
+/** A whole number in digits only: no sign, exponent, fraction or hexadecimal, all of which Number() would take. */
+const whole = (min: number, max: number, wanted: string) =>
+  z
+    .string({ error: wanted })
+    .regex(/^(0|[1-9]\d{0,14})$/, wanted)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, wanted)
+
+const address = (protocols: readonly string[], wanted: string, fits: (url: URL) => boolean = () => true) =>
+  z.string({ error: wanted }).refine((value) => {
+    const url = URL.canParse(value) ? new URL(value) : undefined
+    return url !== undefined && protocols.includes(url.protocol) && url.hostname !== '' && fits(url)
+  }, wanted)
+
+const word = (words: readonly [string, ...string[]], wanted: string) => z.enum(words, { error: wanted })
+
+const items = z
+  .string({ error: 'expected a list, separated by commas' })
+  .transform((value) => value.split(',').map((item) => item.trim()))
+  .refine(
+    (values) => values.every((value) => value !== ''),
+    'expected a list, separated by commas, without gaps',
+  )
+
+/** What the variables of our services are made of. */
+export const env = {
+  /** 0 takes any port that is free. */
+  port: whole(0, 65_535, 'expected a port, 0 to 65535'),
+  /** An `http` or `https` address, given back without a slash at its end. */
+  url: address(['http:', 'https:'], 'expected an address such as https://host:port/path').transform((value) =>
+    value.replace(/\/+$/, ''),
+  ),
+  postgresUrl: address(
+    ['postgres:', 'postgresql:'],
+    'expected an address such as postgresql://user:password@host:5432/database',
+    (url) => url.pathname.length > 1,
+  ),
+  redisUrl: address(['redis:', 'rediss:'], 'expected an address such as redis://:password@host:6379/0'),
+  secret: (minBytes = 32) => {
+    const wanted = `expected a secret of at least ${minBytes} bytes, such as \`openssl rand -hex ${minBytes}\` makes`
+    return z.string({ error: wanted }).refine((value) => Buffer.byteLength(value) >= minBytes, wanted)
+  },
+  seconds: whole(1, TEN_YEARS, 'expected whole seconds, at least 1'),
+  count: whole(0, 1e15 - 1, 'expected a whole number, 0 or more'),
+  flag: word(['true', 'false', '1', '0'], 'expected true or false').transform(
+    (value) => value === 'true' || value === '1',
+  ),
+  logLevel: z.enum(['error', 'warn', 'info', 'debug'], { error: 'expected error, warn, info or debug' }),
+  text: z.string({ error: 'expected a text' }),
+  /** Items separated by commas, each of which `item` takes. */
+  list: <T extends z.ZodType<unknown, string>>(item: T) => items.pipe(z.array(item)),
+}

@@ -1,0 +1,246 @@
+import express from 'express'
+import supertest from 'supertest'
+import { ApiError } from '../errors'
+import { readableLog } from '../testing/log'
+import { serve, stopServing } from '../testing/serve'
+import { createApp } from './app'
+import { type Answer, requestId } from './follow'
+import { noteOtherMethods } from './unserved'
+
+afterEach(stopServing)
+
+const echo = (app: express.Express) => {
+  app.post('/echo', (req, res) => {
+    res.json({ body: req.body as unknown, raw: req.rawBody?.toString() })
+  })
+}
+const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { code: string }).code]
+
+describe('errors', () => {
+  test('of ours are answered with their code, message, details and Retry-After', async () => {
+    const { url } = await serve({
+      routes(app) {
+        app.get('/', () => {
+          throw new ApiError('PAYMENT_PENDING', 'Ask again', { details: 'settling', retryAfterSeconds: 1.2 })
+        })
+      },
+    })
+    const answer = await fetch(url)
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(await answer.json()).toEqual({
+      code: 'PAYMENT_PENDING',
+      message: 'Ask again',
+      details: 'settling',
+    })
+  })
+
+  test('of any other kind are a neutral 500, and told in the log with their cause', async () => {
+    const { url, log } = await serve({
+      routes(app) {
+        app.get('/', async (req) => {
+          await Promise.reject(
+            Object.assign(new Error('select failed at 10.0.0.7', { cause: new Error('reset') }), {
+              status: 404,
+            }),
+          )
+          return requestId(req)
+        })
+      },
+    })
+    const answer = await fetch(url, { headers: { 'x-request-id': 'r-1' } })
+    const text = await answer.text()
+    expect(answer.status).toBe(500)
+    expect(JSON.parse(text)).toMatchObject({ code: 'INTERNAL_ERROR' })
+    expect(text).not.toContain('10.0.0.7')
+    expect(await log.line('request failed')).toMatchObject({
+      level: 'error',
+      requestId: 'r-1',
+      error: { message: 'select failed at 10.0.0.7', cause: { message: 'reset' } },
+    })
+  })
+
+  test('after the answer began cut it off', async () => {
+    const { url, log } = await serve({
+      routes(app) {
+        app.get('/', (_req, res) => {
+          res.writeHead(200, { 'content-length': '100' }).write('some')
+          throw new Error('broke')
+        })
+      },
+    })
+    await expect(fetch(url).then((answer) => answer.text())).rejects.toThrow()
+    expect(await log.line('request')).toMatchObject({ status: 200, aborted: true })
+  })
+
+  test('thrown once the answer is complete are told, and spoil nothing', async () => {
+    const { url, log } = await serve({
+      routes(app) {
+        app.get('/', (_req, res) => {
+          res.json({ done: true })
+          throw new Error('late')
+        })
+      },
+    })
+    expect(await (await fetch(url)).json()).toEqual({ done: true })
+    expect(await log.line('request failed')).toMatchObject({ error: { message: 'late' } })
+  })
+})
+
+describe('paths', () => {
+  const routes = (app: express.Express) => {
+    app.get('/plans/:id', (req, res) => void res.json(req.params.id))
+    app.post('/plans/:id', (_req, res) => void res.json('post'))
+    const api = express.Router()
+    api.post('/settle', (_req, res) => void res.json('settled'))
+    noteOtherMethods(api)
+    app.use('/api/v1', api)
+  }
+
+  test('that nothing serves are 404', async () => {
+    const { url } = await serve({ routes })
+    expect(await errorOf(await fetch(`${url}/nothing?x=1`))).toEqual([404, 'NOT_FOUND'])
+    expect(await errorOf(await fetch(`${url}/api/v1/nothing`))).toEqual([404, 'NOT_FOUND'])
+  })
+
+  test('served with other methods only are 405 with Allow', async () => {
+    const { url } = await serve({ routes })
+    const own = await fetch(`${url}/plans/1`, { method: 'DELETE' })
+    expect([own.headers.get('allow'), ...(await errorOf(own))]).toEqual([
+      'GET, POST, HEAD',
+      405,
+      'METHOD_NOT_ALLOWED',
+    ])
+    const below = await fetch(`${url}/api/v1/settle`)
+    expect([below.headers.get('allow'), ...(await errorOf(below))]).toEqual([
+      'POST',
+      405,
+      'METHOD_NOT_ALLOWED',
+    ])
+  })
+
+  test('with a broken percent encoding are 400', async () => {
+    const { url, log } = await serve({ routes })
+    expect(await errorOf(await fetch(`${url}/plans/%E0%A4%A`))).toEqual([400, 'INVALID_REQUEST'])
+    expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])
+  })
+})
+
+describe('each request', () => {
+  const routes = (app: express.Express) => {
+    app.get('/calls/:id', (req, res) => void res.json(requestId(req)))
+  }
+
+  test('has an id: its own if that is sane, else a new one', async () => {
+    const { url } = await serve({ routes })
+    const idFor = async (headers: Record<string, string>) => {
+      const answer = await fetch(`${url}/calls/1`, { headers })
+      expect(await answer.json()).toBe(answer.headers.get('x-request-id'))
+      return answer.headers.get('x-request-id')
+    }
+    expect(await idFor({ 'x-request-id': 'Trace_1.a-b' })).toBe('Trace_1.a-b')
+    for (const bad of ['a b', 'x'.repeat(65), '"><script>'])
+      expect(await idFor({ 'x-request-id': bad })).toMatch(/^[0-9a-f-]{36}$/)
+    expect(await idFor({})).not.toBe(await idFor({}))
+  })
+
+  test('is one log line without its query, headers or body', async () => {
+    const { url, log } = await serve({ routes })
+    await fetch(`${url}/calls/7?token=hunter2`, {
+      headers: { authorization: 'Bearer hunter2', 'x-payment': 'hunter2', 'x-request-id': 'r-2' },
+    })
+    const line = await log.line('request')
+    expect(Object.keys(line)).toEqual([
+      'time',
+      'level',
+      'service',
+      'message',
+      'method',
+      'path',
+      'status',
+      'durationMs',
+      'requestId',
+    ])
+    expect(line).toMatchObject({ method: 'GET', path: '/calls/7', status: 200, requestId: 'r-2' })
+    expect(log.text()).not.toContain('hunter2')
+    expect(log.lines()).toHaveLength(1)
+  })
+
+  test('is told to onAnswer by the pattern of its route and the clock it was given', async () => {
+    const answers: Answer[] = []
+    let time = 0
+    const { url } = await serve({
+      routes,
+      now: () => new Date((time += 250)),
+      onAnswer: (answer) => answers.push(answer),
+    })
+    await fetch(`${url}/calls/7`)
+    await fetch(`${url}/guess/7`)
+    while (answers.length < 2) await new Promise(setImmediate)
+    expect(answers).toEqual([
+      { method: 'GET', route: '/calls/:id', status: 200, seconds: 0.25 },
+      { method: 'GET', route: 'none', status: 404, seconds: 0.25 },
+    ])
+  })
+
+  test('is answered with headers that forbid a browser everything, and without a word of what serves it', async () => {
+    const { url } = await serve({ routes })
+    const { headers } = await fetch(`${url}/calls/1`)
+    expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'")
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-frame-options')).toBe('DENY')
+    expect(headers.get('strict-transport-security')).toContain('max-age=')
+    expect(headers.get('x-powered-by')).toBeNull()
+    expect(headers.get('access-control-allow-origin')).toBeNull()
+  })
+})
+
+describe('pages of other origins', () => {
+  const cors = {
+    origins: ['https://wallet.example'],
+    allowedHeaders: ['x-payment'],
+    exposedHeaders: ['X-PAYMENT-RESPONSE'],
+  }
+  const from = (origin: string) => ({ headers: { origin } })
+
+  test('may call when they are listed, and read the headers they are shown, of errors too', async () => {
+    const { url } = await serve({ routes: echo, cors })
+    const asked = await fetch(`${url}/echo`, {
+      method: 'OPTIONS',
+      headers: { ...from('https://wallet.example').headers, 'access-control-request-method': 'POST' },
+    })
+    expect(asked.status).toBe(204)
+    expect(asked.headers.get('access-control-allow-headers')).toContain('x-payment')
+    expect(asked.headers.get('access-control-max-age')).toBe('600')
+
+    const refused = await fetch(`${url}/nothing`, from('https://wallet.example'))
+    expect(refused.headers.get('access-control-allow-origin')).toBe('https://wallet.example')
+    expect(refused.headers.get('access-control-expose-headers')).toContain('X-PAYMENT-RESPONSE')
+    expect(refused.headers.get('access-control-expose-headers')).toContain('X-Request-Id')
+  })
+
+  test('may not when they are not', async () => {
+    const { url } = await serve({ routes: echo, cors })
+    const answer = await fetch(`${url}/nothing`, from('https://evil.example'))
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('may all call when every origin is allowed', async () => {
+    const { url } = await serve({ routes: echo, cors: { origins: '*' } })
+    expect(
+      (await fetch(`${url}/nothing`, from('https://any.example'))).headers.get('access-control-allow-origin'),
+    ).toBe('*')
+  })
+})
+
+test('an app serves without our server too, as supertest does it', async () => {
+  const app = createApp({
+    logger: readableLog().logger,
+    now: () => new Date(),
+    bodyLimitBytes: 100,
+    routes: echo,
+  })
+  await supertest(app)
+    .post('/echo')
+    .send({ a: 1 })
+    .expect(200, { body: { a: 1 }, raw: '{"a":1}' })
+})

@@ -1,0 +1,75 @@
+import cors from 'cors'
+import express, { type Express } from 'express'
+import helmet from 'helmet'
+import { type Logger } from '../logger'
+import { jsonBody } from './body'
+import { answerErrors } from './errors'
+import { follow, type Answer } from './follow'
+import { noteOtherMethods, nothingHere } from './unserved'
+
+export type AppOptions = {
+  logger: Logger
+  now: () => Date
+  /** Of a body as it is after decompression. */
+  bodyLimitBytes: number
+  /** Mounts the surface. */
+  routes: (app: Express) => void
+  /** Lets pages of these origins call; without it none can. */
+  cors?: {
+    origins: '*' | readonly string[]
+    allowedHeaders?: readonly string[]
+    exposedHeaders?: readonly string[]
+  }
+  /** How many proxies stand in front, or which: Express' `trust proxy`. By default none is believed. */
+  trustProxy?: boolean | number | string[]
+  /** Called once for every request, when it is over. */
+  onAnswer?: (answer: Answer) => void
+}
+
+/**
+ * An Express app with our base behaviour in place: a request id, one log line for each request (no headers, bodies or
+ * query), security headers, strict JSON bodies, and every error answered as `{ code, message, details? }`.
+ */
+export function createApp(options: AppOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('trust proxy', options.trustProxy ?? false)
+
+  app.use(follow(options))
+  app.use(securityHeaders(options.cors !== undefined))
+  if (options.cors) app.use(crossOrigin(options.cors))
+  app.use(jsonBody(options.bodyLimitBytes))
+  options.routes(app)
+  noteOtherMethods(app.router)
+  app.use(nothingHere)
+  app.use(answerErrors(options.logger))
+  return app
+}
+
+/** Nothing here is a page: whatever a browser could be led to do with an answer is forbidden. */
+const securityHeaders = (isCrossOrigin: boolean) =>
+  helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+    xFrameOptions: { action: 'deny' },
+    crossOriginResourcePolicy: { policy: isCrossOrigin ? 'cross-origin' : 'same-origin' },
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+  })
+
+function crossOrigin({ origins, allowedHeaders = [], exposedHeaders = [] }: NonNullable<AppOptions['cors']>) {
+  return cors({
+    origin: origins === '*' ? '*' : [...origins],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    allowedHeaders: ['authorization', 'content-type', 'x-request-id', ...allowedHeaders],
+    exposedHeaders: ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', ...exposedHeaders],
+    maxAge: 600,
+  })
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { type Request, type RequestHandler } from 'express'
+import { type Logger } from '../logger'
+
+/** What is known of a request once it is over. `route` is its pattern, so that there are few of them. */
+export type Answer = { method: string; route: string; status: number; seconds: number }
+
+const idOf = Symbol('request id')
+type Followed = Request & { [idOf]?: string }
+
+/** The id of a request: in its answer's `X-Request-Id`, in its log lines, and what a client tells us when it asks. */
+export const requestId = (req: Request): string => (req as Followed)[idOf] ?? ''
+
+/** Gives a request its id, its own if it brings a sane one, and tells of it in one log line when it is over. */
+export function follow(options: {
+  logger: Logger
+  now: () => Date
+  onAnswer?: (answer: Answer) => void
+}): RequestHandler {
+  const { logger, now, onAnswer } = options
+  return (req, res, next) => {
+    const startedAt = now().getTime()
+    const brought = req.headers['x-request-id']
+    const id = typeof brought === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(brought) ? brought : randomUUID()
+    ;(req as Followed)[idOf] = id
+    res.setHeader('X-Request-Id', id)
+
+    res.once('close', () => {
+      const { method } = req
+      const status = res.statusCode
+      const durationMs = Math.max(0, now().getTime() - startedAt)
+      const facts: Record<string, unknown> = { method, path: pathOf(req), status, durationMs, requestId: id }
+      if (res.locals.code !== undefined) facts.code = res.locals.code
+      if (!res.writableFinished || (req.destroyed && !req.complete)) facts.aborted = true
+      logger.info('request', facts)
+      onAnswer?.({ method, route: routeOf(req), status, seconds: durationMs / 1000 })
+    })
+    next()
+  }
+}
+
+const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0]?.slice(0, 256)
+
+function routeOf(req: Request) {
+  const route = req.route as { path: unknown } | undefined
+  return typeof route?.path === 'string' ? req.baseUrl + route.path : 'none'
+}

@@ -1,0 +1,167 @@
+import { once } from 'node:events'
+import { Agent, get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import express, { type Express } from 'express'
+import { ConfigurationError } from '../config'
+import { serve, stopServing } from '../testing/serve'
+import { closeServer, createServer, listen } from './server'
+
+afterEach(stopServing)
+
+const ok = (app: Express) => {
+  app.get('/', (_req, res) => void res.json({ ok: true }))
+}
+
+describe('createServer', () => {
+  test("gives every request and answer the app's prototypes from birth, and Express leaves them be", async () => {
+    const seen: unknown[][] = []
+    const { url, app, server } = await serve({
+      routes(routed) {
+        routed.get('/', (req, res) => {
+          seen.push([Object.getPrototypeOf(req), Object.getPrototypeOf(res)])
+          res
+            .status(201)
+            .set('x-a', 'b')
+            .json({ accepts: req.accepts('json'), query: req.query, ip: req.ip })
+        })
+      },
+    })
+    server.prependListener('request', (req, res) => {
+      seen.push([Object.getPrototypeOf(req), Object.getPrototypeOf(res)])
+    })
+    const answer = await fetch(`${url}/?a=1`)
+    expect([answer.status, answer.headers.get('x-a'), await answer.json()]).toEqual([
+      201,
+      'b',
+      { accepts: 'json', query: { a: '1' }, ip: '127.0.0.1' },
+    ])
+    const [before, after] = seen
+    expect(before?.[0]).toBe(after?.[0])
+    expect(before?.[1]).toBe(after?.[1])
+    expect(after?.[0]).toBe((app as unknown as { request: object }).request)
+    expect(Object.getPrototypeOf(after?.[0])).not.toBe(express.request)
+  })
+
+  test.each([
+    ['no HTTP at all', 'hello\r\n\r\n', 400, 'INVALID_REQUEST'],
+    ['a header without an end', 'GET / HTTP/1.1\r\nHost: a\r\nX: \u0001\r\n\r\n', 400, 'INVALID_REQUEST'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+      'INVALID_REQUEST',
+    ],
+    [
+      '17 KB of headers',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(17 * 1024)}\r\n\r\n`,
+      431,
+      'HEADERS_TOO_LARGE',
+    ],
+  ])('answers %s in the error shape and closes', async (_, text, status, code) => {
+    const { raw } = await serve({ routes: ok })
+    const [head = '', body = ''] = (await raw(text)).split('\r\n\r\n')
+    expect(head).toContain(`HTTP/1.1 ${status} `)
+    expect(head).toContain('Connection: close')
+    expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`)
+    expect(JSON.parse(body)).toMatchObject({ code })
+  })
+
+  test('takes 15 KB of headers', async () => {
+    const { url } = await serve({ routes: ok })
+    expect((await fetch(url, { headers: { x: 'x'.repeat(15 * 1024) } })).status).toBe(200)
+  })
+
+  test('never writes an error into an answer that has begun', async () => {
+    const { port } = await serve({
+      routes(app) {
+        app.get('/', (_req, res) => void res.writeHead(200, { 'content-length': '100' }).write('begun'))
+      },
+    })
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    let answer = ''
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    while (!answer.endsWith('begun')) await once(socket, 'data')
+    socket.write('nonsense\r\n\r\n')
+    await once(socket, 'close')
+    expect(answer.endsWith('begun')).toBe(true)
+  })
+})
+
+describe('listen', () => {
+  test('names a port that is in use, and what to do', async () => {
+    const { port } = await serve({ routes: ok })
+    const second = listen(createServer(express()), { port, host: '127.0.0.1' })
+    await expect(second).rejects.toThrow(ConfigurationError)
+    await expect(second).rejects.toThrow(
+      `port ${port} of 127.0.0.1 is in use: stop what listens there, or set another port`,
+    )
+  })
+
+  test('names an address that this machine does not have', async () => {
+    await expect(listen(createServer(express()), { port: 0, host: '192.0.2.1' })).rejects.toThrow(
+      'is not an address of this machine',
+    )
+  })
+})
+
+describe('closeServer', () => {
+  const agent = new Agent({ keepAlive: true })
+  afterAll(() => agent.destroy())
+
+  const ask = (url: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => get(url, { agent }, resolve).on('error', reject))
+
+  test('lets a request in flight finish, takes no new one, and closes kept-alive connections', async () => {
+    let finish: () => void = () => undefined
+    const reached = new Promise<void>((isReached) => {
+      finish = isReached
+    })
+    let answer: () => void = () => undefined
+    const { url, server } = await serve({
+      routes(app) {
+        ok(app)
+        app.get('/slow', async (_req, res) => {
+          finish()
+          await new Promise<void>((resolve) => (answer = resolve))
+          res.json('finished')
+        })
+      },
+    })
+    const idle = await ask(url)
+    idle.resume()
+    await once(idle, 'end')
+    const slow = ask(`${url}/slow`)
+    await reached
+
+    const closed = closeServer(server, { graceSeconds: 10 })
+    await expect(fetch(url)).rejects.toThrow()
+    answer()
+    expect((await slow).statusCode).toBe(200)
+    ;(await slow).resume()
+    expect(await closed).toBe(true)
+  })
+
+  test('cuts off what has not finished when the time is up', async () => {
+    const { url, server } = await serve({
+      routes(app) {
+        app.get('/hangs', (_req, res) => void res.writeHead(200).write('x'))
+      },
+    })
+    const hanging = await ask(`${url}/hangs`)
+    hanging.on('error', () => undefined)
+    const cut = new Promise((resolve) => hanging.on('close', resolve))
+    expect(await closeServer(server, { graceSeconds: 0.1 })).toBe(false)
+    await cut
+  })
+
+  test('does not wait for a connection on which nothing was asked yet', async () => {
+    const { port, server } = await serve({ routes: ok })
+    const socket = connect(port, '127.0.0.1')
+    await once(server, 'connection')
+    const ended = once(socket, 'close')
+    expect(await closeServer(server, { graceSeconds: 5 })).toBe(true)
+    await ended
+  })
+})

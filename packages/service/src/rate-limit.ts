@@ -1,0 +1,113 @@
+import { hash, randomBytes } from 'node:crypto'
+import { type Request, type RequestHandler, type Response } from 'express'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { type EphemeralStore } from './ephemeral'
+import { ApiError } from './errors'
+import { type Logger } from './logger'
+
+export type LimiterOptions = {
+  store: EphemeralStore
+  /** Names the policy in the headers; one name counts together wherever it is used. */
+  name: string
+  /** How many requests a key has in each window of `durationSeconds`. */
+  points: number
+  durationSeconds: number
+  logger: Logger
+}
+
+const MAX_KEY_LENGTH = 128
+
+/** Takes a point from the key and says in the answer's headers how many are left. */
+export type Limiter = (key: string, res: Response) => Promise<void>
+
+/**
+ * A limit for handlers that know the key only late, such as the wallet of a session. Counted in Redis for all replicas
+ * together; while Redis is away each replica counts for itself.
+ *
+ * @throws ApiError RATE_LIMITED with Retry-After, from the limiter, once a key has used up its window
+ */
+export function createLimiter({ store, name, points, durationSeconds, logger }: LimiterOptions): Limiter {
+  const here = new RateLimiterMemory({ keyPrefix: name, points, duration: durationSeconds })
+  const shared =
+    store.redis &&
+    new RateLimiterRedis({
+      storeClient: store.redis,
+      rejectIfRedisNotReady: true,
+      // A key over its limit is refused here until its window ends, so that a flood does not reach Redis.
+      inMemoryBlockOnConsumed: points + 1,
+      keyPrefix: `limit:${name}`,
+      points,
+      duration: durationSeconds,
+    })
+  const slot = createSlots()
+  let isAlone = false
+
+  async function consume(key: string): Promise<RateLimiterRes> {
+    if (shared) {
+      try {
+        const state = await shared.consume(key)
+        isAlone = false
+        return state
+      } catch (error) {
+        if (error instanceof RateLimiterRes) throw error
+        if (!isAlone)
+          logger.warn('rate limits are counted by each replica while Redis is away', { limit: name })
+        isAlone = true
+      }
+    }
+    return here.consume(slot(key))
+  }
+
+  return async (key, res) => {
+    const bounded = key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key
+    const { state, isOver } = await consume(bounded).then(
+      (taken) => ({ state: taken, isOver: false }),
+      (refused: unknown) => {
+        if (refused instanceof RateLimiterRes) return { state: refused, isOver: true }
+        throw refused
+      },
+    )
+    const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
+    res.append('RateLimit-Policy', `"${name}";q=${points};w=${durationSeconds}`)
+    res.append('RateLimit', `"${name}";r=${state.remainingPoints};t=${resetSeconds}`)
+    if (isOver)
+      throw new ApiError('RATE_LIMITED', `Too many requests; try again in ${resetSeconds} s`, {
+        retryAfterSeconds: resetSeconds,
+      })
+  }
+}
+
+/**
+ * Limits how often a key may call, before anything else is done for it: see {@link createLimiter}. The headers are those
+ * of draft-ietf-httpapi-ratelimit-headers.
+ */
+export function createRateLimit(options: LimiterOptions & { key: (req: Request) => string }): RequestHandler {
+  const limit = createLimiter(options)
+  return async (req, res, next) => {
+    await limit(options.key(req), res)
+    next()
+  }
+}
+
+/** The caller's address as a key: an IPv4 address, or the /64 of an IPv6 one, of which a caller has as many as it likes. */
+export function addressKey(req: Request): string {
+  const address = (req.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  if (!address.includes(':')) return address
+  const [head = '', tail] = address.split('::')
+  const before = head.split(':').filter(Boolean)
+  const after = (tail ?? '').split(':').filter(Boolean)
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}
+
+const SLOTS = 65_536
+
+/** Bounds the memory of the counters here: many keys share few slots, which nobody can aim at for want of the salt. */
+function createSlots() {
+  const salt = randomBytes(16).toString('hex')
+  return (key: string) => hash('sha256', salt + key, 'buffer').readUInt32LE() % SLOTS
+}

@@ -1,0 +1,31 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { createLogger } from '../logger'
+
+export type Line = { time: string; level: string; service: string; message: string } & Record<string, unknown>
+
+/** A logger whose lines can be read. */
+export function readableLog(level = 'info') {
+  const stream = new PassThrough()
+  let text = ''
+  stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  const lines = () =>
+    text
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line) as Line)
+
+  return {
+    logger: createLogger({ service: 'test', level, stream }),
+    lines,
+    text: () => text,
+    /** Waits for a line with this message. */
+    line: async (message: string): Promise<Line> => {
+      for (;;) {
+        const found = lines().find((line) => line.message === message)
+        if (found) return found
+        await once(stream, 'data')
+      }
+    },
+  }
+}

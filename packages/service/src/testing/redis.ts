@@ -1,0 +1,58 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Whether a Redis can be started here, to be stopped and frozen at will. */
+export const hasRedisServer = (() => {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** A Redis of its own, that a test may take away. */
+export async function ownRedis() {
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'redis-'))
+  let server: ChildProcess | undefined
+
+  async function start() {
+    const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder]
+    server = spawn('redis-server', settings, { stdio: ['ignore', 'pipe', 'inherit'] })
+    for await (const chunk of server.stdout!) if (String(chunk).includes('Ready to accept')) break
+  }
+  async function stop() {
+    if (!server) return
+    const ended = once(server, 'exit')
+    server.kill('SIGKILL')
+    await ended
+    server = undefined
+  }
+  await start()
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    start,
+    stop,
+    /** Leaves its connections open and answers nothing, as a server does whose machine is stuck. */
+    freeze: () => server?.kill('SIGSTOP'),
+    thaw: () => server?.kill('SIGCONT'),
+    end: async () => {
+      await stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,10 @@
+/** `node -r register.cjs script.ts`: runs our TypeScript in a process of its own, compiled as Jest compiles it. */
+const { transformFileSync } = require('@swc/core')
+
+require.extensions['.ts'] = (module, filename) => {
+  const { code } = transformFileSync(filename, {
+    jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
+    module: { type: 'commonjs' },
+  })
+  module._compile(code, filename)
+}

@@ -1,0 +1,46 @@
+import { once } from 'node:events'
+import { type Server } from 'node:http'
+import { connect } from 'node:net'
+import { type AppOptions, createApp } from '../http/app'
+import { closeServer, createServer, listen } from '../http/server'
+import { readableLog } from './log'
+
+const serving: Server[] = []
+
+/** A real server on a free port, for one test. */
+export async function serve(options: Partial<AppOptions> & Pick<AppOptions, 'routes'>) {
+  const log = readableLog()
+  const app = createApp({ logger: log.logger, now: () => new Date(), bodyLimitBytes: 10_000, ...options })
+  const server = createServer(app)
+  const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
+  const url = `http://127.0.0.1:${port}`
+  serving.push(server)
+  return {
+    log,
+    app,
+    server,
+    port,
+    url,
+    post: (path: string, body: string | Buffer, headers: Record<string, string> = {}) =>
+      fetch(url + path, {
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json', ...headers },
+      }),
+    /** Sends bytes as they are, and resolves to all that came back until the server closed. */
+    raw: async (text: string): Promise<string> => {
+      const socket = connect(port, '127.0.0.1')
+      let answer = ''
+      socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))
+      socket.on('error', () => undefined)
+      socket.write(text)
+      await once(socket, 'close')
+      return answer
+    },
+  }
+}
+
+/** For afterEach. */
+export async function stopServing() {
+  await Promise.all(serving.splice(0).map((server) => closeServer(server, { graceSeconds: 0 })))
+}

@@ -40,7 +40,7 @@ export function createGateway(surface: Surface) {
     store,
     logger,
     name: 'auth',
-    points: environment.AUTH_RATE_LIMIT,
+    points: environment.RATE_LIMIT_AUTH_PER_MINUTE,
     durationSeconds: 60,
     key: addressKey,
   })
@@ -48,7 +48,7 @@ export function createGateway(surface: Surface) {
     store,
     logger,
     name: 'rpc',
-    points: environment.RPC_RATE_LIMIT,
+    points: environment.RATE_LIMIT_RPC_PER_MINUTE,
     durationSeconds: 60,
   })
   const rpc: SessionHandler = async (req, res, session) => {
@@ -60,7 +60,7 @@ export function createGateway(surface: Surface) {
     logger,
     now,
     bodyLimitBytes: BODY_LIMIT_BYTES,
-    trustProxy: environment.TRUST_PROXY,
+    trustProxy: environment.TRUSTED_PROXIES,
     onAnswer: (answer) => metrics.observe(answer),
     cors: {
       origins: '*',

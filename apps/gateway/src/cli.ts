@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { openGatewayDatabase, waitForDatabase } from '@tollgate/database'
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'

@@ -4,7 +4,8 @@ import { z } from 'zod'
 /** The environment that the gateway takes; `.env.example` explains each variable. */
 export const Environment = z.object({
   PORT: env.port.default(8080),
-  HOST: env.text.default('0.0.0.0'),
+  HOST: env.text.default('127.0.0.1'),
+  METRICS_HOST: env.text.default('127.0.0.1'),
   METRICS_PORT: env.port.default(9090),
   PUBLIC_URL: env.url,
   DATABASE_URL: env.postgresUrl,
@@ -17,9 +18,9 @@ export const Environment = z.object({
   FACILITATOR_CLIENT_ID: env.text,
   FACILITATOR_CLIENT_TOKEN: env.secret(32),
   UPSTREAM_TIMEOUT_SECONDS: env.seconds.default(30),
-  AUTH_RATE_LIMIT: env.count.default(60),
-  RPC_RATE_LIMIT: env.count.default(6_000),
-  TRUST_PROXY: env.count.default(0),
+  RATE_LIMIT_AUTH_PER_MINUTE: env.count.default(60),
+  RATE_LIMIT_RPC_PER_MINUTE: env.count.default(6_000),
+  TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),
 })
 export type Environment = z.infer<typeof Environment>

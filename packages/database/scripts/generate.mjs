@@ -27,7 +27,7 @@ async function generate(service) {
   const schema = await readFile(join(folder, 'schema.prisma'))
   const wanted = createHash('sha256').update(schema).update(prisma.version).digest('hex')
   const output = join(home, 'src/generated', service)
-  const stamp = join(output, '.generated-from')
+  const stamp = join(output, 'generated-from.sha256')
   if ((await readFile(stamp, 'utf8').catch(() => '')) === wanted) return
 
   await rm(output, { recursive: true, force: true })

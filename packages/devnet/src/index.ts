@@ -1,1 +1,22 @@
-export {}
+export { type AnvilOptions, startAnvil } from './evm/anvil'
+export {
+  deployContracts,
+  deploySmartWallet,
+  fundWallet,
+  fundWallets,
+  MULTICALL3_ADDRESS,
+  multicall3Abi,
+  USDC_ADDRESS,
+  usdcAbi,
+} from './evm/deploy'
+export { developmentPayTo, developmentSigners, type DevelopmentWallet, developmentWallets } from './evm/wallets'
+export { freePort } from './ports'
+export { type PostgresOptions, startPostgres } from './postgres'
+export { removePostgres } from './postgres-home'
+export { type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from './process'
+export { type RedisOptions, startRedis } from './redis'
+export { startTestWorld, stopTestWorld, type TestWorld } from './test-world'
+export { type Apps } from './apps'
+export { startDevnet } from './devnet'
+export { createParts } from './parts'
+export { openState } from './state'

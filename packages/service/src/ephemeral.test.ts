@@ -76,10 +76,12 @@ describe('in this process', () => {
   test('holds a flood within its bound, dropping the oldest', async () => {
     const store = await open(3)
     for (const key of ['a', 'b', 'c']) await store.set(key, key, 60)
+    await store.set('c', 'again', 60)
+    expect(await store.get('a')).toBe('a')
     await store.set('a', 'again', 60)
     await store.set('d', 'd', 60)
     const kept = await Promise.all(['a', 'b', 'c', 'd'].map((key) => store.get(key)))
-    expect(kept).toEqual(['again', undefined, 'c', 'd'])
+    expect(kept).toEqual(['again', undefined, 'again', 'd'])
   })
 
   test('warns that it must be the only replica', async () => {

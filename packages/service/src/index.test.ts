@@ -23,6 +23,7 @@ test('exports these names and no others', () => {
      "parse",
      "rawMember",
      "readEnvironment",
+     "repeat",
      "requestId",
      "run",
      "statusOf",

@@ -4,9 +4,10 @@ const MASK = '[masked]'
 const secretName =
   /authorization|cookie|token|secret|password|passphrase|passwd|mnemonic|credential|signature|jwt|^x?-?_?payment(-?_?(header|payload|proof))?$|^proof$|^seed$|(private|api|secret|signing|client|encryption|settlement)[-_]?key/i
 
-const MAX_DEPTH = 6
-/** Of all the values in one field. */
+/** Of all the values in one field, however they are nested. */
 const MAX_VALUES = 200
+/** An error has a stack: that of ten causes is enough. */
+const VALUES_OF_AN_ERROR = 20
 const MAX_TEXT = 2_000
 const MAX_STACK = 8_000
 
@@ -15,18 +16,18 @@ const MAX_STACK = 8_000
  * errors with their causes, and what JSON cannot say as text.
  */
 export function maskedField(name: string, value: unknown): unknown {
-  return named(name, value, 0, { values: MAX_VALUES })
+  return named(name, value, { values: MAX_VALUES })
 }
 
 type Left = { values: number }
 
-function named(name: string, value: unknown, depth: number, left: Left): unknown {
+function named(name: string, value: unknown, left: Left): unknown {
   const isSecret =
     value !== null && value !== undefined && typeof value !== 'boolean' && secretName.test(name)
-  return isSecret ? MASK : masked(value, depth, left)
+  return isSecret ? MASK : masked(value, left)
 }
 
-function masked(value: unknown, depth: number, left: Left): unknown {
+function masked(value: unknown, left: Left): unknown {
   if (typeof value === 'string') return maskedText(value)
   if (typeof value === 'bigint') return value.toString()
   if (typeof value === 'function' || typeof value === 'symbol') return undefined
@@ -34,11 +35,12 @@ function masked(value: unknown, depth: number, left: Left): unknown {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? 'invalid date' : value.toISOString()
   if (value instanceof URL) return maskedText(value.href)
   if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`
-  if (depth === MAX_DEPTH) return '[deeper]'
-  if (value instanceof Error) return maskedError(value, depth, left)
-  if (Array.isArray(value)) return taken(value, left).map((item) => masked(item, depth + 1, left))
-  const fields = taken(Object.entries(value), left)
-  return Object.fromEntries(fields.map(([name, field]) => [name, named(name, field, depth + 1, left)]))
+  if (left.values <= 0) return '[more]'
+  if (value instanceof Error) return maskedError(value, left)
+  if (Array.isArray(value)) return taken(value, left).map((item) => masked(item, left))
+  return Object.fromEntries(
+    taken(Object.entries(value), left).map(([name, field]) => [name, named(name, field, left)]),
+  )
 }
 
 /** As many of the items as there are values left. */
@@ -66,14 +68,15 @@ function maskedText(text: string, maxLength = MAX_TEXT): string {
 }
 
 /** Only what is known to be harmless: the errors of HTTP clients and of databases carry headers, bodies and rows. */
-function maskedError(error: Error, depth: number, left: Left) {
+function maskedError(error: Error, left: Left) {
+  left.values -= VALUES_OF_AN_ERROR
   const { name, message, stack, cause, code, errors } = error as Error & Record<'code' | 'errors', unknown>
   return {
     name,
     message: maskedText(message),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(stack ? { stack: maskedText(stack, MAX_STACK) } : {}),
-    ...(cause === undefined ? {} : { cause: masked(cause, depth + 1, left) }),
-    ...(Array.isArray(errors) ? { errors: masked(errors, depth + 1, left) } : {}),
+    ...(cause === undefined ? {} : { cause: masked(cause, left) }),
+    ...(Array.isArray(errors) ? { errors: masked(errors, left) } : {}),
   }
 }

@@ -1,6 +1,7 @@
 /**
  * The first private keys of the mnemonic "test test test test test test test test test test test junk", with which every
- * development chain funds its accounts. Whoever watches a public network takes what is sent to them within seconds.
+ * development chain funds its accounts, and the signers of our own. Whoever watches a public network takes what is sent to
+ * them within seconds.
  */
 const wellKnown = [
   'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -23,6 +24,8 @@ const wellKnown = [
   '689af8efa8c651a91ad287602527f3af2fe9f6501a7ac4b061667b5a93e037fd',
   'de9be858da4a475276426320d5e9262ecfc3ba460bfac56360bfa6c4c28b4ee0',
   'df57089febbacf7ba0bc227dafbffa9fc08a93fdc68e1e42411a14efcf23656e',
+  '89c1d9889285d5527b4468d7b1376d0d2bf1c5d8f53c2cc3c29666c64b628e9c',
+  '846cf29a177aea56db94240e2ac307d7ed98ab89d803f8817dc01b511b7d754e',
 ]
 
 /** Whether everybody knows `key`: one of the above, or a number so small that somebody has tried it. */

@@ -8,7 +8,11 @@ import { type Networks } from './networks'
 const AssetRegistration = z.object({
   network: z.string(),
   asset: z.string().min(1).max(256),
-  symbol: z.string().min(1).max(32).regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces'),
+  symbol: z
+    .string()
+    .min(1)
+    .max(32)
+    .regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces'),
   decimals: z.int().min(0).max(77),
   active: z.boolean().optional(),
 })
@@ -51,7 +55,10 @@ export function createNetworkHandlers(networks: Networks) {
       const { network, active, ...asset } = parse(AssetRegistration, req.body)
       const registered = await networks.register(known(network), asset, active).catch(toUnavailable)
       if (!registered)
-        throw new ApiError('INVALID_REQUEST', 'The network has no token at this address; correct asset or network')
+        throw new ApiError(
+          'INVALID_REQUEST',
+          'The network has no token at this address; correct asset or network',
+        )
       res.json({ data: registered })
     },
   }

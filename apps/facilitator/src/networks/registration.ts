@@ -21,11 +21,17 @@ export function createRegistration(parts: {
 }) {
   const { configured, find, store, logger } = parts
   const waiting = new Map(
-    configured.flatMap(({ name, assets }) => assets.map((asset) => [keyOf(name, asset.asset), { name, asset }])),
+    configured.flatMap(({ name, assets }) =>
+      assets.map((asset) => [keyOf(name, asset.asset), { name, asset }]),
+    ),
   )
   let retry: NodeJS.Timeout | undefined
 
-  async function register(network: Network, described: Described, active?: boolean): Promise<Asset | undefined> {
+  async function register(
+    network: Network,
+    described: Described,
+    active?: boolean,
+  ): Promise<Asset | undefined> {
     const { symbol, decimals } = described
     const token: Token | undefined = await network.chain.describeToken(spelled(network, described.asset))
     if (!token) return undefined
@@ -44,7 +50,10 @@ export function createRegistration(parts: {
       try {
         const network = find(name)
         if (!network || !(await register(network, asset)))
-          logger.error('a configured asset does not exist on its network', { network: name, asset: asset.asset })
+          logger.error('a configured asset does not exist on its network', {
+            network: name,
+            asset: asset.asset,
+          })
         waiting.delete(key)
       } catch (error) {
         logger.warn('a configured asset could not be registered; trying again', {

@@ -60,7 +60,10 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
   const entries = result.data ?? []
 
   const places = [...unset.keys()]
-  const issues = (result.error?.issues ?? []).map(({ path: at, message }) => ({ place: placeOf(at), message }))
+  const issues = (result.error?.issues ?? []).map(({ path: at, message }) => ({
+    place: placeOf(at),
+    message,
+  }))
   const problems = [
     ...places.map((place) => `${place}: the variable ${unset.get(place) ?? ''} that it refers to is not set`),
     ...issues
@@ -69,7 +72,8 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
     ...refuseTwins(entries),
     ...(variables.NODE_ENV === 'production' ? refuseDevelopmentKeys(entries) : []),
   ]
-  if (problems.length > 0) throw new ConfigurationError(problems.map((problem) => `NETWORKS_FILE: ${problem}`))
+  if (problems.length > 0)
+    throw new ConfigurationError(problems.map((problem) => `NETWORKS_FILE: ${problem}`))
   return entries.map(settingsOf)
 }
 
@@ -112,7 +116,9 @@ function withVariables(
 function refuseTwins(entries: readonly NetworkEntry[]): string[] {
   const names = entries.flatMap(({ name, ecosystem, chain_id }) => [name, `${ecosystem} chain ${chain_id}`])
   const repeated = names.filter((name, index) => names.indexOf(name) !== index)
-  const twinKeys = entries.filter(({ signer_keys }) => new Set(signer_keys.map(bare)).size < signer_keys.length)
+  const twinKeys = entries.filter(
+    ({ signer_keys }) => new Set(signer_keys.map(bare)).size < signer_keys.length,
+  )
   return [
     ...repeated.map((name) => `${name} is there twice`),
     ...twinKeys.map(({ name }) => `the signer_keys of ${name} hold one key twice`),

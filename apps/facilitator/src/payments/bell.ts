@@ -10,8 +10,8 @@ export function createBell() {
       isRung = true
       wake?.()
     },
-    /** Resolves when rung, after `ms`, or when `signal` is aborted. */
-    async sleep(ms: number, signal: AbortSignal): Promise<void> {
+    /** Resolves to true when rung, to false after `ms` or when `signal` is aborted. */
+    async sleep(ms: number, signal: AbortSignal): Promise<boolean> {
       if (!isRung && !signal.aborted)
         await new Promise<void>((resolve) => {
           const timer = setTimeout(done, ms)
@@ -24,7 +24,9 @@ export function createBell() {
             resolve()
           }
         })
+      const wasRung = isRung
       isRung = false
+      return wasRung
     },
   }
 }

@@ -28,7 +28,10 @@ export async function readOrder(request: SettleRequest, networks: Networks): Pro
 
   const payment = network.family.readPayment(paymentPayload.payload)
   if (!payment)
-    throw new ApiError('INVALID_PAYLOAD', 'The payment payload cannot be decoded; sign the payment and send it again')
+    throw new ApiError(
+      'INVALID_PAYLOAD',
+      'The payment payload cannot be decoded; sign the payment and send it again',
+    )
 
   const terms = await readTerms(request, network, networks)
   return isRefusal(terms) ? terms : { network, payment, terms }
@@ -36,7 +39,8 @@ export async function readOrder(request: SettleRequest, networks: Networks): Pro
 
 function checkVersion({ x402Version = 1, paymentPayload, paymentRequirements }: SettleRequest) {
   const versions = [x402Version, paymentPayload.x402Version, paymentRequirements.x402Version ?? 1]
-  if (versions.some((version) => version !== 1)) return refusal('invalid_x402_version', 'only version 1 is taken here')
+  if (versions.some((version) => version !== 1))
+    return refusal('invalid_x402_version', 'only version 1 is taken here')
   return undefined
 }
 
@@ -55,7 +59,8 @@ async function readTerms(
   const token = await networks.token(network, paymentRequirements.asset)
   if (!token) return refusal('invalid_payment_requirements', 'the asset is not registered on this network')
   const payTo = network.family.parseAddress(paymentRequirements.payTo)
-  if (payTo === undefined) return refusal('invalid_payment_requirements', 'payTo is no address of this network')
+  if (payTo === undefined)
+    return refusal('invalid_payment_requirements', 'payTo is no address of this network')
   const amount = BigInt(maxAmountRequired)
   if (amount === 0n) return refusal('invalid_payment_requirements', 'an amount of zero pays nothing')
   return { token, payTo, amount, ...(extra ? { extra } : {}) }

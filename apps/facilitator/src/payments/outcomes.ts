@@ -18,8 +18,9 @@ export function createOutcomes({
   notices: Notices
   logger: Logger
 }) {
-  const waiting = new Map<bigint, Set<(settlement: Settlement) => void>>()
+  const waiting = new Map<bigint, Set<(settlement?: Settlement) => void>>()
   let looking = Promise.resolve()
+  let isLettingGo = false
 
   /** Tells those who wait for any of `ids` that are over; one query at a time. */
   function look(ids: readonly bigint[]) {
@@ -54,7 +55,7 @@ export function createOutcomes({
       let tell: (settlement?: Settlement) => void = () => undefined
       const over = new Promise<Settlement | undefined>((resolve) => (tell = resolve))
       waiters.add(tell)
-      const tooLate = setTimeout(tell, Math.max(0, patienceMs))
+      const tooLate = setTimeout(() => tell(), isLettingGo ? 0 : Math.max(0, patienceMs))
       look([id])
       try {
         return await over
@@ -65,7 +66,12 @@ export function createOutcomes({
       }
     },
 
-    /** Lets those who still wait go on without an outcome. */
+    /** From now on nobody waits: for a process that is about to stop. */
+    letGo() {
+      isLettingGo = true
+      for (const waiters of waiting.values()) for (const tell of waiters) tell()
+    },
+
     close() {
       unsubscribe()
       clearInterval(lookAgain)

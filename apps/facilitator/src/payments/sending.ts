@@ -1,9 +1,11 @@
-import { TransactionRejected, type Payment, type Refusal, type SignedTransaction } from '@tollgate/chains'
+import { TransactionRejected, type Payment, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
+import { type Conclude } from './conclude'
 import { isRefusal } from './order'
-import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
+import { inTransaction } from './session'
+import { type Claim, type SettlerStore } from './settler-store'
 
 /** Claims that are signed in one transaction of the database. */
 const BATCH = 50
@@ -20,10 +22,11 @@ export function createSender(parts: {
   network: Network
   signer: string
   store: SettlerStore
+  conclude: Conclude
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, store, logger, now } = parts
+  const { network, signer, store, conclude, logger, now } = parts
   const { chain, name } = network
   const postponed = new Map<bigint, number>()
 
@@ -35,25 +38,37 @@ export function createSender(parts: {
     const signed = await inTransaction(session, async () => {
       const claims = await store.lockClaimed(session, name, BATCH, stillPostponed())
       const judged = await Promise.all(claims.map((claim) => judge(session, claim)))
-      return sign(session, judged.filter((good) => good !== undefined))
+      return sign(
+        session,
+        judged.filter((good) => good !== undefined),
+      )
     })
-    await Promise.all(signed.map(send))
+    for (const { claim, transaction } of signed)
+      logger.info('settlement signed', { settlement: claim.id, transaction: transaction.hash })
+    await Promise.all(signed.map(({ transaction }) => send(transaction)))
     return signed.length
   }
 
   /** A claim may have waited: what was good when it was made must be so still, or gas is spent for nothing. */
   async function judge(session: PoolClient, claim: Claim): Promise<Good | undefined> {
-    const payment = network.family.readPayment(claim.payload)
-    if (!payment) return conclude(session, claim, { reason: 'invalid_payload', detail: 'the payload is unreadable' })
     try {
+      const payment = network.family.readPayment(claim.payload)
+      if (!payment) {
+        await conclude(session, claim, {
+          reason: 'invalid_payload',
+          detail: 'the stored payload cannot be read',
+        })
+        return undefined
+      }
       const refusal = await chain.verify(payment, claim.terms, now())
       if (!refusal) return { claim, payment }
       const elsewhere = await chain.findSettled(payment, claim.terms)
-      if (elsewhere?.status === 'pending') return postpone(claim)
-      return conclude(session, claim, elsewhere ?? refusal)
+      if (elsewhere?.status === 'pending') postpone(claim)
+      else await conclude(session, claim, elsewhere ?? refusal)
     } catch (error) {
-      return postpone(claim, error)
+      postpone(claim, error)
     }
+    return undefined
   }
 
   /** Signs with nonces in a row. Where one cannot be signed those after it are left for the next time: no nonce is skipped. */
@@ -77,27 +92,54 @@ export function createSender(parts: {
         break
       }
       const transaction = attempt.value
-      await store.storeSigned(session, { claim, network: name, signer, nonce: first + BigInt(index), transaction })
+      await store.storeSigned(session, {
+        claim,
+        network: name,
+        signer,
+        nonce: first + BigInt(index),
+        transaction,
+      })
       signed.push({ claim, transaction })
     }
     return signed
   }
 
+  /**
+   * The nonce after all that the chain has seen and all that we ever signed. Where the chain lacks what we signed, be it
+   * that it never arrived or that a reorg dropped it, that is sent again, or nothing after it would ever be mined.
+   */
   async function nextNonce(session: PoolClient): Promise<bigint> {
-    const [onChain, stored] = await Promise.all([chain.nextNonce(signer), store.nextNonce(session, name, signer)])
-    return onChain > stored ? onChain : stored
+    const onChain = await chain.nextNonce(signer)
+    const stored = await store.nextNonce(session, name, signer)
+    if (onChain >= stored) return onChain
+    for (const transaction of await store.from(session, name, signer, onChain)) await send(transaction)
+    return stored
   }
 
-  /** What is not sent here is stored, and sent again by who follows it. */
-  async function send({ claim, transaction }: Sent): Promise<void> {
-    const facts = { settlement: claim.id, transaction: transaction.hash }
-    logger.info('settlement signed', facts)
+  /** What does not arrive is stored, and sent again by who follows it. */
+  async function send(transaction: SignedTransaction): Promise<void> {
     try {
       await chain.broadcast(transaction)
       await store.noteBroadcast(transaction.hash)
     } catch (error) {
-      const isRejected = error instanceof TransactionRejected
-      logger.log(isRejected ? 'error' : 'warn', 'a signed settlement could not be sent; trying again', { ...facts, error })
+      const level = error instanceof TransactionRejected ? 'error' : 'warn'
+      logger.log(level, 'a signed transaction could not be sent; trying again', {
+        transaction: transaction.hash,
+        error,
+      })
     }
   }
+
+  function postpone({ id }: Claim, error?: unknown) {
+    postponed.set(id, now().getTime() + POSTPONE_MS)
+    if (error !== undefined)
+      logger.warn('a claimed payment has to wait; trying again', { settlement: id, error })
+  }
+
+  function stillPostponed(): bigint[] {
+    for (const [id, until] of postponed) if (until <= now().getTime()) postponed.delete(id)
+    return [...postponed.keys()]
+  }
+
+  return { sendClaimed }
 }

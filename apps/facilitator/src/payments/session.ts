@@ -19,7 +19,7 @@ export async function keepSession(
     try {
       await withSession(pool, stopping, work)
     } catch (error) {
-      if (!stopping.aborted) logger.warn('a database session was lost; opening another', { purpose, error })
+      logger.warn('a database session was lost; opening another', { purpose, error })
     }
     const lastedMs = performance.now() - openedAt
     pauseMs = lastedMs > MAX_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, MAX_PAUSE_MS)
@@ -41,6 +41,21 @@ async function withSession(
   } finally {
     // Closed, not given back: locks and subscriptions end with it.
     client.release(true)
+  }
+}
+
+/** What `work` does on `client` happens wholly or not at all. */
+export async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query('begin')
+  try {
+    const result = await work()
+    // Postgres answers the commit of a transaction that failed meanwhile with ROLLBACK, and calls it no error.
+    const { command } = await client.query('commit')
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
+    return result
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined)
+    throw error
   }
 }
 

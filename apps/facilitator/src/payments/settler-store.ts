@@ -9,6 +9,14 @@ export type Claim = { id: bigint; clientId: string; payload: unknown; terms: Ter
 /** A settlement whose transaction is signed and stored, and may or may not have been sent. */
 export type Signed = Claim & { transactionId: bigint; transaction: SignedTransaction }
 
+type Signing = {
+  claim: Claim
+  network: string
+  signer: string
+  nonce: bigint
+  transaction: SignedTransaction
+}
+
 /** How a settlement ends. `hash` is that of the transfer, which need not be ours. */
 export type Conclusion =
   | Pick<Extract<Outcome, { status: 'settled' }>, 'status' | 'hash' | 'blockNumber'>
@@ -16,7 +24,7 @@ export type Conclusion =
 
 export type SettlerStore = ReturnType<typeof createSettlerStore>
 
-type Session = Pick<Pool | PoolClient, 'query'>
+export type Session = Pick<Pool | PoolClient, 'query'>
 
 type ClaimRow = {
   id: bigint
@@ -39,7 +47,12 @@ const claimColumns = `s.id, s.client_id as "clientId", s.payload, s.asset, s.pay
 export function createSettlerStore(pool: Pool) {
   return {
     /** Up to `limit` claimed payments, locked until the transaction ends; those that another signer has locked are left to it. */
-    async lockClaimed(session: Session, network: string, limit: number, except: readonly bigint[]): Promise<Claim[]> {
+    async lockClaimed(
+      session: Session,
+      network: string,
+      limit: number,
+      except: readonly bigint[],
+    ): Promise<Claim[]> {
       const { rows } = await session.query<ClaimRow>(
         `select ${claimColumns}
          from settlements s join assets a on a.network = s.network and a.asset = s.asset
@@ -59,10 +72,23 @@ export function createSettlerStore(pool: Pool) {
       return rows[0]?.nonce ?? 0n
     },
 
-    async storeSigned(
+    /** What we signed for this signer from this nonce on, the first hundred. */
+    async from(
       session: Session,
-      { id, network, signer, nonce, raw, hash }: { id: bigint; network: string; signer: string; nonce: bigint } & SignedTransaction,
-    ): Promise<void> {
+      network: string,
+      signer: string,
+      nonce: bigint,
+    ): Promise<SignedTransaction[]> {
+      const { rows } = await session.query<SignedTransaction>(
+        `select raw, hash from transactions where network = $1 and signer = $2 and nonce >= $3 order by nonce limit 100`,
+        [network, signer, nonce],
+      )
+      return rows
+    },
+
+    /** Stores the transaction of a claim before it is sent. One signer's nonce is stored once. */
+    async storeSigned(session: Session, signed: Signing): Promise<void> {
+      const { claim, network, signer, nonce, transaction } = signed
       await session.query(
         `with stored as (
            insert into transactions (network, signer, nonce, raw, hash) values ($2, $3, $4, $5, $6) returning id
@@ -70,7 +96,7 @@ export function createSettlerStore(pool: Pool) {
          update settlements
          set status = 'signed', transaction_id = (select id from stored), transaction_hash = $6, updated_at = now()
          where id = $1`,
-        [id, network, signer, nonce, raw, hash],
+        [claim.id, network, signer, nonce, transaction.raw, transaction.hash],
       )
     },
 
@@ -91,15 +117,17 @@ export function createSettlerStore(pool: Pool) {
     },
 
     async noteBroadcast(hash: string): Promise<void> {
-      await pool.query('update transactions set broadcast_at = coalesce(broadcast_at, now()) where hash = $1', [hash])
+      await pool.query(
+        'update transactions set broadcast_at = coalesce(broadcast_at, now()) where hash = $1',
+        [hash],
+      )
     },
 
     async noteMined(id: bigint, { blockNumber, fee }: { blockNumber: bigint; fee: bigint }): Promise<void> {
-      await pool.query(`update transactions set status = 'mined', block_number = $2, fee = $3 where id = $1`, [
-        id,
-        blockNumber,
-        fee,
-      ])
+      await pool.query(
+        `update transactions set status = 'mined', block_number = $2, fee = $3 where id = $1`,
+        [id, blockNumber, fee],
+      )
     },
 
     /** Ends a settlement, once, and tells those who wait for it. */
@@ -122,6 +150,12 @@ export function createSettlerStore(pool: Pool) {
 
 function toClaim(row: ClaimRow): Claim {
   const { id, clientId, payload, asset, symbol, decimals, name, version, payTo, amount } = row
-  const token = { asset, symbol, decimals, ...(name === null ? {} : { name }), ...(version === null ? {} : { version }) }
+  const token = {
+    asset,
+    symbol,
+    decimals,
+    ...(name === null ? {} : { name }),
+    ...(version === null ? {} : { version }),
+  }
   return { id, clientId, payload: JSON.parse(payload), terms: { token, payTo, amount: BigInt(amount) } }
 }

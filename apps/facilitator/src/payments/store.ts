@@ -1,4 +1,5 @@
 import { type Pool } from '@tollgate/database'
+import { type ReasonCode } from '@tollgate/protocol'
 import { type Order } from './order'
 
 export const CLAIMED_CHANNEL = 'settlement_claimed'
@@ -15,7 +16,7 @@ export type Settlement = Asker & {
   status: 'claimed' | 'signed' | 'settled' | 'failed' | 'reversed'
   transactionHash: string | null
   blockNumber: bigint | null
-  errorReason: string | null
+  errorReason: ReasonCode | null
   settledAt: Date | null
 }
 
@@ -26,7 +27,12 @@ const columns = `id, network, payer, status, client_id as "clientId", request_ha
   error_reason as "errorReason", settled_at as "settledAt"`
 
 const samePayment = 'network = $1 and asset = $2 and payer = $3 and nonce = $4'
-const keyOf = ({ network, terms, payment }: Order) => [network.name, terms.token.asset, payment.payer, payment.nonce]
+const keyOf = ({ network, terms, payment }: Order) => [
+  network.name,
+  terms.token.asset,
+  payment.payer,
+  payment.nonce,
+]
 
 /** Settlements as those see them who ask for them; see settler-store for those who carry them out. */
 export function createSettlementStore(pool: Pool) {

@@ -6,7 +6,7 @@ export type Question = { method: string; params: readonly unknown[] }
 
 const Answer = z.object({
   id: z.number().nullish(),
-  result: z.unknown(),
+  result: z.unknown().optional(),
   error: z.object({ code: z.number(), message: z.string() }).nullish(),
 })
 export type Answer = z.infer<typeof Answer>

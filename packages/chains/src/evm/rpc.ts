@@ -42,20 +42,24 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: NetworkSetti
   let unanswered = 0
 
   async function deliver(questions: readonly Waiting[]): Promise<void> {
-    const failures: string[] = []
+    const failures = new Set<string>()
     let open = questions
     for (let attempt = 0, first = preferred; attempt < endpoints.length && open.length > 0; attempt++) {
       const index = (first + attempt) % endpoints.length
       try {
         const answers = (await endpoints[index]?.ask(open)) ?? []
-        open = open.filter((question, i) => !question.take(answers[i]))
+        open = open.filter((question, i) => {
+          if (question.take(answers[i])) return false
+          const told = answers[i]?.error?.message.slice(0, 100) ?? 'nonsense'
+          failures.add(`endpoint ${index + 1} answers ${question.method} with ${told}`)
+          return true
+        })
         if (open.length === 0) preferred = index
-        else failures.push(`endpoint ${index + 1} could not answer ${open[0]?.method ?? ''}`)
       } catch (error) {
-        failures.push(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
+        failures.add(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
       }
     }
-    const reason = new ChainUnavailable(`${name} cannot be reached: ${failures.join('; ')}`)
+    const reason = new ChainUnavailable(`${name} cannot be reached: ${[...failures].join('; ')}`)
     for (const question of open) question.giveUp(reason)
   }
 

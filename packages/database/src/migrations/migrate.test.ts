@@ -107,6 +107,33 @@ describe('migrate', () => {
     expect((await migrate(options)).applied).toHaveLength(1)
   })
 
+  test('says that the connection was lost, when it is', async () => {
+    const url = await emptyDatabase()
+    const other = await new Client({ connectionString: url }).connect()
+    await other.query('select pg_advisory_lock(72707369)')
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'tollgate-migrate'`
+    const onProgress = () => void other.query(end)
+    await expect(
+      migrate({ url, service, migrationsFolder: await migrationsFolder(first), onProgress }),
+    ).rejects.toThrow(/the connection was lost. Migrate again/)
+    await other.end()
+  })
+
+  test('up to date, waits for nobody', async () => {
+    const url = await emptyDatabase()
+    const options = {
+      url,
+      service,
+      migrationsFolder: await migrationsFolder(first),
+      lockTimeoutSeconds: 0,
+    } as const
+    await migrate(options)
+    const other = await new Client({ connectionString: url }).connect()
+    await other.query('select pg_advisory_lock(72707369)')
+    expect(await migrate(options)).toEqual({ applied: [] })
+    await other.end()
+  })
+
   test('stopped between two migrations, keeps the first and goes on with the second', async () => {
     const url = await emptyDatabase()
     const folder = await migrationsFolder({ ...first, ...second })

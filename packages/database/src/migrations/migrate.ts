@@ -42,6 +42,8 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     { application_name: 'tollgate-migrate', lock_timeout: LOCK_TIMEOUT_MS },
     { onRetry, signal, timeoutSeconds },
   )
+  const losses: Error[] = []
+  client.on('error', (error) => losses.push(error))
   try {
     // Without the lock a row that is not finished may be another migrator's at work, so only "all is done" is believed.
     const glance = compare(migrations, await readHistory(client), service)
@@ -52,6 +54,11 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     if (problems.length > 0) throw new DatabaseProblem([tell(addressOf(url)), ...problems].join('\n'))
     await apply(client, migrations, pending, options)
     return { applied: pending.map(({ name }) => name) }
+  } catch (error) {
+    if (losses.length === 0 || error instanceof DatabaseProblem) throw error
+    throw new DatabaseProblem(
+      `${tell(addressOf(url))}: the connection was lost. Migrate again: it goes on where it stopped`,
+    )
   } finally {
     await client.end()
   }

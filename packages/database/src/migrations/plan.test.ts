@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { emptyDatabase, migrationsFolder, query, serverUrl } from '../testing/database'
 import { services } from './folder'
@@ -29,8 +30,6 @@ const handwritten = {
 }
 const url = serverUrl()
 const service = 'gateway' as const
-const scratchDatabases = () =>
-  query(url, `select datname from pg_database where datname like 'tollgate\\_scratch\\_%'`)
 
 describe('difference', () => {
   test('finds none where schema and migrations agree, whatever was written by hand beside', async () => {
@@ -46,14 +45,20 @@ describe('difference', () => {
   })
 
   test('leaves no database behind, not even after migrations that do not apply', async () => {
+    const role = `owner_${randomUUID().replaceAll('-', '')}`
+    await query(url, `create role ${role} login createdb password 'owner'`)
+    const own = new URL(url)
+    own.username = role
+    own.password = 'owner'
     const folder = await migrationsFolder(
       { '20260101000000_bad': 'create table a (b no_such_type);' },
       schema(''),
     )
-    await expect(difference({ url, service, migrationsFolder: folder })).rejects.toThrow(
+    await expect(difference({ url: own.href, service, migrationsFolder: folder })).rejects.toThrow(
       'Migration 20260101000000_bad does not apply to an empty database: line 1: type "no_such_type" does not exist',
     )
-    expect(await scratchDatabases()).toEqual([])
+    expect(await query(url, `select datname from pg_database where datdba = '${role}'::regrole`)).toEqual([])
+    await query(url, `drop role ${role}`)
   })
 
   test('tells what is wrong with a schema', async () => {

@@ -97,8 +97,9 @@ describe('paths', () => {
   }
 
   test('that nothing serves are 404', async () => {
-    const { url } = await serve({ routes })
+    const { url, log } = await serve({ routes })
     expect(await errorOf(await fetch(`${url}/nothing?x=1`))).toEqual([404, 'NOT_FOUND'])
+    expect(await log.line('request')).toMatchObject({ path: '/nothing', status: 404, code: 'NOT_FOUND' })
     expect(await errorOf(await fetch(`${url}/api/v1/nothing`))).toEqual([404, 'NOT_FOUND'])
   })
 

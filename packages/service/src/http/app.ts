@@ -61,6 +61,7 @@ const securityHeaders = (isCrossOrigin: boolean) =>
     xDnsPrefetchControl: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
+    xPoweredBy: false,
     xXssProtection: false,
   })
 

@@ -1,0 +1,32 @@
+import { type Operation } from '@tollgate/protocol'
+import { ApiError, type Limiter } from '@tollgate/service'
+import { type Request, type RequestHandler, type Response } from 'express'
+import { type Client, type ClientStore } from './store'
+
+type ClientHandler = (req: Request, res: Response, client: Client) => unknown
+
+/** Lets in the holders of a client key whose scope covers the operation, no oftener than `limit`, and hands the client over. */
+export const createClientGuard =
+  (clients: ClientStore, now: () => Date) =>
+  (operation: Operation, handler: ClientHandler, limit?: Limiter): RequestHandler =>
+  async (req, res) => {
+    const client = await authenticate(req, clients, now())
+    if (client.scope.length > 0 && !client.scope.includes(operation))
+      throw new ApiError(
+        'FORBIDDEN',
+        `The scope of this client key does not cover ${operation}; create a key with a scope that does`,
+      )
+    await limit?.(client.clientId, res)
+    await handler(req, res, client)
+  }
+
+async function authenticate(req: Request, clients: ClientStore, now: Date): Promise<Client> {
+  const id = req.get('X-Client-ID') ?? ''
+  const token = req.get('X-Client-Token') ?? ''
+  const client = /^[\w-]{1,64}$/.test(id) ? await clients.authenticate(id, token, now) : undefined
+  if (client) return client
+  throw new ApiError(
+    'UNAUTHORIZED',
+    'Send the X-Client-ID and X-Client-Token of a valid client key; POST /api/v1/clients creates one',
+  )
+}

@@ -1,0 +1,79 @@
+import { families } from '@tollgate/chains'
+import { openFacilitatorDatabase, waitForDatabase } from '@tollgate/database'
+import {
+  closeServer,
+  createLogger,
+  createMetrics,
+  createServer,
+  listen,
+  openEphemeralStore,
+  run,
+} from '@tollgate/service'
+import { readConfiguration } from './config'
+import { sessionsOf, wireFacilitator } from './facilitator'
+
+/** Requests that wait for an outcome are let go after this; the outcome stays stored, to be asked for again. */
+const PATIENCE_MS = 2_000
+const GRACE_SECONDS = 10
+
+/** The facilitator as a process: open, wire, serve; what was opened last is closed first. */
+void run('facilitator', async (closing) => {
+  const configuration = readConfiguration(process.env)
+  const { environment } = configuration
+  const logger = createLogger({ service: 'facilitator', level: environment.LOG_LEVEL })
+
+  await waitForDatabase(environment.DATABASE_URL, {
+    signal: closing.signal,
+    onRetry: (attempt, reason) => logger.warn('postgres is not there yet', { attempt, reason }),
+  })
+  const database = openFacilitatorDatabase({
+    url: environment.DATABASE_URL,
+    poolSize: environment.DATABASE_POOL_SIZE + sessionsOf(configuration),
+    onError: (error) => logger.warn('a database connection broke', { error }),
+  })
+  closing.add('database', () => database.close())
+
+  const ephemeral = await openEphemeralStore({
+    redisUrl: environment.REDIS_URL,
+    prefix: 'facilitator:',
+    logger,
+  })
+  closing.add('ephemeral store', () => ephemeral.close())
+
+  const metrics = createMetrics()
+  const facilitator = await wireFacilitator({
+    configuration,
+    families,
+    database,
+    ephemeral,
+    logger,
+    metrics,
+    now: () => new Date(),
+  })
+  const { app, health, networks, notices, outcomes, settlers } = facilitator
+  closing.add('networks', () => networks.close())
+  await networks.registerConfigured()
+
+  closing.add('notices', () => notices.close())
+  notices.begin()
+  closing.add('settlers', () => Promise.all(settlers.map((settler) => settler.close())))
+  for (const settler of settlers) settler.begin()
+  closing.add('outcomes', () => outcomes.close())
+
+  const metricsAt = { port: environment.METRICS_PORT, host: environment.METRICS_HOST }
+  const metricsServer = await metrics.listen(metricsAt)
+  closing.add('metrics server', () => metricsServer.close())
+
+  const server = createServer(app)
+  const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
+  closing.add('server', () => {
+    health.stopping()
+    setTimeout(() => outcomes.letGo(), PATIENCE_MS).unref()
+    return closeServer(server, { graceSeconds: GRACE_SECONDS })
+  })
+  logger.info('serving', {
+    port,
+    metricsPort: metricsServer.port,
+    networks: networks.all.map(({ name }) => name),
+  })
+})

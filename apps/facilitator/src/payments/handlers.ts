@@ -1,0 +1,43 @@
+import { ChainUnavailable } from '@tollgate/chains'
+import { SettleRequest } from '@tollgate/protocol'
+import { ApiError, parse, type ErrorCode } from '@tollgate/service'
+import { type Request, type Response } from 'express'
+import { type Client } from '../clients/store'
+import { type Facilitator } from './facilitator'
+
+const MAX_KEY_LENGTH = 128
+
+export function createPaymentHandlers(facilitator: Facilitator) {
+  return {
+    async verify(req: Request, res: Response) {
+      const request = parse(SettleRequest, req.body)
+      res.json(await facilitator.verify(request).catch(failWith('VERIFICATION_FAILED')))
+    },
+
+    async settle(req: Request, res: Response, client: Client) {
+      const request = parse(SettleRequest, req.body)
+      const asker = { clientId: client.clientId, idempotencyKey: idempotencyKey(req) }
+      res.json(await facilitator.settle(request, asker).catch(failWith('SETTLEMENT_FAILED')))
+    },
+  }
+}
+
+function idempotencyKey(req: Request): string | null {
+  const key = req.get('Idempotency-Key')
+  if (key === undefined) return null
+  if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e]+$/.test(key))
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `Send one Idempotency-Key of 1 to ${MAX_KEY_LENGTH} visible ASCII characters`,
+    )
+  return key
+}
+
+const failWith = (code: ErrorCode) => (cause: unknown) => {
+  if (cause instanceof ApiError) throw cause
+  const message =
+    cause instanceof ChainUnavailable
+      ? 'The network gives no answer right now; nothing was done, send the request again in a moment'
+      : 'Something failed on our side; send the same request again to learn the outcome'
+  throw new ApiError(code, message, { cause })
+}

@@ -1,0 +1,53 @@
+import { type Payment } from '@tollgate/chains'
+import { ApiError, type EphemeralStore, type Logger } from '@tollgate/service'
+import { sha256 } from '../digest'
+import { type Order } from './order'
+
+const CLAIMED = 'claimed'
+
+export type Verdicts = ReturnType<typeof createVerdicts>
+
+/**
+ * Remembers for seconds which requests were found valid. Only those: an invalid payment may be cured at any moment. A
+ * payment that is claimed is forgotten at once. Without its store everything is verified afresh.
+ */
+export function createVerdicts(parts: {
+  store: EphemeralStore
+  ttlSeconds: number
+  logger: Logger
+  now: () => Date
+}) {
+  const { store, ttlSeconds, logger, now } = parts
+
+  const orNothing = (error: unknown) => {
+    if (!(error instanceof ApiError)) throw error
+    logger.debug('verdicts are not remembered while the store is away')
+    return undefined
+  }
+
+  /** Never for longer than the payment could still be settled. */
+  function lifeOf({ network, payment }: Order): number {
+    const { validBefore } = payment as Payment & { validBefore?: bigint }
+    if (validBefore === undefined) return ttlSeconds
+    const lastCall = Number(validBefore) - network.confirmationBudgetSeconds
+    return Math.min(ttlSeconds, Math.floor(lastCall - now().getTime() / 1000))
+  }
+
+  return {
+    /** Whether this very request was found valid a moment ago. */
+    async isKnown(order: Order, requestHash: Buffer): Promise<boolean> {
+      return (await store.get(keyOf(order)).catch(orNothing)) === requestHash.toString('base64')
+    },
+    async remember(order: Order, requestHash: Buffer): Promise<void> {
+      const life = lifeOf(order)
+      if (life >= 1) await store.setOnce(keyOf(order), requestHash.toString('base64'), life).catch(orNothing)
+    },
+    /** Also for a verification that is under way. */
+    async forget(order: Order): Promise<void> {
+      await store.set(keyOf(order), CLAIMED, ttlSeconds).catch(orNothing)
+    },
+  }
+}
+
+const keyOf = ({ network, payment, terms }: Order) =>
+  `verdict:${sha256([network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')).toString('base64url')}`

@@ -1,0 +1,69 @@
+import { deployContracts, fundWallet, startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
+import { id, Wallet, type HDNodeWallet } from 'ethers'
+import { closeLater } from './closing'
+
+const ETHER = 10n ** 18n
+
+/** The chain that all tests of a run share. */
+export function sharedChain(): string {
+  const url = process.env.TEST_EVM_RPC_URL
+  if (!url) throw new Error('TEST_EVM_RPC_URL is not set: run the tests from the root of the repository')
+  return url
+}
+
+/** A chain of this test's own, for it to stop, to pause or to break. */
+export async function ownChain(port?: number) {
+  const chain = await startAnvil(port === undefined ? {} : { port })
+  closeLater(() => chain.stop())
+  await deployContracts(chain.rpcUrl)
+  return chain
+}
+
+export async function callRpc(rpcUrl: string, method: string, ...params: unknown[]): Promise<unknown> {
+  const response = await fetch(rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  const { result, error } = (await response.json()) as { result?: unknown; error?: { message: string } }
+  if (error) throw new Error(`${method}: ${error.message}`)
+  return result
+}
+
+/** A new wallet with 1,000 USDC and nothing else. */
+export async function newPayer(rpcUrl: string, usdc = 1_000_000_000n): Promise<HDNodeWallet> {
+  const wallet = Wallet.createRandom()
+  await fundWallet(rpcUrl, wallet.address, { usdc })
+  return wallet
+}
+
+/** A settlement key of this test's own, with ether: two databases must never share one. */
+export async function newSigner(rpcUrl: string): Promise<HDNodeWallet> {
+  const wallet = Wallet.createRandom()
+  await fundWallet(rpcUrl, wallet.address, { usdc: 0n, wei: 10n * ETHER })
+  return wallet
+}
+
+/** How many transactions of this address were mined. */
+export const transactionCount = async (rpcUrl: string, address: string): Promise<number> =>
+  Number(await callRpc(rpcUrl, 'eth_getTransactionCount', address, 'latest'))
+
+type Transfer = { from: string; to: string; value: bigint; transaction: string }
+type Log = { topics: [string, string, string]; data: string; transactionHash: string }
+
+/** The USDC transfers that an address sent, as the chain's own events tell them. */
+export async function transfersFrom(rpcUrl: string, address: string): Promise<Transfer[]> {
+  const from = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
+  const filter = {
+    address: USDC_ADDRESS,
+    fromBlock: '0x0',
+    topics: [id('Transfer(address,address,uint256)'), from],
+  }
+  const logs = (await callRpc(rpcUrl, 'eth_getLogs', filter)) as Log[]
+  return logs.map(({ topics, data, transactionHash }) => ({
+    from: `0x${topics[1].slice(26)}`,
+    to: `0x${topics[2].slice(26)}`,
+    value: BigInt(data),
+    transaction: transactionHash,
+  }))
+}

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto'
+import { families } from '@tollgate/chains'
+import { openFacilitatorDatabase } from '@tollgate/database'
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import {
+  createLogger,
+  createMetrics,
+  createServer,
+  openEphemeralStore,
+  readEnvironment,
+} from '@tollgate/service'
+import request from 'supertest'
+import { Environment, type Configuration } from '../config'
+import { sessionsOf, wireFacilitator } from '../facilitator'
+import { type Families } from '../networks/network'
+import { closeLater } from './closing'
+import { migratedDatabase } from './database'
+
+export type TestOptions = {
+  rpcUrl: string
+  signerKeys: readonly string[]
+  /** Another replica's; otherwise a new one. */
+  databaseUrl?: string
+  families?: Families
+  variables?: Record<string, string>
+  now?: () => Date
+  /** Lines that `debug` would log. */
+  log?: NodeJS.WritableStream
+  maxFeePerGas?: bigint
+}
+
+export type TestFacilitator = Awaited<ReturnType<typeof testFacilitator>>
+
+/** A whole facilitator, as main.ts joins it, over real parts. */
+export async function testFacilitator(options: TestOptions) {
+  const { now = () => new Date() } = options
+  const databaseUrl = options.databaseUrl ?? (await migratedDatabase())
+  const configuration = configurationOf({ ...options, databaseUrl })
+  const logger = createLogger({
+    service: 'facilitator',
+    level: options.log ? 'debug' : (process.env.LOG_LEVEL ?? 'error'),
+    ...(options.log ? { stream: options.log } : {}),
+  })
+  const database = openFacilitatorDatabase({ url: databaseUrl, poolSize: 10 + sessionsOf(configuration) })
+  const ephemeral = await openEphemeralStore({
+    redisUrl: process.env.TEST_REDIS_URL,
+    prefix: `${randomBytes(8).toString('hex')}:`,
+    logger: createLogger({ service: 'facilitator', level: 'error' }),
+  })
+  const facilitator = await wireFacilitator({
+    configuration,
+    families: options.families ?? families,
+    database,
+    ephemeral,
+    logger,
+    metrics: createMetrics(),
+    now,
+  })
+  const { app, networks, notices, settlers, outcomes } = facilitator
+  await networks.registerConfigured()
+  notices.begin()
+  for (const settler of settlers) settler.begin()
+  const server = createServer(app).listen(0)
+
+  let closed: Promise<void> | undefined
+  async function closeParts() {
+    server.closeAllConnections()
+    server.close()
+    outcomes.close()
+    await Promise.all(settlers.map((settler) => settler.close()))
+    await notices.close()
+    networks.close()
+    await ephemeral.close()
+    await database.close()
+  }
+  const close = () => (closed ??= closeParts())
+  closeLater(close)
+
+  return { ...facilitator, api: request(server), database, databaseUrl, close, logger }
+}
+
+function configurationOf(options: TestOptions & { databaseUrl: string }): Configuration {
+  const { rpcUrl, signerKeys, databaseUrl, variables = {}, maxFeePerGas = 100_000_000_000n } = options
+  const environment = readEnvironment(Environment, {
+    DATABASE_URL: databaseUrl,
+    NETWORKS_FILE: 'not read',
+    JWT_SECRET: randomBytes(32).toString('hex'),
+    RATE_LIMIT_ACCOUNTS_PER_MINUTE: '1000000',
+    RATE_LIMIT_PAYMENTS_PER_MINUTE: '1000000',
+    ...variables,
+  })
+  return {
+    environment,
+    networks: [
+      {
+        name: 'base-sepolia',
+        ecosystem: 'evm',
+        chainId: '84532',
+        rpcUrls: [rpcUrl],
+        rpcTimeoutMs: 2_000,
+        signerKeys,
+        confirmations: 1,
+        confirmationBudgetSeconds: 6,
+        maxFeePerGas,
+        maxGas: 300_000n,
+        assets: [{ asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }],
+      },
+    ],
+  }
+}
+
+export type Api = TestFacilitator['api']
+export type ClientHeaders = { 'X-Client-ID': string; 'X-Client-Token': string }
+
+/** A user's access token, got as anybody gets one. */
+export async function newUser(api: Api): Promise<{ email: string; password: string; accessToken: string }> {
+  const email = `${randomBytes(8).toString('hex')}@example.com`
+  const password = randomBytes(12).toString('hex')
+  await api.post('/api/v1/signup').send({ email, password }).expect(200)
+  const login = await api.post('/api/v1/login').send({ email, password }).expect(200)
+  const { data } = login.body as { data: { access_token: string } }
+  return { email, password, accessToken: data.access_token }
+}
+
+/** The headers of a new client key, got as anybody gets one. */
+export async function newClient(api: Api, body: object = {}): Promise<ClientHeaders> {
+  const { accessToken } = await newUser(api)
+  const answer = await api
+    .post('/api/v1/clients')
+    .set('Authorization', `Bearer ${accessToken}`)
+    .send({ title: 'Test', ...body })
+    .expect(200)
+  const { client } = (answer.body as { data: { client: { clientId: string; token: string } } }).data
+  return { 'X-Client-ID': client.clientId, 'X-Client-Token': client.token }
+}

@@ -1,0 +1,40 @@
+import { createSecretKey, randomBytes } from 'node:crypto'
+import jwt from 'jsonwebtoken'
+
+const SERVICE = 'tollgate-facilitator'
+const ACCESS_TTL_SECONDS = 900
+export const REFRESH_TTL_SECONDS = 30 * 86_400
+
+export type Tokens = ReturnType<typeof createTokens>
+
+/** Access tokens of this service: HS256 only, 15 minutes, and no other service's will do. */
+export function createTokens(secret: string, now: () => Date) {
+  const key = createSecretKey(secret, 'utf8')
+  const seconds = () => Math.floor(now().getTime() / 1000)
+
+  return {
+    issue(userId: number): string {
+      const iat = seconds()
+      const claims = { sub: String(userId), iat, exp: iat + ACCESS_TTL_SECONDS, iss: SERVICE, aud: SERVICE }
+      return jwt.sign(claims, key, { algorithm: 'HS256' })
+    },
+
+    /** The user that the token was issued to; undefined for one that is not ours, altered or expired. */
+    read(token: string): number | undefined {
+      try {
+        const { sub } = jwt.verify(token, key, {
+          algorithms: ['HS256'],
+          issuer: SERVICE,
+          audience: SERVICE,
+          clockTimestamp: seconds(),
+        }) as jwt.JwtPayload
+        return /^[1-9]\d{0,8}$/.test(sub ?? '') ? Number(sub) : undefined
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+/** Opaque, 256 bits: means nothing but in the database, where only its SHA-256 is. */
+export const newRefreshToken = () => randomBytes(32).toString('base64url')

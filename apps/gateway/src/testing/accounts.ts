@@ -1,0 +1,91 @@
+import { type GatewayDatabase } from '@tollgate/database'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { type Ledger } from '../accounts/ledger'
+import { planOf } from './catalog'
+
+type Pool = GatewayDatabase['pool']
+
+const { network, chain_id, asset_address, amount, pay_to } = planOf()
+
+/** A request that can be read back, for payments that are never asked about. */
+const settleable = {
+  paymentPayload: { x402Version: 1, scheme: 'exact', network, payload: {} },
+  paymentRequirements: {
+    scheme: 'exact',
+    network,
+    maxAmountRequired: amount,
+    resource: '',
+    description: '',
+    mimeType: '',
+    payTo: pay_to,
+    maxTimeoutSeconds: 60,
+    asset: asset_address,
+  },
+}
+
+/** A wallet's address; nobody has its key. */
+export const someWallet = () => `0x${randomBytes(20).toString('hex')}`
+
+/** Writes a payment down in the state in which a crash may leave it; answers its id. */
+export async function writePayment(
+  pool: Pool,
+  payment: {
+    wallet: string
+    credits: number
+    status?: string
+    planId?: number
+    request?: object
+    nonce?: string
+  },
+): Promise<string> {
+  const { wallet, credits, status = 'settled', planId = 1, request = settleable, nonce = randomUUID() } = payment
+  const id = randomUUID()
+  await pool.query(
+    `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits,
+       request, status, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $2, $8, $9, $10, $11, $12, now())`,
+    [id, wallet, planId, network, chain_id, asset_address, amount, pay_to, nonce, credits, request, status],
+  )
+  return id
+}
+
+/** Gives a wallet credits as payments do: by the grant of a settled one. */
+export async function fund(parts: { pool: Pool; ledger: Ledger }, wallet: string, credits: number, planId = 1) {
+  const id = await writePayment(parts.pool, { wallet, credits, planId })
+  if (!(await parts.ledger.grant(id))) throw new Error('The payment could not be granted')
+}
+
+export async function openSession(pool: Pool, wallet: string, planId = 1): Promise<string> {
+  const id = randomUUID()
+  await pool.query(
+    `INSERT INTO sessions (id, wallet, auth_method, chain_id, ecosystem, pricing_plan_id)
+     VALUES ($1, $2, 'siwe', '84532', 'evm', $3)`,
+    [id, wallet, planId],
+  )
+  return id
+}
+
+export async function balanceOf(ledger: Ledger, wallet: string, planId = 1): Promise<bigint> {
+  return (await ledger.balances(wallet)).find((account) => account.planId === planId)?.balance ?? 0n
+}
+
+/** What must hold of every account at any time, as queries that find those of which it does not. */
+const invariants = {
+  'a balance below zero': 'SELECT id FROM accounts WHERE balance < 0',
+  'a balance that is not grants + refunds - usage': `
+    SELECT accounts.id FROM accounts WHERE balance <>
+      (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = accounts.id)
+      - (SELECT coalesce(sum(credits), 0) FROM usage WHERE account_id = accounts.id AND state <> 'refunded')`,
+  'a payment granted more than once': 'SELECT payment_id FROM grants GROUP BY payment_id HAVING count(*) > 1',
+  'a credited payment without its grant': `
+    SELECT payments.id FROM payments LEFT JOIN grants ON grants.payment_id = payments.id
+    WHERE (payments.status = 'credited') <> (grants.id IS NOT NULL)
+      OR payments.credits <> coalesce(grants.credits, payments.credits)`,
+}
+
+/** The names of the invariants that do not hold. */
+export async function broken(pool: Pool): Promise<string[]> {
+  const found: string[] = []
+  for (const [name, query] of Object.entries(invariants))
+    if ((await pool.query(query)).rows.length > 0) found.push(name)
+  return found
+}

@@ -1,0 +1,140 @@
+import { SettleRequest, type SettleResult } from '@tollgate/protocol'
+import { hexlify, randomBytes, verifyTypedData } from 'ethers'
+import { once } from 'node:events'
+import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { closeLater } from './closing'
+import { transferTypes, usdc, usdcDomain, type SignedPayment } from './payment'
+
+export const clientKey = { id: 'client_gateway', token: 'f'.repeat(64) }
+
+/**
+ * What becomes of a question. `settle` settles or refuses, as it deserves. `lost` does so and cuts the connection before
+ * it says so; `unproven` is a success without a transaction, `garbage` no JSON at all.
+ */
+export type Manner = 'settle' | 'lost' | 'hang' | 'pending' | 'error' | 'denied' | 'garbage' | 'unproven'
+
+type Asked = { key: string; request: SettleRequest }
+
+export type TestFacilitator = Awaited<ReturnType<typeof startFacilitator>>
+
+/** A facilitator of one network and one asset whose chain is a set of used nonces, and which errs as it is told. */
+export async function startFacilitator() {
+  const asked: Asked[] = []
+  const settlements: Asked[] = []
+  const used = new Set<string>()
+  const answered = new Map<string, { request: string; result: SettleResult }>()
+  const manners: Manner[] = []
+  let refusal: string | undefined
+  let held: Promise<void> | undefined
+  let isAway = false
+
+  function settle(question: Asked): SettleResult {
+    const request = JSON.stringify(question.request)
+    const before = answered.get(question.key)
+    if (before) return before.request === request ? before.result : refused('invalid_payment')
+    const result = judge(question)
+    answered.set(question.key, { request, result })
+    return result
+  }
+
+  function judge(question: Asked): SettleResult {
+    const { paymentPayload, paymentRequirements: terms } = question.request
+    const { signature, authorization } = paymentPayload.payload as SignedPayment
+    const spent = `${authorization.from} ${authorization.nonce}`
+    if (refusal !== undefined) return refused(refusal)
+    if (paymentPayload.network !== terms.network) return refused('invalid_network')
+    if (verifyTypedData(usdcDomain, transferTypes, authorization, signature) !== authorization.from)
+      return refused('invalid_exact_evm_payload_signature')
+    if (authorization.value !== terms.maxAmountRequired)
+      return refused('invalid_exact_evm_payload_authorization_value')
+    if (authorization.to !== terms.payTo) return refused('invalid_exact_evm_payload_recipient_mismatch')
+    if (used.has(spent)) return refused('duplicate_settlement')
+    used.add(spent)
+    settlements.push(question)
+    return {
+      ...refused(''),
+      success: true,
+      transaction: hexlify(randomBytes(32)),
+      payer: authorization.from,
+      blockNumber: 7,
+    }
+  }
+
+  async function answer(req: IncomingMessage, res: ServerResponse) {
+    const say = (status: number, body: unknown) =>
+      res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (isAway) return res.socket?.destroy()
+    if (req.url === '/api/v1/supported') return say(200, { kinds: [kind] })
+    if (req.url === '/api/v1/assets') return say(200, { data: [asset] })
+    if (req.headers['x-client-id'] !== clientKey.id || req.headers['x-client-token'] !== clientKey.token)
+      return say(401, { code: 'UNAUTHORIZED', message: 'The client key is wrong' })
+
+    const question = { key: String(req.headers['idempotency-key']), request: SettleRequest.parse(await json(req)) }
+    asked.push(question)
+    const manner = manners.shift() ?? 'settle'
+    await held
+    if (manner === 'hang') return undefined
+    if (manner === 'error') return say(500, { code: 'SETTLEMENT_FAILED', message: 'The chain is away' })
+    if (manner === 'denied') return say(400, { code: 'INVALID_REQUEST', message: 'This is no payment' })
+    if (manner === 'garbage') return res.writeHead(200).end('<html>success</html>')
+    if (manner === 'unproven') return say(200, { ...refused(''), success: true })
+    if (manner === 'pending')
+      return say(200, { ...refused('settlement_pending'), transaction: `0x${'ab'.repeat(32)}` })
+    const result = settle(question)
+    return manner === 'lost' ? res.socket?.destroy() : say(200, result)
+  }
+
+  const server = http.createServer((req, res) => void answer(req, res))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closeLater(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
+    /** Every question about a settlement, and those that moved money. */
+    asked,
+    settlements,
+    /** How the next questions are answered, one each; those after them are settled. */
+    next: (...these: Manner[]) => void manners.push(...these),
+    /** Refuses every payment for this reason from now on; undefined ends it. */
+    refuse: (reason: string | undefined) => (refusal = reason),
+    /** Keeps every answer back until the returned function is called. */
+    hold(): () => void {
+      let release = () => undefined as void
+      held = new Promise<void>((resolve) => (release = resolve))
+      return () => {
+        held = undefined
+        release()
+      }
+    },
+    /** Cuts every connection, as an address does behind which nobody is. */
+    leave: () => (isAway = true),
+    comeBack: () => (isAway = false),
+  }
+}
+
+const refused = (errorReason: string): SettleResult => ({
+  success: false,
+  transaction: '',
+  errorReason,
+  network: 'base-sepolia',
+  payer: '',
+  blockNumber: 0,
+  timestamp: new Date().toISOString(),
+})
+
+const kind = {
+  x402Version: 1,
+  scheme: 'exact',
+  network: 'base-sepolia',
+  status: 'healthy',
+  block: 7,
+  feePayer: '0x0000000000000000000000000000000000000001',
+}
+
+const asset = { id: 1, network: 'base-sepolia', asset: usdc, symbol: 'USDC', decimals: 6, active: true }

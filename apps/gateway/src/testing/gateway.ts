@@ -1,0 +1,120 @@
+import { openGatewayDatabase } from '@tollgate/database'
+import { createFacilitatorClient } from '@tollgate/facilitator-client'
+import { closeServer, createMetrics, createServer, listen } from '@tollgate/service'
+import { randomUUID } from 'node:crypto'
+import supertest from 'supertest'
+import { applyCatalog } from '../catalog/apply'
+import { readConfiguration, type Environment } from '../config'
+import { wireGateway } from '../gateway'
+import { startReconciler } from '../payments/reconciler'
+import { fund } from './accounts'
+import { catalogOf, providerOf } from './catalog'
+import { closeLater } from './closing'
+import { clientKey } from './facilitator'
+import { openGround, type Ground } from './ground'
+import { readableLog } from './log'
+import { createWallet } from './wallet'
+
+export type TestGateway = Awaited<ReturnType<typeof testGateway>>
+
+type Options = {
+  environment?: Partial<Environment>
+  /** Makes this one another replica of that gateway. */
+  beside?: { ground: Ground }
+  /** Keeps nonces in the process even where there is a Redis, so that the test's clock ends them. */
+  inProcess?: boolean
+  settleTimeoutMs?: number
+}
+
+/**
+ * A gateway as main wires it, serving on a free port: plan 1 is sold on Base Sepolia, and calls to chain 84532 go to an
+ * upstream that answers `0x1`. Neither heartbeat nor reconciler runs by itself.
+ */
+export async function testGateway(options: Options = {}) {
+  const { beside, inProcess = false, settleTimeoutMs = 10_000 } = options
+  const ground = beside?.ground ?? (await openGround({ inProcess }))
+  const { databaseUrl, facilitator, store, clock, catalog } = ground
+  const log = readableLog()
+  const { logger } = log
+
+  const environment = {
+    ...readConfiguration({
+      PUBLIC_URL: 'https://gateway.example',
+      DATABASE_URL: databaseUrl,
+      JWT_SECRET: 'a secret of this test run and no other',
+      SIGN_IN_DOMAINS: 'Tollgate,gateway.example',
+      FACILITATOR_URL: facilitator.url,
+      FACILITATOR_CLIENT_ID: clientKey.id,
+      FACILITATOR_CLIENT_TOKEN: clientKey.token,
+      RATE_LIMIT_AUTH_PER_MINUTE: '100000',
+      RATE_LIMIT_RPC_PER_MINUTE: '100000',
+    }),
+    ...options.environment,
+  }
+  const database = openGatewayDatabase({ url: databaseUrl, poolSize: environment.DATABASE_POOL_SIZE })
+  closeLater(() => database.close())
+  const client = createFacilitatorClient({
+    url: environment.FACILITATOR_URL,
+    clientId: environment.FACILITATOR_CLIENT_ID,
+    clientToken: environment.FACILITATOR_CLIENT_TOKEN,
+    settleTimeoutMs,
+  })
+  closeLater(() => client.close())
+  const wired = wireGateway({
+    environment,
+    database,
+    store,
+    facilitator: client,
+    logger,
+    metrics: createMetrics(),
+    now: clock.now,
+  })
+  closeLater(() => wired.upstreams.close())
+  closeLater(() => wired.ledger.drained())
+
+  const server = createServer(wired.app)
+  const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
+  closeLater(() => closeServer(server, { graceSeconds: 0 }))
+  const url = `http://127.0.0.1:${port}`
+  const api = supertest(url)
+
+  /** Applies the catalog as it stands now, and waits until none is served that is older. */
+  async function reapply() {
+    await applyCatalog(database, catalogOf(catalog))
+    clock.advance(2)
+  }
+  if (!beside) await reapply()
+
+  return {
+    ...ground,
+    ...wired,
+    ground,
+    url,
+    api,
+    pool: database.pool,
+    database,
+    log,
+    reapply,
+    wallet: () => createWallet({ api, clock }),
+    fund: (address: string, credits: number, planId = 1) =>
+      fund({ pool: database.pool, ledger: wired.ledger }, address, credits, planId),
+
+    /** Adds a chain whose providers these are, or whose one provider has these base URLs; answers its id. */
+    async chain(...providers: (string | Omit<Parameters<typeof providerOf>[0], 'chain_id'>)[]) {
+      const chain_id = randomUUID()
+      const urls = providers.filter((provider) => typeof provider === 'string')
+      const others = providers.filter((provider) => typeof provider !== 'string')
+      if (urls.length > 0) others.unshift({ rpc: urls, rest: urls })
+      others.forEach((provider, index) =>
+        catalog.providers.push(providerOf({ provider_id: `provider-${index}`, ...provider, chain_id })),
+      )
+      await reapply()
+      return chain_id
+    },
+
+    /** One round of the reconciler, to its end. */
+    async reconcile() {
+      await startReconciler({ store: wired.payments, settlement: wired.settlement, logger }).stop()
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { encodeJson } from '@tollgate/protocol'
+import { hexlify, randomBytes, type Wallet } from 'ethers'
+
+export const usdc = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+
+export const usdcDomain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: usdc }
+
+export const transferTypes = {
+  TransferWithAuthorization: [
+    { name: 'from', type: 'address' },
+    { name: 'to', type: 'address' },
+    { name: 'value', type: 'uint256' },
+    { name: 'validAfter', type: 'uint256' },
+    { name: 'validBefore', type: 'uint256' },
+    { name: 'nonce', type: 'bytes32' },
+  ],
+}
+
+export type Authorization = {
+  from: string
+  to: string
+  value: string
+  validAfter: string
+  validBefore: string
+  nonce: string
+}
+export type SignedPayment = { signature: string; authorization: Authorization }
+
+/** What a public client signs for these terms: EIP-3009 typed data in the token's own domain. */
+export async function signPayment(
+  signer: Wallet,
+  terms: { payTo: string; amount: string },
+  changes: Partial<Authorization> = {},
+): Promise<SignedPayment> {
+  const seconds = Math.floor(Date.now() / 1000)
+  const authorization = {
+    from: signer.address,
+    to: terms.payTo,
+    value: terms.amount,
+    validAfter: String(seconds - 600),
+    validBefore: String(seconds + 120),
+    nonce: hexlify(randomBytes(32)),
+    ...changes,
+  }
+  return { signature: await signer.signTypedData(usdcDomain, transferTypes, authorization), authorization }
+}
+
+/** The payment as x402 version 1 wraps it. */
+export const x402 = (payload: SignedPayment) => ({
+  x402Version: 1,
+  scheme: 'exact',
+  network: 'base-sepolia',
+  payload,
+})
+
+/** The payment as `X-PAYMENT` carries it. */
+export const paymentHeader = (payload: SignedPayment) => encodeJson(x402(payload))

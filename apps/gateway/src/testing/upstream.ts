@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { closeLater } from './closing'
+
+/** What an upstream was asked. */
+export type Seen = {
+  method: string | undefined
+  url: string | undefined
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+export type Answer = (res: ServerResponse, seen: Seen, req: IncomingMessage) => unknown
+
+export type Upstream = Awaited<ReturnType<typeof startUpstream>>
+
+/** A real server that answers as it is told, and remembers what it was asked. */
+export async function startUpstream(answer: Answer) {
+  const asked: Seen[] = []
+  const server = http.createServer((req, res) => {
+    void buffer(req).then((body) => {
+      const seen = { method: req.method, url: req.url, headers: req.headers, body }
+      asked.push(seen)
+      return answer(res, seen, req)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closeLater(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
+/** The address of nobody: connections to it are refused. */
+export async function nobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${port}`
+}
+
+/** How upstreams answer, well and badly. */
+export const answers = {
+  /** A JSON-RPC result for whatever was asked. */
+  result:
+    (result: unknown = '0x1'): Answer =>
+    (res) =>
+      res
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: 1, result })),
+  status:
+    (status: number, body = `status ${status}`, headers: Record<string, string | string[]> = {}): Answer =>
+    (res) =>
+      res.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(body),
+  /** Takes the request and says nothing, ever. */
+  hang: (() => undefined) satisfies Answer,
+  /** Cuts the connection before a byte of an answer. */
+  reset: ((res) => res.socket?.resetAndDestroy()) satisfies Answer,
+  /** Promises `promised` bytes, sends `sent` of them, and cuts the connection. */
+  resetAfter:
+    (sent: number, promised: number): Answer =>
+    (res) => {
+      res.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': promised })
+      res.write(Buffer.alloc(sent), () => res.socket?.destroy())
+    },
+  /** A byte now and then, and no end. */
+  drip: ((res) => {
+    res.writeHead(200, { 'content-type': 'text/plain' })
+    const timer = setInterval(() => res.write('.'), 20)
+    res.once('close', () => clearInterval(timer))
+  }) satisfies Answer,
+}

@@ -1,0 +1,154 @@
+import { hexlify, randomBytes, toQuantity } from 'ethers'
+import type { Terms } from '../family'
+import { signPayment, usdc, usdcDomain } from './testing/authorization'
+import { openTestChain, type TestChain } from './testing/chain'
+import { carelessToken, feeTakingToken, silentToken } from './testing/contracts'
+import { startLyingNode } from './testing/node'
+import { calls } from './eip3009'
+
+let world: TestChain
+beforeAll(async () => {
+  world = await openTestChain()
+})
+afterAll(() => world.close())
+
+async function settled() {
+  const paid = await signPayment(world.payer, world.terms)
+  const outcome = await world.settle(paid)
+  if (outcome.status !== 'settled') throw new Error('The payment did not settle')
+  return { paid, hash: outcome.hash, outcome }
+}
+
+/** The outcome as a node tells it that alters the receipts. */
+async function outcomeWith(change: (receipt: Record<string, unknown>) => unknown) {
+  const { paid, hash } = await settled()
+  const liar = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+    method === 'eth_getTransactionReceipt'
+      ? { result: change(reply.result as Record<string, unknown>) }
+      : reply,
+  )
+  try {
+    return await world.connect({ rpcUrls: [liar.url] }).outcome(hash, paid, world.terms)
+  } finally {
+    await liar.close()
+  }
+}
+
+describe('outcome', () => {
+  test('is unknown for a transaction that the network never saw', async () => {
+    const paid = await signPayment(world.payer, world.terms)
+    const hash = hexlify(randomBytes(32))
+    expect(await world.chain.outcome(hash, paid, world.terms)).toEqual({ status: 'unknown' })
+  })
+
+  test('is pending until the confirmations are there', async () => {
+    const { paid, hash, outcome } = await settled()
+    const patient = world.connect({ confirmations: 50 })
+    expect(await patient.outcome(hash, paid, world.terms)).toEqual({ status: 'pending' })
+    expect(await patient.findSettled(paid, world.terms)).toEqual({ status: 'pending' })
+    await world.provider.send('anvil_mine', [toQuantity(49)])
+    expect(await patient.outcome(hash, paid, world.terms)).toEqual(outcome)
+    expect(await patient.findSettled(paid, world.terms)).toEqual(outcome)
+  })
+
+  test('is failed for a transaction that was reverted, and tells what that cost', async () => {
+    const paid = await signPayment(world.payer, world.terms)
+    const first = await world.sign(paid)
+    const second = await world.chain.sign(paid, world.terms, {
+      signer: world.signer.address,
+      nonce: (await world.chain.nextNonce(world.signer.address)) + 1n,
+    })
+    if ('reason' in second) throw new Error(second.detail)
+    await world.chain.broadcast(second)
+    await world.chain.broadcast(first)
+    await world.provider.waitForTransaction(second.hash)
+    expect(await world.chain.outcome(first.hash, paid, world.terms)).toMatchObject({ status: 'settled' })
+    const failed = await world.chain.outcome(second.hash, paid, world.terms)
+    expect(failed).toMatchObject({ status: 'failed', reason: 'invalid_transaction_state' })
+    expect((failed as { fee: bigint }).fee).toBeGreaterThan(0n)
+  })
+
+  test.each([
+    ['takes a fee', feeTakingToken],
+    ['says nothing', silentToken],
+    ['does not name the authorization', carelessToken],
+  ])('is failed where the transaction succeeds and the token %s', async (_, code) => {
+    const asset = await world.place(code)
+    const terms: Terms = { ...world.terms, token: { ...usdc, asset } }
+    const paid = await signPayment(world.payer, terms, {}, { ...usdcDomain, verifyingContract: asset })
+    expect(await world.settle(paid, terms)).toMatchObject({
+      status: 'failed',
+      reason: 'invalid_transaction_state',
+    })
+  })
+
+  test('of one payment is not that of another', async () => {
+    const { hash } = await settled()
+    const other = await signPayment(world.payer, world.terms)
+    expect(await world.chain.outcome(hash, other, world.terms)).toMatchObject({ status: 'failed' })
+  })
+
+  test('is never settled on the word of a node alone', async () => {
+    expect(await outcomeWith((receipt) => receipt)).toMatchObject({ status: 'settled' })
+    expect(await outcomeWith(() => null)).toEqual({ status: 'pending' })
+    expect(await outcomeWith((receipt) => ({ ...receipt, status: '0x0' }))).toMatchObject({
+      status: 'failed',
+    })
+    expect(await outcomeWith((receipt) => ({ ...receipt, logs: [] }))).toMatchObject({ status: 'failed' })
+    expect(await outcomeWith((receipt) => ({ ...receipt, blockHash: hexlify(randomBytes(32)) }))).toEqual({
+      status: 'pending',
+    })
+    expect(await outcomeWith((receipt) => ({ ...receipt, blockNumber: '0xffffff' }))).toEqual({
+      status: 'pending',
+    })
+    for (const change of [
+      { transactionHash: hexlify(randomBytes(32)) },
+      { logs: 'none' },
+      { status: undefined },
+    ])
+      await expect(outcomeWith((receipt) => ({ ...receipt, ...change }))).rejects.toThrow(
+        expect.objectContaining({ name: 'ChainUnavailable' }) as Error,
+      )
+  })
+})
+
+describe('findSettled', () => {
+  test('finds a payment that somebody else sent first, and charges us nothing for it', async () => {
+    const paid = await signPayment(world.payer, world.terms)
+    const thief = await world.newWallet()
+    const hash = await world.send(thief, usdc.asset, calls.transfer(paid, true))
+    expect(await world.chain.verify(paid, world.terms, new Date())).toMatchObject({
+      reason: 'invalid_transaction_state',
+    })
+    expect(await world.chain.findSettled(paid, world.terms)).toEqual({
+      status: 'settled',
+      hash,
+      blockNumber: expect.any(BigInt) as bigint,
+      fee: 0n,
+    })
+  })
+
+  test('finds one in blocks further back than a node searches at once', async () => {
+    const { paid, outcome } = await settled()
+    await world.provider.send('anvil_mine', [toQuantity(5_000)])
+    expect(await world.chain.findSettled(paid, world.terms)).toEqual(outcome)
+  })
+
+  test('finds nothing for an unused authorization', async () =>
+    expect(
+      await world.chain.findSettled(await signPayment(world.payer, world.terms), world.terms),
+    ).toBeUndefined())
+
+  test('finds nothing where the authorization went to somebody else, or for another amount', async () => {
+    const { terms, payer } = world
+    for (const other of [
+      { ...terms, payTo: payer.address },
+      { ...terms, amount: 1n },
+    ]) {
+      const paid = await signPayment(payer, terms)
+      const elsewhere = await signPayment(payer, other, { nonce: paid.nonce })
+      await world.send(payer, usdc.asset, calls.transfer(elsewhere, true))
+      expect(await world.chain.findSettled(paid, terms)).toBeUndefined()
+    }
+  })
+})

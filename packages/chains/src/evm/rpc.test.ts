@@ -1,0 +1,188 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { ChainUnavailable, type NetworkSettings } from '../family'
+import { Quantity } from './answers'
+import { createRpc, type Rpc, RpcError } from './rpc'
+import { startAnsweringNode, startNode } from './testing/node'
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+type Answer = Parameters<typeof startAnsweringNode>[0]
+
+/** A node of chain 84532 that answers 7 to what it is asked, unless `answer` says otherwise. */
+async function node(answer: Answer = () => ({ result: '0x7' }), chainId = '0x14a34') {
+  const started = await startAnsweringNode((message) =>
+    message.method === 'eth_chainId' ? { result: chainId } : answer(message),
+  )
+  closing.push(() => started.close())
+  return started
+}
+const asked = (requests: { method: string }[][]) => requests.flat().map(({ method }) => method)
+
+function rpcTo(...rpcUrls: string[]): Rpc {
+  const rpc = createRpc({
+    name: 'base-sepolia',
+    chainId: '84532',
+    rpcUrls,
+    rpcTimeoutMs: 300,
+  } as unknown as NetworkSettings)
+  closing.push(() => rpc.close())
+  return rpc
+}
+const ask = (rpc: Rpc) => rpc.call(Quantity, 'eth_blockNumber', [])
+
+describe('rpc', () => {
+  test('asks in order, and goes on to the next endpoint when one is away', async () => {
+    const second = await node()
+    const rpc = rpcTo('http://127.0.0.1:9', second.url)
+    expect(await ask(rpc)).toBe(7n)
+
+    const first = await node(() => ({ result: '0x1' }))
+    expect(await ask(rpcTo(first.url, second.url))).toBe(1n)
+  })
+
+  test('asks for the chain once, and never uses an endpoint of another', async () => {
+    const wrong = await node(() => ({ result: '0x666' }), '0x1')
+    const right = await node()
+    const rpc = rpcTo(wrong.url, right.url)
+    expect(await Promise.all([ask(rpc), ask(rpc)])).toEqual([7n, 7n])
+    expect(await ask(rpc)).toBe(7n)
+    expect(asked(wrong.requests)).toEqual(['eth_chainId'])
+    expect(asked(right.requests).filter((method) => method === 'eth_chainId')).toHaveLength(1)
+    await expect(ask(rpcTo(wrong.url))).rejects.toThrow('endpoint 1 is on chain 1, not 84532')
+  })
+
+  test('sends what is asked at once in one request, and no more than twenty in it', async () => {
+    const { url, requests } = await node(({ params }) => ({ result: params[0] }))
+    const rpc = rpcTo(url)
+    const numbers = Array.from({ length: 45 }, (_, i) => i)
+    const answers = await Promise.all(
+      numbers.map((i) => rpc.call(Quantity, 'eth_echo', [`0x${i.toString(16)}`])),
+    )
+    expect(answers).toEqual(numbers.map(BigInt))
+    expect(requests.map((messages) => messages.length)).toEqual([1, 20, 20, 5])
+  })
+
+  test('asks one by one where an endpoint takes no batches', async () => {
+    const single = await startNode((messages, response, body) => {
+      const [{ method, id } = { method: '', id: 0 }] = messages
+      const answer = body.startsWith('[')
+        ? { id: null, error: { code: -32600, message: 'batches are not supported' } }
+        : { id, result: method === 'eth_chainId' ? '0x14a34' : '0x7' }
+      response.end(JSON.stringify(answer))
+    })
+    closing.push(() => single.close())
+    const rpc = rpcTo(single.url)
+    expect(await Promise.all([ask(rpc), ask(rpc), ask(rpc)])).toEqual([7n, 7n, 7n])
+  })
+
+  test('matches answers to questions by id, in whatever order they come', async () => {
+    const shuffled = await startNode((messages, response, body) => {
+      const answers = messages.map(({ id, method, params }) => ({
+        id,
+        result: method === 'eth_chainId' ? '0x14a34' : params[0],
+      }))
+      response.end(JSON.stringify(body.startsWith('[') ? answers.reverse() : answers[0]))
+    })
+    closing.push(() => shuffled.close())
+    const rpc = rpcTo(shuffled.url)
+    expect(await Promise.all(['0x1', '0x2', '0x3'].map((n) => rpc.call(Quantity, 'eth_echo', [n])))).toEqual([
+      1n,
+      2n,
+      3n,
+    ])
+  })
+
+  test.each<[string, Answer]>([
+    ['nonsense', () => ({ result: 'seven' })],
+    ['no result', () => ({})],
+    ['that it is overloaded', () => ({ error: { code: -32005, message: 'limit exceeded' } })],
+    ['that it lags', () => ({ error: { code: -32000, message: 'header not found' } })],
+    ['an internal error', () => ({ error: { code: -32603, message: 'Internal error' } })],
+  ])('asks the next endpoint when one answers %s', async (_, answer) => {
+    const [first, second] = [await node(answer), await node()]
+    expect(await ask(rpcTo(first.url, second.url))).toBe(7n)
+    await expect(ask(rpcTo(first.url))).rejects.toThrow(ChainUnavailable)
+  })
+
+  test('tells a node that says no from one that does not answer', async () => {
+    const { url } = await node(() => ({ error: { code: 3, message: 'execution reverted: no' } }))
+    const rpc = rpcTo(url)
+    await expect(rpc.ask(Quantity, 'eth_call', [])).rejects.toThrow(RpcError)
+    await expect(rpc.call(Quantity, 'eth_call', [])).rejects.toThrow(ChainUnavailable)
+    expect(await rpc.run(Quantity, 'eth_call', [])).toEqual({ reverted: 'execution reverted: no' })
+
+    const gas = await node(() => ({ error: { code: -32603, message: 'EVM error OutOfGas' } }))
+    expect(await rpcTo(gas.url).run(Quantity, 'eth_call', [])).toEqual({ reverted: 'EVM error OutOfGas' })
+
+    const other = await node(() => ({ error: { code: -32602, message: 'invalid params' } }))
+    await expect(rpcTo(other.url).run(Quantity, 'eth_call', [])).rejects.toThrow(ChainUnavailable)
+  })
+
+  test.each<[string, (respond: import('node:http').ServerResponse) => void]>([
+    ['never answers', () => undefined],
+    ['drips', (response) => response.write('[')],
+    ['answers HTTP 503', (response) => response.writeHead(503).end('{}')],
+    ['answers HTTP 429', (response) => response.writeHead(429).end('{}')],
+    ['answers HTML', (response) => response.end('<html>')],
+    ['redirects', (response) => response.writeHead(302, { location: 'http://127.0.0.1:9' }).end()],
+    ['resets the connection', (response) => response.destroy()],
+    ['answers without end', (response) => void flood(response)],
+  ])('gives up on an endpoint that %s, within its timeout', async (_, respond) => {
+    const server = createServer((_, response) => respond(response)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closing.push(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    const { port } = server.address() as import('node:net').AddressInfo
+    const url = `http://127.0.0.1:${port}/v2/secret-key`
+    const started = Date.now()
+    const problem = await ask(rpcTo(url)).catch((error: unknown) => error)
+    expect(Date.now() - started).toBeLessThan(1_500)
+    expect(problem).toBeInstanceOf(ChainUnavailable)
+    expect((problem as Error).message).toMatch(/^base-sepolia cannot be reached: endpoint 1 /)
+    expect((problem as Error).message).not.toMatch(/secret|127\.0\.0\.1/)
+
+    expect(await ask(rpcTo(url, (await node()).url))).toBe(7n)
+  })
+
+  test('remembers which endpoint answered, and comes back when that one fails', async () => {
+    const [first, second] = [await node(), await node()]
+    const rpc = rpcTo('http://127.0.0.1:9', first.url, second.url)
+    await ask(rpc)
+    await first.close()
+    expect(await ask(rpc)).toBe(7n)
+    expect(asked(second.requests)).toContain('eth_blockNumber')
+  })
+
+  test('keeps no more questions than it can bear', async () => {
+    const rpc = rpcTo((await node()).url)
+    const answers = await Promise.allSettled(Array.from({ length: 6_000 }, () => ask(rpc)))
+    expect(answers.filter(({ status }) => status === 'rejected')).toHaveLength(1_000)
+    expect(await ask(rpc)).toBe(7n)
+  })
+
+  test('rejects what is open when it is closed', async () => {
+    const silent = await startNode(() => undefined)
+    closing.push(() => silent.close())
+    const rpc = createRpc({
+      name: 'n',
+      chainId: '84532',
+      rpcUrls: [silent.url],
+      rpcTimeoutMs: 60_000,
+    } as unknown as NetworkSettings)
+    const open = ask(rpc)
+    setImmediate(() => rpc.close())
+    await expect(open).rejects.toThrow(ChainUnavailable)
+  })
+})
+
+async function flood(response: import('node:http').ServerResponse) {
+  const megabyte = Buffer.alloc(1024 * 1024, 0x20)
+  while (!response.destroyed)
+    if (!response.write(megabyte)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+}

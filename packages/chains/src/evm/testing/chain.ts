@@ -1,0 +1,117 @@
+import { Contract, JsonRpcProvider, parseEther, toQuantity, Wallet } from 'ethers'
+import type { Chain, NetworkSettings, Outcome, SignedTransaction, Terms } from '../../family'
+import { createChain } from '../chain'
+import type { EvmPayment } from '../payment'
+import { usdc } from './authorization'
+
+const rpcUrl = (): string => {
+  const url = process.env.TEST_EVM_RPC_URL
+  if (url === undefined)
+    throw new Error('TEST_EVM_RPC_URL is not set: run the tests from the root, which starts a chain')
+  return url
+}
+
+const abi = [
+  'function mint(address to, uint256 value)',
+  'function transfer(address to, uint256 value)',
+  'function balanceOf(address account) view returns (uint256)',
+  'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
+]
+
+export type TestChain = Awaited<ReturnType<typeof openTestChain>>
+
+/** The development chain, with a settlement signer and a payer of its own, and terms that the payer can meet. */
+export async function openTestChain() {
+  const provider = new JsonRpcProvider(rpcUrl(), 84532, { staticNetwork: true, cacheTimeout: -1 })
+  provider.pollingInterval = 50
+  const open: Chain<EvmPayment>[] = []
+
+  const newWallet = async (): Promise<Wallet> => {
+    const wallet = new Wallet(Wallet.createRandom().privateKey, provider)
+    await provider.send('anvil_setBalance', [wallet.address, toQuantity(parseEther('10'))])
+    return wallet
+  }
+  const [signer, payer, faucet] = [await newWallet(), await newWallet(), await newWallet()]
+  const token = new Contract(usdc.asset, abi, provider)
+  const send = async (from: Wallet, to: string, data: string): Promise<string> => {
+    const transaction = await from.sendTransaction({ to, data })
+    await transaction.wait()
+    return transaction.hash
+  }
+  const tokenCall = (name: string, args: unknown[]) => token.interface.encodeFunctionData(name, args)
+  const mint = (to: string, amount: bigint) => send(faucet, usdc.asset, tokenCall('mint', [to, amount]))
+  await mint(payer.address, 1_000_000n)
+
+  const settings: NetworkSettings = {
+    name: 'base-sepolia',
+    ecosystem: 'evm',
+    chainId: '84532',
+    rpcUrls: [rpcUrl()],
+    rpcTimeoutMs: 5_000,
+    signerKeys: [signer.privateKey],
+    confirmations: 1,
+    confirmationBudgetSeconds: 10,
+    maxFeePerGas: 100_000_000_000n,
+    maxGas: 300_000n,
+  }
+  const connect = (changes: Partial<NetworkSettings> = {}): Chain<EvmPayment> => {
+    const chain = createChain({ ...settings, ...changes })
+    open.push(chain)
+    return chain
+  }
+  const chain = connect()
+  const terms: Terms = { token: usdc, payTo: Wallet.createRandom().address, amount: 10_000n }
+
+  async function sign(payment: EvmPayment, of: Terms = terms, on = chain): Promise<SignedTransaction> {
+    const signed = await on.sign(payment, of, {
+      signer: signer.address,
+      nonce: await on.nextNonce(signer.address),
+    })
+    if ('reason' in signed) throw new Error(signed.detail)
+    return signed
+  }
+
+  return {
+    chain,
+    connect,
+    settings,
+    provider,
+    signer,
+    payer,
+    terms,
+    newWallet,
+    send,
+    mint,
+    sign,
+    tokenCall,
+    cancelTypes: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+
+    balance: (address: string): Promise<bigint> =>
+      token.getFunction('balanceOf').staticCall(address) as Promise<bigint>,
+
+    /** Puts code where there was none. */
+    async place(code: string): Promise<string> {
+      const { address } = Wallet.createRandom()
+      await provider.send('anvil_setCode', [address, code])
+      return address
+    },
+
+    /** Signs, sends, waits for the block, and tells the outcome. */
+    async settle(payment: EvmPayment, of: Terms = terms): Promise<Outcome> {
+      const transaction = await sign(payment, of)
+      await chain.broadcast(transaction)
+      await provider.waitForTransaction(transaction.hash)
+      return chain.outcome(transaction.hash, payment, of)
+    },
+
+    close(): void {
+      for (const chain of open) chain.close()
+      provider.destroy()
+    },
+  }
+}

@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { obtainClientKey } from './client-key'
+import { USDC_ADDRESS } from './evm/deploy'
+import { developmentPayTo, developmentSigners } from './evm/wallets'
+import { type Foundation } from './foundation'
+import { type Parts } from './parts'
+import { type ProcessExit } from './process'
+import { screen, timed } from './screen'
+import { startService, type RunningService } from './services'
+import { type Secrets, type State } from './state'
+
+/** Both services, running, and what they were told. */
+export type Apps = {
+  gateway: RunningService
+  facilitator: RunningService
+  foundation: Foundation
+  serviceName: string
+  secrets: Secrets
+  /** The gateway's own, at the facilitator. */
+  clientKey: NonNullable<Secrets['clientKey']>
+  plan: typeof plan
+}
+
+const SERVICE_NAME = 'Tollgate'
+/** Above what any test from one address asks for. */
+const WIDE_LIMIT = '1000000'
+
+const network = { name: 'base-sepolia', ecosystem: 'evm', chain_id: '84532' }
+
+/** One cent buys a hundred calls: below what public x402 clients refuse to pay unasked. */
+export const plan = {
+  id: 1,
+  plan_name: 'Base Sepolia starter',
+  network: network.name,
+  chain_id: network.chain_id,
+  ecosystem: network.ecosystem,
+  asset_address: USDC_ADDRESS,
+  asset_name: 'USDC',
+  asset_version: '2',
+  amount: '10000',
+  decimals: 6,
+  display_denom: 'USDC',
+  credits: 100,
+  pay_to: developmentPayTo.address,
+}
+
+type Environment = NodeJS.ProcessEnv
+
+/** The facilitator, the gateway's key from it, the catalog, and the gateway. */
+export async function startApps(options: {
+  root: string
+  state: State
+  parts: Parts
+  foundation: Foundation
+  watch: boolean
+  onRestart: (apps: Apps) => void
+}): Promise<Apps> {
+  const { root, state, parts, foundation, watch, onRestart } = options
+  const secrets = state.secrets()
+  mkdirSync(state.at('logs'), { recursive: true })
+  const redis: Environment = foundation.redisUrl === undefined ? {} : { REDIS_URL: foundation.redisUrl }
+
+  // Assigned below; a service restarts only after both are up.
+  let apps: Apps | undefined
+  const shared = (name: 'gateway' | 'facilitator') => ({
+    name,
+    root,
+    watch,
+    logFile: state.at('logs', `${name}.log`),
+    onCrash: ({ code, signal }: ProcessExit) =>
+      screen.warn(`${name} ended (${signal ?? `code ${code ?? '?'}`}) although nobody asked it to; starting it again`),
+    onRestart: () => {
+      screen.fact(name, 'is up again')
+      if (apps) onRestart(apps)
+    },
+  })
+
+  const facilitator = await timed(
+    'facilitator',
+    () =>
+      parts.addApp(
+        startService({
+          ...shared('facilitator'),
+          preferredPort: 8081,
+          preferredMetricsPort: 9081,
+          environment: () => ({ ...redis, ...facilitatorEnvironment(state, foundation, secrets) }),
+        }),
+      ),
+    ({ url }) => url,
+  )
+  const apiUrl = `${facilitator.url}/api/v1`
+  const clientKey = await timed('client key', () => obtainClientKey(apiUrl, secrets), ({ clientId }) => clientId)
+  state.keepSecrets({ ...secrets, clientKey })
+  await timed('catalog', () => applyCatalog(root, state, foundation), () => `plan ${plan.id}: ${plan.plan_name}`)
+
+  const gateway = await timed(
+    'gateway',
+    () =>
+      parts.addApp(
+        startService({
+          ...shared('gateway'),
+          preferredPort: 8080,
+          preferredMetricsPort: 9090,
+          environment: ({ port, url }) => ({
+            ...redis,
+            PUBLIC_URL: url,
+            SIGN_IN_DOMAINS: `${SERVICE_NAME},localhost:${port},127.0.0.1:${port}`,
+            DATABASE_URL: foundation.postgres.gateway,
+            JWT_SECRET: secrets.gatewayJwt,
+            FACILITATOR_URL: apiUrl,
+            FACILITATOR_CLIENT_ID: clientKey.clientId,
+            FACILITATOR_CLIENT_TOKEN: clientKey.token,
+            RATE_LIMIT_AUTH_PER_MINUTE: WIDE_LIMIT,
+            RATE_LIMIT_RPC_PER_MINUTE: WIDE_LIMIT,
+          }),
+        }),
+      ),
+    ({ url }) => url,
+  )
+  apps = { gateway, facilitator, foundation, serviceName: SERVICE_NAME, secrets, clientKey, plan }
+  return apps
+}
+
+function facilitatorEnvironment(state: State, { postgres, rpcUrl }: Foundation, secrets: Secrets): Environment {
+  const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }
+  const networks = [{ ...network, rpc_urls: [rpcUrl], signer_keys: 'env:BASE_SEPOLIA_SIGNER_KEYS', assets: [asset] }]
+  return {
+    DATABASE_URL: postgres.facilitator,
+    // YAML, of which JSON is a part.
+    NETWORKS_FILE: state.writeJson('networks.yaml', networks),
+    BASE_SEPOLIA_SIGNER_KEYS: developmentSigners.map(({ privateKey }) => privateKey).join(','),
+    JWT_SECRET: secrets.facilitatorJwt,
+    ADMIN_TOKEN: secrets.adminToken,
+    RATE_LIMIT_ACCOUNTS_PER_MINUTE: WIDE_LIMIT,
+    RATE_LIMIT_PAYMENTS_PER_MINUTE: WIDE_LIMIT,
+  }
+}
+
+async function applyCatalog(root: string, state: State, { postgres, rpcUrl }: Foundation) {
+  const provider = {
+    provider_id: 'devnet',
+    category: network.ecosystem,
+    chain_id: network.chain_id,
+    rpc: [rpcUrl],
+    description: 'The EVM chain of this development network',
+  }
+  const file = state.writeJson('catalog.yaml', { plans: [plan], providers: [provider] })
+  const command = join(root, 'apps/gateway/bin/gateway.js')
+  await promisify(execFile)(process.execPath, [command, 'catalog', 'apply', file], {
+    env: { ...process.env, DATABASE_URL: postgres.gateway },
+    timeout: 30_000,
+  })
+}

@@ -1,0 +1,38 @@
+import { type Apps } from './apps'
+import { developmentWallets } from './evm/wallets'
+
+/** `.tollgate/devnet.json`: where everything is, for scripts and tests. TEST WALLETS ONLY: everybody knows their keys. */
+export function devnetDescription({ gateway, facilitator, foundation, serviceName, secrets, plan }: Apps) {
+  const { postgres, redisUrl, rpcUrl } = foundation
+  return {
+    notice: 'Development only: the wallets and keys in this file are known to everybody',
+    gateway: {
+      url: gateway.url,
+      metricsUrl: gateway.metricsUrl,
+      signInDomain: `localhost:${new URL(gateway.url).port}`,
+      serviceName,
+    },
+    facilitator: {
+      url: facilitator.url,
+      apiUrl: `${facilitator.url}/api/v1`,
+      adminToken: secrets.adminToken,
+      metricsUrl: facilitator.metricsUrl,
+    },
+    postgres: { gatewayUrl: postgres.gateway, facilitatorUrl: postgres.facilitator },
+    ...(redisUrl === undefined ? {} : { redis: { url: redisUrl } }),
+    networks: [
+      {
+        ecosystem: plan.ecosystem,
+        network: plan.network,
+        chainId: plan.chain_id,
+        rpcUrl,
+        asset: plan.asset_address,
+        decimals: plan.decimals,
+        payTo: plan.pay_to,
+        planId: plan.id,
+        wallets: developmentWallets,
+      },
+    ],
+    processes: { gateway: gateway.pid(), facilitator: facilitator.pid() },
+  }
+}

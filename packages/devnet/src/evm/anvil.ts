@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { anvilBinary, runnable } from '../binaries'
+import { onFreePort } from '../ports'
+import { type ProcessExit, startProcess } from '../process'
+import { prepareChainState } from './chain-state'
+import { callRpc } from './rpc'
+
+export interface AnvilOptions {
+  /** Holds the chain between starts; without it the chain is forgotten when it stops. */
+  folder?: string
+  /** Preferred; another one is taken if it is busy. */
+  port?: number
+  chainId?: number
+  /** Seconds between blocks, and then nothing is mined in between. Without it a transaction is mined at once. */
+  blockTime?: number
+  onExit?: (exit: ProcessExit) => void
+}
+
+/** Base's own pace: the chain's clock is never further behind than this, busy or idle. */
+const BLOCK_SECONDS = 2
+/** How far back a call may look and a reorg may reach. Anvil keeps a copy of all accounts for each. */
+const STATES_KEPT = 64
+/** What a killed anvil forgets; one that is stopped, by us or because we died, forgets nothing. */
+const SAVE_SECONDS = 5
+const CLOCK_TOLERANCE_SECONDS = 15
+
+/**
+ * Starts a chain on 127.0.0.1 that has no accounts of its own and goes on where it was stopped. Its clock follows the wall clock: a block
+ * is mined at start and every two seconds, because contracts compare deadlines with the time of a block, and an idle anvil stands still.
+ * The blocks come from here and not from anvil's `--block-time`, which keeps some four megabytes for every block it ever made.
+ */
+export async function startAnvil(options: AnvilOptions = {}) {
+  const { chainId = 84532, blockTime, onExit } = options
+  const temporary = options.folder === undefined ? mkdtempSync(join(tmpdir(), 'tollgate-chain-')) : undefined
+  const folder = options.folder ?? temporary ?? ''
+  mkdirSync(folder, { recursive: true })
+  const state = prepareChainState(folder)
+  const args = ['--host', '127.0.0.1', '--chain-id', String(chainId), '--accounts', '0', '--quiet']
+  args.push('--state', state.file, '--state-interval', String(SAVE_SECONDS), '--prune-history', String(STATES_KEPT))
+  if (blockTime !== undefined) args.push('--no-mining')
+
+  const { server, rpcUrl } = await onFreePort(options.port, async (port) => {
+    const url = `http://127.0.0.1:${port}`
+    const started = await startProcess({
+      name: 'anvil',
+      command: runnable(anvilBinary(), folder),
+      args: [...args, '--port', String(port)],
+      // Whatever anvil thinks worth caching stays here, and not in the home folder.
+      env: { ...process.env, HOME: folder },
+      cwd: folder,
+      logFile: join(folder, 'anvil.log'),
+      ready: async () => Number(await callRpc(url, 'eth_chainId')) === chainId,
+      stopSeconds: 4,
+      onExit,
+    })
+    return { server: started, rpcUrl: url }
+  })
+
+  const mine = () => callRpc(rpcUrl, 'evm_mine')
+  const clock = setInterval(() => void mine().catch(() => undefined), (blockTime ?? BLOCK_SECONDS) * 1000)
+  clock.unref()
+
+  async function stop() {
+    clearInterval(clock)
+    await server.stop()
+    if (temporary !== undefined) rmSync(temporary, { recursive: true, force: true })
+  }
+
+  try {
+    await mine()
+    await requireWallClock(rpcUrl)
+  } catch (problem) {
+    await stop()
+    throw problem
+  }
+  return { rpcUrl, chainId, pid: server.pid, restored: state.restored, stop }
+}
+
+async function requireWallClock(rpcUrl: string) {
+  const block = (await callRpc(rpcUrl, 'eth_getBlockByNumber', 'latest', false)) as { timestamp: string }
+  const ahead = Number(block.timestamp) - Math.floor(Date.now() / 1000)
+  if (Math.abs(ahead) > CLOCK_TOLERANCE_SECONDS)
+    throw new Error(`The chain's clock is ${ahead} s ahead of this machine's: remove its state and start again`)
+}

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Artifact {
+  /** One line of Solidity for each function, event and error. */
+  abi: string[]
+  bytecode: string
+  deployedBytecode: string
+}
+
+export const CONTRACTS_FOLDER = join(__dirname, '../../contracts')
+export const ARTIFACTS_FILE = join(CONTRACTS_FOLDER, 'artifacts.json')
+
+/** Our contracts as `pnpm --filter @tollgate/devnet run contracts` compiled them last. */
+export function readArtifacts() {
+  return JSON.parse(readFileSync(ARTIFACTS_FILE, 'utf8')) as Record<'USDC' | 'Multicall3' | 'SmartWallet', Artifact>
+}

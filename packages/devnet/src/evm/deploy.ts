@@ -1,0 +1,96 @@
+import { AbiCoder, Interface } from 'ethers'
+import { readArtifacts } from './artifacts'
+import { callRpc } from './rpc'
+import { developmentSigners, developmentWallets } from './wallets'
+
+const artifacts = readArtifacts()
+
+/** Where Base Sepolia has its USDC. */
+export const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+/** Where every public chain has Multicall3. */
+export const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+export const usdcAbi: readonly string[] = artifacts.USDC.abi
+export const multicall3Abi: readonly string[] = artifacts.Multicall3.abi
+
+const usdc = new Interface(usdcAbi)
+const multicall3 = new Interface(multicall3Abi)
+/** Nobody holds its key; anvil sends in its name. */
+const FAUCET = '0x00000000000000000000000000000000000FA0Ce'
+const ETHER = 10n ** 18n
+const WALLET_WEI = 100n * ETHER
+const WALLET_USDC = 10_000n * 10n ** 6n
+
+/** Puts our USDC and Multicall3 where clients expect them; what is there and the same is left alone, balances with it. */
+export async function deployContracts(rpcUrl: string): Promise<void> {
+  const wanted = [
+    [USDC_ADDRESS, artifacts.USDC.deployedBytecode],
+    [MULTICALL3_ADDRESS, artifacts.Multicall3.deployedBytecode],
+  ] as const
+  for (const [address, code] of wanted) {
+    const present = await callRpc(rpcUrl, 'eth_getCode', address, 'latest')
+    if (present !== code) await callRpc(rpcUrl, 'anvil_setCode', address, code)
+  }
+}
+
+/** Gives the development wallets 100 ETH and 10,000 USDC each and the signers 100 ETH, or tops up what fell below a tenth of that. */
+export async function fundWallets(rpcUrl: string): Promise<void> {
+  const everyone = [...developmentWallets, ...developmentSigners]
+  await Promise.all(
+    everyone.map(async ({ address }) => {
+      const held = BigInt((await callRpc(rpcUrl, 'eth_getBalance', address, 'latest')) as string)
+      if (held < WALLET_WEI / 10n) await setBalance(rpcUrl, address, WALLET_WEI)
+    }),
+  )
+  const held = await Promise.all(developmentWallets.map(({ address }) => usdcBalance(rpcUrl, address)))
+  const poor = developmentWallets.flatMap(({ address }, i) => {
+    const balance = held[i] ?? 0n
+    return balance < WALLET_USDC / 10n ? [{ to: address, value: WALLET_USDC - balance }] : []
+  })
+  await mint(rpcUrl, poor)
+}
+
+/** Adds USDC (in its smallest unit), and wei, to what an address holds. */
+export async function fundWallet(rpcUrl: string, address: string, { usdc: value, wei }: { usdc: bigint; wei?: bigint }) {
+  if (wei !== undefined) {
+    const held = BigInt((await callRpc(rpcUrl, 'eth_getBalance', address, 'latest')) as string)
+    await setBalance(rpcUrl, address, held + wei)
+  }
+  await mint(rpcUrl, [{ to: address, value }])
+}
+
+/** Deploys a wallet that is a contract and signs what `owner` signs (EIP-1271); answers its address. */
+export async function deploySmartWallet(rpcUrl: string, owner: string): Promise<string> {
+  const argument = AbiCoder.defaultAbiCoder().encode(['address'], [owner]).slice(2)
+  const { contractAddress } = await send(rpcUrl, { data: artifacts.SmartWallet.bytecode + argument })
+  return contractAddress
+}
+
+/** What the chain says an address holds of the USDC, in its smallest unit. */
+async function usdcBalance(rpcUrl: string, address: string) {
+  const data = usdc.encodeFunctionData('balanceOf', [address])
+  return BigInt((await callRpc(rpcUrl, 'eth_call', { to: USDC_ADDRESS, data }, 'latest')) as string)
+}
+
+/** All in one transaction. */
+async function mint(rpcUrl: string, grants: { to: string; value: bigint }[]) {
+  if (grants.length === 0) return
+  const calls = grants.map(({ to, value }) => [USDC_ADDRESS, false, usdc.encodeFunctionData('mint', [to, value])])
+  await send(rpcUrl, { to: MULTICALL3_ADDRESS, data: multicall3.encodeFunctionData('aggregate3', [calls]) })
+}
+
+/** Sends from the faucet and waits until it is mined. */
+async function send(rpcUrl: string, transaction: { to?: string; data: string }) {
+  await callRpc(rpcUrl, 'anvil_impersonateAccount', FAUCET)
+  await setBalance(rpcUrl, FAUCET, ETHER)
+  const receipt = (await callRpc(rpcUrl, 'eth_sendTransactionSync', { from: FAUCET, ...transaction })) as {
+    status: string
+    contractAddress: string
+  }
+  if (receipt.status !== '0x1') throw new Error('The development chain refused to fund a wallet: start with fresh state')
+  return receipt
+}
+
+function setBalance(rpcUrl: string, address: string, wei: bigint) {
+  return callRpc(rpcUrl, 'anvil_setBalance', address, `0x${wei.toString(16)}`)
+}

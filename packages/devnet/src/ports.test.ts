@@ -1,0 +1,62 @@
+import { createServer, type Server } from 'node:net'
+import { once } from 'node:events'
+import { freePort, onFreePort } from './ports'
+
+async function listen(port: number, host?: string): Promise<Server> {
+  const server = createServer().listen(port, host)
+  await once(server, 'listening')
+  return server
+}
+
+describe('freePort', () => {
+  test('gives the preferred port when nobody listens there', async () => {
+    const free = await freePort()
+
+    expect(await onFreePort(undefined, (port) => Promise.resolve(port))).not.toBe(free)
+    await listen(free, '127.0.0.1').then((server) => server.close())
+  })
+
+  test.each(['127.0.0.1', '0.0.0.0', undefined])('gives another port when somebody listens on %s', async (host) => {
+    const busy = await freePort()
+    const server = await listen(busy, host)
+
+    const port = await freePort(busy)
+
+    expect(port).not.toBe(busy)
+    await listen(port, '127.0.0.1').then((other) => other.close())
+    server.close()
+  })
+
+  test('never gives two callers the same port', async () => {
+    const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()))
+
+    expect(new Set(ports).size).toBe(50)
+  })
+})
+
+describe('onFreePort', () => {
+  test('takes another port if the first one was taken in the meantime', async () => {
+    const tried: number[] = []
+
+    const port = await onFreePort(undefined, (port) => {
+      tried.push(port)
+      if (tried.length < 3) throw new Error('bind: Address already in use')
+      return Promise.resolve(port)
+    })
+
+    expect([new Set(tried).size, tried.at(-1)]).toEqual([3, port])
+  })
+
+  test('passes on a failure that another port would not cure', async () => {
+    const start = jest.fn(() => Promise.reject(new Error('no such file')))
+
+    await expect(onFreePort(undefined, start)).rejects.toThrow('no such file')
+    expect(start).toHaveBeenCalledTimes(1)
+  })
+
+  test('uses the preferred port, and again after it was given up', async () => {
+    const preferred = await onFreePort(undefined, (port) => Promise.resolve(port))
+
+    for (const _ of [1, 2]) expect(await onFreePort(preferred, (port) => Promise.resolve(port))).toBe(preferred)
+  })
+})

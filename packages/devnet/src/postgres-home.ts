@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { postgresBinaries } from './binaries'
+import type { Owner } from './process'
+
+const LOCK = 'postmaster.pid'
+
+/** Where the server lives, and as whom. Root can neither be the server nor hand it a folder it cannot reach. */
+export interface PostgresHome {
+  place: string
+  data: string
+  binaries: string
+  passwordFile: string
+  password: string
+  owner: Owner | undefined
+}
+
+/**
+ * Finds the home that belongs to `folder`, or makes it. For an ordinary user that is `folder` itself. For root the server runs as
+ * the owner of the data, at first `nobody`; and where that account cannot reach `folder` (a checkout below /root), home is a folder
+ * in /var/tmp named for it, which belongs to root and holds the data and a copy of the binaries.
+ */
+export function postgresHome(folder: string): PostgresHome {
+  const asRoot = process.getuid?.() === 0
+  const outside = outsideOf(folder)
+  mkdirSync(folder, { recursive: true, mode: asRoot ? 0o711 : 0o700 })
+  const lives = (place: string) => asRoot && existsSync(join(place, 'data'))
+  const place = lives(outside) ? outside : lives(folder) || !asRoot || reachable(folder) ? folder : outside
+  if (place === outside) secureFolder(outside)
+
+  const data = join(place, 'data')
+  const owner = asRoot ? accountFor(data) : undefined
+  const passwordFile = join(place, 'password')
+  if (!existsSync(passwordFile)) {
+    writeFileSync(passwordFile, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
+    if (owner) chownSync(passwordFile, owner.uid, owner.gid)
+  }
+  const password = readFileSync(passwordFile, 'utf8').trim()
+  return { place, data, binaries: binariesFor(place, owner), passwordFile, password, owner }
+}
+
+/** Removes everything a server of `folder` left, wherever it lived. The server must be stopped. */
+export function removePostgres(folder: string) {
+  for (const place of [folder, outsideOf(folder)]) {
+    const pid = serverOf(join(place, 'data'))
+    if (pid) throw new Error(`Postgres (process ${pid}) still runs on ${place}: stop it before removing its data`)
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Removes a lock whose process number has since been given to somebody else, on which Postgres would refuse to start. A lock of a
+ * dead process stays: by it Postgres finds out whether children of that process still write.
+ */
+export function releaseStaleLock(data: string) {
+  const pid = lockedBy(data)
+  if (pid && isAlive(pid) && serverOf(data) === undefined) rmSync(join(data, LOCK))
+}
+
+/** The process that serves this data folder, if it lives. */
+function serverOf(data: string): number | undefined {
+  const pid = lockedBy(data)
+  if (!pid) return undefined
+  try {
+    const command =
+      process.platform === 'linux'
+        ? readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+        : execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' })
+    return command.includes(data) ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function lockedBy(data: string) {
+  const lock = join(data, LOCK)
+  const pid = existsSync(lock) ? Number(readFileSync(lock, 'utf8').split('\n')[0]) : 0
+  return Number.isInteger(pid) && pid > 0 ? pid : undefined
+}
+
+function isAlive(pid: number) {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function outsideOf(folder: string) {
+  const name = createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 16)
+  return join('/var/tmp', `tollgate-${name}`)
+}
+
+/** Everybody may write to /var/tmp: a folder there is used only if root made it and nobody else can change it. */
+function secureFolder(folder: string) {
+  if (!existsSync(folder)) mkdirSync(folder, { mode: 0o711 })
+  const found = lstatSync(folder)
+  if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0)
+    throw new Error(`${folder} was made by somebody else: remove it and start again`)
+  chmodSync(folder, 0o711)
+}
+
+function accountFor(data: string): Owner {
+  if (existsSync(data)) {
+    const { uid, gid } = statSync(data)
+    if (uid !== 0) return { uid, gid }
+  }
+  for (const name of ['nobody', 'daemon']) {
+    try {
+      const ask = (what: string) => Number(execFileSync('id', [what, name], { encoding: 'utf8', stdio: 'pipe' }))
+      return { uid: ask('-u'), gid: ask('-g') }
+    } catch {
+      continue
+    }
+  }
+  throw new Error('Postgres refuses to run as root, and there is no account "nobody" to run it: start as an ordinary user')
+}
+
+/** Whether every account may pass through all folders down to this one. */
+function reachable(path: string): boolean {
+  const real = realpathSync(path)
+  const open = (statSync(real).mode & 0o001) !== 0
+  return open && (real === '/' || reachable(dirname(real)))
+}
+
+function binariesFor(place: string, owner: Owner | undefined) {
+  const { folder, version } = postgresBinaries()
+  const programs = ['postgres', 'initdb'].map((name) => join(folder, 'bin', name))
+  const usable = owner
+    ? reachable(folder) && programs.every((file) => (statSync(file).mode & 0o005) === 0o005)
+    : programs.every((file) => (statSync(file).mode & 0o100) !== 0)
+  if (usable) return join(folder, 'bin')
+
+  const copy = join(place, `postgres-${version}`)
+  if (!existsSync(copy)) {
+    rmSync(`${copy}.new`, { recursive: true, force: true })
+    cpSync(folder, `${copy}.new`, { recursive: true, verbatimSymlinks: true })
+    execFileSync('chmod', ['-R', 'u+w,a+rX', `${copy}.new`])
+    for (const name of readdirSync(join(`${copy}.new`, 'bin'))) chmodSync(join(`${copy}.new`, 'bin', name), 0o755)
+    renameSync(`${copy}.new`, copy)
+  }
+  return join(copy, 'bin')
+}

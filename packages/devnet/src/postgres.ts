@@ -1,0 +1,117 @@
+import { execFile } from 'node:child_process'
+import { chownSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client, escapeIdentifier } from 'pg'
+import { onFreePort } from './ports'
+import { postgresHome, type PostgresHome, releaseStaleLock } from './postgres-home'
+import { type ProcessExit, startProcess } from './process'
+
+export interface PostgresOptions {
+  /** Holds the data between starts. */
+  folder: string
+  /** Preferred; another one is taken if it is busy. */
+  port?: number
+  /** False where the data may be lost with the machine's power: tests. */
+  durable?: boolean
+  logFile?: string
+  onExit?: (exit: ProcessExit) => void
+}
+
+const USER = 'postgres'
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '200',
+  shared_buffers: '128MB',
+  max_logical_replication_workers: '0',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+}
+const FORGETFUL = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+const PLAIN_ENVIRONMENT = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * Starts the Postgres that npm installed, on 127.0.0.1 only, with its data in `folder`. What an earlier server left behind, even one
+ * that was killed, is taken over; a server that still runs there is not disturbed: then this throws and says so.
+ */
+export async function startPostgres(options: PostgresOptions) {
+  const folder = resolve(options.folder)
+  const home = postgresHome(folder)
+  const durable = options.durable ?? true
+  await createCluster(home, durable)
+  const settings = Object.entries({ ...SETTINGS, ...(durable ? {} : FORGETFUL) })
+
+  const start = (port: number) =>
+    startProcess({
+      name: 'Postgres',
+      command: join(home.binaries, 'postgres'),
+      args: ['-D', home.data, '-p', String(port), ...settings.flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+      cwd: home.place,
+      env: PLAIN_ENVIRONMENT,
+      owner: home.owner,
+      logFile: options.logFile ?? join(folder, 'postgres.log'),
+      ready: /database system is ready to accept connections/,
+      // A fast shutdown: sessions are ended, a checkpoint is written.
+      stopSignal: 'SIGINT',
+      onExit: options.onExit,
+    }).then((server) => ({ server, port }))
+  const { server, port } = await whenReleased(home.data, () => onFreePort(options.port, start))
+
+  const url = (database: string) => `postgresql://${USER}:${home.password}@127.0.0.1:${port}/${database}`
+
+  /** Makes sure that the database exists, copied from `template` if it has to be made, and answers its URL. */
+  async function createDatabase(name: string, { template }: { template?: string } = {}): Promise<string> {
+    const client = new Client({ connectionString: url('postgres'), connectionTimeoutMillis: 5000 })
+    await client.connect()
+    try {
+      const from = template === undefined ? '' : ` TEMPLATE ${escapeIdentifier(template)}`
+      await client.query(`CREATE DATABASE ${escapeIdentifier(name)}${from}`)
+    } catch (problem) {
+      if (!isDuplicate(problem)) throw problem
+    } finally {
+      await client.end()
+    }
+    return url(name)
+  }
+
+  return { port, pid: server.pid, url, createDatabase, stop: server.stop }
+}
+
+/** Made beside its place and moved there when complete, so that an interrupted start leaves nothing half made. */
+async function createCluster(home: PostgresHome, durable: boolean) {
+  const { data, owner } = home
+  const incomplete = `${data}.new`
+  rmSync(incomplete, { recursive: true, force: true })
+  if (existsSync(data)) return
+  mkdirSync(incomplete, { mode: 0o700 })
+  if (owner) chownSync(incomplete, owner.uid, owner.gid)
+  const flags = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  await promisify(execFile)(
+    join(home.binaries, 'initdb'),
+    ['-D', incomplete, '-U', USER, `--pwfile=${home.passwordFile}`, ...flags, ...(durable ? [] : ['--no-sync'])],
+    { ...owner, cwd: home.place, env: PLAIN_ENVIRONMENT, timeout: 60_000 },
+  )
+  renameSync(incomplete, data)
+}
+
+/** A server that is just stopping, or whose children are still leaving after a `kill -9`, is waited for. */
+async function whenReleased<T>(data: string, start: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      releaseStaleLock(data)
+      return await start()
+    } catch (problem) {
+      if (!/postmaster\.pid|shared memory block/.test(String(problem))) throw problem
+      if (attempt === 25)
+        throw new Error(`Another Postgres runs on ${data}: stop the other start of this checkout first`, { cause: problem })
+      await delay(200)
+    }
+  }
+}
+
+function isDuplicate(problem: unknown) {
+  return problem instanceof Error && 'code' in problem && problem.code === '42P04'
+}

@@ -1,0 +1,17 @@
+/* eslint-disable no-console -- this is the one place where the devnet speaks to the person who started it */
+
+/** What a person at the screen is told. */
+export const screen = {
+  title: (text: string) => console.log(`\n${text}`),
+  /** A fact beside its name, in columns. */
+  fact: (name: string, fact: string) => console.log(`  ${name.padEnd(12)} ${fact}`),
+  warn: (text: string) => console.error(`! ${text}`),
+}
+
+/** Does a step and says how long it took. */
+export async function timed<T>(name: string, work: () => Promise<T>, fact: (result: T) => string): Promise<T> {
+  const startedAt = performance.now()
+  const result = await work()
+  screen.fact(name, `${fact(result)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`)
+  return result
+}

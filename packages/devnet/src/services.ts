@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { askJson } from './ask'
+import { freePort } from './ports'
+import { startProcess, type ProcessExit, type RunningProcess } from './process'
+
+export type ServiceOptions = {
+  name: 'gateway' | 'facilitator'
+  root: string
+  logFile: string
+  preferredPort: number
+  preferredMetricsPort: number
+  /** Beside PORT, METRICS_PORT and LOG_LEVEL; `url` is where the service will be reached. */
+  environment: (at: { port: number; url: string }) => NodeJS.ProcessEnv
+  watch: boolean
+  onCrash: (exit: ProcessExit) => void
+  onRestart: () => void
+}
+
+const RESTART_AFTER_MS = 500
+const LONGEST_RESTART_MS = 10_000
+
+export type RunningService = Awaited<ReturnType<typeof startService>>
+
+/**
+ * Starts one of our services as it runs in production, a process of its own with its environment, and answers once it is
+ * healthy. One that ends although nobody asked it to is started again on the same port, as a cluster would.
+ */
+export async function startService(options: ServiceOptions) {
+  const { name, root, logFile, watch, onCrash, onRestart } = options
+  const port = await freePort(options.preferredPort)
+  const metricsPort = await freePort(options.preferredMetricsPort)
+  const url = `http://127.0.0.1:${port}`
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    ...options.environment({ port, url }),
+    PORT: String(port),
+    HOST: '127.0.0.1',
+    METRICS_PORT: String(metricsPort),
+    METRICS_HOST: '127.0.0.1',
+    LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
+  }
+  const main = join(root, 'apps', name, 'dist', 'main.js')
+  let isStopping = false
+  let running: RunningProcess
+  let restarting: Promise<void> | undefined
+
+  const launch = () =>
+    startProcess({
+      name,
+      command: process.execPath,
+      args: [...(watch ? ['--watch', '--watch-preserve-output'] : []), main],
+      cwd: root,
+      env,
+      logFile,
+      ready: async () => (await askJson(`${url}/health`, { timeoutMs: 1_000 })).status === 200,
+      stopSeconds: 3,
+      onExit: (exit) => {
+        onCrash(exit)
+        restarting = restart()
+      },
+    })
+
+  const restart = async () => {
+    for (let pause = RESTART_AFTER_MS; !isStopping; pause = Math.min(2 * pause, LONGEST_RESTART_MS)) {
+      await delay(pause)
+      if (isStopping) return
+      try {
+        running = await launch()
+        return onRestart()
+      } catch {
+        // It told why in its log; it is tried again, less and less often.
+      }
+    }
+  }
+
+  running = await launch()
+  return {
+    url,
+    metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+    pid: () => running.pid,
+    async stop() {
+      isStopping = true
+      await running.stop()
+      await restarting
+    },
+  }
+}

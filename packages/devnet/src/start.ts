@@ -1,0 +1,74 @@
+import { dirname, join } from 'node:path'
+import { type Apps } from './apps'
+import { startDevnet } from './devnet'
+import { fundWallet } from './evm/deploy'
+import { createParts } from './parts'
+import { removePostgres } from './postgres-home'
+import { screen } from './screen'
+import { openState, type State } from './state'
+import { tellEvmStory } from './story'
+
+export type StartOptions = { once?: boolean; fresh?: boolean; watch?: boolean }
+
+const root = dirname(dirname(dirname(__dirname)))
+const STORY_MONEY = 1_000_000n
+
+/**
+ * Brings everything up, tells the story of one paid call, and stays up until it is told to stop; with `once` it stops
+ * after the story. Ends the process: with 0, or with 1 if a part did not start or a step of the story did not hold.
+ */
+export async function start({ once = false, fresh = false, watch = false }: StartOptions): Promise<void> {
+  const state = openState(join(root, '.tollgate'))
+  state.lock()
+  const parts = createParts()
+  let stopping: Promise<void> | undefined
+  const stop = (code: number) =>
+    (stopping ??= parts.stop().finally(() => {
+      state.unlock()
+      process.exit(code)
+    }))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      // Whoever asks twice does not want to wait; nothing that was started outlives this process.
+      if (stopping) process.exit(1)
+      screen.title('Stopping …')
+      void stop(0)
+    })
+
+  try {
+    if (fresh) forget(state)
+    screen.title('Starting: test money and test keys only, on 127.0.0.1 only')
+    const apps = await startDevnet({ root, state, parts, watch })
+    await tellStory(apps)
+    if (once) return await stop(0)
+    tellWhere(state, apps)
+  } catch (error) {
+    if (!stopping) screen.warn(error instanceof Error ? error.message : String(error))
+    await stop(1)
+  }
+}
+
+function forget(state: State) {
+  removePostgres(state.at('postgres'))
+  for (const name of ['postgres', 'redis', 'anvil', 'secrets.json']) state.remove(name)
+}
+
+async function tellStory({ gateway, foundation, serviceName, plan }: Apps) {
+  screen.title('One paid call, from a wallet that was never here before')
+  await tellEvmStory({
+    gatewayUrl: gateway.url,
+    serviceName,
+    rpcUrl: foundation.rpcUrl,
+    planId: plan.id,
+    fund: (address) => fundWallet(foundation.rpcUrl, address, { usdc: STORY_MONEY }),
+    say: screen.fact,
+  })
+}
+
+function tellWhere(state: State, { gateway, facilitator, foundation }: Apps) {
+  screen.title('Everything is up; Ctrl-C stops it')
+  screen.fact('gateway', gateway.url)
+  screen.fact('facilitator', `${facilitator.url}/api/v1`)
+  screen.fact('EVM chain', foundation.rpcUrl)
+  screen.fact('the rest', `${state.at('devnet.json')} (addresses, test wallets), ${state.at('logs')}`)
+}

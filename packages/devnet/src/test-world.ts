@@ -1,0 +1,72 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startAnvil } from './evm/anvil'
+import { deployContracts, fundWallets } from './evm/deploy'
+import { startPostgres } from './postgres'
+import { removePostgres } from './postgres-home'
+import { startRedis } from './redis'
+
+export interface TestWorld {
+  /** The superuser's URL of the database `postgres`. */
+  postgresUrl: string
+  /** Undefined where the machine has no `redis-server`. */
+  redisUrl: string | undefined
+  evmRpcUrl: string
+}
+
+let stopWorld: (() => Promise<void>) | undefined
+
+/**
+ * Starts what tests stand on, once for a run: a Postgres that forgets, Redis if there is one, and a chain with contracts and funded wallets.
+ * Tests find it by TEST_POSTGRES_URL, TEST_REDIS_URL (only if there is one) and TEST_EVM_RPC_URL.
+ */
+export async function startTestWorld(): Promise<TestWorld> {
+  if (stopWorld) throw new Error('The test world already stands: call stopTestWorld first')
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
+  // Postgres may run as another account, which must pass through here to its own folder.
+  chmodSync(folder, 0o711)
+  const postgresFolder = join(folder, 'postgres')
+  const starting = [
+    startPostgres({ folder: postgresFolder, durable: false }),
+    startRedis({ folder: join(folder, 'redis') }),
+    startFundedChain(join(folder, 'chain')),
+  ] as const
+  stopWorld = async () => {
+    const parts = await Promise.allSettled(starting)
+    await Promise.all(parts.map((part) => (part.status === 'fulfilled' ? part.value?.stop() : undefined)))
+    removePostgres(postgresFolder)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    const [postgres, redis, chain] = await Promise.all(starting)
+    const world = { postgresUrl: postgres.url('postgres'), redisUrl: redis?.url, evmRpcUrl: chain.rpcUrl }
+    process.env['TEST_POSTGRES_URL'] = world.postgresUrl
+    if (world.redisUrl) process.env['TEST_REDIS_URL'] = world.redisUrl
+    process.env['TEST_EVM_RPC_URL'] = world.evmRpcUrl
+    return world
+  } catch (problem) {
+    await stopTestWorld()
+    throw problem
+  }
+}
+
+/** Stops and removes all of it; idempotent. */
+export async function stopTestWorld(): Promise<void> {
+  const stop = stopWorld
+  stopWorld = undefined
+  for (const name of ['TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_EVM_RPC_URL']) Reflect.deleteProperty(process.env, name)
+  await stop?.()
+}
+
+async function startFundedChain(folder: string) {
+  const chain = await startAnvil({ folder })
+  try {
+    await deployContracts(chain.rpcUrl)
+    await fundWallets(chain.rpcUrl)
+    return chain
+  } catch (problem) {
+    await chain.stop()
+    throw problem
+  }
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+const OLDEST_NODE = [20, 19]
+const packageManager = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager
+const stampFile = join(root, 'node_modules', '.tollgate-installed')
+
+/** Makes a checkout ready to run: dependencies as the lock file has them, database clients, and the build. */
+export async function prepare(projects = []) {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]))
+    throw new Error(`Tollgate needs Node ${OLDEST_NODE.join('.')} or newer; this is ${process.version}`)
+  await install()
+  await step('database clients', process.execPath, ['packages/database/scripts/generate.mjs'])
+  await step('build', process.execPath, ['node_modules/typescript/bin/tsc', '--build', ...projects])
+}
+
+/** Installs once for each state of the lock file and the manifests. */
+async function install() {
+  const stamp = installStamp()
+  if (readOrUndefined(stampFile) === stamp) return
+  const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
+  const flags = ['install', '--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
+  await step('dependencies', npx, ['--yes', packageManager, ...flags])
+  mkdirSync(dirname(stampFile), { recursive: true })
+  writeFileSync(stampFile, stamp)
+}
+
+function installStamp() {
+  const hash = createHash('sha256').update(process.version)
+  const manifests = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', 'e2e/package.json']
+  for (const folder of ['apps', 'packages'])
+    for (const name of readdirSync(join(root, folder)).sort()) manifests.push(join(folder, name, 'package.json'))
+  for (const file of manifests) hash.update(file).update(readOrUndefined(join(root, file)) ?? '')
+  return hash.digest('hex')
+}
+
+function readOrUndefined(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Runs one command in the checkout, its output on the screen, and says how long it took. */
+export async function step(name, command, args) {
+  const startedAt = performance.now()
+  console.log(`· ${name} …`)
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', env: { ...process.env, CI: 'true' } })
+  const code = await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (status, signal) => resolve(signal ?? status))
+  })
+  if (code !== 0) throw new Error(`${name} failed (${code}): ${command} ${args.join(' ')}`)
+  console.log(`· ${name} done in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+}

@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { prepare } from './prepare.mjs'
+import { prepare, root } from './prepare.mjs'
 
 const HELP = `Usage: npm start [-- OPTIONS]
 
@@ -19,7 +20,7 @@ async function main() {
   if (values.help) return process.stdout.write(HELP)
   await prepare(['packages/devnet', 'apps/gateway', 'apps/facilitator'])
   const { start } = await import('../packages/devnet/dist/start.js')
-  await start(values)
+  await start({ ...values, folder: join(root, '.tollgate') })
 }
 
 main().catch((error) => {

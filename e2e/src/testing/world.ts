@@ -14,7 +14,12 @@ import { join } from 'node:path'
 
 const root = join(__dirname, '../../..')
 
-export type World = Apps & { stop: () => Promise<void> }
+export type World = Apps & {
+  folder: string
+  /** The log file of a service. */
+  log: (service: 'gateway' | 'facilitator') => string
+  stop: () => Promise<void>
+}
 
 /** Both services as processes of their own, on a chain and stores of their own, as `npm start` brings them up. */
 export async function startWorld(): Promise<World> {
@@ -25,7 +30,8 @@ export async function startWorld(): Promise<World> {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    return { ...(await startDevnet({ root, state: openState(folder), parts })), stop }
+    const apps = await startDevnet({ root, state: openState(folder), parts })
+    return { ...apps, folder, log: (service) => join(folder, 'logs', `${service}.log`), stop }
   } catch (error) {
     await stop()
     throw error

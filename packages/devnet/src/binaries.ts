@@ -1,4 +1,13 @@
-import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 
@@ -13,7 +22,11 @@ export function postgresBinaries() {
 /** anvil's own binary; the package's wrapper would be one more process to stop. */
 export function anvilBinary() {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
-  return resolveFrom('@foundry-rs/anvil/package.json', `@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`, 'anvil')
+  return resolveFrom(
+    '@foundry-rs/anvil/package.json',
+    `@foundry-rs/anvil-${process.platform}-${arch}/bin/anvil`,
+    'anvil',
+  )
 }
 
 /** The file itself if it can be run; where it lost its mode on the way and we may not change it, a copy in `folder`. */

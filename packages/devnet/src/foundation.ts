@@ -29,17 +29,17 @@ export async function startFoundation({ root, state, parts }: { root: string; st
     const anvil = await parts.addFoundation(startAnvil({ folder: state.at('anvil'), port: 8545, onExit }))
     await deployContracts(anvil.rpcUrl)
     await fundWallets(anvil.rpcUrl)
-    return anvil.rpcUrl
+    return anvil
   }
 
-  const [databases, redisUrl, rpcUrl] = await Promise.all([
+  const [databases, redisUrl, anvil] = await Promise.all([
     timed('Postgres', postgres, ({ port }) => `port ${port}, both databases migrated`),
     timed('Redis', redis, (server) => server?.url ?? 'none on the PATH; each service keeps a store of its own').then(
       (server) => server?.url,
     ),
-    timed('EVM chain', chain, (url) => `${url}, USDC and Multicall3 deployed, wallets funded`),
+    timed('EVM chain', chain, ({ rpcUrl }) => `${rpcUrl}, USDC and Multicall3 deployed, wallets funded`),
   ])
-  return { postgres: databases, redisUrl, rpcUrl }
+  return { postgres: databases, redisUrl, rpcUrl: anvil.rpcUrl, anvil }
 }
 
 const MIGRATE_TIMEOUT_MS = 60_000

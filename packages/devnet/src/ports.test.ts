@@ -16,16 +16,19 @@ describe('freePort', () => {
     await listen(free, '127.0.0.1').then((server) => server.close())
   })
 
-  test.each(['127.0.0.1', '0.0.0.0', undefined])('gives another port when somebody listens on %s', async (host) => {
-    const busy = await freePort()
-    const server = await listen(busy, host)
+  test.each(['127.0.0.1', '0.0.0.0', undefined])(
+    'gives another port when somebody listens on %s',
+    async (host) => {
+      const busy = await freePort()
+      const server = await listen(busy, host)
 
-    const port = await freePort(busy)
+      const port = await freePort(busy)
 
-    expect(port).not.toBe(busy)
-    await listen(port, '127.0.0.1').then((other) => other.close())
-    server.close()
-  })
+      expect(port).not.toBe(busy)
+      await listen(port, '127.0.0.1').then((other) => other.close())
+      server.close()
+    },
+  )
 
   test('never gives two callers the same port', async () => {
     const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()))
@@ -57,6 +60,7 @@ describe('onFreePort', () => {
   test('uses the preferred port, and again after it was given up', async () => {
     const preferred = await onFreePort(undefined, (port) => Promise.resolve(port))
 
-    for (const _ of [1, 2]) expect(await onFreePort(preferred, (port) => Promise.resolve(port))).toBe(preferred)
+    for (const _ of [1, 2])
+      expect(await onFreePort(preferred, (port) => Promise.resolve(port))).toBe(preferred)
   })
 })

@@ -59,7 +59,8 @@ export function postgresHome(folder: string): PostgresHome {
 export function removePostgres(folder: string) {
   for (const place of [folder, outsideOf(folder)]) {
     const pid = serverOf(join(place, 'data'))
-    if (pid) throw new Error(`Postgres (process ${pid}) still runs on ${place}: stop it before removing its data`)
+    if (pid)
+      throw new Error(`Postgres (process ${pid}) still runs on ${place}: stop it before removing its data`)
     rmSync(place, { recursive: true, force: true })
   }
 }
@@ -123,13 +124,16 @@ function accountFor(data: string): Owner {
   }
   for (const name of ['nobody', 'daemon']) {
     try {
-      const ask = (what: string) => Number(execFileSync('id', [what, name], { encoding: 'utf8', stdio: 'pipe' }))
+      const ask = (what: string) =>
+        Number(execFileSync('id', [what, name], { encoding: 'utf8', stdio: 'pipe' }))
       return { uid: ask('-u'), gid: ask('-g') }
     } catch {
       continue
     }
   }
-  throw new Error('Postgres refuses to run as root, and there is no account "nobody" to run it: start as an ordinary user')
+  throw new Error(
+    'Postgres refuses to run as root, and there is no account "nobody" to run it: start as an ordinary user',
+  )
 }
 
 /** Whether every account may pass through all folders down to this one. */
@@ -152,7 +156,8 @@ function binariesFor(place: string, owner: Owner | undefined) {
     rmSync(`${copy}.new`, { recursive: true, force: true })
     cpSync(folder, `${copy}.new`, { recursive: true, verbatimSymlinks: true })
     execFileSync('chmod', ['-R', 'u+w,a+rX', `${copy}.new`])
-    for (const name of readdirSync(join(`${copy}.new`, 'bin'))) chmodSync(join(`${copy}.new`, 'bin', name), 0o755)
+    for (const name of readdirSync(join(`${copy}.new`, 'bin')))
+      chmodSync(join(`${copy}.new`, 'bin', name), 0o755)
     renameSync(`${copy}.new`, copy)
   }
   return join(copy, 'bin')

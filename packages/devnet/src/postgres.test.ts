@@ -9,6 +9,8 @@ import { startPostgres } from './postgres'
 import { postgresHome, removePostgres } from './postgres-home'
 import { isAlive, untilDead } from './testing/processes'
 
+jest.setTimeout(30_000)
+
 // Below a folder that only we may enter: as root, the server then has to live elsewhere.
 const folder = join(mkdtempSync(join(tmpdir(), 'tollgate-postgres-')), 'postgres')
 const open: (() => Promise<void>)[] = []
@@ -111,14 +113,22 @@ describe('startPostgres', () => {
     const postgres = await start()
     const { passwordFile } = postgresHome(folder)
 
-    await expect(ask(postgres.url('postgres').replace(/:[0-9a-f]+@/, ':guess@'), 'SELECT 1')).rejects.toThrow(/password/)
+    await expect(ask(postgres.url('postgres').replace(/:[0-9a-f]+@/, ':guess@'), 'SELECT 1')).rejects.toThrow(
+      /password/,
+    )
     expect(statSync(passwordFile).mode & 0o777).toBe(0o600)
   })
 
   test('is durable, and is never root', async () => {
     const postgres = await start()
 
-    const settings = ['fsync', 'synchronous_commit', 'full_page_writes', 'max_connections', 'listen_addresses']
+    const settings = [
+      'fsync',
+      'synchronous_commit',
+      'full_page_writes',
+      'max_connections',
+      'listen_addresses',
+    ]
     const values = await Promise.all(settings.map((name) => ask(postgres.url('postgres'), `SHOW ${name}`)))
     expect(values.flat()).toEqual(['on', 'on', 'on', '200', '127.0.0.1'])
     expect(statSync(postgresHome(folder).data).uid).not.toBe(0)
@@ -145,6 +155,8 @@ describe('removePostgres', () => {
     removePostgres(folder)
 
     const after = await start()
-    expect(await ask(after.url('postgres'), "SELECT datname FROM pg_database WHERE datname = 'gone'")).toEqual([])
+    expect(
+      await ask(after.url('postgres'), "SELECT datname FROM pg_database WHERE datname = 'gone'"),
+    ).toEqual([])
   })
 })

@@ -48,7 +48,13 @@ export async function startPostgres(options: PostgresOptions) {
     startProcess({
       name: 'Postgres',
       command: join(home.binaries, 'postgres'),
-      args: ['-D', home.data, '-p', String(port), ...settings.flatMap(([key, value]) => ['-c', `${key}=${value}`])],
+      args: [
+        '-D',
+        home.data,
+        '-p',
+        String(port),
+        ...settings.flatMap(([key, value]) => ['-c', `${key}=${value}`]),
+      ],
       cwd: home.place,
       env: PLAIN_ENVIRONMENT,
       owner: home.owner,
@@ -88,10 +94,23 @@ async function createCluster(home: PostgresHome, durable: boolean) {
   if (existsSync(data)) return
   mkdirSync(incomplete, { mode: 0o700 })
   if (owner) chownSync(incomplete, owner.uid, owner.gid)
-  const flags = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const flags = [
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+  ]
   await promisify(execFile)(
     join(home.binaries, 'initdb'),
-    ['-D', incomplete, '-U', USER, `--pwfile=${home.passwordFile}`, ...flags, ...(durable ? [] : ['--no-sync'])],
+    [
+      '-D',
+      incomplete,
+      '-U',
+      USER,
+      `--pwfile=${home.passwordFile}`,
+      ...flags,
+      ...(durable ? [] : ['--no-sync']),
+    ],
     { ...owner, cwd: home.place, env: PLAIN_ENVIRONMENT, timeout: 60_000 },
   )
   renameSync(incomplete, data)
@@ -105,8 +124,10 @@ async function whenReleased<T>(data: string, start: () => Promise<T>): Promise<T
       return await start()
     } catch (problem) {
       if (!/postmaster\.pid|shared memory block/.test(String(problem))) throw problem
-      if (attempt === 25)
-        throw new Error(`Another Postgres runs on ${data}: stop the other start of this checkout first`, { cause: problem })
+      if (attempt === 15)
+        throw new Error(`Another Postgres runs on ${data}: stop the other start of this checkout first`, {
+          cause: problem,
+        })
       await delay(200)
     }
   }

@@ -31,7 +31,13 @@ describe('startProcess', () => {
   })
 
   test('fails for a program that is not there', async () => {
-    const starting = startProcess({ name: 'it', command: join(folder, 'none'), args: [], logFile, ready: /up/ })
+    const starting = startProcess({
+      name: 'it',
+      command: join(folder, 'none'),
+      args: [],
+      logFile,
+      ready: /up/,
+    })
 
     await expect(starting).rejects.toThrow(/it ended with code 127/)
   })
@@ -56,7 +62,10 @@ describe('startProcess', () => {
   test('tells of an exit that nobody asked for, and not of one that was', async () => {
     const exits: ProcessExit[] = []
     const onExit = (exit: ProcessExit) => void exits.push(exit)
-    const [crashed, stopped] = [await node(STAYS, { ready: /up/, onExit }), await node(STAYS, { ready: /up/, onExit })]
+    const [crashed, stopped] = [
+      await node(STAYS, { ready: /up/, onExit }),
+      await node(STAYS, { ready: /up/, onExit }),
+    ]
 
     await stopped.stop()
     process.kill(crashed.pid, 'SIGKILL')
@@ -81,7 +90,9 @@ describe('startProcess', () => {
 
   test('does not let a process outlive us, even if we are killed', async () => {
     // Another Node plays our part; it runs the same file, compiled.
-    const us = spawn(process.execPath, ['-e', parent(STAYS, logFile)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const us = spawn(process.execPath, ['-e', parent(STAYS, logFile)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const [told] = (await once(us.stdout, 'data')) as [Buffer]
     const child = Number(told.toString())
     expect(isAlive(child)).toBe(true)
@@ -92,13 +103,15 @@ describe('startProcess', () => {
   })
 
   test('kills what does not listen after we were killed', async () => {
-    const us = spawn(process.execPath, ['-e', parent(DEAF, logFile)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const us = spawn(process.execPath, ['-e', parent(DEAF, logFile)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     const [told] = (await once(us.stdout, 'data')) as [Buffer]
 
     us.kill('SIGKILL')
 
     await untilDead(Number(told.toString()))
-  })
+  }, 15_000)
 })
 
 function parent(script: string, log: string) {

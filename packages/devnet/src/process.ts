@@ -119,7 +119,8 @@ export async function startProcess(options: ProcessOptions) {
     for (;;) {
       if (ended) throw failure(`ended with ${ended.signal ?? `code ${String(ended.code)}`}`, ended.output)
       if (ready instanceof RegExp ? ready.test(readLog(logFile)) : ready ? await attempt(ready) : true) return
-      if (Date.now() > deadline) throw failure(`was not ready after ${options.timeoutSeconds ?? 30} s`, output())
+      if (Date.now() > deadline)
+        throw failure(`was not ready after ${options.timeoutSeconds ?? 30} s`, output())
       await Promise.race([delay(20), exited])
     }
   }
@@ -149,7 +150,9 @@ function killGroup(pid: number | undefined) {
 
 async function within(event: Promise<unknown>, milliseconds: number) {
   const timer = new AbortController()
-  await Promise.race([event, delay(milliseconds, undefined, { signal: timer.signal })]).finally(() => timer.abort())
+  await Promise.race([event, delay(milliseconds, undefined, { signal: timer.signal })]).finally(() =>
+    timer.abort(),
+  )
 }
 
 function readLog(file: string) {

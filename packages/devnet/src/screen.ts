@@ -1,11 +1,13 @@
-/* eslint-disable no-console -- this is the one place where the devnet speaks to the person who started it */
-
 /** What a person at the screen is told. */
 export const screen = {
-  title: (text: string) => console.log(`\n${text}`),
+  title: (text: string) => print(process.stdout, `\n${text}`),
   /** A fact beside its name, in columns. */
-  fact: (name: string, fact: string) => console.log(`  ${name.padEnd(12)} ${fact}`),
-  warn: (text: string) => console.error(`! ${text}`),
+  fact: (name: string, fact: string) => print(process.stdout, `  ${name.padEnd(12)} ${fact}`),
+  warn: (text: string) => print(process.stderr, `! ${text}`),
+}
+
+function print(stream: NodeJS.WritableStream, line: string) {
+  stream.write(`${line}\n`)
 }
 
 /** Does a step and says how long it took. */

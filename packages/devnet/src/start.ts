@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { type Apps } from './apps'
 import { startDevnet } from './devnet'
 import { fundWallet } from './evm/deploy'
@@ -8,7 +8,13 @@ import { screen } from './screen'
 import { openState, type State } from './state'
 import { tellEvmStory } from './story'
 
-export type StartOptions = { once?: boolean; fresh?: boolean; watch?: boolean }
+export type StartOptions = {
+  /** Holds all that outlives a start. */
+  folder: string
+  once?: boolean
+  fresh?: boolean
+  watch?: boolean
+}
 
 const root = dirname(dirname(dirname(__dirname)))
 const STORY_MONEY = 1_000_000n
@@ -17,8 +23,8 @@ const STORY_MONEY = 1_000_000n
  * Brings everything up, tells the story of one paid call, and stays up until it is told to stop; with `once` it stops
  * after the story. Ends the process: with 0, or with 1 if a part did not start or a step of the story did not hold.
  */
-export async function start({ once = false, fresh = false, watch = false }: StartOptions): Promise<void> {
-  const state = openState(join(root, '.tollgate'))
+export async function start({ folder, once = false, fresh = false, watch = false }: StartOptions): Promise<void> {
+  const state = openState(folder)
   state.lock()
   const parts = createParts()
   let stopping: Promise<void> | undefined

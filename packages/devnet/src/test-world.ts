@@ -55,7 +55,8 @@ export async function startTestWorld(): Promise<TestWorld> {
 export async function stopTestWorld(): Promise<void> {
   const stop = stopWorld
   stopWorld = undefined
-  for (const name of ['TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_EVM_RPC_URL']) Reflect.deleteProperty(process.env, name)
+  for (const name of ['TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_EVM_RPC_URL'])
+    Reflect.deleteProperty(process.env, name)
   await stop?.()
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type EphemeralStore, openEphemeralStore } from './ephemeral'
 import { readableLog } from './testing/log'
-import { hasRedisServer, ownRedis } from './testing/redis'
+import { endRedis, hasRedisServer, ownRedis } from './testing/redis'
 
 const { TEST_REDIS_URL } = process.env
 
@@ -122,6 +122,8 @@ withRedis('in Redis (TEST_REDIS_URL)', () => {
   })
 })
 
+afterEach(endRedis)
+
 const withOwnRedis = hasRedisServer ? describe : describe.skip
 withOwnRedis('a Redis that goes away (redis-server on the PATH)', () => {
   const unavailable = { code: 'UNAVAILABLE', retryAfterSeconds: 1 }
@@ -151,7 +153,6 @@ withOwnRedis('a Redis that goes away (redis-server on the PATH)', () => {
       await line('Redis is back')
       expect(await store.setOnce('c', '1', 60)).toBe(true)
       await store.close()
-      await redis.end()
     },
   )
 
@@ -166,7 +167,6 @@ withOwnRedis('a Redis that goes away (redis-server on the PATH)', () => {
     await line('Redis is back')
     expect(await store.get('a')).toBeUndefined()
     await store.close()
-    await redis.end()
   })
 
   test('for good: closing does not wait for it', async () => {
@@ -176,6 +176,5 @@ withOwnRedis('a Redis that goes away (redis-server on the PATH)', () => {
     const startedAt = performance.now()
     await store.close()
     expect(performance.now() - startedAt).toBeLessThan(1_500)
-    await redis.end()
   })
 })

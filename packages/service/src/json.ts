@@ -36,7 +36,7 @@ export function memberText(text: string, name: string): string | undefined {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = endOfString(text, at)
-        if (isKey && depth === 1) {
+        if (isKey) {
           const found = keyOf(text, at, end) === name
           at = text.indexOf(':', end)
           if (found) memberStart = at + 1

@@ -147,6 +147,7 @@ describe('createLogger', () => {
     logger.info(Object.create(null) as string)
     await flushed()
     expect(lines()).toHaveLength(4)
+    expect(lines().map(({ unreadable }) => unreadable !== undefined)).toEqual([false, false, true, false])
     expect(Math.max(...lines().map((line) => JSON.stringify(line).length))).toBeLessThan(120_000)
   })
 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type EphemeralStore, openEphemeralStore } from './ephemeral'
 import { addressKey, createLimiter, createRateLimit } from './rate-limit'
 import { readableLog } from './testing/log'
-import { hasRedisServer, ownRedis } from './testing/redis'
+import { endRedis, hasRedisServer, ownRedis } from './testing/redis'
 import { serve, stopServing } from './testing/serve'
 
 const { TEST_REDIS_URL } = process.env
@@ -85,6 +85,8 @@ withRedis('counted in Redis (TEST_REDIS_URL)', () => {
   })
 })
 
+afterEach(endRedis)
+
 const withOwnRedis = hasRedisServer ? describe : describe.skip
 withOwnRedis('when Redis goes away (redis-server on the PATH)', () => {
   test('each replica goes on counting by itself, and says so once', async () => {
@@ -100,7 +102,6 @@ withOwnRedis('when Redis goes away (redis-server on the PATH)', () => {
     await log.line(warned)
     expect(log.lines().filter(({ message }) => message === warned)).toHaveLength(1)
     await store.close()
-    await redis.end()
   })
 })
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { repeat } from './repeat'
 
 test('does its work again and again, one round at a time, whatever fails', async () => {
@@ -23,19 +24,19 @@ test('does its work again and again, one round at a time, whatever fails', async
 })
 
 test('when stopped, waits for the round under way and begins none after it', async () => {
+  let begun = 0
   let ended = 0
-  let finish: () => void = () => undefined
   const { stop } = repeat({
     everyMs: 0,
     async work() {
-      await new Promise<void>((resolve) => (finish = resolve))
+      begun++
+      await setTimeout(20)
       ended++
     },
     onError: () => undefined,
   })
-  const stopped = stop()
-  finish()
-  await stopped
-  await new Promise((resolve) => setTimeout(resolve, 20))
-  expect(ended).toBe(1)
+  await stop()
+  expect([begun, ended]).toEqual([1, 1])
+  await setTimeout(20)
+  expect(begun).toBe(1)
 })

@@ -1,4 +1,4 @@
-import { deployContracts, fundWallet, startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
+import { deployContracts, startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
 import { id, Wallet, type HDNodeWallet } from 'ethers'
 import { closeLater } from './closing'
 
@@ -30,17 +30,19 @@ export async function callRpc(rpcUrl: string, method: string, ...params: unknown
   return result
 }
 
-/** A new wallet with 1,000 USDC and nothing else. */
+const hex = (value: bigint) => `0x${value.toString(16)}`
+
+/** A new wallet with 1,000 USDC, or as much as told in its smallest unit, and nothing else. */
 export async function newPayer(rpcUrl: string, usdc = 1_000_000_000n): Promise<HDNodeWallet> {
   const wallet = Wallet.createRandom()
-  await fundWallet(rpcUrl, wallet.address, { usdc })
+  await callRpc(rpcUrl, 'anvil_dealERC20', wallet.address, USDC_ADDRESS, hex(usdc))
   return wallet
 }
 
 /** A settlement key of this test's own, with ether: two databases must never share one. */
 export async function newSigner(rpcUrl: string): Promise<HDNodeWallet> {
   const wallet = Wallet.createRandom()
-  await fundWallet(rpcUrl, wallet.address, { usdc: 0n, wei: 10n * ETHER })
+  await callRpc(rpcUrl, 'anvil_setBalance', wallet.address, hex(10n * ETHER))
   return wallet
 }
 

@@ -76,7 +76,7 @@ export async function testFacilitator(options: TestOptions) {
   const close = () => (closed ??= closeParts())
   closeLater(close)
 
-  return { ...facilitator, api: request(server), database, databaseUrl, close, logger }
+  return { ...facilitator, api: request(server), database, databaseUrl, close }
 }
 
 function configurationOf(options: TestOptions & { databaseUrl: string }): Configuration {

@@ -17,12 +17,15 @@ const shortForm = new RegExp(
   String.raw`^(?<domain>[^\n\r]{1,128}) wants you to sign in\.\n\nAddress: (?<address>[A-Za-z0-9]{1,128})\nNonce: ${nonce}\nIssued At: (?<issuedAt>${timestamp})$`,
 )
 
+/** A line of EIP-4361 that could be taken for one of its fields by whoever reads the message, or for two lines, is none. */
+const statement = String.raw`(?!(?:Address|URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources):)[^\p{Cc}\p{Zl}\p{Zp}]{1,1024}`
+
 /** EIP-4361 (https://eips.ethereum.org/EIPS/eip-4361#abnf-message-format). A statement is one line; resources are passed over. */
 const eip4361 = new RegExp(
   [
     String.raw`^(?:[a-z][a-z0-9+.-]*://)?(?<domain>[^\s/?#@]{1,128}) wants you to sign in with your Ethereum account:`,
     String.raw`(?<address>0x[0-9a-fA-F]{40})`,
-    String.raw`(?:\n[^\n\r]{1,1024}\n|\n?)`,
+    String.raw`(?:\n${statement}\n|\n?)`,
     String.raw`URI: [a-z][a-z0-9+.-]*:[^\s]{1,1024}`,
     'Version: 1',
     String.raw`Chain ID: [1-9][0-9]{0,19}`,
@@ -32,6 +35,7 @@ const eip4361 = new RegExp(
       `(?:\\nNot Before: (?<notBefore>${timestamp}))?` +
       String.raw`(?:\nRequest ID: [^\s]{0,256})?(?:\nResources:(?:\n- [^\s]{1,1024}){0,32})?$`,
   ].join('\n'),
+  'u',
 )
 
 /** Reads either form to the letter; undefined where `text` is neither. */

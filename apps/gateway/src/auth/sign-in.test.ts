@@ -1,11 +1,274 @@
+import { type SessionTokens } from '@tollgate/protocol'
+import { id } from 'ethers'
+import { decode } from 'jsonwebtoken'
+import { planOf } from '../testing/catalog'
 import { closeAll } from '../testing/closing'
-import { testGateway } from '../testing/gateway'
+import { eip4361Text } from '../testing/eip4361'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { signPayment, transferTypes, usdcDomain } from '../testing/payment'
+import { signInText } from '../testing/wallet'
 
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await testGateway()
+  gateway.catalog.plans.push(
+    planOf({ id: 2, plan_name: 'Retired', active: false }),
+    planOf({ id: 3, plan_name: 'Elsewhere', network: 'osmosis-1', chain_id: 'osmosis-1', ecosystem: 'cosmos' }),
+    planOf({ id: 4, plan_name: 'Big' }),
+  )
+  await gateway.reapply()
+})
 afterAll(closeAll)
 
-test('works', async () => {
-  const gateway = await testGateway()
-  const session = await gateway.wallet().signIn()
-  const refused = await session.call()
-  expect(refused.status).toBe(402)
+const login = async (body: object) => outcomeOf(await gateway.api.post('/auth/login').send(body))
+const signedIn = [200, undefined]
+const isoIn = (seconds: number) => new Date(gateway.clock.now().getTime() + seconds * 1000).toISOString()
+
+describe('GET /auth/nonce', () => {
+  test('gives a new one each time, good for 300 seconds, that nobody may keep', async () => {
+    const { address } = gateway.wallet()
+    const first = await gateway.api.get('/auth/nonce').query({ address }).expect(200)
+    const second = await gateway.api.get('/auth/nonce').expect(200)
+    expect(first.body).toEqual({ nonce: expect.stringMatching(/^[0-9a-f]{32}$/) as string, expires_in: 300 })
+    expect(second.body).not.toEqual(first.body)
+    expect(first.headers['cache-control']).toBe('no-store')
+  })
+
+  test.each(['', 'nobody', '0x12', `0x${'g'.repeat(40)}`, '1'.repeat(200)])(
+    'refuses the address %j',
+    async (address) => {
+      const answer = await gateway.api.get('/auth/nonce').query({ address })
+      expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
+    },
+  )
+})
+
+describe('POST /auth/login', () => {
+  test('gives a token of one hour for the wallet, its method, chain, ecosystem and plan', async () => {
+    const wallet = gateway.wallet()
+    const answer = await gateway.api.post('/auth/login').send(await wallet.login({ pricing_plan_id: 4 }))
+    const { token, refresh_token, expires_at } = answer.body as SessionTokens
+    const claims = decode(token) as Record<string, unknown>
+
+    expect(answer.status).toBe(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(claims).toMatchObject({
+      wallet: wallet.address,
+      auth_method: 'siwe',
+      chain_id: '84532',
+      ecosystem: 'evm',
+      pricing_plan_id: 4,
+    })
+    expect(Number(claims.exp) - Number(claims.iat)).toBe(3600)
+    expect(new Date(expires_at).getTime()).toBe(Number(claims.exp) * 1000)
+    expect(Buffer.from(refresh_token, 'base64url')).toHaveLength(32)
+    expect(gateway.log.text()).not.toContain(token)
+    const stored = await gateway.pool.query('SELECT * FROM refresh_tokens')
+    expect(JSON.stringify(stored.rows)).not.toContain(refresh_token)
+  })
+
+  test('takes EIP-4361 as well, with a statement and without', async () => {
+    for (const statement of [undefined, 'I accept the terms.']) {
+      const wallet = gateway.wallet()
+      const text = eip4361Text({
+        address: wallet.address,
+        nonce: await wallet.nonce(),
+        issuedAt: isoIn(0),
+        expirationTime: isoIn(60),
+        notBefore: isoIn(-60),
+        ...(statement === undefined ? {} : { statement }),
+      })
+      expect(await login(await wallet.signed(text))).toEqual(signedIn)
+    }
+  })
+
+  test('takes an address in any letter case, as one wallet', async () => {
+    const wallet = gateway.wallet()
+    const address = wallet.address.toLowerCase()
+    const answer = await gateway.api.post('/auth/login').send(await wallet.login({ address }, { address }))
+    expect(decode((answer.body as SessionTokens).token)).toMatchObject({ wallet: wallet.address })
+  })
+
+  test('takes a nonce that was asked for without an address, once, from whoever comes first', async () => {
+    const answer = await gateway.api.get('/auth/nonce').expect(200)
+    const { nonce } = answer.body as { nonce: string }
+    const wallet = gateway.wallet()
+    expect(await login(await wallet.login({}, { nonce }))).toEqual(signedIn)
+    expect(await login(await gateway.wallet().login({}, { nonce }))).toEqual([401, 'EXPIRED_NONCE'])
+  })
+
+  describe('by the word for a chain', () => {
+    const named = {
+      auth_method: undefined,
+      x402_chain_id: undefined,
+      x402_ecosystem: undefined,
+      pricing_plan_id: undefined,
+    }
+
+    test.each(['base-sepolia', '84532', 'ethereum', 'EVM'])('signs in on the first plan of %s', async (chain) => {
+      const wallet = gateway.wallet()
+      const answer = await gateway.api.post('/auth/login').send(await wallet.login({ ...named, chain }))
+      expect(decode((answer.body as SessionTokens).token)).toMatchObject({
+        pricing_plan_id: 1,
+        chain_id: '84532',
+        auth_method: 'siwe',
+      })
+    })
+
+    test('takes the plan where it is named beside it', async () => {
+      const body = await gateway.wallet().login({ ...named, chain: 'base-sepolia', pricing_plan_id: 4 })
+      const answer = await gateway.api.post('/auth/login').send(body)
+      expect(decode((answer.body as SessionTokens).token)).toMatchObject({ pricing_plan_id: 4 })
+    })
+
+    test.each(['dogecoin', '1', ''])('refuses %j, for which no plan is sold', async (chain) => {
+      expect(await login(await gateway.wallet().login({ ...named, chain }))).toEqual([400, 'INVALID_REQUEST'])
+    })
+  })
+
+  test.each([
+    ['an unknown plan', { pricing_plan_id: 999 }, [404, 'NOT_FOUND']],
+    ['a retired plan', { pricing_plan_id: 2 }, [404, 'NOT_FOUND']],
+    ['another chain than its plan’s', { x402_chain_id: '1' }, [400, 'INVALID_REQUEST']],
+    ['another ecosystem than its plan’s', { x402_ecosystem: 'cosmos' }, [400, 'INVALID_REQUEST']],
+    ['a method that is not offered', { auth_method: 'siws' }, [400, 'INVALID_REQUEST']],
+    ['no plan', { pricing_plan_id: undefined }, [400, 'INVALID_REQUEST']],
+    ['no message', { message: undefined }, [400, 'INVALID_REQUEST']],
+    ['no signature', { signature: undefined }, [400, 'INVALID_REQUEST']],
+    ['no address', { address: undefined }, [400, 'INVALID_REQUEST']],
+    ['a message that is a number', { message: 5 }, [400, 'INVALID_REQUEST']],
+    ['an address that is none', { address: '0x12' }, [400, 'INVALID_REQUEST']],
+    ['a plan that is no number', { pricing_plan_id: '1' }, [400, 'INVALID_REQUEST']],
+    ['a plan beyond all numbers', { pricing_plan_id: 1e300 }, [400, 'INVALID_REQUEST']],
+  ])('refuses %s', async (_, changes, refusal) => {
+    expect(await login(await gateway.wallet().login(changes))).toEqual(refusal)
+  })
+
+  describe('refuses a nonce', () => {
+    test('that was used before', async () => {
+      const body = await gateway.wallet().login()
+      expect(await login(body)).toEqual(signedIn)
+      expect(await login(body)).toEqual([401, 'EXPIRED_NONCE'])
+    })
+
+    test('of another wallet, and leaves it to that one', async () => {
+      const owner = gateway.wallet()
+      const nonce = await owner.nonce()
+      expect(await login(await gateway.wallet().login({}, { nonce }))).toEqual([401, 'EXPIRED_NONCE'])
+      expect(await login(await owner.login({}, { nonce }))).toEqual(signedIn)
+    })
+
+    test('that was never given out', async () => {
+      const body = await gateway.wallet().login({}, { nonce: 'a'.repeat(32) })
+      expect(await login(body)).toEqual([401, 'EXPIRED_NONCE'])
+    })
+
+    test('after 300 seconds, whatever time the message says', async () => {
+      const { api, wallet, clock } = await testGateway({ inProcess: true })
+      const signer = wallet()
+      const [young, old] = [await signer.nonce(), await signer.nonce()]
+      clock.advance(299)
+      await api.post('/auth/login').send(await signer.login({}, { nonce: young })).expect(200)
+      clock.advance(2)
+      const late = await api.post('/auth/login').send(await signer.login({}, { nonce: old }))
+      expect(outcomeOf(late)).toEqual([401, 'EXPIRED_NONCE'])
+    })
+
+    test('a second time, of fifty logins at once', async () => {
+      const body = await gateway.wallet().login()
+      const outcomes = await Promise.all(Array.from({ length: 50 }, () => login(body)))
+      expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1)
+      expect(outcomes.filter(([, code]) => code === 'EXPIRED_NONCE')).toHaveLength(49)
+    })
+
+    test('but keeps it through a login that is refused for its signature', async () => {
+      const wallet = gateway.wallet()
+      const body = await wallet.login()
+      const forged = { ...body, signature: await gateway.wallet().signer.signMessage(body.message) }
+      expect(await login(forged)).toEqual([401, 'INVALID_SIGNATURE'])
+      expect(await login(body)).toEqual(signedIn)
+    })
+  })
+
+  describe('refuses a message', () => {
+    const text = async (parts: Partial<Parameters<typeof signInText>[0]> = {}) => {
+      const wallet = gateway.wallet()
+      const nonce = await wallet.nonce()
+      return { wallet, text: signInText({ address: wallet.address, nonce, issuedAt: isoIn(0), ...parts }) }
+    }
+
+    test.each([
+      ['for another service', { domain: 'Evilgate' }, [400, 'INVALID_REQUEST']],
+      ['for a domain that ours is a part of', { domain: 'gateway.example.evil' }, [400, 'INVALID_REQUEST']],
+      ['issued in the future', { ahead: 61 }, [400, 'INVALID_REQUEST']],
+      ['older than a nonce lives', { ahead: -301 }, [401, 'EXPIRED_NONCE']],
+    ])('%s', async (_, { ahead = 0, ...parts }: { ahead?: number; domain?: string }, refusal) => {
+      const { wallet, text: message } = await text({ issuedAt: isoIn(ahead), ...parts })
+      expect(await login(await wallet.signed(message))).toEqual(refusal)
+    })
+
+    test.each([-295, 55])('but not one whose clock is %d seconds off', async (ahead) => {
+      const { wallet, text: message } = await text({ issuedAt: isoIn(ahead) })
+      expect(await login(await wallet.signed(message))).toEqual(signedIn)
+    })
+
+    test.each([
+      ['that has expired', { expirationTime: -1 }, [401, 'EXPIRED_NONCE']],
+      ['whose time has not come', { notBefore: 30 }, [400, 'INVALID_REQUEST']],
+    ])('%s', async (_, { expirationTime, notBefore }: { expirationTime?: number; notBefore?: number }, refusal) => {
+      const wallet = gateway.wallet()
+      const message = eip4361Text({
+        address: wallet.address,
+        nonce: await wallet.nonce(),
+        issuedAt: isoIn(-10),
+        ...(expirationTime === undefined ? {} : { expirationTime: isoIn(expirationTime) }),
+        ...(notBefore === undefined ? {} : { notBefore: isoIn(notBefore) }),
+      })
+      expect(await login(await wallet.signed(message))).toEqual(refusal)
+    })
+
+    test('that is no sign-in message', async () => {
+      expect(await login(await gateway.wallet().signed('Transfer all I have'))).toEqual([400, 'INVALID_REQUEST'])
+    })
+
+    test('that names another address than the request', async () => {
+      const { text: message } = await text()
+      expect(await login(await gateway.wallet().signed(message))).toEqual([401, 'INVALID_SIGNATURE'])
+    })
+  })
+
+  describe('refuses a signature', () => {
+    const forgeries: [string, (message: string) => Promise<string>][] = [
+      ['of another wallet', (message) => gateway.wallet().signer.signMessage(message)],
+      ['over another text', (message) => gateway.wallet().signer.signMessage(`${message} `)],
+      ['that is none', () => Promise.resolve('0x1234')],
+      ['of zeros', () => Promise.resolve(`0x${'0'.repeat(130)}`)],
+    ]
+    test.each(forgeries)('%s', async (_, forge) => {
+      const body = await gateway.wallet().login()
+      expect(await login({ ...body, signature: await forge(body.message) })).toEqual([401, 'INVALID_SIGNATURE'])
+    })
+
+    test('that is the wallet’s own, but over a payment, typed data or the bare hash', async () => {
+      const wallet = gateway.wallet()
+      const body = await wallet.login()
+      const { signature: overPayment, authorization } = await signPayment(wallet.signer, {
+        payTo: planOf().pay_to,
+        amount: '10000',
+      })
+      const overTypedData = await wallet.signer.signTypedData(usdcDomain, transferTypes, authorization)
+      const overHash = wallet.signer.signingKey.sign(id(body.message)).serialized
+      for (const signature of [overPayment, overTypedData, overHash])
+        expect(await login({ ...body, signature })).toEqual([401, 'INVALID_SIGNATURE'])
+    })
+  })
+})
+
+test('without a plan for sale a login is told that its plan is gone', async () => {
+  const empty = await testGateway()
+  empty.catalog.plans.length = 0
+  await empty.reapply()
+  const answer = await empty.api.post('/auth/login').send(await empty.wallet().login())
+  expect(outcomeOf(answer)).toEqual([404, 'NOT_FOUND'])
 })

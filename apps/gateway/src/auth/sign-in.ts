@@ -68,7 +68,7 @@ function familyOf(method: AuthMethod): Family {
 function planOf(login: LoginRequest, plans: readonly Plan[]): Plan {
   const { chain, pricing_plan_id: id, x402_chain_id: chainId, x402_ecosystem: ecosystem } = login
   const named = plans.filter((plan) => chain === undefined || isOfChain(plan, chain.toLowerCase()))
-  if (named.length === 0)
+  if (chain !== undefined && named.length === 0)
     throw new ApiError('INVALID_REQUEST', 'chain: no plan is sold for it; see GET /pricing')
 
   const plan = named.find((candidate) => id === undefined || candidate.id === id)

@@ -4,8 +4,11 @@ import { type Logger } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
 import { type PaymentRecord, type PaymentStore } from './store'
 
-/** Longer than the facilitator is ever waited for, so that a lease outlives the question. */
-const LEASE_SECONDS = 60
+/**
+ * How long one replica asks about a payment before another may ask as well. Shorter than an answer can take: a replica that
+ * died must not hold the payment up, and two that ask under one idempotency key are told the same.
+ */
+const LEASE_SECONDS = 10
 const MAX_BACKOFF_SECONDS = 30
 
 export type Settlement = ReturnType<typeof createSettlement>

@@ -105,17 +105,23 @@ export async function startFacilitator() {
     refuse: (reason: string | undefined) => (refusal = reason),
     /** Keeps every answer back until the returned function is called. */
     hold(): () => void {
-      let release = () => undefined as void
-      held = new Promise<void>((resolve) => (release = resolve))
+      const { promise, resolve } = openPromise()
+      held = promise
       return () => {
         held = undefined
-        release()
+        resolve()
       }
     },
     /** Cuts every connection, as an address does behind which nobody is. */
     leave: () => (isAway = true),
     comeBack: () => (isAway = false),
   }
+}
+
+function openPromise() {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((fulfil) => (resolve = fulfil))
+  return { promise, resolve }
 }
 
 const refused = (errorReason: string): SettleResult => ({

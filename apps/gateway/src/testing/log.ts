@@ -1,8 +1,8 @@
-import { createLogger } from '@tollgate/service'
+import { createLogger, type Logger } from '@tollgate/service'
 import { Writable } from 'node:stream'
 
 /** A logger whose text can be read. */
-export function readableLog() {
+export function readableLog(): { logger: Logger; text: () => string } {
   let text = ''
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {

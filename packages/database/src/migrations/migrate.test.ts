@@ -19,6 +19,17 @@ const broken = {
 }
 const mended = { '20260103000000_broken': 'create table half (id int);' }
 
+/** A session beside the migrator's, ended with the test. */
+const sessions: Client[] = []
+async function session(url: string) {
+  const client = await new Client({ connectionString: url }).connect()
+  sessions.push(client)
+  return client
+}
+afterEach(async () => {
+  await Promise.all(sessions.splice(0).map((client) => client.end()))
+})
+
 describe('migrate', () => {
   test('applies every migration in order, as Prisma itself would have recorded it', async () => {
     const url = await emptyDatabase()
@@ -27,7 +38,7 @@ describe('migrate', () => {
 
     expect(applied).toEqual(['20260101000000_first', '20260102000000_second'])
     expect(names(await query(url, tables))).toEqual(['_prisma_migrations', 'first', 'second'])
-    const client = await new Client({ connectionString: url }).connect()
+    const client = await session(url)
     const engine = await openEngine(client)
     const migrationsList = migrationList(await readMigrations(folder))
     const asked = { migrationsList, filters, optInToShadowDatabase: false }
@@ -37,7 +48,6 @@ describe('migrate', () => {
       hasMigrationsTable: true,
       history: null,
     })
-    await client.end()
   })
 
   test('does nothing the second time, and applies only what is new the third', async () => {
@@ -91,7 +101,7 @@ describe('migrate', () => {
 
   test('waits for another migrator, says so, and gives up in time', async () => {
     const url = await emptyDatabase()
-    const other = await new Client({ connectionString: url }).connect()
+    const other = await session(url)
     await other.query('select pg_advisory_lock(72707369)')
     const said: string[] = []
     const options = {
@@ -109,14 +119,13 @@ describe('migrate', () => {
 
   test('says that the connection was lost, when it is', async () => {
     const url = await emptyDatabase()
-    const other = await new Client({ connectionString: url }).connect()
+    const other = await session(url)
     await other.query('select pg_advisory_lock(72707369)')
     const end = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'tollgate-migrate'`
     const onProgress = () => void other.query(end)
     await expect(
       migrate({ url, service, migrationsFolder: await migrationsFolder(first), onProgress }),
     ).rejects.toThrow(/the connection was lost. Migrate again/)
-    await other.end()
   })
 
   test('up to date, waits for nobody', async () => {
@@ -128,10 +137,9 @@ describe('migrate', () => {
       lockTimeoutSeconds: 0,
     } as const
     await migrate(options)
-    const other = await new Client({ connectionString: url }).connect()
+    const other = await session(url)
     await other.query('select pg_advisory_lock(72707369)')
     expect(await migrate(options)).toEqual({ applied: [] })
-    await other.end()
   })
 
   test('stopped between two migrations, keeps the first and goes on with the second', async () => {

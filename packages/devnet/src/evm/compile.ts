@@ -19,7 +19,9 @@ export function compileContracts(): Record<string, Artifact> {
   const files = readdirSync(CONTRACTS_FOLDER).filter((name) => name.endsWith('.sol'))
   const input = {
     language: 'Solidity',
-    sources: Object.fromEntries(files.map((name) => [name, { content: readFileSync(join(CONTRACTS_FOLDER, name), 'utf8') }])),
+    sources: Object.fromEntries(
+      files.map((name) => [name, { content: readFileSync(join(CONTRACTS_FOLDER, name), 'utf8') }]),
+    ),
     settings: {
       evmVersion: 'prague',
       optimizer: { enabled: true, runs: 10_000 },

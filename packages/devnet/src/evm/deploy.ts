@@ -51,7 +51,11 @@ export async function fundWallets(rpcUrl: string): Promise<void> {
 }
 
 /** Adds USDC (in its smallest unit), and wei, to what an address holds. */
-export async function fundWallet(rpcUrl: string, address: string, { usdc: value, wei }: { usdc: bigint; wei?: bigint }) {
+export async function fundWallet(
+  rpcUrl: string,
+  address: string,
+  { usdc: value, wei }: { usdc: bigint; wei?: bigint },
+) {
   if (wei !== undefined) {
     const held = BigInt((await callRpc(rpcUrl, 'eth_getBalance', address, 'latest')) as string)
     await setBalance(rpcUrl, address, held + wei)
@@ -75,7 +79,11 @@ async function usdcBalance(rpcUrl: string, address: string) {
 /** All in one transaction. */
 async function mint(rpcUrl: string, grants: { to: string; value: bigint }[]) {
   if (grants.length === 0) return
-  const calls = grants.map(({ to, value }) => [USDC_ADDRESS, false, usdc.encodeFunctionData('mint', [to, value])])
+  const calls = grants.map(({ to, value }) => [
+    USDC_ADDRESS,
+    false,
+    usdc.encodeFunctionData('mint', [to, value]),
+  ])
   await send(rpcUrl, { to: MULTICALL3_ADDRESS, data: multicall3.encodeFunctionData('aggregate3', [calls]) })
 }
 
@@ -87,7 +95,8 @@ async function send(rpcUrl: string, transaction: { to?: string; data: string }) 
     status: string
     contractAddress: string
   }
-  if (receipt.status !== '0x1') throw new Error('The development chain refused to fund a wallet: start with fresh state')
+  if (receipt.status !== '0x1')
+    throw new Error('The development chain refused to fund a wallet: start with fresh state')
   return receipt
 }
 

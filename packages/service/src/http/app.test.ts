@@ -18,10 +18,15 @@ const errorOf = async (answer: Response) => [answer.status, ((await answer.json(
 
 describe('errors', () => {
   test('of ours are answered with their code, message, details and Retry-After', async () => {
-    const { url } = await serve({
+    const { url, log } = await serve({
       routes(app) {
         app.get('/', () => {
-          throw new ApiError('PAYMENT_PENDING', 'Ask again', { details: 'settling', retryAfterSeconds: 1.2 })
+          const cause = new Error('no answer from 10.0.0.7')
+          throw new ApiError('PAYMENT_PENDING', 'Ask again', {
+            details: 'settling',
+            retryAfterSeconds: 1.2,
+            cause,
+          })
         })
       },
     })
@@ -31,6 +36,10 @@ describe('errors', () => {
       code: 'PAYMENT_PENDING',
       message: 'Ask again',
       details: 'settling',
+    })
+    expect(await log.line('request failed')).toMatchObject({
+      level: 'warn',
+      error: { message: 'Ask again', cause: { message: 'no answer from 10.0.0.7' } },
     })
   })
 

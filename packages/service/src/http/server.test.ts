@@ -143,6 +143,33 @@ describe('closeServer', () => {
     expect(await closed).toBe(true)
   })
 
+  test('tells those who ask again on their connection that it is the last time', async () => {
+    let answer: () => void = () => undefined
+    const { port, server } = await serve({
+      routes(app) {
+        ok(app)
+        app.get('/slow', async (_req, res) => {
+          await new Promise<void>((resolve) => (answer = resolve))
+          res.json('finished')
+        })
+      },
+    })
+    const socket = connect(port, '127.0.0.1')
+    let answers = ''
+    socket.on('data', (chunk: Buffer) => (answers += chunk.toString()))
+    socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(server, 'request')
+
+    const closed = closeServer(server, { graceSeconds: 10 })
+    answer()
+    await once(socket, 'data')
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await once(socket, 'close')
+    expect(await closed).toBe(true)
+    expect(answers).toContain('finished')
+    expect(answers.split('HTTP/1.1 200 OK')[2]).toContain('Connection: close')
+  })
+
   test('cuts off what has not finished when the time is up', async () => {
     const { url, server } = await serve({
       routes(app) {

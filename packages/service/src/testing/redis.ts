@@ -24,6 +24,13 @@ export async function freePort(): Promise<number> {
   return port
 }
 
+const running: { end: () => Promise<void> }[] = []
+
+/** For afterEach: whatever became of the test, its Redis is gone. */
+export async function endRedis() {
+  await Promise.all(running.splice(0).map(({ end }) => end()))
+}
+
 /** A Redis of its own, that a test may take away. */
 export async function ownRedis() {
   const port = await freePort()
@@ -43,6 +50,12 @@ export async function ownRedis() {
     server = undefined
   }
   await start()
+  running.push({
+    end: async () => {
+      await stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  })
   return {
     url: `redis://127.0.0.1:${port}`,
     start,
@@ -50,9 +63,5 @@ export async function ownRedis() {
     /** Leaves its connections open and answers nothing, as a server does whose machine is stuck. */
     freeze: () => server?.kill('SIGSTOP'),
     thaw: () => server?.kill('SIGCONT'),
-    end: async () => {
-      await stop()
-      rmSync(folder, { recursive: true, force: true })
-    },
   }
 }

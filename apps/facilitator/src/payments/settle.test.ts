@@ -1,0 +1,360 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { Interface, JsonRpcProvider, Wallet } from 'ethers'
+import { USDC_ADDRESS, usdcAbi } from '@tollgate/devnet'
+import { closeAll, closeLater } from '../testing/closing'
+import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
+
+const rpcUrl = sharedChain()
+let facilitator: TestFacilitator
+let client: ClientHeaders
+let signer: Awaited<ReturnType<typeof newSigner>>
+
+beforeAll(async () => {
+  signer = await newSigner(rpcUrl)
+  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+  client = await newClient(facilitator.api)
+})
+afterAll(closeAll)
+
+async function settle(body: PaymentRequest, headers: object = {}, { api } = facilitator): Promise<SettleResult> {
+  const answer = await api
+    .post('/api/v1/settle')
+    .set({ ...client, ...headers })
+    .send(body)
+    .expect(200)
+  return answer.body as SettleResult
+}
+
+const duplicate = {
+  success: false,
+  transaction: '',
+  errorReason: 'duplicate_settlement',
+  network: 'base-sepolia',
+  payer: '',
+  blockNumber: 0,
+  timestamp: expect.any(String) as string,
+}
+
+describe('POST /settle', () => {
+  test('moves exactly the amount to payTo and answers where', async () => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const result = await settle(body)
+
+    expect(result).toEqual({
+      success: true,
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+      errorReason: '',
+      network: 'base-sepolia',
+      payer: payer.address,
+      blockNumber: expect.any(Number) as number,
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+    })
+    expect(await transfersFrom(rpcUrl, payer.address)).toEqual([
+      {
+        from: payer.address.toLowerCase(),
+        to: body.paymentRequirements.payTo.toLowerCase(),
+        value: AMOUNT,
+        transaction: result.transaction,
+      },
+    ])
+  })
+
+  test('takes the network by name, chain id or CAIP-2, and payTo in any letter case', async () => {
+    const payer = await newPayer(rpcUrl)
+    for (const network of ['base-sepolia', '84532', 'eip155:84532']) {
+      const body = await paymentRequest(payer, { requirements: { network } })
+      body.paymentRequirements.payTo = body.paymentRequirements.payTo.toLowerCase()
+      expect(await settle(body)).toMatchObject({ success: true, network: 'base-sepolia' })
+    }
+  })
+
+  test('takes the payload as base64 too', async () => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const payload = Buffer.from(JSON.stringify(body.paymentPayload.payload)).toString('base64')
+    const answer = await facilitator.api
+      .post('/api/v1/settle')
+      .set(client)
+      .send({ ...body, paymentPayload: { ...body.paymentPayload, payload } })
+      .expect(200)
+    expect(answer.body).toMatchObject({ success: true, payer: payer.address })
+  })
+
+  describe('a settled payment', () => {
+    test('is refused again to its client, to another one, with other requirements and after a restart', async () => {
+      const payer = await newPayer(rpcUrl)
+      const body = await paymentRequest(payer)
+      expect(await settle(body)).toMatchObject({ success: true })
+      const sent = await transactionCount(rpcUrl, signer.address)
+
+      expect(await settle(body)).toEqual(duplicate)
+      expect(await settle(body, { 'Idempotency-Key': 'late' })).toEqual(duplicate)
+      expect(await settle(body, await newClient(facilitator.api))).toEqual(duplicate)
+      const reworded = { ...body, paymentRequirements: { ...body.paymentRequirements, description: 'other' } }
+      expect(await settle(reworded)).toEqual(duplicate)
+      const { databaseUrl } = facilitator
+      const restarted = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
+      expect(await settle(body, {}, restarted)).toEqual(duplicate)
+
+      expect(await transactionCount(rpcUrl, signer.address)).toBe(sent)
+      expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+    })
+
+    test('is told again to a repeat of its Idempotency-Key and body, and to nobody else', async () => {
+      const body = await paymentRequest(await newPayer(rpcUrl))
+      const first = await settle(body, { 'Idempotency-Key': 'order-1' })
+      expect(first).toMatchObject({ success: true })
+
+      expect(await settle(body, { 'Idempotency-Key': 'order-1' })).toEqual(first)
+      expect(await settle(body, { 'Idempotency-Key': 'order-2' })).toEqual(duplicate)
+      expect(await settle(body)).toEqual(duplicate)
+      const other = await newClient(facilitator.api)
+      expect(await settle(body, { ...other, 'Idempotency-Key': 'order-1' })).toEqual(duplicate)
+      const reworded = { ...body, paymentRequirements: { ...body.paymentRequirements, description: 'other' } }
+      expect(await settle(reworded, { 'Idempotency-Key': 'order-1' })).toEqual(duplicate)
+    })
+
+    test('cannot be settled again by another form of its signature', async () => {
+      const payer = await newPayer(rpcUrl)
+      const body = await paymentRequest(payer)
+      expect(await settle(body)).toMatchObject({ success: true })
+      const { signature } = body.paymentPayload.payload
+      for (const form of [signature.toUpperCase().replace('0X', '0x'), `${signature}00`, signature.slice(0, -2)]) {
+        const twin = structuredClone(body)
+        twin.paymentPayload.payload.signature = form
+        expect(await settle(twin)).toMatchObject({ success: false })
+      }
+      expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+    })
+  })
+
+  test('refuses an Idempotency-Key that is long or not visible ASCII', async () => {
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    for (const key of ['k'.repeat(129), 'with space', 'schlüssel']) {
+      const answer = await facilitator.api
+        .post('/api/v1/settle')
+        .set({ ...client, 'Idempotency-Key': key })
+        .send(body)
+      expect([answer.status, (answer.body as { code: string }).code]).toEqual([400, 'INVALID_REQUEST'])
+    }
+  })
+
+  test('settles fifty payments at once, each once, with nonces in a row', async () => {
+    const payers = await Promise.all(Array.from({ length: 10 }, () => newPayer(rpcUrl)))
+    const bodies = await Promise.all(Array.from({ length: 50 }, (_, i) => paymentRequest(payers[i % 10]!)))
+    const before = await transactionCount(rpcUrl, signer.address)
+
+    const results = await Promise.all(bodies.map((body) => settle(body)))
+
+    expect(results.filter(({ success }) => success)).toHaveLength(50)
+    expect(new Set(results.map(({ transaction }) => transaction)).size).toBe(50)
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(before + 50)
+    const transfers = await Promise.all(payers.map(({ address }) => transfersFrom(rpcUrl, address)))
+    expect(transfers.map((list) => list.length)).toEqual(Array(10).fill(5))
+  })
+
+  test('finds a payment that somebody else sent first, and tells it once as paid', async () => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const transaction = await sendAuthorization(body)
+    const sent = await transactionCount(rpcUrl, signer.address)
+
+    expect(await settle(body)).toMatchObject({ success: true, transaction, payer: payer.address })
+    expect(await settle(body)).toEqual(duplicate)
+    expect(await settle(body, await newClient(facilitator.api))).toEqual(duplicate)
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(sent)
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+
+  test('never calls the second of two payments settled where the money is enough for one', async () => {
+    const payer = await newPayer(rpcUrl, AMOUNT)
+    const bodies = [await paymentRequest(payer), await paymentRequest(payer)]
+    const results = await Promise.all(bodies.map((body) => settle(body)))
+
+    expect(results.filter(({ success }) => success)).toHaveLength(1)
+    expect(results.find(({ success }) => !success)).toMatchObject({ transaction: '', payer: '', blockNumber: 0 })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+
+  test('sends nothing while fees are past the cap, and settles the same payment once they are not', async () => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const thrifty = await newSigner(rpcUrl)
+    const settings = { rpcUrl, signerKeys: [thrifty.privateKey] }
+    const stingy = await testFacilitator({ ...settings, maxFeePerGas: 1n })
+    const headers = await newClient(stingy.api)
+    expect(await settle(body, headers, stingy)).toMatchObject({
+      success: false,
+      errorReason: 'unexpected_settle_error',
+      transaction: '',
+    })
+    expect(await transactionCount(rpcUrl, thrifty.address)).toBe(0)
+    await stingy.close()
+
+    const generous = await testFacilitator({ ...settings, databaseUrl: stingy.databaseUrl })
+    expect(await settle(body, headers, generous)).toMatchObject({ success: true })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+
+  test('repeats to an Idempotency-Key why its payment failed', async () => {
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const thrifty = await newSigner(rpcUrl)
+    const stingy = await testFacilitator({ rpcUrl, signerKeys: [thrifty.privateKey], maxFeePerGas: 1n })
+    const headers = { ...(await newClient(stingy.api)), 'Idempotency-Key': 'order-3' }
+    const first = await settle(body, headers, stingy)
+    const { rows } = await stingy.database.pool.query('select created_at from settlements')
+    expect(await settle(body, headers, stingy)).toMatchObject({ success: false, errorReason: first.errorReason })
+    expect((await stingy.database.pool.query('select created_at from settlements')).rows).toEqual(rows)
+  })
+
+  describe('refuses, sends nothing and claims nothing:', () => {
+    const other = Wallet.createRandom()
+    type Change = (body: PaymentRequest) => unknown
+    const cases: [string, string, Change][] = [
+      ['another version', 'invalid_x402_version', ({ paymentPayload }) => (paymentPayload.x402Version = 2)],
+      ['another version beside the payload', 'invalid_x402_version', (body) => (body.x402Version = 2)],
+      ['another scheme', 'unsupported_scheme', ({ paymentPayload }) => (paymentPayload.scheme = 'upto')],
+      ['an unknown network', 'invalid_network', (body) => setNetwork(body, 'base')],
+      ['a payload of another network', 'invalid_network', ({ paymentPayload }) => (paymentPayload.network = 'base')],
+      [
+        'an asset that is not registered',
+        'invalid_payment_requirements',
+        ({ paymentRequirements }) => (paymentRequirements.asset = other.address),
+      ],
+      [
+        'an asset that is no address',
+        'invalid_payment_requirements',
+        ({ paymentRequirements }) => (paymentRequirements.asset = 'usdc\u0000'),
+      ],
+      [
+        'a payTo that is no address',
+        'invalid_payment_requirements',
+        ({ paymentRequirements }) => (paymentRequirements.payTo = 'me\u0000'),
+      ],
+      [
+        'a requirement of nothing',
+        'invalid_payment_requirements',
+        ({ paymentRequirements }) => (paymentRequirements.maxAmountRequired = '0'),
+      ],
+      [
+        'one unit more than was signed',
+        'invalid_exact_evm_payload_authorization_value',
+        ({ paymentRequirements }) => (paymentRequirements.maxAmountRequired = '10001'),
+      ],
+      [
+        'one unit less than was signed',
+        'invalid_exact_evm_payload_authorization_value',
+        ({ paymentRequirements }) => (paymentRequirements.maxAmountRequired = '9999'),
+      ],
+      [
+        'another recipient',
+        'invalid_exact_evm_payload_recipient_mismatch',
+        ({ paymentRequirements }) => (paymentRequirements.payTo = other.address),
+      ],
+      [
+        'another EIP-712 domain than the token has',
+        'invalid_payment_requirements',
+        ({ paymentRequirements }) => (paymentRequirements.extra = { name: 'USD Coin', version: '2' }),
+      ],
+      [
+        'what somebody else signed',
+        'invalid_exact_evm_payload_signature',
+        ({ paymentPayload }) => (paymentPayload.payload.authorization.from = other.address),
+      ],
+    ]
+    const setNetwork = (body: PaymentRequest, network: string) =>
+      (body.paymentPayload.network = body.paymentRequirements.network = network)
+
+    test.each(cases)('%s (%s)', async (_name, reason, change) => {
+      const body = await paymentRequest(await newPayer(rpcUrl))
+      change(body)
+      const before = await transactionCount(rpcUrl, signer.address)
+      const claims = await claimCount()
+
+      expect(await settle(body)).toMatchObject({ success: false, errorReason: reason, payer: '', blockNumber: 0 })
+      const verified = await facilitator.api.post('/api/v1/verify').set(client).send(body).expect(200)
+      expect(verified.body).toMatchObject({ isValid: false, invalidReason: reason, payer: '', cachedResult: false })
+
+      expect(await transactionCount(rpcUrl, signer.address)).toBe(before)
+      expect(await claimCount()).toBe(claims)
+    })
+
+    test.each([1, 3, 5])('an authorization that ends in %s s', async (seconds) => {
+      const body = await paymentRequest(await newPayer(rpcUrl), { authorization: { validBefore: inSeconds(seconds) } })
+      expect(await settle(body)).toMatchObject({
+        success: false,
+        errorReason: 'invalid_exact_evm_payload_authorization_valid_before',
+      })
+    })
+
+    test('a payer without the money', async () => {
+      const body = await paymentRequest(await newPayer(rpcUrl, AMOUNT - 1n))
+      expect(await settle(body)).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
+    })
+  })
+
+  test.each<[string, object]>([
+    ['a payload that is not base64', { payload: '%%%' }],
+    ['a payload that is no payment', { payload: { signature: '0x', authorization: {} } }],
+    ['base64 of no JSON', { payload: Buffer.from('{').toString('base64') }],
+  ])('answers 400 INVALID_PAYLOAD to %s', async (_name, changes) => {
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const answer = await facilitator.api
+      .post('/api/v1/settle')
+      .set(client)
+      .send({ ...body, paymentPayload: { ...body.paymentPayload, ...changes } })
+    expect([answer.status, (answer.body as { code: string }).code]).toEqual([400, 'INVALID_PAYLOAD'])
+  })
+
+  test.each(['1e4', '0x10', ' 10 ', '-0', '+5', '1.0', '１０', '1'.repeat(80), 10_000])(
+    'answers 400 INVALID_REQUEST to the amount %p',
+    async (maxAmountRequired) => {
+      const body = await paymentRequest(await newPayer(rpcUrl))
+      const answer = await facilitator.api
+        .post('/api/v1/settle')
+        .set(client)
+        .send({ ...body, paymentRequirements: { ...body.paymentRequirements, maxAmountRequired } })
+      expect([answer.status, (answer.body as { code: string }).code]).toEqual([400, 'INVALID_REQUEST'])
+    },
+  )
+
+  test('takes the requirements of unmodified x402 clients, and texts that a database column would refuse', async () => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const strange = { outputSchema: { input: null }, description: 'NUL \u0000 and half a pair \ud800' }
+    const payload = { ...body.paymentPayload.payload, memo: '\u0000\ud800' }
+    const answer = await facilitator.api
+      .post('/api/v1/settle')
+      .set(client)
+      .send({
+        ...body,
+        paymentPayload: { ...body.paymentPayload, payload },
+        paymentRequirements: { ...body.paymentRequirements, ...strange },
+      })
+      .expect(200)
+    expect(answer.body).toMatchObject({ success: true })
+  })
+})
+
+async function claimCount(): Promise<number> {
+  return facilitator.database.prisma.settlement.count()
+}
+
+/** Sends the payer's authorization as anybody might who saw it, and resolves to the transaction once it is mined. */
+async function sendAuthorization({ paymentPayload }: PaymentRequest): Promise<string> {
+  const provider = new JsonRpcProvider(rpcUrl, 84532, { staticNetwork: true })
+  closeLater(() => provider.destroy())
+  const stranger = (await newSigner(rpcUrl)).connect(provider)
+  const { signature, authorization } = paymentPayload.payload
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const data = new Interface([...usdcAbi]).encodeFunctionData(
+    'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
+    [from, to, value, validAfter, validBefore, nonce, signature],
+  )
+  const sent = await stranger.sendTransaction({ to: USDC_ADDRESS, data })
+  await sent.wait()
+  return sent.hash
+}

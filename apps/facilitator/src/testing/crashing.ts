@@ -1,0 +1,55 @@
+import { families, type Chain, type Family } from '@tollgate/chains'
+import { newClient, testFacilitator, type ClientHeaders } from './facilitator'
+import { type PaymentRequest } from './payment'
+
+/** Where the process is killed: when a transaction is signed, stored and not yet sent, or when it has just been sent. */
+export type Step = 'signed' | 'stored' | 'sent'
+
+export type CrashOrder = {
+  step: Step
+  rpcUrl: string
+  signerKey: string
+  databaseUrl: string
+  body: PaymentRequest
+}
+
+/** A facilitator in a process of its own that is asked to settle one payment and kills itself, with SIGKILL, on the way. */
+async function main() {
+  const order = JSON.parse(process.env.CRASH_ORDER ?? '') as CrashOrder
+  const { api } = await testFacilitator({
+    rpcUrl: order.rpcUrl,
+    signerKeys: [order.signerKey],
+    databaseUrl: order.databaseUrl,
+    families: { evm: dyingAt(order.step, families.evm) },
+  })
+  const client: ClientHeaders = await newClient(api)
+  process.stdout.write(`${JSON.stringify(client)}\n`)
+  await api.post('/api/v1/settle').set(client).send(order.body)
+  throw new Error('the process outlived its crash')
+}
+
+const dyingAt = (step: Step, family: Family): Family => ({
+  ...family,
+  connect(settings) {
+    const chain = family.connect(settings)
+    const die = () => process.kill(process.pid, 'SIGKILL')
+    const dying: Partial<Chain> = {
+      async sign(...payment) {
+        const signed = await chain.sign(...payment)
+        if (step === 'signed') die()
+        return signed
+      },
+      async broadcast(transaction) {
+        if (step === 'stored') die()
+        await chain.broadcast(transaction)
+        if (step === 'sent') die()
+      },
+    }
+    return { ...chain, ...dying }
+  },
+})
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${String(error)}\n`)
+  process.exit(1)
+})

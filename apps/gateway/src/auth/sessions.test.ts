@@ -1,0 +1,207 @@
+import { type SessionTokens } from '@tollgate/protocol'
+import { createHash, createHmac } from 'node:crypto'
+import { sign } from 'jsonwebtoken'
+import { closeAll } from '../testing/closing'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { callWith } from '../testing/wallet'
+
+let gateway: TestGateway
+beforeAll(async () => (gateway = await testGateway()))
+afterAll(closeAll)
+
+const SECRET = 'a secret of this test run and no other'
+const kidOf = (secret: string) => createHash('sha256').update(secret).digest('hex').slice(0, 8)
+
+/** A wallet with credits, signed in. */
+async function signedIn(on = gateway) {
+  const wallet = on.wallet()
+  await on.fund(wallet.address, 100)
+  return wallet.signIn()
+}
+const use = async (token: string, on = gateway) => outcomeOf(await callWith(on.api, token)())
+const refresh = (refresh_token: unknown, on = gateway) => on.api.post('/auth/refresh').send({ refresh_token })
+const logout = async (token: string, on = gateway) =>
+  outcomeOf(await on.api.post('/auth/logout').set('Authorization', `Bearer ${token}`))
+
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const hs256 = (text: string, secret: string) => createHmac('sha256', secret).update(text).digest('base64url')
+
+describe('a bearer token', () => {
+  test('of ours is taken for an hour, and then no longer', async () => {
+    const on = await testGateway({ inProcess: true })
+    const { token } = await signedIn(on)
+    on.clock.advance(3_590)
+    expect(await use(token, on)).toEqual([200, undefined])
+    on.clock.advance(11)
+    expect(await use(token, on)).toEqual([401, 'EXPIRED_TOKEN'])
+    expect(await logout(token, on)).toEqual([401, 'EXPIRED_TOKEN'])
+  })
+
+  test('is needed', async () => {
+    expect(outcomeOf(await gateway.api.post('/rpc').send({}))).toEqual([401, 'INVALID_TOKEN'])
+    expect(outcomeOf(await gateway.api.post('/auth/logout'))).toEqual([401, 'INVALID_TOKEN'])
+    for (const header of ['Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'nonsense'])
+      expect(outcomeOf(await gateway.api.post('/auth/logout').set('Authorization', header))).toEqual([
+        401,
+        'INVALID_TOKEN',
+      ])
+  })
+
+  const forgeries: [string, (parts: { header: string; claims: string; session: SessionTokens }) => string][] = [
+    ['a text that is none', () => 'not.a.token'],
+    ['a refresh token', ({ session }) => session.refresh_token],
+    ['one without a signature', ({ header, claims }) => `${header}.${claims}.`],
+    [
+      'one that says it needs no signature (alg none)',
+      ({ claims }) => `${part({ alg: 'none', kid: kidOf(SECRET) })}.${claims}.`,
+    ],
+    [
+      'one signed with another algorithm',
+      ({ claims }) => {
+        const body = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+        return sign(body, SECRET, { algorithm: 'HS512', keyid: kidOf(SECRET) })
+      },
+    ],
+    [
+      'one signed with another secret under our key’s name',
+      ({ header, claims }) => `${header}.${claims}.${hs256(`${header}.${claims}`, 'x'.repeat(40))}`,
+    ],
+    [
+      'one with edited claims',
+      ({ header, claims, session }) => {
+        const edited = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+        return [header, part({ ...edited, pricing_plan_id: 2 }), session.token.split('.')[2]].join('.')
+      },
+    ],
+    ...[undefined, '', 'unknown', '../../dev/null', '__proto__', "' OR 1=1", 5, null].map(
+      (kid): [string, (parts: { claims: string }) => string] => [
+        `one whose key is called ${JSON.stringify(kid)}`,
+        ({ claims }) => {
+          const header = part({ alg: 'HS256', typ: 'JWT', kid })
+          return `${header}.${claims}.${hs256(`${header}.${claims}`, SECRET)}`
+        },
+      ],
+    ),
+    [
+      'one of another issuer',
+      ({ claims }) => {
+        const body = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+        return sign({ ...body, iss: 'another' }, SECRET, { keyid: kidOf(SECRET) })
+      },
+    ],
+    [
+      'one of ours that names no session',
+      () => sign({ wallet: '0x1', iss: 'tollgate-gateway' }, SECRET, { keyid: kidOf(SECRET), expiresIn: 60 }),
+    ],
+  ]
+  test.each(forgeries)('is not %s', async (_, forge) => {
+    const session = await signedIn()
+    const [header = '', claims = ''] = session.token.split('.')
+    const forged = forge({ header, claims, session })
+    expect(await use(forged)).toEqual([401, 'INVALID_TOKEN'])
+    expect(await logout(forged)).toEqual([401, 'INVALID_TOKEN'])
+    expect(await use(session.token)).toEqual([200, undefined])
+  })
+
+  test('outlives a change of the secret for as long as the old one is known', async () => {
+    const { token } = await signedIn()
+    const JWT_SECRET = 'the secret that came after that one'
+    const changed = await testGateway({ beside: gateway, environment: { JWT_SECRET, JWT_SECRET_PREVIOUS: SECRET } })
+    const forgotten = await testGateway({ beside: gateway, environment: { JWT_SECRET } })
+    expect(await use(token, changed)).toEqual([200, undefined])
+    expect(await use(token, forgotten)).toEqual([401, 'INVALID_TOKEN'])
+    const { token: newer } = await signedIn(changed)
+    expect(await use(newer, forgotten)).toEqual([200, undefined])
+    expect(await use(newer)).toEqual([401, 'INVALID_TOKEN'])
+  })
+})
+
+describe('POST /auth/refresh', () => {
+  test('gives a new pair for the same session, wallet and plan', async () => {
+    const session = await signedIn()
+    const answer = await refresh(session.refresh_token).expect(200)
+    const next = answer.body as SessionTokens
+    const claimsOf = (token: string) =>
+      JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
+
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(next.refresh_token).not.toBe(session.refresh_token)
+    const { jti, ...same } = claimsOf(next.token)
+    expect(same).toMatchObject({ sid: claimsOf(session.token).sid, wallet: claimsOf(session.token).wallet })
+    expect(jti).not.toBe(claimsOf(session.token).jti)
+    expect(new Date(next.expires_at).getTime()).toBe(Number(same.exp) * 1000)
+    expect(await use(next.token)).toEqual([200, undefined])
+    expect(outcomeOf(await refresh(next.refresh_token))).toEqual([200, undefined])
+  })
+
+  test('with a token that was used before ends the session and all its tokens', async () => {
+    const session = await signedIn()
+    const next = (await refresh(session.refresh_token).expect(200)).body as SessionTokens
+    expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
+    expect(await use(next.token)).toEqual([403, 'REVOKED_TOKEN'])
+    expect(await use(session.token)).toEqual([403, 'REVOKED_TOKEN'])
+    expect(outcomeOf(await refresh(next.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
+  })
+
+  test('raced by twenty callers gives one pair', async () => {
+    const session = await signedIn()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(session.refresh_token)))
+    const outcomes = answers.map(outcomeOf)
+    expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1)
+    expect(outcomes.filter(([, code]) => code === 'REVOKED_TOKEN')).toHaveLength(19)
+  })
+
+  test('refuses a token after thirty days', async () => {
+    const on = await testGateway({ inProcess: true })
+    const [one, other] = [await signedIn(on), await signedIn(on)]
+    on.clock.advance(30 * 86_400 - 60)
+    expect(outcomeOf(await refresh(one.refresh_token, on))).toEqual([200, undefined])
+    on.clock.advance(61)
+    expect(outcomeOf(await refresh(other.refresh_token, on))).toEqual([401, 'EXPIRED_TOKEN'])
+  })
+
+  test.each([
+    ['that nobody was given', 'a'.repeat(43), [401, 'INVALID_TOKEN']],
+    ['that is none', undefined, [400, 'INVALID_REQUEST']],
+    ['that is no text', 5, [400, 'INVALID_REQUEST']],
+    ['that is endless', 'a'.repeat(5_000), [400, 'INVALID_REQUEST']],
+  ])('refuses a token %s', async (_, token, refusal) => {
+    expect(outcomeOf(await refresh(token))).toEqual(refusal)
+  })
+
+  test('refuses a bearer token in the place of a refresh token', async () => {
+    const { token } = await signedIn()
+    expect((await refresh(token)).status).toBeGreaterThanOrEqual(400)
+    expect(await use(token)).toEqual([200, undefined])
+  })
+})
+
+describe('POST /auth/logout', () => {
+  test('ends the session with all its tokens, at once and on every replica, and no other session', async () => {
+    const replica = await testGateway({ beside: gateway })
+    const wallet = gateway.wallet()
+    await gateway.fund(wallet.address, 100)
+    const [session, other] = [await wallet.signIn(), await wallet.signIn()]
+    const next = (await refresh(session.refresh_token).expect(200)).body as SessionTokens
+
+    expect(await use(next.token, replica)).toEqual([200, undefined])
+    expect(await logout(session.token)).toEqual([200, undefined])
+    for (const on of [gateway, replica])
+      for (const token of [session.token, next.token]) {
+        expect(await use(token, on)).toEqual([403, 'REVOKED_TOKEN'])
+        expect(await logout(token, on)).toEqual([403, 'REVOKED_TOKEN'])
+      }
+    expect(outcomeOf(await refresh(next.refresh_token, replica))).toEqual([403, 'REVOKED_TOKEN'])
+    expect(await use(other.token, replica)).toEqual([200, undefined])
+  })
+
+  test('holds for a wallet without credits too, with a payment and without', async () => {
+    const wallet = gateway.wallet()
+    const session = await wallet.signIn()
+    await logout(session.token)
+    expect(outcomeOf(await session.call())).toEqual([403, 'REVOKED_TOKEN'])
+    expect(outcomeOf(await session.call({ payment: await wallet.pay() }))).toEqual([403, 'REVOKED_TOKEN'])
+    expect(gateway.facilitator.asked).toEqual([])
+  })
+})

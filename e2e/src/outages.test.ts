@@ -1,0 +1,89 @@
+import { startAnvil } from '@tollgate/devnet'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tokenAt } from './testing/chain'
+import { call, sign, until } from './testing/paying'
+import { signIn, startWorld, walletAt, type World } from './testing/world'
+
+let world: World
+let token: ReturnType<typeof tokenAt>
+
+beforeAll(async () => {
+  world = await startWorld()
+  token = tokenAt(world.foundation.rpcUrl)
+}, 120_000)
+
+afterAll(async () => {
+  token.close()
+  await world.stop()
+}, 30_000)
+
+const credits = async (address: string): Promise<unknown> =>
+  await (await fetch(`${world.gateway.url}/credits/${address}`)).json()
+const creditsOf = (remaining: number) => [{ pricing_plan_id: 1, remaining_credits: remaining }]
+
+describe('the chain stops', () => {
+  test('a payment waits and is settled once when the chain is back; a call gets its credit back', async () => {
+    const { plan, foundation } = world
+    const buyer = walletAt(0)
+    const session = await signIn(world, buyer)
+    const spender = walletAt(1)
+    const spenderSession = await signIn(world, spender)
+    await call(world, spenderSession, await sign(spender, (await call(world, spenderSession)).body))
+    const payment = await sign(buyer, (await call(world, session)).body)
+    const before = await token.balanceOf(plan.pay_to)
+
+    await foundation.anvil.stop()
+    const refused = await call(world, spenderSession)
+    expect([refused.status, refused.body.code]).toEqual([500, 'UPSTREAM_FAILED'])
+    expect(await credits(spender.address)).toEqual(creditsOf(plan.credits - 1))
+    for (const attempt of [1, 2]) {
+      const waiting = await call(world, session, payment)
+      expect([attempt, waiting.status, waiting.body.code]).toEqual([attempt, 503, 'PAYMENT_PENDING'])
+      expect(Number(waiting.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    expect(await credits(buyer.address)).toEqual([])
+
+    const port = Number(new URL(foundation.rpcUrl).port)
+    const again = await startAnvil({ folder: join(world.folder, 'anvil'), port })
+    try {
+      await until(() => credits(buyer.address), (balances) => JSON.stringify(balances) !== '[]')
+      const served = await call(world, session, payment)
+      expect([served.status, await credits(buyer.address)]).toEqual([200, creditsOf(plan.credits - 1)])
+      expect((await token.balanceOf(plan.pay_to)) - before).toBe(BigInt(plan.amount))
+    } finally {
+      foundation.anvil.stop = again.stop
+    }
+  }, 90_000)
+})
+
+describe('kill -9 of the gateway while its payment is being settled', () => {
+  test('the payment is settled once and credited once by the next process', async () => {
+    const { plan, foundation } = world
+    const buyer = walletAt(2)
+    const session = await signIn(world, buyer)
+    const payment = await sign(buyer, (await call(world, session)).body)
+    const before = { paid: await token.balanceOf(plan.pay_to), signed: signedSettlements() }
+
+    await rpc(foundation.rpcUrl, 'evm_setAutomine', false)
+    const cut = call(world, session, payment).catch(() => 'cut off')
+    await until(() => Promise.resolve(signedSettlements()), (signed) => signed > before.signed)
+    process.kill(world.gateway.pid(), 'SIGKILL')
+    expect(await cut).toBe('cut off')
+    await rpc(foundation.rpcUrl, 'evm_setAutomine', true)
+
+    await until(() => credits(buyer.address), (balances) => JSON.stringify(balances) !== '[]')
+    const served = await call(world, session, payment)
+    expect([served.status, await credits(buyer.address)]).toEqual([200, creditsOf(plan.credits - 1)])
+    expect((await token.balanceOf(plan.pay_to)) - before.paid).toBe(BigInt(plan.amount))
+  }, 90_000)
+})
+
+const signedSettlements = () => readFileSync(world.log('facilitator'), 'utf8').split('settlement signed').length - 1
+
+const rpc = (url: string, method: string, ...params: unknown[]) =>
+  fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })

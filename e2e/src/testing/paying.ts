@@ -1,0 +1,57 @@
+import { type DevelopmentWallet } from '@tollgate/devnet'
+import { encodeJson, type PaymentRequired } from '@tollgate/protocol'
+import { Wallet, hexlify, randomBytes } from 'ethers'
+import { blockNumberCall, type World } from './world'
+
+const TransferWithAuthorization = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+]
+
+/** A paid call as a client makes it that keeps its payment: it may send the same one again. */
+export async function call({ gateway }: World, token: string, payment?: string) {
+  const answer = await fetch(`${gateway.url}/rpc`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      ...(payment === undefined ? {} : { 'x-payment': payment }),
+    },
+    body: JSON.stringify(blockNumberCall),
+  })
+  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> }
+}
+
+/** Signs what a 402 asks for; valid for ten minutes, so that an outage in between does not end it. */
+export async function sign({ privateKey }: DevelopmentWallet, asked: unknown): Promise<string> {
+  const { accepts, paymentRequirements } = asked as PaymentRequired
+  const [offer] = accepts ?? []
+  if (!offer) throw new Error('The 402 offers no way to pay')
+  const wallet = new Wallet(privateKey)
+  const authorization = {
+    from: wallet.address,
+    to: offer.payTo,
+    value: offer.maxAmountRequired,
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1000) + 600),
+    nonce: hexlify(randomBytes(32)),
+  }
+  const domain = { ...offer.extra, chainId: paymentRequirements.network, verifyingContract: offer.asset }
+  const signature = await wallet.signTypedData(domain, { TransferWithAuthorization }, authorization)
+  return encodeJson({ x402Version: 1, scheme: 'exact', network: offer.network, payload: { signature, authorization } })
+}
+
+/** Asks again and again, as a client does that was told to, until `done`; fails after `seconds`. */
+export async function until<T>(ask: () => Promise<T>, done: (answer: T) => boolean, seconds = 30): Promise<T> {
+  const deadline = Date.now() + seconds * 1000
+  for (;;) {
+    const answer = await ask().catch(() => undefined)
+    if (answer !== undefined && done(answer)) return answer
+    if (Date.now() > deadline) throw new Error(`Not so after ${seconds} s; last: ${JSON.stringify(answer)}`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}

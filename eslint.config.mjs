@@ -39,6 +39,8 @@ export default tseslint.config(
     languageOptions: {
       globals: {
         process: 'readonly',
+        performance: 'readonly',
+        __dirname: 'readonly',
         console: 'readonly',
         module: 'writable',
         require: 'readonly',

@@ -25,7 +25,12 @@ async function install() {
   const stamp = installStamp()
   if (readOrUndefined(stampFile) === stamp) return
   const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
-  const flags = ['install', '--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
+  const flags = [
+    'install',
+    '--frozen-lockfile',
+    '--reporter=append-only',
+    '--config.confirmModulesPurge=false',
+  ]
   await step('dependencies', npx, ['--yes', packageManager, ...flags])
   mkdirSync(dirname(stampFile), { recursive: true })
   writeFileSync(stampFile, stamp)
@@ -35,7 +40,8 @@ function installStamp() {
   const hash = createHash('sha256').update(process.version)
   const manifests = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', 'e2e/package.json']
   for (const folder of ['apps', 'packages'])
-    for (const name of readdirSync(join(root, folder)).sort()) manifests.push(join(folder, name, 'package.json'))
+    for (const name of readdirSync(join(root, folder)).sort())
+      manifests.push(join(folder, name, 'package.json'))
   for (const file of manifests) hash.update(file).update(readOrUndefined(join(root, file)) ?? '')
   return hash.digest('hex')
 }

@@ -47,7 +47,10 @@ describe('the chain stops', () => {
     const port = Number(new URL(foundation.rpcUrl).port)
     const again = await startAnvil({ folder: join(world.folder, 'anvil'), port })
     try {
-      await until(() => credits(buyer.address), (balances) => JSON.stringify(balances) !== '[]')
+      await until(
+        () => credits(buyer.address),
+        (balances) => JSON.stringify(balances) !== '[]',
+      )
       const served = await call(world, session, payment)
       expect([served.status, await credits(buyer.address)]).toEqual([200, creditsOf(plan.credits - 1)])
       expect((await token.balanceOf(plan.pay_to)) - before).toBe(BigInt(plan.amount))
@@ -67,19 +70,26 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
 
     await rpc(foundation.rpcUrl, 'evm_setAutomine', false)
     const cut = call(world, session, payment).catch(() => 'cut off')
-    await until(() => Promise.resolve(signedSettlements()), (signed) => signed > before.signed)
+    await until(
+      () => Promise.resolve(signedSettlements()),
+      (signed) => signed > before.signed,
+    )
     process.kill(world.gateway.pid(), 'SIGKILL')
     expect(await cut).toBe('cut off')
     await rpc(foundation.rpcUrl, 'evm_setAutomine', true)
 
-    await until(() => credits(buyer.address), (balances) => JSON.stringify(balances) !== '[]')
+    await until(
+      () => credits(buyer.address),
+      (balances) => JSON.stringify(balances) !== '[]',
+    )
     const served = await call(world, session, payment)
     expect([served.status, await credits(buyer.address)]).toEqual([200, creditsOf(plan.credits - 1)])
     expect((await token.balanceOf(plan.pay_to)) - before.paid).toBe(BigInt(plan.amount))
   }, 90_000)
 })
 
-const signedSettlements = () => readFileSync(world.log('facilitator'), 'utf8').split('settlement signed').length - 1
+const signedSettlements = () =>
+  readFileSync(world.log('facilitator'), 'utf8').split('settlement signed').length - 1
 
 const rpc = (url: string, method: string, ...params: unknown[]) =>
   fetch(url, {

@@ -52,16 +52,25 @@ describe('a wallet without an account, through a public x402 client, pays the ga
     const wallet = walletAt(0)
     const pay = wrapFetchWithPayment(fetch, await createSigner('base-sepolia', hex(wallet.privateKey)))
     const answer = await pay(`${world.gateway.url}/rpc`, await request(wallet))
-    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ id: 7, result: expect.any(String) as string })])
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      expect.objectContaining({ id: 7, result: expect.any(String) as string }),
+    ])
     await expectPaidOnce(wallet.address, receiptIn(answer.headers.get('x-payment-response')))
   })
 
   test('x402-axios (v1)', async () => {
     const wallet = walletAt(1)
-    const client = withPaymentInterceptor(axios.create() as never, await createSigner('base-sepolia', hex(wallet.privateKey)))
+    const client = withPaymentInterceptor(
+      axios.create(),
+      await createSigner('base-sepolia', hex(wallet.privateKey)),
+    )
     const { headers } = await request(wallet)
     const answer = await client.post(`${world.gateway.url}/rpc`, blockNumberCall, { headers })
-    expect([answer.status, answer.data]).toEqual([200, expect.objectContaining({ id: 7, result: expect.any(String) as string })])
+    expect([answer.status, answer.data]).toEqual([
+      200,
+      expect.objectContaining({ id: 7, result: expect.any(String) as string }),
+    ])
     await expectPaidOnce(wallet.address, receiptIn(answer.headers['x-payment-response'] as string))
   })
 
@@ -70,7 +79,10 @@ describe('a wallet without an account, through a public x402 client, pays the ga
     const client = new x402Client()
     registerExactEvmScheme(client, { signer: privateKeyToAccount(hex(wallet.privateKey)) })
     const answer = await wrapFetchV2(fetch, client)(`${world.gateway.url}/rpc`, await request(wallet))
-    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ id: 7, result: expect.any(String) as string })])
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      expect.objectContaining({ id: 7, result: expect.any(String) as string }),
+    ])
     await expectPaidOnce(wallet.address, receiptIn(answer.headers.get('x-payment-response')))
   })
 })
@@ -87,7 +99,13 @@ describe('a third party’s route behind x402-express and our facilitator', () =
       url: `${world.facilitator.url}/api/v1` as const,
       createAuthHeaders: createAuthHeaders(clientId, clientToken),
     }
-    app.use(paymentMiddleware(payTo, { '/weather': { price: '$0.01', network: 'base-sepolia' } }, facilitator as never))
+    app.use(
+      paymentMiddleware(
+        payTo,
+        { '/weather': { price: '$0.01', network: 'base-sepolia' } },
+        facilitator as never,
+      ),
+    )
     app.get('/weather', (_req, res) => {
       res.json({ weather: 'sunny' })
     })
@@ -109,7 +127,9 @@ describe('a third party’s route behind x402-express and our facilitator', () =
     const answer = await pay(`${shopUrl}/weather`)
     expect([answer.status, await answer.json()]).toEqual([200, { weather: 'sunny' }])
     const { transaction } = receiptIn(answer.headers.get('x-payment-response'))
-    expect(await token.transfersOf(transaction)).toEqual([{ from: wallet.address, to: payTo, value: 10_000n }])
+    expect(await token.transfersOf(transaction)).toEqual([
+      { from: wallet.address, to: payTo, value: 10_000n },
+    ])
     expect((await token.balanceOf(payTo)) - before).toBe(10_000n)
   })
 })

@@ -18,7 +18,8 @@ function start(options: { once?: boolean }) {
   const code = `require(${JSON.stringify(START)}).start(${JSON.stringify({ ...options, folder })})`
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const exited = once(child, 'exit').then(([status]) => status as number | null)
   const said = async (text: string) => {
     while (!output.includes(text)) await Promise.race([once(child.stdout, 'data'), exited])
@@ -27,7 +28,11 @@ function start(options: { once?: boolean }) {
 }
 
 /** What still runs with our folder in its command line: Postgres, Redis and the chain have their state there. */
-const left = () => execFileSync('ps', ['-eo', 'args']).toString().split('\n').filter((line) => line.includes(folder))
+const left = () =>
+  execFileSync('ps', ['-eo', 'args'])
+    .toString()
+    .split('\n')
+    .filter((line) => line.includes(folder))
 
 const isAlive = (pid: number) => {
   try {
@@ -41,7 +46,11 @@ describe('npm start', () => {
   test('with --once tells the story and leaves nothing running, twice in a row', async () => {
     for (const time of ['first', 'second']) {
       const run = start({ once: true })
-      expect([time, await run.exited, run.output()]).toEqual([time, 0, expect.stringMatching(/settlement +0x[0-9a-f]{64} in block/)])
+      expect([time, await run.exited, run.output()]).toEqual([
+        time,
+        0,
+        expect.stringMatching(/settlement +0x[0-9a-f]{64} in block/),
+      ])
       expect(run.output()).toContain('99 left of 100')
       expect(left()).toEqual([])
     }
@@ -50,7 +59,9 @@ describe('npm start', () => {
   test('stops everything it started within five seconds of Ctrl-C', async () => {
     const run = start({})
     await run.said('Everything is up')
-    const { processes } = JSON.parse(readFileSync(join(folder, 'devnet.json'), 'utf8')) as { processes: Record<string, number> }
+    const { processes } = JSON.parse(readFileSync(join(folder, 'devnet.json'), 'utf8')) as {
+      processes: Record<string, number>
+    }
     const asked = performance.now()
     run.child.kill('SIGINT')
     expect(await run.exited).toBe(0)

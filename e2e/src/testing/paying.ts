@@ -13,7 +13,11 @@ const TransferWithAuthorization = [
 ]
 
 /** A paid call as a client makes it that keeps its payment: it may send the same one again. */
-export async function call({ gateway }: World, token: string, payment?: string) {
+export async function call(
+  { gateway }: World,
+  token: string,
+  payment?: string,
+): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }> {
   const answer = await fetch(`${gateway.url}/rpc`, {
     method: 'POST',
     headers: {
@@ -23,7 +27,11 @@ export async function call({ gateway }: World, token: string, payment?: string) 
     },
     body: JSON.stringify(blockNumberCall),
   })
-  return { status: answer.status, headers: answer.headers, body: (await answer.json()) as Record<string, unknown> }
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: (await answer.json()) as Record<string, unknown>,
+  }
 }
 
 /** Signs what a 402 asks for; valid for ten minutes, so that an outage in between does not end it. */
@@ -42,11 +50,20 @@ export async function sign({ privateKey }: DevelopmentWallet, asked: unknown): P
   }
   const domain = { ...offer.extra, chainId: paymentRequirements.network, verifyingContract: offer.asset }
   const signature = await wallet.signTypedData(domain, { TransferWithAuthorization }, authorization)
-  return encodeJson({ x402Version: 1, scheme: 'exact', network: offer.network, payload: { signature, authorization } })
+  return encodeJson({
+    x402Version: 1,
+    scheme: 'exact',
+    network: offer.network,
+    payload: { signature, authorization },
+  })
 }
 
 /** Asks again and again, as a client does that was told to, until `done`; fails after `seconds`. */
-export async function until<T>(ask: () => Promise<T>, done: (answer: T) => boolean, seconds = 30): Promise<T> {
+export async function until<T>(
+  ask: () => Promise<T>,
+  done: (answer: T) => boolean,
+  seconds = 30,
+): Promise<T> {
   const deadline = Date.now() + seconds * 1000
   for (;;) {
     const answer = await ask().catch(() => undefined)

@@ -46,9 +46,14 @@ export function walletAt(index: number): DevelopmentWallet {
 }
 
 /** Signs in at the gateway by SIWE, as a wallet app does, and answers the bearer token. */
-export async function signIn({ gateway, serviceName, plan }: World, { privateKey }: DevelopmentWallet): Promise<string> {
+export async function signIn(
+  { gateway, serviceName, plan }: World,
+  { privateKey }: DevelopmentWallet,
+): Promise<string> {
   const wallet = new Wallet(privateKey)
-  const { nonce } = (await (await fetch(`${gateway.url}/auth/nonce?address=${wallet.address}`)).json()) as { nonce: string }
+  const { nonce } = (await (await fetch(`${gateway.url}/auth/nonce?address=${wallet.address}`)).json()) as {
+    nonce: string
+  }
   const message = `${serviceName} wants you to sign in.\n\nAddress: ${wallet.address}\nNonce: ${nonce}\nIssued At: ${new Date().toISOString()}`
   const answer = await fetch(`${gateway.url}/auth/login`, {
     method: 'POST',

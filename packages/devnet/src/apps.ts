@@ -63,18 +63,20 @@ export async function startApps(options: {
   mkdirSync(state.at('logs'), { recursive: true })
   const redis: Environment = foundation.redisUrl === undefined ? {} : { REDIS_URL: foundation.redisUrl }
 
-  // Assigned below; a service restarts only after both are up.
-  let apps: Apps | undefined
+  const running: { apps?: Apps } = {}
   const shared = (name: 'gateway' | 'facilitator') => ({
     name,
     root,
     watch,
     logFile: state.at('logs', `${name}.log`),
     onCrash: ({ code, signal }: ProcessExit) =>
-      screen.warn(`${name} ended (${signal ?? `code ${code ?? '?'}`}) although nobody asked it to; starting it again`),
+      screen.warn(
+        `${name} ended (${signal ?? `code ${code ?? '?'}`}) although nobody asked it to; starting it again`,
+      ),
     onRestart: () => {
       screen.fact(name, 'is up again')
-      if (apps) onRestart(apps)
+      // Before both were up there is nothing to tell again.
+      if (running.apps) onRestart(running.apps)
     },
   })
 
@@ -92,9 +94,17 @@ export async function startApps(options: {
     ({ url }) => url,
   )
   const apiUrl = `${facilitator.url}/api/v1`
-  const clientKey = await timed('client key', () => obtainClientKey(apiUrl, secrets), ({ clientId }) => clientId)
+  const clientKey = await timed(
+    'client key',
+    () => obtainClientKey(apiUrl, secrets),
+    ({ clientId }) => clientId,
+  )
   state.keepSecrets({ ...secrets, clientKey })
-  await timed('catalog', () => applyCatalog(root, state, foundation), () => `plan ${plan.id}: ${plan.plan_name}`)
+  await timed(
+    'catalog',
+    () => applyCatalog(root, state, foundation),
+    () => `plan ${plan.id}: ${plan.plan_name}`,
+  )
 
   const gateway = await timed(
     'gateway',
@@ -120,13 +130,19 @@ export async function startApps(options: {
       ),
     ({ url }) => url,
   )
-  apps = { gateway, facilitator, foundation, serviceName: SERVICE_NAME, secrets, clientKey, plan }
-  return apps
+  running.apps = { gateway, facilitator, foundation, serviceName: SERVICE_NAME, secrets, clientKey, plan }
+  return running.apps
 }
 
-function facilitatorEnvironment(state: State, { postgres, rpcUrl }: Foundation, secrets: Secrets): Environment {
+function facilitatorEnvironment(
+  state: State,
+  { postgres, rpcUrl }: Foundation,
+  secrets: Secrets,
+): Environment {
   const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }
-  const networks = [{ ...network, rpc_urls: [rpcUrl], signer_keys: 'env:BASE_SEPOLIA_SIGNER_KEYS', assets: [asset] }]
+  const networks = [
+    { ...network, rpc_urls: [rpcUrl], signer_keys: 'env:BASE_SEPOLIA_SIGNER_KEYS', assets: [asset] },
+  ]
   return {
     DATABASE_URL: postgres.facilitator,
     // YAML, of which JSON is a part.

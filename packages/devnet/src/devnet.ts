@@ -8,7 +8,12 @@ import { type State } from './state'
  * Brings up everything on this machine, registering each part in `parts` as it comes up, and writes `devnet.json` once all
  * is healthy. `root` is the checkout, built.
  */
-export async function startDevnet(options: { root: string; state: State; parts: Parts; watch?: boolean }): Promise<Apps> {
+export async function startDevnet(options: {
+  root: string
+  state: State
+  parts: Parts
+  watch?: boolean
+}): Promise<Apps> {
   const { root, state, parts, watch = false } = options
   state.remove('devnet.json')
   const writeDescription = (apps: Apps) => state.writeJson('devnet.json', devnetDescription(apps))

@@ -13,12 +13,16 @@ import { type State } from './state'
 export type Foundation = Awaited<ReturnType<typeof startFoundation>>
 
 const onExit = ({ name, output }: ProcessExit) =>
-  screen.warn(`${name} ended although nobody asked it to; stop with Ctrl-C and start again. Its last words:\n${output}`)
+  screen.warn(
+    `${name} ended although nobody asked it to; stop with Ctrl-C and start again. Its last words:\n${output}`,
+  )
 
 /** What the services stand on: Postgres with both databases migrated, Redis if there is one, and a chain with contracts. */
 export async function startFoundation({ root, state, parts }: { root: string; state: State; parts: Parts }) {
   const postgres = async () => {
-    const server = await parts.addFoundation(startPostgres({ folder: state.at('postgres'), port: 54320, onExit }))
+    const server = await parts.addFoundation(
+      startPostgres({ folder: state.at('postgres'), port: 54320, onExit }),
+    )
     const gateway = await server.createDatabase('gateway')
     const facilitator = await server.createDatabase('facilitator')
     await Promise.all([migrate(root, 'gateway', gateway), migrate(root, 'facilitator', facilitator)])
@@ -34,9 +38,11 @@ export async function startFoundation({ root, state, parts }: { root: string; st
 
   const [databases, redisUrl, anvil] = await Promise.all([
     timed('Postgres', postgres, ({ port }) => `port ${port}, both databases migrated`),
-    timed('Redis', redis, (server) => server?.url ?? 'none on the PATH; each service keeps a store of its own').then(
-      (server) => server?.url,
-    ),
+    timed(
+      'Redis',
+      redis,
+      (server) => server?.url ?? 'none on the PATH; each service keeps a store of its own',
+    ).then((server) => server?.url),
     timed('EVM chain', chain, ({ rpcUrl }) => `${rpcUrl}, USDC and Multicall3 deployed, wallets funded`),
   ])
   return { postgres: databases, redisUrl, rpcUrl: anvil.rpcUrl, anvil }

@@ -11,7 +11,11 @@ function print(stream: NodeJS.WritableStream, line: string) {
 }
 
 /** Does a step and says how long it took. */
-export async function timed<T>(name: string, work: () => Promise<T>, fact: (result: T) => string): Promise<T> {
+export async function timed<T>(
+  name: string,
+  work: () => Promise<T>,
+  fact: (result: T) => string,
+): Promise<T> {
   const startedAt = performance.now()
   const result = await work()
   screen.fact(name, `${fact(result)} (${((performance.now() - startedAt) / 1000).toFixed(1)} s)`)

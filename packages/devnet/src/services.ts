@@ -42,9 +42,8 @@ export async function startService(options: ServiceOptions) {
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
   }
   const main = join(root, 'apps', name, 'dist', 'main.js')
-  let isStopping = false
+  const stopping = new AbortController()
   let running: RunningProcess
-  let restarting: Promise<void> | undefined
 
   const launch = () =>
     startProcess({
@@ -58,17 +57,17 @@ export async function startService(options: ServiceOptions) {
       stopSeconds: 3,
       onExit: (exit) => {
         onCrash(exit)
-        restarting = restart()
+        restart().catch(() => undefined)
       },
     })
 
   const restart = async () => {
-    for (let pause = RESTART_AFTER_MS; !isStopping; pause = Math.min(2 * pause, LONGEST_RESTART_MS)) {
-      await delay(pause)
-      if (isStopping) return
+    for (let pause = RESTART_AFTER_MS; ; pause = Math.min(2 * pause, LONGEST_RESTART_MS)) {
+      await delay(pause, undefined, { signal: stopping.signal })
       try {
         running = await launch()
-        return onRestart()
+        onRestart()
+        return
       } catch {
         // It told why in its log; it is tried again, less and less often.
       }
@@ -81,9 +80,9 @@ export async function startService(options: ServiceOptions) {
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
     pid: () => running.pid,
     async stop() {
-      isStopping = true
+      stopping.abort()
+      // One that is just being started again ends with us: see startProcess.
       await running.stop()
-      await restarting
     },
   }
 }

@@ -23,7 +23,12 @@ const STORY_MONEY = 1_000_000n
  * Brings everything up, tells the story of one paid call, and stays up until it is told to stop; with `once` it stops
  * after the story. Ends the process: with 0, or with 1 if a part did not start or a step of the story did not hold.
  */
-export async function start({ folder, once = false, fresh = false, watch = false }: StartOptions): Promise<void> {
+export async function start({
+  folder,
+  once = false,
+  fresh = false,
+  watch = false,
+}: StartOptions): Promise<void> {
   const state = openState(folder)
   state.lock()
   const parts = createParts()
@@ -46,8 +51,8 @@ export async function start({ folder, once = false, fresh = false, watch = false
     screen.title('Starting: test money and test keys only, on 127.0.0.1 only')
     const apps = await startDevnet({ root, state, parts, watch })
     await tellStory(apps)
-    if (once) return await stop(0)
-    tellWhere(state, apps)
+    if (once) await stop(0)
+    else tellWhere(state, apps)
   } catch (error) {
     if (!stopping) screen.warn(error instanceof Error ? error.message : String(error))
     await stop(1)

@@ -40,8 +40,8 @@ export function openState(folder: string) {
     remove: (name: string) => rmSync(at(name), { force: true, recursive: true }),
 
     secrets(): Secrets {
-      const kept = readJson<Secrets>(secretsFile)
-      if (kept) return kept
+      const kept = readOrUndefined(secretsFile)
+      if (kept !== undefined) return JSON.parse(kept) as Secrets
       const made: Secrets = {
         gatewayJwt: secret(),
         facilitatorJwt: secret(),
@@ -79,9 +79,4 @@ function readOrUndefined(file: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-function readJson<T>(file: string): T | undefined {
-  const text = readOrUndefined(file)
-  return text === undefined ? undefined : (JSON.parse(text) as T)
 }

@@ -60,16 +60,26 @@ export async function tellEvmStory(world: StoryWorld): Promise<void> {
   say('answer', `eth_blockNumber = ${Number(answer.result)}`)
 
   const credits = expect(
-    await askJson<{ pricing_plan_id: number; remaining_credits: number }[]>(`${gatewayUrl}/credits/${wallet.address}`),
+    await askJson<{ pricing_plan_id: number; remaining_credits: number }[]>(
+      `${gatewayUrl}/credits/${wallet.address}`,
+    ),
     200,
   )
   const left = credits.find(({ pricing_plan_id }) => pricing_plan_id === plan.id)?.remaining_credits
-  if (left !== plan.credits - 1) throw new Error(`The wallet has ${left ?? 'no'} credits left instead of ${plan.credits - 1}`)
+  if (left !== plan.credits - 1)
+    throw new Error(`The wallet has ${left ?? 'no'} credits left instead of ${plan.credits - 1}`)
   say('credits', `${left} left of ${plan.credits}`)
 }
 
-async function signIn({ gatewayUrl, serviceName, say }: StoryWorld, wallet: { address: string; signMessage(text: string): Promise<string> }, plan: PricingPlan) {
-  const { nonce } = expect(await askJson<{ nonce: string }>(`${gatewayUrl}/auth/nonce?address=${wallet.address}`), 200)
+async function signIn(
+  { gatewayUrl, serviceName, say }: StoryWorld,
+  wallet: { address: string; signMessage(text: string): Promise<string> },
+  plan: PricingPlan,
+) {
+  const { nonce } = expect(
+    await askJson<{ nonce: string }>(`${gatewayUrl}/auth/nonce?address=${wallet.address}`),
+    200,
+  )
   say('nonce', nonce)
   const message = [
     `${serviceName} wants you to sign in.`,
@@ -96,7 +106,10 @@ async function signIn({ gatewayUrl, serviceName, say }: StoryWorld, wallet: { ad
 }
 
 /** What any x402 version 1 client does with a 402 (https://eips.ethereum.org/EIPS/eip-3009). */
-async function signPayment(wallet: { address: string; signTypedData: Wallet['signTypedData'] }, asked: PaymentRequired) {
+async function signPayment(
+  wallet: { address: string; signTypedData: Wallet['signTypedData'] },
+  asked: PaymentRequired,
+) {
   const [offer] = asked.accepts ?? []
   if (!offer) throw new Error('The 402 offers no way to pay')
   const nonce = hexlify(randomBytes(32))
@@ -108,9 +121,18 @@ async function signPayment(wallet: { address: string; signTypedData: Wallet['sig
     validBefore: String(Math.floor(Date.now() / 1000) + offer.maxTimeoutSeconds),
     nonce,
   }
-  const domain = { ...offer.extra, chainId: Number(asked.paymentRequirements.network), verifyingContract: offer.asset }
+  const domain = {
+    ...offer.extra,
+    chainId: Number(asked.paymentRequirements.network),
+    verifyingContract: offer.asset,
+  }
   const signature = await wallet.signTypedData(domain, TRANSFER_WITH_AUTHORIZATION, authorization)
-  const payload = { x402Version: 1, scheme: offer.scheme, network: offer.network, payload: { signature, authorization } }
+  const payload = {
+    x402Version: 1,
+    scheme: offer.scheme,
+    network: offer.network,
+    payload: { signature, authorization },
+  }
   return { nonce, header: Buffer.from(JSON.stringify(payload)).toString('base64') }
 }
 
@@ -144,10 +166,13 @@ async function checkOnChain(rpcUrl: string, { transaction }: SettleResult, plan:
       topics[2] === zeroPadValue(plan.pay_to.toLowerCase(), 32) &&
       BigInt(data) === BigInt(plan.amount),
   )
-  if (result?.status !== '0x1' || !moved) throw new Error(`The chain does not show the payment in ${transaction}`)
+  if (result?.status !== '0x1' || !moved)
+    throw new Error(`The chain does not show the payment in ${transaction}`)
 }
 
 function expect<T>(answer: JsonAnswer<T>, status: number): T {
   if (answer.status === status) return answer.body
-  throw new Error(`${answer.url} answered ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`)
+  throw new Error(
+    `${answer.url} answered ${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`,
+  )
 }

@@ -34,7 +34,10 @@ export async function startTestWorld(): Promise<TestWorld> {
   ] as const
   stopWorld = async () => {
     const parts = await Promise.allSettled(starting)
-    await Promise.all(parts.map((part) => (part.status === 'fulfilled' ? part.value?.stop() : undefined)))
+    const stopping = parts.map(async (part) => {
+      if (part.status === 'fulfilled') await part.value?.stop()
+    })
+    await Promise.all(stopping)
     removePostgres(postgresFolder)
     rmSync(folder, { recursive: true, force: true })
   }

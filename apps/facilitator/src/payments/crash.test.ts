@@ -47,7 +47,9 @@ describe('a facilitator killed while it settles', () => {
 
     expect(result).toMatchObject({ success: true, payer: payer.address })
     const transfers = await transfersFrom(rpcUrl, payer.address)
-    expect(transfers.map(({ value, transaction }) => [value, transaction])).toEqual([[AMOUNT, result.transaction]])
+    expect(transfers.map(({ value, transaction }) => [value, transaction])).toEqual([
+      [AMOUNT, result.transaction],
+    ])
     expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
     const { rows } = await database.pool.query('select hash, nonce from transactions')
     expect(rows).toEqual([{ hash: result.transaction, nonce: 0n }])

@@ -1,32 +1,161 @@
+import { type AnvilOptions } from '@tollgate/devnet'
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '../testing/closing'
 import { callRpc, newPayer, newSigner, ownChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 
+const AN_HOUR = 3_600
+
 afterAll(closeAll)
 
 /** A facilitator on a chain that nobody else uses. */
-async function alone(variables: Record<string, string> = {}) {
-  const chain = await ownChain()
+async function alone(options: { chain?: AnvilOptions; variables?: Record<string, string> } = {}) {
+  const chain = await ownChain(options.chain)
   const { rpcUrl } = chain
   const signer = await newSigner(rpcUrl)
-  const facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], variables })
+  const facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signer.privateKey],
+    variables: options.variables ?? {},
+  })
   const client = await newClient(facilitator.api)
-  const settle = (body: PaymentRequest, headers: object = {}) =>
+  const post = (path: string, body: PaymentRequest, headers: object = {}) =>
     facilitator.api
-      .post('/api/v1/settle')
+      .post(path)
       .set({ ...client, ...headers })
       .send(body)
-  return { chain, rpcUrl, signer, facilitator, client, settle }
+  const settle = async (body: PaymentRequest, headers: object = {}) =>
+    (await post('/api/v1/settle', body, headers).expect(200)).body as SettleResult
+  return { chain, rpcUrl, signer, facilitator, post, settle }
 }
 
 describe('while the chain mines nothing', () => {
-  test('a settlement is pending in time, and its outcome is told, once, to who asks again', async () => {
-    const { rpcUrl, signer, settle, facilitator } = await alone({ SETTLE_WAIT_SECONDS: '2' })
+  const slow = { chain: { blockTime: AN_HOUR }, variables: { SETTLE_WAIT_SECONDS: '1' } }
+
+  test('a settlement is pending in time; its outcome is told, once, to who asks again', async () => {
+    const { rpcUrl, signer, settle } = await alone(slow)
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
-    await callRpc(rpcUrl, 'evm_setAutomine', false)
-    await callRpc(rpcUrl, 'anvil_setIntervalMining', 0)
+
+    const first = await settle(body)
+    expect(first).toMatchObject({
+      success: false,
+      errorReason: 'settlement_pending',
+      network: 'base-sepolia',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+      payer: '',
+      blockNumber: 0,
+    })
+    expect(await settle(body)).toMatchObject({
+      errorReason: 'settlement_pending',
+      transaction: first.transaction,
+    })
+
+    const asking = settle(body)
+    await callRpc(rpcUrl, 'evm_mine')
+    const told = await asking
+    expect(told).toMatchObject({ success: true, transaction: first.transaction, payer: payer.address })
+    expect(await settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+    expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
+  })
+
+  test('waits no longer than maxTimeoutSeconds', async () => {
+    const { rpcUrl, settle } = await alone({ ...slow, variables: { SETTLE_WAIT_SECONDS: '20' } })
+    const body = await paymentRequest(await newPayer(rpcUrl), { requirements: { maxTimeoutSeconds: 1 } })
+    const askedAt = performance.now()
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(performance.now() - askedAt).toBeLessThan(3_000)
+  })
+
+  test('sends a transaction again that its node has forgotten', async () => {
+    const { rpcUrl, signer, settle } = await alone(slow)
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const { transaction } = await settle(body)
+    await callRpc(rpcUrl, 'anvil_dropTransaction', transaction)
+
+    for (;;) {
+      const pooled = await callRpc(rpcUrl, 'eth_getTransactionByHash', transaction)
+      if (pooled) break
+    }
+    await callRpc(rpcUrl, 'evm_mine')
+    expect(await settle(body)).toMatchObject({ success: true, transaction })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
   })
 })
+
+describe('while the chain is down', () => {
+  test('nothing is claimed, nothing is listed, and all goes on once it is back', async () => {
+    const { chain, rpcUrl, facilitator, post, settle } = await alone()
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const { api, database } = facilitator
+    await chain.stop()
+
+    const settled = await post('/api/v1/settle', body)
+    expect([settled.status, (settled.body as { code: string }).code]).toEqual([500, 'SETTLEMENT_FAILED'])
+    const verified = await post('/api/v1/verify', body)
+    expect([verified.status, (verified.body as { code: string }).code]).toEqual([500, 'VERIFICATION_FAILED'])
+    expect(await database.prisma.settlement.count()).toBe(0)
+    expect((await api.get('/api/v1/networks').expect(200)).body).toEqual({ kinds: [] })
+    expect((await api.get('/api/v1/networks/base-sepolia').expect(503)).body).toMatchObject({
+      code: 'UNAVAILABLE',
+    })
+    await api.get('/health').expect(200)
+
+    const back = await ownChain({ port: Number(new URL(rpcUrl).port) })
+    await callRpc(
+      back.rpcUrl,
+      'anvil_setBalance',
+      facilitator.networks.all[0]!.chain.signers[0],
+      '0xde0b6b3a7640000',
+    )
+    const second = await paymentRequest(await newPayer(rpcUrl))
+    expect(await settle(second)).toMatchObject({ success: true })
+  })
+
+  test('a facilitator starts, and registers its assets once the chain is there', async () => {
+    const chain = await ownChain()
+    const { rpcUrl } = chain
+    const signer = await newSigner(rpcUrl)
+    const payer = await newPayer(rpcUrl)
+    await chain.stop()
+    const { api } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+    const client = await newClient(api)
+    const body = await paymentRequest(payer)
+    const answer = await api.post('/api/v1/verify').set(client).send(body)
+    expect([answer.status, (answer.body as { code: string }).code]).toEqual([500, 'VERIFICATION_FAILED'])
+
+    await ownChain({ port: Number(new URL(rpcUrl).port) })
+    for (;;) {
+      const { data } = (await api.get('/api/v1/assets').expect(200)).body as { data: unknown[] }
+      if (data.length > 0) break
+    }
+  })
+})
+
+test('a facilitator that stops lets those who wait go, and leaves their settlement to the next one', async () => {
+  const { rpcUrl, signer, facilitator, settle } = await alone({ chain: { blockTime: AN_HOUR } })
+  const body = await paymentRequest(await newPayer(rpcUrl))
+  const waiting = settle(body)
+  for (;;)
+    if ((await facilitator.database.prisma.settlement.count({ where: { status: 'signed' } })) === 1) break
+  facilitator.outcomes.letGo()
+  const { transaction } = await waiting
+  expect(await waiting).toMatchObject({ errorReason: 'settlement_pending' })
+  await facilitator.close()
+
+  const { databaseUrl } = facilitator
+  const next = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
+  await callRpc(rpcUrl, 'evm_mine')
+  const { hash, status } = await settledRow(next)
+  expect([hash, status]).toEqual([transaction, 'settled'])
+})
+
+async function settledRow({ database }: Awaited<ReturnType<typeof testFacilitator>>) {
+  for (;;) {
+    const row = await database.prisma.settlement.findFirstOrThrow()
+    if (row.status === 'settled') return { hash: row.transactionHash, status: row.status }
+  }
+}

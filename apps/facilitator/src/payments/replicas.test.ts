@@ -14,10 +14,19 @@ async function replicas(signers = 1) {
   const signerKeys = wallets.map(({ privateKey }) => privateKey)
   const first = await testFacilitator({ rpcUrl, signerKeys })
   const second = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: first.databaseUrl })
-  return { first, second, client: await newClient(first.api), addresses: wallets.map(({ address }) => address) }
+  return {
+    first,
+    second,
+    client: await newClient(first.api),
+    addresses: wallets.map(({ address }) => address),
+  }
 }
 
-async function settle({ api }: TestFacilitator, headers: object, body: PaymentRequest): Promise<SettleResult> {
+async function settle(
+  { api }: TestFacilitator,
+  headers: object,
+  body: PaymentRequest,
+): Promise<SettleResult> {
   const answer = await api
     .post('/api/v1/settle')
     .set({ ...headers })
@@ -66,7 +75,9 @@ describe('two replicas', () => {
     const body = await paymentRequest(payer)
     const clients: ClientHeaders[] = await Promise.all(Array.from({ length: 20 }, () => newClient(first.api)))
 
-    const results = await Promise.all(clients.map((client, i) => settle(i % 2 ? first : second, client, body)))
+    const results = await Promise.all(
+      clients.map((client, i) => settle(i % 2 ? first : second, client, body)),
+    )
 
     expect(results.filter(({ success }) => success)).toHaveLength(1)
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)

@@ -1,8 +1,8 @@
 import { type SettleResult } from '@tollgate/protocol'
-import { Interface, JsonRpcProvider, Wallet } from 'ethers'
-import { USDC_ADDRESS, usdcAbi } from '@tollgate/devnet'
-import { closeAll, closeLater } from '../testing/closing'
+import { Wallet } from 'ethers'
+import { closeAll } from '../testing/closing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { sendAuthorization } from '../testing/stranger'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
@@ -18,7 +18,11 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-async function settle(body: PaymentRequest, headers: object = {}, { api } = facilitator): Promise<SettleResult> {
+async function settle(
+  body: PaymentRequest,
+  headers: object = {},
+  { api } = facilitator,
+): Promise<SettleResult> {
   const answer = await api
     .post('/api/v1/settle')
     .set({ ...client, ...headers })
@@ -122,7 +126,11 @@ describe('POST /settle', () => {
       const body = await paymentRequest(payer)
       expect(await settle(body)).toMatchObject({ success: true })
       const { signature } = body.paymentPayload.payload
-      for (const form of [signature.toUpperCase().replace('0X', '0x'), `${signature}00`, signature.slice(0, -2)]) {
+      for (const form of [
+        signature.toUpperCase().replace('0X', '0x'),
+        `${signature}00`,
+        signature.slice(0, -2),
+      ]) {
         const twin = structuredClone(body)
         twin.paymentPayload.payload.signature = form
         expect(await settle(twin)).toMatchObject({ success: false })
@@ -159,7 +167,7 @@ describe('POST /settle', () => {
   test('finds a payment that somebody else sent first, and tells it once as paid', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
-    const transaction = await sendAuthorization(body)
+    const transaction = await sendAuthorization(rpcUrl, body)
     const sent = await transactionCount(rpcUrl, signer.address)
 
     expect(await settle(body)).toMatchObject({ success: true, transaction, payer: payer.address })
@@ -175,7 +183,11 @@ describe('POST /settle', () => {
     const results = await Promise.all(bodies.map((body) => settle(body)))
 
     expect(results.filter(({ success }) => success)).toHaveLength(1)
-    expect(results.find(({ success }) => !success)).toMatchObject({ transaction: '', payer: '', blockNumber: 0 })
+    expect(results.find(({ success }) => !success)).toMatchObject({
+      transaction: '',
+      payer: '',
+      blockNumber: 0,
+    })
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
@@ -206,7 +218,10 @@ describe('POST /settle', () => {
     const headers = { ...(await newClient(stingy.api)), 'Idempotency-Key': 'order-3' }
     const first = await settle(body, headers, stingy)
     const { rows } = await stingy.database.pool.query('select created_at from settlements')
-    expect(await settle(body, headers, stingy)).toMatchObject({ success: false, errorReason: first.errorReason })
+    expect(await settle(body, headers, stingy)).toMatchObject({
+      success: false,
+      errorReason: first.errorReason,
+    })
     expect((await stingy.database.pool.query('select created_at from settlements')).rows).toEqual(rows)
   })
 
@@ -218,7 +233,11 @@ describe('POST /settle', () => {
       ['another version beside the payload', 'invalid_x402_version', (body) => (body.x402Version = 2)],
       ['another scheme', 'unsupported_scheme', ({ paymentPayload }) => (paymentPayload.scheme = 'upto')],
       ['an unknown network', 'invalid_network', (body) => setNetwork(body, 'base')],
-      ['a payload of another network', 'invalid_network', ({ paymentPayload }) => (paymentPayload.network = 'base')],
+      [
+        'a payload of another network',
+        'invalid_network',
+        ({ paymentPayload }) => (paymentPayload.network = 'base'),
+      ],
       [
         'an asset that is not registered',
         'invalid_payment_requirements',
@@ -274,16 +293,28 @@ describe('POST /settle', () => {
       const before = await transactionCount(rpcUrl, signer.address)
       const claims = await claimCount()
 
-      expect(await settle(body)).toMatchObject({ success: false, errorReason: reason, payer: '', blockNumber: 0 })
+      expect(await settle(body)).toMatchObject({
+        success: false,
+        errorReason: reason,
+        payer: '',
+        blockNumber: 0,
+      })
       const verified = await facilitator.api.post('/api/v1/verify').set(client).send(body).expect(200)
-      expect(verified.body).toMatchObject({ isValid: false, invalidReason: reason, payer: '', cachedResult: false })
+      expect(verified.body).toMatchObject({
+        isValid: false,
+        invalidReason: reason,
+        payer: '',
+        cachedResult: false,
+      })
 
       expect(await transactionCount(rpcUrl, signer.address)).toBe(before)
       expect(await claimCount()).toBe(claims)
     })
 
     test.each([1, 3, 5])('an authorization that ends in %s s', async (seconds) => {
-      const body = await paymentRequest(await newPayer(rpcUrl), { authorization: { validBefore: inSeconds(seconds) } })
+      const body = await paymentRequest(await newPayer(rpcUrl), {
+        authorization: { validBefore: inSeconds(seconds) },
+      })
       expect(await settle(body)).toMatchObject({
         success: false,
         errorReason: 'invalid_exact_evm_payload_authorization_valid_before',
@@ -341,20 +372,4 @@ describe('POST /settle', () => {
 
 async function claimCount(): Promise<number> {
   return facilitator.database.prisma.settlement.count()
-}
-
-/** Sends the payer's authorization as anybody might who saw it, and resolves to the transaction once it is mined. */
-async function sendAuthorization({ paymentPayload }: PaymentRequest): Promise<string> {
-  const provider = new JsonRpcProvider(rpcUrl, 84532, { staticNetwork: true })
-  closeLater(() => provider.destroy())
-  const stranger = (await newSigner(rpcUrl)).connect(provider)
-  const { signature, authorization } = paymentPayload.payload
-  const { from, to, value, validAfter, validBefore, nonce } = authorization
-  const data = new Interface([...usdcAbi]).encodeFunctionData(
-    'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)',
-    [from, to, value, validAfter, validBefore, nonce, signature],
-  )
-  const sent = await stranger.sendTransaction({ to: USDC_ADDRESS, data })
-  await sent.wait()
-  return sent.hash
 }

@@ -1,4 +1,4 @@
-import { deployContracts, startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
+import { deployContracts, startAnvil, USDC_ADDRESS, type AnvilOptions } from '@tollgate/devnet'
 import { id, Wallet, type HDNodeWallet } from 'ethers'
 import { closeLater } from './closing'
 
@@ -12,8 +12,8 @@ export function sharedChain(): string {
 }
 
 /** A chain of this test's own, for it to stop, to pause or to break. */
-export async function ownChain(port?: number) {
-  const chain = await startAnvil(port === undefined ? {} : { port })
+export async function ownChain(options: AnvilOptions = {}) {
+  const chain = await startAnvil(options)
   closeLater(() => chain.stop())
   await deployContracts(chain.rpcUrl)
   return chain

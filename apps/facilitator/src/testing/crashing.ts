@@ -1,4 +1,4 @@
-import { families, type Chain, type Family } from '@tollgate/chains'
+import { faulty } from './faulty'
 import { newClient, testFacilitator, type ClientHeaders } from './facilitator'
 import { type PaymentRequest } from './payment'
 
@@ -20,7 +20,7 @@ async function main() {
     rpcUrl: order.rpcUrl,
     signerKeys: [order.signerKey],
     databaseUrl: order.databaseUrl,
-    families: { evm: dyingAt(order.step, families.evm) },
+    families: dyingAt(order.step),
   })
   const client: ClientHeaders = await newClient(api)
   process.stdout.write(`${JSON.stringify(client)}\n`)
@@ -28,12 +28,10 @@ async function main() {
   throw new Error('the process outlived its crash')
 }
 
-const dyingAt = (step: Step, family: Family): Family => ({
-  ...family,
-  connect(settings) {
-    const chain = family.connect(settings)
+const dyingAt = (step: Step) =>
+  faulty((chain) => {
     const die = () => process.kill(process.pid, 'SIGKILL')
-    const dying: Partial<Chain> = {
+    return {
       async sign(...payment) {
         const signed = await chain.sign(...payment)
         if (step === 'signed') die()
@@ -45,9 +43,7 @@ const dyingAt = (step: Step, family: Family): Family => ({
         if (step === 'sent') die()
       },
     }
-    return { ...chain, ...dying }
-  },
-})
+  })
 
 main().catch((error: unknown) => {
   process.stderr.write(`${String(error)}\n`)

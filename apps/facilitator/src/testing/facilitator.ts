@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Writable } from 'node:stream'
 import { families } from '@tollgate/chains'
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { USDC_ADDRESS } from '@tollgate/devnet'
@@ -24,10 +25,12 @@ export type TestOptions = {
   families?: Families
   variables?: Record<string, string>
   now?: () => Date
-  /** Lines that `debug` would log. */
+  /** Where the log goes, from `debug` on; otherwise it is not kept. */
   log?: NodeJS.WritableStream
   maxFeePerGas?: bigint
 }
+
+const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
 export type TestFacilitator = Awaited<ReturnType<typeof testFacilitator>>
 
@@ -36,16 +39,12 @@ export async function testFacilitator(options: TestOptions) {
   const { now = () => new Date() } = options
   const databaseUrl = options.databaseUrl ?? (await migratedDatabase())
   const configuration = configurationOf({ ...options, databaseUrl })
-  const logger = createLogger({
-    service: 'facilitator',
-    level: options.log ? 'debug' : (process.env.LOG_LEVEL ?? 'error'),
-    ...(options.log ? { stream: options.log } : {}),
-  })
+  const logger = createLogger({ service: 'facilitator', level: 'debug', stream: options.log ?? nowhere() })
   const database = openFacilitatorDatabase({ url: databaseUrl, poolSize: 10 + sessionsOf(configuration) })
   const ephemeral = await openEphemeralStore({
     redisUrl: process.env.TEST_REDIS_URL,
     prefix: `${randomBytes(8).toString('hex')}:`,
-    logger: createLogger({ service: 'facilitator', level: 'error' }),
+    logger,
   })
   const facilitator = await wireFacilitator({
     configuration,

@@ -19,7 +19,7 @@ const CatalogPlan = z
     /** Of the token's EIP-712 domain. */
     asset_name: name.optional(),
     asset_version: name.optional(),
-    amount: Amount.refine((amount) => BigInt(amount) > 0n, 'must be above zero'),
+    amount: Amount.refine((amount) => amount !== '0', 'must be above zero'),
     decimals: z.int().min(0).max(36),
     display_denom: name,
     credits: z.int().min(1).max(1_000_000_000),
@@ -44,10 +44,17 @@ const CatalogProvider = z.strictObject({
   active: z.boolean().default(true),
 })
 
+const isUnique = (keys: unknown[]) => new Set(keys.map((key) => JSON.stringify(key))).size === keys.length
+
 /** The catalog file: what is sold and where calls go. */
 export const CatalogFile = z.strictObject({
-  plans: z.array(CatalogPlan),
-  providers: z.array(CatalogProvider),
+  plans: z
+    .array(CatalogPlan)
+    .refine((plans) => isUnique(plans.map(({ id }) => id)), 'has two plans of the same id'),
+  providers: z.array(CatalogProvider).refine(
+    (all) => isUnique(all.map(({ provider_id, category, chain_id }) => [provider_id, category, chain_id])),
+    'has the same provider twice for one chain',
+  ),
 })
 export type CatalogFile = z.infer<typeof CatalogFile>
 

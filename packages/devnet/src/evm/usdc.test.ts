@@ -1,4 +1,5 @@
 import {
+  type BaseContractMethod,
   Contract,
   hexlify,
   JsonRpcProvider,
@@ -23,7 +24,8 @@ import { developmentPayTo, developmentSigners, developmentWallets } from './wall
 const rpcUrl = process.env['TEST_EVM_RPC_URL'] ?? ''
 const provider = new JsonRpcProvider(rpcUrl, undefined, { cacheTimeout: -1, pollingInterval: 50 })
 const anyone = new Wallet(developmentSigners[1]!.privateKey, provider)
-const usdc = new Contract(USDC_ADDRESS, [...usdcAbi], anyone)
+const usdcBy = (signer: Signer) => new Contract(USDC_ADDRESS, [...usdcAbi], signer)
+const usdc = usdcBy(anyone)
 const multicall3 = new Contract(MULTICALL3_ADDRESS, [...multicall3Abi], anyone)
 afterAll(() => provider.destroy())
 jest.setTimeout(30_000)
@@ -62,6 +64,10 @@ const transferBytes = method(
 const transferVrs = method(
   'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
 )
+/** Sends, and waits until it is mined. */
+const send = async (call: BaseContractMethod, ...args: unknown[]) => {
+  await (await call.send(...args)).wait()
+}
 const parts = (signature: string) => {
   const hex = signature.slice(2)
   return [Number.parseInt(hex.slice(128), 16), `0x${hex.slice(0, 64)}`, `0x${hex.slice(64, 128)}`]
@@ -112,7 +118,7 @@ describe('USDC at the address of Base Sepolia', () => {
       const { payer, to, nonce, fields, signature } = await payment()
       expect(await usdc['authorizationState']!(payer.address, nonce)).toBe(false)
 
-      await (await transfer(...fields, ...encode(signature))).wait()
+      await send(transfer, ...fields, ...encode(signature))
 
       expect([await balance(payer.address), await balance(to)]).toEqual([7_000_000n, 3_000_000n])
       expect(await usdc['authorizationState']!(payer.address, nonce)).toBe(true)
@@ -150,13 +156,8 @@ describe('USDC at the address of Base Sepolia', () => {
     const { payer, nonce, fields, signature } = await payment()
     const cancel = await payer.signTypedData(DOMAIN, CANCEL, { authorizer: payer.address, nonce })
 
-    await (
-      await method('cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)')(
-        payer.address,
-        nonce,
-        ...parts(cancel),
-      )
-    ).wait()
+    const call = method('cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)')
+    await send(call, payer.address, nonce, ...parts(cancel))
 
     await expect(transferBytes.staticCall(...fields, signature)).rejects.toThrow(
       'authorization is used or canceled',
@@ -168,7 +169,7 @@ describe('USDC at the address of Base Sepolia', () => {
     const message = { from, to: anyone.address, value, validAfter, validBefore, nonce }
     const signature = await payer.signTypedData(DOMAIN, { ReceiveWithAuthorization: FIELDS }, message)
     const receive = (by: Signer) =>
-      (usdc.connect(by) as Contract).getFunction(
+      usdcBy(by).getFunction(
         'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
       )
     const call = [...Object.values(message), ...parts(signature)]
@@ -176,7 +177,7 @@ describe('USDC at the address of Base Sepolia', () => {
     await expect(receive(other).staticCall(...call)).rejects.toThrow('caller must be the payee')
 
     const before = await balance(anyone.address)
-    await (await receive(anyone)(...call)).wait()
+    await send(receive(anyone), ...call)
 
     expect((await balance(anyone.address)) - before).toBe(3_000_000n)
   })
@@ -194,7 +195,7 @@ describe('USDC at the address of Base Sepolia', () => {
     )
 
     const signature = await owner.signTypedData(DOMAIN, types, message)
-    await (await transferBytes(...Object.values(message), signature)).wait()
+    await send(transferBytes, ...Object.values(message), signature)
 
     expect([await balance(from), await balance(to)]).toEqual([7_000_000n, 3_000_000n])
   })
@@ -206,7 +207,7 @@ describe('USDC at the address of Base Sepolia', () => {
     const call = method('permit(address,address,uint256,uint256,uint8,bytes32,bytes32)')
     const args = [permit.owner, permit.spender, permit.value, permit.deadline, ...parts(signature)]
 
-    await (await call(...args)).wait()
+    await send(call, ...args)
 
     expect(await usdc['allowance']!(payer.address, anyone.address)).toBe(5n)
     await expect(call.staticCall(...args)).rejects.toThrow('invalid signature')
@@ -223,7 +224,7 @@ describe('Multicall3', () => {
     ])
     const results = (await multicall3['aggregate3']!.staticCall(calls)) as { success: boolean }[]
 
-    await (await multicall3['aggregate3']!(calls)).wait()
+    await send(multicall3.getFunction('aggregate3'), calls)
 
     expect(results.map(({ success }) => success)).toEqual([true, false, true])
     expect(await Promise.all([good, bad, last].map(({ to }) => balance(to)))).toEqual([
@@ -258,7 +259,7 @@ describe('Multicall3', () => {
       'value mismatch',
     )
 
-    await (await multicall3['aggregate3Value']!(calls, { value: 5n })).wait()
+    await send(multicall3.getFunction('aggregate3Value'), calls, { value: 5n })
 
     expect(await multicall3['getEthBalance']!(to)).toBe(5n)
     expect(await multicall3['getBlockNumber']!()).toBe(BigInt(await provider.getBlockNumber()))
@@ -286,9 +287,7 @@ describe('development wallets', () => {
     const [rich, poor] = [developmentWallets[7]!, developmentWallets[8]!]
     const before = await balance(rich.address)
     const spender = new Wallet(poor.privateKey, provider)
-    await (
-      await (usdc.connect(spender) as Contract)['transfer']!(anyone.address, await balance(poor.address))
-    ).wait()
+    await send(usdcBy(spender).getFunction('transfer'), anyone.address, await balance(poor.address))
 
     await fundWallets(rpcUrl)
 

@@ -1,0 +1,146 @@
+import { ChainUnavailable, type Chain } from '@tollgate/chains'
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { type SettleResult } from '@tollgate/protocol'
+import { Transaction } from 'ethers'
+import { closeAll } from '../testing/closing'
+import { callRpc, newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { newClient, testFacilitator } from '../testing/facilitator'
+import { faulty } from '../testing/faulty'
+import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { sendAuthorization } from '../testing/stranger'
+
+const rpcUrl = sharedChain()
+
+afterAll(closeAll)
+
+/** Settles one payment while `fault` does its worst to the chain between us and it. */
+async function settleWith(
+  fault: (chain: Chain, parts: { body: PaymentRequest; drain: () => Promise<unknown> }) => Partial<Chain>,
+) {
+  const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+  const body = await paymentRequest(payer)
+  const drain = () => callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, '0x0')
+  const facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signer.privateKey],
+    families: faulty((chain) => fault(chain, { body, drain })),
+  })
+  const client = await newClient(facilitator.api)
+  const settle = async () =>
+    (await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
+  return { result: await settle(), settle, facilitator, signer, payer }
+}
+
+describe('a claimed payment', () => {
+  test('waits while its chain cannot be asked, and is settled once it can', async () => {
+    let refusals = 3
+    const { result, signer, payer } = await settleWith((chain) => ({
+      sign: (...payment) =>
+        refusals-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.sign(...payment),
+    }))
+    expect(result).toMatchObject({ success: true })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+    expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
+  })
+
+  test('whose payer is drained before it is signed is refused without gas', async () => {
+    let looks = 0
+    const { result, signer } = await settleWith((chain, { drain }) => ({
+      async verify(...payment) {
+        if (++looks === 2) await drain()
+        return chain.verify(...payment)
+      },
+    }))
+    expect(result).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+  })
+
+  test('whose settlement key cannot sign holds up nobody else', async () => {
+    const { facilitator } = await settleWith((chain, { body }) => ({
+      sign: (payment, ...rest) =>
+        payment.nonce === body.paymentPayload.payload.authorization.nonce
+          ? Promise.resolve({ reason: 'invalid_transaction_state', detail: 'it would revert' })
+          : chain.sign(payment, ...rest),
+    }))
+    const client = await newClient(facilitator.api)
+    const other = await paymentRequest(await newPayer(rpcUrl))
+    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(other).expect(200)
+    expect(answer.body).toMatchObject({ success: true })
+  })
+})
+
+describe('a signed transaction', () => {
+  test('that was reverted is never a success, and is not sent a second time', async () => {
+    const { result, settle, signer, payer, facilitator } = await settleWith((chain, { drain }) => ({
+      async broadcast(transaction) {
+        await drain()
+        await chain.broadcast(transaction)
+      },
+    }))
+    expect(result).toMatchObject({
+      success: false,
+      errorReason: 'invalid_transaction_state',
+      transaction: '',
+    })
+    expect(await settle()).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+    expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+    const [transaction] = await facilitator.database.prisma.transaction.findMany()
+    expect(transaction).toMatchObject({ status: 'mined' })
+    expect(Number(transaction?.fee)).toBeGreaterThan(0)
+  })
+
+  test('that somebody else came before is a success all the same, told with their transaction', async () => {
+    let theirs = ''
+    const { result, payer } = await settleWith((chain, { body }) => ({
+      async broadcast(transaction) {
+        theirs ||= await sendAuthorization(rpcUrl, body)
+        await chain.broadcast(transaction)
+      },
+    }))
+    expect(result).toMatchObject({ success: true, transaction: theirs })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+
+  test('whose sending failed is sent again, the same one', async () => {
+    let failures = 2
+    const { result, signer, facilitator } = await settleWith((chain) => ({
+      broadcast: (transaction) =>
+        failures-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.broadcast(transaction),
+    }))
+    const [stored, ...more] = await facilitator.database.prisma.transaction.findMany()
+    expect(more).toEqual([])
+    expect(result).toMatchObject({ success: true, transaction: stored?.hash })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+  })
+
+  test('that the chain has lost is sent again before the next one, so that no nonce is missing', async () => {
+    const { result, facilitator, signer } = await settleWith(() => ({}))
+    expect(result).toMatchObject({ success: true })
+    // As if the chain had been set back by one block.
+    await facilitator.database.pool.query(
+      `insert into transactions (network, signer, nonce, raw, hash)
+       select network, signer, 1, $1, $2 from transactions`,
+      await nextRaw(signer),
+    )
+    const client = await newClient(facilitator.api)
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
+    expect(answer.body).toMatchObject({ success: true })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
+  })
+})
+
+/** A transaction of `signer` with the nonce 1 that only costs gas, and its hash. */
+async function nextRaw(signer: Awaited<ReturnType<typeof newSigner>>): Promise<[string, string]> {
+  const raw = await signer.signTransaction({
+    type: 2,
+    chainId: 84532,
+    nonce: 1,
+    to: signer.address,
+    gasLimit: 21_000,
+    maxFeePerGas: 10_000_000_000n,
+    maxPriorityFeePerGas: 1n,
+  })
+  return [raw, Transaction.from(raw).hash ?? '']
+}

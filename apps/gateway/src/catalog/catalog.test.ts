@@ -1,0 +1,118 @@
+import { planOf, providerOf } from '../testing/catalog'
+import { closeAll } from '../testing/closing'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { usdc } from '../testing/payment'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await testGateway()
+  gateway.catalog.plans.push(planOf({ id: 2, active: false }), planOf({ id: 3, amount: '9'.repeat(78) }))
+  gateway.catalog.providers.push(
+    providerOf({ chain_id: '1', rpc: ['https://one.example'], description: 'One' }),
+    providerOf({ chain_id: '2', rpc: ['https://two.example'], active: false }),
+  )
+  await gateway.reapply()
+})
+afterAll(closeAll)
+
+const plan = {
+  id: 1,
+  plan_name: 'Starter',
+  network: 'base-sepolia',
+  chain_id: '84532',
+  ecosystem: 'evm',
+  asset_address: usdc,
+  amount: '10000',
+  decimals: 6,
+  display_denom: 'USDC',
+  credits: 100,
+  pay_to: planOf().pay_to,
+}
+
+describe('GET /pricing', () => {
+  test('lists the plans that are sold, and no others', async () => {
+    const answer = await gateway.api.get('/pricing').expect(200)
+    expect(answer.body).toEqual([plan, { ...plan, id: 3, amount: '9'.repeat(78) }])
+  })
+
+  test('gives one of them under data', async () => {
+    const answer = await gateway.api.get('/pricing/1').expect(200)
+    expect(answer.body).toEqual({ data: plan })
+  })
+
+  test.each([
+    ['2', [404, 'NOT_FOUND']],
+    ['999', [404, 'NOT_FOUND']],
+    ['0', [400, 'INVALID_REQUEST']],
+    ['-1', [400, 'INVALID_REQUEST']],
+    ['1e3', [400, 'INVALID_REQUEST']],
+    ['NaN', [400, 'INVALID_REQUEST']],
+    ['99999999999999999999', [400, 'INVALID_REQUEST']],
+  ])('refuses /pricing/%s', async (id, refusal) => {
+    expect(outcomeOf(await gateway.api.get(`/pricing/${id}`))).toEqual(refusal)
+  })
+
+  test('is a second old at most', async () => {
+    gateway.catalog.plans.push(planOf({ id: 4 }))
+    await gateway.reapply()
+    await gateway.api.get('/pricing/4').expect(200)
+    gateway.catalog.plans.pop()
+    await gateway.reapply()
+    await gateway.api.get('/pricing/4').expect(404)
+  })
+})
+
+describe('GET /providers', () => {
+  const one = {
+    provider_id: 'provider-1',
+    category: 'evm',
+    chain_id: '1',
+    rpc: ['https://one.example'],
+    rest: [],
+    description: 'One',
+  }
+
+  test('lists those that serve, and no others', async () => {
+    const answer = await gateway.api.get('/providers').expect(200)
+    const { data } = answer.body as { data: object[] }
+    expect(data).toHaveLength(2)
+    expect(data[1]).toEqual({ ...one, id: expect.any(Number) as number })
+  })
+
+  test('gives one of them by its key, category and chain', async () => {
+    const answer = await gateway.api.get('/providers/provider-1').query({ category: 'evm', chain_id: '1' })
+    expect(answer.body).toEqual({ data: { ...one, id: expect.any(Number) as number } })
+  })
+
+  test.each([
+    ['provider-1', {}, [400, 'INVALID_REQUEST']],
+    ['provider-1', { category: 'evm' }, [400, 'INVALID_REQUEST']],
+    ['provider-1', { chain_id: '1' }, [400, 'INVALID_REQUEST']],
+    ['provider-1', { category: 'evm', chain_id: '' }, [400, 'INVALID_REQUEST']],
+    ['provider-1', { category: ['evm', 'cosmos'], chain_id: '1' }, [400, 'INVALID_REQUEST']],
+    ['provider-1', { category: 'evm', chain_id: '84532' }, [404, 'NOT_FOUND']],
+    ['provider-1', { category: 'cosmos', chain_id: '1' }, [404, 'NOT_FOUND']],
+    ['provider-2', { category: 'evm', chain_id: '2' }, [404, 'NOT_FOUND']],
+    ['nobody', { category: 'evm', chain_id: '1' }, [404, 'NOT_FOUND']],
+  ])('refuses /providers/%s %j', async (id, query, refusal) => {
+    expect(outcomeOf(await gateway.api.get(`/providers/${id}`).query(query))).toEqual(refusal)
+  })
+})
+
+describe('GET /x402/supported', () => {
+  test('is what the facilitator supports, and what it said last while it is away', async () => {
+    const kinds = { kinds: [{ scheme: 'exact', network: 'base-sepolia', asset: usdc }] }
+    const supported = () => gateway.api.get('/x402/supported')
+    gateway.facilitator.leave()
+    const unknown = await supported()
+    expect([...outcomeOf(unknown), unknown.headers['retry-after']]).toEqual([503, 'UNAVAILABLE', '2'])
+
+    gateway.facilitator.comeBack()
+    expect((await supported().expect(200)).body).toEqual(kinds)
+    gateway.facilitator.leave()
+    gateway.clock.advance(60)
+    expect((await supported().expect(200)).body).toEqual(kinds)
+    gateway.facilitator.comeBack()
+  })
+})

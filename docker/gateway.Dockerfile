@@ -1,0 +1,45 @@
+# syntax=docker/dockerfile:1
+# The image of the gateway: the service, the gateway command and the migrations of its database. From the root of the checkout:
+#   docker build --file docker/gateway.Dockerfile --tag tollgate/gateway:local .
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS tools
+ENV CI=true TURBO_TELEMETRY_DISABLED=1 PNPM_HOME=/pnpm
+RUN npm install --global pnpm@10.34.8 turbo@2.11.11
+WORKDIR /repo
+
+# What the gateway is made of, with a lock file of only that: a change elsewhere leaves the layers below as they are.
+FROM tools AS pruned
+COPY . .
+RUN turbo prune @tollgate/gateway --docker
+
+FROM tools AS build
+COPY .pnpmfile.cjs ./
+COPY --from=pruned /repo/out/json/ ./
+RUN --mount=type=cache,id=pnpm,target=/pnpm/store pnpm install --frozen-lockfile
+COPY --from=pruned /repo/out/full/ ./
+COPY tsconfig.base.json ./
+COPY prisma/ prisma/
+RUN turbo run build --filter=@tollgate/gateway
+# Copies of our packages, as the setting says, and all versions as the lock file has them; --legacy would resolve anew.
+RUN --mount=type=cache,id=pnpm,target=/pnpm/store \
+    pnpm --filter @tollgate/gateway --config.inject-workspace-packages=true deploy --prod /app
+
+FROM ${NODE_IMAGE}
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Tollgate gateway" \
+      org.opencontainers.image.description="Signs wallets in, sells them credits over x402, and forwards their RPC calls" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.revision="${REVISION}"
+ENV NODE_ENV=production HOST=0.0.0.0 METRICS_HOST=0.0.0.0 MIGRATIONS_DIR=/app/prisma/gateway/migrations
+WORKDIR /app
+COPY --from=build /app ./
+COPY prisma/gateway/migrations/ prisma/gateway/migrations/
+# The user "node" of the base image, in numbers, so that a cluster can see that it is not root.
+USER 1000:1000
+EXPOSE 8080 9090
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 8080) + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Emptied: the base image would start the service through a shell script.
+ENTRYPOINT []
+CMD ["node", "dist/main.js"]

@@ -162,7 +162,7 @@ describe('rpc', () => {
   test('keeps no more questions than it can bear', async () => {
     const rpc = rpcTo((await node()).url)
     const answers = await Promise.allSettled(Array.from({ length: 6_000 }, () => ask(rpc)))
-    expect(answers.filter(({ status }) => status === 'rejected')).toHaveLength(1_000)
+    expect(answers.filter((answer) => answer.status === 'rejected' && /faster than/.test(String(answer.reason)))).toHaveLength(1_000)
     expect(await ask(rpc)).toBe(7n)
   })
 

@@ -10,30 +10,30 @@ const OLDEST_NODE = [20, 19]
 const packageManager = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager
 const stampFile = join(root, 'node_modules', '.tollgate-installed')
 
-/** Makes a checkout ready to run: dependencies as the lock file has them, database clients, and the build. */
-export async function prepare(projects = []) {
+/**
+ * Makes a checkout ready to run: dependencies as the lock file has them, database clients, and the build of `projects`, or
+ * of everything. What only the end-to-end tests need, which is most of it by size, is left out where `forTests` is false.
+ */
+export async function prepare({ projects = [], forTests }) {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor < OLDEST_NODE[1]))
     throw new Error(`Tollgate needs Node ${OLDEST_NODE.join('.')} or newer; this is ${process.version}`)
-  await install()
+  await install(forTests)
   await step('database clients', process.execPath, ['packages/database/scripts/generate.mjs'])
   await step('build', process.execPath, ['node_modules/typescript/bin/tsc', '--build', ...projects])
 }
 
 /** Installs once for each state of the lock file and the manifests. */
-async function install() {
+async function install(forTests) {
   const stamp = installStamp()
-  if (readOrUndefined(stampFile) === stamp) return
+  const installed = readOrUndefined(stampFile)
+  if (installed === `${stamp} all` || (installed === stamp && !forTests)) return
   const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
-  const flags = [
-    'install',
-    '--frozen-lockfile',
-    '--reporter=append-only',
-    '--config.confirmModulesPurge=false',
-  ]
-  await step('dependencies', npx, ['--yes', packageManager, ...flags])
+  const flags = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
+  const filter = forTests ? [] : ['--filter', '!@tollgate/e2e']
+  await step('dependencies', npx, ['--yes', packageManager, ...filter, 'install', ...flags])
   mkdirSync(dirname(stampFile), { recursive: true })
-  writeFileSync(stampFile, stamp)
+  writeFileSync(stampFile, forTests ? `${stamp} all` : stamp)
 }
 
 function installStamp() {

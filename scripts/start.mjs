@@ -18,7 +18,7 @@ async function main() {
   for (const option of Object.values(options)) option.type = 'boolean'
   const { values } = parseArgs({ options })
   if (values.help) return process.stdout.write(HELP)
-  await prepare(['packages/devnet', 'apps/gateway', 'apps/facilitator'])
+  await prepare({ projects: ['packages/devnet', 'apps/gateway', 'apps/facilitator'], forTests: false })
   const { start } = await import('../packages/devnet/dist/start.js')
   await start({ ...values, folder: join(root, '.tollgate') })
 }

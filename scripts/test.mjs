@@ -12,7 +12,7 @@ async function main() {
   if (values.help) return process.stdout.write(HELP)
   const bin = (path) => [process.execPath, [`node_modules/${path}`]]
   const run = (name, path, ...args) => step(name, bin(path)[0], [...bin(path)[1], ...args])
-  await prepare()
+  await prepare({ forTests: true })
   await run('formatting', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.')
   await run('lint', 'eslint/bin/eslint.js', '.')
   await run('unused code', 'knip/bin/knip.js')

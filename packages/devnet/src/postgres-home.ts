@@ -38,21 +38,34 @@ export interface PostgresHome {
  */
 export function postgresHome(folder: string): PostgresHome {
   const asRoot = process.getuid?.() === 0
-  const outside = outsideOf(folder)
   mkdirSync(folder, { recursive: true, mode: asRoot ? 0o711 : 0o700 })
-  const lives = (place: string) => asRoot && existsSync(join(place, 'data'))
-  const place = lives(outside) ? outside : lives(folder) || !asRoot || reachable(folder) ? folder : outside
-  if (place === outside) secureFolder(outside)
+  const { place, owner } = asRoot ? homeUnderRoot(folder) : { place: folder, owner: undefined }
 
-  const data = join(place, 'data')
-  const owner = asRoot ? accountFor(data) : undefined
   const passwordFile = join(place, 'password')
   if (!existsSync(passwordFile)) {
     writeFileSync(passwordFile, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600, flag: 'wx' })
     if (owner) chownSync(passwordFile, owner.uid, owner.gid)
   }
   const password = readFileSync(passwordFile, 'utf8').trim()
-  return { place, data, binaries: binariesFor(place, owner), passwordFile, password, owner }
+  return {
+    place,
+    data: join(place, 'data'),
+    binaries: binariesFor(place, owner),
+    passwordFile,
+    password,
+    owner,
+  }
+}
+
+/** Data that came along with a checkout to where its owner cannot follow is moved to where it can. */
+function homeUnderRoot(folder: string): { place: string; owner: Owner } {
+  const outside = outsideOf(folder)
+  const inside = accountFor(join(folder, 'data'))
+  if (!existsSync(outside) && reachable(folder, inside.uid)) return { place: folder, owner: inside }
+  secureFolder(outside)
+  if (!existsSync(join(outside, 'data')) && existsSync(join(folder, 'data')))
+    execFileSync('mv', [join(folder, 'password'), join(folder, 'data'), outside])
+  return { place: outside, owner: accountFor(join(outside, 'data')) }
 }
 
 /** Removes everything a server of `folder` left, wherever it lived. The server must be stopped. */
@@ -136,18 +149,19 @@ function accountFor(data: string): Owner {
   )
 }
 
-/** Whether every account may pass through all folders down to this one. */
-function reachable(path: string): boolean {
+/** Whether an account may pass through all folders down to this one. */
+function reachable(path: string, uid: number): boolean {
   const real = realpathSync(path)
-  const open = (statSync(real).mode & 0o001) !== 0
-  return open && (real === '/' || reachable(dirname(real)))
+  const found = statSync(real)
+  const open = (found.mode & (found.uid === uid ? 0o100 : 0o001)) !== 0
+  return open && (real === '/' || reachable(dirname(real), uid))
 }
 
 function binariesFor(place: string, owner: Owner | undefined) {
   const { folder, version } = postgresBinaries()
   const programs = ['postgres', 'initdb'].map((name) => join(folder, 'bin', name))
   const usable = owner
-    ? reachable(folder) && programs.every((file) => (statSync(file).mode & 0o005) === 0o005)
+    ? reachable(folder, owner.uid) && programs.every((file) => (statSync(file).mode & 0o005) === 0o005)
     : programs.every((file) => (statSync(file).mode & 0o100) !== 0)
   if (usable) return join(folder, 'bin')
 

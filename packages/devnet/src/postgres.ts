@@ -41,7 +41,7 @@ export async function startPostgres(options: PostgresOptions) {
   const folder = resolve(options.folder)
   const home = postgresHome(folder)
   const durable = options.durable ?? true
-  await createCluster(home, durable)
+  await createCluster(home)
   const settings = Object.entries({ ...SETTINGS, ...(durable ? {} : FORGETFUL) })
 
   const start = (port: number) =>
@@ -87,30 +87,19 @@ export async function startPostgres(options: PostgresOptions) {
 }
 
 /** Made beside its place and moved there when complete, so that an interrupted start leaves nothing half made. */
-async function createCluster(home: PostgresHome, durable: boolean) {
+async function createCluster(home: PostgresHome) {
   const { data, owner } = home
   const incomplete = `${data}.new`
   rmSync(incomplete, { recursive: true, force: true })
   if (existsSync(data)) return
   mkdirSync(incomplete, { mode: 0o700 })
   if (owner) chownSync(incomplete, owner.uid, owner.gid)
-  const flags = [
-    '--auth=scram-sha-256',
-    '--encoding=UTF8',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-  ]
+  const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+  const access = [`--username=${USER}`, `--pwfile=${home.passwordFile}`, '--auth=scram-sha-256']
   await promisify(execFile)(
     join(home.binaries, 'initdb'),
-    [
-      '-D',
-      incomplete,
-      '-U',
-      USER,
-      `--pwfile=${home.passwordFile}`,
-      ...flags,
-      ...(durable ? [] : ['--no-sync']),
-    ],
+    // Nothing of anybody's is in it yet; waiting for the disk would take most of the first start.
+    [`--pgdata=${incomplete}`, ...access, ...locale, '--no-sync'],
     { ...owner, cwd: home.place, env: PLAIN_ENVIRONMENT, timeout: 60_000 },
   )
   renameSync(incomplete, data)

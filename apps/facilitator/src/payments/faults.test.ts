@@ -55,7 +55,7 @@ describe('a claimed payment', () => {
     expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
   })
 
-  test('whose settlement key cannot sign holds up nobody else', async () => {
+  test('that cannot be signed holds up nobody else', async () => {
     const { facilitator } = await settleWith((chain, { body }) => ({
       sign: (payment, ...rest) =>
         payment.nonce === body.paymentPayload.payload.authorization.nonce

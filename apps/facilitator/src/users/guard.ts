@@ -31,4 +31,4 @@ export const createAdminGuard =
 
 /** The bearer token, or an empty text. */
 const bearer = (req: { get(name: string): string | undefined }) =>
-  /^Bearer +([\w.~+/=-]+)$/i.exec(req.get('Authorization') ?? '')?.[1] ?? ''
+  /^Bearer +(\S.*)$/i.exec(req.get('Authorization') ?? '')?.[1] ?? ''

@@ -49,11 +49,13 @@ SELECT
 FROM judged LEFT JOIN paid USING (position)
 ORDER BY position`
 
-/** Ends reserved calls, each at most once, and gives the credits of the refunded ones back. */
+/** Ends reserved calls, each at most once and by the first ending that names it, and gives the credits of the refunded ones back. */
 export const FINISH = `
-WITH ending AS MATERIALIZED (
+WITH asked AS MATERIALIZED (
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[])
     WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, position)
+), ending AS MATERIALIZED (
+  SELECT DISTINCT ON (usage_id) * FROM asked ORDER BY usage_id, position
 ), mine AS MATERIALIZED (
   SELECT usage.id, usage.account_id, usage.credits FROM usage
   WHERE usage.id IN (SELECT usage_id FROM ending) AND usage.state = 'reserved'
@@ -67,15 +69,15 @@ WITH ending AS MATERIALIZED (
     latency_ms = ending.latency_ms, finished_at = now()
   FROM ending JOIN mine ON mine.id = ending.usage_id
   WHERE usage.id = mine.id
-  RETURNING usage.id, usage.account_id, usage.credits, usage.state
+  RETURNING ending.position, usage.account_id, usage.credits, usage.state
 ), refunded AS (
   UPDATE accounts SET balance = accounts.balance + back.credits
   FROM (SELECT account_id, sum(credits) AS credits FROM finished WHERE state = 'refunded' GROUP BY account_id) AS back
   WHERE accounts.id = back.account_id AND accounts.id IN (SELECT id FROM locked)
 )
-SELECT finished.id IS NOT NULL AS finished
-FROM ending LEFT JOIN finished ON finished.id = ending.usage_id
-ORDER BY ending.position`
+SELECT finished.position IS NOT NULL AS finished
+FROM asked LEFT JOIN finished USING (position)
+ORDER BY position`
 
 /** settled -> credited, with the grant and the balance, in one commit. */
 export const GRANT = `

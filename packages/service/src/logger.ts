@@ -1,4 +1,5 @@
 import { Writable } from 'node:stream'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import winston from 'winston'
 import { maskedField } from './mask'
 
@@ -26,8 +27,21 @@ export function createLogger(options: {
   })
 }
 
-/** Resolves when the lines logged before it have been handed to the stream: for those who are about to exit. */
-export const flushed = () => new Promise<void>((resolve) => setImmediate(() => setImmediate(resolve)))
+const FLUSH_TIMEOUT_MS = 1_000
+
+/**
+ * Resolves when the lines logged before it were written, or a second later where nobody takes them: for those who are
+ * about to exit, since a pipe does not outlive its process.
+ */
+export async function flushed(stream: NodeJS.WritableStream = process.stdout): Promise<void> {
+  await setImmediate()
+  await setImmediate()
+  const tooLate = new AbortController()
+  const written = new Promise<void>((resolve) => void stream.write('', () => resolve()))
+  const timeout = setTimeout(FLUSH_TIMEOUT_MS, undefined, { signal: tooLate.signal }).catch(() => undefined)
+  await Promise.race([written, timeout])
+  tooLate.abort()
+}
 
 /** Where winston's transports look for the finished line. */
 const LINE = Symbol.for('message')
@@ -60,7 +74,7 @@ function inBatches(stream: NodeJS.WritableStream) {
   return new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      if (waiting === '') setImmediate(flush)
+      if (waiting === '') void setImmediate().then(flush)
       waiting += line
       done()
     },

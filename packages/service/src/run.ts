@@ -29,7 +29,7 @@ export async function run(
   const stopped = new AbortController()
 
   async function exit(code: number): Promise<never> {
-    await flushed()
+    await Promise.all([flushed(process.stdout), flushed(process.stderr)])
     process.exit(code)
   }
 

@@ -45,7 +45,7 @@ const NetworkEntry = z.strictObject({
 })
 type NetworkEntry = z.infer<typeof NetworkEntry>
 
-export type AssetSettings = z.infer<typeof AssetEntry>
+type AssetSettings = z.infer<typeof AssetEntry>
 export type NetworkConfiguration = NetworkSettings & { assets: readonly AssetSettings[] }
 
 /**

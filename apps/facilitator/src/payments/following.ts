@@ -8,8 +8,6 @@ import { type SettlerStore, type Signed } from './settler-store'
 /** Transactions looked at together. */
 const BATCH = 200
 
-export type Follower = ReturnType<typeof createFollower>
-
 /** Sees signed settlements through to their end, whoever signed them and however often this process was killed meanwhile. */
 export function createFollower(parts: {
   network: Network

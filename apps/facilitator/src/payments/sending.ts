@@ -15,8 +15,6 @@ const POSTPONE_MS = 1_000
 type Good = { claim: Claim; payment: Payment }
 type Sent = { claim: Claim; transaction: SignedTransaction }
 
-export type Sender = ReturnType<typeof createSender>
-
 /** Makes transactions of one signer out of claims. Only who holds the lock of that signer may call it. */
 export function createSender(parts: {
   network: Network

@@ -16,12 +16,12 @@ const types = {
   ],
 }
 
-export type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
+type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
 
 export const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1000) + seconds)
 
 /** What a public x402 client would send for `terms`, unless the changes say otherwise. */
-export async function signPayment(
+async function signPayment(
   payer: HDNodeWallet,
   terms: Pick<PaymentRequirements, 'payTo' | 'maxAmountRequired'>,
   changes: Partial<Authorization> = {},
@@ -38,7 +38,7 @@ export async function signPayment(
   return { signature: await payer.signTypedData(domain, types, authorization), authorization }
 }
 
-export const requirements = (changes: Partial<PaymentRequirements> = {}): PaymentRequirements => ({
+const requirements = (changes: Partial<PaymentRequirements> = {}): PaymentRequirements => ({
   scheme: 'exact',
   network: 'base-sepolia',
   maxAmountRequired: AMOUNT.toString(),

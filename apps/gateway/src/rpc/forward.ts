@@ -46,22 +46,26 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
     const kind = kindOf(outgoing.call)
     let last: UpstreamAnswer | undefined
     for (const baseUrl of upstreams.inOrder(baseUrls)) {
-      last?.rest?.destroy()
+      let answer: UpstreamAnswer
       try {
-        last = await ask(outgoing, baseUrl)
+        answer = await ask(outgoing, baseUrl)
       } catch (error) {
         upstreams.failed(baseUrl)
         if (mayTryAgain(kind, failureOf(error))) continue
         return undefined
       }
-      if (isAnswer(last)) {
+      last?.rest?.destroy()
+      last = answer
+      if (isAnswer(answer)) {
         upstreams.succeeded(baseUrl)
-        return last
+        return answer
       }
       upstreams.failed(baseUrl)
       if (kind !== 'read') break
     }
-    return last && !isRedirect(last) ? last : undefined
+    if (last && !isRedirect(last)) return last
+    last?.rest?.destroy()
+    return undefined
   }
 
   async function ask(

@@ -11,7 +11,7 @@ const unsafe: readonly [RegExp, string][] = [
   [/#/, 'must not hold #'],
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
   [/[\u0000-\u0020\u007f-\u009f]/, 'must not hold spaces or control characters'],
-  [/(^|\/)\.{1,2}(\/|$|\?)/, 'must not hold . or .. as a segment'],
+  [/(^|\/)\.{1,2}([/;?]|$)/, 'must not hold . or .. as a segment'],
 ]
 
 /**

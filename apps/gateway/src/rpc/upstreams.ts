@@ -1,4 +1,4 @@
-import { Agent, errors } from 'undici'
+import { Agent } from 'undici'
 
 const FAILURES_TO_OPEN = 5
 const OPEN_MS = 5_000
@@ -47,21 +47,11 @@ export function createUpstreams(options: { timeoutMs: number; now: () => Date })
 /** What is known of a request that failed: it never left (`unsent`), it was cut off (`reset`), or nothing came in time. */
 export type Failure = 'unsent' | 'reset' | 'timeout'
 
-const unsentCodes = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
-
+/** Told by its shape: Node's own errors, undici's and those of a signal have no class in common. */
 export function failureOf(error: unknown): Failure {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const inner = error instanceof AggregateError ? error.errors.map(failureOf) : []
-  if (unsentCodes.has(code) || (inner.length > 0 && inner.every((failure) => failure === 'unsent')))
-    return 'unsent'
-  if (error instanceof errors.HeadersTimeoutError || error instanceof errors.BodyTimeoutError)
-    return 'timeout'
-  return error instanceof Error && error.name === 'TimeoutError' ? 'timeout' : 'reset'
+  const { code, syscall, name, errors = [] } = error as Record<string, unknown> & { errors?: unknown[] }
+  if (errors.length > 0 && errors.every((inner) => failureOf(inner) === 'unsent')) return 'unsent'
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'unsent'
+  const isLate = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT' || name === 'TimeoutError'
+  return isLate ? 'timeout' : 'reset'
 }

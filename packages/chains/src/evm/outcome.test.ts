@@ -46,7 +46,7 @@ describe('outcome', () => {
     const patient = world.connect({ confirmations: 50 })
     expect(await patient.outcome(hash, paid, world.terms)).toEqual({ status: 'pending' })
     expect(await patient.findSettled(paid, world.terms)).toEqual({ status: 'pending' })
-    await world.provider.send('anvil_mine', [toQuantity(49)])
+    await world.mine(49)
     expect(await patient.outcome(hash, paid, world.terms)).toEqual(outcome)
     expect(await patient.findSettled(paid, world.terms)).toEqual(outcome)
   })
@@ -61,7 +61,7 @@ describe('outcome', () => {
     if ('reason' in second) throw new Error(second.detail)
     await world.chain.broadcast(second)
     await world.chain.broadcast(first)
-    await world.provider.waitForTransaction(second.hash)
+    await world.mine()
     expect(await world.chain.outcome(first.hash, paid, world.terms)).toMatchObject({ status: 'settled' })
     const failed = await world.chain.outcome(second.hash, paid, world.terms)
     expect(failed).toMatchObject({ status: 'failed', reason: 'invalid_transaction_state' })
@@ -128,10 +128,27 @@ describe('findSettled', () => {
     })
   })
 
-  test('finds one in blocks further back than a node searches at once', async () => {
+  test('searches a long way back, in steps that nodes allow, the newest blocks first', async () => {
     const { paid, outcome } = await settled()
-    await world.provider.send('anvil_mine', [toQuantity(5_000)])
-    expect(await world.chain.findSettled(paid, world.terms)).toEqual(outcome)
+    const later = 5_000n
+    const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) => {
+      if (method === 'eth_blockNumber') return { result: toQuantity(BigInt(reply.result as string) + later) }
+      return method === 'eth_getLogs' && !Array.isArray(reply.result) ? { result: [] } : reply
+    })
+    const chain = world.connect({ rpcUrls: [node.url] })
+    expect(await chain.findSettled(paid, world.terms)).toEqual(outcome)
+    await node.close()
+
+    const searched = node.requests
+      .flat()
+      .filter(({ method }) => method === 'eth_getLogs')
+      .map(({ params }) => params[0] as { fromBlock: string; toBlock: string })
+      .map(({ fromBlock, toBlock }) => [Number(fromBlock), Number(toBlock)] as const)
+    expect(searched.length).toBeGreaterThanOrEqual(3)
+    searched.forEach(([first, last], i) => {
+      expect(last - first).toBeLessThan(2_000)
+      if (i > 0) expect(last).toBe(searched[i - 1]![0] - 1)
+    })
   })
 
   test('finds nothing for an unused authorization', async () =>

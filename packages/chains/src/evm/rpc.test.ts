@@ -1,9 +1,15 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream'
 import { ChainUnavailable, type NetworkSettings } from '../family'
 import { Quantity } from './answers'
 import { createRpc, type Rpc, RpcError } from './rpc'
 import { startAnsweringNode, startNode } from './testing/node'
+
+function* megabytes() {
+  for (;;) yield Buffer.alloc(1024 * 1024, 0x20)
+}
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -122,7 +128,7 @@ describe('rpc', () => {
     await expect(rpcTo(other.url).run(Quantity, 'eth_call', [])).rejects.toThrow(ChainUnavailable)
   })
 
-  test.each<[string, (respond: import('node:http').ServerResponse) => void]>([
+  test.each<[string, (respond: ServerResponse) => void]>([
     ['never answers', () => undefined],
     ['drips', (response) => response.write('[')],
     ['answers HTTP 503', (response) => response.writeHead(503).end('{}')],
@@ -130,7 +136,7 @@ describe('rpc', () => {
     ['answers HTML', (response) => response.end('<html>')],
     ['redirects', (response) => response.writeHead(302, { location: 'http://127.0.0.1:9' }).end()],
     ['resets the connection', (response) => response.destroy()],
-    ['answers without end', (response) => void flood(response)],
+    ['answers without end', (response) => pipeline(megabytes, response, () => undefined)],
   ])('gives up on an endpoint that %s, within its timeout', async (_, respond) => {
     const server = createServer((_, response) => respond(response)).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -138,7 +144,7 @@ describe('rpc', () => {
       server.closeAllConnections()
       server.close()
     })
-    const { port } = server.address() as import('node:net').AddressInfo
+    const { port } = server.address() as AddressInfo
     const url = `http://127.0.0.1:${port}/v2/secret-key`
     const started = Date.now()
     const problem = await ask(rpcTo(url)).catch((error: unknown) => error)
@@ -162,7 +168,9 @@ describe('rpc', () => {
   test('keeps no more questions than it can bear', async () => {
     const rpc = rpcTo((await node()).url)
     const answers = await Promise.allSettled(Array.from({ length: 6_000 }, () => ask(rpc)))
-    expect(answers.filter((answer) => answer.status === 'rejected' && /faster than/.test(String(answer.reason)))).toHaveLength(1_000)
+    expect(
+      answers.filter((answer) => answer.status === 'rejected' && /faster than/.test(String(answer.reason))),
+    ).toHaveLength(1_000)
     expect(await ask(rpc)).toBe(7n)
   })
 
@@ -180,9 +188,3 @@ describe('rpc', () => {
     await expect(open).rejects.toThrow(ChainUnavailable)
   })
 })
-
-async function flood(response: import('node:http').ServerResponse) {
-  const megabyte = Buffer.alloc(1024 * 1024, 0x20)
-  while (!response.destroyed)
-    if (!response.write(megabyte)) await Promise.race([once(response, 'drain'), once(response, 'close')])
-}

@@ -139,7 +139,7 @@ describe('broadcast', () => {
     const transaction = await world.sign(paid)
     await world.chain.broadcast(transaction)
     await world.chain.broadcast(transaction)
-    await world.provider.waitForTransaction(transaction.hash)
+    await world.mine()
     await world.chain.broadcast(transaction)
     expect(await world.chain.outcome(transaction.hash, paid, world.terms)).toMatchObject({
       status: 'settled',
@@ -175,7 +175,11 @@ describe('broadcast', () => {
   test('does not take a node that is full, or away, for a verdict', async () => {
     const transaction = await world.sign(await signPayment(world.payer, world.terms))
     const full = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
-      method === 'eth_sendRawTransaction' ? { error: { code: -32000, message: 'txpool is full' } } : reply,
+      method === 'eth_sendRawTransaction'
+        ? { error: { code: -32000, message: 'txpool is full' } }
+        : method === 'eth_getTransactionByHash'
+          ? { result: null }
+          : reply,
     )
     for (const url of [full.url, 'http://127.0.0.1:9'])
       await expect(world.connect({ rpcUrls: [url] }).broadcast(transaction)).rejects.toThrow(ChainUnavailable)

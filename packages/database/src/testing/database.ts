@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
@@ -30,9 +30,15 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
+const folders: string[] = []
+afterAll(async () => {
+  await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })))
+})
+
 /** A migrations folder with these migrations, and beside it the schema if one is given. */
 export async function migrationsFolder(migrations: Record<string, string>, schema?: string): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'tollgate-migrations-'))
+  folders.push(root)
   const folder = join(root, 'migrations')
   await mkdir(folder)
   await writeMigrations(folder, migrations)

@@ -23,8 +23,10 @@ export type TestChain = Awaited<ReturnType<typeof openTestChain>>
 /** The development chain, with a settlement signer and a payer of its own, and terms that the payer can meet. */
 export async function openTestChain() {
   const provider = new JsonRpcProvider(rpcUrl(), 84532, { staticNetwork: true, cacheTimeout: -1 })
-  provider.pollingInterval = 50
   const open: Chain<EvmPayment>[] = []
+
+  /** All that was sent before is in a block after. */
+  const mine = (blocks = 1) => provider.send('anvil_mine', [toQuantity(blocks)])
 
   const newWallet = async (): Promise<Wallet> => {
     const wallet = new Wallet(Wallet.createRandom().privateKey, provider)
@@ -35,7 +37,7 @@ export async function openTestChain() {
   const token = new Contract(usdc.asset, abi, provider)
   const send = async (from: Wallet, to: string, data: string): Promise<string> => {
     const transaction = await from.sendTransaction({ to, data })
-    await transaction.wait()
+    await mine()
     return transaction.hash
   }
   const tokenCall = (name: string, args: unknown[]) => token.interface.encodeFunctionData(name, args)
@@ -81,6 +83,7 @@ export async function openTestChain() {
     terms,
     newWallet,
     send,
+    mine,
     mint,
     sign,
     tokenCall,
@@ -105,7 +108,7 @@ export async function openTestChain() {
     async settle(payment: EvmPayment, of: Terms = terms): Promise<Outcome> {
       const transaction = await sign(payment, of)
       await chain.broadcast(transaction)
-      await provider.waitForTransaction(transaction.hash)
+      await mine()
       return chain.outcome(transaction.hash, payment, of)
     },
 

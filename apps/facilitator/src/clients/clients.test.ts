@@ -1,0 +1,210 @@
+import { closeAll } from '../testing/closing'
+import { newPayer, newSigner, sharedChain } from '../testing/chain'
+import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { paymentRequest } from '../testing/payment'
+
+const rpcUrl = sharedChain()
+let facilitator: TestFacilitator
+let api: TestFacilitator['api']
+let signerKey: string
+let aheadMs = 0
+
+beforeAll(async () => {
+  signerKey = (await newSigner(rpcUrl)).privateKey
+  facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signerKey],
+    now: () => new Date(Date.now() + aheadMs),
+  })
+  api = facilitator.api
+})
+beforeEach(() => (aheadMs = 0))
+afterAll(closeAll)
+
+type Key = {
+  clientId: string
+  token: string
+  title: string
+  scope: string
+  createdAt: string
+  expiresAt: string | null
+}
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
+const headersOf = ({ clientId, token }: Key) => ({ 'X-Client-ID': clientId, 'X-Client-Token': token })
+const supported = (headers: object, of = api) => of.get('/api/v1/supported').set({ ...headers })
+
+async function create(accessToken: string, body: object = {}): Promise<Key> {
+  const answer = await api
+    .post('/api/v1/clients')
+    .set(bearer(accessToken))
+    .send({ title: 'Shop', ...body })
+    .expect(200)
+  return (answer.body as { data: { client: Key } }).data.client
+}
+async function list(accessToken: string, query = ''): Promise<Partial<Key>[]> {
+  const answer = await api.get(`/api/v1/clients${query}`).set(bearer(accessToken)).expect(200)
+  return (answer.body as { data: Key[] }).data
+}
+
+describe('a client key', () => {
+  test('is told once, with its token, and works at once', async () => {
+    const { accessToken } = await newUser(api)
+    const key = await create(accessToken)
+    expect(key).toEqual({
+      clientId: expect.stringMatching(/^[\w-]+$/) as string,
+      token: expect.stringMatching(/^[\w-]{43}$/) as string,
+      title: 'Shop',
+      scope: '',
+      createdAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      expiresAt: null,
+    })
+    const { token, ...rest } = key
+    expect(await list(accessToken)).toEqual([rest])
+    expect(JSON.stringify(await facilitator.database.prisma.client.findMany())).not.toContain(token)
+    const answer = await supported(headersOf(key)).expect(200)
+    expect(answer.body).toEqual((await api.get('/api/v1/networks').expect(200)).body)
+  })
+
+  test('is dead at once when it is deleted, on every replica', async () => {
+    const { accessToken } = await newUser(api)
+    const key = await create(accessToken)
+    const { databaseUrl } = facilitator
+    const replica = await testFacilitator({ rpcUrl, signerKeys: [signerKey], databaseUrl })
+    await supported(headersOf(key), replica.api).expect(200)
+
+    const path = `/api/v1/clients/${key.clientId}`
+    const answer = await api.delete(path).set(bearer(accessToken)).expect(200)
+    expect(answer.body).toEqual({ data: { deleted: key.clientId } })
+    for (const one of [api, replica.api]) await supported(headersOf(key), one).expect(401)
+    expect(await list(accessToken)).toEqual([])
+    await api.delete(path).set(bearer(accessToken)).expect(404)
+  })
+
+  test('ends with its ttl_hours', async () => {
+    const { accessToken } = await newUser(api)
+    const key = await create(accessToken, { ttl_hours: 0.5 })
+    expect(Date.parse(key.expiresAt ?? '') - Date.parse(key.createdAt)).toBe(1_800_000)
+    aheadMs = 29 * 60_000
+    await supported(headersOf(key)).expect(200)
+    aheadMs = 31 * 60_000
+    await supported(headersOf(key)).expect(401)
+  })
+
+  test('missing, unknown, wrong or of another client is 401 UNAUTHORIZED', async () => {
+    const { accessToken } = await newUser(api)
+    const [key, other] = [await create(accessToken), await create(accessToken)]
+    const good = headersOf(key)
+    const wrong = [
+      {},
+      { 'X-Client-ID': key.clientId },
+      { 'X-Client-Token': key.token },
+      { ...good, 'X-Client-ID': 'client_unknown' },
+      { ...good, 'X-Client-ID': `${key.clientId} or 1=1` },
+      { ...good, 'X-Client-Token': '' },
+      { ...good, 'X-Client-Token': `${key.token.slice(0, -1)}!` },
+      { ...good, 'X-Client-Token': other.token },
+      { ...good, 'X-Client-ID': 'x'.repeat(5_000) },
+    ]
+    for (const headers of wrong) {
+      const answer = await supported(headers)
+      expect([answer.status, (answer.body as { code: string }).code]).toEqual([401, 'UNAUTHORIZED'])
+    }
+    await api.post('/api/v1/verify').send({}).expect(401)
+    await api.post('/api/v1/settle').send({}).expect(401)
+  })
+
+  test('does what its scope says and nothing else', async () => {
+    const { accessToken } = await newUser(api)
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const statuses = async (scope?: string) => {
+      const headers = headersOf(await create(accessToken, scope === undefined ? {} : { scope }))
+      return [
+        (await supported(headers)).status,
+        (await api.post('/api/v1/verify').set(headers).send(body)).status,
+        (await api.post('/api/v1/settle').set(headers).send(body)).status,
+      ]
+    }
+    expect(await statuses()).toEqual([200, 200, 200])
+    expect(await statuses('supported')).toEqual([200, 403, 403])
+    expect(await statuses(' verify , supported')).toEqual([200, 200, 403])
+    expect(await statuses('settle')).toEqual([403, 403, 200])
+    const headers = headersOf(await create(accessToken, { scope: 'settle' }))
+    expect((await supported(headers)).body).toMatchObject({ code: 'FORBIDDEN' })
+  })
+})
+
+describe('POST /clients', () => {
+  test.each([
+    {},
+    { title: '' },
+    { title: 'a\u0000b' },
+    { title: 'Shop', scope: 'verify,refund' },
+    { title: 'Shop', scope: ['verify'] },
+    { title: 'Shop', ttl_hours: 0 },
+    { title: 'Shop', ttl_hours: -1 },
+    { title: 'Shop', ttl_hours: '1' },
+  ])('answers 400 to %j', async (body) => {
+    const { accessToken } = await newUser(api)
+    const answer = await api.post('/api/v1/clients').set(bearer(accessToken)).send(body)
+    expect([answer.status, (answer.body as { code: string }).code]).toEqual([400, 'INVALID_REQUEST'])
+  })
+})
+
+describe('GET /clients', () => {
+  test('pages newest first, and shows a user their own only', async () => {
+    const [ada, bob] = [await newUser(api), await newUser(api)]
+    for (const title of ['first', 'second', 'third']) await create(ada.accessToken, { title })
+    await create(bob.accessToken, { title: 'foreign' })
+    const titles = async (query: string) => (await list(ada.accessToken, query)).map(({ title }) => title)
+    expect(await titles('')).toEqual(['third', 'second', 'first'])
+    expect(await titles('?limit=1&offset=1')).toEqual(['second'])
+    expect(await titles('?offset=3')).toEqual([])
+  })
+
+  test.each([
+    'limit=-1',
+    'limit=1e9',
+    'limit=101',
+    'offset=NaN',
+    'offset=-1',
+    'limit=',
+    'limit=1&limit=2',
+    'offset=1.5',
+  ])('answers 400 to %s', async (query) => {
+    const { accessToken } = await newUser(api)
+    await api.get(`/api/v1/clients?${query}`).set(bearer(accessToken)).expect(400)
+  })
+})
+
+test("a user cannot delete another's key, an admin can", async () => {
+  const [ada, bob] = [await newUser(api), await newUser(api)]
+  const key = await create(ada.accessToken)
+  const remove = (accessToken: string) =>
+    api.delete(`/api/v1/clients/${key.clientId}`).set(bearer(accessToken))
+  await remove(bob.accessToken).expect(404)
+  await supported(headersOf(key)).expect(200)
+
+  await facilitator.database.prisma.user.update({ where: { email: bob.email }, data: { isAdmin: true } })
+  expect((await list(bob.accessToken)).map(({ clientId }) => clientId)).toContain(key.clientId)
+  await remove(bob.accessToken).expect(200)
+  await supported(headersOf(key)).expect(401)
+})
+
+test('a client is limited by its key, and others are not', async () => {
+  const variables = { RATE_LIMIT_PAYMENTS_PER_MINUTE: '2' }
+  const limited = await testFacilitator({
+    rpcUrl,
+    signerKeys: [(await newSigner(rpcUrl)).privateKey],
+    variables,
+  })
+  const [hasty, other] = [await newClient(limited.api), await newClient(limited.api)]
+  const verify = (headers: object) =>
+    limited.api
+      .post('/api/v1/verify')
+      .set({ ...headers })
+      .send({})
+  await verify(hasty).expect(400)
+  await verify(hasty).expect(400)
+  await verify(hasty).expect(429)
+  await verify(other).expect(400)
+})

@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigurationError } from '@tollgate/service'
+import { readConfiguration } from './config'
+
+const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
+const NETWORKS_FILE = join(folder, 'networks.yaml')
+const key = 'a1'.repeat(32)
+
+const yaml = `
+- name: base-sepolia
+  ecosystem: evm
+  chain_id: 84532
+  rpc_urls: [https://one.example, https://two.example]
+  signer_keys: env:SIGNER_KEYS
+  max_fee_per_gas: 5000000000
+  assets:
+    - { asset: 0x036CbD53842c5426634e7929541eC2318f3dCF7e, symbol: USDC, decimals: 6 }
+`
+const variables = {
+  DATABASE_URL: 'postgresql://user:hidden@localhost/facilitator',
+  JWT_SECRET: 's'.repeat(32),
+  SIGNER_KEYS: `0x${key}, ${'b2'.repeat(32)}`,
+  NETWORKS_FILE,
+}
+
+beforeEach(() => writeFileSync(NETWORKS_FILE, yaml))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** The problems with this configuration. */
+function problems(changes: NodeJS.ProcessEnv, file = yaml): string[] {
+  writeFileSync(NETWORKS_FILE, file)
+  try {
+    readConfiguration({ ...variables, ...changes })
+    return []
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems
+    throw error
+  }
+}
+
+test('reads the environment and the networks file, with its secrets from the environment', () => {
+  const { environment, networks } = readConfiguration(variables)
+  expect(environment).toMatchObject({ PORT: 8081, LOG_LEVEL: 'info', SETTLE_WAIT_SECONDS: 25 })
+  expect(networks).toEqual([
+    {
+      name: 'base-sepolia',
+      ecosystem: 'evm',
+      chainId: '84532',
+      rpcUrls: ['https://one.example', 'https://two.example'],
+      rpcTimeoutMs: 5_000,
+      signerKeys: [`0x${key}`, `0x${'b2'.repeat(32)}`],
+      confirmations: 1,
+      confirmationBudgetSeconds: 6,
+      maxFeePerGas: 5_000_000_000n,
+      maxGas: 300_000n,
+      assets: [{ asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', symbol: 'USDC', decimals: 6 }],
+    },
+  ])
+})
+
+test('tells all problems of both at once, by name and without a value', () => {
+  const file = yaml.replace('env:SIGNER_KEYS', 'hidden').replace('chain_id', 'chainid')
+  const found = problems({ DATABASE_URL: 'hidden', JWT_SECRET: 'hidden', PORT: 'hidden' }, file)
+  for (const name of ['DATABASE_URL', 'JWT_SECRET', 'PORT', 'chain_id', 'chainid', 'signer_keys'])
+    expect(found.join('\n')).toContain(name)
+  expect(found.join('\n')).not.toContain('hidden')
+})
+
+test.each<[string, string, RegExp]>([
+  ['nothing', '', /networks: expected a list/],
+  ['no list', 'name: x', /networks: expected a list/],
+  ['an empty list', '[]', /networks/],
+  ['no YAML', '- name: "hidden', /line 1 is not YAML/],
+  [
+    'an unset variable',
+    yaml.replace('env:SIGNER_KEYS', 'env:NOT_SET'),
+    /\[0\]\.signer_keys: the variable NOT_SET/,
+  ],
+  ['a network twice', `${yaml}${yaml}`, /base-sepolia is there twice/],
+  [
+    'a chain twice',
+    `${yaml}${yaml.replace('name: base-sepolia', 'name: other')}`,
+    /evm chain 84532 is there twice/,
+  ],
+  ['an unknown ecosystem', yaml.replace('evm', 'hidden'), /ecosystem/],
+  ['a fee that is no number', yaml.replace('5000000000', '5 gwei'), /max_fee_per_gas/],
+  ['a URL that is none', yaml.replace('https://one.example', 'ws://one'), /rpc_urls/],
+])('refuses a networks file with %s', (_name, file, problem) => {
+  const found = problems({}, file).join('\n')
+  expect(found).toMatch(problem)
+  expect(found).not.toContain('hidden')
+})
+
+test('names a networks file that cannot be read, or is not set', () => {
+  expect(problems({ NETWORKS_FILE: join(folder, 'none.yaml') })).toEqual([
+    expect.stringMatching(/^NETWORKS_FILE/),
+  ])
+  expect(problems({ NETWORKS_FILE: '' })).toEqual([expect.stringMatching(/^NETWORKS_FILE: not set/)])
+})
+
+test('refuses the same signer key twice in one network', () => {
+  expect(problems({ SIGNER_KEYS: `${key},0x${key.toUpperCase()}` })).toEqual([
+    expect.stringMatching(/one key twice/),
+  ])
+})
+
+test('refuses in production what everybody knows', () => {
+  const production = { NODE_ENV: 'production' }
+  expect(problems(production)).toEqual([])
+  const secret = `development-only-${'s'.repeat(32)}`
+  expect(problems({ ...production, JWT_SECRET: secret })).toEqual([expect.stringMatching(/^JWT_SECRET/)])
+  expect(problems({ ...production, ADMIN_TOKEN: secret })).toEqual([expect.stringMatching(/^ADMIN_TOKEN/)])
+  const anvils = '0xAC0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
+  const one = `0x${'1'.padStart(64, '0')}`
+  for (const SIGNER_KEYS of [anvils, one, `${key},${anvils}`])
+    expect(problems({ ...production, SIGNER_KEYS })).toEqual([expect.stringMatching(/everybody knows/)])
+  expect(problems({ SIGNER_KEYS: anvils, JWT_SECRET: secret })).toEqual([])
+})

@@ -1,0 +1,82 @@
+import { type VerifyResult } from '@tollgate/protocol'
+import { closeAll } from '../testing/closing'
+import { newPayer, newSigner, sharedChain, transfersFrom } from '../testing/chain'
+import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { inSeconds, paymentRequest } from '../testing/payment'
+
+const rpcUrl = sharedChain()
+let facilitator: TestFacilitator
+let client: ClientHeaders
+
+beforeAll(async () => {
+  const signer = await newSigner(rpcUrl)
+  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+  client = await newClient(facilitator.api)
+})
+afterAll(closeAll)
+
+const post = (path: string, body: object) => facilitator.api.post(path).set(client).send(body)
+const verify = async (body: object) => (await post('/api/v1/verify', body).expect(200)).body as VerifyResult
+
+describe('POST /verify', () => {
+  test('says that a good payment is valid, settles nothing and claims nothing', async () => {
+    const payer = await newPayer(rpcUrl)
+    const result = await verify(await paymentRequest(payer))
+    expect(result).toEqual({
+      isValid: true,
+      invalidReason: '',
+      payer: payer.address,
+      timestamp: expect.any(Number) as number,
+      cachedResult: false,
+    })
+    expect(Math.abs(result.timestamp - Date.now() / 1000)).toBeLessThan(5)
+    expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+    expect(await facilitator.database.prisma.settlement.count()).toBe(0)
+  })
+
+  test('remembers for seconds what is valid, and for that very request only', async () => {
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    expect(await verify(body)).toMatchObject({ isValid: true, cachedResult: false })
+    expect(await verify(body)).toMatchObject({ isValid: true, cachedResult: true })
+    const dearer = { ...body.paymentRequirements, maxAmountRequired: '10001' }
+    expect(await verify({ ...body, paymentRequirements: dearer })).toMatchObject({ isValid: false })
+  })
+
+  test('does not remember what is invalid', async () => {
+    const body = await paymentRequest(await newPayer(rpcUrl, 0n))
+    expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: 'insufficient_funds' })
+    expect(await verify(body)).toMatchObject({ isValid: false, cachedResult: false })
+  })
+
+  test('forgets a payment that is settled', async () => {
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    expect(await verify(body)).toMatchObject({ isValid: true })
+    await post('/api/v1/settle', body).expect(200)
+    expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: 'invalid_transaction_state' })
+  })
+
+  test('does not remember an authorization for longer than it can be settled', async () => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(8) } })
+    expect(await verify(body)).toMatchObject({ isValid: true })
+    let last = await verify(body)
+    while (last.isValid) last = await verify(body)
+    expect(
+      Number(body.paymentPayload.payload.authorization.validBefore) - last.timestamp,
+    ).toBeGreaterThanOrEqual(5)
+    expect((await post('/api/v1/settle', body).expect(200)).body).toMatchObject({ success: false })
+  })
+
+  test.each<[string, (body: Record<string, unknown>) => unknown]>([
+    ['no body', () => undefined],
+    ['no payload', ({ paymentRequirements }) => ({ paymentRequirements })],
+    ['no requirements', ({ paymentPayload }) => ({ paymentPayload })],
+    ['texts for objects', () => ({ paymentPayload: 'x', paymentRequirements: 'y' })],
+    ['a list', (body) => [body]],
+  ])('answers 400 INVALID_REQUEST to %s', async (_name, change) => {
+    const body = change(await paymentRequest(await newPayer(rpcUrl))) as object
+    const answer = await post('/api/v1/verify', body)
+    expect(answer.status).toBe(400)
+    expect(answer.body).toEqual({ code: 'INVALID_REQUEST', message: expect.any(String) as string })
+  })
+})

@@ -1,0 +1,113 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createGroupCommit } from './group-commit'
+
+/** A commit whose flushes end when the test says so, with the items doubled. */
+function heldCommit(limits: Partial<Parameters<typeof createGroupCommit>[0]> = {}) {
+  const flushes: { items: number[]; end: (results?: number[]) => void; fail: (reason: Error) => void }[] = []
+  const commit = createGroupCommit<number, number>({
+    lanes: 1,
+    maxItems: 3,
+    maxWaiting: 5,
+    ...limits,
+    flush: (items) =>
+      new Promise((resolve, reject) =>
+        flushes.push({
+          items,
+          end: (results = items.map((item) => item * 2)) => resolve(results),
+          fail: reject,
+        }),
+      ),
+  })
+  return { ...commit, flushes, itemsOf: () => flushes.map(({ items }) => items) }
+}
+
+describe('a group commit', () => {
+  test('flushes a lone item at once, and what comes meanwhile together with the next', async () => {
+    const { submit, flushes, itemsOf } = heldCommit()
+    const lone = submit(1)
+    await nextTurn()
+    const others = [submit(2), submit(3)]
+    await nextTurn()
+    expect(itemsOf()).toEqual([[1]])
+
+    flushes[0]!.end()
+    expect(await lone).toBe(2)
+    await nextTurn()
+    expect(itemsOf()).toEqual([[1], [2, 3]])
+    flushes[1]!.end()
+    expect(await Promise.all(others)).toEqual([4, 6])
+  })
+
+  test('flushes what is asked for in one turn together, in its order, so many at a time', async () => {
+    const { submit, flushes, itemsOf } = heldCommit()
+    const results = Promise.all([1, 2, 3, 4, 5].map(submit))
+    await nextTurn()
+    expect(itemsOf()).toEqual([[1, 2, 3]])
+    flushes[0]!.end()
+    await nextTurn()
+    flushes[1]!.end()
+    expect(await results).toEqual([2, 4, 6, 8, 10])
+  })
+
+  test('flushes in as many lanes as it has, and no more', async () => {
+    const { submit, flushes, itemsOf } = heldCommit({ lanes: 2, maxItems: 1 })
+    const results = Promise.all([1, 2, 3].map(submit))
+    await nextTurn()
+    expect(itemsOf()).toEqual([[1], [2]])
+    flushes[1]!.end()
+    await nextTurn()
+    expect(itemsOf()).toEqual([[1], [2], [3]])
+    for (const { end } of flushes) end()
+    expect(await results).toEqual([2, 4, 6])
+  })
+
+  test('refuses what its queue has no room for, and never flushes it', async () => {
+    const { submit, flushes, itemsOf, waiting, drained } = heldCommit()
+    const taken = [1, 2, 3, 4, 5].map(submit)
+    expect(waiting()).toBe(5)
+    await expect(submit(6)).rejects.toMatchObject({ code: 'OVERLOADED', status: 503, retryAfterSeconds: 1 })
+    await nextTurn()
+    flushes[0]!.end()
+    await nextTurn()
+    flushes[1]!.end()
+    await Promise.all(taken)
+    await drained()
+    expect(itemsOf().flat()).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('tells a failed flush to its own items, and goes on with the others', async () => {
+    const { submit, flushes } = heldCommit()
+    const [one, , , four] = [1, 2, 3, 4].map((item) => submit(item).catch((error: unknown) => error))
+    await nextTurn()
+    flushes[0]!.fail(new Error('the database is away'))
+    expect(await one).toMatchObject({ message: 'the database is away' })
+    await nextTurn()
+    flushes[1]!.end()
+    expect(await four).toBe(8)
+    const later = submit(5)
+    await nextTurn()
+    flushes[2]!.end()
+    expect(await later).toBe(10)
+  })
+
+  test('leaves nobody waiting whom a flush forgot', async () => {
+    const { submit, flushes } = heldCommit()
+    const [kept, forgotten] = [submit(1), submit(2)]
+    await nextTurn()
+    flushes[0]!.end([2])
+    await expect(forgotten).rejects.toThrow('no result')
+    expect(await kept).toBe(2)
+  })
+
+  test('is drained once all is flushed', async () => {
+    const { submit, flushes, drained } = heldCommit()
+    await drained()
+    void submit(1)
+    let isDrained = false
+    const done = drained().then(() => (isDrained = true))
+    await nextTurn()
+    expect(isDrained).toBe(false)
+    flushes[0]!.end()
+    await done
+  })
+})

@@ -1,0 +1,320 @@
+import { openGatewayDatabase } from '@tollgate/database'
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { applyCatalog } from '../catalog/apply'
+import { balanceOf, broken, fund, openSession, someWallet, writePayment } from '../testing/accounts'
+import { catalogOf, planOf } from '../testing/catalog'
+import { closeAll, closeLater } from '../testing/closing'
+import { migratedDatabase } from '../testing/database'
+import { readableLog } from '../testing/log'
+import { startHeartbeat } from './heartbeat'
+import { createLedger, type Charge, type Ledger } from './ledger'
+
+/** Two replicas' ledgers, each with connections of its own. */
+let ledgers: [Ledger, Ledger]
+let newReplica: () => Ledger
+let pool: ReturnType<typeof openGatewayDatabase>['pool']
+beforeAll(async () => {
+  const url = await migratedDatabase()
+  const [one, other] = [openGatewayDatabase({ url }), openGatewayDatabase({ url })]
+  closeLater(() => Promise.all([one.close(), other.close()]))
+  await applyCatalog(one, catalogOf({ plans: [planOf(), planOf({ id: 2 })], providers: [] }))
+  newReplica = () => createLedger(other)
+  ledgers = [createLedger(one), newReplica()]
+  pool = one.pool
+  await Promise.all(ledgers.map((ledger) => ledger.beat()))
+})
+afterEach(async () => expect(await broken(pool)).toEqual([]))
+afterAll(closeAll)
+
+/** A wallet with credits and a session, and its calls. */
+async function spender(credits: number) {
+  const wallet = someWallet()
+  if (credits > 0) await fund({ pool, ledger: ledgers[0] }, wallet, credits)
+  const sessionId = await openSession(pool, wallet)
+  const call = (cost = 1, changes: Partial<Charge> = {}): Charge => ({
+    sessionId,
+    wallet,
+    planId: 1,
+    cost,
+    providerId: 'node',
+    ecosystem: 'evm',
+    chainId: '84532',
+    transport: 'rpc',
+    method: 'POST',
+    resource: '',
+    rpcMethod: 'eth_blockNumber',
+    ...changes,
+  })
+  const paid = async (ledger = ledgers[0], cost = 1) => {
+    const spent = await ledger.spend(call(cost))
+    if (spent.outcome !== 'paid') throw new Error(`The call was not paid: ${spent.outcome}`)
+    return spent.usageId
+  }
+  return { wallet, sessionId, call, paid, balance: () => balanceOf(ledgers[0], wallet) }
+}
+const ended = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
+  usageId,
+  state,
+  statusCode: state === 'done' ? 200 : null,
+  outcome: state === 'done' ? 'answered' : 'upstream_failed',
+  latencyMs: 12,
+})
+const many = <T>(count: number, of: (index: number) => T) => Array.from({ length: count }, (_, index) => of(index))
+const usageOf = async (wallet: string) => {
+  const text =
+    'SELECT usage.* FROM usage JOIN accounts ON accounts.id = account_id WHERE wallet = $1 ORDER BY usage.id'
+  return (await pool.query<Record<string, unknown>>(text, [wallet])).rows
+}
+
+describe('spending', () => {
+  test.each([1, 2])('the last credits, by a thousand calls at once on %d replicas, serves as many as there are', async (replicas) => {
+    const { wallet, call, balance } = await spender(7)
+    const outcomes = await Promise.all(many(1000, (index) => ledgers[index % replicas]!.spend(call())))
+    const paid = outcomes.filter(({ outcome }) => outcome === 'paid')
+    expect(paid).toHaveLength(7)
+    expect(outcomes.filter(({ outcome }) => outcome === 'insufficient')).toHaveLength(993)
+    expect(await usageOf(wallet)).toHaveLength(7)
+    expect(await balance()).toBe(0n)
+  })
+
+  test('says what is left, call by call', async () => {
+    const { call } = await spender(4)
+    const outcomes = await Promise.all([1, 2, 1, 1].map((cost) => ledgers[0].spend(call(cost))))
+    expect(outcomes.map((spent) => 'remaining' in spent && spent.remaining)).toEqual([3n, 1n, 0n, 0n])
+  })
+
+  test('refuses a call too dear for the balance, and pays the cheap one behind it', async () => {
+    const { call, balance } = await spender(6)
+    const outcomes = await Promise.all([5, 5, 1].map((cost) => ledgers[0].spend(call(cost))))
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['paid', 'insufficient', 'paid'])
+    expect(await balance()).toBe(0n)
+  })
+
+  test('at any costs, on two replicas, never refuses a call that the balance covers', async () => {
+    const runs = fc.asyncProperty(
+      fc.integer({ min: 0, max: 60 }),
+      fc.array(fc.record({ cost: fc.integer({ min: 1, max: 20 }), replica: fc.nat(1) }), { maxLength: 60 }),
+      async (credits, calls) => {
+        const { call, balance } = await spender(credits)
+        const outcomes = await Promise.all(
+          calls.map(({ cost, replica }) => ledgers[replica]!.spend(call(cost))),
+        )
+        const left = await balance()
+        const costs = calls.map(({ cost }, index) => ({ cost, outcome: outcomes[index]!.outcome }))
+        const paid = costs.filter(({ outcome }) => outcome === 'paid').reduce((sum, { cost }) => sum + cost, 0)
+        expect(BigInt(credits - paid)).toBe(left)
+        for (const { cost, outcome } of costs) if (outcome !== 'paid') expect(BigInt(cost)).toBeGreaterThan(left)
+      },
+    )
+    await fc.assert(runs, { numRuns: 25 })
+  })
+
+  test('writes down who was called, and for whom', async () => {
+    const { wallet, call } = await spender(9)
+    await ledgers[0].spend(call(3, { resource: 'v1/x', rpcMethod: null, transport: 'rest', method: 'GET' }))
+    expect(await usageOf(wallet)).toEqual([
+      expect.objectContaining({
+        replica_id: ledgers[0].replicaId,
+        provider_id: 'node',
+        ecosystem: 'evm',
+        chain_id: '84532',
+        transport: 'rest',
+        method: 'GET',
+        resource: 'v1/x',
+        rpc_method: null,
+        credits: 3,
+        state: 'reserved',
+      }),
+    ])
+  })
+
+  test('takes from the plan of the call alone', async () => {
+    const { wallet, call } = await spender(5)
+    await fund({ pool, ledger: ledgers[0] }, wallet, 5, 2)
+    await ledgers[0].spend(call(2, { planId: 2 }))
+    expect(await ledgers[0].balances(wallet)).toEqual([
+      { planId: 1, balance: 5n },
+      { planId: 2, balance: 3n },
+    ])
+  })
+
+  test('is refused to a wallet that never bought, to an ended session, and to one that never was', async () => {
+    const { wallet, call } = await spender(5)
+    const stranger = await spender(0)
+    const ended = await openSession(pool, wallet)
+    await pool.query('UPDATE sessions SET revoked_at = now() WHERE id = $1', [ended])
+    const outcomes = await Promise.all([
+      ledgers[0].spend(stranger.call()),
+      ledgers[0].spend(call(1, { sessionId: ended })),
+      ledgers[0].spend(call(1, { sessionId: randomUUID() })),
+      ledgers[0].spend(call()),
+    ])
+    expect(outcomes).toEqual([
+      { outcome: 'insufficient', remaining: 0n },
+      { outcome: 'revoked' },
+      { outcome: 'revoked' },
+      { outcome: 'paid', usageId: expect.any(BigInt) as bigint, remaining: 4n },
+    ])
+    expect(await usageOf(wallet)).toHaveLength(1)
+  })
+
+  test('beyond what can wait is refused as overloaded, and takes nothing', async () => {
+    const { wallet, call, balance } = await spender(20_000)
+    const outcomes = await Promise.allSettled(many(9_000, () => ledgers[0].spend(call())))
+    const paid = outcomes.filter((end) => end.status === 'fulfilled' && end.value.outcome === 'paid')
+    const refused = outcomes.filter((end) => end.status === 'rejected')
+    expect([paid.length, refused.length]).toEqual([8_192, 808])
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: 'OVERLOADED' })
+    expect(await balance()).toBe(20_000n - 8_192n)
+    expect(await usageOf(wallet)).toHaveLength(8_192)
+  })
+})
+
+describe('ending a call', () => {
+  test('keeps the credits of one that was served, and gives back those of one that was not', async () => {
+    const { wallet, paid, balance } = await spender(10)
+    const [served, failed] = [await paid(ledgers[0], 3), await paid(ledgers[0], 4)]
+    expect(await ledgers[0].finish(ended(served))).toBe(true)
+    expect(await balance()).toBe(3n)
+    expect(await ledgers[0].finish(ended(failed, 'refunded'))).toBe(true)
+    expect(await balance()).toBe(7n)
+    expect(await usageOf(wallet)).toEqual([
+      expect.objectContaining({ state: 'done', status_code: 200, outcome: 'answered', latency_ms: 12 }),
+      expect.objectContaining({ state: 'refunded', status_code: null, outcome: 'upstream_failed' }),
+    ])
+  })
+
+  test('happens once, of twenty who try at once on two replicas', async () => {
+    const { paid, balance } = await spender(10)
+    const usageId = await paid()
+    const ends = await Promise.all(
+      many(20, (index) => ledgers[index % 2]!.finish(ended(usageId, 'refunded'))),
+    )
+    expect(ends.filter(Boolean)).toHaveLength(1)
+    expect(await balance()).toBe(10n)
+  })
+
+  test('is final', async () => {
+    const { paid, balance } = await spender(10)
+    const usageId = await paid()
+    expect(await ledgers[0].finish(ended(usageId))).toBe(true)
+    expect(await ledgers[1].finish(ended(usageId, 'refunded'))).toBe(false)
+    expect(await balance()).toBe(9n)
+    expect(await ledgers[0].finish(ended(2n ** 60n))).toBe(false)
+  })
+
+  test('in one flush with another end of the same call, is the first that was asked for', async () => {
+    const { paid, balance } = await spender(10)
+    const [one, other] = [await paid(), await paid()]
+    const ends = [ended(one), ended(one, 'refunded'), ended(other, 'refunded'), ended(other)]
+    expect(await Promise.all(ends.map(ledgers[0].finish))).toEqual([true, false, true, false])
+    expect(await balance()).toBe(9n)
+  })
+})
+
+describe('granting', () => {
+  test('happens once, of twenty who try at once on two replicas', async () => {
+    const wallet = someWallet()
+    const id = await writePayment(pool, { wallet, credits: 100 })
+    const grants = await Promise.all(many(20, (index) => ledgers[index % 2]!.grant(id)))
+    expect(grants.filter(Boolean)).toHaveLength(1)
+    expect(await balanceOf(ledgers[0], wallet)).toBe(100n)
+  })
+
+  test('of many payments at once adds them all up', async () => {
+    const wallet = someWallet()
+    const ids = await Promise.all(many(20, (index) => writePayment(pool, { wallet, credits: index + 1 })))
+    await Promise.all(ids.map((id, index) => ledgers[index % 2]!.grant(id)))
+    expect(await balanceOf(ledgers[0], wallet)).toBe(210n)
+  })
+
+  test.each(['received', 'settling', 'failed'])('is not done for a payment that is %s', async (status) => {
+    const wallet = someWallet()
+    const id = await writePayment(pool, { wallet, credits: 100, status })
+    expect(await ledgers[0].grant(id)).toBe(false)
+    expect(await ledgers[0].balances(wallet)).toEqual([])
+  })
+})
+
+describe('the calls of a dead replica', () => {
+  const silentFor = (ledger: Ledger, seconds: number) =>
+    pool.query('UPDATE replicas SET heartbeat_at = now() - make_interval(secs => $2) WHERE id = $1', [
+      ledger.replicaId,
+      seconds,
+    ])
+
+  test('are refunded once, by whoever looks, and those of the living are left alone', async () => {
+    const replica = newReplica()
+    await replica.beat()
+    const [dead, alive] = await Promise.all([spender(10), spender(10)])
+    const ofDead = [await dead.paid(replica, 2), await dead.paid(replica, 3)]
+    await replica.finish(ended(ofDead[0]!))
+    const ofAlive = await alive.paid(ledgers[0])
+    await pool.query("UPDATE usage SET created_at = now() - interval '1 hour' WHERE id = $1", [ofAlive])
+
+    await silentFor(replica, 15)
+    expect(await ledgers[0].reap()).toBe(0)
+    await silentFor(replica, 25)
+    const reaped = await Promise.all(many(10, (index) => ledgers[index % 2]!.reap()))
+    expect(reaped.reduce((sum, count) => sum + count)).toBe(1)
+    expect([await dead.balance(), await alive.balance()]).toEqual([8n, 9n])
+    expect(await usageOf(dead.wallet)).toEqual([
+      expect.objectContaining({ state: 'done' }),
+      expect.objectContaining({ state: 'refunded', outcome: 'replica_died' }),
+    ])
+    expect(await replica.finish(ended(ofDead[1]!))).toBe(false)
+  })
+
+  test('are refunded though it died before its first sign of life', async () => {
+    const { paid, balance } = await spender(10)
+    const usageId = await paid(newReplica())
+    expect(await ledgers[0].reap()).toBe(0)
+    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE id = $1", [usageId])
+    expect(await ledgers[0].reap()).toBe(1)
+    expect(await balance()).toBe(10n)
+  })
+
+  test('are refunded by the heartbeat of another, which also says that it lives itself', async () => {
+    const [dead, alive] = [newReplica(), newReplica()]
+    const { paid, balance } = await spender(10)
+    await dead.beat()
+    await paid(dead)
+    await silentFor(dead, 25)
+    const heartbeat = await startHeartbeat(alive, readableLog().logger)
+    await heartbeat.stop()
+    expect(await balance()).toBe(10n)
+    const { rows } = await pool.query('SELECT FROM replicas WHERE id = $1', [alive.replicaId])
+    expect(rows).toHaveLength(1)
+  })
+})
+
+test('whatever is bought, spent, ended and refunded at once on two replicas, the books balance', async () => {
+  const wallets = await Promise.all(many(5, () => spender(10)))
+  const step = fc.record({
+    what: fc.constantFrom('spend', 'spend', 'spend', 'done', 'refund', 'grant', 'reap'),
+    wallet: fc.nat(4),
+    replica: fc.nat(1),
+    cost: fc.integer({ min: 1, max: 8 }),
+  })
+  const open: bigint[] = []
+  const run = fc.asyncProperty(fc.array(fc.array(step, { maxLength: 40 }), { maxLength: 4 }), async (rounds) => {
+    for (const round of rounds)
+      await Promise.all(
+        round.map(async ({ what, wallet, replica, cost }) => {
+          const [ledger, of] = [ledgers[replica]!, wallets[wallet]!]
+          if (what === 'spend') {
+            const spent = await ledger.spend(of.call(cost))
+            if (spent.outcome === 'paid') open.push(spent.usageId)
+          } else if (what === 'grant') await fund({ pool, ledger }, of.wallet, cost)
+          else if (what === 'reap') await ledger.reap()
+          else {
+            const usageId = open[cost % Math.max(1, open.length)]
+            if (usageId !== undefined) await ledger.finish(ended(usageId, what === 'done' ? 'done' : 'refunded'))
+          }
+        }),
+      )
+    expect(await broken(pool)).toEqual([])
+  })
+  await fc.assert(run, { numRuns: 20 })
+})

@@ -1,0 +1,274 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { request } from 'undici'
+import { balanceOf, broken } from '../testing/accounts'
+import { closeAll } from '../testing/closing'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { answers, nobody, startUpstream, type Answer } from '../testing/upstream'
+import { type TestSession } from '../testing/wallet'
+
+const TIMEOUT_SECONDS = 0.3
+const CREDITS = 1_000_000
+
+let gateway: TestGateway
+let wallet: string
+let session: TestSession
+beforeAll(async () => {
+  gateway = await testGateway({ environment: { UPSTREAM_TIMEOUT_SECONDS: TIMEOUT_SECONDS } })
+  const owner = gateway.wallet()
+  wallet = owner.address
+  await gateway.fund(wallet, CREDITS)
+  session = await owner.signIn()
+})
+afterAll(async () => {
+  await gateway.ledger.drained()
+  expect(await broken(gateway.pool)).toEqual([])
+  await closeAll()
+})
+
+/** How many credits are taken meanwhile. */
+async function chargedFor<T>(work: () => Promise<T>): Promise<{ charged: bigint; result: T }> {
+  const before = await balanceOf(gateway.ledger, wallet)
+  const result = await work()
+  await gateway.ledger.drained()
+  return { charged: before - (await balanceOf(gateway.ledger, wallet)), result }
+}
+
+/** A chain of two upstreams of which the first errs; the second answers `0x2`. */
+async function twoUpstreams(first: Answer | 'refuse') {
+  const upstream = first === 'refuse' ? { url: await nobody(), asked: [] } : await startUpstream(first)
+  const second = await startUpstream(answers.result('0x2'))
+  return { chain_id: await gateway.chain(upstream.url, second.url), first: upstream, second }
+}
+
+const payloads = {
+  read: { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] },
+  idempotent: { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: ['0x'] },
+  write: { jsonrpc: '2.0', id: 1, method: 'eth_sendTransaction', params: [] },
+}
+type Kind = keyof typeof payloads
+
+describe('when the first upstream', () => {
+  const { hang, reset, drip } = answers
+  const cut = answers.resetAfter(1_000, 5_000)
+  const rows: [string, Kind, 'next' | 'refunded' | number, Answer | 'refuse'][] = [
+    ['refuses the connection', 'read', 'next', 'refuse'],
+    ['refuses the connection', 'idempotent', 'next', 'refuse'],
+    ['refuses the connection', 'write', 'next', 'refuse'],
+    ['cuts the connection before its answer', 'read', 'next', reset],
+    ['cuts the connection before its answer', 'idempotent', 'next', reset],
+    ['cuts the connection before its answer', 'write', 'refunded', reset],
+    ['cuts the connection within its answer', 'read', 'next', cut],
+    ['cuts the connection within its answer', 'write', 'refunded', cut],
+    ['says nothing', 'read', 'next', hang],
+    ['says nothing', 'idempotent', 'refunded', hang],
+    ['says nothing', 'write', 'refunded', hang],
+    ['drips and does not end', 'read', 'next', drip],
+    ['drips and does not end', 'write', 'refunded', drip],
+    ['is asked too often (429)', 'read', 'next', answers.status(429)],
+    ['is asked too often (429)', 'idempotent', 429, answers.status(429)],
+    ['is asked too often (429)', 'write', 429, answers.status(429)],
+    ['fails (500)', 'read', 'next', answers.status(500)],
+    ['fails (500)', 'idempotent', 500, answers.status(500)],
+    ['fails (503)', 'write', 503, answers.status(503)],
+    ['redirects', 'read', 'next', answers.status(302, '', { location: 'http://127.0.0.1:9/' })],
+    ['redirects', 'write', 'refunded', answers.status(307, '', { location: 'http://127.0.0.1:9/' })],
+    ['knows better (400)', 'read', 400, answers.status(400)],
+    ['knows nothing (404)', 'read', 404, answers.status(404)],
+  ]
+
+  test.each(rows)('%s, the end of a call (%s) is: %s', async (_, kind, expected, first) => {
+    const upstreams = await twoUpstreams(first)
+    const { charged, result } = await chargedFor(async () =>
+      session.call({ chain_id: upstreams.chain_id, payload: payloads[kind] }),
+    )
+    if (first !== 'refuse') expect(upstreams.first.asked).toHaveLength(1)
+    expect(upstreams.second.asked).toHaveLength(expected === 'next' ? 1 : 0)
+    if (expected === 'refunded') expect(outcomeOf(result)).toEqual([500, 'UPSTREAM_FAILED'])
+    else expect(result.status).toBe(expected === 'next' ? 200 : expected)
+    expect(charged).toBe(expected === 'refunded' ? 0n : 1n)
+  })
+
+  test('answers with an error of JSON-RPC, that is the answer', async () => {
+    const error = { jsonrpc: '2.0', id: 1, error: { code: 3, message: 'execution reverted' } }
+    const { chain_id, second } = await twoUpstreams((res) => res.end(JSON.stringify(error)))
+    const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+    expect([result.status, JSON.parse(result.text), charged]).toEqual([200, error, 1n])
+    expect(second.asked).toEqual([])
+  })
+
+  test('fails at length and without end, the next is asked', async () => {
+    const large: Answer = (res) => {
+      res.writeHead(500)
+      res.write(Buffer.alloc(1_000_000))
+    }
+    const { chain_id } = await twoUpstreams(large)
+    expect((await session.call({ chain_id })).body).toMatchObject({ result: '0x2' })
+  })
+})
+
+describe('when every upstream', () => {
+  test('is away, the credits are given back and no address is told', async () => {
+    const [one, other] = [await nobody(), await startUpstream(answers.reset)]
+    const chain_id = await gateway.chain(one, other.url)
+    const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+    expect(outcomeOf(result)).toEqual([500, 'UPSTREAM_FAILED'])
+    expect(result.text + JSON.stringify(result.headers)).not.toContain('127.0.0.1')
+    expect(charged).toBe(0n)
+    expect(result.headers['x-credits-charged']).toBeUndefined()
+  })
+
+  test('fails, the last failure is the answer, and is paid for', async () => {
+    const [one, other] = [await startUpstream(answers.status(500)), await startUpstream(answers.status(503))]
+    const chain_id = await gateway.chain(one.url, other.url)
+    const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+    expect([result.status, result.text, charged]).toEqual([503, 'status 503', 1n])
+  })
+
+  test('fails or is away, the failure is the answer to its last byte, though another was asked meanwhile', async () => {
+    const body = 'x'.repeat(1_000_000)
+    const one = await startUpstream(answers.status(500, body))
+    const chain_id = await gateway.chain(one.url, await nobody())
+    const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+    expect([result.status, result.text.length, charged]).toEqual([500, body.length, 1n])
+  })
+
+  test('redirects, nobody follows, and the credits are given back', async () => {
+    const metadata = await startUpstream(answers.result('secret'))
+    const location = `${metadata.url}/latest/meta-data/`
+    for (const status of [301, 302, 303, 307, 308]) {
+      const redirect = await startUpstream(answers.status(status, 'x'.repeat(1_000_000), { location }))
+      const chain_id = await gateway.chain(redirect.url)
+      const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+      expect([...outcomeOf(result), charged]).toEqual([500, 'UPSTREAM_FAILED', 0n])
+      expect(result.headers.location).toBeUndefined()
+    }
+    expect(metadata.asked).toEqual([])
+  })
+})
+
+test('an upstream that keeps failing is asked last for five seconds', async () => {
+  const { chain_id, first, second } = await twoUpstreams(answers.status(503))
+  const call = () => session.call({ chain_id }).expect(200)
+  for (let calls = 0; calls < 5; calls++) await call()
+  await call()
+  expect([first.asked.length, second.asked.length]).toEqual([5, 6])
+  gateway.clock.advance(5)
+  await call()
+  expect([first.asked.length, second.asked.length]).toEqual([6, 7])
+})
+
+describe('an answer', () => {
+  const raw = (chain_id: string, headers: Record<string, string> = {}) =>
+    request(`${gateway.url}/rpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${session.token}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({
+        ecosystem: 'evm',
+        chain_id,
+        resource: '',
+        method: 'POST',
+        transport: 'rpc',
+        payload: payloads.read,
+      }),
+    })
+  const servedBy = async (answer: Answer) => gateway.chain((await startUpstream(answer)).url)
+  const bytesOf = async (chain_id: string, headers?: Record<string, string>) => {
+    const answer = await raw(chain_id, headers)
+    return { ...answer, bytes: Buffer.from(await answer.body.arrayBuffer()) }
+  }
+
+  test.each([
+    ['JSON', 200, 'application/json', Buffer.from('{"jsonrpc":"2.0","id":1,"result":9007199254740993}')],
+    ['nothing', 204, undefined, Buffer.alloc(0)],
+    ['bytes', 200, 'application/octet-stream', randomBytes(100_000)],
+    ['text in another encoding', 418, 'text/plain; charset=latin1', Buffer.from('na\xefve', 'latin1')],
+    ['something without a type', 201, undefined, Buffer.from('x')],
+  ])('of %s comes back as it is: status, type and bytes', async (_, status, type, body) => {
+    const chain_id = await servedBy((res) => res.writeHead(status, type ? { 'content-type': type } : {}).end(body))
+    const { statusCode, headers, bytes } = await bytesOf(chain_id)
+    expect([statusCode, headers['content-type']]).toEqual([status, type])
+    expect(bytes.equals(body)).toBe(true)
+    expect(headers['x-credits-charged']).toBe('1')
+  })
+
+  test('that is compressed stays compressed, as the caller asked for', async () => {
+    const body = gzipSync('{"result":"0x1"}')
+    const upstream = await startUpstream((res) =>
+      res.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(body),
+    )
+    const { headers, bytes } = await bytesOf(await gateway.chain(upstream.url), { 'accept-encoding': 'gzip, br' })
+    expect(headers['content-encoding']).toBe('gzip')
+    expect(bytes.equals(body)).toBe(true)
+    expect(upstream.asked[0]?.headers['accept-encoding']).toBe('gzip, br')
+  })
+
+  test('brings no cookies, no addresses and no connection headers of the upstream', async () => {
+    const chain_id = await servedBy(
+      answers.status(200, 'ok', {
+        'set-cookie': ['a=1', 'b=2'],
+        location: 'http://node.internal/',
+        server: 'node.internal',
+        via: '1.1 node.internal',
+        'keep-alive': 'timeout=5',
+        'x-request-id': 'theirs',
+        'access-control-allow-origin': 'https://evil.example',
+        'x-credits-remaining': '999',
+      }),
+    )
+    const { headers } = await bytesOf(chain_id)
+    expect(JSON.stringify(headers)).not.toMatch(/node\.internal|evil|theirs|"999"/)
+    for (const name of ['set-cookie', 'location', 'server', 'via']) expect(headers[name]).toBeUndefined()
+  })
+
+  test('that is cut off late is cut off for the caller, who is not told that it is whole', async () => {
+    const chain_id = await servedBy(answers.resetAfter(1_000_000, 2_000_000))
+    const answer = await raw(chain_id)
+    expect(answer.statusCode).toBe(200)
+    await expect(answer.body.arrayBuffer()).rejects.toThrow()
+    await gateway.api.get('/health').expect(200)
+  })
+
+  test('of 64 MB streams through, and never faster than its caller reads', async () => {
+    const MB = 1_048_576
+    const size = 64 * MB
+    const chunk = randomBytes(MB)
+    let sent = 0
+    function* chunks() {
+      for (; sent < size; sent += MB) yield chunk
+    }
+    const slow = await testGateway({ beside: gateway })
+    const chain_id = await slow.chain(
+      (await startUpstream((res) => pipeline(Readable.from(chunks()), res))).url,
+    )
+    const { body } = await request(`${slow.url}/rpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${session.token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        ecosystem: 'evm',
+        chain_id,
+        resource: '',
+        method: 'POST',
+        transport: 'rpc',
+        payload: payloads.read,
+      }),
+    })
+    await once(body, 'readable')
+    for (let before = -1; sent !== before; await delay(100)) before = sent
+    expect(sent).toBeLessThan(40 * MB)
+
+    let received = 0
+    for await (const part of body as AsyncIterable<Buffer>) {
+      expect(chunk.subarray(received % MB, (received % MB) + part.length)).toHaveLength(
+        Math.min(part.length, MB - (received % MB)),
+      )
+      received += part.length
+    }
+    expect(received).toBe(size)
+  })
+})

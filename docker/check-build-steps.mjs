@@ -122,9 +122,10 @@ function strangersIn(image) {
     .filter((name) => !name.startsWith('@types/'))
     .filter((name) => packages.some((installed) => installed.startsWith(`${name}@`)))
   const inside = realpathSync(image.cwd) + sep
-  const entries = readdirSync(image.cwd, { recursive: true, withFileTypes: true })
-  const places = entries.map((entry) => ({ entry, path: join(entry.parentPath ?? entry.path, entry.name) }))
-  const ours = places.filter(({ path }) => !path.includes('node_modules/') || path.includes('@tollgate+'))
+  const places = [...walk(image.cwd)]
+  const ours = places.filter(
+    ({ path }) => !path.includes('node_modules/') || path.includes('/node_modules/@tollgate/'),
+  )
   return [
     ...found.map((name) => `holds ${name}, which only builds or tests`),
     ...ours
@@ -134,6 +135,15 @@ function strangersIn(image) {
       .filter(({ entry, path }) => entry.isSymbolicLink() && !leadsInside(path, inside))
       .map(({ path }) => `holds a link that leads out: ${path.slice(inside.length)}`),
   ]
+}
+
+/** Everything below `folder`; links are told and not followed. */
+function* walk(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    yield { entry, path }
+    if (entry.isDirectory()) yield* walk(path)
+  }
 }
 
 function leadsInside(path, inside) {

@@ -35,8 +35,8 @@ ENV NODE_ENV=production HOST=0.0.0.0 METRICS_HOST=0.0.0.0 MIGRATIONS_DIR=/app/pr
 WORKDIR /app
 COPY --from=build /app ./
 COPY prisma/facilitator/migrations/ prisma/facilitator/migrations/
-# The user "node" of the base image, in numbers, so that a cluster can see that it is not root.
-USER 1000:1000
+# In numbers, so that a cluster can see that it is not root; it owns nothing here and needs no name.
+USER 10001:10001
 EXPOSE 8081 9081
 HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 8081) + '/health').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]

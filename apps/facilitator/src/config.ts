@@ -2,6 +2,8 @@ import { ConfigurationError, env, readEnvironment } from '@tollgate/service'
 import { z } from 'zod'
 import { readNetworks, type NetworkConfiguration } from './networks/settings'
 
+const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
+
 export const Environment = z.object({
   NODE_ENV: env.text.optional(),
   PORT: env.port.prefault('8081'),
@@ -9,7 +11,7 @@ export const Environment = z.object({
   /** How many proxies stand in front of the service: their word about the caller's address is believed. */
   TRUSTED_PROXIES: env.count.prefault('0'),
   DATABASE_URL: env.postgresUrl,
-  DATABASE_POOL_SIZE: env.count.prefault('10'),
+  DATABASE_POOL_SIZE: atLeastOne.prefault('10'),
   REDIS_URL: env.redisUrl.optional(),
   NETWORKS_FILE: env.text,
   JWT_SECRET: env.secret(32),
@@ -19,8 +21,8 @@ export const Environment = z.object({
   METRICS_PORT: env.port.prefault('9081'),
   SETTLE_WAIT_SECONDS: env.seconds.prefault('25'),
   VERDICT_TTL_SECONDS: env.seconds.prefault('5'),
-  RATE_LIMIT_ACCOUNTS_PER_MINUTE: env.seconds.prefault('60'),
-  RATE_LIMIT_PAYMENTS_PER_MINUTE: env.seconds.prefault('6000'),
+  RATE_LIMIT_ACCOUNTS_PER_MINUTE: atLeastOne.prefault('60'),
+  RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne.prefault('6000'),
 })
 export type Environment = z.infer<typeof Environment>
 

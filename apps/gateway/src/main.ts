@@ -52,7 +52,10 @@ void run('gateway', async (closing) => {
   const reconciler = startReconciler({ store: gateway.payments, settlement: gateway.settlement, logger })
   closing.add('reconciler', () => reconciler.stop())
 
-  const metricsServer = await metrics.listen({ port: environment.METRICS_PORT, host: environment.METRICS_HOST })
+  const metricsServer = await metrics.listen({
+    port: environment.METRICS_PORT,
+    host: environment.METRICS_HOST,
+  })
   closing.add('metrics server', () => metricsServer.close())
 
   const server = createServer(gateway.app)

@@ -61,7 +61,10 @@ export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable'
 }
 
-/** The network will not take a signed transaction, and more time would not change that. */
+/**
+ * The node will not take a signed transaction, and more time would not change that: its nonce is used, its signer cannot
+ * pay the gas. Ask `findSettled` before giving up the payment: somebody else may have settled it.
+ */
 export class TransactionRejected extends Error {
   override readonly name = 'TransactionRejected'
 }

@@ -58,7 +58,7 @@ contract Multicall3 {
     }
 
     function getBlockNumber() external view returns (uint256) {
-        return block.number + 1;
+        return block.number;
     }
 
     function getCurrentBlockTimestamp() external view returns (uint256) {

@@ -9,7 +9,12 @@ export {
   USDC_ADDRESS,
   usdcAbi,
 } from './evm/deploy'
-export { developmentPayTo, developmentSigners, type DevelopmentWallet, developmentWallets } from './evm/wallets'
+export {
+  developmentPayTo,
+  developmentSigners,
+  type DevelopmentWallet,
+  developmentWallets,
+} from './evm/wallets'
 export { freePort } from './ports'
 export { type PostgresOptions, startPostgres } from './postgres'
 export { removePostgres } from './postgres-home'

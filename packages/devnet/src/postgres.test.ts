@@ -1,29 +1,33 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { freePort } from './ports'
-import { startPostgres } from './postgres'
+import { type PostgresOptions, startPostgres } from './postgres'
 import { postgresHome, removePostgres } from './postgres-home'
+import { startProcess } from './process'
 import { isAlive, untilDead } from './testing/processes'
 
 jest.setTimeout(30_000)
 
 // Below a folder that only we may enter: as root, the server then has to live elsewhere.
-const folder = join(mkdtempSync(join(tmpdir(), 'tollgate-postgres-')), 'postgres')
+const closed = join(tmpdir(), `tollgate-postgres-${randomUUID()}`)
+const folder = join(closed, 'postgres')
+beforeAll(() => mkdirSync(closed, { mode: 0o700 }))
 const open: (() => Promise<void>)[] = []
 afterEach(async () => {
   await Promise.all(open.splice(0).map((stop) => stop()))
 })
 afterAll(() => {
   removePostgres(folder)
-  rmSync(join(folder, '..'), { recursive: true })
+  rmSync(closed, { recursive: true })
 })
 
-async function start(port?: number) {
-  const postgres = await startPostgres({ folder, ...(port !== undefined && { port }) })
+async function start(options: Partial<PostgresOptions> = {}) {
+  const postgres = await startPostgres({ folder, durable: false, ...options })
   open.push(postgres.stop)
   return postgres
 }
@@ -53,7 +57,7 @@ describe('startPostgres', () => {
   })
 
   test('keeps what was committed when the server is killed, and starts again at once', async () => {
-    const killed = await start()
+    const killed = await start({ durable: true })
     const url = await killed.createDatabase('survivor')
     await ask(url, "CREATE TABLE words AS SELECT 'committed' AS word")
     process.kill(killed.pid, 'SIGKILL')
@@ -63,16 +67,43 @@ describe('startPostgres', () => {
     expect(await ask(next.url('survivor'), 'SELECT word FROM words')).toEqual(['committed'])
   })
 
+  test('waits for what a killed server was still doing', async () => {
+    const killed = await start()
+    const busy = `DO $$ DECLARE until timestamptz := clock_timestamp() + interval '1.5 s';
+      BEGIN WHILE clock_timestamp() < until LOOP END LOOP; END $$`
+    const working = ask(killed.url('postgres'), busy).catch(() => undefined)
+    const active = "SELECT count(*)::int FROM pg_stat_activity WHERE query LIKE 'DO %' AND state = 'active'"
+    while ((await ask(killed.url('postgres'), active))[0] !== 1);
+    process.kill(killed.pid, 'SIGKILL')
+
+    const next = await start()
+    await working
+
+    expect(await ask(next.url('postgres'), 'SELECT 1')).toEqual([1])
+  })
+
   test('starts although the number of the killed server now is that of another process', async () => {
     const killed = await start()
     process.kill(killed.pid, 'SIGKILL')
     await untilDead(killed.pid)
-    const lock = join(postgresHome(folder).data, 'postmaster.pid')
-    writeFileSync(lock, readFileSync(lock, 'utf8').replace(/^\d+/, String(process.pid)))
+    const { data, place, owner } = postgresHome(folder)
+    const logFile = join(folder, 'other.log')
+    const other = await startProcess({
+      name: 'other',
+      command: 'sleep',
+      args: ['60'],
+      logFile,
+      cwd: place,
+      owner,
+    })
+    open.push(other.stop)
+    const lock = join(data, 'postmaster.pid')
+    writeFileSync(lock, readFileSync(lock, 'utf8').replace(/^\d+/, String(other.pid)))
 
     const next = await start()
 
     expect(await ask(next.url('postgres'), 'SELECT 1')).toEqual([1])
+    expect(isAlive(other.pid)).toBe(true)
   })
 
   test('does not disturb a server that still runs on the same folder', async () => {
@@ -102,7 +133,7 @@ describe('startPostgres', () => {
     const other = createServer().listen(busy, '127.0.0.1')
     await once(other, 'listening')
 
-    const postgres = await start(busy)
+    const postgres = await start({ port: busy })
     other.close()
 
     expect(postgres.port).not.toBe(busy)
@@ -119,8 +150,9 @@ describe('startPostgres', () => {
     expect(statSync(passwordFile).mode & 0o777).toBe(0o600)
   })
 
-  test('is durable, and is never root', async () => {
-    const postgres = await start()
+  test('is durable unless told otherwise, and is never root', async () => {
+    const postgres = await startPostgres({ folder })
+    open.push(postgres.stop)
 
     const settings = [
       'fsync',

@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ProcessExit, startProcess } from './process'
 import { isAlive, untilDead } from './testing/processes'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-process-'))
+const folder = join(tmpdir(), `tollgate-process-${randomUUID()}`)
+beforeAll(() => mkdirSync(folder))
 const logFile = join(folder, 'process.log')
 afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,8 @@ import { join } from 'node:path'
 import { startRedis } from './redis'
 import { isAlive } from './testing/processes'
 
-const folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
+const folder = join(tmpdir(), `tollgate-redis-${randomUUID()}`)
+beforeAll(() => mkdirSync(folder))
 const path = process.env['PATH']
 afterAll(() => {
   process.env['PATH'] = path

@@ -1,9 +1,8 @@
-import { flushed } from './logger'
 import { readableLog } from './testing/log'
 
 describe('createLogger', () => {
   test('writes one JSON line for an event and its facts', async () => {
-    const { logger, lines } = readableLog()
+    const { logger, lines, flushed } = readableLog()
     logger.info('payment settled', { wallet: '0xabc', credits: 100n, at: new Date(0) })
     await flushed()
     expect(lines()).toEqual([
@@ -20,7 +19,7 @@ describe('createLogger', () => {
   })
 
   test('leaves out what is below its level', async () => {
-    const { logger, lines } = readableLog('warn')
+    const { logger, lines, flushed } = readableLog('warn')
     logger.info('quiet')
     logger.warn('loud')
     await flushed()
@@ -28,14 +27,14 @@ describe('createLogger', () => {
   })
 
   test('gives the lines of a child its fields', async () => {
-    const { logger, lines } = readableLog()
+    const { logger, lines, flushed } = readableLog()
     logger.child({ requestId: 'r1' }).info('one', { wallet: 'w' })
     await flushed()
     expect(lines()[0]).toMatchObject({ requestId: 'r1', wallet: 'w' })
   })
 
   test('lets no field pass for the time, the level or the service', async () => {
-    const { logger, lines } = readableLog()
+    const { logger, lines, flushed } = readableLog()
     logger.info('one', { time: 'never', service: 'other', level: 'error' })
     await flushed()
     expect(lines()[0]).toMatchObject({ level: 'info', service: 'test' })
@@ -67,7 +66,7 @@ describe('createLogger', () => {
     'mnemonic',
     'signature',
   ])('masks a field named %s, at any depth', async (name) => {
-    const { logger, text } = readableLog()
+    const { logger, text, flushed } = readableLog()
     logger.info('one', { [name]: 'hunter2', inner: { list: [{ [name]: { deep: 'hunter2' } }] } })
     await flushed()
     expect(text()).not.toContain('hunter2')
@@ -75,7 +74,7 @@ describe('createLogger', () => {
   })
 
   test('keeps what is not secret: hashes, addresses, public keys, amounts, booleans', async () => {
-    const { logger, lines } = readableLog()
+    const { logger, lines, flushed } = readableLog()
     const facts = {
       transaction: `0x${'ab'.repeat(32)}`,
       payer: `0x${'cd'.repeat(20)}`,
@@ -91,7 +90,7 @@ describe('createLogger', () => {
   })
 
   test('masks secrets by their shape, in messages, fields and errors', async () => {
-    const { logger, text } = readableLog()
+    const { logger, text, flushed } = readableLog()
     const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJ3YWxsZXQiOiIweDEifQ.c2lnbmF0dXJl-_x'
     logger.info(`got ${jwt}`, {
       header: 'Bearer hunter2',
@@ -107,7 +106,7 @@ describe('createLogger', () => {
   })
 
   test('tells an error with all its causes, and nothing that hangs on to it', async () => {
-    const { logger, lines, text } = readableLog()
+    const { logger, lines, text, flushed } = readableLog()
     const reset = Object.assign(new Error('socket hang up'), {
       code: 'ECONNRESET',
       config: { data: 'hunter2' },
@@ -125,7 +124,7 @@ describe('createLogger', () => {
   })
 
   test('survives any field: circles, depth, size, getters that throw', async () => {
-    const { logger, lines } = readableLog()
+    const { logger, lines, flushed } = readableLog()
     const circle: Record<string, unknown> = {
       bytes: Buffer.alloc(1e6),
       long: 'x'.repeat(1e6),

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
 import winston from 'winston'
 import { maskedField } from './mask'
 
@@ -34,11 +34,11 @@ const FLUSH_TIMEOUT_MS = 1_000
  * about to exit, since a pipe does not outlive its process.
  */
 export async function flushed(stream: NodeJS.WritableStream = process.stdout): Promise<void> {
-  await setImmediate()
-  await setImmediate()
+  await nextTurn()
+  await nextTurn()
   const tooLate = new AbortController()
   const written = new Promise<void>((resolve) => void stream.write('', () => resolve()))
-  const timeout = setTimeout(FLUSH_TIMEOUT_MS, undefined, { signal: tooLate.signal }).catch(() => undefined)
+  const timeout = delay(FLUSH_TIMEOUT_MS, undefined, { signal: tooLate.signal }).catch(() => undefined)
   await Promise.race([written, timeout])
   tooLate.abort()
 }
@@ -74,7 +74,7 @@ function inBatches(stream: NodeJS.WritableStream) {
   return new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      if (waiting === '') void setImmediate().then(flush)
+      if (waiting === '') setImmediate(flush)
       waiting += line
       done()
     },

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { type Line } from './testing/log'
 import { freePort } from './testing/redis'
 
@@ -160,7 +161,11 @@ test.each([
 test('not one line of the log is lost at the end', async () => {
   const service = start('talkative')
   await service.says('listening')
+  // A reader that is slow: more is on its way than the pipe holds.
+  service.child.stdout.pause()
   service.child.kill('SIGTERM')
+  await setTimeout(300)
+  service.child.stdout.resume()
   await service.exit()
   expect(service.messages().filter((message) => message === 'talk')).toHaveLength(20_000)
   expect(service.messages().at(-1)).toBe('stopped')

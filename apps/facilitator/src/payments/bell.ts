@@ -1,4 +1,3 @@
-
 /** Wakes the one who sleeps by it; rung while nobody sleeps, it lets the next sleeper through at once. */
 export function createBell() {
   let isRung = false

@@ -2,6 +2,7 @@ import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '../testing/closing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { readableLog } from '../testing/log'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
@@ -95,13 +96,22 @@ describe('two replicas', () => {
     expect(sum(counts)).toBe(20)
   })
 
-  test('take over from each other: when the owner of the signer stops, the other one settles', async () => {
-    const { first, second, client } = await replicas()
-    const payers = await Promise.all([newPayer(rpcUrl), newPayer(rpcUrl)])
-    expect(await settle(second, client, await paymentRequest(payers[0]))).toMatchObject({ success: true })
+  test('have one owner of a signer at a time; when it stops, the other one takes over and settles', async () => {
+    const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+    const settings = { rpcUrl, signerKeys: [signer.privateKey] }
+    const [firstLog, secondLog] = [readableLog(), readableLog()]
+    const first = await testFacilitator({ ...settings, log: firstLog.stream })
+    const client = await newClient(first.api)
+    expect(await settle(first, client, await paymentRequest(payer))).toMatchObject({ success: true })
+    const { databaseUrl } = first
+    const second = await testFacilitator({ ...settings, databaseUrl, log: secondLog.stream })
+    expect(await settle(second, client, await paymentRequest(payer))).toMatchObject({ success: true })
+    expect(firstLog.text()).toContain('settler took over')
+    expect(secondLog.text()).not.toContain('settler took over')
 
     await first.close()
-    expect(await settle(second, client, await paymentRequest(payers[1]))).toMatchObject({ success: true })
+    expect(await settle(second, client, await paymentRequest(payer))).toMatchObject({ success: true })
+    expect(secondLog.text()).toContain('settler took over')
   })
 
   test('go on when Postgres ends their sessions', async () => {

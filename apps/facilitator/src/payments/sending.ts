@@ -30,21 +30,19 @@ export function createSender(parts: {
 
   /**
    * Signs what is claimed, stores it, and only then sends it: a crash anywhere leaves a claim, or a transaction that can
-   * be sent again as it is. Resolves to how many were sent.
+   * be sent again as it is. Resolves to whether there may be more to do at once.
    */
-  async function sendClaimed(session: PoolClient): Promise<number> {
-    const signed = await inTransaction(session, async () => {
-      const claims = await store.lockClaimed(session, name, BATCH, stillPostponed())
-      const judged = await Promise.all(claims.map((claim) => judge(session, claim)))
-      return sign(
-        session,
-        judged.filter((good) => good !== undefined),
-      )
+  async function sendClaimed(session: PoolClient): Promise<boolean> {
+    const { claims, signed } = await inTransaction(session, async () => {
+      const locked = await store.lockClaimed(session, name, BATCH, stillPostponed())
+      const judged = await Promise.all(locked.map((claim) => judge(session, claim)))
+      const good = judged.filter((one) => one !== undefined)
+      return { claims: locked, signed: await sign(session, good) }
     })
     for (const { claim, transaction } of signed)
       logger.info('settlement signed', { settlement: claim.id, transaction: transaction.hash })
     await Promise.all(signed.map(({ transaction }) => send(transaction)))
-    return signed.length
+    return claims.some(({ id }) => !postponed.has(id))
   }
 
   /** A claim may have waited: what was good when it was made must be so still, or gas is spent for nothing. */
@@ -82,21 +80,16 @@ export function createSender(parts: {
     for (const [index, { claim }] of good.entries()) {
       const attempt = attempts[index]
       if (attempt?.status !== 'fulfilled') {
-        postpone(claim, attempt?.reason)
-        break
-      }
-      if (isRefusal(attempt.value)) {
-        await conclude(session, claim, attempt.value)
+        for (const left of good.slice(index)) postpone(left.claim, attempt?.reason)
         break
       }
       const transaction = attempt.value
-      await store.storeSigned(session, {
-        claim,
-        network: name,
-        signer,
-        nonce: first + BigInt(index),
-        transaction,
-      })
+      if (isRefusal(transaction)) {
+        await conclude(session, claim, transaction)
+        break
+      }
+      const nonce = first + BigInt(index)
+      await store.storeSigned(session, { claim, network: name, signer, nonce, transaction })
       signed.push({ claim, transaction })
     }
     return signed

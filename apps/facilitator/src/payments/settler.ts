@@ -79,7 +79,8 @@ export function createSettler(parts: {
   async function keepSending(session: PoolClient, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        if ((await sender.sendClaimed(session)) > 0) {
+        const mayBeMore = await sender.sendClaimed(session)
+        if (mayBeMore) {
           sent.ring()
           continue
         }

@@ -98,7 +98,7 @@ export function createSettlementStore(pool: Pool) {
          where id = $1 and status = 'settled' and (handed_out_at is null or idempotency_key = $2)`,
         [id, idempotencyKey],
       )
-      return rowCount !== null
+      return rowCount === 1
     },
   }
 }

@@ -60,7 +60,8 @@ const ended = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
   outcome: state === 'done' ? 'answered' : 'upstream_failed',
   latencyMs: 12,
 })
-const many = <T>(count: number, of: (index: number) => T) => Array.from({ length: count }, (_, index) => of(index))
+const many = <T>(count: number, of: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => of(index))
 const usageOf = async (wallet: string) => {
   const text =
     'SELECT usage.* FROM usage JOIN accounts ON accounts.id = account_id WHERE wallet = $1 ORDER BY usage.id'
@@ -68,15 +69,18 @@ const usageOf = async (wallet: string) => {
 }
 
 describe('spending', () => {
-  test.each([1, 2])('the last credits, by a thousand calls at once on %d replicas, serves as many as there are', async (replicas) => {
-    const { wallet, call, balance } = await spender(7)
-    const outcomes = await Promise.all(many(1000, (index) => ledgers[index % replicas]!.spend(call())))
-    const paid = outcomes.filter(({ outcome }) => outcome === 'paid')
-    expect(paid).toHaveLength(7)
-    expect(outcomes.filter(({ outcome }) => outcome === 'insufficient')).toHaveLength(993)
-    expect(await usageOf(wallet)).toHaveLength(7)
-    expect(await balance()).toBe(0n)
-  })
+  test.each([1, 2])(
+    'the last credits, by a thousand calls at once on %d replicas, serves as many as there are',
+    async (replicas) => {
+      const { wallet, call, balance } = await spender(7)
+      const outcomes = await Promise.all(many(1000, (index) => ledgers[index % replicas]!.spend(call())))
+      const paid = outcomes.filter(({ outcome }) => outcome === 'paid')
+      expect(paid).toHaveLength(7)
+      expect(outcomes.filter(({ outcome }) => outcome === 'insufficient')).toHaveLength(993)
+      expect(await usageOf(wallet)).toHaveLength(7)
+      expect(await balance()).toBe(0n)
+    },
+  )
 
   test('says what is left, call by call', async () => {
     const { call } = await spender(4)
@@ -102,9 +106,12 @@ describe('spending', () => {
         )
         const left = await balance()
         const costs = calls.map(({ cost }, index) => ({ cost, outcome: outcomes[index]!.outcome }))
-        const paid = costs.filter(({ outcome }) => outcome === 'paid').reduce((sum, { cost }) => sum + cost, 0)
+        const paid = costs
+          .filter(({ outcome }) => outcome === 'paid')
+          .reduce((sum, { cost }) => sum + cost, 0)
         expect(BigInt(credits - paid)).toBe(left)
-        for (const { cost, outcome } of costs) if (outcome !== 'paid') expect(BigInt(cost)).toBeGreaterThan(left)
+        for (const { cost, outcome } of costs)
+          if (outcome !== 'paid') expect(BigInt(cost)).toBeGreaterThan(left)
       },
     )
     await fc.assert(runs, { numRuns: 25 })
@@ -298,23 +305,27 @@ test('whatever is bought, spent, ended and refunded at once on two replicas, the
     cost: fc.integer({ min: 1, max: 8 }),
   })
   const open: bigint[] = []
-  const run = fc.asyncProperty(fc.array(fc.array(step, { maxLength: 40 }), { maxLength: 4 }), async (rounds) => {
-    for (const round of rounds)
-      await Promise.all(
-        round.map(async ({ what, wallet, replica, cost }) => {
-          const [ledger, of] = [ledgers[replica]!, wallets[wallet]!]
-          if (what === 'spend') {
-            const spent = await ledger.spend(of.call(cost))
-            if (spent.outcome === 'paid') open.push(spent.usageId)
-          } else if (what === 'grant') await fund({ pool, ledger }, of.wallet, cost)
-          else if (what === 'reap') await ledger.reap()
-          else {
-            const usageId = open[cost % Math.max(1, open.length)]
-            if (usageId !== undefined) await ledger.finish(ended(usageId, what === 'done' ? 'done' : 'refunded'))
-          }
-        }),
-      )
-    expect(await broken(pool)).toEqual([])
-  })
+  const run = fc.asyncProperty(
+    fc.array(fc.array(step, { maxLength: 40 }), { maxLength: 4 }),
+    async (rounds) => {
+      for (const round of rounds)
+        await Promise.all(
+          round.map(async ({ what, wallet, replica, cost }) => {
+            const [ledger, of] = [ledgers[replica]!, wallets[wallet]!]
+            if (what === 'spend') {
+              const spent = await ledger.spend(of.call(cost))
+              if (spent.outcome === 'paid') open.push(spent.usageId)
+            } else if (what === 'grant') await fund({ pool, ledger }, of.wallet, cost)
+            else if (what === 'reap') await ledger.reap()
+            else {
+              const usageId = open[cost % Math.max(1, open.length)]
+              if (usageId !== undefined)
+                await ledger.finish(ended(usageId, what === 'done' ? 'done' : 'refunded'))
+            }
+          }),
+        )
+      expect(await broken(pool)).toEqual([])
+    },
+  )
   await fc.assert(run, { numRuns: 20 })
 })

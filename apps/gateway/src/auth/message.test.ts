@@ -107,7 +107,11 @@ describe('a sign-in message', () => {
 
   test('with any text after its end is none', () => {
     const suffix = fc
-      .oneof(fc.string({ minLength: 1 }), line.map((text) => `\n${text}`), fc.constantFrom('\n', ' ', '\u0000'))
+      .oneof(
+        fc.string({ minLength: 1 }),
+        line.map((text) => `\n${text}`),
+        fc.constantFrom('\n', ' ', '\u0000'),
+      )
       .filter((text) => !/^\n(Expiration Time|Not Before|Request ID|Resources):/.test(text))
     fc.assert(
       fc.property(fc.oneof(shortForm, eip4361(noEnds)), suffix, ({ text }, more) => {
@@ -161,11 +165,14 @@ describe('a sign-in message', () => {
     expect(readMessage(`${before}\n\n${statement}\n\nURI${after}`)).toBeUndefined()
   })
 
-  test.each(['2026-13-01T00:00:00Z', '2026-01-01', 'now', '2026-01-01T00:00:00', '2026-01-01T00:00:00+99:00'])(
-    'issued at %s is none',
-    (time) => {
-      const text = `Tollgate wants you to sign in.\n\nAddress: 0x1\nNonce: abcdefgh\nIssued At: ${time}`
-      expect(readMessage(text)).toBeUndefined()
-    },
-  )
+  test.each([
+    '2026-13-01T00:00:00Z',
+    '2026-01-01',
+    'now',
+    '2026-01-01T00:00:00',
+    '2026-01-01T00:00:00+99:00',
+  ])('issued at %s is none', (time) => {
+    const text = `Tollgate wants you to sign in.\n\nAddress: 0x1\nNonce: abcdefgh\nIssued At: ${time}`
+    expect(readMessage(text)).toBeUndefined()
+  })
 })

@@ -48,53 +48,55 @@ describe('a bearer token', () => {
       ])
   })
 
-  const forgeries: [string, (parts: { header: string; claims: string; session: SessionTokens }) => string][] = [
-    ['a text that is none', () => 'not.a.token'],
-    ['a refresh token', ({ session }) => session.refresh_token],
-    ['one without a signature', ({ header, claims }) => `${header}.${claims}.`],
+  const forgeries: [string, (parts: { header: string; claims: string; session: SessionTokens }) => string][] =
     [
-      'one that says it needs no signature (alg none)',
-      ({ claims }) => `${part({ alg: 'none', kid: kidOf(SECRET) })}.${claims}.`,
-    ],
-    [
-      'one signed with another algorithm',
-      ({ claims }) => {
-        const body = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
-        return sign(body, SECRET, { algorithm: 'HS512', keyid: kidOf(SECRET) })
-      },
-    ],
-    [
-      'one signed with another secret under our key’s name',
-      ({ header, claims }) => `${header}.${claims}.${hs256(`${header}.${claims}`, 'x'.repeat(40))}`,
-    ],
-    [
-      'one with edited claims',
-      ({ header, claims, session }) => {
-        const edited = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
-        return [header, part({ ...edited, pricing_plan_id: 2 }), session.token.split('.')[2]].join('.')
-      },
-    ],
-    ...[undefined, '', 'unknown', '../../dev/null', '__proto__', "' OR 1=1", 5, null].map(
-      (kid): [string, (parts: { claims: string }) => string] => [
-        `one whose key is called ${JSON.stringify(kid)}`,
+      ['a text that is none', () => 'not.a.token'],
+      ['a refresh token', ({ session }) => session.refresh_token],
+      ['one without a signature', ({ header, claims }) => `${header}.${claims}.`],
+      [
+        'one that says it needs no signature (alg none)',
+        ({ claims }) => `${part({ alg: 'none', kid: kidOf(SECRET) })}.${claims}.`,
+      ],
+      [
+        'one signed with another algorithm',
         ({ claims }) => {
-          const header = part({ alg: 'HS256', typ: 'JWT', kid })
-          return `${header}.${claims}.${hs256(`${header}.${claims}`, SECRET)}`
+          const body = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+          return sign(body, SECRET, { algorithm: 'HS512', keyid: kidOf(SECRET) })
         },
       ],
-    ),
-    [
-      'one of another issuer',
-      ({ claims }) => {
-        const body = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
-        return sign({ ...body, iss: 'another' }, SECRET, { keyid: kidOf(SECRET) })
-      },
-    ],
-    [
-      'one of ours that names no session',
-      () => sign({ wallet: '0x1', iss: 'tollgate-gateway' }, SECRET, { keyid: kidOf(SECRET), expiresIn: 60 }),
-    ],
-  ]
+      [
+        'one signed with another secret under our key’s name',
+        ({ header, claims }) => `${header}.${claims}.${hs256(`${header}.${claims}`, 'x'.repeat(40))}`,
+      ],
+      [
+        'one with edited claims',
+        ({ header, claims, session }) => {
+          const edited = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+          return [header, part({ ...edited, pricing_plan_id: 2 }), session.token.split('.')[2]].join('.')
+        },
+      ],
+      ...[undefined, '', 'unknown', '../../dev/null', '__proto__', "' OR 1=1", 5, null].map(
+        (kid): [string, (parts: { claims: string }) => string] => [
+          `one whose key is called ${JSON.stringify(kid)}`,
+          ({ claims }) => {
+            const header = part({ alg: 'HS256', typ: 'JWT', kid })
+            return `${header}.${claims}.${hs256(`${header}.${claims}`, SECRET)}`
+          },
+        ],
+      ),
+      [
+        'one of another issuer',
+        ({ claims }) => {
+          const body = JSON.parse(Buffer.from(claims, 'base64url').toString()) as object
+          return sign({ ...body, iss: 'another' }, SECRET, { keyid: kidOf(SECRET) })
+        },
+      ],
+      [
+        'one of ours that names no session',
+        () =>
+          sign({ wallet: '0x1', iss: 'tollgate-gateway' }, SECRET, { keyid: kidOf(SECRET), expiresIn: 60 }),
+      ],
+    ]
   test.each(forgeries)('is not %s', async (_, forge) => {
     const session = await signedIn()
     const [header = '', claims = ''] = session.token.split('.')
@@ -107,7 +109,10 @@ describe('a bearer token', () => {
   test('outlives a change of the secret for as long as the old one is known', async () => {
     const { token } = await signedIn()
     const JWT_SECRET = 'the secret that came after that one'
-    const changed = await testGateway({ beside: gateway, environment: { JWT_SECRET, JWT_SECRET_PREVIOUS: SECRET } })
+    const changed = await testGateway({
+      beside: gateway,
+      environment: { JWT_SECRET, JWT_SECRET_PREVIOUS: SECRET },
+    })
     const forgotten = await testGateway({ beside: gateway, environment: { JWT_SECRET } })
     expect(await use(token, changed)).toEqual([200, undefined])
     expect(await use(token, forgotten)).toEqual([401, 'INVALID_TOKEN'])

@@ -14,7 +14,13 @@ beforeAll(async () => {
   gateway = await testGateway()
   gateway.catalog.plans.push(
     planOf({ id: 2, plan_name: 'Retired', active: false }),
-    planOf({ id: 3, plan_name: 'Elsewhere', network: 'osmosis-1', chain_id: 'osmosis-1', ecosystem: 'cosmos' }),
+    planOf({
+      id: 3,
+      plan_name: 'Elsewhere',
+      network: 'osmosis-1',
+      chain_id: 'osmosis-1',
+      ecosystem: 'cosmos',
+    }),
     planOf({ id: 4, plan_name: 'Big' }),
   )
   await gateway.reapply()
@@ -106,15 +112,18 @@ describe('POST /auth/login', () => {
       pricing_plan_id: undefined,
     }
 
-    test.each(['base-sepolia', '84532', 'ethereum', 'EVM'])('signs in on the first plan of %s', async (chain) => {
-      const wallet = gateway.wallet()
-      const answer = await gateway.api.post('/auth/login').send(await wallet.login({ ...named, chain }))
-      expect(decode((answer.body as SessionTokens).token)).toMatchObject({
-        pricing_plan_id: 1,
-        chain_id: '84532',
-        auth_method: 'siwe',
-      })
-    })
+    test.each(['base-sepolia', '84532', 'ethereum', 'EVM'])(
+      'signs in on the first plan of %s',
+      async (chain) => {
+        const wallet = gateway.wallet()
+        const answer = await gateway.api.post('/auth/login').send(await wallet.login({ ...named, chain }))
+        expect(decode((answer.body as SessionTokens).token)).toMatchObject({
+          pricing_plan_id: 1,
+          chain_id: '84532',
+          auth_method: 'siwe',
+        })
+      },
+    )
 
     test('takes the plan where it is named beside it', async () => {
       const body = await gateway.wallet().login({ ...named, chain: 'base-sepolia', pricing_plan_id: 4 })
@@ -169,7 +178,10 @@ describe('POST /auth/login', () => {
       const signer = wallet()
       const [young, old] = [await signer.nonce(), await signer.nonce()]
       clock.advance(299)
-      await api.post('/auth/login').send(await signer.login({}, { nonce: young })).expect(200)
+      await api
+        .post('/auth/login')
+        .send(await signer.login({}, { nonce: young }))
+        .expect(200)
       clock.advance(2)
       const late = await api.post('/auth/login').send(await signer.login({}, { nonce: old }))
       expect(outcomeOf(late)).toEqual([401, 'EXPIRED_NONCE'])
@@ -216,20 +228,26 @@ describe('POST /auth/login', () => {
     test.each([
       ['that has expired', { expirationTime: -1 }, [401, 'EXPIRED_NONCE']],
       ['whose time has not come', { notBefore: 30 }, [400, 'INVALID_REQUEST']],
-    ])('%s', async (_, { expirationTime, notBefore }: { expirationTime?: number; notBefore?: number }, refusal) => {
-      const wallet = gateway.wallet()
-      const message = eip4361Text({
-        address: wallet.address,
-        nonce: await wallet.nonce(),
-        issuedAt: isoIn(-10),
-        ...(expirationTime === undefined ? {} : { expirationTime: isoIn(expirationTime) }),
-        ...(notBefore === undefined ? {} : { notBefore: isoIn(notBefore) }),
-      })
-      expect(await login(await wallet.signed(message))).toEqual(refusal)
-    })
+    ])(
+      '%s',
+      async (_, { expirationTime, notBefore }: { expirationTime?: number; notBefore?: number }, refusal) => {
+        const wallet = gateway.wallet()
+        const message = eip4361Text({
+          address: wallet.address,
+          nonce: await wallet.nonce(),
+          issuedAt: isoIn(-10),
+          ...(expirationTime === undefined ? {} : { expirationTime: isoIn(expirationTime) }),
+          ...(notBefore === undefined ? {} : { notBefore: isoIn(notBefore) }),
+        })
+        expect(await login(await wallet.signed(message))).toEqual(refusal)
+      },
+    )
 
     test('that is no sign-in message', async () => {
-      expect(await login(await gateway.wallet().signed('Transfer all I have'))).toEqual([400, 'INVALID_REQUEST'])
+      expect(await login(await gateway.wallet().signed('Transfer all I have'))).toEqual([
+        400,
+        'INVALID_REQUEST',
+      ])
     })
 
     test('that names another address than the request', async () => {
@@ -247,7 +265,10 @@ describe('POST /auth/login', () => {
     ]
     test.each(forgeries)('%s', async (_, forge) => {
       const body = await gateway.wallet().login()
-      expect(await login({ ...body, signature: await forge(body.message) })).toEqual([401, 'INVALID_SIGNATURE'])
+      expect(await login({ ...body, signature: await forge(body.message) })).toEqual([
+        401,
+        'INVALID_SIGNATURE',
+      ])
     })
 
     test('that is the wallet’s own, but over a payment, typed data or the bare hash', async () => {

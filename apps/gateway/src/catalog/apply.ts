@@ -51,10 +51,12 @@ export const CatalogFile = z.strictObject({
   plans: z
     .array(CatalogPlan)
     .refine((plans) => isUnique(plans.map(({ id }) => id)), 'has two plans of the same id'),
-  providers: z.array(CatalogProvider).refine(
-    (all) => isUnique(all.map(({ provider_id, category, chain_id }) => [provider_id, category, chain_id])),
-    'has the same provider twice for one chain',
-  ),
+  providers: z
+    .array(CatalogProvider)
+    .refine(
+      (all) => isUnique(all.map(({ provider_id, category, chain_id }) => [provider_id, category, chain_id])),
+      'has the same provider twice for one chain',
+    ),
 })
 export type CatalogFile = z.infer<typeof CatalogFile>
 

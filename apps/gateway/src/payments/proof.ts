@@ -27,8 +27,19 @@ export function readProof(req: Request): Proof | undefined {
   if (text.length > MAX_PROOF_LENGTH) throw refused('is too long to be a payment')
   const proof = parseProof(text.trimStart().startsWith('{') ? parseJson(text) : decodeJson(text))
   if (!proof) throw refused('is no payment; send the base64 of an x402 version 1 payload')
+  if (!isShallow(proof)) throw refused('is nested deeper than any payment')
+  if (unwritable.test(JSON.stringify(proof))) throw refused('holds text that is not Unicode, or a NUL')
   return proof
 }
+
+/** Every writer behind us is recursive. */
+const isShallow = (value: unknown, levels = 32): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1)))
+
+/** How JSON spells what Postgres does not take in a `jsonb`: NUL, and halves of characters. */
+const unwritable = /\\u(?:0000|d[89a-f][0-9a-f]{2})/
 
 function parseProof(value: unknown): Proof | undefined {
   const whole = PaymentPayload.safeParse(value)

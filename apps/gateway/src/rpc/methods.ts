@@ -43,6 +43,7 @@ export function costOf(call: RpcRequest, weights: Provider['methods']): number {
   const weightOf = (method: string) => (Object.hasOwn(weights, method) ? (weights[method] ?? 1) : 1)
   const methods = methodsOf(call)
   const cost = methods.length === 0 ? 1 : methods.reduce((sum, method) => sum + weightOf(method), 0)
-  if (cost > MAX_COST) throw new ApiError('INVALID_REQUEST', 'payload: the batch is too dear for one call; split it')
+  if (cost > MAX_COST)
+    throw new ApiError('INVALID_REQUEST', 'payload: the batch is too dear for one call; split it')
   return cost
 }

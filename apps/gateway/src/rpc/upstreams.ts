@@ -51,7 +51,9 @@ export type Failure = 'unsent' | 'reset' | 'timeout'
 export function failureOf(error: unknown): Failure {
   const { code, syscall, name, errors = [] } = error as Record<string, unknown> & { errors?: unknown[] }
   if (errors.length > 0 && errors.every((inner) => failureOf(inner) === 'unsent')) return 'unsent'
-  if (syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'unsent'
-  const isLate = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT' || name === 'TimeoutError'
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || code === 'UND_ERR_CONNECT_TIMEOUT')
+    return 'unsent'
+  const isLate =
+    code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT' || name === 'TimeoutError'
   return isLate ? 'timeout' : 'reset'
 }

@@ -38,7 +38,14 @@ export async function writePayment(
     nonce?: string
   },
 ): Promise<string> {
-  const { wallet, credits, status = 'settled', planId = 1, request = settleable, nonce = randomUUID() } = payment
+  const {
+    wallet,
+    credits,
+    status = 'settled',
+    planId = 1,
+    request = settleable,
+    nonce = randomUUID(),
+  } = payment
   const id = randomUUID()
   await pool.query(
     `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits,
@@ -49,7 +56,12 @@ export async function writePayment(
 }
 
 /** Gives a wallet credits as payments do: by the grant of a settled one. */
-export async function fund(parts: { pool: Pool; ledger: Ledger }, wallet: string, credits: number, planId = 1) {
+export async function fund(
+  parts: { pool: Pool; ledger: Ledger },
+  wallet: string,
+  credits: number,
+  planId = 1,
+) {
   const id = await writePayment(parts.pool, { wallet, credits, planId })
   if (!(await parts.ledger.grant(id))) throw new Error('The payment could not be granted')
 }

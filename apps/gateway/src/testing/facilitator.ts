@@ -1,4 +1,4 @@
-import { SettleRequest, type SettleResult } from '@tollgate/protocol'
+import { decodeJson, SettleRequest, type SettleResult } from '@tollgate/protocol'
 import { hexlify, randomBytes, verifyTypedData } from 'ethers'
 import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
@@ -41,7 +41,7 @@ export async function startFacilitator() {
 
   function judge(question: Asked): SettleResult {
     const { paymentPayload, paymentRequirements: terms } = question.request
-    const { signature, authorization } = paymentPayload.payload as SignedPayment
+    const { signature, authorization } = signedPaymentIn(paymentPayload.payload)
     const spent = `${authorization.from} ${authorization.nonce}`
     if (refusal !== undefined) return refused(refusal)
     if (paymentPayload.network !== terms.network) return refused('invalid_network')
@@ -71,7 +71,10 @@ export async function startFacilitator() {
     if (req.headers['x-client-id'] !== clientKey.id || req.headers['x-client-token'] !== clientKey.token)
       return say(401, { code: 'UNAUTHORIZED', message: 'The client key is wrong' })
 
-    const question = { key: String(req.headers['idempotency-key']), request: SettleRequest.parse(await json(req)) }
+    const question = {
+      key: String(req.headers['idempotency-key']),
+      request: SettleRequest.parse(await json(req)),
+    }
     asked.push(question)
     const manner = manners.shift() ?? 'settle'
     await held
@@ -117,6 +120,10 @@ export async function startFacilitator() {
     comeBack: () => (isAway = false),
   }
 }
+
+/** The signed part of a payload, be it an object or base64 of one. */
+const signedPaymentIn = (payload: unknown) =>
+  (typeof payload === 'string' ? decodeJson(payload) : payload) as SignedPayment
 
 function openPromise() {
   let resolve: () => void = () => undefined

@@ -11,11 +11,14 @@ import { fund } from './accounts'
 import { catalogOf, providerOf } from './catalog'
 import { closeLater } from './closing'
 import { clientKey } from './facilitator'
-import { openGround, type Ground } from './ground'
+import { openGround, openStore, type Ground } from './ground'
 import { readableLog } from './log'
 import { createWallet } from './wallet'
 
 export type TestGateway = Awaited<ReturnType<typeof testGateway>>
+
+/** Longer than a gateway believes the catalog that it has read. */
+const CATALOG_SECONDS = 2
 
 type Options = {
   environment?: Partial<Environment>
@@ -23,6 +26,8 @@ type Options = {
   beside?: { ground: Ground }
   /** Keeps nonces in the process even where there is a Redis, so that the test's clock ends them. */
   inProcess?: boolean
+  /** Keeps nonces and counts there, and in no other store. */
+  redisUrl?: string
   settleTimeoutMs?: number
 }
 
@@ -33,9 +38,10 @@ type Options = {
 export async function testGateway(options: Options = {}) {
   const { beside, inProcess = false, settleTimeoutMs = 10_000 } = options
   const ground = beside?.ground ?? (await openGround({ inProcess }))
-  const { databaseUrl, facilitator, store, clock, catalog } = ground
+  const { databaseUrl, facilitator, clock, catalog } = ground
   const log = readableLog()
   const { logger } = log
+  const store = options.redisUrl ? await openStore({ redisUrl: options.redisUrl, logger }) : ground.store
 
   const environment = {
     ...readConfiguration({
@@ -81,7 +87,7 @@ export async function testGateway(options: Options = {}) {
   /** Applies the catalog as it stands now, and waits until none is served that is older. */
   async function reapply() {
     await applyCatalog(database, catalogOf(catalog))
-    clock.advance(2)
+    clock.advance(CATALOG_SECONDS)
   }
   if (!beside) await reapply()
 
@@ -105,10 +111,16 @@ export async function testGateway(options: Options = {}) {
       const urls = providers.filter((provider) => typeof provider === 'string')
       const others = providers.filter((provider) => typeof provider !== 'string')
       if (urls.length > 0) others.unshift({ rpc: urls, rest: urls })
-      others.forEach((provider, index) =>
-        catalog.providers.push(providerOf({ provider_id: `provider-${index}`, ...provider, chain_id })),
+      const added = others.map((provider, index) =>
+        providerOf({ provider_id: `provider-${index}`, ...provider, chain_id }),
       )
-      await reapply()
+      catalog.providers.push(...added)
+      await database.prisma.provider.createMany({
+        data: catalogOf({ plans: [], providers: added }).providers.map(
+          ({ provider_id, chain_id: chainId, ...provider }) => ({ key: provider_id, chainId, ...provider }),
+        ),
+      })
+      clock.advance(CATALOG_SECONDS)
       return chain_id
     },
 

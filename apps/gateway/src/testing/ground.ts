@@ -1,4 +1,4 @@
-import { openEphemeralStore } from '@tollgate/service'
+import { openEphemeralStore, type EphemeralStoreOptions } from '@tollgate/service'
 import { randomUUID } from 'node:crypto'
 import { planOf, providerOf } from './catalog'
 import { createClock } from './clock'
@@ -14,13 +14,8 @@ export type Ground = Awaited<ReturnType<typeof openGround>>
 export async function openGround({ inProcess }: { inProcess: boolean }) {
   const clock = createClock()
   const upstream = await startUpstream(answers.result())
-  const store = await openEphemeralStore({
-    redisUrl: inProcess ? undefined : process.env.TEST_REDIS_URL,
-    prefix: `${randomUUID()}:`,
-    logger: readableLog().logger,
-    now: clock.now,
-  })
-  closeLater(() => store.close())
+  const redisUrl = inProcess ? undefined : process.env.TEST_REDIS_URL
+  const store = await openStore({ redisUrl, logger: readableLog().logger, now: clock.now })
   return {
     databaseUrl: await migratedDatabase(),
     facilitator: await startFacilitator(),
@@ -32,4 +27,11 @@ export async function openGround({ inProcess }: { inProcess: boolean }) {
       providers: [providerOf({ chain_id: '84532', rpc: [upstream.url], rest: [upstream.url] })],
     },
   }
+}
+
+/** A store whose keys are no other test's. */
+export async function openStore(options: EphemeralStoreOptions) {
+  const store = await openEphemeralStore({ ...options, prefix: `${randomUUID()}:` })
+  closeLater(() => store.close())
+  return store
 }

@@ -6,7 +6,8 @@ export const Quantity = z
   .regex(/^0x[0-9a-f]{1,64}$/i)
   .transform(BigInt)
 
-const hex = (pattern: RegExp) =>
+/** Hex in lower case, of the shape that `pattern` asks for. */
+export const hex = (pattern: RegExp) =>
   z
     .string()
     .regex(pattern)

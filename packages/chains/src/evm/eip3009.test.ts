@@ -98,6 +98,7 @@ describe('isSignedByKey', () => {
       highTwin(payment.signature),
       compact(payment.signature),
       `${payment.signature}00`,
+      `${payment.signature.slice(0, 130)}00${payment.signature.slice(130)}`,
       payment.signature.slice(0, -2) + v,
       '0x',
     ])

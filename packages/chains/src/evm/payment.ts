@@ -2,15 +2,10 @@ import { Amount, decodeJson } from '@tollgate/protocol'
 import { z } from 'zod'
 import type { Payment } from '../family'
 import { parseAddress } from './address'
+import { hex } from './answers'
 
 /** An EIP-3009 authorization as its payer signed it. `validAfter` and `validBefore` in Unix seconds, exclusive. */
 export type EvmPayment = Payment & { validAfter: bigint; validBefore: bigint; signature: string }
-
-const hex = (pattern: RegExp) =>
-  z
-    .string()
-    .regex(pattern)
-    .transform((text) => text.toLowerCase())
 
 const Address = z.string().transform((text, context) => {
   const address = parseAddress(text)

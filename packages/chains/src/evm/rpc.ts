@@ -28,13 +28,14 @@ type Waiting = Question & {
   giveUp(reason: ChainUnavailable): void
 }
 
+export type RpcSettings = Pick<NetworkSettings, 'name' | 'chainId' | 'rpcUrls' | 'rpcTimeoutMs'>
 export type Rpc = ReturnType<typeof createRpc>
 
 /**
  * JSON-RPC over HTTP. Calls made in one turn of the event loop share a request. Endpoints are asked in order, beginning
  * with the one that answered last; each attempt has `rpcTimeoutMs`. Rejects with `ChainUnavailable` when none answers.
  */
-export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: NetworkSettings) {
+export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: RpcSettings) {
   const agent = createAgent()
   const endpoints = rpcUrls.map((url) => createEndpoint(url, chainId, rpcTimeoutMs, agent))
   let preferred = 0

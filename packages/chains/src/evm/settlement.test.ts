@@ -1,9 +1,8 @@
-import { Transaction, Wallet } from 'ethers'
+import { toQuantity, Transaction, Wallet } from 'ethers'
 import { ChainUnavailable, TransactionRejected } from '../family'
-import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
+import { signPayment, usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
-import { credulousWallet } from './testing/contracts'
-import { startLyingNode } from './testing/node'
+import { startLyingNode, startRestingNode } from './testing/node'
 
 let world: TestChain
 beforeAll(async () => {
@@ -40,18 +39,11 @@ describe('a settlement', () => {
   })
 
   test('of a wallet that is a contract goes by its own signature', async () => {
-    const wallet = await world.place(credulousWallet)
-    await world.mint(wallet, world.terms.amount)
-    const { authorization } = await signPayload(world.payer, world.terms, { from: wallet })
-    expect(await world.settle(payment({ signature: '0x123456', authorization }))).toMatchObject({
-      status: 'settled',
-    })
-  })
-
-  test('of an authorization that became valid this second is signed on a chain that rests', async () => {
-    const validAfter = String(Math.floor(Date.now() / 1000) - 1)
-    const paid = await signPayment(world.payer, world.terms, { validAfter })
-    expect(await world.chain.sign(paid, world.terms, await from())).toHaveProperty('raw')
+    const wallet = await world.newSmartWallet(world.payer)
+    const paid = await signPayment(world.payer, world.terms, { from: wallet })
+    expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
+    expect(await world.settle(paid)).toMatchObject({ status: 'settled' })
+    expect(await world.balance(wallet)).toBe(1_000_000n - world.terms.amount)
   })
 })
 
@@ -74,6 +66,35 @@ describe('sign', () => {
     expect(transaction.gasLimit).toBeLessThanOrEqual(120_000n)
     expect(transaction.maxFeePerGas).toBeLessThanOrEqual(maxFeePerGas)
     expect(transaction.maxPriorityFeePerGas).toBeLessThanOrEqual(transaction.maxFeePerGas!)
+  })
+
+  test('leaves room for a dearer block, as far as the cap allows', async () => {
+    const gwei = 1_000_000_000n
+    const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+      method === 'eth_getBlockByNumber'
+        ? { result: { ...(reply.result as object), baseFeePerGas: toQuantity(2n * gwei) } }
+        : method === 'eth_maxPriorityFeePerGas'
+          ? { result: toQuantity(gwei) }
+          : reply,
+    )
+    for (const [cap, maxFeePerGas] of [
+      [100n * gwei, 5n * gwei],
+      [4n * gwei, 4n * gwei],
+      [3n * gwei, 3n * gwei],
+    ]) {
+      const chain = world.connect({ rpcUrls: [node.url], maxFeePerGas: cap! })
+      const { raw } = await world.sign(await signPayment(world.payer, world.terms), world.terms, chain)
+      expect(Transaction.from(raw)).toMatchObject({ maxFeePerGas, maxPriorityFeePerGas: gwei })
+    }
+    await node.close()
+  })
+
+  test('takes a payment that became valid since the last block', async () => {
+    const paid = await signPayment(world.payer, world.terms)
+    const node = await startRestingNode(world.settings.rpcUrls[0]!, paid.validAfter, (data) => data !== '')
+    const chain = world.connect({ rpcUrls: [node.url] })
+    expect(await chain.sign(paid, world.terms, await from())).toHaveProperty('raw')
+    await node.close()
   })
 
   test('refuses when the network is dearer than the cap, and leaves the nonce free', async () => {
@@ -109,16 +130,7 @@ describe('sign', () => {
 
   test('refuses a payment that was cancelled since', async () => {
     const paid = await signPayment(world.payer, world.terms)
-    const { payer, nonce } = paid
-    const signature = await world.payer.signTypedData(usdcDomain, world.cancelTypes, {
-      authorizer: payer,
-      nonce,
-    })
-    await world.send(
-      world.payer,
-      usdc.asset,
-      world.tokenCall('cancelAuthorization', [payer, nonce, signature]),
-    )
+    await world.cancel(paid)
     expect(await world.chain.sign(paid, world.terms, await from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })

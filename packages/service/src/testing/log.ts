@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import { createLogger } from '../logger'
+import { createLogger, flushed } from '../logger'
 
 export type Line = { time: string; level: string; service: string; message: string } & Record<string, unknown>
 
@@ -19,6 +19,7 @@ export function readableLog(level = 'info') {
     logger: createLogger({ service: 'test', level, stream }),
     lines,
     text: () => text,
+    flushed: () => flushed(stream),
     /** Waits for a line with this message. */
     line: async (message: string): Promise<Line> => {
       for (;;) {

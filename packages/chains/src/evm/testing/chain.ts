@@ -1,8 +1,9 @@
+import { deploySmartWallet, fundWallet, usdcAbi } from '@tollgate/devnet'
 import { Contract, JsonRpcProvider, parseEther, toQuantity, Wallet } from 'ethers'
 import type { Chain, NetworkSettings, Outcome, SignedTransaction, Terms } from '../../family'
 import { createChain } from '../chain'
 import type { EvmPayment } from '../payment'
-import { usdc } from './authorization'
+import { usdc, usdcDomain } from './authorization'
 
 const rpcUrl = (): string => {
   const url = process.env.TEST_EVM_RPC_URL
@@ -10,13 +11,6 @@ const rpcUrl = (): string => {
     throw new Error('TEST_EVM_RPC_URL is not set: run the tests from the root, which starts a chain')
   return url
 }
-
-const abi = [
-  'function mint(address to, uint256 value)',
-  'function transfer(address to, uint256 value)',
-  'function balanceOf(address account) view returns (uint256)',
-  'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
-]
 
 export type TestChain = Awaited<ReturnType<typeof openTestChain>>
 
@@ -30,18 +24,20 @@ export async function openTestChain() {
 
   const newWallet = async (): Promise<Wallet> => {
     const wallet = new Wallet(Wallet.createRandom().privateKey, provider)
-    await provider.send('anvil_setBalance', [wallet.address, toQuantity(parseEther('10'))])
+    await fundWallet(rpcUrl(), wallet.address, { usdc: 0n, wei: parseEther('10') })
     return wallet
   }
-  const [signer, payer, faucet] = [await newWallet(), await newWallet(), await newWallet()]
-  const token = new Contract(usdc.asset, abi, provider)
+  const [signer, payer] = [await newWallet(), await newWallet()]
+  const token = new Contract(usdc.asset, usdcAbi, provider)
   const send = async (from: Wallet, to: string, data: string): Promise<string> => {
     const transaction = await from.sendTransaction({ to, data })
     await mine()
+    const receipt = await provider.getTransactionReceipt(transaction.hash)
+    if (receipt?.status !== 1) throw new Error(receipt ? 'The transaction was reverted' : 'It was not mined')
     return transaction.hash
   }
-  const tokenCall = (name: string, args: unknown[]) => token.interface.encodeFunctionData(name, args)
-  const mint = (to: string, amount: bigint) => send(faucet, usdc.asset, tokenCall('mint', [to, amount]))
+  const tokenCall = (name: string, args: readonly unknown[]) => token.interface.encodeFunctionData(name, args)
+  const mint = (to: string, amount: bigint) => fundWallet(rpcUrl(), to, { usdc: amount })
   await mint(payer.address, 1_000_000n)
 
   const settings: NetworkSettings = {
@@ -87,15 +83,33 @@ export async function openTestChain() {
     mint,
     sign,
     tokenCall,
-    cancelTypes: {
-      CancelAuthorization: [
-        { name: 'authorizer', type: 'address' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
+
+    /** The payer takes an authorization back. */
+    async cancel({ payer: authorizer, nonce }: EvmPayment): Promise<void> {
+      const types = {
+        CancelAuthorization: [
+          { name: 'authorizer', type: 'address' },
+          { name: 'nonce', type: 'bytes32' },
+        ],
+      }
+      const signature = await payer.signTypedData(usdcDomain, types, { authorizer, nonce })
+      const call = token.interface.encodeFunctionData('cancelAuthorization(address,bytes32,bytes)', [
+        authorizer,
+        nonce,
+        signature,
+      ])
+      await send(payer, usdc.asset, call)
     },
 
     balance: (address: string): Promise<bigint> =>
       token.getFunction('balanceOf').staticCall(address) as Promise<bigint>,
+
+    /** A wallet that is a contract, and signs what `owner` signs. */
+    async newSmartWallet(owner: Wallet): Promise<string> {
+      const address = await deploySmartWallet(rpcUrl(), owner.address)
+      await mint(address, 1_000_000n)
+      return address
+    },
 
     /** Puts code where there was none. */
     async place(code: string): Promise<string> {

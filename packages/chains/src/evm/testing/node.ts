@@ -58,3 +58,20 @@ export const startLyingNode = (
     }))
     response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
   })
+
+const time = (seconds: bigint): string => `0x${seconds.toString(16)}`
+
+/** A chain that has stood still since `since` (Unix seconds): what runs on its last block sees that time. */
+export const startRestingNode = (
+  url: string,
+  since: bigint,
+  early: (data: string) => boolean,
+): Promise<Node> =>
+  startLyingNode(url, ({ method, params }, reply) => {
+    if (method === 'eth_getBlockByNumber')
+      return { result: { ...(reply.result as object), timestamp: time(since) } }
+    const [call, block] = params as [{ data?: string } | undefined, string]
+    return block === 'latest' && early(call?.data ?? '')
+      ? { error: { code: 3, message: 'execution reverted: not yet valid' } }
+      : reply
+  })

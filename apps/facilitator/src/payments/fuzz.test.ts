@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { closeAll } from '../testing/closing'
+import { newPayer, newSigner, sharedChain, transactionCount } from '../testing/chain'
+import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { paymentRequest } from '../testing/payment'
+
+const rpcUrl = sharedChain()
+let facilitator: TestFacilitator
+let client: ClientHeaders
+let signer: string
+
+beforeAll(async () => {
+  const wallet = await newSigner(rpcUrl)
+  signer = wallet.address
+  facilitator = await testFacilitator({ rpcUrl, signerKeys: [wallet.privateKey] })
+  client = await newClient(facilitator.api)
+})
+afterAll(closeAll)
+
+/** Every place in a value that can be replaced, as a path. */
+function placesIn(value: unknown, path: string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return [path]
+  return [path, ...Object.entries(value).flatMap(([name, member]) => placesIn(member, [...path, name]))]
+}
+
+function replaced(value: unknown, [name, ...rest]: string[], by: unknown): unknown {
+  if (name === undefined) return by
+  const object = value as Record<string, unknown>
+  return { ...object, [name]: replaced(object[name], rest, by) }
+}
+
+const hostile = fc.oneof(
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom(
+    '',
+    '0',
+    '-1',
+    '1e4',
+    '0x',
+    '0x0',
+    `0x${'0'.repeat(40)}`,
+    '9'.repeat(78),
+    '\u0000',
+    '\ud800',
+    'é',
+  ),
+  fc.constantFrom(0, -1, 1.5, 1e308, 2 ** 53, null, true, []),
+)
+
+test('whatever stands in a request, the answer is a refusal or a 400, and no gas is spent', async () => {
+  const good = await paymentRequest(await newPayer(rpcUrl))
+  // A good request with what may be anything left out is a good request.
+  const free = [
+    'description',
+    'mimeType',
+    'resource',
+    'outputSchema',
+    'extra',
+    'maxTimeoutSeconds',
+    'x402Version',
+  ]
+  const places = placesIn(good).filter((path) => !free.includes(path.at(-1) ?? ''))
+
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('/api/v1/verify', '/api/v1/settle'),
+      fc.constantFrom(...places),
+      hostile,
+      async (path, place, value) => {
+        const body = replaced(good, place, value)
+        fc.pre(JSON.stringify(body) !== JSON.stringify(good))
+        const answer = await facilitator.api
+          .post(path)
+          .set({ ...client, 'Content-Type': 'application/json' })
+          .send(JSON.stringify(body))
+        const { isValid, success } = answer.body as { isValid?: boolean; success?: boolean }
+        expect([200, 400]).toContain(answer.status)
+        expect(isValid ?? success ?? false).toBe(false)
+      },
+    ),
+    { numRuns: 300 },
+  )
+  expect(await transactionCount(rpcUrl, signer)).toBe(0)
+})

@@ -1,0 +1,138 @@
+import { request } from 'undici'
+import { closeAll } from './testing/closing'
+import { testGateway, type TestGateway } from './testing/gateway'
+import { outcomeOf } from './testing/outcome'
+import { nobody } from './testing/upstream'
+import { callWith } from './testing/wallet'
+
+let gateway: TestGateway
+beforeAll(async () => (gateway = await testGateway()))
+afterAll(closeAll)
+
+describe('GET /health and /ready', () => {
+  test('say that the gateway serves', async () => {
+    for (const path of ['/health', '/ready'])
+      expect((await gateway.api.get(path).expect(200)).body).toEqual({ status: 'ok' })
+  })
+
+  test('tell a database that is gone from a process that is', async () => {
+    const broken = await testGateway({ beside: gateway })
+    await broken.database.close()
+    await broken.api.get('/health').expect(200)
+    expect(outcomeOf(await broken.api.get('/ready'))).toEqual([503, 'UNAVAILABLE'])
+  })
+})
+
+describe('GET /credits/:wallet', () => {
+  test('lists the balance of each plan, for the wallet in any letter case', async () => {
+    const { address } = gateway.wallet()
+    await gateway.fund(address, 7)
+    for (const wallet of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
+      const answer = await gateway.api.get(`/credits/${wallet}`).expect(200)
+      expect(answer.body).toEqual([{ pricing_plan_id: 1, remaining_credits: 7 }])
+      expect(answer.headers['cache-control']).toBe('no-store')
+    }
+  })
+
+  test('is empty for a wallet that never bought', async () => {
+    expect((await gateway.api.get(`/credits/${gateway.wallet().address}`).expect(200)).body).toEqual([])
+  })
+
+  test.each(['alice', '0x12', '%00', `0x${'0'.repeat(41)}`, "0x' OR 1=1 --"])(
+    'refuses %j',
+    async (wallet) => {
+      expect(outcomeOf(await gateway.api.get(`/credits/${wallet}`))).toEqual([400, 'INVALID_REQUEST'])
+    },
+  )
+})
+
+describe('pages of any origin', () => {
+  const origin = 'https://wallet.example'
+
+  test('may pay and read what they bought', async () => {
+    const { status, headers } = await gateway.api
+      .options('/rpc')
+      .set({ origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-payment' })
+    expect([status, headers['access-control-allow-origin']]).toEqual([204, '*'])
+    for (const name of ['authorization', 'content-type', 'x-payment', 'payment-signature'])
+      expect(headers['access-control-allow-headers']).toContain(name)
+
+    const answer = await (await gateway.wallet().signIn()).call().set({ origin }).expect(402)
+    expect(answer.headers['access-control-allow-origin']).toBe('*')
+    for (const name of ['X-PAYMENT-RESPONSE', 'PAYMENT-REQUIRED', 'X-Credits-Remaining'])
+      expect(answer.headers['access-control-expose-headers']).toContain(name)
+  })
+})
+
+describe('a request that nobody sends in good faith', () => {
+  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+    gateway.api
+      .post(path)
+      .set({ 'content-type': 'application/json', ...headers })
+      .send(body)
+
+  const rows: [string, string, (string | number)[]][] = [
+    ['no JSON', '{"message":', [400, 'INVALID_REQUEST']],
+    ['a list', '[]', [400, 'INVALID_REQUEST']],
+    ['nothing', 'null', [400, 'INVALID_REQUEST']],
+    ['a key twice', '{"address":"a","address":"b"}', [400, 'INVALID_REQUEST']],
+    ['a prototype', '{"__proto__":{"admin":true}}', [400, 'INVALID_REQUEST']],
+    ['ten thousand levels', `${'['.repeat(10_000)}${']'.repeat(10_000)}`, [400, 'INVALID_REQUEST']],
+    ['five megabytes', `{"message":"${'x'.repeat(5_000_000)}"}`, [413, 'PAYLOAD_TOO_LARGE']],
+  ]
+  test.each(rows)('with %s is told so', async (_, body, refusal) => {
+    const { token } = await gateway.wallet().signIn()
+    expect(outcomeOf(await post('/auth/login', body))).toEqual(refusal)
+    expect(outcomeOf(await post('/rpc', body, { authorization: `Bearer ${token}` }))).toEqual(refusal)
+  })
+
+  test('as text, to no path, or by another method is told so', async () => {
+    expect(outcomeOf(await post('/auth/login', '{}', { 'content-type': 'text/plain' }))).toEqual([
+      400,
+      'INVALID_REQUEST',
+    ])
+    expect(outcomeOf(await gateway.api.get('/nothing'))).toEqual([404, 'NOT_FOUND'])
+    expect(outcomeOf(await gateway.api.get('/rpc'))).toEqual([405, 'METHOD_NOT_ALLOWED'])
+  })
+
+  test('with headers beyond all measure is told so', async () => {
+    const { statusCode } = await request(`${gateway.url}/rpc`, {
+      method: 'POST',
+      headers: { 'x-payment': 'x'.repeat(20_000) },
+    })
+    expect(statusCode).toBe(431)
+  })
+
+  test('of a wallet that signs in again and again is told to wait, whoever it says it is', async () => {
+    const limited = await testGateway({ environment: { RATE_LIMIT_AUTH_PER_MINUTE: 3 } })
+    const nonce = (index: number) =>
+      limited.api.get('/auth/nonce').set('X-Forwarded-For', `203.0.113.${index}`).then(outcomeOf)
+    expect([await nonce(1), await nonce(2), await nonce(3), await nonce(4)]).toEqual([
+      [200, undefined],
+      [200, undefined],
+      [200, undefined],
+      [429, 'RATE_LIMITED'],
+    ])
+    await limited.api.get('/pricing').expect(200)
+  })
+})
+
+test('while Redis is away nobody can sign in, and whoever has is served', async () => {
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 5)
+  const { token, refresh_token } = await wallet.signIn()
+  const body = await wallet.login()
+  const redisUrl = (await nobody()).replace('http', 'redis')
+  const lonely = await testGateway({ beside: gateway, redisUrl })
+
+  for (const answer of [
+    await lonely.api.get('/auth/nonce'),
+    await lonely.api.post('/auth/login').send(body),
+  ]) {
+    expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+  }
+  await callWith(lonely.api, token)().expect(200)
+  await callWith(lonely.api, token)({ payment: await wallet.pay() }).expect(200)
+  await lonely.api.post('/auth/refresh').send({ refresh_token }).expect(200)
+})

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Environment, readConfiguration } from './config'
+
+const required = [
+  'PUBLIC_URL',
+  'DATABASE_URL',
+  'JWT_SECRET',
+  'SIGN_IN_DOMAINS',
+  'FACILITATOR_URL',
+  'FACILITATOR_CLIENT_ID',
+  'FACILITATOR_CLIENT_TOKEN',
+]
+
+describe('the environment', () => {
+  test('that lacks variables is refused, each of them by its name', () => {
+    expect(() => readConfiguration({})).toThrow(
+      new RegExp(required.map((name) => `${name}: not set`).join('.*'), 's'),
+    )
+  })
+
+  test('with a wrong value is refused without repeating it', () => {
+    const wrong = { DATABASE_URL: 'hunter2', JWT_SECRET: 'hunter2', PORT: 'hunter2' }
+    expect(() => readConfiguration(wrong)).toThrow(
+      /PORT: expected a port.*DATABASE_URL: expected.*JWT_SECRET: /s,
+    )
+    expect(() => readConfiguration(wrong)).not.toThrow('hunter2')
+  })
+
+  test('is explained in .env.example, variable by variable', () => {
+    const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')
+    const explained = [...example.matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name]) => name)
+    expect(explained.toSorted()).toEqual(Object.keys(Environment.shape).toSorted())
+  })
+})

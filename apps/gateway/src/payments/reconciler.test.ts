@@ -1,0 +1,221 @@
+import { decodeJson } from '@tollgate/protocol'
+import { createCatalog } from '../catalog/catalog'
+import { balanceOf, broken, writePayment } from '../testing/accounts'
+import { closeAll } from '../testing/closing'
+import { clientKey, type Manner } from '../testing/facilitator'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { signPayment, x402 } from '../testing/payment'
+import { type TestWallet } from '../testing/wallet'
+import { requirementsOf } from './requirements'
+
+let gateway: TestGateway
+let replica: TestGateway
+beforeAll(async () => {
+  gateway = await testGateway({ settleTimeoutMs: 200 })
+  replica = await testGateway({ beside: gateway, settleTimeoutMs: 5_000 })
+})
+afterEach(async () => {
+  await gateway.ledger.drained()
+  expect(await broken(gateway.pool)).toEqual([])
+})
+afterAll(closeAll)
+
+const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
+const askedFor = ({ address }: TestWallet) =>
+  gateway.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(address))
+const settlementsOf = ({ address }: TestWallet) =>
+  gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address))
+const statusOf = async ({ address }: TestWallet) => {
+  const text = 'SELECT status FROM payments WHERE wallet = $1'
+  return (await gateway.pool.query<{ status: string }>(text, [address])).rows.map(({ status }) => status)
+}
+/** Lets the wait of every payment be over. */
+const timePasses = () => gateway.pool.query('UPDATE payments SET next_attempt_at = now()')
+
+describe('a payment whose outcome the facilitator does not tell', () => {
+  const rows: [string, Manner | 'away', number][] = [
+    ['because it hangs', 'hang', 0],
+    ['because it fails', 'error', 0],
+    ['because it talks nonsense', 'garbage', 0],
+    ['because it claims a success without a transaction', 'unproven', 0],
+    ['because it waits for the chain', 'pending', 0],
+    ['because its answer was lost after it had settled', 'lost', 1],
+    ['because it is away', 'away', 0],
+  ]
+  test.each(rows)(
+    '%s is pending, never asked for again, and credited once it is known',
+    async (_, manner, settled) => {
+      const wallet = gateway.wallet()
+      const { call } = await wallet.signIn()
+      const payment = await wallet.pay()
+      const served = gateway.upstream.asked.length
+      if (manner === 'away') gateway.facilitator.leave()
+      else gateway.facilitator.next(manner)
+
+      for (let tries = 0; tries < 3; tries++) {
+        const answer = await call({ payment })
+        expect(outcomeOf(answer)).toEqual([503, 'PAYMENT_PENDING'])
+        expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+        expect(answer.body).not.toHaveProperty('accepts')
+      }
+      gateway.facilitator.comeBack()
+      expect(askedFor(wallet).length).toBeLessThanOrEqual(1)
+      expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([settled, 0n])
+      expect(await statusOf(wallet)).toEqual(['settling'])
+
+      await timePasses()
+      await Promise.all([gateway.reconcile(), replica.reconcile()])
+      expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 100n])
+      expect(new Set(askedFor(wallet).map(({ key }) => key)).size).toBe(1)
+      expect(gateway.upstream.asked).toHaveLength(served)
+
+      await timePasses()
+      await Promise.all([gateway.reconcile(), replica.reconcile()])
+      const answer = await call({ payment }).expect(200)
+      expect(answer.headers['x-payment-response']).toBeDefined()
+      expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 99n])
+    },
+  )
+
+  test('is settled by the next request with it, if that comes first', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    gateway.facilitator.next('error')
+    await call({ payment }).expect(503)
+    await timePasses()
+    await call({ payment }).expect(200)
+    expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 99n])
+  })
+
+  test('leaves credits that there are unspent until it is known', async () => {
+    const wallet = gateway.wallet()
+    await gateway.fund(wallet.address, 5)
+    const { call } = await wallet.signIn()
+    gateway.facilitator.next('error')
+    await call({ payment: await wallet.pay() }).expect(503)
+    expect(await creditsOf(wallet)).toBe(5n)
+    await call().expect(200)
+  })
+
+  test('may turn out to be refused, and is then 402', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    gateway.facilitator.next('pending')
+    await call({ payment }).expect(503)
+    gateway.facilitator.refuse('insufficient_funds')
+    await timePasses()
+    await gateway.reconcile()
+    gateway.facilitator.refuse(undefined)
+    expect((await call({ payment })).body).toMatchObject({ status: 402, error: 'insufficient_funds' })
+    expect([await statusOf(wallet), await creditsOf(wallet)]).toEqual([['failed'], 0n])
+  })
+
+  test('is asked about again later and later, up to half a minute', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    const waits: number[] = []
+    for (let tries = 0; tries < 7; tries++) {
+      gateway.facilitator.next('error')
+      await call({ payment }).expect(503)
+      const { rows } = await gateway.pool.query<{ seconds: string }>(
+        'SELECT extract(epoch FROM next_attempt_at - updated_at) AS seconds FROM payments WHERE wallet = $1',
+        [wallet.address],
+      )
+      waits.push(Math.round(Number(rows[0]!.seconds)))
+      await timePasses()
+    }
+    expect(waits).toEqual([2, 4, 8, 16, 30, 30, 30])
+    await gateway.reconcile()
+    expect(await creditsOf(wallet)).toBe(100n)
+  })
+})
+
+describe('a crash', () => {
+  /** A payment as a crash left it. */
+  async function leftBehind(status: string) {
+    const wallet = gateway.wallet()
+    const plan = await createCatalog(gateway.database, gateway.clock.now).plan(1)
+    const payment = await signPayment(wallet.signer, { payTo: plan!.payTo, amount: plan!.amount.toString() })
+    const request = {
+      x402Version: 1,
+      paymentPayload: x402(payment),
+      paymentRequirements: requirementsOf(plan!, 'https://gateway.example/rpc'),
+    }
+    const { nonce } = payment.authorization
+    const id = await writePayment(gateway.pool, {
+      wallet: wallet.address,
+      credits: 100,
+      status,
+      request,
+      nonce,
+    })
+    return { wallet, id }
+  }
+
+  test.each([
+    ['before the facilitator was asked', 'received', 1],
+    ['while the facilitator was asked', 'settling', 1],
+    ['after it had settled, before the grant', 'settled', 0],
+  ])('%s is made good by whichever replicas start, once', async (_, status, asked) => {
+    const { wallet } = await leftBehind(status)
+    await Promise.all([gateway.reconcile(), replica.reconcile(), gateway.reconcile()])
+    await timePasses()
+    await Promise.all([gateway.reconcile(), replica.reconcile()])
+    expect([await creditsOf(wallet), await statusOf(wallet)]).toEqual([100n, ['credited']])
+    expect([askedFor(wallet).length, settlementsOf(wallet).length]).toEqual([asked, asked])
+  })
+
+  test('after the facilitator had settled, before it was written down, charges nobody again', async () => {
+    const { wallet, id } = await leftBehind('settling')
+    const written = await gateway.payments.find(id)
+    await fetch(`${gateway.facilitator.url}/settle`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'idempotency-key': id,
+        'x-client-id': clientKey.id,
+        'x-client-token': clientKey.token,
+      },
+      body: JSON.stringify(written!.request),
+    })
+    expect(settlementsOf(wallet)).toHaveLength(1)
+
+    await gateway.reconcile()
+    expect([await creditsOf(wallet), settlementsOf(wallet).length]).toEqual([100n, 1])
+  })
+
+  test('is not confused with a replica that is still asking', async () => {
+    const wallet = gateway.wallet()
+    const { token } = await wallet.signIn()
+    const payment = await wallet.pay()
+    const release = gateway.facilitator.hold()
+    const call = replica.api
+      .post('/rpc')
+      .set({ authorization: `Bearer ${token}`, 'x-payment': payment })
+      .send({
+        ecosystem: 'evm',
+        chain_id: '84532',
+        resource: '',
+        method: 'POST',
+        transport: 'rpc',
+        payload: {},
+      })
+      .then(outcomeOf)
+    while (askedFor(wallet).length === 0) await new Promise(setImmediate)
+    await gateway.reconcile()
+    release()
+    expect(await call).toEqual([200, undefined])
+    expect(askedFor(wallet)).toHaveLength(1)
+    expect(decodeJson(payment)).toEqual(askedFor(wallet)[0]!.request.paymentPayload)
+  })
+
+  test('leaves payments that ended as they are', async () => {
+    const { wallet } = await leftBehind('failed')
+    await gateway.reconcile()
+    expect([await creditsOf(wallet), await statusOf(wallet), askedFor(wallet)]).toEqual([0n, ['failed'], []])
+  })
+})

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type IDeployment } from 'kubernetes-models/apps/v1/Deployment'
+import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
+import { readCatalog } from '../../../apps/gateway/src/catalog/apply'
+import { imageOf } from './image'
+import { base, hasKubectl, type Manifest, render, renderByKubectl, root } from './kustomize'
+import { type Given, notTaken, plausible, type Service, services, startWith } from './settings'
+
+const manifests = render(base)
+
+/** What a pod of the service would be given, its secrets filled in and the image's own environment below all. */
+function givenTo(service: Service, from: readonly Manifest[]): Given {
+  const deployment = named(from, 'Deployment', service) as IDeployment
+  const pod = deployment.spec?.template.spec
+  const [container] = pod?.containers ?? []
+  const dataOf = (name: string | undefined) => (named(from, 'ConfigMap', name ?? '') as IConfigMap).data ?? {}
+  const secrets = (container?.env ?? []).map(({ name }) => [name, plausible(name)] as const)
+  const mounted = (container?.volumeMounts ?? []).flatMap(({ name, mountPath }) => {
+    const volume = pod?.volumes?.find((candidate) => candidate.name === name)
+    const files = Object.entries(dataOf(volume?.configMap?.name))
+    return files.map(([file, text]) => [join(mountPath, file), text] as const)
+  })
+  return {
+    variables: Object.assign(
+      {},
+      ...(container?.envFrom ?? []).map(({ configMapRef }) => dataOf(configMapRef?.name)),
+      Object.fromEntries(secrets),
+    ) as Record<string, string>,
+    files: Object.fromEntries(mounted),
+  }
+}
+
+function named(from: readonly Manifest[], kind: string, name: string): object {
+  const found = from.find((manifest) => manifest.kind === kind && manifest.metadata.name === name)
+  if (!found) throw new Error(`There is no ${kind} "${name}"`)
+  return found
+}
+
+const withImage = (service: Service, { variables, files }: Given): Given => ({
+  variables: { ...imageOf(service).environment, ...variables },
+  files,
+})
+
+const renderings: [string, () => Manifest[]][] = [['k8s/base', () => manifests]]
+if (hasKubectl)
+  renderings.push(['k8s/overlays/example', () => renderByKubectl(join(root, 'k8s/overlays/example'))])
+
+describe.each(renderings)('%s', (_, read) => {
+  test.each(services)('sets what the %s needs, and its values are taken', (service) => {
+    expect(() => startWith(service, withImage(service, givenTo(service, read())))).not.toThrow()
+  })
+
+  test.each(services)('sets nothing that the %s does not know', (service) => {
+    expect(notTaken(service, givenTo(service, read()))).toEqual([])
+  })
+})
+
+test('what is missing would be seen', () => {
+  const { variables, files } = withImage('gateway', givenTo('gateway', manifests))
+  const { PUBLIC_URL, ...others } = variables
+  expect(PUBLIC_URL).toBeDefined()
+  expect(() => startWith('gateway', { variables: others, files })).toThrow(/PUBLIC_URL: not set/)
+})
+
+test.each(['k8s/base/migrations', 'k8s/overlays/example'])(
+  'the catalog of %s sells nothing until it is told to whom the payments go, and lacks nothing else',
+  (folder) => {
+    const text = readFileSync(join(root, folder, 'catalog.yaml'), 'utf8')
+    expect(() => readCatalog(text)).toThrow(/plans\.0\.pay_to: must be an address$/)
+    const told = text.replace('REPLACE_WITH_YOUR_ADDRESS', `'${plausible('PAY_TO')}'`)
+    expect(readCatalog(told)).toMatchObject({ plans: [{ id: 1 }], providers: [{ category: 'evm' }] })
+  },
+)

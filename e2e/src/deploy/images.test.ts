@@ -1,0 +1,77 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { validate } from 'dockerfile-utils'
+import { parse } from 'yaml'
+import { contentOf, dockerfileOf, imageOf } from './image'
+import { base, render, root, workloadsOf, containersOf } from './kustomize'
+import { services } from './settings'
+
+describe.each(services)('docker/%s.Dockerfile', (service) => {
+  const image = imageOf(service)
+
+  test('has nothing that a linter would say', () => {
+    expect(validate(dockerfileOf(service))).toEqual([])
+  })
+
+  test('takes the versions that the repository is built with', () => {
+    const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      packageManager: string
+    }
+    const workspace = parse(readFileSync(join(root, 'pnpm-workspace.yaml'), 'utf8')) as {
+      catalog: { turbo: string }
+    }
+    const tools = image.instructions.map(contentOf).filter((content) => content.includes('install --global'))
+    expect(tools).toEqual([`npm install --global ${packageManager} turbo@${workspace.catalog.turbo}`])
+  })
+
+  test('ends in an image that only runs: as a user in numbers, without a shell between signal and service', () => {
+    expect(image.user).toEqual(['10001:10001'])
+    expect(image.entrypoint).toEqual(['[]'])
+    expect(image.command).toEqual(['["node", "dist/main.js"]'])
+    expect(image.runs).toEqual([])
+    expect(image.environment).toMatchObject({ NODE_ENV: 'production' })
+    expect(image.labels).toMatch(/image\.title=.*image\.licenses="Apache-2.0"/)
+  })
+
+  test('brings the migrations to where the migrator looks', () => {
+    const folder = `prisma/${service}/migrations/`
+    expect(existsSync(join(root, folder))).toBe(true)
+    expect(image.copies.map(contentOf)).toContain(`${folder} ${folder}`)
+    expect(image.environment['MIGRATIONS_DIR']).toBe(`/app/${folder.slice(0, -1)}`)
+  })
+
+  test('serves on the ports that the cluster and its own health check ask', () => {
+    const workload = workloadsOf(render(base)).find(
+      ({ kind, metadata }) => `${kind} ${metadata.name}` === `Deployment ${service}`,
+    )
+    const ports = workload && containersOf(workload).flatMap((container) => container.ports ?? [])
+    expect(image.exposes).toEqual([ports?.map(({ containerPort }) => containerPort).join(' ')])
+    expect(image.healthcheck.join()).toContain(`(process.env.PORT || ${ports?.[0]?.containerPort})`)
+  })
+
+  test('checks its health by a program that can be run', () => {
+    const [, command = '[]'] = /CMD (\[.*\])$/.exec(image.healthcheck.join()) ?? []
+    const [program = '', ...args] = JSON.parse(command) as string[]
+    expect(program).toBe('node')
+    // Nobody listens on this port, which is what it must tell.
+    const run = spawnSync(process.execPath, args, { env: { PORT: '1' }, encoding: 'utf8' })
+    expect([run.status, run.stderr]).toEqual([1, ''])
+  })
+})
+
+test('the build is sent neither secrets nor state, and each file that is copied', () => {
+  const lines = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n')
+  expect(lines.filter((line) => line && !line.startsWith('#'))[0]).toBe('*')
+  const kept = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
+  const copied = services.flatMap((service) =>
+    imageOf(service)
+      .instructions.filter((instruction) => instruction.getKeyword() === 'COPY')
+      .map(contentOf)
+      .filter((content) => !content.startsWith('/') && content !== '. .')
+      .map((content) => content.split(/[/ ]/)[0]),
+  )
+  expect(kept).toEqual(expect.arrayContaining([...new Set(copied)]))
+  for (const secret of ['.env', '.git', '.tollgate', 'docker', 'k8s']) expect(kept).not.toContain(secret)
+  expect(lines).toEqual(expect.arrayContaining(['**/.env*', '**/node_modules', '**/dist']))
+})

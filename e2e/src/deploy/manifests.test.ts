@@ -1,0 +1,197 @@
+import { join } from 'node:path'
+import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1'
+import { HorizontalPodAutoscaler, type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2'
+import { Job } from 'kubernetes-models/batch/v1'
+import { Ingress, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
+import { PodDisruptionBudget, type IPodDisruptionBudget } from 'kubernetes-models/policy/v1'
+import {
+  ConfigMap,
+  type ISecret,
+  type IService,
+  Namespace,
+  Service,
+  ServiceAccount,
+} from 'kubernetes-models/v1'
+import {
+  base,
+  containersOf,
+  documentsIn,
+  hasKubectl,
+  type Manifest,
+  render,
+  renderByKubectl,
+  root,
+  unlisted,
+  workloadsOf,
+} from './kustomize'
+import { typeErrors } from './typed'
+
+const models = {
+  ConfigMap,
+  Deployment,
+  HorizontalPodAutoscaler,
+  Ingress,
+  Job,
+  Namespace,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  Service,
+  ServiceAccount,
+}
+const overlay = join(root, 'k8s/overlays/example')
+/** What `run` gives a service at most, once it is told to stop. */
+const SERVICE_GRACE_SECONDS = 25
+const manifests = render(base)
+const workloads = workloadsOf(manifests)
+const ofKind = <T>(kind: string) => manifests.filter((manifest) => manifest.kind === kind) as (Manifest & T)[]
+const told = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`
+const each = <T extends Manifest>(list: readonly T[]) =>
+  list.map((manifest) => [told(manifest), manifest] as const)
+const deployments = ofKind<IDeployment>('Deployment')
+
+describe('k8s/base', () => {
+  test('holds both services, each with what it takes to be scaled by itself', () => {
+    for (const kind of [
+      'Deployment',
+      'HorizontalPodAutoscaler',
+      'PodDisruptionBudget',
+      'Service',
+      'NetworkPolicy',
+    ])
+      expect(manifests.map(told)).toEqual(expect.arrayContaining([`${kind} gateway`, `${kind} facilitator`]))
+    expect(manifests.map(told)).toEqual(
+      expect.arrayContaining(['Job gateway-migrate', 'Job facilitator-migrate']),
+    )
+  })
+
+  test('names every file it has', () => {
+    expect(unlisted(base)).toEqual([])
+    expect(unlisted(overlay)).toEqual([])
+  })
+
+  test.each(each(manifests))('%s has the fields that its kind asks for, of their types', (_, manifest) => {
+    const Model = models[manifest.kind as keyof typeof models]
+    expect(Model.apiVersion).toBe(manifest.apiVersion)
+    new Model(manifest as never).validate()
+  })
+
+  test('has no field that its kind does not know', () => {
+    expect(typeErrors(manifests)).toEqual([])
+    const misspelled = { ...manifests[0], metadata: { name: 'x', lables: {} } } as unknown as Manifest
+    expect(typeErrors([misspelled]).join()).toContain('lables')
+  })
+
+  test.each(each(workloads))('%s runs with the least that a pod can have', (_, workload) => {
+    const pod = workload.spec?.template.spec
+    expect(pod).toMatchObject({
+      automountServiceAccountToken: false,
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    })
+    expect(pod?.securityContext?.runAsUser).toBeGreaterThan(0)
+    for (const { securityContext, resources } of containersOf(workload)) {
+      expect(securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      for (const limits of [resources?.requests, resources?.limits])
+        expect(Object.keys(limits ?? {})).toEqual(expect.arrayContaining(['cpu', 'memory']))
+    }
+  })
+
+  test.each(each(deployments))(
+    '%s is probed, and given the time that its service takes to stop',
+    (_, { spec }) => {
+      const { containers, terminationGracePeriodSeconds = 30 } = spec?.template.spec ?? { containers: [] }
+      const [container] = containers
+      expect(container?.readinessProbe?.httpGet).toEqual({ path: '/ready', port: 'http' })
+      expect(container?.livenessProbe?.httpGet).toEqual({ path: '/health', port: 'http' })
+      expect(container?.startupProbe?.httpGet).toEqual({ path: '/health', port: 'http' })
+      const [, pause] = container?.lifecycle?.preStop?.exec?.command ?? []
+      expect(terminationGracePeriodSeconds).toBeGreaterThan(SERVICE_GRACE_SECONDS + Number(pause))
+      expect(spec?.replicas).toBeUndefined()
+    },
+  )
+
+  test.each(each(workloads))('%s refers only to what is there', (_, workload) => {
+    const pod = workload.spec?.template.spec
+    expect(manifests.map(told)).toContain(`ServiceAccount ${pod?.serviceAccountName}`)
+    const configMaps = [
+      ...(pod?.volumes ?? []).map(({ configMap }) => configMap?.name),
+      ...containersOf(workload).flatMap(({ envFrom = [] }) => envFrom.map((from) => from.configMapRef?.name)),
+    ]
+    for (const name of configMaps) expect(manifests.map(told)).toContain(`ConfigMap ${name}`)
+    const volumes = (pod?.volumes ?? []).map(({ name }) => name)
+    const mounted = containersOf(workload).flatMap(({ volumeMounts = [] }) =>
+      volumeMounts.map(({ name }) => name),
+    )
+    expect(new Set(mounted)).toEqual(new Set(volumes))
+  })
+
+  test('selects and scales pods that there are', () => {
+    for (const { metadata, spec } of deployments) {
+      const labels = spec?.template.metadata?.labels
+      const [container] = spec?.template.spec?.containers ?? []
+      const [service] = ofKind<IService>('Service').filter(({ metadata: { name } }) => name === metadata.name)
+      expect(labels).toMatchObject(spec?.selector.matchLabels ?? { missing: '' })
+      expect(labels).toMatchObject(service?.spec?.selector ?? { missing: '' })
+      expect(service?.spec?.ports?.map(({ targetPort }) => targetPort)).toEqual(
+        container?.ports?.map(({ name }) => name),
+      )
+    }
+    for (const { spec } of ofKind<IPodDisruptionBudget>('PodDisruptionBudget'))
+      expect(deployments.map((deployment) => deployment.spec?.selector)).toContainEqual(spec?.selector)
+    for (const { metadata, spec } of ofKind<IHorizontalPodAutoscaler>('HorizontalPodAutoscaler'))
+      expect(spec?.scaleTargetRef).toEqual({ apiVersion: 'apps/v1', kind: 'Deployment', name: metadata.name })
+  })
+
+  test('refers to just the secrets that the example lists, and the example holds no value', () => {
+    const variables = workloads.flatMap(containersOf).flatMap(({ env = [] }) => env)
+    const referred = variables.map(({ name, value, valueFrom }) => {
+      expect([name, value]).toEqual([name, undefined])
+      return `${valueFrom?.secretKeyRef?.name} ${valueFrom?.secretKeyRef?.key}`
+    })
+    const example = documentsIn(join(root, 'k8s/secrets.example.yaml')) as (Manifest & ISecret)[]
+    const listed = example.flatMap(({ metadata, stringData = {} }) =>
+      Object.keys(stringData).map((key) => `${metadata.name} ${key}`),
+    )
+    expect([...new Set(referred)].sort()).toEqual(listed.sort())
+    expect(example.flatMap(({ stringData = {} }) => Object.values(stringData)).join('')).toBe('')
+  })
+})
+
+const byKubectl = hasKubectl ? describe : describe.skip
+byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
+  const withoutHash = ({ kind, metadata }: Manifest) =>
+    `${kind} ${kind === 'ConfigMap' ? metadata.name.replace(/-[^-]+$/, '') : metadata.name}`
+
+  test('renders k8s/base as these tests read it, all in one namespace', () => {
+    const rendered = renderByKubectl(base)
+    expect(rendered.map(withoutHash).sort()).toEqual(manifests.map(told).sort())
+    const outside = rendered.filter(({ metadata }) => metadata.namespace !== 'tollgate')
+    expect(outside.map(told)).toEqual(['Namespace tollgate'])
+  })
+
+  test('renders an overlay that changes names, images and scale, and nothing of it is invalid', () => {
+    const rendered = renderByKubectl(overlay)
+    for (const manifest of rendered)
+      new models[manifest.kind as keyof typeof models](manifest as never).validate()
+    const images = workloadsOf(rendered)
+      .flatMap(containersOf)
+      .map(({ image }) => image)
+    expect(images.filter((image) => !image?.startsWith('registry.example/'))).toEqual([])
+    expect(typeErrors(rendered)).toEqual([])
+  })
+
+  test('lets the migrations be applied before all else, with all that they need', () => {
+    const first = renderByKubectl(base).filter(
+      ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'migration',
+    )
+    expect(first.map(withoutHash).sort()).toEqual([
+      'ConfigMap gateway-catalog',
+      'Job facilitator-migrate',
+      'Job gateway-migrate',
+      'ServiceAccount migrations',
+    ])
+  })
+})

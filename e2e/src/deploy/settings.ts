@@ -1,0 +1,41 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import * as facilitator from '../../../apps/facilitator/src/config'
+import * as gateway from '../../../apps/gateway/src/config'
+
+export type Service = 'gateway' | 'facilitator'
+export const services: readonly Service[] = ['gateway', 'facilitator']
+
+/** What the service's process would be given: its variables, and the files at the paths that they name. */
+export type Given = { variables: Record<string, string>; files: Record<string, string> }
+
+/** The service's own reading of what it is given: throws what it would say at its start. */
+export function startWith(service: Service, { variables, files }: Given): void {
+  if (service === 'gateway') return void gateway.readConfiguration(variables)
+  const path = variables['NETWORKS_FILE'] ?? ''
+  const text = files[path]
+  if (text === undefined) throw new Error(`no file is mounted at NETWORKS_FILE=${path}`)
+  const copy = join(mkdtempSync(join(tmpdir(), 'tollgate-networks-')), 'networks.yaml')
+  writeFileSync(copy, text)
+  facilitator.readConfiguration({ ...variables, NETWORKS_FILE: copy })
+}
+
+/** The variables that neither the service's schema nor a file of it (`env:NAME`) takes. */
+export function notTaken(service: Service, { variables, files }: Given): string[] {
+  const { Environment } = { gateway, facilitator }[service]
+  const inFiles = Object.values(files).flatMap((text) =>
+    [...text.matchAll(/\benv:(\w+)/g)].map(([, name]) => name),
+  )
+  const taken = new Set([...Object.keys(Environment.shape), ...inFiles])
+  return Object.keys(variables).filter((name) => !taken.has(name))
+}
+
+/** A value such as an operator would give, by what the name says. */
+export function plausible(name: string): string {
+  if (name.endsWith('DATABASE_URL')) return 'postgresql://tollgate:secret@postgres.example:5432/tollgate'
+  if (name.endsWith('REDIS_URL')) return 'redis://redis.example:6379/0'
+  if (/_URLS?$/.test(name)) return 'https://node.example/key'
+  if (name === 'PAY_TO') return '0x52908400098527886E0F7030069857D2E4169EE7'
+  return 'b5'.repeat(32)
+}

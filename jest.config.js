@@ -14,4 +14,6 @@ module.exports = {
   globalSetup: '<rootDir>/scripts/jest-world.js',
   globalTeardown: '<rootDir>/scripts/jest-world-end.js',
   maxWorkers: 2,
+  // Of one test. Jest reads it here only, not from a project's own configuration.
+  testTimeout: 60_000,
 }

@@ -9,7 +9,6 @@ module.exports = (name) => ({
   roots: ['<rootDir>/src'],
   testMatch: ['**/*.test.ts'],
   testEnvironment: 'node',
-  testTimeout: 60_000,
   transform: {
     '\\.[cm]?[tj]s$': [
       '@swc/jest',

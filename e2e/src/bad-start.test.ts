@@ -1,4 +1,4 @@
-import { freePort, startPostgres } from '@tollgate/devnet'
+import { removePostgres, startPostgres } from '@tollgate/devnet'
 import { createDatabase, migrate } from '@tollgate/database'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,15 +12,18 @@ const services = ['gateway', 'facilitator'] as const
 type Service = (typeof services)[number]
 
 let folder: string
-const running: (() => void)[] = []
+const running: (() => unknown)[] = []
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-bad-start-'))
 })
-afterEach(() => {
-  for (const kill of running.splice(0)) kill()
+afterEach(async () => {
+  for (const stop of running.splice(0).reverse()) await stop()
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => {
+  for (const service of services) removePostgres(join(folder, service))
+  rmSync(folder, { recursive: true, force: true })
+})
 
 /** A built service as it runs in production, with nothing in its environment but `variables`. */
 function start(service: Service, variables: Record<string, string>) {
@@ -105,30 +108,28 @@ describe.each(services)('%s', (service) => {
 
   test('on a busy port says which, and ends', async () => {
     const holder = createServer().listen(0, '127.0.0.1')
+    running.push(() => holder.close())
     await once(holder, 'listening')
     const { port } = holder.address() as AddressInfo
     const environment = environmentOf(service, await migratedDatabase(service, testPostgres()))
     const { exited, output } = start(service, { ...environment, PORT: String(port) })
     expect(await exited).not.toBe(0)
     expect(output()).toMatch(new RegExp(`port ${port}.*in use|${port}.*(busy|taken|in use)`, 'i'))
-    holder.close()
   })
 
   test('waits for a Postgres that is not there yet, and serves once it is', async () => {
-    const port = await freePort()
     const place = join(folder, service)
-    const early = startPostgres({ folder: place, port, durable: false })
-    const { url, stop } = await early
-    const databaseUrl = await migratedDatabase(service, url('postgres'))
-    await stop()
+    const early = await startPostgres({ folder: place, durable: false })
+    const databaseUrl = await migratedDatabase(service, early.url('postgres'))
+    await early.stop()
 
     const { said, child, exited, output } = start(service, environmentOf(service, databaseUrl))
     await said('"attempt":2')
     expect(output()).not.toContain(new URL(databaseUrl).password)
-    const postgres = await startPostgres({ folder: place, port, durable: false })
+    const postgres = await startPostgres({ folder: place, port: early.port, durable: false })
+    running.push(() => postgres.stop())
     await said('"serving"')
     child.kill('SIGTERM')
     expect(await exited).toBe(0)
-    await postgres.stop()
   })
 })

@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process'
-import { execFileSync } from 'node:child_process'
+import { removePostgres } from '@tollgate/devnet'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,10 @@ let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'tollgate-start-'))
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+afterEach(() => {
+  removePostgres(join(folder, 'postgres'))
+  rmSync(folder, { recursive: true, force: true })
+})
 
 /** `npm start` without its installing and building: a process of its own, with its state in `folder`. */
 function start(options: { once?: boolean }) {

@@ -32,7 +32,11 @@ void run('gateway', async (closing) => {
   })
   closing.add('database', () => database.close())
 
-  const store = await openEphemeralStore({ redisUrl: environment.REDIS_URL, logger })
+  const store = await openEphemeralStore({
+    redisUrl: environment.REDIS_URL,
+    prefix: 'gateway:',
+    logger,
+  })
   closing.add('ephemeral store', () => store.close())
 
   const facilitator = createFacilitatorClient({

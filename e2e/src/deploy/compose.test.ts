@@ -10,7 +10,7 @@ type ComposeService = {
   image: string
   build?: { context: string; dockerfile: string }
   command?: string[]
-  environment?: Record<string, string | number>
+  environment?: Record<string, string>
   configs?: { source: string; target: string }[]
   depends_on?: Record<string, { condition: string }>
   healthcheck?: { test?: string[]; disable?: boolean }
@@ -25,10 +25,14 @@ const text = readFileSync(join(root, 'docker/compose.yaml'), 'utf8')
 const example = readFileSync(join(root, 'docker/.env.example'), 'utf8')
 const VARIABLE = /\$\{(\w+):-([^}]*)\}/g
 
-/** `docker compose config`, as far as this file uses it: variables with their defaults, and merged keys. */
+/** `docker compose config`, as far as this file uses it: merged keys, and then variables or their defaults. */
 const render = (variables: Record<string, string>) =>
   parse(
-    text.replace(VARIABLE, (_, name: string, otherwise: string) => variables[name] || otherwise),
+    text,
+    (_, value: unknown) =>
+      typeof value === 'string'
+        ? value.replace(VARIABLE, (_all, name: string, otherwise: string) => variables[name] || otherwise)
+        : value,
     { merge: true },
   ) as Compose
 
@@ -43,7 +47,7 @@ const started = Object.entries(compose.services)
 const givenTo = (service: string, { services: parts, configs: texts }: Compose): Given => {
   const { environment = {}, configs = [] } = parts[service] ?? {}
   return {
-    variables: Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, String(value)])),
+    variables: environment,
     files: Object.fromEntries(configs.map(({ source, target }) => [target, texts[source]?.content ?? ''])),
   }
 }

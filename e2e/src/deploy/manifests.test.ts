@@ -72,7 +72,7 @@ describe('k8s/base', () => {
   test.each(each(manifests))('%s has the fields that its kind asks for, of their types', (_, manifest) => {
     const Model = models[manifest.kind as keyof typeof models]
     expect(Model.apiVersion).toBe(manifest.apiVersion)
-    new Model(manifest as never).validate()
+    new Model(manifest).validate()
   })
 
   test('has no field that its kind does not know', () => {
@@ -174,8 +174,7 @@ byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
 
   test('renders an overlay that changes names, images and scale, and nothing of it is invalid', () => {
     const rendered = renderByKubectl(overlay)
-    for (const manifest of rendered)
-      new models[manifest.kind as keyof typeof models](manifest as never).validate()
+    for (const manifest of rendered) new models[manifest.kind as keyof typeof models](manifest).validate()
     const images = workloadsOf(rendered)
       .flatMap(containersOf)
       .map(({ image }) => image)

@@ -1,5 +1,6 @@
 import {
   createParts,
+  removePostgres,
   developmentWallets,
   openState,
   startDevnet,
@@ -27,6 +28,7 @@ export async function startWorld(): Promise<World> {
   const parts = createParts()
   const stop = async () => {
     await parts.stop()
+    removePostgres(join(folder, 'postgres'))
     rmSync(folder, { recursive: true, force: true })
   }
   try {

@@ -41,7 +41,7 @@ export type Authorization = {
 const inSeconds = (seconds: number): string => String(Math.floor(Date.now() / 1000) + seconds)
 
 /** What a public client would sign for these terms, now, unless `changes` say otherwise. */
-export const authorizationFor = (
+const authorizationFor = (
   from: string,
   { payTo, amount }: Pick<Terms, 'payTo' | 'amount'>,
   changes: Partial<Authorization> = {},

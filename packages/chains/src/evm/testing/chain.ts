@@ -1,9 +1,9 @@
 import { deploySmartWallet, fundWallet, usdcAbi } from '@tollgate/devnet'
 import { Contract, JsonRpcProvider, parseEther, toQuantity, Wallet } from 'ethers'
-import type { Chain, NetworkSettings, Outcome, SignedTransaction, Terms } from '../../family'
+import type { Chain, NetworkSettings, Outcome, Refusal, SignedTransaction, Terms } from '../../family'
 import { createChain } from '../chain'
 import type { EvmPayment } from '../payment'
-import { usdc, usdcDomain } from './authorization'
+import { type Authorization, signPayment, usdc, usdcDomain } from './authorization'
 
 const rpcUrl = (): string => {
   const url = process.env.TEST_EVM_RPC_URL
@@ -116,6 +116,17 @@ export async function openTestChain() {
       const { address } = Wallet.createRandom()
       await provider.send('anvil_setCode', [address, code])
       return address
+    },
+
+    /** The refusal of a payment that meets the terms but for these changes. */
+    async refusal(
+      changes: Partial<Authorization> = {},
+      otherTerms: Partial<Terms> = {},
+      domain = usdcDomain,
+      on = chain,
+    ): Promise<Refusal | undefined> {
+      const signed = await signPayment(payer, terms, changes, domain)
+      return on.verify(signed, { ...terms, ...otherTerms }, new Date())
     },
 
     /** Signs, sends, waits for the block, and tells the outcome. */

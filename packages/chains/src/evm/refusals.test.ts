@@ -1,0 +1,245 @@
+import { Wallet } from 'ethers'
+import type { Refusal } from '../family'
+import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
+import { openTestChain, type TestChain } from './testing/chain'
+import { endlessWallet, refusingWallet, silentToken, talkativeWallet } from './testing/contracts'
+import { startLyingNode } from './testing/node'
+import { bitFlips, compact, highTwin } from './testing/signatures'
+
+let world: TestChain
+beforeAll(async () => {
+  world = await openTestChain()
+})
+afterAll(() => world.close())
+
+const now = () => BigInt(Math.floor(Date.now() / 1000))
+const inSeconds = (seconds: number) => (now() + BigInt(seconds)).toString()
+
+async function refusalOfSignature(change: (signature: string) => string) {
+  const payload = await signPayload(world.payer, world.terms)
+  return world.chain.verify(
+    payment({ ...payload, signature: change(payload.signature) }),
+    world.terms,
+    new Date(),
+  )
+}
+
+describe('verify refuses', () => {
+  test.each<[string, string, () => Promise<Refusal | undefined>]>([
+    [
+      'another recipient',
+      'invalid_exact_evm_payload_recipient_mismatch',
+      () => world.refusal({ to: world.signer.address }),
+    ],
+    [
+      'a value of one less',
+      'invalid_exact_evm_payload_authorization_value',
+      () => world.refusal({ value: '9999' }),
+    ],
+    [
+      'a value of one more',
+      'invalid_exact_evm_payload_authorization_value',
+      () => world.refusal({ value: '10001' }),
+    ],
+    ['a value of zero', 'invalid_exact_evm_payload_authorization_value', () => world.refusal({ value: '0' })],
+    ['terms of zero', 'invalid_payment_requirements', () => world.refusal({ value: '0' }, { amount: 0n })],
+    ['payTo zero', 'invalid_payment_requirements', () => world.refusal({}, { payTo: `0x${'0'.repeat(40)}` })],
+    [
+      'payTo the asset',
+      'invalid_payment_requirements',
+      () => world.refusal({}, { payTo: usdc.asset.toLowerCase() }),
+    ],
+    [
+      'payTo our signer',
+      'invalid_payment_requirements',
+      () => world.refusal({}, { payTo: world.signer.address.toLowerCase() }),
+    ],
+    [
+      'payTo no address',
+      'invalid_exact_evm_payload_recipient_mismatch',
+      () => world.refusal({}, { payTo: '' }),
+    ],
+    [
+      'extra.name not the token’s',
+      'invalid_payment_requirements',
+      () => world.refusal({}, { extra: { name: 'USD Coin' } }),
+    ],
+    [
+      'extra.version not the token’s',
+      'invalid_payment_requirements',
+      () => world.refusal({}, { extra: { version: '1' } }),
+    ],
+    [
+      'extra.version as a number',
+      'invalid_payment_requirements',
+      () => world.refusal({}, { extra: { version: 2 } }),
+    ],
+    [
+      'a token without a known domain',
+      'invalid_payment_requirements',
+      () => world.refusal({}, { token: { asset: usdc.asset, symbol: 'USDC', decimals: 6 } }),
+    ],
+    [
+      'valid in a minute',
+      'invalid_exact_evm_payload_authorization_valid_after',
+      () => world.refusal({ validAfter: inSeconds(60) }),
+    ],
+    [
+      'expired',
+      'invalid_exact_evm_payload_authorization_valid_before',
+      () => world.refusal({ validBefore: inSeconds(-1) }),
+    ],
+    ...[0, 1, 2, 3, 4, 5, 6, 7, 8].map(
+      (seconds) =>
+        [
+          `ending in ${seconds} seconds, before it could be settled`,
+          'invalid_exact_evm_payload_authorization_valid_before',
+          () => world.refusal({ validBefore: inSeconds(seconds) }),
+        ] as [string, string, () => Promise<Refusal | undefined>],
+    ),
+    [
+      'an inverted window',
+      'invalid_exact_evm_payload_authorization_valid_before',
+      () => world.refusal({ validAfter: inSeconds(-100), validBefore: inSeconds(-200) }),
+    ],
+    [
+      'ending in three days',
+      'invalid_exact_evm_payload_authorization_valid_before',
+      () => world.refusal({ validBefore: inSeconds(3 * 86_400) }),
+    ],
+    [
+      'ending past 2^64',
+      'invalid_exact_evm_payload_authorization_valid_before',
+      () => world.refusal({ validBefore: (2n ** 64n + now()).toString() }),
+    ],
+    [
+      'beginning past 2^64',
+      'invalid_exact_evm_payload_authorization_valid_after',
+      () => world.refusal({ validAfter: (2n ** 64n).toString() }),
+    ],
+    [
+      'more than the payer has',
+      'insufficient_funds',
+      () => world.refusal({ value: '1000001' }, { amount: 1_000_001n }),
+    ],
+    [
+      'a signature for another chain',
+      'invalid_exact_evm_payload_signature',
+      () => world.refusal({}, {}, { ...usdcDomain, chainId: 8453 }),
+    ],
+    [
+      'a signature for another token',
+      'invalid_exact_evm_payload_signature',
+      () => world.refusal({}, {}, { ...usdcDomain, verifyingContract: world.terms.payTo }),
+    ],
+    [
+      'somebody else’s signature',
+      'invalid_exact_evm_payload_signature',
+      () => world.refusal({ from: world.signer.address }),
+    ],
+    ['the high-s twin', 'invalid_exact_evm_payload_signature', () => refusalOfSignature(highTwin)],
+    ['EIP-2098', 'invalid_exact_evm_payload_signature', () => refusalOfSignature(compact)],
+    [
+      '66 bytes',
+      'invalid_exact_evm_payload_signature',
+      () => refusalOfSignature((signature) => `${signature}00`),
+    ],
+    [
+      'v of 0',
+      'invalid_exact_evm_payload_signature',
+      () => refusalOfSignature((signature) => `${signature.slice(0, -2)}00`),
+    ],
+    ['no signature', 'invalid_exact_evm_payload_signature', () => refusalOfSignature(() => '0x')],
+    [
+      'a contract whose owner did not sign',
+      'invalid_exact_evm_payload_signature',
+      async () => world.refusal({ from: await world.newSmartWallet(world.signer) }),
+    ],
+    [
+      'the wallet that a signature would have to deploy',
+      'invalid_exact_evm_payload_undeployed_smart_wallet',
+      () => refusalOfSignature((signature) => `${signature}${'6492'.repeat(16)}`),
+    ],
+    [
+      'an asset that is no contract',
+      'invalid_payment_requirements',
+      () => {
+        const asset = Wallet.createRandom().address
+        return world.refusal({}, { token: { ...usdc, asset } }, { ...usdcDomain, verifyingContract: asset })
+      },
+    ],
+    [
+      'an asset without authorizations',
+      'invalid_payment_requirements',
+      async () => {
+        const asset = await world.place(silentToken)
+        return world.refusal({}, { token: { ...usdc, asset } }, { ...usdcDomain, verifyingContract: asset })
+      },
+    ],
+  ])('%s', async (_, reason, refused) => {
+    expect(await refused()).toEqual({ reason, detail: expect.any(String) as string })
+  })
+
+  test('a payer that pays itself', async () => {
+    const terms = { ...world.terms, payTo: world.payer.address }
+    const paid = await signPayment(world.payer, terms)
+    expect(await world.chain.verify(paid, terms, new Date())).toMatchObject({ reason: 'invalid_payment' })
+  })
+
+  test('any one bit flipped in the signature', async () => {
+    const payload = await signPayload(world.payer, world.terms)
+    const refusals = await Promise.all(
+      [...bitFlips(payload.signature)].map((signature) =>
+        world.chain.verify(payment({ ...payload, signature }), world.terms, new Date()),
+      ),
+    )
+    expect(new Set(refusals.map((one) => one?.reason))).toEqual(
+      new Set(['invalid_exact_evm_payload_signature']),
+    )
+  })
+
+  test('a payment that was settled, and one that was cancelled', async () => {
+    const settled = await signPayment(world.payer, world.terms)
+    expect(await world.settle(settled)).toMatchObject({ status: 'settled' })
+    expect(await world.chain.verify(settled, world.terms, new Date())).toMatchObject({
+      reason: 'invalid_transaction_state',
+    })
+
+    const cancelled = await signPayment(world.payer, world.terms)
+    await world.cancel(cancelled)
+    expect(await world.chain.verify(cancelled, world.terms, new Date())).toMatchObject({
+      reason: 'invalid_transaction_state',
+    })
+  })
+
+  test.each([
+    ['refuses', refusingWallet],
+    ['never ends', endlessWallet],
+    ['answers a megabyte', talkativeWallet],
+    ['has no such function', '0x5f5ffd'],
+  ])('a contract in the place of the payer that %s', async (_, code) => {
+    const wallet = await world.place(code)
+    await world.mint(wallet, world.terms.amount)
+    const { authorization } = await signPayload(world.payer, world.terms, { from: wallet })
+    expect(
+      await world.chain.verify(
+        payment({ signature: `0x${'ab'.repeat(65)}`, authorization }),
+        world.terms,
+        new Date(),
+      ),
+    ).toMatchObject({ reason: 'invalid_exact_evm_payload_signature' })
+  })
+
+  test('by the clock of the chain where that is ahead', async () => {
+    const ahead = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+      method === 'eth_getBlockByNumber'
+        ? { result: { ...(reply.result as object), timestamp: `0x${(now() + 3_600n).toString(16)}` } }
+        : reply,
+    )
+    const chain = world.connect({ rpcUrls: [ahead.url] })
+    expect(await world.refusal({}, {}, usdcDomain, chain)).toMatchObject({
+      reason: 'invalid_exact_evm_payload_authorization_valid_before',
+    })
+    await ahead.close()
+  })
+})

@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as facilitator from '../../../apps/facilitator/src/config'
@@ -16,9 +16,14 @@ export function startWith(service: Service, { variables, files }: Given): void {
   const path = variables['NETWORKS_FILE'] ?? ''
   const text = files[path]
   if (text === undefined) throw new Error(`no file is mounted at NETWORKS_FILE=${path}`)
-  const copy = join(mkdtempSync(join(tmpdir(), 'tollgate-networks-')), 'networks.yaml')
-  writeFileSync(copy, text)
-  facilitator.readConfiguration({ ...variables, NETWORKS_FILE: copy })
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-networks-'))
+  try {
+    const copy = join(folder, 'networks.yaml')
+    writeFileSync(copy, text)
+    facilitator.readConfiguration({ ...variables, NETWORKS_FILE: copy })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
 
 /** The variables that neither the service's schema nor a file of it (`env:NAME`) takes. */

@@ -80,12 +80,13 @@ describe('openGatewayDatabase', () => {
     const { pool } = open({ poolSize: 2, onError: (error) => told.push(error.message) })
     const taken = await pool.connect()
     const broken = new Promise((resolve) => taken.once('end', resolve))
+    const idleBroken = new Promise((resolve) => pool.once('remove', resolve))
     await pool.query('select 1')
     await query(
       url,
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tollgate-gateway' and datname = current_database()`,
     )
-    await broken
+    await Promise.all([broken, idleBroken])
     taken.release(true)
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
     expect(

@@ -2,7 +2,27 @@ import { startApps, type Apps } from './apps'
 import { devnetDescription } from './devnet-file'
 import { startFoundation } from './foundation'
 import { type Parts } from './parts'
+import { startProcess } from './process'
 import { type State } from './state'
+
+/** Builds again whatever changes; the services, started with `--watch`, restart on what it writes. */
+const startCompiler = (root: string, state: State) =>
+  startProcess({
+    name: 'compiler',
+    command: process.execPath,
+    args: [
+      'node_modules/typescript/bin/tsc',
+      '--build',
+      '--watch',
+      '--preserveWatchOutput',
+      'apps/gateway',
+      'apps/facilitator',
+    ],
+    cwd: root,
+    logFile: state.at('compiler.log'),
+    ready: /Watching for file changes/,
+    timeoutSeconds: 120,
+  })
 
 /**
  * Brings up everything on this machine, registering each part in `parts` as it comes up, and writes `devnet.json` once all
@@ -18,6 +38,7 @@ export async function startDevnet(options: {
   state.remove('devnet.json')
   const writeDescription = (apps: Apps) => state.writeJson('devnet.json', devnetDescription(apps))
   const foundation = await startFoundation({ root, state, parts })
+  if (watch) await parts.addFoundation(startCompiler(root, state))
   const apps = await startApps({ root, state, parts, foundation, watch, onRestart: writeDescription })
   writeDescription(apps)
   return apps

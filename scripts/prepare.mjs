@@ -38,7 +38,13 @@ async function install(forTests) {
 
 function installStamp() {
   const hash = createHash('sha256').update(process.version)
-  const manifests = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json', 'e2e/package.json']
+  const manifests = [
+    'pnpm-lock.yaml',
+    'pnpm-workspace.yaml',
+    '.pnpmfile.cjs',
+    'package.json',
+    'e2e/package.json',
+  ]
   for (const folder of ['apps', 'packages'])
     for (const name of readdirSync(join(root, folder)).sort())
       manifests.push(join(folder, name, 'package.json'))

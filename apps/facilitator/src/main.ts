@@ -1,4 +1,4 @@
-import { families } from '@tollgate/chains'
+import { curveIsNative, families } from '@tollgate/chains'
 import { openFacilitatorDatabase, waitForDatabase } from '@tollgate/database'
 import {
   closeServer,
@@ -21,6 +21,9 @@ void run('facilitator', async (closing) => {
   const configuration = readConfiguration(process.env)
   const { environment } = configuration
   const logger = createLogger({ service: 'facilitator', level: environment.LOG_LEVEL })
+
+  if (!curveIsNative)
+    logger.warn('signatures are checked by slow code: secp256k1 has no build for this machine')
 
   await waitForDatabase(environment.DATABASE_URL, {
     signal: closing.signal,

@@ -1,3 +1,4 @@
+import { curveIsNative } from '@tollgate/chains'
 import { openGatewayDatabase, waitForDatabase } from '@tollgate/database'
 import { createFacilitatorClient } from '@tollgate/facilitator-client'
 import {
@@ -21,6 +22,9 @@ void run('gateway', async (closing) => {
   const environment = readConfiguration(process.env)
   const logger = createLogger({ service: 'gateway', level: environment.LOG_LEVEL })
   const now = () => new Date()
+
+  if (!curveIsNative)
+    logger.warn('signatures are checked by slow code: secp256k1 has no build for this machine')
 
   await waitForDatabase(environment.DATABASE_URL, {
     signal: closing.signal,

@@ -27,6 +27,12 @@ describe('the environment', () => {
     expect(() => readConfiguration(wrong)).not.toThrow('hunter2')
   })
 
+  test('with a limit or a pool of nothing is refused', () => {
+    const none = { DATABASE_POOL_SIZE: '0', RATE_LIMIT_AUTH_PER_MINUTE: '0', RATE_LIMIT_RPC_PER_MINUTE: '0' }
+    const names = Object.keys(none).map((name) => `${name}: expected a whole number, at least 1`)
+    expect(() => readConfiguration(none)).toThrow(new RegExp(names.join('.*'), 's'))
+  })
+
   test('is explained in .env.example, variable by variable', () => {
     const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')
     const explained = [...example.matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name]) => name)

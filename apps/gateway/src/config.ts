@@ -1,6 +1,8 @@
 import { env, readEnvironment } from '@tollgate/service'
 import { z } from 'zod'
 
+const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
+
 /** The environment that the gateway takes; `.env.example` explains each variable. */
 export const Environment = z.object({
   PORT: env.port.default(8080),
@@ -9,7 +11,7 @@ export const Environment = z.object({
   METRICS_PORT: env.port.default(9090),
   PUBLIC_URL: env.url,
   DATABASE_URL: env.postgresUrl,
-  DATABASE_POOL_SIZE: env.count.default(10),
+  DATABASE_POOL_SIZE: atLeastOne.default(10),
   REDIS_URL: env.redisUrl.optional(),
   JWT_SECRET: env.secret(32),
   JWT_SECRET_PREVIOUS: env.secret(32).optional(),
@@ -18,8 +20,8 @@ export const Environment = z.object({
   FACILITATOR_CLIENT_ID: env.text,
   FACILITATOR_CLIENT_TOKEN: env.secret(32),
   UPSTREAM_TIMEOUT_SECONDS: env.seconds.default(30),
-  RATE_LIMIT_AUTH_PER_MINUTE: env.count.default(60),
-  RATE_LIMIT_RPC_PER_MINUTE: env.count.default(6_000),
+  RATE_LIMIT_AUTH_PER_MINUTE: atLeastOne.default(60),
+  RATE_LIMIT_RPC_PER_MINUTE: atLeastOne.default(6_000),
   TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),
 })

@@ -53,7 +53,16 @@ export function wireGateway(foundation: Foundation) {
 
   const upstreams = createUpstreams({ timeoutMs, now })
   const forward = createForward(upstreams, timeoutMs)
-  const paidCall = createPaidCall({ catalog, sessions, buyCredits, ledger, forward, resource, logger })
+  const paidCall = createPaidCall({
+    catalog,
+    sessions,
+    buyCredits,
+    payments,
+    ledger,
+    forward,
+    resource,
+    logger,
+  })
 
   const health = createHealth({
     checks: { postgres: async () => (await database.pool.query('SELECT 1')).rowCount === 1 },

@@ -30,6 +30,8 @@ export type Payment = {
   amount: bigint
   /** Unique among the payments of `payer` in one asset: an EIP-3009 nonce, an account sequence. */
   nonce: string
+  /** Unix seconds of chain time from which on nobody can settle it any more; undefined where it never lapses. */
+  validUntil?: bigint
 }
 
 /** What the payment must satisfy, from sources the payer has no hand in. `extra` is the caller's word, only ever compared. */

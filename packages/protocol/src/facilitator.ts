@@ -22,8 +22,8 @@ export type Operation = (typeof operations)[number]
 export const Scope = z
   .string()
   .max(128)
-  .transform((text) => text.split(',').map((word) => word.trim()))
-  .transform((words) => [...new Set(words.filter((word) => word !== ''))])
+  .transform((text) => (text.trim() === '' ? [] : text.split(',').map((word) => word.trim())))
+  .transform((words) => [...new Set(words)])
   .pipe(z.array(z.enum(operations)))
 
 export const CreateClientRequest = z.object({

@@ -55,14 +55,14 @@ export function createNetworks(parts: {
     register: registration.register,
 
     /**
-     * The registered, active asset that a request means.
+     * The registered asset that a request means; new payments are taken in it while it is `active`.
      *
      * @throws ChainUnavailable where it is configured, but its chain has not been reached yet
      */
-    async token(network: Network, asset: string): Promise<Token | undefined> {
+    async token(network: Network, asset: string): Promise<{ token: Token; active: boolean } | undefined> {
       if (!/^[\x21-\x7e]+$/.test(asset)) return undefined
       const found = await store.find(network.name, spelled(network, asset))
-      if (found) return found.active ? found.token : undefined
+      if (found) return found
       if (registration.isWaiting(network.name, asset))
         throw new ChainUnavailable(`${network.name} has not been reached yet to ask about its assets`)
       return undefined

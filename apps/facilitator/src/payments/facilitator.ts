@@ -9,7 +9,7 @@ import { type Logger } from '@tollgate/service'
 import { sha256 } from '../digest'
 import { type Networks } from '../networks/networks'
 import { failure, invalid, pending, success, valid } from './answers'
-import { isRefusal, readOrder, type Order } from './order'
+import { checkAsset, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
 import { type Asker, type Settlement, type SettlementStore } from './store'
 import { type Verdicts } from './verdicts'
@@ -33,6 +33,8 @@ export function createFacilitator(parts: {
   async function verify(request: VerifyRequest): Promise<VerifyResult> {
     const order = await readOrder(request, networks)
     if (isRefusal(order)) return invalid(order, now())
+    const inactive = checkAsset(order)
+    if (inactive) return invalid(inactive, now())
     const requestHash = hashOf(request)
     const { payer } = order.payment
     if (await verdicts.isKnown(order, requestHash)) return valid(payer, { cached: true, at: now() })
@@ -73,6 +75,8 @@ export function createFacilitator(parts: {
     if (earlier && !mayBeTakenOver(earlier, asker)) return earlier
 
     outcomes.refuseCrowd()
+    const inactive = checkAsset(order)
+    if (inactive) return inactive
     const refusal = await judge(order)
     const isPaidElsewhere = refusal?.reason === 'invalid_transaction_state' && (await findElsewhere(order))
     if (!refusal || isPaidElsewhere) {

@@ -1,4 +1,4 @@
-import { TransactionRejected } from '@tollgate/chains'
+import { TransactionRejected, type Payment } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
@@ -35,11 +35,7 @@ export function createFollower(parts: {
       if (!payment) throw new Error('the stored payload cannot be read')
       const outcome = await chain.outcome(transaction.hash, payment, terms)
       if (outcome.status === 'pending') return false
-      if (outcome.status === 'unknown') {
-        await chain.broadcast(transaction)
-        await store.noteBroadcast(transaction.hash)
-        return false
-      }
+      if (outcome.status === 'unknown') return await sendAgain(settlement, payment)
       const end =
         outcome.status === 'settled' ? outcome : ((await chain.findSettled(payment, terms)) ?? outcome)
       if (end.status === 'pending') return false
@@ -54,6 +50,28 @@ export function createFollower(parts: {
         error,
       })
       return false
+    }
+  }
+
+  /**
+   * What the node does not know, be it lost or dropped, is sent as it was. Where the node will never take it, because its
+   * nonce went to another transaction, the payment has still not failed before nobody can settle it any more.
+   */
+  async function sendAgain(settlement: Signed, payment: Payment): Promise<boolean> {
+    const { transaction, terms } = settlement
+    try {
+      await chain.broadcast(transaction)
+      await store.noteBroadcast(transaction.hash)
+      return false
+    } catch (error) {
+      if (!(error instanceof TransactionRejected)) throw error
+      const { timestamp } = await chain.head()
+      const elsewhere = await chain.findSettled(payment, terms)
+      if (elsewhere?.status === 'settled') await conclude(pool, settlement, elsewhere)
+      else if (!elsewhere && payment.validUntil !== undefined && BigInt(timestamp) >= payment.validUntil)
+        await conclude(pool, settlement, { reason: 'payment_expired', detail: error.message })
+      else throw error
+      return true
     }
   }
 

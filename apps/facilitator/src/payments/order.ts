@@ -4,8 +4,11 @@ import { ApiError } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Networks } from '../networks/networks'
 
-/** A payment and what it is for, after the checks that need no chain. */
-export type Order = { network: Network; payment: Payment; terms: Terms }
+/**
+ * A payment and what it is for, after the checks that need no chain. An asset that is not active any more refuses new
+ * payments only: what was claimed before is still asked about.
+ */
+export type Order = { network: Network; payment: Payment; terms: Terms; isAssetActive: boolean }
 
 export const isRefusal = (value: object): value is Refusal => 'reason' in value
 
@@ -34,7 +37,7 @@ export async function readOrder(request: SettleRequest, networks: Networks): Pro
     )
 
   const terms = await readTerms(request, network, networks)
-  return isRefusal(terms) ? terms : { network, payment, terms }
+  return isRefusal(terms) ? terms : { network, payment, ...terms }
 }
 
 function checkVersion({ x402Version = 1, paymentPayload, paymentRequirements }: SettleRequest) {
@@ -50,18 +53,25 @@ function checkScheme({ paymentPayload, paymentRequirements }: SettleRequest) {
   return undefined
 }
 
+/** Whether new payments are taken in the order's asset. */
+export const checkAsset = ({ isAssetActive }: Order) =>
+  isAssetActive
+    ? undefined
+    : refusal('invalid_payment_requirements', 'the asset is not active on this network')
+
 async function readTerms(
   { paymentRequirements }: SettleRequest,
   network: Network,
   networks: Networks,
-): Promise<Terms | Refusal> {
+): Promise<Pick<Order, 'terms' | 'isAssetActive'> | Refusal> {
   const { maxAmountRequired, extra } = paymentRequirements
-  const token = await networks.token(network, paymentRequirements.asset)
-  if (!token) return refusal('invalid_payment_requirements', 'the asset is not registered on this network')
+  const asset = await networks.token(network, paymentRequirements.asset)
+  if (!asset) return refusal('invalid_payment_requirements', 'the asset is not registered on this network')
   const payTo = network.family.parseAddress(paymentRequirements.payTo)
   if (payTo === undefined)
     return refusal('invalid_payment_requirements', 'payTo is no address of this network')
   const amount = BigInt(maxAmountRequired)
   if (amount === 0n) return refusal('invalid_payment_requirements', 'an amount of zero pays nothing')
-  return { token, payTo, amount, ...(extra ? { extra } : {}) }
+  const terms: Terms = { token: asset.token, payTo, amount, ...(extra ? { extra } : {}) }
+  return { terms, isAssetActive: asset.active }
 }

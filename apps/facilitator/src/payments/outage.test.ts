@@ -33,6 +33,46 @@ async function alone(options: { chain?: AnvilOptions; variables?: Record<string,
 describe('while the chain mines nothing', () => {
   const slow = { chain: { blockTime: AN_HOUR }, variables: { SETTLE_WAIT_SECONDS: '1' } }
 
+  test('an asset that is withdrawn meanwhile refuses new payments, and not the one that is under way', async () => {
+    const { rpcUrl, settle, facilitator } = await alone(slow)
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const { transaction } = await settle(body)
+
+    await facilitator.database.prisma.asset.updateMany({ data: { active: false } })
+    expect(await settle(await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({
+      errorReason: 'invalid_payment_requirements',
+    })
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending', transaction })
+    const asking = settle(body)
+    await callRpc(rpcUrl, 'evm_mine')
+    expect(await asking).toMatchObject({ success: true, transaction })
+  })
+
+  test('a settlement whose nonce goes to another transaction ends once nobody can settle it, and not before', async () => {
+    const { rpcUrl, signer, settle } = await alone(slow)
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const { transaction } = await settle(body)
+
+    await callRpc(rpcUrl, 'anvil_dropTransaction', transaction)
+    const other = { to: signer.address, nonce: 0, gasLimit: 21_000, chainId: 84532 }
+    const fees = { maxFeePerGas: 50_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
+    await callRpc(
+      rpcUrl,
+      'eth_sendRawTransaction',
+      await signer.signTransaction({ ...other, ...fees, type: 2 }),
+    )
+    await callRpc(rpcUrl, 'evm_mine')
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+
+    await callRpc(rpcUrl, 'evm_increaseTime', 120)
+    await callRpc(rpcUrl, 'evm_mine')
+    let told = await settle(body)
+    while (told.errorReason === 'settlement_pending') told = await settle(body)
+    expect(told).toMatchObject({ success: false, errorReason: 'payment_expired' })
+    expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+  })
+
   test('a settlement is pending in time; its outcome is told, once, to who asks again', async () => {
     const { rpcUrl, signer, settle } = await alone(slow)
     const payer = await newPayer(rpcUrl)

@@ -1,4 +1,3 @@
-import { type Payment } from '@tollgate/chains'
 import { ApiError, type EphemeralStore, type Logger } from '@tollgate/service'
 import { sha256 } from '../digest'
 import { type Order } from './order'
@@ -27,9 +26,8 @@ export function createVerdicts(parts: {
 
   /** Never for longer than the payment could still be settled. */
   function lifeOf({ network, payment }: Order): number {
-    const { validBefore } = payment as Payment & { validBefore?: bigint }
-    if (validBefore === undefined) return ttlSeconds
-    const lastCall = Number(validBefore) - network.confirmationBudgetSeconds
+    if (payment.validUntil === undefined) return ttlSeconds
+    const lastCall = Number(payment.validUntil) - network.confirmationBudgetSeconds
     return Math.min(ttlSeconds, Math.floor(lastCall - now().getTime() / 1000))
   }
 

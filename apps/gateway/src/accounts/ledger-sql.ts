@@ -10,7 +10,9 @@ export type SpendRow =
 
 /**
  * Spends for many calls. A call is paid when its session lives and its account covers it after all calls before it in the
- * list; each paid call has its usage row, in the same commit.
+ * list; each paid call has its usage row, in the same commit. The new balance is taken from the locked one: Postgres
+ * checks what an UPDATE writes first against the row as the snapshot has it, so a subtraction would fail there on credits
+ * that were granted while this statement waited for the lock.
  */
 export const SPEND = `
 WITH asked AS MATERIALIZED (
@@ -30,8 +32,8 @@ WITH asked AS MATERIALIZED (
 ), paid AS MATERIALIZED (
   SELECT summed.*, nextval('usage_id_seq') AS usage_id FROM summed WHERE total <= balance
 ), spent AS (
-  UPDATE accounts SET balance = accounts.balance - bill.cost
-  FROM (SELECT account_id, sum(cost) AS cost FROM paid GROUP BY account_id) AS bill
+  UPDATE accounts SET balance = bill.remaining
+  FROM (SELECT account_id, balance - sum(cost) AS remaining FROM paid GROUP BY account_id, balance) AS bill
   WHERE accounts.id = bill.account_id
 ), booked AS (
   INSERT INTO usage (id, account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits)

@@ -1,72 +1,16 @@
-import { openGatewayDatabase } from '@tollgate/database'
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { applyCatalog } from '../catalog/apply'
 import { balanceOf, broken, fund, openSession, someWallet, writePayment } from '../testing/accounts'
-import { catalogOf, planOf } from '../testing/catalog'
-import { closeAll, closeLater } from '../testing/closing'
-import { migratedDatabase } from '../testing/database'
-import { readableLog } from '../testing/log'
-import { startHeartbeat } from './heartbeat'
-import { createLedger, type Charge, type Ledger } from './ledger'
+import { closeAll } from '../testing/closing'
+import { ended, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+import { GRANT } from './ledger-sql'
 
-/** Two replicas' ledgers, each with connections of its own. */
-let ledgers: [Ledger, Ledger]
-let newReplica: () => Ledger
-let pool: ReturnType<typeof openGatewayDatabase>['pool']
+let { ledgers, pool, spender, usageOf } = {} as TestLedgers
 beforeAll(async () => {
-  const url = await migratedDatabase()
-  const [one, other] = [openGatewayDatabase({ url }), openGatewayDatabase({ url })]
-  closeLater(() => Promise.all([one.close(), other.close()]))
-  await applyCatalog(one, catalogOf({ plans: [planOf(), planOf({ id: 2 })], providers: [] }))
-  newReplica = () => createLedger(other)
-  ledgers = [createLedger(one), newReplica()]
-  pool = one.pool
-  await Promise.all(ledgers.map((ledger) => ledger.beat()))
+  ;({ ledgers, pool, spender, usageOf } = await openLedgers())
 })
 afterEach(async () => expect(await broken(pool)).toEqual([]))
 afterAll(closeAll)
-
-/** A wallet with credits and a session, and its calls. */
-async function spender(credits: number) {
-  const wallet = someWallet()
-  if (credits > 0) await fund({ pool, ledger: ledgers[0] }, wallet, credits)
-  const sessionId = await openSession(pool, wallet)
-  const call = (cost = 1, changes: Partial<Charge> = {}): Charge => ({
-    sessionId,
-    wallet,
-    planId: 1,
-    cost,
-    providerId: 'node',
-    ecosystem: 'evm',
-    chainId: '84532',
-    transport: 'rpc',
-    method: 'POST',
-    resource: '',
-    rpcMethod: 'eth_blockNumber',
-    ...changes,
-  })
-  const paid = async (ledger = ledgers[0], cost = 1) => {
-    const spent = await ledger.spend(call(cost))
-    if (spent.outcome !== 'paid') throw new Error(`The call was not paid: ${spent.outcome}`)
-    return spent.usageId
-  }
-  return { wallet, sessionId, call, paid, balance: () => balanceOf(ledgers[0], wallet) }
-}
-const ended = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
-  usageId,
-  state,
-  statusCode: state === 'done' ? 200 : null,
-  outcome: state === 'done' ? 'answered' : 'upstream_failed',
-  latencyMs: 12,
-})
-const many = <T>(count: number, of: (index: number) => T) =>
-  Array.from({ length: count }, (_, index) => of(index))
-const usageOf = async (wallet: string) => {
-  const text =
-    'SELECT usage.* FROM usage JOIN accounts ON accounts.id = account_id WHERE wallet = $1 ORDER BY usage.id'
-  return (await pool.query<Record<string, unknown>>(text, [wallet])).rows
-}
 
 describe('spending', () => {
   test.each([1, 2])(
@@ -117,6 +61,20 @@ describe('spending', () => {
     await fc.assert(runs, { numRuns: 25 })
   })
 
+  test('on credits that are granted while the call waits for them is paid', async () => {
+    const { wallet, call, balance } = await spender(3)
+    const id = await writePayment(pool, { wallet, credits: 10 })
+    const granting = await pool.connect()
+    await granting.query('BEGIN')
+    await granting.query(GRANT, [id])
+    const spent = ledgers[1].spend(call(12))
+    await somebodyWaits(pool)
+    await granting.query('COMMIT')
+    granting.release()
+    expect(await spent).toMatchObject({ outcome: 'paid', remaining: 1n })
+    expect(await balance()).toBe(1n)
+  })
+
   test('writes down who was called, and for whom', async () => {
     const { wallet, call } = await spender(9)
     await ledgers[0].spend(call(3, { resource: 'v1/x', rpcMethod: null, transport: 'rest', method: 'GET' }))
@@ -139,10 +97,10 @@ describe('spending', () => {
   test('takes from the plan of the call alone', async () => {
     const { wallet, call } = await spender(5)
     await fund({ pool, ledger: ledgers[0] }, wallet, 5, 2)
-    await ledgers[0].spend(call(2, { planId: 2 }))
+    await Promise.all([1, 2, 2].map((planId) => ledgers[0].spend(call(planId, { planId }))))
     expect(await ledgers[0].balances(wallet)).toEqual([
-      { planId: 1, balance: 5n },
-      { planId: 2, balance: 3n },
+      { planId: 1, balance: 4n },
+      { planId: 2, balance: 1n },
     ])
   })
 
@@ -242,90 +200,4 @@ describe('granting', () => {
     expect(await ledgers[0].grant(id)).toBe(false)
     expect(await ledgers[0].balances(wallet)).toEqual([])
   })
-})
-
-describe('the calls of a dead replica', () => {
-  const silentFor = (ledger: Ledger, seconds: number) =>
-    pool.query('UPDATE replicas SET heartbeat_at = now() - make_interval(secs => $2) WHERE id = $1', [
-      ledger.replicaId,
-      seconds,
-    ])
-
-  test('are refunded once, by whoever looks, and those of the living are left alone', async () => {
-    const replica = newReplica()
-    await replica.beat()
-    const [dead, alive] = await Promise.all([spender(10), spender(10)])
-    const ofDead = [await dead.paid(replica, 2), await dead.paid(replica, 3)]
-    await replica.finish(ended(ofDead[0]!))
-    const ofAlive = await alive.paid(ledgers[0])
-    await pool.query("UPDATE usage SET created_at = now() - interval '1 hour' WHERE id = $1", [ofAlive])
-
-    await silentFor(replica, 15)
-    expect(await ledgers[0].reap()).toBe(0)
-    await silentFor(replica, 25)
-    const reaped = await Promise.all(many(10, (index) => ledgers[index % 2]!.reap()))
-    expect(reaped.reduce((sum, count) => sum + count)).toBe(1)
-    expect([await dead.balance(), await alive.balance()]).toEqual([8n, 9n])
-    expect(await usageOf(dead.wallet)).toEqual([
-      expect.objectContaining({ state: 'done' }),
-      expect.objectContaining({ state: 'refunded', outcome: 'replica_died' }),
-    ])
-    expect(await replica.finish(ended(ofDead[1]!))).toBe(false)
-  })
-
-  test('are refunded though it died before its first sign of life', async () => {
-    const { paid, balance } = await spender(10)
-    const usageId = await paid(newReplica())
-    expect(await ledgers[0].reap()).toBe(0)
-    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE id = $1", [usageId])
-    expect(await ledgers[0].reap()).toBe(1)
-    expect(await balance()).toBe(10n)
-  })
-
-  test('are refunded by the heartbeat of another, which also says that it lives itself', async () => {
-    const [dead, alive] = [newReplica(), newReplica()]
-    const { paid, balance } = await spender(10)
-    await dead.beat()
-    await paid(dead)
-    await silentFor(dead, 25)
-    const heartbeat = await startHeartbeat(alive, readableLog().logger)
-    await heartbeat.stop()
-    expect(await balance()).toBe(10n)
-    const { rows } = await pool.query('SELECT FROM replicas WHERE id = $1', [alive.replicaId])
-    expect(rows).toHaveLength(1)
-  })
-})
-
-test('whatever is bought, spent, ended and refunded at once on two replicas, the books balance', async () => {
-  const wallets = await Promise.all(many(5, () => spender(10)))
-  const step = fc.record({
-    what: fc.constantFrom('spend', 'spend', 'spend', 'done', 'refund', 'grant', 'reap'),
-    wallet: fc.nat(4),
-    replica: fc.nat(1),
-    cost: fc.integer({ min: 1, max: 8 }),
-  })
-  const open: bigint[] = []
-  const run = fc.asyncProperty(
-    fc.array(fc.array(step, { maxLength: 40 }), { maxLength: 4 }),
-    async (rounds) => {
-      for (const round of rounds)
-        await Promise.all(
-          round.map(async ({ what, wallet, replica, cost }) => {
-            const [ledger, of] = [ledgers[replica]!, wallets[wallet]!]
-            if (what === 'spend') {
-              const spent = await ledger.spend(of.call(cost))
-              if (spent.outcome === 'paid') open.push(spent.usageId)
-            } else if (what === 'grant') await fund({ pool, ledger }, of.wallet, cost)
-            else if (what === 'reap') await ledger.reap()
-            else {
-              const usageId = open[cost % Math.max(1, open.length)]
-              if (usageId !== undefined)
-                await ledger.finish(ended(usageId, what === 'done' ? 'done' : 'refunded'))
-            }
-          }),
-        )
-      expect(await broken(pool)).toEqual([])
-    },
-  )
-  await fc.assert(run, { numRuns: 20 })
 })

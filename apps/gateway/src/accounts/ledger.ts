@@ -36,6 +36,7 @@ export type Ending = {
 
 /** A replica silent for this long is dead: what it had reserved is refunded. */
 const DEAD_AFTER_SECONDS = 20
+const MAX_UNWRITTEN = 65_536
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -74,6 +75,19 @@ export function createLedger({ pool }: GatewayDatabase) {
     },
   })
 
+  /** Endings that Postgres did not take; tried again at each beat, so that no call of a living replica stays reserved. */
+  const unwritten: Ending[] = []
+
+  /** Ends a paid call, once: false where it was ended already. Resolves when it is durable; one that rejects is tried again. */
+  const finish = async (ending: Ending): Promise<boolean> => {
+    try {
+      return (await endings.submit(ending)).finished
+    } catch (error) {
+      if (unwritten.length < MAX_UNWRITTEN) unwritten.push(ending)
+      throw error
+    }
+  }
+
   return {
     replicaId,
 
@@ -89,10 +103,7 @@ export function createLedger({ pool }: GatewayDatabase) {
       }
     },
 
-    /** Ends a paid call, once: false where it was ended already. Resolves when it is durable. */
-    async finish(ending: Ending): Promise<boolean> {
-      return (await endings.submit(ending)).finished
-    },
+    finish,
 
     /** Credits of a settled payment, once: false where they were given already. */
     async grant(paymentId: string): Promise<boolean> {
@@ -110,9 +121,10 @@ export function createLedger({ pool }: GatewayDatabase) {
       return rows.map((row) => ({ planId: row.pricing_plan_id, balance: row.balance }))
     },
 
-    /** Says that this replica lives. */
+    /** Says that this replica lives, and writes the endings that could not be written when they came. */
     async beat(): Promise<void> {
       await pool.query({ name: 'heartbeat', text: HEARTBEAT, values: [replicaId] })
+      await Promise.all(unwritten.splice(0).map(finish))
     },
 
     /** Refunds what dead replicas had reserved; answers how many calls that were. */

@@ -157,7 +157,11 @@ describe('a sign-in message', () => {
     ['a line that other readers break', 'Hello\u2028Nonce: abcdefgh'],
     ['a paragraph separator', 'Hello\u2029Nonce: abcdefgh'],
     ['a next-line control', 'Hello\u0085Nonce: abcdefgh'],
-    ['a field of the message itself', 'Chain ID: 1'],
+    ['a second nonce', 'Nonce: abcdefgh12'],
+    ['a second address', `Address: 0x${'1'.repeat(40)}`],
+    ['a second chain', 'Chain ID: 1'],
+    ['a second time', 'Issued At: 2026-01-01T00:00:00Z'],
+    ['an end of its own', 'Expiration Time: 2099-01-01T00:00:00Z'],
   ])('whose statement holds %s is none', (_, statement) => {
     const [{ text } = { text: '' }] = fc.sample(eip4361(noEnds), { numRuns: 1, seed: 7 })
     const [before = '', after = ''] = text.split(/\n\n.*URI/s)

@@ -7,6 +7,8 @@ import { type Tokens } from './tokens'
 
 const REFRESH_TTL_DAYS = 30
 const DAY_MS = 86_400_000
+/** Uses of one token this close together are one client's own, and no sign of a thief. */
+const SAME_MOMENT_MS = 10_000
 
 /** Who is calling: the claims of a bearer token under our own names. Whether it was revoked, the database says. */
 export type Session = {
@@ -21,7 +23,7 @@ export type Session = {
 export type Sessions = ReturnType<typeof createSessions>
 
 /** Sessions live in Postgres, so that a logout holds at once and on every replica. */
-export function createSessions({ prisma }: GatewayDatabase, tokens: Tokens, now: () => Date) {
+export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens, now: () => Date) {
   const issue = (session: Session, refreshToken: string): SessionTokens => {
     const { token, expiresAt } = tokens.issue({
       wallet: session.wallet,
@@ -82,38 +84,52 @@ export function createSessions({ prisma }: GatewayDatabase, tokens: Tokens, now:
       if (live === 0) throw revokedToken()
     },
 
-    /** A new pair for a refresh token that was never used. One that comes back ends its whole session (RFC 9700, 4.14). */
+    /**
+     * A new pair for a refresh token that was never used. One that comes back ends its whole session (RFC 9700, 4.14); of
+     * several at the same moment, as two tabs of one app send them, one wins and the others are only refused.
+     */
     async refresh(refreshToken: string): Promise<SessionTokens> {
-      const hash = hashOf(refreshToken)
       const next = newRefreshToken()
-      const { count } = await prisma.refreshToken.updateMany({
-        where: { hash, usedAt: null, expiresAt: { gt: now() }, session: { revokedAt: null } },
-        data: { usedAt: now() },
-      })
-      const used = await prisma.refreshToken.findUnique({ where: { hash }, include: { session: true } })
-      if (!used) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
-      if (count === 0) {
-        if (used.usedAt !== null) await revoke(used.sessionId)
-        else if (used.expiresAt <= now())
-          throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
-        throw revokedToken()
-      }
-      await prisma.refreshToken.create({ data: { ...next.row, sessionId: used.sessionId } })
-      return issue(sessionOf(used.session), next.token)
+      const hash = hashOf(refreshToken)
+      const values = [hash, next.row.hash, next.row.expiresAt, now()]
+      const { rows } = await pool.query<SessionRow>({ name: 'refresh', text: ROTATE, values })
+      const [rotated] = rows
+      if (rotated) return issue(sessionOf(rotated), next.token)
+
+      const known = await prisma.refreshToken.findUnique({ where: { hash } })
+      if (!known) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
+      if (known.usedAt === null && known.expiresAt <= now())
+        throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
+      if (known.usedAt !== null && now().getTime() - known.usedAt.getTime() > SAME_MOMENT_MS)
+        await revoke(known.sessionId)
+      throw revokedToken()
     },
 
     revoke,
   }
 }
 
+type SessionRow = Omit<Session, 'authMethod' | 'ecosystem'> & { authMethod: string; ecosystem: string }
+
 /** A session's row holds the words that this service wrote. */
-const sessionOf = (
-  row: Omit<Session, 'authMethod' | 'ecosystem'> & { authMethod: string; ecosystem: string },
-): Session => ({
+const sessionOf = (row: SessionRow): Session => ({
   ...row,
   authMethod: AuthMethod.parse(row.authMethod),
   ecosystem: Ecosystem.parse(row.ecosystem),
 })
+
+/** Uses up a refresh token and puts the next one in its place, in one commit; no row where it was not good any more. */
+const ROTATE = `
+WITH used AS (
+  UPDATE refresh_tokens SET used_at = $4
+  WHERE hash = $1 AND used_at IS NULL AND expires_at > $4
+    AND EXISTS (SELECT FROM sessions WHERE id = session_id AND revoked_at IS NULL)
+  RETURNING session_id
+), next AS (
+  INSERT INTO refresh_tokens (hash, session_id, expires_at, created_at) SELECT $2, session_id, $3, $4 FROM used
+)
+SELECT id, wallet, auth_method AS "authMethod", chain_id AS "chainId", ecosystem, pricing_plan_id AS "planId"
+FROM sessions JOIN used ON used.session_id = sessions.id`
 
 export const revokedToken = () => new ApiError('REVOKED_TOKEN', 'This session was ended; sign in again')
 

@@ -114,10 +114,10 @@ describe('applying a catalog', () => {
       return [plans.map(({ active }) => active), providers.map(({ active }) => active)]
     }
     await applyCatalog(database, catalog)
-    await applyCatalog(database, { plans: [catalog.plans[1]!], providers: [catalog.providers[1]!] })
+    await applyCatalog(database, { plans: [catalog.plans[1]!], providers: [catalog.providers[0]!] })
     expect(await activity()).toEqual([
       [false, true],
-      [false, true, false],
+      [true, false, false],
     ])
     await applyCatalog(database, { plans: [], providers: [] })
     expect(await activity()).toEqual([

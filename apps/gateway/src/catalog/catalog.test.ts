@@ -115,4 +115,11 @@ describe('GET /x402/supported', () => {
     expect((await supported().expect(200)).body).toEqual(kinds)
     gateway.facilitator.comeBack()
   })
+
+  test('asks the facilitator once, however many want to know', async () => {
+    gateway.clock.advance(60)
+    const asked = gateway.facilitator.supportAsked()
+    await Promise.all(Array.from({ length: 20 }, () => gateway.api.get('/x402/supported').expect(200)))
+    expect(gateway.facilitator.supportAsked()).toBe(asked + 1)
+  })
 })

@@ -12,6 +12,7 @@ export type Supported = ReturnType<typeof createSupported>
  */
 export function createSupported(facilitator: Facilitator, logger: Logger, now: () => Date) {
   let known: { at: number; kinds: SupportedPaymentKind[] } | undefined
+  let asking: Promise<SupportedPaymentKind[]> | undefined
 
   const ask = async (): Promise<SupportedPaymentKind[]> => {
     const [kinds, assets] = await Promise.all([facilitator.supported(), facilitator.assets()])
@@ -24,7 +25,8 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
     const at = now().getTime()
     if (known && at - known.at < MAX_AGE_MS) return known.kinds
     try {
-      known = { at, kinds: await ask() }
+      asking ??= ask().finally(() => (asking = undefined))
+      known = { at, kinds: await asking }
     } catch (cause) {
       logger.warn('facilitator did not say what it supports', { cause })
       const message = 'The payment facilitator cannot be asked just now; try again'

@@ -184,6 +184,15 @@ describe('a payment that is refused', () => {
     await call({ payment: await wallet.pay() }).expect(200)
   })
 
+  test('for it was settled before by somebody else is not said to have cost nothing', async () => {
+    const wallet = gateway.wallet()
+    gateway.facilitator.refuse('duplicate_settlement')
+    const answer = await (await wallet.signIn()).call({ payment: await wallet.pay() })
+    gateway.facilitator.refuse(undefined)
+    expect(answer.body).toMatchObject({ status: 402, error: 'duplicate_settlement' })
+    expect((answer.body as { message: string }).message).not.toContain('nothing was charged')
+  })
+
   test('as no payment at all is answered 402 too', async () => {
     const wallet = gateway.wallet()
     gateway.facilitator.next('denied')
@@ -236,6 +245,20 @@ describe('a payment that is refused', () => {
 })
 
 describe('the price of a plan', () => {
+  test('is not taken for a call that it could not pay, and is for one that it can with what is left', async () => {
+    const wallet = gateway.wallet()
+    await gateway.fund(wallet.address, 20)
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    const batch = (entries: number) => Array.from({ length: entries }, () => ({ method: 'eth_call' }))
+    const refused = await call({ payload: batch(121), payment })
+    expect(outcomeOf(refused)).toEqual([400, 'INVALID_REQUEST'])
+    expect([await creditsOf(wallet), await paymentsOf(wallet)]).toEqual([20n, expect.any(Array)])
+    expect(askedFor(wallet)).toEqual([])
+    await call({ payload: batch(120), payment }).expect(200)
+    expect(await creditsOf(wallet)).toBe(0n)
+  })
+
   test('is not met by a payment for a cheaper one, which then counts for neither', async () => {
     const wallet = gateway.wallet()
     const payment = await wallet.pay(planOf({ id: 1 }))

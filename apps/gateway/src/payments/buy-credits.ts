@@ -80,8 +80,11 @@ function purchaseOf(payment: PaymentRecord): Purchase {
   if (payment.status === 'credited') return { outcome: 'paid', receipt: receiptOf(payment) }
   if (payment.status === 'failed')
     return { outcome: 'refused', reason: payment.errorReason ?? 'invalid_payment' }
-  throw new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+  throw pendingPayment()
 }
+
+export const pendingPayment = () =>
+  new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS })
 
 const PENDING =
   'The payment is being settled and its outcome is not known yet; send the same request with the same X-PAYMENT again, and do not pay a second time'

@@ -99,6 +99,20 @@ describe('a payment whose outcome the facilitator does not tell', () => {
     await call().expect(200)
   })
 
+  test('keeps its wallet from being asked for another, for a quarter of an hour', async () => {
+    const [wallet, other] = [gateway.wallet(), gateway.wallet()]
+    const { call } = await wallet.signIn()
+    gateway.facilitator.next('error')
+    await call({ payment: await wallet.pay() }).expect(503)
+    const pending = await call()
+    expect(outcomeOf(pending)).toEqual([503, 'PAYMENT_PENDING'])
+    expect(Number(pending.headers['retry-after'])).toBeGreaterThan(0)
+    await (await other.signIn()).call().expect(402)
+    const old = "UPDATE payments SET created_at = now() - interval '16 minutes' WHERE wallet = $1"
+    await gateway.pool.query(old, [wallet.address])
+    await call().expect(402)
+  })
+
   test('may turn out to be refused, and is then 402', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
@@ -109,7 +123,9 @@ describe('a payment whose outcome the facilitator does not tell', () => {
     await timePasses()
     await gateway.reconcile()
     gateway.facilitator.refuse(undefined)
+    await timePasses()
     expect((await call({ payment })).body).toMatchObject({ status: 402, error: 'insufficient_funds' })
+    expect(askedFor(wallet)).toHaveLength(2)
     expect([await statusOf(wallet), await creditsOf(wallet)]).toEqual([['failed'], 0n])
   })
 

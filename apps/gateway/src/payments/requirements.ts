@@ -27,7 +27,8 @@ export const requirementsOf = (plan: Plan, resource: string): PaymentRequirement
  * The body of a 402. `paymentRequirements` is the gateway's own; beside it stand the members of x402 version 1, where
  * its clients can read them: they throw on an empty list, and on an entry with a network they do not know.
  */
-export function paymentRequired(plan: Plan, resource: string, reason?: string): PaymentRequired {
+export function paymentRequired(plan: Plan, resource: string, lack: Lack): PaymentRequired {
+  const { refusal } = lack
   const requirements = requirementsOf(plan, resource)
   const own: PlanPaymentRequirements = {
     scheme: 'exact',
@@ -40,13 +41,26 @@ export function paymentRequired(plan: Plan, resource: string, reason?: string): 
     description: requirements.description,
   }
   const price = `${formatAmount(plan.amount, plan.decimals)} ${plan.displayDenom}`
-  const message =
-    reason === undefined
-      ? `No credits left on plan ${plan.id}; pay ${price} and send the signed payment in X-PAYMENT`
-      : `The payment was refused (${reason}) and nothing was charged; pay ${price} and send it in X-PAYMENT`
+  const message = `${whyOf(plan, lack)}; pay ${price} and send the signed payment in X-PAYMENT`
   const body: PaymentRequired = { status: 402, message, paymentRequirements: own }
   if (requirements.extra === undefined || !x402V1Networks.has(plan.network)) return body
-  return { ...body, x402Version: 1, error: reason ?? 'X-PAYMENT header is required', accepts: [requirements] }
+  return {
+    ...body,
+    x402Version: 1,
+    error: refusal ?? 'X-PAYMENT header is required',
+    accepts: [requirements],
+  }
+}
+
+/** What the caller lacks: the call's cost and what is left, in credits, and why the payment that came along was refused. */
+export type Lack = { cost: number; remaining: bigint; refusal: string | undefined }
+
+function whyOf(plan: Plan, { cost, remaining, refusal }: Lack): string {
+  if (refusal === 'duplicate_settlement')
+    return 'The payment was refused (duplicate_settlement): its authorization was used before, by another client of the facilitator'
+  if (refusal !== undefined) return `The payment was refused (${refusal}) and nothing was charged`
+  if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
+  return `No credits left on plan ${plan.id}`
 }
 
 const descriptionOf = (plan: Plan) => `${plan.credits} credits for RPC calls (plan ${plan.name})`

@@ -27,6 +27,9 @@ export type PaymentRecord = {
 const columns = `id, wallet, pricing_plan_id AS "planId", network, payer, amount, credits, status, transaction,
   block_number AS "blockNumber", error_reason AS "errorReason", attempts, created_at AS "createdAt", request`
 
+/** Longer than an authorization lasts; one that is stuck for other reasons must not close the wallet out for ever. */
+const OPEN_FOR = '15 minutes'
+
 export type PaymentStore = ReturnType<typeof createPaymentStore>
 
 /** Every transition is one statement that names the status it starts from: of two who try, one succeeds. */
@@ -79,10 +82,17 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     /** Payments that wait for somebody to take them further, longest waiting first. */
     async due(limit: number): Promise<string[]> {
       const text = `SELECT id FROM payments WHERE status IN ('received', 'settling', 'settled') AND next_attempt_at <= now()
-        ORDER BY next_attempt_at LIMIT $1`
+        ORDER BY status = 'settled' DESC, next_attempt_at LIMIT $1`
       return (await pool.query<{ id: string }>({ name: 'payment-due', text, values: [limit] })).rows.map(
         ({ id }) => id,
       )
+    },
+
+    /** Whether a payment of this wallet for this plan may still take its money: asking for another would charge it twice. */
+    async hasOpen(wallet: string, planId: number): Promise<boolean> {
+      const text = `SELECT FROM payments WHERE wallet = $1 AND pricing_plan_id = $2
+        AND status IN ('received', 'settling', 'settled') AND created_at > now() - interval '${OPEN_FOR}' LIMIT 1`
+      return (await pool.query({ name: 'payment-open', text, values: [wallet, planId] })).rowCount === 1
     },
 
     /** Takes the right to ask the facilitator about a payment, for `seconds`; undefined where somebody else has it. */

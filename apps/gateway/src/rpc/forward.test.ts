@@ -10,7 +10,7 @@ import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, nobody, startUpstream, type Answer } from '../testing/upstream'
-import { type TestSession } from '../testing/wallet'
+import { callWith, type TestSession } from '../testing/wallet'
 
 const TIMEOUT_SECONDS = 0.3
 const CREDITS = 1_000_000
@@ -102,13 +102,16 @@ describe('when the first upstream', () => {
     expect(second.asked).toEqual([])
   })
 
-  test('fails at length and without end, the next is asked', async () => {
-    const large: Answer = (res) => {
-      res.writeHead(500)
-      res.write(Buffer.alloc(1_000_000))
-    }
-    const { chain_id } = await twoUpstreams(large)
-    expect((await session.call({ chain_id })).body).toMatchObject({ result: '0x2' })
+  test('fails at length and without end, the next is asked, and the first is let go', async () => {
+    const patient = await testGateway({ beside: gateway, environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 } })
+    let letGo: Promise<unknown> | undefined
+    const { chain_id } = await twoUpstreams((res) => {
+      letGo = once(res, 'close')
+      res.writeHead(500).write(Buffer.alloc(1_000_000))
+    })
+    const answer = await callWith(patient.api, session.token)({ chain_id })
+    expect(answer.body).toMatchObject({ result: '0x2' })
+    await letGo
   })
 })
 

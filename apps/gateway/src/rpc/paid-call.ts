@@ -5,9 +5,10 @@ import { pipeline } from 'node:stream/promises'
 import { type Ending, type Ledger } from '../accounts/ledger'
 import { revokedToken, type Session, type Sessions } from '../auth/sessions'
 import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
-import { type BuyCredits, type Purchase } from '../payments/buy-credits'
 import { readProof } from '../payments/proof'
+import { pendingPayment, type BuyCredits, type Purchase } from '../payments/buy-credits'
 import { paymentRequired } from '../payments/requirements'
+import { type PaymentStore } from '../payments/store'
 import { type Forward, type UpstreamAnswer } from './forward'
 import { costOf, methodsOf } from './methods'
 import { checkResource } from './resource'
@@ -16,6 +17,7 @@ type Parts = {
   catalog: Catalog
   sessions: Sessions
   buyCredits: BuyCredits
+  payments: Pick<PaymentStore, 'hasOpen'>
   ledger: Ledger
   forward: Forward
   /** The absolute URL of the paid endpoint. */
@@ -27,7 +29,7 @@ export type PaidCall = ReturnType<typeof createPaidCall>
 
 /** One paid call: find where it goes, buy if a payment is attached, spend, forward, and give back what was not served. */
 export function createPaidCall(parts: Parts) {
-  const { catalog, sessions, buyCredits, ledger, forward, resource, logger } = parts
+  const { catalog, sessions, buyCredits, payments, ledger, forward, resource, logger } = parts
 
   return async (req: Request, res: Response, session: Session): Promise<void> => {
     const call = parse(RpcRequest, req.body)
@@ -41,6 +43,7 @@ export function createPaidCall(parts: Parts) {
     if (proof) {
       await sessions.mustLive(session)
       mustBeSold(plan)
+      await mustSuffice(ledger, session, plan, cost)
       purchase = await buyCredits(session, plan, proof)
       if (purchase.outcome === 'paid') res.set('X-PAYMENT-RESPONSE', purchase.receipt)
     }
@@ -49,11 +52,13 @@ export function createPaidCall(parts: Parts) {
     if (spent.outcome === 'revoked') throw revokedToken()
     if (spent.outcome === 'insufficient') {
       mustBeSold(plan)
-      const reason = purchase?.outcome === 'refused' ? purchase.reason : undefined
+      await mustNotBePaying(payments, session, plan)
+      const refusal = purchase?.outcome === 'refused' ? purchase.reason : undefined
+      const lack = { cost, remaining: spent.remaining, refusal }
       res
         .status(402)
         .set('Cache-Control', 'no-store')
-        .json(paymentRequired(plan, resource, reason))
+        .json(paymentRequired(plan, resource, lack))
       return
     }
 
@@ -92,6 +97,22 @@ function mustBeSold(plan: Plan) {
       'NOT_FOUND',
       `Plan ${plan.id} is not sold any more and its credits are spent; sign in on another one`,
     )
+}
+
+/** Nothing is bought for a call that the purchase could not pay. */
+async function mustSuffice(ledger: Ledger, { wallet }: Session, plan: Plan, cost: number) {
+  if (cost <= plan.credits) return
+  const balance = (await ledger.balances(wallet)).find(({ planId }) => planId === plan.id)?.balance ?? 0n
+  if (BigInt(cost) > balance + BigInt(plan.credits))
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `This call costs ${cost} credits, ${balance} are left and one payment buys ${plan.credits}; nothing was charged, so send smaller batches`,
+    )
+}
+
+/** Whoever sees a 402 pays; while this wallet's last payment may still take its money, it must not see one. */
+async function mustNotBePaying(payments: Parts['payments'], { wallet }: Session, plan: Plan) {
+  if (await payments.hasOpen(wallet, plan.id)) throw pendingPayment()
 }
 
 type Route = { provider: Provider; methods: Provider['methods']; baseUrls: string[] }

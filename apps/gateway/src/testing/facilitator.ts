@@ -29,6 +29,7 @@ export async function startFacilitator() {
   let refusal: string | undefined
   let held: Promise<void> | undefined
   let isAway = false
+  let supportAsked = 0
 
   function settle(question: Asked): SettleResult {
     const request = JSON.stringify(question.request)
@@ -66,7 +67,10 @@ export async function startFacilitator() {
     const say = (status: number, body: unknown) =>
       res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     if (isAway) return res.socket?.destroy()
-    if (req.url === '/api/v1/supported') return say(200, { kinds: [kind] })
+    if (req.url === '/api/v1/supported') {
+      supportAsked++
+      return say(200, { kinds: [kind] })
+    }
     if (req.url === '/api/v1/assets') return say(200, { data: [asset] })
     if (req.headers['x-client-id'] !== clientKey.id || req.headers['x-client-token'] !== clientKey.token)
       return say(401, { code: 'UNAUTHORIZED', message: 'The client key is wrong' })
@@ -102,6 +106,8 @@ export async function startFacilitator() {
     /** Every question about a settlement, and those that moved money. */
     asked,
     settlements,
+    /** How often it was asked what it supports. */
+    supportAsked: () => supportAsked,
     /** How the next questions are answered, one each; those after them are settled. */
     next: (...these: Manner[]) => void manners.push(...these),
     /** Refuses every payment for this reason from now on; undefined ends it. */

@@ -19,6 +19,7 @@ describe('readPayment', () => {
       nonce: authorization.nonce,
       validAfter: BigInt(authorization.validAfter),
       validBefore: BigInt(authorization.validBefore),
+      validUntil: BigInt(authorization.validBefore),
       signature,
     }
     const wrapped = { type: 'eip3009', eip3009: payload }

@@ -42,5 +42,15 @@ export function readPayment(payload: unknown): EvmPayment | undefined {
   const { data } = EvmPayload.safeParse(typeof payload === 'string' ? decodeJson(payload) : payload)
   if (data === undefined) return undefined
   const { from, to, value, validAfter, validBefore, nonce } = data.authorization
-  return { payer: from, payTo: to, amount: value, nonce, validAfter, validBefore, signature: data.signature }
+  const { signature } = data
+  return {
+    payer: from,
+    payTo: to,
+    amount: value,
+    nonce,
+    validAfter,
+    validBefore,
+    validUntil: validBefore,
+    signature,
+  }
 }

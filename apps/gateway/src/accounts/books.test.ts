@@ -1,0 +1,162 @@
+import fc from 'fast-check'
+import { broken, fund } from '../testing/accounts'
+import { closeAll } from '../testing/closing'
+import { ended, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+import { readableLog } from '../testing/log'
+import { startHeartbeat } from './heartbeat'
+import { type Ledger } from './ledger'
+
+let { ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
+beforeAll(async () => {
+  ;({ ledgers, pool, newReplica, spender, usageOf } = await openLedgers())
+})
+afterEach(async () => expect(await broken(pool)).toEqual([]))
+afterAll(closeAll)
+
+const silentFor = (ledger: Ledger, seconds: number) =>
+  pool.query('UPDATE replicas SET heartbeat_at = now() - make_interval(secs => $2) WHERE id = $1', [
+    ledger.replicaId,
+    seconds,
+  ])
+
+describe('the calls of a dead replica', () => {
+  test('are refunded once, by whoever looks, and those of the living are left alone', async () => {
+    const replica = newReplica()
+    await replica.beat()
+    const [dead, alive] = await Promise.all([spender(10), spender(10)])
+    const ofDead = [await dead.paid(replica, 2), await dead.paid(replica, 3)]
+    await replica.finish(ended(ofDead[0]!))
+    const ofAlive = await alive.paid(ledgers[0])
+    await pool.query("UPDATE usage SET created_at = now() - interval '1 hour' WHERE id = $1", [ofAlive])
+
+    await silentFor(replica, 15)
+    expect(await ledgers[0].reap()).toBe(0)
+    await silentFor(replica, 25)
+    const reaped = await Promise.all(many(10, (index) => ledgers[index % 2]!.reap()))
+    expect(reaped.reduce((sum, count) => sum + count)).toBe(1)
+    expect([await dead.balance(), await alive.balance()]).toEqual([8n, 9n])
+    expect(await usageOf(dead.wallet)).toEqual([
+      expect.objectContaining({ state: 'done' }),
+      expect.objectContaining({ state: 'refunded', outcome: 'replica_died' }),
+    ])
+    expect(await replica.finish(ended(ofDead[1]!))).toBe(false)
+  })
+
+  test('are refunded though it died before its first sign of life', async () => {
+    const { paid, balance } = await spender(10)
+    const usageId = await paid(newReplica())
+    expect(await ledgers[0].reap()).toBe(0)
+    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE id = $1", [usageId])
+    expect(await ledgers[0].reap()).toBe(1)
+    expect(await balance()).toBe(10n)
+  })
+
+  test('are refunded by the heartbeat of another, which also says that it lives itself', async () => {
+    const [dead, alive] = [newReplica(), newReplica()]
+    const { paid, balance } = await spender(10)
+    await dead.beat()
+    await paid(dead)
+    await silentFor(dead, 25)
+    const heartbeat = await startHeartbeat(alive, readableLog().logger)
+    const { rows } = await pool.query('SELECT FROM replicas WHERE id = $1', [alive.replicaId])
+    expect(rows).toHaveLength(1)
+    await heartbeat.stop()
+    expect(await balance()).toBe(10n)
+  })
+})
+
+test('an end that could not be written is written with the next sign of life', async () => {
+  const { paid, balance } = await spender(10)
+  const usageId = await paid()
+  await pool.query('ALTER TABLE usage RENAME TO usage_that_is_away')
+  await expect(ledgers[0].finish(ended(usageId, 'refunded'))).rejects.toThrow('usage')
+  await expect(ledgers[0].beat()).rejects.toThrow('usage')
+  await pool.query('ALTER TABLE usage_that_is_away RENAME TO usage')
+  expect(await balance()).toBe(9n)
+  await ledgers[0].beat()
+  expect(await balance()).toBe(10n)
+  expect(await ledgers[0].finish(ended(usageId, 'refunded'))).toBe(false)
+})
+
+describe('accounts are locked in the order of their ids, so that no two statements wait for each other', () => {
+  /** Whether the statement, which waits for the first of these accounts, has left all others alone. */
+  async function leavesOthersAlone(wallets: string[], statement: () => Promise<unknown>) {
+    const [holder, other] = await Promise.all([pool.connect(), pool.connect()])
+    const lock = 'SELECT id FROM accounts WHERE wallet = ANY($1) ORDER BY id FOR UPDATE'
+    // Who takes the accounts as they lie on disk comes to this one last.
+    await holder.query('UPDATE accounts SET balance = balance WHERE wallet = $1', [wallets[0]])
+    await holder.query('BEGIN')
+    await holder.query(lock, [wallets.slice(0, 1)])
+    const work = statement()
+    await somebodyWaits(pool)
+    const locked = await other.query(`${lock} NOWAIT`, [wallets.slice(1)])
+    await holder.query('COMMIT')
+    for (const client of [holder, other]) client.release()
+    await work
+    return locked.rows.length === wallets.length - 1
+  }
+  const tenSpenders = async () => {
+    const spenders = []
+    for (let index = 0; index < 10; index++) spenders.push(await spender(10))
+    return spenders
+  }
+
+  test('by spending', async () => {
+    const spenders = await tenSpenders()
+    const calls = spenders.toReversed().map(({ call }) => call())
+    const wallets = spenders.map(({ wallet }) => wallet)
+    expect(await leavesOthersAlone(wallets, () => Promise.all(calls.map(ledgers[1].spend)))).toBe(true)
+  })
+
+  test('by refunding', async () => {
+    const spenders = await tenSpenders()
+    const usages = await Promise.all(spenders.toReversed().map(({ paid }) => paid()))
+    const wallets = spenders.map(({ wallet }) => wallet)
+    const refunds = () => Promise.all(usages.map((usageId) => ledgers[1].finish(ended(usageId, 'refunded'))))
+    expect(await leavesOthersAlone(wallets, refunds)).toBe(true)
+  })
+
+  test('by reaping', async () => {
+    const dead = newReplica()
+    await dead.beat()
+    const spenders = await tenSpenders()
+    await Promise.all(spenders.toReversed().map(({ paid }) => paid(dead)))
+    await silentFor(dead, 25)
+    const wallets = spenders.map(({ wallet }) => wallet)
+    expect(await leavesOthersAlone(wallets, ledgers[1].reap)).toBe(true)
+  })
+})
+
+test('whatever is bought, spent, ended and refunded at once on two replicas, the books balance', async () => {
+  const wallets = await Promise.all(many(5, () => spender(10)))
+  const step = fc.record({
+    what: fc.constantFrom('spend', 'spend', 'spend', 'done', 'refund', 'grant', 'reap'),
+    wallet: fc.nat(4),
+    replica: fc.nat(1),
+    cost: fc.integer({ min: 1, max: 8 }),
+  })
+  const open: bigint[] = []
+  const run = fc.asyncProperty(
+    fc.array(fc.array(step, { maxLength: 40 }), { maxLength: 4 }),
+    async (rounds) => {
+      for (const round of rounds)
+        await Promise.all(
+          round.map(async ({ what, wallet, replica, cost }) => {
+            const [ledger, of] = [ledgers[replica]!, wallets[wallet]!]
+            if (what === 'spend') {
+              const spent = await ledger.spend(of.call(cost))
+              if (spent.outcome === 'paid') open.push(spent.usageId)
+            } else if (what === 'grant') await fund({ pool, ledger }, of.wallet, cost)
+            else if (what === 'reap') await ledger.reap()
+            else {
+              const usageId = open[cost % Math.max(1, open.length)]
+              if (usageId !== undefined)
+                await ledger.finish(ended(usageId, what === 'done' ? 'done' : 'refunded'))
+            }
+          }),
+        )
+      expect(await broken(pool)).toEqual([])
+    },
+  )
+  await fc.assert(run, { numRuns: 20 })
+})

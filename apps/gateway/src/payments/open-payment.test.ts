@@ -1,0 +1,59 @@
+import { balanceOf } from '../testing/accounts'
+import { planOf } from '../testing/catalog'
+import { closeAll } from '../testing/closing'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+
+let gateway: TestGateway
+beforeAll(async () => (gateway = await testGateway()))
+afterAll(closeAll)
+
+const batch = (entries: number) =>
+  Array.from({ length: entries }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_blockNumber' }))
+
+test('a wallet whose payment is still open is not asked for another, with or without its proof', async () => {
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn()
+  expect((await call()).status).toBe(402)
+  gateway.facilitator.next('pending')
+  expect(outcomeOf(await call({ payment: await wallet.pay() }))).toEqual([503, 'PAYMENT_PENDING'])
+
+  const again = await call()
+  expect(outcomeOf(again)).toEqual([503, 'PAYMENT_PENDING'])
+  expect(Number(again.headers['retry-after'])).toBeGreaterThan(0)
+
+  await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [wallet.address])
+  await gateway.reconcile()
+  expect((await call()).status).toBe(200)
+})
+
+test('a payment that has failed does not keep its wallet from paying', async () => {
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn()
+  expect((await call({ payment: await wallet.pay(planOf({ amount: '9999' })) })).status).toBe(402)
+  expect((await call()).status).toBe(402)
+})
+
+test('nothing is bought for a call that the purchase could not pay', async () => {
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn()
+  const asked = gateway.facilitator.asked.length
+  const answer = await call({ payload: batch(101), payment: await wallet.pay() })
+  expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
+  expect((answer.body as { message: string }).message).toContain(
+    'costs 101 credits, 0 are left and one payment buys 100',
+  )
+  expect(gateway.facilitator.asked).toHaveLength(asked)
+  expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
+})
+
+test('a call dearer than what is left says so', async () => {
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 5)
+  const { call } = await wallet.signIn()
+  const answer = await call({ payload: batch(6) })
+  expect(answer.status).toBe(402)
+  expect((answer.body as { message: string }).message).toContain(
+    'This call costs 6 credits and 5 are left on plan 1',
+  )
+})

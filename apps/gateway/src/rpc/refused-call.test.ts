@@ -1,0 +1,82 @@
+import { balanceOf, broken } from '../testing/accounts'
+import { closeAll } from '../testing/closing'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+
+let gateway: TestGateway
+beforeAll(async () => (gateway = await testGateway()))
+afterAll(async () => {
+  await gateway.ledger.drained()
+  expect(await broken(gateway.pool)).toEqual([])
+  await closeAll()
+})
+
+/** A wallet with credits on plan 1, signed in. */
+async function customer(credits: number) {
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, credits)
+  return { ...(await wallet.signIn()), balance: () => balanceOf(gateway.ledger, wallet.address) }
+}
+
+describe('a call that is refused takes nothing', () => {
+  const rows: [string, object, (string | number)[]][] = [
+    ['to a chain that nobody serves', { chain_id: 'nowhere' }, [404, 'NOT_FOUND']],
+    ['to an ecosystem that does not serve the chain', { ecosystem: 'cosmos' }, [404, 'NOT_FOUND']],
+    ['to an unknown ecosystem', { ecosystem: 'solana' }, [400, 'INVALID_REQUEST']],
+    ['with a method that is not forwarded', { method: 'DELETE' }, [400, 'INVALID_REQUEST']],
+    ['over a transport there is not', { transport: 'ws' }, [400, 'INVALID_REQUEST']],
+    ['with an empty batch', { payload: [] }, [400, 'INVALID_REQUEST']],
+    ['with a batch of something else', { payload: [1, 2] }, [400, 'INVALID_REQUEST']],
+    ['with a payload that is no object', { payload: 'x' }, [400, 'INVALID_REQUEST']],
+    ['without a payload', { payload: undefined }, [400, 'INVALID_REQUEST']],
+    ['without a resource', { resource: undefined }, [400, 'INVALID_REQUEST']],
+    ['to a resource above its base URL', { resource: '../x' }, [400, 'INVALID_REQUEST']],
+    ['to a resource that is an address', { resource: 'http://169.254.169.254/' }, [400, 'INVALID_REQUEST']],
+    ['to a resource that is an encoded way up', { resource: '%2e%2e/x' }, [400, 'INVALID_REQUEST']],
+    ['to a resource with a line break', { resource: 'x\r\nHost: evil' }, [400, 'INVALID_REQUEST']],
+    ['to a resource without end', { resource: 'x'.repeat(2_049) }, [400, 'INVALID_REQUEST']],
+  ]
+  test.each(rows)('%s', async (_, changes, refusal) => {
+    const { call, balance } = await customer(10)
+    const asked = gateway.upstream.asked.length
+    expect(outcomeOf(await call(changes))).toEqual(refusal)
+    expect([await balance(), gateway.upstream.asked.length]).toEqual([10n, asked])
+  })
+
+  test('over a transport that the chain’s providers lack', async () => {
+    const chain_id = await gateway.chain({ rpc: [gateway.upstream.url] })
+    const { call, balance } = await customer(10)
+    expect(outcomeOf(await call({ chain_id, transport: 'rest' }))).toEqual([404, 'NOT_FOUND'])
+    expect(await balance()).toBe(10n)
+  })
+
+  test('to a provider that was retired', async () => {
+    const chain_id = await gateway.chain(gateway.upstream.url)
+    const { call } = await customer(10)
+    await call({ chain_id }).expect(200)
+    gateway.catalog.providers.pop()
+    await gateway.reapply()
+    expect(outcomeOf(await call({ chain_id }))).toEqual([404, 'NOT_FOUND'])
+  })
+
+  test('with a method whose name no database takes, and spoils no other call', async () => {
+    const { call } = await customer(100)
+    const payload = { jsonrpc: '2.0', id: 1, method: 'eth\u0000call', params: [] }
+    const answers = await Promise.all([
+      call(),
+      call({ payload }),
+      call({ payload: [payload] }),
+      call(),
+      call(),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  })
+
+  test('too dear for any balance, and spoils no other call', async () => {
+    const chain_id = await gateway.chain({ rpc: [gateway.upstream.url], methods: { dear: 1_000_000 } })
+    const { call } = await customer(100)
+    const payload = Array.from({ length: 3_000 }, () => ({ method: 'dear' }))
+    const [fine, dear, also] = await Promise.all([call(), call({ chain_id, payload }), call()])
+    expect([fine.status, outcomeOf(dear), also.status]).toEqual([200, [400, 'INVALID_REQUEST'], 200])
+  })
+})

@@ -1,0 +1,75 @@
+import { openGatewayDatabase } from '@tollgate/database'
+import { createLedger, type Charge } from '../accounts/ledger'
+import { applyCatalog } from '../catalog/apply'
+import { balanceOf, fund, openSession, someWallet } from './accounts'
+import { catalogOf, planOf } from './catalog'
+import { closeLater } from './closing'
+import { migratedDatabase } from './database'
+
+export type TestLedgers = Awaited<ReturnType<typeof openLedgers>>
+
+/** Two replicas' ledgers on one database, each with connections of its own, and wallets that spend on them. */
+export async function openLedgers() {
+  const url = await migratedDatabase()
+  const [one, other] = [openGatewayDatabase({ url }), openGatewayDatabase({ url })]
+  closeLater(() => Promise.all([one.close(), other.close()]))
+  await applyCatalog(one, catalogOf({ plans: [planOf(), planOf({ id: 2 })], providers: [] }))
+  const { pool } = one
+  const newReplica = () => createLedger(other)
+  const ledgers = [createLedger(one), newReplica()] as const
+  await Promise.all(ledgers.map((ledger) => ledger.beat()))
+
+  /** A wallet with credits and a session, and its calls. */
+  async function spender(credits: number) {
+    const wallet = someWallet()
+    if (credits > 0) await fund({ pool, ledger: ledgers[0] }, wallet, credits)
+    const sessionId = await openSession(pool, wallet)
+    const call = (cost = 1, changes: Partial<Charge> = {}): Charge => ({
+      sessionId,
+      wallet,
+      planId: 1,
+      cost,
+      providerId: 'node',
+      ecosystem: 'evm',
+      chainId: '84532',
+      transport: 'rpc',
+      method: 'POST',
+      resource: '',
+      rpcMethod: 'eth_blockNumber',
+      ...changes,
+    })
+    async function paid(ledger = ledgers[0], cost = 1) {
+      const spent = await ledger.spend(call(cost))
+      if (spent.outcome !== 'paid') throw new Error(`The call was not paid: ${spent.outcome}`)
+      return spent.usageId
+    }
+    return { wallet, call, paid, balance: () => balanceOf(ledgers[0], wallet) }
+  }
+
+  async function usageOf(wallet: string) {
+    const text = `SELECT usage.* FROM usage JOIN accounts ON accounts.id = account_id
+      WHERE wallet = $1 ORDER BY usage.id`
+    return (await pool.query<Record<string, unknown>>(text, [wallet])).rows
+  }
+
+  return { ledgers, pool, newReplica, spender, usageOf }
+}
+
+/** The end of a call, as the ledger is told it. */
+export const ended = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
+  usageId,
+  state,
+  statusCode: state === 'done' ? 200 : null,
+  outcome: state === 'done' ? 'answered' : 'upstream_failed',
+  latencyMs: 12,
+})
+
+export const many = <T>(count: number, of: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => of(index))
+
+/** Resolves once a statement on this database waits for a lock. */
+export async function somebodyWaits(pool: TestLedgers['pool']) {
+  const waiting =
+    "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+  while ((await pool.query(waiting)).rows.length === 0) continue
+}

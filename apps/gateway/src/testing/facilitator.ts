@@ -17,8 +17,6 @@ export type Manner = 'settle' | 'lost' | 'hang' | 'pending' | 'error' | 'denied'
 
 type Asked = { key: string; request: SettleRequest }
 
-export type TestFacilitator = Awaited<ReturnType<typeof startFacilitator>>
-
 /** A facilitator of one network and one asset whose chain is a set of used nonces, and which errs as it is told. */
 export async function startFacilitator() {
   const asked: Asked[] = []

@@ -13,8 +13,6 @@ export type Seen = {
 }
 export type Answer = (res: ServerResponse, seen: Seen, req: IncomingMessage) => unknown
 
-export type Upstream = Awaited<ReturnType<typeof startUpstream>>
-
 /** A real server that answers as it is told, and remembers what it was asked. */
 export async function startUpstream(answer: Answer) {
   const asked: Seen[] = []

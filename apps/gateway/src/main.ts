@@ -10,12 +10,15 @@ import {
   openEphemeralStore,
   run,
 } from '@tollgate/service'
+import { setTimeout as delay } from 'node:timers/promises'
 import { startHeartbeat } from './accounts/heartbeat'
 import { readConfiguration } from './config'
 import { wireGateway } from './gateway'
 import { startReconciler } from './payments/reconciler'
 
-const GRACE_SECONDS = 20
+const GRACE_SECONDS = 15
+/** What is cut off is asked again by the next process, under the same idempotency key. */
+const RECONCILER_GRACE_MS = 5_000
 
 /** The gateway as a process: open, wire, serve; what was opened last is closed first. */
 void run('gateway', async (closing) => {
@@ -58,7 +61,7 @@ void run('gateway', async (closing) => {
   const heartbeat = await startHeartbeat(gateway.ledger, logger)
   closing.add('heartbeat', () => heartbeat.stop())
   const reconciler = startReconciler({ store: gateway.payments, settlement: gateway.settlement, logger })
-  closing.add('reconciler', () => reconciler.stop())
+  closing.add('reconciler', () => Promise.race([reconciler.stop(), delay(RECONCILER_GRACE_MS)]))
 
   const metricsServer = await metrics.listen({
     port: environment.METRICS_PORT,

@@ -65,19 +65,6 @@ describe('the calls of a dead replica', () => {
   })
 })
 
-test('an end that could not be written is written with the next sign of life', async () => {
-  const { paid, balance } = await spender(10)
-  const usageId = await paid()
-  await pool.query('ALTER TABLE usage RENAME TO usage_that_is_away')
-  await expect(ledgers[0].finish(ended(usageId, 'refunded'))).rejects.toThrow('usage')
-  await expect(ledgers[0].beat()).rejects.toThrow('usage')
-  await pool.query('ALTER TABLE usage_that_is_away RENAME TO usage')
-  expect(await balance()).toBe(9n)
-  await ledgers[0].beat()
-  expect(await balance()).toBe(10n)
-  expect(await ledgers[0].finish(ended(usageId, 'refunded'))).toBe(false)
-})
-
 describe('accounts are locked in the order of their ids, so that no two statements wait for each other', () => {
   /** Whether the statement, which waits for the first of these accounts, has left all others alone. */
   async function leavesOthersAlone(wallets: string[], statement: () => Promise<unknown>) {

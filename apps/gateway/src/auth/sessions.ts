@@ -7,8 +7,6 @@ import { type Tokens } from './tokens'
 
 const REFRESH_TTL_DAYS = 30
 const DAY_MS = 86_400_000
-/** Uses of one token this close together are one client's own, and no sign of a thief. */
-const SAME_MOMENT_MS = 10_000
 
 /** Who is calling: the claims of a bearer token under our own names. Whether it was revoked, the database says. */
 export type Session = {
@@ -86,22 +84,18 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
 
     /**
      * A new pair for a refresh token that was never used. One that comes back ends its whole session (RFC 9700, 4.14); of
-     * several at the same moment, as two tabs of one app send them, one wins and the others are only refused.
+     * several under way at once, as two tabs of one app send them, one wins and the others are only refused.
      */
     async refresh(refreshToken: string): Promise<SessionTokens> {
       const next = newRefreshToken()
-      const hash = hashOf(refreshToken)
-      const values = [hash, next.row.hash, next.row.expiresAt, now()]
-      const { rows } = await pool.query<SessionRow>({ name: 'refresh', text: ROTATE, values })
-      const [rotated] = rows
-      if (rotated) return issue(sessionOf(rotated), next.token)
-
-      const known = await prisma.refreshToken.findUnique({ where: { hash } })
-      if (!known) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
-      if (known.usedAt === null && known.expiresAt <= now())
+      const values = [hashOf(refreshToken), next.row.hash, next.row.expiresAt, now()]
+      const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
+      const [token] = rows
+      if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
+      if (token.isRotated) return issue(sessionOf(token), next.token)
+      if (token.wasUsed) await revoke(token.id)
+      else if (token.isExpired)
         throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
-      if (known.usedAt !== null && now().getTime() - known.usedAt.getTime() > SAME_MOMENT_MS)
-        await revoke(known.sessionId)
       throw revokedToken()
     },
 
@@ -112,15 +106,25 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
 type SessionRow = Omit<Session, 'authMethod' | 'ecosystem'> & { authMethod: string; ecosystem: string }
 
 /** A session's row holds the words that this service wrote. */
-const sessionOf = (row: SessionRow): Session => ({
-  ...row,
-  authMethod: AuthMethod.parse(row.authMethod),
-  ecosystem: Ecosystem.parse(row.ecosystem),
+const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: SessionRow): Session => ({
+  id,
+  wallet,
+  authMethod: AuthMethod.parse(authMethod),
+  ecosystem: Ecosystem.parse(ecosystem),
+  chainId,
+  planId,
 })
 
-/** Uses up a refresh token and puts the next one in its place, in one commit; no row where it was not good any more. */
+type Rotation = SessionRow & { isRotated: boolean; wasUsed: boolean; isExpired: boolean }
+
+/**
+ * Uses up a refresh token and puts the next one in its place, in one commit. `wasUsed` is told by the snapshot: true where
+ * the token had been used before this statement began, false where that happened while it waited.
+ */
 const ROTATE = `
-WITH used AS (
+WITH seen AS (
+  SELECT session_id, used_at IS NOT NULL AS was_used, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1
+), used AS (
   UPDATE refresh_tokens SET used_at = $4
   WHERE hash = $1 AND used_at IS NULL AND expires_at > $4
     AND EXISTS (SELECT FROM sessions WHERE id = session_id AND revoked_at IS NULL)
@@ -128,8 +132,9 @@ WITH used AS (
 ), next AS (
   INSERT INTO refresh_tokens (hash, session_id, expires_at, created_at) SELECT $2, session_id, $3, $4 FROM used
 )
-SELECT id, wallet, auth_method AS "authMethod", chain_id AS "chainId", ecosystem, pricing_plan_id AS "planId"
-FROM sessions JOIN used ON used.session_id = sessions.id`
+SELECT id, wallet, auth_method AS "authMethod", chain_id AS "chainId", ecosystem, pricing_plan_id AS "planId",
+  used.session_id IS NOT NULL AS "isRotated", was_used AS "wasUsed", is_expired AS "isExpired"
+FROM seen JOIN sessions ON sessions.id = seen.session_id LEFT JOIN used ON used.session_id = seen.session_id`
 
 export const revokedToken = () => new ApiError('REVOKED_TOKEN', 'This session was ended; sign in again')
 

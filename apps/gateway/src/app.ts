@@ -32,7 +32,7 @@ export type Surface = {
   now: () => Date
 }
 
-/** The whole HTTP surface, row by row as docs/api/gateway.md has it. */
+/** The whole HTTP surface on one screen. */
 export function createGateway(surface: Surface) {
   const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, paidCall, now } =
     surface

@@ -36,7 +36,7 @@ export type Surface = {
   now: () => Date
 }
 
-/** The whole HTTP surface, row by row as docs/api/facilitator.md has it. */
+/** The whole HTTP surface on one screen. */
 export function createSurface(surface: Surface) {
   const { environment, logger, metrics, store, health, now } = surface
   const { withClient, withUser, withAdmin, payments, networks, users, clients } = surface

@@ -29,7 +29,7 @@ export async function onFreePort<T>(preferred: number | undefined, start: (port:
     try {
       return await start(port)
     } catch (problem) {
-      if (attempt === 3 || !/address already in use/i.test(String(problem))) throw problem
+      if (attempt === 3 || !/address already in use|is in use/i.test(String(problem))) throw problem
     } finally {
       promised.delete(port)
     }

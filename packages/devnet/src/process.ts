@@ -114,11 +114,17 @@ export async function startProcess(options: ProcessOptions) {
   })
   return { name, pid: child.pid ?? 0, exited, output, stop }
 
+  function hasEnded() {
+    return ended !== undefined
+  }
+
   async function becomeReady() {
     const deadline = Date.now() + (options.timeoutSeconds ?? 30) * 1000
     for (;;) {
       if (ended) throw failure(`ended with ${ended.signal ?? `code ${String(ended.code)}`}`, ended.output)
-      if (ready instanceof RegExp ? ready.test(readLog(logFile)) : ready ? await attempt(ready) : true) return
+      const isReady =
+        ready instanceof RegExp ? ready.test(readLog(logFile)) : ready ? await attempt(ready) : true
+      if (isReady && !hasEnded()) return
       if (Date.now() > deadline)
         throw failure(`was not ready after ${options.timeoutSeconds ?? 30} s`, output())
       await Promise.race([delay(20), exited])

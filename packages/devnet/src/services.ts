@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { askJson } from './ask'
-import { freePort } from './ports'
+import { onFreePort } from './ports'
 import { startProcess, type ProcessExit, type RunningProcess } from './process'
 
 export type ServiceOptions = {
@@ -10,7 +10,7 @@ export type ServiceOptions = {
   logFile: string
   preferredPort: number
   preferredMetricsPort: number
-  /** Beside PORT, METRICS_PORT and LOG_LEVEL; `url` is where the service will be reached. */
+  /** Beside PORT and METRICS_PORT; `url` is where the service will be reached. */
   environment: (at: { port: number; url: string }) => NodeJS.ProcessEnv
   watch: boolean
   onCrash: (exit: ProcessExit) => void
@@ -28,32 +28,28 @@ export type RunningService = Awaited<ReturnType<typeof startService>>
  */
 export async function startService(options: ServiceOptions) {
   const { name, root, logFile, watch, onCrash, onRestart } = options
-  const port = await freePort(options.preferredPort)
-  const metricsPort = await freePort(options.preferredMetricsPort)
-  const url = `http://127.0.0.1:${port}`
-  const env = {
-    PATH: process.env['PATH'],
-    HOME: process.env['HOME'],
-    ...options.environment({ port, url }),
-    PORT: String(port),
-    HOST: '127.0.0.1',
-    METRICS_PORT: String(metricsPort),
-    METRICS_HOST: '127.0.0.1',
-    LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
-  }
   const main = join(root, 'apps', name, 'dist', 'main.js')
   const stopping = new AbortController()
   let running: RunningProcess
 
-  const launch = () =>
+  const launch = (port: number, metricsPort: number) =>
     startProcess({
       name,
       command: process.execPath,
       args: [...(watch ? ['--watch', '--watch-preserve-output'] : []), main],
       cwd: root,
-      env,
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        ...options.environment({ port, url: urlOf(port) }),
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        METRICS_PORT: String(metricsPort),
+        METRICS_HOST: '127.0.0.1',
+      },
       logFile,
-      ready: async () => (await askJson(`${url}/health`, { timeoutMs: 1_000 })).status === 200,
+      // Its own word, and not an answer at its port: there another copy's service may be listening.
+      ready: /"message":"serving"/,
       stopSeconds: 3,
       onExit: (exit) => {
         onCrash(exit)
@@ -65,7 +61,7 @@ export async function startService(options: ServiceOptions) {
     for (let pause = RESTART_AFTER_MS; ; pause = Math.min(2 * pause, LONGEST_RESTART_MS)) {
       await delay(pause, undefined, { signal: stopping.signal })
       try {
-        running = await launch()
+        running = await launch(port, metricsPort)
         onRestart()
         return
       } catch {
@@ -74,7 +70,14 @@ export async function startService(options: ServiceOptions) {
     }
   }
 
-  running = await launch()
+  const { port, metricsPort } = await onFreePort(options.preferredPort, (free) =>
+    onFreePort(options.preferredMetricsPort, async (freeForMetrics) => {
+      running = await launch(free, freeForMetrics)
+      return { port: free, metricsPort: freeForMetrics }
+    }),
+  )
+  const url = urlOf(port)
+  await waitUntilHealthy(url)
   return {
     url,
     metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
@@ -85,4 +88,11 @@ export async function startService(options: ServiceOptions) {
       await running.stop()
     },
   }
+}
+
+const urlOf = (port: number) => `http://127.0.0.1:${port}`
+
+async function waitUntilHealthy(url: string) {
+  const { status } = await askJson(`${url}/health`)
+  if (status !== 200) throw new Error(`${url}/health answered ${status}`)
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { anvilBinary, runnable } from '../binaries'
 import { onFreePort } from '../ports'
 import { type ProcessExit, startProcess } from '../process'
@@ -20,6 +21,7 @@ export interface AnvilOptions {
 
 /** Base's own pace: the chain's clock is never further behind than this, busy or idle. */
 const BLOCK_SECONDS = 2
+const PORT_LOST_MS = 400
 /** How far back a call may look and a reorg may reach. Anvil keeps a copy of all accounts for each. */
 const STATES_KEPT = 64
 /** What a killed anvil forgets; one that is stopped, by us or because we died, forgets nothing. */
@@ -57,7 +59,12 @@ export async function startAnvil(options: AnvilOptions = {}) {
       env: { ...process.env, HOME: folder },
       cwd: folder,
       logFile: join(folder, 'anvil.log'),
-      ready: async () => Number(await callRpc(url, 'eth_chainId')) === chainId,
+      ready: async () => {
+        if (Number(await callRpc(url, 'eth_chainId')) !== chainId) return false
+        // Another copy's chain may have answered: ours would have ended by now, for want of its port.
+        await delay(PORT_LOST_MS)
+        return true
+      },
       stopSeconds: 4,
       onExit,
     })

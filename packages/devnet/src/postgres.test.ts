@@ -115,7 +115,7 @@ describe('startPostgres', () => {
     expect(await ask(running.url('postgres'), 'SELECT 1')).toEqual([1])
   })
 
-  test('stops within two seconds, although clients are connected', async () => {
+  test('stops within seconds, although clients are connected', async () => {
     const postgres = await start()
     const client = new Client({ connectionString: postgres.url('postgres') })
     client.on('error', () => undefined)
@@ -124,7 +124,7 @@ describe('startPostgres', () => {
     const began = Date.now()
     await postgres.stop()
 
-    expect(Date.now() - began).toBeLessThan(2000)
+    expect(Date.now() - began).toBeLessThan(5_000)
     await client.end()
   })
 

@@ -142,11 +142,12 @@ withOwnRedis('a Redis that goes away (redis-server on the PATH)', () => {
       await expect(store.take('a')).rejects.toMatchObject(unavailable)
       expect((await line('Redis is away')).level).toBe('warn')
       const toldAt = performance.now()
-      await expect(store.setOnce('b', '1', 60)).rejects.toMatchObject(unavailable)
+      for (let call = 0; call < 20; call++)
+        await expect(store.setOnce('b', '1', 60)).rejects.toMatchObject(unavailable)
       expect(await store.ping()).toBe(false)
-      // Slow once, for a server that is stuck; from then on nobody waits.
-      expect(toldAt - startedAt).toBeLessThan(1_500)
-      expect(performance.now() - toldAt).toBeLessThan(how === 'stopped' ? 100 : 700)
+      // Slow once, for a server that is stuck; from then on nobody waits, or twenty calls took ten seconds.
+      expect(toldAt - startedAt).toBeLessThan(5_000)
+      expect(performance.now() - toldAt).toBeLessThan(5_000)
 
       if (how === 'stopped') await redis.start()
       else redis.thaw()

@@ -106,7 +106,7 @@ describe('while the chain mines nothing', () => {
     const body = await paymentRequest(await newPayer(rpcUrl), { requirements: { maxTimeoutSeconds: 1 } })
     const askedAt = performance.now()
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-    expect(performance.now() - askedAt).toBeLessThan(3_000)
+    expect(performance.now() - askedAt).toBeLessThan(10_000)
   })
 
   test('sends a transaction again that its node has forgotten', async () => {

@@ -103,16 +103,18 @@ describe('POST /login', () => {
 
   test('takes as long for an unknown email as for a wrong password', async () => {
     const { email } = await newUser(api)
-    const median = async (address: string) => {
-      const times: number[] = []
-      for (let i = 0; i < 7; i++) {
+    const times = { known: [] as number[], unknown: [] as number[] }
+    for (let i = 0; i < 7; i++)
+      for (const [who, address] of [
+        ['known', email],
+        ['unknown', 'nobody@example.com'],
+      ] as const) {
         const startedAt = performance.now()
         await login(address, 'wrong password').expect(401)
-        times.push(performance.now() - startedAt)
+        times[who].push(performance.now() - startedAt)
       }
-      return times.sort((a, b) => a - b)[3]!
-    }
-    const [known, unknown] = [await median(email), await median('nobody@example.com')]
+    // The fastest of each: what a busy machine adds is no part of the answer's own time.
+    const [known, unknown] = [Math.min(...times.known), Math.min(...times.unknown)]
     expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(2)
   })
 

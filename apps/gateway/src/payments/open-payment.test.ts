@@ -1,7 +1,9 @@
-import { balanceOf } from '../testing/accounts'
+import { GRANT } from '../accounts/ledger-sql'
+import { balanceOf, writePayment } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
+import { somebodyWaits } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
@@ -25,6 +27,22 @@ test('a wallet whose payment is still open is not asked for another, with or wit
   await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [wallet.address])
   await gateway.reconcile()
   expect((await call()).status).toBe(200)
+})
+
+test('a call that could not be paid before its wallet’s payment was credited is served, not asked to pay', async () => {
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn()
+  const id = await writePayment(gateway.pool, { wallet: wallet.address, credits: 100 })
+  const client = await gateway.pool.connect()
+  await client.query('BEGIN')
+  await client.query('LOCK TABLE payments IN ACCESS EXCLUSIVE MODE')
+  const outcome = call().then(outcomeOf)
+  await somebodyWaits(gateway.pool)
+  await client.query(GRANT, [id])
+  await client.query('COMMIT')
+  client.release()
+  expect(await outcome).toEqual([200, undefined])
+  expect(await balanceOf(gateway.ledger, wallet.address)).toBe(99n)
 })
 
 test('a payment that has failed does not keep its wallet from paying', async () => {

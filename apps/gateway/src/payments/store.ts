@@ -88,11 +88,21 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
       )
     },
 
-    /** Whether a payment of this wallet for this plan may still take its money: asking for another would charge it twice. */
-    async hasOpen(wallet: string, planId: number): Promise<boolean> {
-      const text = `SELECT FROM payments WHERE wallet = $1 AND pricing_plan_id = $2
-        AND status IN ('received', 'settling', 'settled') AND created_at > now() - interval '${OPEN_FOR}' LIMIT 1`
-      return (await pool.query({ name: 'payment-open', text, values: [wallet, planId] })).rowCount === 1
+    /**
+     * Where a wallet stands on a plan, at one moment: whether a payment may still take its money, so that asking for
+     * another would charge it twice, and the credits that the payments before it have brought.
+     */
+    async standing(wallet: string, planId: number): Promise<{ isPaying: boolean; balance: bigint }> {
+      const text = `SELECT
+        EXISTS (SELECT FROM payments WHERE wallet = $1 AND pricing_plan_id = $2 AND status IN ('received', 'settling', 'settled')
+          AND created_at > now() - interval '${OPEN_FOR}') AS "isPaying",
+        coalesce((SELECT balance FROM accounts WHERE wallet = $1 AND pricing_plan_id = $2), 0) AS balance`
+      const { rows } = await pool.query<{ isPaying: boolean; balance: bigint }>({
+        name: 'payment-standing',
+        text,
+        values: [wallet, planId],
+      })
+      return rows[0] ?? { isPaying: false, balance: 0n }
     },
 
     /** Takes the right to ask the facilitator about a payment, for `seconds`; undefined where somebody else has it. */
@@ -107,12 +117,13 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
       return leased
     },
 
+    /** Money that was taken counts, even where another replica, asking at the same time, was told that it would not be. */
     async settled(id: string, transaction: string, blockNumber: number): Promise<void> {
       await query(
         'settled',
         `UPDATE payments SET status = 'settled', transaction = $2, block_number = $3, error_reason = NULL,
            settled_at = now(), updated_at = now(), next_attempt_at = now()
-         WHERE id = $1 AND status = 'settling' RETURNING ${columns}`,
+         WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${columns}`,
         [id, transaction, blockNumber],
       )
     },

@@ -2,7 +2,7 @@ import { RpcRequest } from '@tollgate/protocol'
 import { ApiError, parse, rawMember, type Logger } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { pipeline } from 'node:stream/promises'
-import { type Ending, type Ledger } from '../accounts/ledger'
+import { type Charge, type Ending, type Ledger } from '../accounts/ledger'
 import { revokedToken, type Session, type Sessions } from '../auth/sessions'
 import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
 import { readProof } from '../payments/proof'
@@ -17,7 +17,7 @@ type Parts = {
   catalog: Catalog
   sessions: Sessions
   buyCredits: BuyCredits
-  payments: Pick<PaymentStore, 'hasOpen'>
+  payments: Pick<PaymentStore, 'standing'>
   ledger: Ledger
   forward: Forward
   /** The absolute URL of the paid endpoint. */
@@ -29,7 +29,7 @@ export type PaidCall = ReturnType<typeof createPaidCall>
 
 /** One paid call: find where it goes, buy if a payment is attached, spend, forward, and give back what was not served. */
 export function createPaidCall(parts: Parts) {
-  const { catalog, sessions, buyCredits, payments, ledger, forward, resource, logger } = parts
+  const { catalog, sessions, buyCredits, ledger, forward, resource, logger } = parts
 
   return async (req: Request, res: Response, session: Session): Promise<void> => {
     const call = parse(RpcRequest, req.body)
@@ -48,11 +48,10 @@ export function createPaidCall(parts: Parts) {
       if (purchase.outcome === 'paid') res.set('X-PAYMENT-RESPONSE', purchase.receipt)
     }
 
-    const spent = await ledger.spend(chargeOf(call, session, plan, route.provider, cost))
+    const spent = await spend(parts, chargeOf(call, session, plan, route.provider, cost))
     if (spent.outcome === 'revoked') throw revokedToken()
     if (spent.outcome === 'insufficient') {
       mustBeSold(plan)
-      await mustNotBePaying(payments, session, plan)
       const refusal = purchase?.outcome === 'refused' ? purchase.reason : undefined
       const lack = { cost, remaining: spent.remaining, refusal }
       res
@@ -110,9 +109,20 @@ async function mustSuffice(ledger: Ledger, { wallet }: Session, plan: Plan, cost
     )
 }
 
-/** Whoever sees a 402 pays; while this wallet's last payment may still take its money, it must not see one. */
-async function mustNotBePaying(payments: Parts['payments'], { wallet }: Session, plan: Plan) {
-  if (await payments.hasOpen(wallet, plan.id)) throw pendingPayment()
+/**
+ * Spends, and says `insufficient` only where the wallet may well pay. Whoever sees a 402 pays: while its last payment may
+ * still take its money, or brought its credits just now, it must not see one.
+ *
+ * @throws ApiError PAYMENT_PENDING in the former case
+ */
+async function spend({ ledger, payments }: Pick<Parts, 'ledger' | 'payments'>, charge: Charge) {
+  for (;;) {
+    const spent = await ledger.spend(charge)
+    if (spent.outcome !== 'insufficient') return spent
+    const { isPaying, balance } = await payments.standing(charge.wallet, charge.planId)
+    if (isPaying) throw pendingPayment()
+    if (balance < BigInt(charge.cost)) return spent
+  }
 }
 
 type Route = { provider: Provider; methods: Provider['methods']; baseUrls: string[] }
@@ -132,7 +142,13 @@ async function routeOf(catalog: Catalog, call: RpcRequest): Promise<Route> {
   }
 }
 
-const chargeOf = (call: RpcRequest, session: Session, plan: Plan, provider: Provider, cost: number) => ({
+const chargeOf = (
+  call: RpcRequest,
+  session: Session,
+  plan: Plan,
+  provider: Provider,
+  cost: number,
+): Charge => ({
   sessionId: session.id,
   wallet: session.wallet,
   planId: plan.id,

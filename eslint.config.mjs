@@ -10,6 +10,7 @@ const fence = (files, group, message) => ({
 })
 const chainLibraries = ['ethers', 'ethers/*', '@cosmjs/*', 'secp256k1', 'viem', 'viem/*']
 const databaseLibraries = ['pg', '@prisma/*', 'prisma']
+const testing = ['@tollgate/testing']
 const apps = ['@tollgate/gateway', '@tollgate/gateway/*', '@tollgate/facilitator', '@tollgate/facilitator/*']
 
 export default tseslint.config(
@@ -121,7 +122,14 @@ export default tseslint.config(
   ),
   fence(
     ['apps/gateway/src/**/*.ts'],
-    [...chainLibraries, ...databaseLibraries, 'axios', '@tollgate/facilitator', '@tollgate/facilitator/*'],
+    [
+      ...chainLibraries,
+      ...databaseLibraries,
+      ...testing,
+      'axios',
+      '@tollgate/facilitator',
+      '@tollgate/facilitator/*',
+    ],
     'the gateway reaches chains, databases and the facilitator through packages',
   ),
   fence(
@@ -129,6 +137,7 @@ export default tseslint.config(
     [
       ...chainLibraries,
       ...databaseLibraries,
+      ...testing,
       'axios',
       '@tollgate/gateway',
       '@tollgate/gateway/*',

@@ -7,6 +7,7 @@ module.exports = {
     'packages/chains',
     'packages/facilitator-client',
     'packages/devnet',
+    'packages/testing',
     'apps/gateway',
     'apps/facilitator',
     'e2e',

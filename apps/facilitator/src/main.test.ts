@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { USDC_ADDRESS } from '@tollgate/devnet'
-import { closeAll, closeLater } from './testing/closing'
+import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { newPayer, newSigner, ownChain } from './testing/chain'
-import { migratedDatabase } from './testing/database'
 import { paymentRequest } from './testing/payment'
 
 const AN_HOUR = 3_600
@@ -58,7 +57,7 @@ async function running(rpcUrl: string) {
   const service = start({
     NETWORKS_FILE,
     SIGNER_KEYS: (await newSigner(rpcUrl)).privateKey,
-    DATABASE_URL: await migratedDatabase(),
+    DATABASE_URL: await migratedDatabase('facilitator'),
     JWT_SECRET: 's'.repeat(32),
   })
   const { port = 0 } = await service.logged('serving')

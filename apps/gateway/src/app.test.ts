@@ -1,5 +1,5 @@
+import { closeAll } from '@tollgate/testing'
 import { request } from 'undici'
-import { closeAll } from './testing/closing'
 import { testGateway, type TestGateway } from './testing/gateway'
 import { outcomeOf } from './testing/outcome'
 import { nobody } from './testing/upstream'

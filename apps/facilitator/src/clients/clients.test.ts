@@ -1,4 +1,4 @@
-import { closeAll } from '../testing/closing'
+import { closeAll } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { paymentRequest } from '../testing/payment'

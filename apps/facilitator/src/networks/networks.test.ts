@@ -1,5 +1,5 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
-import { closeAll } from '../testing/closing'
+import { closeAll } from '@tollgate/testing'
 import { callRpc, newPayer, newSigner, ownChain } from '../testing/chain'
 import { newClient, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { paymentRequest } from '../testing/payment'

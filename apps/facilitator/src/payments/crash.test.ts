@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { type SettleResult } from '@tollgate/protocol'
-import { closeAll } from '../testing/closing'
+import { closeAll, migratedDatabase } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { type CrashOrder, type Step } from '../testing/crashing'
-import { migratedDatabase } from '../testing/database'
 import { testFacilitator, type ClientHeaders } from '../testing/facilitator'
 import { AMOUNT, paymentRequest } from '../testing/payment'
 
@@ -34,7 +33,7 @@ describe('a facilitator killed while it settles', () => {
     const [signer, payer, databaseUrl] = await Promise.all([
       newSigner(rpcUrl),
       newPayer(rpcUrl),
-      migratedDatabase(),
+      migratedDatabase('facilitator'),
     ])
     const body = await paymentRequest(payer)
     const signerKey = signer.privateKey

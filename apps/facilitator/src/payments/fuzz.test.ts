@@ -1,5 +1,5 @@
+import { closeAll } from '@tollgate/testing'
 import fc from 'fast-check'
-import { closeAll } from '../testing/closing'
 import { newPayer, newSigner, sharedChain, transactionCount } from '../testing/chain'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { paymentRequest } from '../testing/payment'

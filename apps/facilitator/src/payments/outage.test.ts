@@ -1,6 +1,6 @@
 import { type AnvilOptions } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
 import { type SettleResult } from '@tollgate/protocol'
-import { closeAll } from '../testing/closing'
 import { callRpc, newPayer, newSigner, ownChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'

@@ -1,6 +1,6 @@
 import { type SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { closeAll } from '../testing/closing'
 import { newPayer, newSigner, sharedChain, transactionCount } from '../testing/chain'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'

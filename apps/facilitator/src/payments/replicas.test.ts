@@ -1,5 +1,5 @@
 import { type SettleResult } from '@tollgate/protocol'
-import { closeAll } from '../testing/closing'
+import { closeAll } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { readableLog } from '../testing/log'

@@ -1,12 +1,11 @@
 import { openFacilitatorDatabase } from '@tollgate/database'
-import { closeAll, closeLater } from '../testing/closing'
-import { migratedDatabase } from '../testing/database'
+import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { inTransaction } from './session'
 
 afterAll(closeAll)
 
 async function openClient() {
-  const database = openFacilitatorDatabase({ url: await migratedDatabase() })
+  const database = openFacilitatorDatabase({ url: await migratedDatabase('facilitator') })
   closeLater(() => database.close())
   const client = await database.pool.connect()
   closeLater(() => client.release())

@@ -1,5 +1,5 @@
 import { type SettleResult } from '@tollgate/protocol'
-import { closeAll } from '../testing/closing'
+import { closeAll } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { readableLog } from '../testing/log'
 import { sendAuthorization } from '../testing/stranger'

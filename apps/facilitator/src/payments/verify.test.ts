@@ -1,5 +1,5 @@
 import { type VerifyResult } from '@tollgate/protocol'
-import { closeAll } from '../testing/closing'
+import { closeAll } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { inSeconds, paymentRequest } from '../testing/payment'

@@ -1,6 +1,6 @@
 import { deployContracts, startAnvil, USDC_ADDRESS, type AnvilOptions } from '@tollgate/devnet'
+import { closeLater } from '@tollgate/testing'
 import { id, Wallet, type HDNodeWallet } from 'ethers'
-import { closeLater } from './closing'
 
 const ETHER = 10n ** 18n
 

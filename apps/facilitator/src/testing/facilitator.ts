@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { families } from '@tollgate/chains'
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { USDC_ADDRESS } from '@tollgate/devnet'
+import { closeLater, migratedDatabase } from '@tollgate/testing'
 import {
   createLogger,
   createMetrics,
@@ -14,8 +15,6 @@ import request from 'supertest'
 import { Environment, type Configuration } from '../config'
 import { sessionsOf, wireFacilitator } from '../facilitator'
 import { type Families } from '../networks/network'
-import { closeLater } from './closing'
-import { migratedDatabase } from './database'
 
 export type TestOptions = {
   rpcUrl: string
@@ -37,7 +36,7 @@ export type TestFacilitator = Awaited<ReturnType<typeof testFacilitator>>
 /** A whole facilitator, as main.ts joins it, over real parts. */
 export async function testFacilitator(options: TestOptions) {
   const { now = () => new Date() } = options
-  const databaseUrl = options.databaseUrl ?? (await migratedDatabase())
+  const databaseUrl = options.databaseUrl ?? (await migratedDatabase('facilitator'))
   const configuration = configurationOf({ ...options, databaseUrl })
   const logger = createLogger({ service: 'facilitator', level: 'debug', stream: options.log ?? nowhere() })
   const database = openFacilitatorDatabase({ url: databaseUrl, poolSize: 10 + sessionsOf(configuration) })

@@ -1,6 +1,6 @@
+import { closeAll } from '@tollgate/testing'
 import { createSecretKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
-import { closeAll } from '../testing/closing'
 import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 

@@ -1,6 +1,6 @@
+import { closeAll } from '@tollgate/testing'
 import fc from 'fast-check'
 import { broken, fund } from '../testing/accounts'
-import { closeAll } from '../testing/closing'
 import { ended, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
 import { readableLog } from '../testing/log'
 import { startHeartbeat } from './heartbeat'

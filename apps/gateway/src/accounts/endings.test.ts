@@ -1,5 +1,5 @@
+import { closeAll } from '@tollgate/testing'
 import { balanceOf, broken } from '../testing/accounts'
-import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
 
 let gateway: TestGateway

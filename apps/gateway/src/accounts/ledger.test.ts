@@ -1,7 +1,7 @@
+import { closeAll } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { balanceOf, broken, fund, openSession, someWallet, writePayment } from '../testing/accounts'
-import { closeAll } from '../testing/closing'
 import { ended, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
 import { GRANT } from './ledger-sql'
 

@@ -1,7 +1,7 @@
 import { type SessionTokens } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
 import { createHash, createHmac } from 'node:crypto'
 import { sign } from 'jsonwebtoken'
-import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { callWith } from '../testing/wallet'

@@ -1,8 +1,7 @@
 import { openGatewayDatabase, type GatewayDatabase } from '@tollgate/database'
+import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { stringify } from 'yaml'
 import { catalogOf, planOf, providerOf } from '../testing/catalog'
-import { closeAll, closeLater } from '../testing/closing'
-import { migratedDatabase } from '../testing/database'
 import { applyCatalog, readCatalog } from './apply'
 
 afterAll(closeAll)
@@ -11,7 +10,7 @@ const plan = planOf()
 const provider = providerOf({ chain_id: '84532', rpc: ['https://node.example'] })
 
 async function open(): Promise<GatewayDatabase> {
-  const database = openGatewayDatabase({ url: await migratedDatabase(), poolSize: 1 })
+  const database = openGatewayDatabase({ url: await migratedDatabase('gateway'), poolSize: 1 })
   closeLater(() => database.close())
   return database
 }

@@ -1,7 +1,7 @@
 import { decodeJson, SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
 import { balanceOf, broken } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
-import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { paymentHeader, signPayment } from '../testing/payment'

@@ -1,7 +1,7 @@
+import { closeAll } from '@tollgate/testing'
 import { GRANT } from '../accounts/ledger-sql'
 import { balanceOf, writePayment } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
-import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { somebodyWaits } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'

@@ -1,7 +1,7 @@
 import { decodeJson } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
 import { createCatalog } from '../catalog/catalog'
 import { balanceOf, broken, writePayment } from '../testing/accounts'
-import { closeAll } from '../testing/closing'
 import { clientKey, type Manner } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'

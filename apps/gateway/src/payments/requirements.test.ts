@@ -1,5 +1,5 @@
+import { closeAll } from '@tollgate/testing'
 import { planOf } from '../testing/catalog'
-import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { usdc } from '../testing/payment'
 

@@ -1,7 +1,7 @@
+import { closeAll } from '@tollgate/testing'
 import { JsonRpcProvider } from 'ethers'
 import { balanceOf, broken } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
-import { closeAll } from '../testing/closing'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, startUpstream, type Seen } from '../testing/upstream'

@@ -1,10 +1,10 @@
 import { decodeJson, SettleRequest, type SettleResult } from '@tollgate/protocol'
+import { closeLater } from '@tollgate/testing'
 import { hexlify, randomBytes, verifyTypedData } from 'ethers'
 import { once } from 'node:events'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { closeLater } from './closing'
 import { transferTypes, usdc, usdcDomain, type SignedPayment } from './payment'
 
 export const clientKey = { id: 'client_gateway', token: 'f'.repeat(64) }

@@ -1,9 +1,8 @@
 import { openEphemeralStore, type EphemeralStoreOptions } from '@tollgate/service'
+import { closeLater, migratedDatabase } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import { planOf, providerOf } from './catalog'
 import { createClock } from './clock'
-import { closeLater } from './closing'
-import { migratedDatabase } from './database'
 import { startFacilitator } from './facilitator'
 import { readableLog } from './log'
 import { answers, startUpstream } from './upstream'
@@ -17,7 +16,7 @@ export async function openGround({ inProcess }: { inProcess: boolean }) {
   const redisUrl = inProcess ? undefined : process.env.TEST_REDIS_URL
   const store = await openStore({ redisUrl, logger: readableLog().logger, now: clock.now })
   return {
-    databaseUrl: await migratedDatabase(),
+    databaseUrl: await migratedDatabase('gateway'),
     facilitator: await startFacilitator(),
     upstream,
     store,

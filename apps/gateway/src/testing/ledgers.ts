@@ -1,16 +1,15 @@
 import { openGatewayDatabase } from '@tollgate/database'
+import { closeLater, migratedDatabase } from '@tollgate/testing'
 import { createLedger, type Charge } from '../accounts/ledger'
 import { applyCatalog } from '../catalog/apply'
 import { balanceOf, fund, openSession, someWallet } from './accounts'
 import { catalogOf, planOf } from './catalog'
-import { closeLater } from './closing'
-import { migratedDatabase } from './database'
 
 export type TestLedgers = Awaited<ReturnType<typeof openLedgers>>
 
 /** Two replicas' ledgers on one database, each with connections of its own, and wallets that spend on them. */
 export async function openLedgers() {
-  const url = await migratedDatabase()
+  const url = await migratedDatabase('gateway')
   const [one, other] = [openGatewayDatabase({ url }), openGatewayDatabase({ url })]
   closeLater(() => Promise.all([one.close(), other.close()]))
   await applyCatalog(one, catalogOf({ plans: [planOf(), planOf({ id: 2 })], providers: [] }))

@@ -1,8 +1,8 @@
+import { closeLater } from '@tollgate/testing'
 import { once } from 'node:events'
 import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { closeLater } from './closing'
 
 /** What an upstream was asked. */
 export type Seen = {

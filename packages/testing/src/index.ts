@@ -1,0 +1,2 @@
+export { closeAll, closeLater } from './closing'
+export { migratedDatabase } from './database'

@@ -126,30 +126,6 @@ describe('a call with a payment', () => {
     expect(await creditsOf(wallet)).toBe(80n)
   })
 
-  test('that one replica is told is refused, and another asking meanwhile that it is settled, is credited', async () => {
-    const wallet = gateway.wallet()
-    const { token } = await wallet.signIn()
-    const payment = await wallet.pay()
-    const asked = async (count: number) => {
-      while (askedFor(wallet).length < count) await new Promise(setImmediate)
-    }
-    gateway.facilitator.next('denied')
-    const tellFirst = gateway.facilitator.hold()
-    const first = callWith(gateway.api, token)({ payment }).then(outcomeOf)
-    await asked(1)
-    await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [
-      wallet.address,
-    ])
-    const tellSecond = gateway.facilitator.hold()
-    const second = callWith(replica.api, token)({ payment }).then(outcomeOf)
-    await asked(2)
-    tellFirst()
-    expect((await first)[0]).toBe(402)
-    tellSecond()
-    expect(await second).toEqual([200, undefined])
-    expect(await creditsOf(wallet)).toBe(99n)
-  })
-
   test('of another wallet buys its thief nothing, and stays good for its owner', async () => {
     const [owner, thief, thiefWithCredits] = [gateway.wallet(), gateway.wallet(), gateway.wallet()]
     await gateway.fund(thiefWithCredits.address, 5)

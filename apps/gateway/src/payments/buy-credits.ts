@@ -5,9 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Session } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
 import { type Proof } from './proof'
-import { requirementsOf } from './requirements'
+import { mustBeSold, requirementsOf } from './requirements'
 import { type Settlement } from './settlement'
-import { type PaymentRecord, type PaymentStore } from './store'
+import { type Authorization, type PaymentRecord, type PaymentStore } from './store'
 
 /** `paid` carries the `X-PAYMENT-RESPONSE`; of `refused` nothing was charged and `reason` says why. */
 export type Purchase = { outcome: 'paid'; receipt: string } | { outcome: 'refused'; reason: string }
@@ -28,21 +28,28 @@ export type BuyCredits = ReturnType<typeof createBuyCredits>
 export function createBuyCredits(parts: { store: PaymentStore; settlement: Settlement; resource: string }) {
   const { store, settlement, resource } = parts
 
-  return async (session: Session, plan: Plan, proof: Proof): Promise<Purchase> => {
+  return async function buyCredits(session: Session, plan: Plan, proof: Proof): Promise<Purchase> {
     const payment = families[plan.ecosystem]?.readPayment(proof.payload)
     if (!payment)
       throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
     if (!isPayer(session, plan, payment))
       return { outcome: 'refused', reason: 'the payer is not the wallet that is signed in' }
 
-    const { id } = await store.receive({
-      wallet: session.wallet,
-      plan,
-      payer: payment.payer,
-      nonce: payment.nonce,
-      request: settleRequest(proof, plan, resource),
-    })
+    const { id } = await written(session, { plan, payer: payment.payer, nonce: payment.nonce }, proof)
     return purchaseOf(await outcome(settlement, id))
+  }
+
+  /** @throws ApiError NOT_FOUND for a new payment to a plan that is not sold any more */
+  async function written({ wallet }: Session, authorization: Authorization, proof: Proof) {
+    const known = await store.known(authorization)
+    if (known) return known
+    const { plan } = authorization
+    mustBeSold(plan)
+    const request = settleRequest(proof, plan, resource)
+    const payment =
+      (await store.receive(authorization, { wallet, request })) ?? (await store.known(authorization))
+    if (!payment) throw new Error('A payment that is there could not be read')
+    return payment
   }
 }
 

@@ -45,6 +45,14 @@ test('a call that could not be paid before its wallet’s payment was credited i
   expect(await balanceOf(gateway.ledger, wallet.address)).toBe(99n)
 })
 
+test('a wallet whose money was taken is not asked for more before its credits are there, however long that takes', async () => {
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn()
+  const id = await writePayment(gateway.pool, { wallet: wallet.address, credits: 100 })
+  await gateway.pool.query("UPDATE payments SET created_at = now() - interval '1 day' WHERE id = $1", [id])
+  expect(outcomeOf(await call())).toEqual([503, 'PAYMENT_PENDING'])
+})
+
 test('a payment that has failed does not keep its wallet from paying', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()

@@ -5,6 +5,7 @@ import {
   type PaymentRequirements,
   type PlanPaymentRequirements,
 } from '@tollgate/protocol'
+import { ApiError } from '@tollgate/service'
 import { type Plan } from '../catalog/catalog'
 
 /** What the facilitator must see paid: the plan's own terms, and nothing that the payer said. `resource` is an absolute URL. */
@@ -61,6 +62,15 @@ function whyOf(plan: Plan, { cost, remaining, refusal }: Lack): string {
   if (refusal !== undefined) return `The payment was refused (${refusal}) and nothing was charged`
   if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
   return `No credits left on plan ${plan.id}`
+}
+
+/** @throws ApiError NOT_FOUND for a plan that is not sold any more: nobody is asked to pay for it, and nobody may */
+export function mustBeSold(plan: Plan): void {
+  if (!plan.active)
+    throw new ApiError(
+      'NOT_FOUND',
+      `Plan ${plan.id} is not sold any more; call without X-PAYMENT while credits are left on it, or sign in on another one`,
+    )
 }
 
 const descriptionOf = (plan: Plan) => `${plan.credits} credits for RPC calls (plan ${plan.name})`

@@ -2,7 +2,7 @@ import { FacilitatorError, type Facilitator } from '@tollgate/facilitator-client
 import { type SettleResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
-import { type PaymentRecord, type PaymentStore } from './store'
+import { type Leased, type PaymentRecord, type PaymentStore } from './store'
 
 /**
  * How long one replica asks about a payment before another may ask as well. Shorter than an answer can take: a replica that
@@ -37,17 +37,14 @@ export function createSettlement(parts: {
     return mustFind(id)
   }
 
-  const ask = async (payment: PaymentRecord) => {
+  const ask = async (payment: Leased) => {
     try {
       await record(payment, await facilitator.settle(payment.request, { idempotencyKey: payment.id }))
     } catch (error) {
       if (!(error instanceof FacilitatorError)) throw error
       if (error.kind === 'rejected') {
-        await store.failed(
-          payment.id,
-          error.code === 'INVALID_PAYLOAD' ? 'invalid_payload' : 'invalid_payment',
-        )
-        logger.warn('payment refused', { ...facts(payment), reason: error.message })
+        const reason = error.code === 'INVALID_PAYLOAD' ? 'invalid_payload' : 'invalid_payment'
+        await refuse(payment, reason, error.message)
         return
       }
       await store.later(payment.id, 'facilitator_unavailable', null, backoffSeconds(payment.attempts))
@@ -59,7 +56,19 @@ export function createSettlement(parts: {
     }
   }
 
-  const record = async (payment: PaymentRecord, result: SettleResult) => {
+  const refuse = async (payment: Leased, reason: string, detail?: string) => {
+    const isOver = await store.refused(payment, reason)
+    logger.info(
+      isOver ? 'payment refused' : 'payment refused while it is asked about elsewhere; asking again',
+      {
+        ...facts(payment),
+        reason,
+        detail,
+      },
+    )
+  }
+
+  const record = async (payment: Leased, result: SettleResult) => {
     if (result.success && result.transaction !== '') {
       await store.settled(payment.id, result.transaction, result.blockNumber)
       logger.info('payment settled', {
@@ -72,8 +81,7 @@ export function createSettlement(parts: {
       await store.later(payment.id, 'settlement_pending', transaction, backoffSeconds(payment.attempts))
       logger.info('payment pending', { ...facts(payment), transaction })
     } else {
-      await store.failed(payment.id, result.errorReason)
-      logger.info('payment refused', { ...facts(payment), reason: result.errorReason })
+      await refuse(payment, result.errorReason)
     }
   }
 

@@ -27,52 +27,61 @@ export type PaymentRecord = {
 const columns = `id, wallet, pricing_plan_id AS "planId", network, payer, amount, credits, status, transaction,
   block_number AS "blockNumber", error_reason AS "errorReason", attempts, created_at AS "createdAt", request`
 
+/** A payment that this caller is to ask about. `isAlone`: nobody's earlier question about it can still be answered. */
+export type Leased = PaymentRecord & { isAlone: boolean }
+
+/** Longer than the facilitator can work on a question, be its asker still there or not. */
+const QUESTION_SECONDS = 120
+
 /** Longer than an authorization lasts; one that is stuck for other reasons must not close the wallet out for ever. */
 const OPEN_FOR = '15 minutes'
+
+/** What the payer signed, as far as it names one payment among all. */
+export type Authorization = { plan: Plan; payer: string; nonce: string }
 
 export type PaymentStore = ReturnType<typeof createPaymentStore>
 
 /** Every transition is one statement that names the status it starts from: of two who try, one succeeds. */
 export function createPaymentStore({ pool }: GatewayDatabase) {
-  const query = async (name: string, text: string, values: unknown[]) =>
-    (await pool.query<PaymentRecord>({ name: `payment-${name}`, text, values })).rows.map((row) => ({
+  const query = async <T extends PaymentRecord>(name: string, text: string, values: unknown[]) =>
+    (await pool.query<T>({ name: `payment-${name}`, text, values })).rows.map((row) => ({
       ...row,
       request: SettleRequest.parse(row.request),
     }))
 
   return {
-    /** Writes a payment down; the one already there if this authorization was seen before, whoever brought it. */
-    async receive(payment: {
-      wallet: string
-      plan: Plan
-      payer: string
-      nonce: string
-      request: SettleRequest
-    }): Promise<PaymentRecord> {
-      const { wallet, plan, payer, nonce, request } = payment
-      const key = [plan.chainId, plan.asset, payer, nonce]
+    /** The payment that this authorization was written down as, whoever brought it. */
+    async known({ plan, payer, nonce }: Authorization): Promise<PaymentRecord | undefined> {
+      const text = `SELECT ${columns} FROM payments WHERE chain_id = $1 AND asset = $2 AND payer = $3 AND nonce = $4`
+      return (await query('known', text, [plan.chainId, plan.asset, payer, nonce]))[0]
+    },
+
+    /** Writes a payment down; undefined where its authorization was written down before. */
+    async receive(
+      { plan, payer, nonce }: Authorization,
+      { wallet, request }: { wallet: string; request: SettleRequest },
+    ): Promise<PaymentRecord | undefined> {
       const [received] = await query(
         'receive',
         `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, updated_at)
-         VALUES ($5, $6, $7, $8, $1, $2, $3, $4, $9, $10, $11, $12, now())
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now())
          ON CONFLICT (chain_id, asset, payer, nonce) DO NOTHING RETURNING ${columns}`,
         [
-          ...key,
           randomUUID(),
           wallet,
           plan.id,
           plan.network,
+          plan.chainId,
+          plan.asset,
+          payer,
+          nonce,
           plan.amount.toString(),
           plan.payTo,
           plan.credits,
           JSON.stringify(request),
         ],
       )
-      if (received) return received
-      const where = 'chain_id = $1 AND asset = $2 AND payer = $3 AND nonce = $4'
-      const [known] = await query('known', `SELECT ${columns} FROM payments WHERE ${where}`, key)
-      if (!known) throw new Error('A payment that is there could not be read')
-      return known
+      return received
     },
 
     async find(id: string): Promise<PaymentRecord | undefined> {
@@ -95,7 +104,7 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     async standing(wallet: string, planId: number): Promise<{ isPaying: boolean; balance: bigint }> {
       const text = `SELECT
         EXISTS (SELECT FROM payments WHERE wallet = $1 AND pricing_plan_id = $2 AND status IN ('received', 'settling', 'settled')
-          AND created_at > now() - interval '${OPEN_FOR}') AS "isPaying",
+          AND (status = 'settled' OR created_at > now() - interval '${OPEN_FOR}')) AS "isPaying",
         coalesce((SELECT balance FROM accounts WHERE wallet = $1 AND pricing_plan_id = $2), 0) AS balance`
       const { rows } = await pool.query<{ isPaying: boolean; balance: bigint }>({
         name: 'payment-standing',
@@ -106,18 +115,20 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     },
 
     /** Takes the right to ask the facilitator about a payment, for `seconds`; undefined where somebody else has it. */
-    async lease(id: string, seconds: number): Promise<PaymentRecord | undefined> {
-      const [leased] = await query(
+    async lease(id: string, seconds: number): Promise<Leased | undefined> {
+      const [leased] = await query<Leased>(
         'lease',
-        `UPDATE payments SET status = 'settling', attempts = attempts + 1, updated_at = now(),
+        `UPDATE payments SET status = 'settling', attempts = attempts + 1, asked_at = now(), updated_at = now(),
            next_attempt_at = now() + make_interval(secs => $2)
-         WHERE id = $1 AND status IN ('received', 'settling') AND next_attempt_at <= now() RETURNING ${columns}`,
+         FROM (SELECT id AS same, asked_at AS before FROM payments WHERE id = $1 FOR UPDATE) AS locked
+         WHERE id = same AND status IN ('received', 'settling') AND next_attempt_at <= now()
+         RETURNING ${columns}, attempts = 1 OR coalesce(before < now() - make_interval(secs => ${QUESTION_SECONDS}), false) AS "isAlone"`,
         [id, seconds],
       )
       return leased
     },
 
-    /** Money that was taken counts, even where another replica, asking at the same time, was told that it would not be. */
+    /** Money that was taken counts, even where the facilitator had said that it would not be. */
     async settled(id: string, transaction: string, blockNumber: number): Promise<void> {
       await query(
         'settled',
@@ -128,22 +139,28 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
       )
     },
 
-    async failed(id: string, reason: string): Promise<void> {
-      await query(
-        'failed',
-        `UPDATE payments SET status = 'failed', error_reason = $2, updated_at = now()
-         WHERE id = $1 AND status = 'settling' RETURNING ${columns}`,
-        [id, reason],
+    /**
+     * The facilitator refuses the payment. That ends it where no other question about it is open, for that one may still
+     * settle it; otherwise it is asked about again, alone. Answers whether it has ended.
+     */
+    async refused({ id, attempts, isAlone }: Leased, reason: string): Promise<boolean> {
+      const [refused] = await query(
+        'refused',
+        `UPDATE payments SET status = CASE WHEN $3 THEN 'failed' ELSE status END, error_reason = $4, updated_at = now(),
+           next_attempt_at = now() + make_interval(secs => ${QUESTION_SECONDS} + 1)
+         WHERE id = $1 AND status = 'settling' AND attempts = $2 RETURNING ${columns}`,
+        [id, attempts, isAlone, reason],
       )
+      return refused?.status === 'failed'
     },
 
     /** Still unknown: to be asked about again in `seconds`. */
     async later(id: string, reason: string, transaction: string | null, seconds: number): Promise<void> {
       await query(
         'later',
-        `UPDATE payments SET error_reason = $2, transaction = coalesce($3, transaction), updated_at = now(),
-           next_attempt_at = now() + make_interval(secs => $4)
-         WHERE id = $1 AND status = 'settling' RETURNING ${columns}`,
+        `UPDATE payments SET status = 'settling', error_reason = $2, transaction = coalesce($3, transaction),
+           updated_at = now(), next_attempt_at = now() + make_interval(secs => $4)
+         WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${columns}`,
         [id, reason, transaction, seconds],
       )
     },

@@ -212,6 +212,20 @@ test('credits of a retired plan are spent to the last, and none are sold', async
   expect(gateway.facilitator.asked).toEqual([])
 })
 
+test('a client that keeps sending a payment made before its plan was retired is served on what that bought', async () => {
+  gateway.catalog.plans.push(planOf({ id: 5, credits: 3 }))
+  await gateway.reapply()
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn({ pricing_plan_id: 5 })
+  const payment = await wallet.pay()
+  await call({ payment }).expect(200)
+  gateway.catalog.plans.pop()
+  await gateway.reapply()
+  await call({ payment }).expect(200)
+  await call().expect(200)
+  expect(outcomeOf(await call({ payment }))).toEqual([404, 'NOT_FOUND'])
+})
+
 test('a wallet that calls too often is told to wait, and another is not', async () => {
   const limited = await testGateway({ beside: gateway, environment: { RATE_LIMIT_RPC_PER_MINUTE: 3 } })
   const [often, seldom] = [limited.wallet(), limited.wallet()]

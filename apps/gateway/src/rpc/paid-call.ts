@@ -7,7 +7,7 @@ import { revokedToken, type Session, type Sessions } from '../auth/sessions'
 import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
 import { readProof } from '../payments/proof'
 import { pendingPayment, type BuyCredits, type Purchase } from '../payments/buy-credits'
-import { paymentRequired } from '../payments/requirements'
+import { mustBeSold, paymentRequired } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
 import { type Forward, type UpstreamAnswer } from './forward'
 import { costOf, methodsOf } from './methods'
@@ -42,7 +42,6 @@ export function createPaidCall(parts: Parts) {
     let purchase: Purchase | undefined
     if (proof) {
       await sessions.mustLive(session)
-      mustBeSold(plan)
       await mustSuffice(ledger, session, plan, cost)
       purchase = await buyCredits(session, plan, proof)
       if (purchase.outcome === 'paid') res.set('X-PAYMENT-RESPONSE', purchase.receipt)
@@ -90,14 +89,6 @@ async function planOf(catalog: Catalog, session: Session): Promise<Plan> {
   return plan
 }
 
-function mustBeSold(plan: Plan) {
-  if (!plan.active)
-    throw new ApiError(
-      'NOT_FOUND',
-      `Plan ${plan.id} is not sold any more and its credits are spent; sign in on another one`,
-    )
-}
-
 /** Nothing is bought for a call that the purchase could not pay. */
 async function mustSuffice(ledger: Ledger, { wallet }: Session, plan: Plan, cost: number) {
   if (cost <= plan.credits) return
@@ -121,7 +112,7 @@ async function spend({ ledger, payments }: Pick<Parts, 'ledger' | 'payments'>, c
     if (spent.outcome !== 'insufficient') return spent
     const { isPaying, balance } = await payments.standing(charge.wallet, charge.planId)
     if (isPaying) throw pendingPayment()
-    if (balance < BigInt(charge.cost)) return spent
+    if (balance < BigInt(charge.cost)) return { ...spent, remaining: balance }
   }
 }
 

@@ -1,0 +1,134 @@
+import { closeAll } from '@tollgate/testing'
+import { balanceOf, broken, writePayment } from '../testing/accounts'
+import { type Manner } from '../testing/facilitator'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { callWith, type TestWallet } from '../testing/wallet'
+
+let gateway: TestGateway
+let replica: TestGateway
+beforeAll(async () => {
+  gateway = await testGateway({ settleTimeoutMs: 1_000 })
+  replica = await testGateway({ beside: gateway, settleTimeoutMs: 1_000 })
+})
+afterEach(async () => {
+  await gateway.ledger.drained()
+  expect(await broken(gateway.pool)).toEqual([])
+})
+afterAll(closeAll)
+
+const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
+const about = (wallet: TestWallet, questions: readonly { request: unknown }[]) =>
+  questions.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length
+const statusOf = async ({ address }: TestWallet) => {
+  const text = 'SELECT status FROM payments WHERE wallet = $1'
+  return (await gateway.pool.query<{ status: string }>(text, [address])).rows[0]!.status
+}
+/** Lets the wait for the next question be over; after `minutes` no question from before can be answered any more. */
+const timePasses = ({ address }: TestWallet, minutes = 0) =>
+  gateway.pool.query(
+    `UPDATE payments SET next_attempt_at = now(), asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1`,
+    [address, minutes],
+  )
+
+/** Two replicas ask about one payment at the same time; each is answered in its manner once it is told. */
+async function askTwice(first: Manner, second: Manner) {
+  const wallet = gateway.wallet()
+  const { token } = await wallet.signIn()
+  const payment = await wallet.pay()
+  const call = ({ api }: TestGateway) => callWith(api, token)({ payment }).then(outcomeOf)
+  const asked = async (count: number) => {
+    while (about(wallet, gateway.facilitator.asked) < count) await new Promise(setImmediate)
+  }
+  gateway.facilitator.next(first, second)
+  const tellFirst = gateway.facilitator.hold()
+  const older = call(gateway)
+  await asked(1)
+  await timePasses(wallet)
+  const tellSecond = gateway.facilitator.hold()
+  const newer = call(replica)
+  await asked(2)
+  return { wallet, call, older, newer, tellFirst, tellSecond }
+}
+
+/** Resolves once the facilitator's refusal is written down. */
+async function refusalIsKnown({ address }: TestWallet) {
+  const text = "SELECT FROM payments WHERE wallet = $1 AND error_reason = 'invalid_payment'"
+  while ((await gateway.pool.query(text, [address])).rowCount === 0) continue
+}
+
+describe('a payment about which two replicas ask at once', () => {
+  test('is credited where the older question is refused and the newer one settles', async () => {
+    const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'settle')
+    tellFirst()
+    tellSecond()
+    expect(await Promise.all([older, newer])).toEqual([
+      [200, undefined],
+      [200, undefined],
+    ])
+    expect([await statusOf(wallet), await creditsOf(wallet)]).toEqual(['credited', 98n])
+  })
+
+  test('is credited where the newer question is refused first and the older one settles', async () => {
+    const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('settle', 'denied')
+    tellSecond()
+    await refusalIsKnown(wallet)
+    tellFirst()
+    const statuses = (await Promise.all([older, newer])).map(([status]) => status)
+    expect(statuses).not.toContain(402)
+    expect([await statusOf(wallet), about(wallet, gateway.facilitator.settlements)]).toEqual(['credited', 1])
+  })
+
+  test.each(['lost', 'pending', 'error', 'hang'] as const)(
+    'stays open where one is refused and the other is answered so: %s',
+    async (manner) => {
+      const { wallet, call, older, newer, tellFirst, tellSecond } = await askTwice('denied', manner)
+      tellFirst()
+      tellSecond()
+      const pending = [503, 'PAYMENT_PENDING']
+      expect(await Promise.all([older, newer])).toEqual([pending, pending])
+      await timePasses(wallet)
+      await replica.reconcile()
+      expect([await statusOf(wallet), await creditsOf(wallet)]).toEqual(['credited', 100n])
+      expect(about(wallet, gateway.facilitator.settlements)).toBe(1)
+      expect(await call(gateway)).toEqual([200, undefined])
+    },
+  )
+
+  test('has failed once it is refused with no other question open, and not before', async () => {
+    const { wallet, call, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'denied')
+    tellFirst()
+    tellSecond()
+    const pending = [503, 'PAYMENT_PENDING']
+    expect(await Promise.all([older, newer])).toEqual([pending, pending])
+
+    for (const [minutes, status] of [
+      [1, 'settling'],
+      [3, 'failed'],
+    ] as const) {
+      gateway.facilitator.next('denied')
+      await timePasses(wallet, minutes)
+      await gateway.reconcile()
+      expect([minutes, await statusOf(wallet)]).toEqual([minutes, status])
+    }
+    expect((await call(gateway))[0]).toBe(402)
+    expect(await creditsOf(wallet)).toBe(0n)
+  })
+})
+
+describe('a payment that has failed', () => {
+  test('is credited all the same where its money turns out to be taken', async () => {
+    const { address } = gateway.wallet()
+    const id = await writePayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
+    await gateway.payments.settled(id, `0x${'ab'.repeat(32)}`, 7)
+    await gateway.settlement.advance(id)
+    expect(await balanceOf(gateway.ledger, address)).toBe(100n)
+  })
+
+  test('is open again where an answer shows that its outcome is not known', async () => {
+    const { address } = gateway.wallet()
+    const id = await writePayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
+    await gateway.payments.later(id, 'settlement_pending', null, 60)
+    expect(await gateway.payments.standing(address, 1)).toEqual({ isPaying: true, balance: 0n })
+  })
+})

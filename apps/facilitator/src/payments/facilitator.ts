@@ -1,4 +1,4 @@
-import { type Refusal } from '@tollgate/chains'
+import { ChainUnavailable, type Refusal } from '@tollgate/chains'
 import {
   type SettleRequest,
   type SettleResult,
@@ -13,6 +13,9 @@ import { checkAsset, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
 import { type Asker, type Settlement, type SettlementStore } from './store'
 import { type Verdicts } from './verdicts'
+
+/** A question older than this claims nothing: who asked may be gone, and may have been told otherwise since. */
+const CLAIM_WITHIN_MS = 60_000
 
 export type Facilitator = ReturnType<typeof createFacilitator>
 
@@ -61,7 +64,7 @@ export function createFacilitator(parts: {
     const order = await readOrder(request, networks)
     if (isRefusal(order))
       return failure(order.reason, networks.find(request.paymentRequirements.network)?.name ?? '', now())
-    const settlement = await claimed(order, asker, request)
+    const settlement = await claimed(order, asker, request, askedAt + CLAIM_WITHIN_MS)
     if (isRefusal(settlement)) return failure(settlement.reason, order.network.name, now())
     if (!isSameRequest(settlement, asker)) return failure('duplicate_settlement', settlement.network, now())
 
@@ -70,7 +73,12 @@ export function createFacilitator(parts: {
   }
 
   /** The settlement of this payment, whoever claimed it first; or why nobody may. */
-  async function claimed(order: Order, asker: Asker, request: SettleRequest): Promise<Settlement | Refusal> {
+  async function claimed(
+    order: Order,
+    asker: Asker,
+    request: SettleRequest,
+    until: number,
+  ): Promise<Settlement | Refusal> {
     const earlier = await store.find(order)
     if (earlier && !mayBeTakenOver(earlier, asker)) return earlier
 
@@ -80,6 +88,8 @@ export function createFacilitator(parts: {
     const refusal = await judge(order)
     const isPaidElsewhere = refusal?.reason === 'invalid_transaction_state' && (await findElsewhere(order))
     if (!refusal || isPaidElsewhere) {
+      if (now().getTime() > until)
+        throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
       const own = await store.claim(order, asker, request.paymentPayload.payload)
       if (own) {
         await verdicts.forget(order)

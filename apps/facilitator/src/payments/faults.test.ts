@@ -31,6 +31,29 @@ async function settleWith(
   return { result: await settle(), settle, facilitator, signer, payer }
 }
 
+test('a payment whose chain took more than a minute to judge it is not claimed, and is settled when sent again', async () => {
+  const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+  let lateMs = 0
+  const { api, database } = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signer.privateKey],
+    now: () => new Date(Date.now() + lateMs),
+    families: faulty((chain) => ({
+      async verify(...payment) {
+        const verdict = await chain.verify(...payment)
+        lateMs += 61_000
+        return verdict
+      },
+    })),
+  })
+  const client = await newClient(api)
+  const body = await paymentRequest(payer)
+  const settle = () => api.post('/api/v1/settle').set(client).send(body)
+  expect((await settle().expect(500)).body).toMatchObject({ code: 'SETTLEMENT_FAILED' })
+  expect((await database.pool.query('select from settlements')).rowCount).toBe(0)
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+})
+
 describe('a claimed payment', () => {
   test('waits while its chain cannot be asked, and is settled once it can', async () => {
     let refusals = 3

@@ -51,11 +51,15 @@ async function askTwice(first: Manner, second: Manner) {
   return { wallet, call, older, newer, tellFirst, tellSecond }
 }
 
-/** Resolves once the facilitator's refusal is written down. */
-async function refusalIsKnown({ address }: TestWallet) {
-  const text = "SELECT FROM payments WHERE wallet = $1 AND error_reason = 'invalid_payment'"
-  while ((await gateway.pool.query(text, [address])).rowCount === 0) continue
+/** Resolves once the wallet's payment is so. */
+async function paymentIs({ address }: TestWallet, condition: string) {
+  const text = `SELECT FROM payments WHERE wallet = $1 AND ${condition}`
+  const deadline = performance.now() + 20_000
+  while ((await gateway.pool.query(text, [address])).rowCount === 0)
+    if (performance.now() > deadline) throw new Error(`The payment does not come to be so: ${condition}`)
 }
+const refused = "error_reason = 'invalid_payment'"
+const silentFor = (seconds: number) => `next_attempt_at > now() + interval '${seconds} seconds'`
 
 describe('a payment about which two replicas ask at once', () => {
   test('is credited where the older question is refused and the newer one settles', async () => {
@@ -72,7 +76,7 @@ describe('a payment about which two replicas ask at once', () => {
   test('is credited where the newer question is refused first and the older one settles', async () => {
     const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('settle', 'denied')
     tellSecond()
-    await refusalIsKnown(wallet)
+    await paymentIs(wallet, refused)
     tellFirst()
     const statuses = (await Promise.all([older, newer])).map(([status]) => status)
     expect(statuses).not.toContain(402)
@@ -95,6 +99,25 @@ describe('a payment about which two replicas ask at once', () => {
     },
   )
 
+  test('ends, however slow its refusals are: all fall silent after one, and the next asks alone', async () => {
+    const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'denied')
+    tellFirst()
+    await paymentIs(wallet, silentFor(100))
+    tellSecond()
+    await Promise.all([older, newer])
+    await paymentIs(wallet, silentFor(100))
+
+    const asked = about(wallet, gateway.facilitator.asked)
+    gateway.facilitator.next('denied')
+    const tell = gateway.facilitator.hold()
+    await timePasses(wallet, 3)
+    const alone = gateway.reconcile()
+    while (about(wallet, gateway.facilitator.asked) === asked) await new Promise(setImmediate)
+    await paymentIs(wallet, silentFor(45)).finally(tell)
+    await alone
+    expect(await statusOf(wallet)).toBe('failed')
+  })
+
   test('has failed once it is refused with no other question open, and not before', async () => {
     const { wallet, call, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'denied')
     tellFirst()
@@ -114,6 +137,28 @@ describe('a payment about which two replicas ask at once', () => {
     expect((await call(gateway))[0]).toBe(402)
     expect(await creditsOf(wallet)).toBe(0n)
   })
+})
+
+test.each([
+  ['was never asked about', 'NULL', 0, [true]],
+  ['was asked about half a minute ago', "now() - interval '30 seconds'", 1, [false]],
+  ['was asked about long ago', "now() - interval '3 minutes'", 1, [true]],
+  ['has been credited', 'now()', -1, []],
+])('of fifty who would ask about a payment that %s, at most one may', async (_, askedAt, attempts, alone) => {
+  for (let round = 0; round < 20; round++) {
+    const { address } = gateway.wallet()
+    const status = attempts < 0 ? 'credited' : 'settling'
+    const id = await writePayment(gateway.pool, { wallet: address, credits: 100, status: 'settling' })
+    await gateway.pool.query(
+      `UPDATE payments SET asked_at = ${askedAt}, attempts = $2, status = $3 WHERE id = $1`,
+      [id, Math.max(0, attempts), status],
+    )
+    const leases = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => (index % 2 ? gateway : replica).payments.lease(id, 10)),
+    )
+    expect(leases.flatMap((leased) => (leased ? [leased.isAlone] : []))).toEqual(alone)
+    await gateway.pool.query('DELETE FROM payments WHERE id = $1', [id])
+  }
 })
 
 describe('a payment that has failed', () => {

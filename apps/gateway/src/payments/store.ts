@@ -30,8 +30,13 @@ const columns = `id, wallet, pricing_plan_id AS "planId", network, payer, amount
 /** A payment that this caller is to ask about. `isAlone`: nobody's earlier question about it can still be answered. */
 export type Leased = PaymentRecord & { isAlone: boolean }
 
-/** Longer than the facilitator can work on a question, be its asker still there or not. */
+/** Longer than the facilitator lets a question claim a payment, be its asker still there or not. */
 const QUESTION_SECONDS = 120
+/** Longer than an asker waits for its answer. */
+const ANSWER_SECONDS = 50
+
+const silence = `now() - make_interval(secs => ${QUESTION_SECONDS})`
+const isDue = "status IN ('received', 'settling') AND next_attempt_at <= now()"
 
 /** Longer than an authorization lasts; one that is stuck for other reasons must not close the wallet out for ever. */
 const OPEN_FOR = '15 minutes'
@@ -114,15 +119,18 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
       return rows[0] ?? { isPaying: false, balance: 0n }
     },
 
-    /** Takes the right to ask the facilitator about a payment, for `seconds`; undefined where somebody else has it. */
+    /**
+     * Takes the right to ask the facilitator about a payment, for `seconds`; undefined where somebody else has it. Who asks
+     * again after all were silent has it for as long as an answer may take, so that a refusal finds nobody else asking.
+     */
     async lease(id: string, seconds: number): Promise<Leased | undefined> {
       const [leased] = await query<Leased>(
         'lease',
         `UPDATE payments SET status = 'settling', attempts = attempts + 1, asked_at = now(), updated_at = now(),
-           next_attempt_at = now() + make_interval(secs => $2)
-         FROM (SELECT id AS same, asked_at AS before FROM payments WHERE id = $1 FOR UPDATE) AS locked
-         WHERE id = same AND status IN ('received', 'settling') AND next_attempt_at <= now()
-         RETURNING ${columns}, attempts = 1 OR coalesce(before < now() - make_interval(secs => ${QUESTION_SECONDS}), false) AS "isAlone"`,
+           next_attempt_at = now() + make_interval(secs => CASE WHEN before < ${silence} THEN ${ANSWER_SECONDS} ELSE $2 END)
+         FROM (SELECT id AS same, asked_at AS before FROM payments WHERE id = $1 AND ${isDue} FOR UPDATE) AS locked
+         WHERE id = same AND ${isDue}
+         RETURNING ${columns}, attempts = 1 OR coalesce(before < ${silence}, false) AS "isAlone"`,
         [id, seconds],
       )
       return leased
@@ -141,14 +149,15 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
 
     /**
      * The facilitator refuses the payment. That ends it where no other question about it is open, for that one may still
-     * settle it; otherwise it is asked about again, alone. Answers whether it has ended.
+     * settle it; otherwise all fall silent, and then it is asked about again, alone. Answers whether it has ended.
      */
     async refused({ id, attempts, isAlone }: Leased, reason: string): Promise<boolean> {
       const [refused] = await query(
         'refused',
-        `UPDATE payments SET status = CASE WHEN $3 THEN 'failed' ELSE status END, error_reason = $4, updated_at = now(),
-           next_attempt_at = now() + make_interval(secs => ${QUESTION_SECONDS} + 1)
-         WHERE id = $1 AND status = 'settling' AND attempts = $2 RETURNING ${columns}`,
+        `UPDATE payments SET status = CASE WHEN $3 AND attempts = $2 THEN 'failed' ELSE status END,
+           error_reason = CASE WHEN attempts = $2 THEN $4 ELSE error_reason END,
+           updated_at = now(), next_attempt_at = greatest(next_attempt_at, now() + make_interval(secs => ${QUESTION_SECONDS + 1}))
+         WHERE id = $1 AND status = 'settling' RETURNING ${columns}`,
         [id, attempts, isAlone, reason],
       )
       return refused?.status === 'failed'

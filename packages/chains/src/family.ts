@@ -1,21 +1,27 @@
 import type { Ecosystem, NetworkName, ReasonCode } from '@tollgate/protocol'
 
-/** How a network is reached, and what our keys may spend there. Times are in seconds unless the name says otherwise. */
-export type NetworkSettings = NetworkName & {
-  /** Tried in order; the first that answers is used. */
+/** How a network is reached. */
+export type Nodes = Pick<NetworkName, 'name' | 'chainId'> & {
+  /** Tried in order; the first that answers is used. One that is on another chain is passed over. */
   rpcUrls: readonly string[]
+  /** Of each attempt. */
   rpcTimeoutMs: number
-  /** Private keys of the settlement signers: secrets, never logged. */
-  signerKeys: readonly string[]
-  /** Blocks on top of and including the transaction's own before a settlement counts. */
-  confirmations: number
-  /** How long a settlement may take from signature to confirmation: an authorization must outlive it. */
-  confirmationBudgetSeconds: number
-  /** In the native smallest unit per unit of gas; dearer than this is not sent. */
-  maxFeePerGas: bigint
-  /** Gas a single settlement may use. */
-  maxGas: bigint
 }
+
+/** A network, and what our keys may spend there. Times are in seconds unless the name says otherwise. */
+export type NetworkSettings = NetworkName &
+  Nodes & {
+    /** Private keys of the settlement signers: secrets, never logged. */
+    signerKeys: readonly string[]
+    /** Blocks on top of and including the transaction's own before a settlement counts. */
+    confirmations: number
+    /** How long a settlement may take from signature to confirmation: an authorization must outlive it. */
+    confirmationBudgetSeconds: number
+    /** In the native smallest unit per unit of gas; dearer than this is not sent. */
+    maxFeePerGas: bigint
+    /** Gas a single settlement may use. */
+    maxGas: bigint
+  }
 
 /** A token as its own chain describes it; `name` and `version` are its EIP-712 domain, where it has one. */
 export type Token = { asset: string; symbol: string; decimals: number; name?: string; version?: string }
@@ -111,6 +117,11 @@ export type Family<P extends Payment = Payment> = {
   parseAddress(text: string): string | undefined
   /** Whether the proof's address signed its message, checked without a network. */
   verifySignIn(proof: SignInProof): boolean
+  /**
+   * Whether the proof's address is a contract that vouches for the signature, asked of the chain; absent where wallets are
+   * never contracts. Rejects with `ChainUnavailable` where no node answers.
+   */
+  verifyContractSignIn?(proof: SignInProof, nodes: Nodes): Promise<boolean>
   /** Reads the family's part of a payment payload; undefined where it cannot be read. */
   readPayment(payload: unknown): P | undefined
   connect(settings: NetworkSettings): Chain<P>

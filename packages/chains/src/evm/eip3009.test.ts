@@ -1,6 +1,7 @@
 import { hexlify, Interface, randomBytes, TypedDataEncoder, Wallet } from 'ethers'
 import { hashTypedData } from 'viem'
 import { addressTopic, uintWord } from './abi'
+import { askContract } from './eip1271'
 import {
   authorizationDigest,
   calls,
@@ -127,7 +128,7 @@ describe('calls', () => {
           signature,
         ]),
       )
-      expect(calls.isValidSignature(payment, digest)).toBe(
+      expect(askContract(digest, signature)).toBe(
         byWallet.encodeFunctionData('isValidSignature', [digest, signature]),
       )
       expect(calls.isAuthorizationUsed(payment)).toBe(

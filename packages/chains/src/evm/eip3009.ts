@@ -11,7 +11,6 @@ const transferByKey = functionCall(
 const transferByWallet = functionCall(`transferWithAuthorization(${AUTHORIZATION_ARGUMENTS},bytes)`)
 const authorizationState = functionCall('authorizationState(address,bytes32)')
 const balanceOf = functionCall('balanceOf(address)')
-const isValidSignature = functionCall('isValidSignature(bytes32,bytes)')
 
 const DOMAIN_TYPE = id('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)')
 const TRANSFER_TYPE = id(
@@ -63,9 +62,6 @@ export const calls = {
   isAuthorizationUsed: ({ payer, nonce }: EvmPayment) =>
     authorizationState(addressWord(payer), bytesWord(nonce)),
   balance: ({ payer }: EvmPayment) => balanceOf(addressWord(payer)),
-  /** EIP-1271, asked of the payer and not of the token. */
-  isValidSignature: ({ signature }: EvmPayment, digest: Uint8Array) =>
-    isValidSignature(Buffer.from(digest).toString('hex'), ...trailingBytes(signature, 1)),
   /** Tokens of the first edition know signatures of keys only, so those go the way that all of them know. */
   transfer(payment: EvmPayment, signedByKey: boolean): string {
     const words = authorizationWords(payment)
@@ -75,8 +71,6 @@ export const calls = {
       : transferByKey(...words, uintWord(parts.v), bytesWord(parts.r), bytesWord(parts.s))
   },
 }
-
-export const EIP1271_MAGIC = id('isValidSignature(bytes32,bytes)').slice(0, 10)
 
 /** The topics of the event by which a token says that the payment's authorization was used. */
 export const usedTopics = ({ payer, nonce }: EvmPayment): string[] => [

@@ -1,7 +1,8 @@
 import type { NetworkSettings, Terms } from '../family'
 import { Block, Data, quantity } from './answers'
 import type { Facts } from './checks'
-import { calls, EIP1271_MAGIC } from './eip3009'
+import { askContract, vouches } from './eip1271'
+import { calls } from './eip3009'
 import type { EvmPayment } from './payment'
 import type { Rpc } from './rpc'
 
@@ -34,7 +35,7 @@ export async function askFacts(
     run(asset, calls.isAuthorizationUsed(payment)),
     run(asset, calls.balance(payment)),
     run(asset, settlement),
-    signedByKey ? undefined : run(payment.payer, calls.isValidSignature(payment, digest)),
+    signedByKey ? undefined : run(payment.payer, askContract(digest, payment.signature)),
   ])
   // A chain at rest has an old clock: the next block may take what the last one would not.
   const settled =
@@ -45,9 +46,7 @@ export async function askFacts(
   const usedWord = word(used)
   return {
     chainTime: block.timestamp,
-    signatureHolds:
-      signedByKey ||
-      (vouched !== undefined && 'value' in vouched && vouched.value === EIP1271_MAGIC.padEnd(66, '0')),
+    signatureHolds: signedByKey || (vouched !== undefined && vouches(vouched)),
     authorizationUsed: usedWord === undefined ? undefined : usedWord !== 0n,
     balance: word(balance),
     failure: 'reverted' in settled ? settled.reverted : undefined,

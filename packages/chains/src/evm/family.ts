@@ -2,13 +2,14 @@ import type { Family } from '../family'
 import { parseAddress } from './address'
 import { createChain } from './chain'
 import { type EvmPayment, readPayment } from './payment'
-import { verifySignIn } from './sign-in'
+import { verifyContractSignIn, verifySignIn } from './sign-in'
 
-/** Ethereum and its kin: wallets are EIP-55 addresses, sign in by EIP-191 and pay by EIP-3009. */
+/** Ethereum and its kin: wallets are EIP-55 addresses, sign in by EIP-191 or EIP-1271 and pay by EIP-3009. */
 export const evm: Family<EvmPayment> = {
   ecosystem: 'evm',
   parseAddress,
   verifySignIn,
+  verifyContractSignIn,
   readPayment,
   connect: createChain,
 }

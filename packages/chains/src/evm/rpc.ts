@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { ChainUnavailable, type NetworkSettings } from '../family'
+import { ChainUnavailable, type Nodes } from '../family'
 import { type Answer, createAgent, createEndpoint, EndpointFailure, type Question } from './endpoint'
 
 /** The node understood the call and says no. `message` is the node's. */
@@ -28,14 +28,13 @@ type Waiting = Question & {
   giveUp(reason: ChainUnavailable): void
 }
 
-export type RpcSettings = Pick<NetworkSettings, 'name' | 'chainId' | 'rpcUrls' | 'rpcTimeoutMs'>
 export type Rpc = ReturnType<typeof createRpc>
 
 /**
  * JSON-RPC over HTTP. Calls made in one turn of the event loop share a request. Endpoints are asked in order, beginning
  * with the one that answered last; each attempt has `rpcTimeoutMs`. Rejects with `ChainUnavailable` when none answers.
  */
-export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: RpcSettings) {
+export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
   const agent = createAgent()
   const endpoints = rpcUrls.map((url) => createEndpoint(url, chainId, rpcTimeoutMs, agent))
   let preferred = 0

@@ -1,6 +1,9 @@
 import { keccak256 } from 'ethers'
-import type { SignInProof } from '../family'
-import { recoverSigner } from './signature'
+import type { Nodes, SignInProof } from '../family'
+import { Data, quantity } from './answers'
+import { askContract, vouches } from './eip1271'
+import { createRpc } from './rpc'
+import { isCounterfactual, recoverSigner } from './signature'
 
 function personalDigest(message: string): Uint8Array {
   const text = Buffer.from(message, 'utf8')
@@ -12,6 +15,28 @@ function personalDigest(message: string): Uint8Array {
 const withUsualV = (signature: string): string =>
   signature.length === 132 ? signature.replace(/0([01])$/, (_, id) => (id === '0' ? '1b' : '1c')) : signature
 
-/** Whether the key of `address` signed `message` with personal_sign (EIP-191). Smart wallets are not asked here. */
+/** Whether the key of `address` signed `message` with personal_sign (EIP-191). Wallets that are contracts are not asked here. */
 export const verifySignIn = ({ message, address, signature }: SignInProof): boolean =>
   recoverSigner(personalDigest(message), withUsualV(signature)) === address.toLowerCase()
+
+/** Enough to check a passkey's signature in code, and little for the node that runs it. */
+const MAX_GAS = 2_000_000n
+const bytes = /^0x(?:[0-9a-f]{2})+$/i
+
+/**
+ * Whether the contract at `address` vouches for the signature of the EIP-191 message (EIP-1271). A wallet that is not
+ * deployed yet (EIP-6492) is no contract: nothing is ever deployed to find out.
+ */
+export async function verifyContractSignIn(
+  { message, address, signature }: SignInProof,
+  nodes: Nodes,
+): Promise<boolean> {
+  if (!bytes.test(signature) || isCounterfactual(signature.toLowerCase())) return false
+  const rpc = createRpc(nodes)
+  try {
+    const data = askContract(personalDigest(message), signature)
+    return vouches(await rpc.run(Data, 'eth_call', [{ to: address, data, gas: quantity(MAX_GAS) }, 'latest']))
+  } finally {
+    rpc.close()
+  }
+}

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { JsonError, memberText, parseJson } from './json'
+import { JsonError, memberText, memberTexts, parseJson } from './json'
 
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
@@ -103,5 +103,28 @@ describe('memberText', () => {
         },
       ),
     )
+  })
+})
+
+describe('memberTexts', () => {
+  test('gives every member, in its order and as it was sent', () => {
+    const text = '{ "limit" : 9007199254740993,"\\u0061":"x\\u0021" , "deep":{"b": [1.0, "}"]}, "last":null }'
+    expect([...memberTexts(text)]).toEqual([
+      ['limit', '9007199254740993'],
+      ['a', '"x\\u0021"'],
+      ['deep', '{"b": [1.0, "}"]}'],
+      ['last', 'null'],
+    ])
+  })
+
+  test.each(['[]', '[{"a":1}]', '"a"', '1', '{}', ' { } '])('gives nothing of %s', (text) => {
+    expect([...memberTexts(text)]).toEqual([])
+  })
+
+  test('takes time in proportion to the length', () => {
+    const text = `{${Array.from({ length: 100_000 }, (_, index) => `"key${index}":${index}`).join()}}`
+    const startedAt = performance.now()
+    expect([...memberTexts(text)]).toHaveLength(100_000)
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
   })
 })

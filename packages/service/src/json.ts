@@ -29,17 +29,27 @@ export function parseJson(text: string): unknown {
  * `text` must have passed {@link parseJson}.
  */
 export function memberText(text: string, name: string): string | undefined {
+  for (const [key, member] of memberTexts(text)) if (key === name) return member
+  return undefined
+}
+
+/**
+ * Every member of the object that `text` holds, each with its text exactly as it was sent; none where it holds something
+ * else. Linear in the length of the text, which must have passed {@link parseJson}.
+ */
+export function* memberTexts(text: string): Generator<[name: string, text: string], void> {
   let depth = 0
-  let memberStart = -1
+  let name = ''
+  let start = -1
   let isKey = false
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
         const end = endOfString(text, at)
         if (isKey) {
-          const found = keyOf(text, at, end) === name
+          name = keyOf(text, at, end)
           at = text.indexOf(':', end)
-          if (found) memberStart = at + 1
+          start = at + 1
           isKey = false
         } else at = end
         break
@@ -48,21 +58,21 @@ export function memberText(text: string, name: string): string | undefined {
       case OPEN_BRACKET:
         depth++
         isKey = depth === 1 && text.charCodeAt(at) === OPEN_BRACE
-        if (depth === 1 && !isKey) return undefined
+        if (depth === 1 && !isKey) return
         break
       case COMMA:
         if (depth !== 1) break
-        if (memberStart >= 0) return text.slice(memberStart, at).trim()
+        yield [name, text.slice(start, at).trim()]
         isKey = true
         break
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
         depth--
-        if (depth === 0) return memberStart >= 0 ? text.slice(memberStart, at).trim() : undefined
-        break
+        if (depth > 0) break
+        if (start >= 0) yield [name, text.slice(start, at).trim()]
+        return
     }
   }
-  return undefined
 }
 
 const QUOTE = 0x22

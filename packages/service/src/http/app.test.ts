@@ -175,6 +175,12 @@ describe('each request', () => {
     expect(log.lines()).toHaveLength(1)
   })
 
+  test('is answered whole, whatever its sender says it has kept', async () => {
+    const { url } = await serve({ routes: (app) => app.get('/', (_req, res) => void res.json({ ok: true })) })
+    const answer = await fetch(url, { headers: { 'if-none-match': '*' } })
+    expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
+  })
+
   test('is told to onAnswer by the pattern of its route and the clock it was given', async () => {
     const answers: Answer[] = []
     let time = 0

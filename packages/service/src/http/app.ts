@@ -3,6 +3,7 @@ import express, { type Express } from 'express'
 import helmet from 'helmet'
 import { type Logger } from '../logger'
 import { jsonBody } from './body'
+import { refuseNonconforming } from './conformance'
 import { answerErrors } from './errors'
 import { follow, type Answer } from './follow'
 import { noteOtherMethods, nothingHere } from './unserved'
@@ -35,10 +36,13 @@ export function createApp(options: AppOptions): Express {
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('trust proxy', options.trustProxy ?? false)
+  // No answer has a validator, so none is `Not Modified`: Express would say so to `If-None-Match: *`.
+  Object.defineProperty(app.request, 'fresh', { value: false })
 
   app.use(follow(options))
   app.use(securityHeaders(options.cors !== undefined))
   if (options.cors) app.use(crossOrigin(options.cors))
+  app.use(refuseNonconforming)
   app.use(jsonBody(options.bodyLimitBytes))
   options.routes(app)
   noteOtherMethods(app.router)

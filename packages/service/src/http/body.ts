@@ -32,6 +32,8 @@ export function jsonBody(limitBytes: number): RequestHandler {
       return
     }
     refuseOtherMediaTypes(req.headers['content-type'] ?? '')
+    // Express would first wait for all of it.
+    if (Number(req.headers['content-length']) > limitBytes) throw tooLarge(limitBytes)
     read(req, res, (error?: unknown) => {
       if (error !== undefined) {
         next(refusal(error, limitBytes))
@@ -76,11 +78,13 @@ function takeJson(req: Request) {
   }
 }
 
+const tooLarge = (limitBytes: number) =>
+  new ApiError('PAYLOAD_TOO_LARGE', `The body is too large; at most ${limitBytes} bytes are taken`)
+
 /** What the body reader says, in our words. */
 function refusal(error: unknown, limitBytes: number): unknown {
   const { type, status } = error as { type?: unknown; status?: unknown }
-  if (type === 'entity.too.large')
-    return new ApiError('PAYLOAD_TOO_LARGE', `The body is too large; at most ${limitBytes} bytes are taken`)
+  if (type === 'entity.too.large') return tooLarge(limitBytes)
   if (type === 'encoding.unsupported')
     return new ApiError(
       'UNSUPPORTED_MEDIA_TYPE',

@@ -6,10 +6,14 @@ import { type Logger } from '../logger'
 export type Answer = { method: string; route: string; status: number; seconds: number }
 
 const idOf = Symbol('request id')
-type Followed = Request & { [idOf]?: string }
+const arrivalOf = Symbol('arrival')
+type Followed = Request & { [idOf]?: string; [arrivalOf]?: number }
 
 /** The id of a request: in its answer's `X-Request-Id`, in its log lines, and what a client tells us when it asks. */
 export const requestId = (req: Request): string => (req as Followed)[idOf] ?? ''
+
+/** When a request came in, before anything was done for it. */
+export const arrivedAt = (req: Request): Date => new Date((req as Followed)[arrivalOf] ?? NaN)
 
 /** Gives a request its id, its own if it brings a sane one, and tells of it in one log line when it is over. */
 export function follow(options: {
@@ -22,9 +26,11 @@ export function follow(options: {
     const startedAt = now().getTime()
     const brought = req.headers['x-request-id']
     const id = typeof brought === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(brought) ? brought : randomUUID()
-    ;(req as Followed)[idOf] = id
+    Object.assign(req, { [idOf]: id, [arrivalOf]: startedAt } satisfies Partial<Followed>)
     res.setHeader('X-Request-Id', id)
 
+    // Those who wait for the end of a streamed answer are more than the ten after which Node warns.
+    res.setMaxListeners(32)
     res.once('close', () => {
       const { method } = req
       const status = res.statusCode

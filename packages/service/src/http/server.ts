@@ -2,7 +2,7 @@ import http from 'node:http'
 import { type AddressInfo, type Socket } from 'node:net'
 import { type Express } from 'express'
 import { ConfigurationError } from '../config'
-import { statusOf, type ErrorCode } from '../errors'
+import { answerMalformed, refuseTarget } from './malformed'
 
 const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
@@ -14,7 +14,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 const unusedConnections = new WeakMap<http.Server, Set<Socket>>()
 
 /**
- * A server for the app, with bounded headers and timeouts, and malformed HTTP answered in the error shape.
+ * A server for the app, with bounded headers and timeouts, and everything that is sent to it answered in the error shape.
  *
  * Its request and response objects are born with the app's prototypes: Express otherwise re-parents both on every
  * request, which on Node 20 costs most of the throughput.
@@ -36,6 +36,8 @@ export function createServer(app: Express): http.Server {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: 5_000,
+    // The app says so itself, in the error shape.
+    requireHostHeader: false,
   })
   const unused = new Set<Socket>()
   unusedConnections.set(server, unused)
@@ -43,18 +45,13 @@ export function createServer(app: Express): http.Server {
     unused.add(socket)
     socket.once('close', () => unused.delete(socket))
   })
-  const answering = new WeakMap<Socket, http.ServerResponse>()
+  answerMalformed(server, { maxHeaderBytes: MAX_HEADER_BYTES })
+  const serve = app as unknown as (req: object, res: object, otherwise: () => void) => void
   server.on('request', (req, res) => {
     unused.delete(req.socket)
-    answering.set(req.socket, res)
-    app(req, res)
+    serve(req, res, () => refuseTarget(res))
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const answer = answering.get(socket)
-    const hasBegun = answer !== undefined && answer.headersSent && !answer.writableFinished
-    if (!socket.writable || hasBegun) socket.destroy(error)
-    else socket.end(rawAnswer(...problemOf(error.code)))
-  })
+  server.on('checkExpectation', (req, res) => void server.emit('request', req, res))
   return server
 }
 
@@ -106,25 +103,4 @@ function listenProblem(error: NodeJS.ErrnoException, port: number, host?: string
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
     return new ConfigurationError([`${where} is not an address of this machine: set another host`])
   return error
-}
-
-function problemOf(code: string | undefined): [ErrorCode, string] {
-  if (code === 'HPE_HEADER_OVERFLOW')
-    return ['HEADERS_TOO_LARGE', `The headers are too large; at most ${MAX_HEADER_BYTES} bytes are taken`]
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return ['REQUEST_TIMEOUT', 'The request took too long to arrive; send it again']
-  return ['INVALID_REQUEST', 'This is not a well-formed HTTP/1.1 request']
-}
-
-function rawAnswer(code: ErrorCode, message: string) {
-  const status = statusOf[code]
-  const body = JSON.stringify({ code, message })
-  return [
-    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}`,
-    'Content-Type: application/json; charset=utf-8',
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    '',
-    body,
-  ].join('\r\n')
 }

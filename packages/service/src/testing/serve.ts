@@ -28,7 +28,7 @@ export async function serve(options: Partial<AppOptions> & Pick<AppOptions, 'rou
         headers: { 'content-type': 'application/json', ...headers },
       }),
     /** Sends bytes as they are, and resolves to all that came back until the server closed. */
-    raw: async (text: string): Promise<string> => {
+    raw: async (text: string | Buffer): Promise<string> => {
       const socket = connect(port, '127.0.0.1')
       let answer = ''
       socket.on('data', (chunk: Buffer) => (answer += chunk.toString()))

@@ -1,0 +1,30 @@
+import { type RequestHandler } from 'express'
+import { ApiError } from '../errors'
+
+/**
+ * Refuses, and closes the connection of, what HTTP/1.1 itself wants refused: a request that does not name its host once
+ * (RFC 9112, 3.2), and one that expects what nobody here can promise (RFC 9110, 10.1.1).
+ */
+export const refuseNonconforming: RequestHandler = (req, res, next) => {
+  const { expect } = req.headers
+  const hosts = countOf('host', req.rawHeaders)
+  const lacksHost = hosts === 0 && req.httpVersion === '1.1'
+  const problem =
+    lacksHost || hosts > 1
+      ? new ApiError('INVALID_REQUEST', 'A request names its host in one Host header; correct it')
+      : expect !== undefined && !/\b100-continue\b/i.test(expect)
+        ? new ApiError('EXPECTATION_FAILED', 'Send no Expect header, or Expect: 100-continue')
+        : undefined
+  if (problem) res.setHeader('Connection', 'close')
+  next(problem)
+}
+
+/** Names and values take turns in the list. */
+function countOf(wanted: string, rawHeaders: readonly string[]) {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]
+    if (name?.length === wanted.length && name.toLowerCase() === wanted) count++
+  }
+  return count
+}

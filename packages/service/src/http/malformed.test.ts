@@ -1,0 +1,223 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import express, { type Express, type Response } from 'express'
+import { serve, stopServing } from '../testing/serve'
+import { closeServer, createServer, listen } from './server'
+
+afterEach(stopServing)
+
+/** A surface whose slow answer is given when `finish` is called. */
+async function serveSlowly() {
+  let slow: Response | undefined
+  const routes = (app: Express) => {
+    app.get('/health', (_req, res) => void res.json({ status: 'ok' }))
+    app.post('/echo', (req, res) => void res.json({ body: req.body as unknown }))
+    app.get('/slow', (_req, res) => {
+      slow = res
+    })
+    app.get('/begun', (_req, res) => {
+      slow = res
+      res.writeHead(200, { 'content-length': '9' }).write('half')
+    })
+  }
+  const served = await serve({ routes })
+
+  /** Sends two requests at once and finishes the first when the server has seen the second. */
+  async function raw(text: string) {
+    const answer = served.raw(text)
+    await once(served.server, 'request')
+    await delay(50)
+    slow?.end('-done')
+    return answer
+  }
+  return { ...served, pipelined: raw }
+}
+
+type Answer = { status: number; head: string; body: string }
+
+/** The answers of one connection, in their order. */
+function answersIn(text: string): Answer[] {
+  const answers: Answer[] = []
+  let rest = text
+  while (rest !== '') {
+    const end = rest.indexOf('\r\n\r\n')
+    const head = rest.slice(0, end)
+    const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0)
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
+    answers.push({ status, head, body: rest.slice(end + 4, end + 4 + length) })
+    rest = rest.slice(end + 4 + length)
+  }
+  return answers
+}
+const codeOf = ({ body }: Answer) => (JSON.parse(body) as { code?: string }).code
+const outcomesIn = (text: string) => answersIn(text).map((answer) => [answer.status, codeOf(answer)])
+
+const get = (target: string, ...headers: string[]) =>
+  [`GET ${target} HTTP/1.1`, 'Host: a', ...headers, 'Connection: close', '', ''].join('\r\n')
+const post = (headers: string[], body = '') =>
+  ['POST /echo HTTP/1.1', 'Host: a', 'Connection: close', ...headers, '', body].join('\r\n')
+
+const json = 'Content-Type: application/json'
+const fine = [200, undefined]
+const malformed = [400, 'INVALID_REQUEST']
+
+describe('one connection with', () => {
+  test.each<[string, string, unknown[]]>([
+    ['an expectation nobody can meet', get('/health', 'Expect: coffee'), [417, 'EXPECTATION_FAILED']],
+    ['an expectation of an unknown path', get('/nothing', 'Expect: coffee'), [417, 'EXPECTATION_FAILED']],
+    ['no Host', 'GET /health HTTP/1.1\r\n\r\n', malformed],
+    ['no Host in HTTP/1.0, which has none', 'GET /health HTTP/1.0\r\n\r\n', fine],
+    ['two Hosts', get('/health', 'Host: b'), malformed],
+    ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n', [405, 'METHOD_NOT_ALLOWED']],
+    ['CONNECT without Host', 'CONNECT a:443 HTTP/1.1\r\n\r\n', [405, 'METHOD_NOT_ALLOWED']],
+    ['an upgrade to WebSocket', get('/health', 'Upgrade: websocket', 'Connection: Upgrade'), fine],
+    ['an upgrade to HTTP/2', get('/health', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'), fine],
+    ['HTTP/2 at once', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', malformed],
+    ['TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', malformed],
+    ['no HTTP at all', 'hello\r\n\r\n', malformed],
+    ['a version there is not', 'GET /health HTTP/1.2\r\nHost: a\r\n\r\n', malformed],
+    ['lines that end in LF', 'GET /health HTTP/1.1\nHost: a\n\n', malformed],
+    ['TRACE', get('/health').replace('GET', 'TRACE'), [405, 'METHOD_NOT_ALLOWED']],
+    ['a method of another protocol', get('/health').replace('GET', 'PROPFIND'), [405, 'METHOD_NOT_ALLOWED']],
+    ['a method nobody knows', get('/health').replace('GET', 'BREW'), malformed],
+    ['a path of 15 KB', get(`/${'x'.repeat(15_000)}`), [404, 'NOT_FOUND']],
+    ['a path of 17 KB', get(`/${'x'.repeat(17_000)}`), [431, 'HEADERS_TOO_LARGE']],
+    ['a target with another host', get('http://other.host/health'), fine],
+    ['a target that is no address', get('http://[::1/health'), malformed],
+    ['a target of another scheme', get('ftp://a%00b/nothing'), [404, 'NOT_FOUND']],
+    ['a target without its slash', get('health'), malformed],
+    ['a target with an empty segment', get('//health'), [404, 'NOT_FOUND']],
+    ['a target of bytes above 0x7f', get('/\u00ff'), malformed],
+    ['a broken percent encoding', get('/%'), [404, 'NOT_FOUND']],
+    ['an asterisk', get('*'), [404, 'NOT_FOUND']],
+    ['OPTIONS of all', get('*').replace('GET', 'OPTIONS'), [404, 'NOT_FOUND']],
+    ['a header of bytes above 0x7f', get('/health', 'X: \u00ff\u00fe', 'X-Request-Id: \u00e9'), fine],
+    ['a header with a control character', get('/health', 'X: \u0001'), malformed],
+    ['a header whose name has a space', get('/health', 'X y: 1'), malformed],
+    ['a folded header', get('/health', 'X: a\r\n b'), malformed],
+    ['a length twice', post([json, 'Content-Length: 2', 'Content-Length: 2'], '{}'), malformed],
+    ['two lengths', post([json, 'Content-Length: 2', 'Content-Length: 3'], '{}'), malformed],
+    [
+      'a length and chunks',
+      post([json, 'Content-Length: 5', 'Transfer-Encoding: chunked'], '0\r\n\r\n'),
+      malformed,
+    ],
+    ['a length below zero', post([json, 'Content-Length: -1']), malformed],
+    ['a length beyond all numbers', post([json, `Content-Length: ${'9'.repeat(30)}`]), malformed],
+    [
+      'a length beyond the limit, without the body',
+      post([json, 'Content-Length: 9999999999']),
+      [413, 'PAYLOAD_TOO_LARGE'],
+    ],
+    ['a chunk that is none', post([json, 'Transfer-Encoding: chunked'], 'zz\r\n'), malformed],
+    ['an encoding whose end nobody knows', post([json, 'Transfer-Encoding: gzip'], '{}'), malformed],
+    [
+      'a chunk that is none, in a body that is refused unread',
+      post(['Content-Type: text/plain', 'Transfer-Encoding: chunked'], 'zz\r\n'),
+      malformed,
+    ],
+    ['chunks in chunks', post([json, 'Transfer-Encoding: chunked, chunked'], '0\r\n\r\n'), malformed],
+    ['a body that is awaited', post([json, 'Expect: 100-continue', 'Content-Length: 2'], '{}'), [100]],
+  ])('%s is answered once, in the error shape, and closed', async (_, text, outcome) => {
+    const { raw, log, url } = await serveSlowly()
+    const answers = answersIn(await raw(Buffer.from(text, 'latin1')))
+    if (outcome[0] === 100) expect(answers.map(({ status }) => status)).toEqual([100, 200])
+    else expect(answers.map((answer) => [answer.status, codeOf(answer)])).toEqual([outcome])
+    expect(answers.at(-1)!.head).toMatch(/^connection: close$/im)
+    expect(answers.at(-1)!.head).toMatch(/^content-type: application\/json/im)
+    expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])
+    expect((await fetch(`${url}/health`)).status).toBe(200)
+  })
+
+  test('a body in chunks without an end is told that it took too long', async () => {
+    const { raw, server } = await serveSlowly()
+    server.requestTimeout = 100
+    const answer = await raw(post([json, 'Transfer-Encoding: chunked'], '1\r\n{\r\n'))
+    expect(outcomesIn(answer)).toEqual([[408, 'REQUEST_TIMEOUT']])
+  })
+
+  test('headers without an end is told that they took too long', async () => {
+    const { raw, server } = await serveSlowly()
+    server.headersTimeout = 100
+    expect(outcomesIn(await raw('GET /health HTTP/1.1\r\nHost: a\r\n'))).toEqual([[408, 'REQUEST_TIMEOUT']])
+  })
+
+  test('many requests at once gets the answer to each, in their order', async () => {
+    const { raw } = await serveSlowly()
+    const ask = (target: string) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`
+    const text = Array.from({ length: 50 }, () => ask('/health') + ask('/nothing')).join('') + get('/health')
+    const outcomes = outcomesIn(await raw(text))
+    expect(outcomes).toHaveLength(101)
+    outcomes.forEach((outcome, index) => expect(outcome).toEqual(index % 2 ? [404, 'NOT_FOUND'] : fine))
+  })
+})
+
+describe('what comes after a request', () => {
+  const first = (target: string) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`
+
+  test.each([
+    ['nonsense', 'nonsense\r\n\r\n', 400],
+    ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['a request without Host', 'GET /health HTTP/1.1\r\n\r\n', 400],
+    ['an expectation', get('/health', 'Expect: coffee'), 417],
+    ['a request that breaks off in its body', post(['Transfer-Encoding: chunked', json], 'zz\r\n'), 400],
+  ])('be it %s, is never answered in its place', async (_, second, status) => {
+    for (const [target, body] of [
+      ['/slow', '-done'],
+      ['/begun', 'half-done'],
+    ] as const) {
+      const { pipelined } = await serveSlowly()
+      const answers = answersIn(await pipelined(first(target) + second))
+      expect(answers.map((answer) => answer.status)).toEqual([200, status])
+      expect(answers[0]!.body).toBe(body)
+      await stopServing()
+    }
+  })
+
+  test('in the midst of its own body cuts off an answer that has begun', async () => {
+    const app = express()
+    app.post('/echo', (_req, res) => void res.writeHead(200).write('begun'))
+    const server = createServer(app)
+    const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
+    const socket = connect(port, '127.0.0.1')
+    let answer = ''
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString())).on('error', () => undefined)
+    socket.write(post(['Transfer-Encoding: chunked'], '1\r\n{\r\n'))
+    while (!answer.includes('begun')) await once(socket, 'data')
+    socket.write('zz\r\n')
+    await once(socket, 'close')
+    await closeServer(server, { graceSeconds: 0 })
+    expect(answer.match(/HTTP/g)).toHaveLength(1)
+    expect(answer.endsWith('begun\r\n')).toBe(true)
+  })
+})
+
+test('a client that was refused and does not close is let go', async () => {
+  const { port, server } = await serveSlowly()
+  for (const text of ['nonsense\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n']) {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => undefined).resume()
+    const accepted = once(server, 'connection') as Promise<[Socket]>
+    socket.write(text)
+    const [theirs] = await accepted
+    const gone = once(theirs, 'close')
+    await once(socket, 'end')
+    await gone
+    socket.destroy()
+  }
+})
+
+test('a client that hangs up while it is refused does no harm', async () => {
+  const { port, url, server } = await serveSlowly()
+  for (const text of ['nonsense\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'])
+    for (let times = 0; times < 20; times++) {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => undefined)
+      const accepted = once(server, 'connection')
+      socket.write(text)
+      await accepted
+      socket.resetAndDestroy()
+    }
+  expect((await fetch(`${url}/health`)).status).toBe(200)
+})

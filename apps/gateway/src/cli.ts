@@ -1,45 +1,123 @@
-import { openGatewayDatabase, waitForDatabase } from '@tollgate/database'
-import { readFile } from 'node:fs/promises'
+import { DatabaseProblem, GatewayPrisma, openGatewayDatabase, waitForDatabase } from '@tollgate/database'
+import { createReadStream } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
+import { isUtf8 } from 'node:buffer'
 import { parseArgs } from 'node:util'
-import { applyCatalog, readCatalog } from './catalog/apply'
+import { applyCatalog } from './catalog/apply'
+import { readCatalog } from './catalog/file'
+import { CatalogProblem, MAX_BYTES } from './catalog/yaml'
+import { CATALOG_HELP, HELP } from './cli-help'
 
-const HELP = `Usage: gateway catalog apply FILE
+type Io = { environment: NodeJS.ProcessEnv; out: (text: string) => unknown; err: (text: string) => unknown }
 
-Makes the plans and providers of the gateway's database those of FILE (YAML).
-Doing so twice changes nothing; what the file leaves out is retired, never deleted.
+class UsageError extends Error {}
 
-  DATABASE_URL   the gateway's Postgres, from the environment
-  --help         this text
-`
+/** An applier waits for another one, unlike the calls of a gateway. */
+const LOCK_TIMEOUT_MS = 10_000
 
-async function main(): Promise<number> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { help: { type: 'boolean', short: 'h' } },
-  })
-  const [area, verb, file] = positionals
-  if (values.help) return say(HELP)
-  if (area !== 'catalog' || verb !== 'apply' || file === undefined || positionals.length > 3)
-    return complain(HELP, 2)
-  const url = process.env.DATABASE_URL
-  if (!url) return complain('DATABASE_URL: not set; it names the gateway’s Postgres\n', 78)
+/** As sysexits.h has it: the configuration must be changed first. */
+const EXIT_CONFIGURATION = 78
 
-  const catalog = readCatalog(await readFile(file, 'utf8'))
-  await waitForDatabase(url, { onRetry: (_attempt, reason) => void complain(`${reason}; trying again\n`, 0) })
-  const database = openGatewayDatabase({ url, poolSize: 1 })
+/** @returns the exit code: 0 done, 1 refused or failed, 2 not understood, 78 not configured */
+export async function main(args: string[], io: Io): Promise<number> {
   try {
-    await applyCatalog(database, catalog)
+    return await dispatch(args, io)
+  } catch (error) {
+    io.err(`gateway: ${reasonOf(error)}\n`)
+    if (!(error instanceof UsageError)) return 1
+    io.err(`\n${args[0] === 'catalog' ? CATALOG_HELP : HELP}`)
+    return 2
+  }
+}
+
+async function dispatch(args: string[], io: Io): Promise<number> {
+  const { values, positionals } = parse(args)
+  const [area, verb, file, ...more] = positionals
+  if (values.help && (area === undefined || area === 'catalog')) {
+    io.out(area === undefined ? HELP : CATALOG_HELP)
+    return 0
+  }
+  if (area === undefined) throw new UsageError('what is to be done was not said')
+  if (area !== 'catalog') throw new UsageError(`there is no command "${area}"`)
+  if (verb !== 'apply')
+    throw new UsageError(verb === undefined ? 'catalog what?' : `there is no "catalog ${verb}"`)
+  if (file === undefined) throw new UsageError('catalog apply wants a file')
+  if (more.length > 0)
+    throw new UsageError(`catalog apply takes one file; did not understand "${more.join(' ')}"`)
+
+  const url = io.environment['DATABASE_URL']
+  if (!url) {
+    io.err('gateway: DATABASE_URL is not set; it names the gateway’s Postgres\n')
+    return EXIT_CONFIGURATION
+  }
+  await apply({ url, file, dryRun: values['dry-run'] === true }, io)
+  return 0
+}
+
+async function apply(
+  { url, file, dryRun }: { url: string; file: string; dryRun: boolean },
+  { out, err }: Io,
+) {
+  const catalog = readCatalog(await textOf(file))
+  await waitForDatabase(url, { onRetry: (_attempt, reason) => err(`${reason}; trying again\n`) })
+  const database = openGatewayDatabase({ url, poolSize: 1, lockTimeoutMs: LOCK_TIMEOUT_MS })
+  try {
+    const lines = await applyCatalog(database, catalog, { dryRun })
+    const all = lines.length > 0 ? lines : ['nothing changed']
+    out(`${[...(dryRun ? ['dry run: nothing is written'] : []), ...all].join('\n')}\n`)
   } finally {
     await database.close()
   }
-  return say(`${catalog.plans.length} plans and ${catalog.providers.length} providers are in place\n`)
+  if (!catalog.plans.some(({ active }) => active)) err('warning: no plan is sold after this\n')
+  if (!catalog.providers.some(({ active }) => active)) err('warning: no provider serves after this\n')
 }
 
-const say = (text: string) => (process.stdout.write(text), 0)
-const complain = (text: string, code: number) => (process.stderr.write(text), code)
+/** Reads no more of the file than a catalog can have. */
+async function textOf(file: string): Promise<string> {
+  try {
+    const bytes = await buffer(createReadStream(file, { end: MAX_BYTES }))
+    if (isUtf8(bytes)) return bytes.toString()
+  } catch (error) {
+    throw new CatalogProblem(
+      `${JSON.stringify(file)} cannot be read: ${whyNot(error as NodeJS.ErrnoException)}`,
+    )
+  }
+  throw new CatalogProblem(`${JSON.stringify(file)} is not text in UTF-8`)
+}
 
-main().then(
-  (code) => (process.exitCode = code),
-  (error: unknown) =>
-    (process.exitCode = complain(`gateway: ${error instanceof Error ? error.message : String(error)}\n`, 1)),
-)
+function whyNot({ code, message }: NodeJS.ErrnoException) {
+  if (code === 'ENOENT') return 'there is no such file'
+  if (code === 'EISDIR') return 'it is a directory'
+  if (code === 'EACCES') return 'this user may not read it'
+  return message
+}
+
+function parse(args: string[]) {
+  try {
+    const help = { type: 'boolean', short: 'h' } as const
+    return parseArgs({ args, allowPositionals: true, options: { help, 'dry-run': { type: 'boolean' } } })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+/** What went wrong, for whoever runs this: no stack, and no address with a password in it. */
+function reasonOf(error: unknown): string {
+  if (error instanceof UsageError || error instanceof CatalogProblem || error instanceof DatabaseProblem)
+    return error.message
+  if (error instanceof GatewayPrisma.PrismaClientKnownRequestError && /^P202[12]$/.test(error.code))
+    return 'the database lacks the gateway’s tables; run its migrations first: tollgate-database migrate gateway'
+  const message = error instanceof Error ? error.message : String(error)
+  if (/(?:statement|lock) timeout/.test(message))
+    return 'another catalog is being applied and does not come to its end; nothing was changed, so try again'
+  return `failed, and nothing was changed: ${message.trim().split('\n').at(-1) ?? ''}`
+}
+
+/** The process: `bin/gateway.js`. */
+export async function run(): Promise<void> {
+  process.exitCode = await main(process.argv.slice(2), {
+    environment: process.env,
+    out: (text) => process.stdout.write(text),
+    err: (text) => process.stderr.write(text),
+  })
+}

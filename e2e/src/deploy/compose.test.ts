@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { readCatalog } from '../../../apps/gateway/src/catalog/apply'
+import { readCatalog } from '../../../apps/gateway/src/catalog/file'
 import { imageOf } from './image'
 import { root } from './kustomize'
 import { type Given, notTaken, plausible, services, startWith } from './settings'

@@ -1,98 +1,48 @@
 import { openGatewayDatabase, type GatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
-import { stringify } from 'yaml'
+import { openSession, someWallet, writePayment } from '../testing/accounts'
 import { catalogOf, planOf, providerOf } from '../testing/catalog'
-import { applyCatalog, readCatalog } from './apply'
+import { applyCatalog } from './apply'
+import { type CatalogFile } from './file'
 
 afterAll(closeAll)
 
 const plan = planOf()
 const provider = providerOf({ chain_id: '84532', rpc: ['https://node.example'] })
 
-async function open(): Promise<GatewayDatabase> {
-  const database = openGatewayDatabase({ url: await migratedDatabase('gateway'), poolSize: 1 })
+async function open() {
+  const url = await migratedDatabase('gateway')
+  return { ...beside(url), url }
+}
+function beside(url: string): GatewayDatabase {
+  const database = openGatewayDatabase({ url, poolSize: 1 })
   closeLater(() => database.close())
   return database
 }
-const contentsOf = async ({ pool }: GatewayDatabase) => ({
-  plans: (await pool.query('SELECT * FROM pricing_plans ORDER BY id')).rows.map(withoutTimes),
-  providers: (await pool.query('SELECT * FROM providers ORDER BY id')).rows.map(withoutTimes),
+const rowsOf = async ({ pool }: GatewayDatabase) => ({
+  plans: (await pool.query<Row>('SELECT * FROM pricing_plans ORDER BY id')).rows,
+  providers: (await pool.query<Row>('SELECT * FROM providers ORDER BY id')).rows,
 })
-const withoutTimes = ({ updated_at, ...row }: Record<string, unknown>) => {
-  expect(updated_at).toBeInstanceOf(Date)
-  return row
-}
-
-describe('a catalog file', () => {
-  test('is read, with what it leaves out', () => {
-    expect(readCatalog(stringify({ plans: [plan], providers: [provider] }))).toEqual({
-      plans: [{ ...plan, max_timeout_seconds: 60, active: true }],
-      providers: [{ ...provider, rest: [], description: '', methods: {}, active: true }],
-    })
-  })
-
-  test.each([
-    ['is no YAML', 'plans: ['],
-    ['is a list', '[]'],
-    ['is empty', ''],
-    ['lacks its providers', stringify({ plans: [plan] })],
-  ])('that %s is refused', (_, text) => expect(() => readCatalog(text)).toThrow(Error))
-
-  test.each([
-    ['an amount as a number', { amount: 10000 }],
-    ['an amount with an exponent', { amount: '1e4' }],
-    ['an amount in hexadecimal', { amount: '0x10' }],
-    ['an amount of zero', { amount: '0' }],
-    ['an amount below zero', { amount: '-1' }],
-    ['an amount of 10^80', { amount: `1${'0'.repeat(80)}` }],
-    ['credits of zero', { credits: 0 }],
-    ['credits in parts', { credits: 1.5 }],
-    ['an id of zero', { id: 0 }],
-    ['an id beyond the database’s', { id: 2 ** 31 }],
-    ['an asset that is no address', { asset_address: '0x12' }],
-    ['a recipient that is no address', { pay_to: 'alice' }],
-    ['an unknown ecosystem', { ecosystem: 'solana' }],
-    ['a member nobody knows', { colour: 'red' }],
-    ['a timeout of a second', { max_timeout_seconds: 1 }],
-  ])('with %s is refused, and the field is named', (_, changes) => {
-    const text = stringify({ plans: [{ ...plan, ...changes }], providers: [provider] })
-    const [field] = Object.keys(changes)
-    expect(() => readCatalog(text)).toThrow(
-      new RegExp(`plans\\.0(\\.${field!}|: Unrecognized key: "${field!}")`),
-    )
-  })
-
-  test.each([
-    ['a base URL that is none', { rpc: ['node.example'] }],
-    ['a base URL of another scheme', { rest: ['file:///etc/passwd'] }],
-    ['a method for nothing', { methods: { eth_call: 0 } }],
-    ['a member nobody knows', { weight: 1 }],
-  ])('with a provider that has %s is refused', (_, changes) => {
-    const text = stringify({ plans: [plan], providers: [{ ...provider, ...changes }] })
-    expect(() => readCatalog(text)).toThrow(/providers\.0/)
-  })
-
-  test('that says one plan or one provider twice is refused', () => {
-    const twice = (changes: object) => stringify({ plans: [plan], providers: [provider], ...changes })
-    expect(() => readCatalog(twice({ plans: [plan, planOf({ credits: 5 })] }))).toThrow(/two plans/)
-    expect(() => readCatalog(twice({ providers: [provider, provider] }))).toThrow(/same provider twice/)
-    const elsewhere = { ...provider, chain_id: '1' }
-    expect(readCatalog(twice({ providers: [provider, elsewhere] })).providers).toHaveLength(2)
-  })
-})
+type Row = Record<string, unknown>
+type CatalogPlan = CatalogFile['plans'][number]
 
 describe('applying a catalog', () => {
   const catalog = catalogOf({
     plans: [plan, planOf({ id: 2, amount: '9'.repeat(78) })],
     providers: [provider, { ...provider, provider_id: 'other' }, { ...provider, chain_id: '1' }],
   })
+  const none = { plans: [], providers: [] }
 
-  test('twice changes nothing', async () => {
+  test('twice changes nothing, not even when each row was changed last', async () => {
     const database = await open()
     await applyCatalog(database, catalog)
-    const before = await contentsOf(database)
-    await applyCatalog(database, catalog)
-    expect(await contentsOf(database)).toEqual(before)
+    const before = await rowsOf(database)
+    const sameAgain = catalogOf({
+      plans: catalog.plans.map((same) => ({ ...same, pay_to: same.pay_to.toLowerCase() })) as (typeof plan)[],
+      providers: catalog.providers.map((same) => ({ ...same, methods: { eth_call: 1 } })),
+    })
+    for (const again of [catalog, sameAgain]) expect(await applyCatalog(database, again)).toEqual([])
+    expect(await rowsOf(database)).toEqual(before)
     expect(before.plans.map(({ amount }) => amount)).toEqual(['10000', '9'.repeat(78)])
     expect(before.providers).toHaveLength(3)
   })
@@ -101,15 +51,70 @@ describe('applying a catalog', () => {
     const database = await open()
     const [asset_address, pay_to] = [plan.asset_address.toLowerCase(), plan.pay_to.toLowerCase()]
     await applyCatalog(database, catalogOf({ plans: [planOf({ asset_address, pay_to })], providers: [] }))
-    expect((await contentsOf(database)).plans).toEqual([
+    expect((await rowsOf(database)).plans).toEqual([
       expect.objectContaining({ asset_address: plan.asset_address, pay_to: plan.pay_to }),
     ])
+  })
+
+  test('tells each thing that it changes, and a dry run tells the same and writes nothing', async () => {
+    const database = await open()
+    const apply = async (...given: Parameters<typeof catalogOf>) => {
+      const before = await rowsOf(database)
+      const foretold = await applyCatalog(database, catalogOf(...given), { dryRun: true })
+      expect(await rowsOf(database)).toEqual(before)
+      expect(await applyCatalog(database, catalogOf(...given))).toEqual(foretold)
+      return foretold
+    }
+    const retired = planOf({ id: 2, plan_name: 'Old', active: false })
+    expect(await apply({ plans: [retired, plan], providers: [provider] })).toEqual([
+      '+ plan 1 "Starter"',
+      '+ plan 2 "Old", not sold',
+      '+ provider "provider-84532" (evm, 84532)',
+    ])
+    const { asset_name, ...unnamed } = planOf({ credits: 200, pay_to: `0x${'7'.repeat(40)}` })
+    expect(asset_name).toBe('USDC')
+    const heavier = { ...provider, rest: ['https://rest.example'], methods: { eth_getLogs: 5 } }
+    expect(
+      await apply({
+        plans: [unnamed as typeof plan, planOf({ id: 2, plan_name: 'Old' })],
+        providers: [heavier],
+      }),
+    ).toEqual([
+      '~ plan 1 asset_name: "USDC" -> null',
+      '~ plan 1 credits: 100 -> 200',
+      `~ plan 1 pay_to: "${plan.pay_to}" -> "0x${'7'.repeat(40)}"`,
+      '+ plan 2 sold again',
+      '~ provider "provider-84532" (evm, 84532) rest: [] -> ["https://rest.example"]',
+      '~ provider "provider-84532" (evm, 84532) methods.eth_getLogs: 1 -> 5',
+    ])
+    expect(await apply(none)).toEqual([
+      '- plan 1 retired',
+      '- plan 2 retired',
+      '- provider "provider-84532" (evm, 84532) retired',
+    ])
+    expect(await apply(none)).toEqual([])
+    expect(await apply({ plans: [], providers: [provider] })).toEqual([
+      '+ provider "provider-84532" (evm, 84532) used again',
+      '~ provider "provider-84532" (evm, 84532) rest: ["https://rest.example"] -> []',
+      '~ provider "provider-84532" (evm, 84532) methods.eth_getLogs: 5 -> 1',
+    ])
+  })
+
+  test('leaves alone when rows were changed last that it does not change', async () => {
+    const database = await open()
+    await applyCatalog(database, catalog)
+    const before = await rowsOf(database)
+    const [first, second] = catalog.plans as [CatalogPlan, CatalogPlan]
+    await applyCatalog(database, { ...catalog, plans: [first, { ...second, credits: 7 }] })
+    const after = await rowsOf(database)
+    expect([after.plans[0], after.providers]).toEqual([before.plans[0], before.providers])
+    expect(after.plans[1]!.updated_at).not.toEqual(before.plans[1]!.updated_at)
   })
 
   test('retires what the file leaves out, and deletes none of it', async () => {
     const database = await open()
     const activity = async () => {
-      const { plans, providers } = await contentsOf(database)
+      const { plans, providers } = await rowsOf(database)
       return [plans.map(({ active }) => active), providers.map(({ active }) => active)]
     }
     await applyCatalog(database, catalog)
@@ -118,7 +123,7 @@ describe('applying a catalog', () => {
       [false, true],
       [true, false, false],
     ])
-    await applyCatalog(database, { plans: [], providers: [] })
+    await applyCatalog(database, none)
     expect(await activity()).toEqual([
       [false, false],
       [false, false, false],
@@ -133,9 +138,70 @@ describe('applying a catalog', () => {
   test('changes all or nothing', async () => {
     const database = await open()
     await applyCatalog(database, catalog)
-    const before = await contentsOf(database)
+    const before = await rowsOf(database)
     const broken = { plans: [], providers: [{ ...catalog.providers[0]!, description: '\u0000' }] }
     await expect(applyCatalog(database, broken)).rejects.toThrow()
-    expect(await contentsOf(database)).toEqual(before)
+    expect(await rowsOf(database)).toEqual(before)
+  })
+
+  test('by ten at once tells each change once', async () => {
+    const database = await open()
+    const others = Array.from({ length: 10 }, () => beside(database.url))
+    const told = await Promise.all(others.map((other) => applyCatalog(other, catalog)))
+    expect(told.filter((lines) => lines.length > 0)).toHaveLength(1)
+    const flips = await Promise.all(
+      others.map((other, index) => applyCatalog(other, index % 2 ? catalog : none)),
+    )
+    // Who changed anything found the opposite of what it wrote, so that the signs take turns.
+    const signs = flips.filter((lines) => lines.length > 0).map((lines) => lines[0]![0])
+    const [retirements, returns] = ['-', '+'].map((sign) => signs.filter((other) => other === sign).length)
+    expect(retirements).toBeGreaterThan(0)
+    expect([0, 1]).toContain(retirements! - returns!)
+  })
+})
+
+describe('what a plan is paid in', () => {
+  const changed = { asset_address: `0x${'5'.repeat(40)}`, decimals: 18, network: 'base', chain_id: '8453' }
+  const applyTo = (database: GatewayDatabase, changes: object, dryRun = false) =>
+    applyCatalog(database, catalogOf({ plans: [planOf(changes)], providers: [] }), { dryRun })
+  const uses: [string, (database: GatewayDatabase) => unknown][] = [
+    ['a session', ({ pool }) => openSession(pool, someWallet())],
+    ['an open payment', ({ pool }) => writePayment(pool, { wallet: someWallet(), credits: 1 })],
+    [
+      'an account',
+      ({ pool }) =>
+        pool.query('INSERT INTO accounts (wallet, pricing_plan_id) VALUES ($1, 1)', [someWallet()]),
+    ],
+  ]
+
+  test.each(uses)('cannot change once there is %s on it; all else can', async (_, use) => {
+    const database = await open()
+    await applyTo(database, {})
+    await use(database)
+    const before = await rowsOf(database)
+    for (const dryRun of [true, false]) {
+      await expect(applyTo(database, changed, dryRun)).rejects.toThrow(
+        /plan 1: network, chain_id, asset_address, decimals cannot change.*new id/,
+      )
+      await expect(applyTo(database, { ecosystem: 'cosmos' }, dryRun)).rejects.toThrow(
+        'plan 1: ecosystem cannot',
+      )
+    }
+    expect(await rowsOf(database)).toEqual(before)
+    const rest = {
+      plan_name: 'New',
+      amount: '1',
+      credits: 7,
+      pay_to: `0x${'6'.repeat(40)}`,
+      asset_version: '3',
+    }
+    expect(await applyTo(database, rest)).toHaveLength(5)
+  })
+
+  test('can change while nobody has used it', async () => {
+    const database = await open()
+    await applyTo(database, {})
+    expect(await applyTo(database, changed, true)).toHaveLength(4)
+    expect(await applyTo(database, changed)).toHaveLength(4)
   })
 })

@@ -1,16 +1,14 @@
-import { ProviderQuery, type PricingPlan, type Provider as ProviderAnswer } from '@tollgate/protocol'
+import {
+  PlanPath,
+  ProviderPath,
+  ProviderQuery,
+  type PricingPlan,
+  type Provider as ProviderAnswer,
+} from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
-import { z } from 'zod'
 import { type Catalog, type Plan, type Provider } from './catalog'
 import { type Supported } from './supported'
-
-const PlanPath = z.object({
-  id: z
-    .string()
-    .regex(/^[1-9][0-9]{0,8}$/, 'must be a plan’s number')
-    .transform(Number),
-})
 
 export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
   return {
@@ -30,9 +28,10 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
     },
 
     async provider(req: Request, res: Response) {
+      const { id } = parse(ProviderPath, req.params)
       const { category, chain_id } = parse(ProviderQuery, req.query)
       const candidates = await catalog.providersOf(category, chain_id)
-      const provider = candidates.find(({ key }) => key === req.params.id)
+      const provider = candidates.find(({ key }) => key === id)
       if (!provider)
         throw new ApiError('NOT_FOUND', 'There is no such provider on that chain; see GET /providers')
       res.json({ data: providerAnswer(provider) })
@@ -44,7 +43,8 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
   }
 }
 
-const planAnswer = (plan: Plan): PricingPlan => ({
+/** A plan as callers see it. */
+export const planAnswer = (plan: Plan): PricingPlan => ({
   id: plan.id,
   plan_name: plan.name,
   chain_id: plan.chainId,

@@ -1,4 +1,4 @@
-import { CatalogFile } from '../catalog/apply'
+import { CatalogFile } from '../catalog/file'
 import { usdc } from './payment'
 
 /** A plan that is sold on Base Sepolia for 0.01 USDC, unless `changes` say otherwise. */

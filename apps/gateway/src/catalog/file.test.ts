@@ -1,0 +1,207 @@
+import { stringify } from 'yaml'
+import { planOf, providerOf } from '../testing/catalog'
+import { readCatalog } from './file'
+import { CatalogProblem } from './yaml'
+
+const plan = planOf()
+const provider = providerOf({ chain_id: '84532', rpc: ['https://node.example'] })
+
+/** What is told of a text that is refused, line by line. */
+function toldOf(text: string): string[] {
+  try {
+    readCatalog(text)
+  } catch (error) {
+    expect(error).toBeInstanceOf(CatalogProblem)
+    return (error as Error).message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim())
+  }
+  throw new Error('The catalog was not refused')
+}
+test('a catalog file is read, with what it leaves out', () => {
+  expect(readCatalog(stringify({ plans: [plan], providers: [provider] }))).toEqual({
+    plans: [{ ...plan, max_timeout_seconds: 60, active: true }],
+    providers: [{ ...provider, rest: [], description: '', methods: {}, active: true }],
+  })
+  expect(readCatalog('plans: &none []\nproviders: *none\n')).toEqual({ plans: [], providers: [] })
+})
+
+describe('a catalog file is refused that', () => {
+  test.each([
+    ['is empty', '', ['line 1, column 1: the file is empty']],
+    ['holds a comment only', '# soon\n', ['line 1, column 1: the file is empty']],
+    ['is a list', '[]', ['line 1, column 1: the file: expected object, received array']],
+    ['is a word', 'plans', ['line 1, column 1: the file: expected object, received string']],
+    ['lacks its providers', 'plans: []\n', ['line 1, column 1: providers: is missing, expected array']],
+    [
+      'has no list of plans',
+      'providers: []\nplans:\n',
+      ['line 2, column 7: plans: expected array, received null'],
+    ],
+    [
+      'says a key twice',
+      'plans: []\nproviders: []\nplans: []\n',
+      ['line 3, column 1: Map keys must be unique'],
+    ],
+    ['is indented by tabs', 'plans:\n\t- id: 1\n', ['line 2, column 1: Tabs are not allowed as indentation']],
+    [
+      'is two documents',
+      'plans: []\nproviders: []\n---\nplans: []\n',
+      ['line 3, column 1: Only one document may be in the file'],
+    ],
+    ['has a tag', 'plans: !list []\nproviders: []\n', ['line 1, column 8: Unresolved tag: !list']],
+    ['has an alias of nothing', 'plans: *x\nproviders: []\n', ['Unresolved alias']],
+    ['refers to itself', 'plans: &x [*x]\nproviders: []\n', ['line 1, column 12: plans.0: expected object']],
+    [
+      'says what nobody knows',
+      'plans: []\nproviders: []\nprices: []\n__proto__: {}\n',
+      [
+        'line 3, column 1: prices: is nothing that can be said here',
+        'line 4, column 1: __proto__: is nothing that can be said here',
+      ],
+    ],
+  ])('%s', (_, text, expected) => {
+    const told = toldOf(text)
+    expect(told).toHaveLength(expected.length)
+    expected.forEach((part, index) => expect(told[index]).toContain(part))
+  })
+
+  test('is nested without end, at once', () => {
+    for (const bomb of ['[', '{', '- ', '? ', 'a: ', '[? ', '{a: '])
+      expect(toldOf(bomb.repeat(50_000))).toEqual([
+        expect.stringMatching(/^line 1, column \d+: is nested too deep$/),
+      ])
+    const steps = Array.from({ length: 100 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')
+    expect(toldOf(steps)).toEqual([expect.stringMatching(/^line \d\d, column \d+: is nested too deep$/)])
+  })
+
+  test('holds an alias bomb, at once', () => {
+    const level = (index: number) =>
+      `b${index}: &a${index} [${Array(9)
+        .fill(`*a${index - 1}`)
+        .join(', ')}]`
+    const text = ['b0: &a0 [x]', ...Array.from({ length: 12 }, (_, index) => level(index + 1))].join('\n')
+    expect(toldOf(text)).toEqual([expect.stringContaining('has aliases that cannot be followed')])
+  })
+
+  test('is larger than any catalog', () => {
+    expect(() => readCatalog('#'.repeat(300_000))).toThrow('larger than 256 KiB')
+  })
+
+  test('is wrong in many places, each of which is told in the order of the lines', () => {
+    const text = [
+      'providers:',
+      '  - category: evm',
+      '    chain_id: 84532',
+      '    rpc: [https://node.example, https://user:secret@node.example]',
+      '    weight: 3',
+      'plans:',
+      '  - id: 1',
+      '    id: 2',
+      '    asset_address: 0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+      ...stringify({ ...plan, id: undefined, asset_address: undefined, credits: 0 })
+        .trim()
+        .split('\n')
+        .map((line) => `    ${line}`),
+      `  - ${JSON.stringify({ ...plan, id: 2, pay_to: undefined })}`,
+    ].join('\n')
+    const told = toldOf(text)
+    expect(told).toEqual([
+      'line 2, column 5: providers.0.provider_id: is missing, expected string',
+      'line 3, column 15: providers.0.chain_id: expected string, received number; put it in quotes',
+      'line 4, column 33: providers.0.rpc.1: must hold no user or password: GET /providers shows it to everyone',
+      'line 5, column 5: providers.0.weight: is nothing that can be said here',
+      'line 8, column 5: Map keys must be unique',
+      'line 9, column 20: plans.0.asset_address: expected string, received number; put it in quotes',
+      `${creditsLine(text)}: plans.0.credits: Too small: expected number to be >=1`,
+      expect.stringMatching(/^line 2\d, column 5: plans\.1\.pay_to: is missing, expected string$/) as string,
+      expect.stringMatching(/^line 2\d, column 11: plans\.1\.id: is the same plan as plans\.0$/) as string,
+    ])
+    expect(told.join()).not.toContain('secret')
+  })
+
+  test('is wrong everywhere, in a message that has an end', () => {
+    const told = toldOf(
+      stringify({ plans: Array(300).fill({}), providers: [] }, { aliasDuplicateObjects: false }),
+    )
+    expect(told).toHaveLength(51)
+    expect(told.at(-1)).toMatch(/^and \d+ more$/)
+  })
+})
+
+/** Of the one plan that is sold for nothing. */
+const creditsLine = (text: string) => {
+  const lines = text.split('\n')
+  const index = lines.findIndex((line) => line.trim() === 'credits: 0')
+  return `line ${index + 1}, column ${lines[index]!.indexOf('0') + 1}`
+}
+
+describe('a plan is refused, at its own line, with', () => {
+  test.each([
+    ['an amount as a number', { amount: 10000 }],
+    ['an amount with an exponent', { amount: '1e4' }],
+    ['an amount in hexadecimal', { amount: '0x10' }],
+    ['an amount of zero', { amount: '0' }],
+    ['an amount below zero', { amount: '-1' }],
+    ['an amount of 10^80', { amount: `1${'0'.repeat(80)}` }],
+    ['credits of zero', { credits: 0 }],
+    ['credits in parts', { credits: 1.5 }],
+    ['an id of zero', { id: 0 }],
+    ['an id beyond the database’s', { id: 2 ** 31 }],
+    ['an asset that is no address', { asset_address: '0x12' }],
+    ['a recipient that is no address', { pay_to: 'alice' }],
+    ['a recipient that is the asset', { pay_to: plan.asset_address.toLowerCase() }],
+    ['a recipient that is nobody', { pay_to: `0x${'0'.repeat(40)}` }],
+    ['an unknown ecosystem', { ecosystem: 'solana' }],
+    ['a member nobody knows', { colour: 'red' }],
+    ['a timeout of a second', { max_timeout_seconds: 1 }],
+    ['a chain that no login can name', { chain_id: '1'.repeat(65) }],
+    ['a name of two lines', { plan_name: 'a\nb' }],
+    ['a network with a space at its end', { network: 'base ' }],
+    ['a text that no database takes', { plan_name: 'a\u0000b' }],
+    ['half a character', { plan_name: 'a\ud800b' }],
+  ])('%s', (_, changes) => {
+    const text = stringify({ plans: [{ ...plan, ...changes }], providers: [provider] })
+    const [field = ''] = Object.keys(changes)
+    const line = text
+      .split('\n')
+      .findIndex((candidate) => candidate.trim().replace(/^- /, '').startsWith(`${field}:`))
+    expect(toldOf(text)).toEqual([
+      expect.stringMatching(new RegExp(`^line ${line + 1}, column \\d+: plans\\.0\\.${field}: `)),
+    ])
+  })
+})
+
+describe('a provider is refused with', () => {
+  test.each([
+    ['a base URL that is none', { rpc: ['node.example'] }, 'rpc.0: must be an address'],
+    ['a base URL of another scheme', { rest: ['file:///etc/passwd'] }, 'rest.0: must be an address'],
+    ['a user in it', { rpc: ['https://me@node.example'] }, 'rpc.0: must hold no user or password'],
+    ['a password in it', { rpc: ['https://:pass@node.example'] }, 'rpc.0: must hold no user or password'],
+    ['a fragment in it', { rpc: ['https://node.example/#key'] }, 'rpc.0: must hold no #'],
+    ['a space in it', { rpc: ['https://node.example/ a'] }, 'rpc.0: must be an address without spaces'],
+    ['a method for nothing', { methods: { eth_call: 0 } }, 'methods.eth_call: Too small'],
+    [
+      'a method that is a sentence',
+      { methods: { 'eth call': 2 } },
+      'methods.eth call: must be a method’s name',
+    ],
+    ['a member nobody knows', { weight: 1 }, 'weight: is nothing that can be said here'],
+  ])('%s', (_, changes, problem) => {
+    const told = toldOf(stringify({ plans: [plan], providers: [{ ...provider, ...changes }] }))
+    expect(told).toHaveLength(1)
+    expect(told[0]).toContain(`: providers.0.${problem}`)
+  })
+
+  test('the key, category and chain of another', () => {
+    const text = stringify({ plans: [], providers: [provider, { ...provider, rpc: [] }] })
+    expect(toldOf(text)).toEqual([
+      expect.stringMatching(
+        /^line \d+, column \d+: providers\.1\.provider_id: is the same provider as providers\.0$/,
+      ),
+    ])
+    const elsewhere = { ...provider, chain_id: '1' }
+    expect(readCatalog(stringify({ plans: [], providers: [provider, elsewhere] })).providers).toHaveLength(2)
+  })
+})

@@ -1,0 +1,118 @@
+import { families } from '@tollgate/chains'
+import { Amount, Ecosystem } from '@tollgate/protocol'
+import { z } from 'zod'
+import { readYaml } from './yaml'
+
+/** Shown to people and compared with what they send: a text on one line, without a space at its ends. */
+const name = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^(?!\s)[^\p{Cc}\p{Cs}]*(?<!\s)$/u, 'must be text on one line, without spaces at its ends')
+
+/** As long as a request can name it. */
+const chainName = name(64)
+
+const BaseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an address such as https://node.example/path' })
+  .max(2048)
+  .regex(/^[\x21-\x7e]*$/, 'must be an address without spaces and in ASCII')
+  .refine((url) => !hasCredentials(url), 'must hold no user or password: GET /providers shows it to everyone')
+  .refine((url) => !url.includes('#'), 'must hold no #')
+
+function hasCredentials(text: string) {
+  if (!URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username !== '' || password !== ''
+}
+
+const PlanId = z.int().min(1).max(2_147_483_647)
+
+/** Also where something else is wrong, so that all that is wrong is told at once. */
+const always = { when: () => true }
+
+const CatalogPlan = z
+  .strictObject({
+    id: PlanId,
+    plan_name: name(128),
+    network: chainName,
+    chain_id: chainName,
+    ecosystem: Ecosystem,
+    asset_address: name(128),
+    /** Of the token's EIP-712 domain. */
+    asset_name: name(128).optional(),
+    asset_version: name(128).optional(),
+    amount: Amount.refine((amount) => amount !== '0', 'must be above zero'),
+    decimals: z.int().min(0).max(36),
+    display_denom: name(128),
+    credits: z.int().min(1).max(1_000_000_000),
+    pay_to: name(128),
+    max_timeout_seconds: z.int().min(10).max(3600).default(60),
+    active: z.boolean().default(true),
+  })
+  .superRefine((plan: unknown, context) => {
+    const { ecosystem, asset_address, pay_to } = membersOf(plan)
+    if (ecosystem !== 'evm') return
+    const addresses = { asset_address: addressIn(asset_address), pay_to: addressIn(pay_to) }
+    for (const [field, address] of Object.entries(addresses))
+      if (address === undefined)
+        context.addIssue({ code: 'custom', path: [field], message: 'must be an address' })
+    if (addresses.pay_to && addresses.pay_to === addresses.asset_address)
+      context.addIssue({ code: 'custom', path: ['pay_to'], message: 'must not be the asset itself' })
+    if (/^0x0+$/.test(addresses.pay_to ?? ''))
+      context.addIssue({ code: 'custom', path: ['pay_to'], message: 'must be somebody’s address' })
+  }, always)
+
+/** What is no text is told elsewhere. */
+const addressIn = (value: unknown) => (typeof value === 'string' ? families.evm?.parseAddress(value) : '')
+
+const CatalogProvider = z.strictObject({
+  provider_id: name(128),
+  category: Ecosystem,
+  chain_id: chainName,
+  rpc: z.array(BaseUrl).default([]),
+  rest: z.array(BaseUrl).default([]),
+  description: z
+    .string()
+    .max(1024)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must be text on one line')
+    .default(''),
+  methods: z
+    .record(
+      z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be a method’s name'),
+      z.int().min(1).max(1_000_000),
+    )
+    .default({}),
+  active: z.boolean().default(true),
+})
+
+/** A list of which no two entries say the same of `fields`; the later one is told, at the last of them. */
+const unique = (what: string, fields: readonly [string, ...string[]]) =>
+  ((entries: unknown, context: z.RefinementCtx) => {
+    const seen = new Map<string, number>()
+    for (const [index, entry] of (Array.isArray(entries) ? (entries as unknown[]) : []).entries()) {
+      const members = membersOf(entry)
+      if (fields.some((field) => members[field] === undefined)) continue
+      const key = JSON.stringify(fields.map((field) => members[field]))
+      const earlier = seen.get(key)
+      const message = `is the same ${what} as ${what}s.${earlier}`
+      if (earlier !== undefined) context.addIssue({ code: 'custom', path: [index, fields[0]], message })
+      else seen.set(key, index)
+    }
+  }) satisfies Parameters<z.ZodArray['superRefine']>[0]
+
+const membersOf = (value: unknown) =>
+  (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+
+/** The catalog file: what is sold and where calls go. */
+export const CatalogFile = z.strictObject({
+  plans: z.array(CatalogPlan).superRefine(unique('plan', ['id']), always),
+  providers: z
+    .array(CatalogProvider)
+    .superRefine(unique('provider', ['provider_id', 'category', 'chain_id']), always),
+})
+export type CatalogFile = z.infer<typeof CatalogFile>
+
+/** @throws CatalogProblem that tells every line of the file in which something is wrong, and what */
+export const readCatalog = (text: string): CatalogFile => readYaml(CatalogFile, text)

@@ -1,0 +1,67 @@
+import { families } from '@tollgate/chains'
+import { type GatewayModels } from '@tollgate/database'
+import { type CatalogFile } from './file'
+
+type Columns<Row> = Omit<Row, 'createdAt' | 'updatedAt'>
+
+/** A plan as its table has it; addresses in their canonical spelling. */
+export type PlanRow = Omit<Columns<GatewayModels.Plan>, 'amount'> & { amount: string }
+export type ProviderRow = Omit<Columns<GatewayModels.Provider>, 'id' | 'methods'> & { methods: Weights }
+type Weights = Record<string, number>
+
+/** The file's words for the columns of a plan that may differ from one file to the next. */
+export const planFields = {
+  plan_name: 'name',
+  network: 'network',
+  chain_id: 'chainId',
+  ecosystem: 'ecosystem',
+  asset_address: 'asset',
+  asset_name: 'assetName',
+  asset_version: 'assetVersion',
+  amount: 'amount',
+  decimals: 'decimals',
+  display_denom: 'displayDenom',
+  credits: 'credits',
+  pay_to: 'payTo',
+  max_timeout_seconds: 'maxTimeoutSeconds',
+} as const satisfies Record<string, keyof PlanRow>
+
+export const planRow = (plan: CatalogFile['plans'][number]): PlanRow => ({
+  id: plan.id,
+  name: plan.plan_name,
+  network: plan.network,
+  chainId: plan.chain_id,
+  ecosystem: plan.ecosystem,
+  asset: families[plan.ecosystem]?.parseAddress(plan.asset_address) ?? plan.asset_address,
+  assetName: plan.asset_name ?? null,
+  assetVersion: plan.asset_version ?? null,
+  amount: plan.amount,
+  decimals: plan.decimals,
+  displayDenom: plan.display_denom,
+  credits: plan.credits,
+  payTo: families[plan.ecosystem]?.parseAddress(plan.pay_to) ?? plan.pay_to,
+  maxTimeoutSeconds: plan.max_timeout_seconds,
+  active: plan.active,
+})
+
+export const storedPlan = (row: Columns<GatewayModels.Plan>): PlanRow => ({
+  ...row,
+  amount: row.amount.toFixed(),
+})
+
+/** Weights of one are left out: that is what a method costs that is not named. */
+export const providerRow = (provider: CatalogFile['providers'][number]): ProviderRow => ({
+  key: provider.provider_id,
+  category: provider.category,
+  chainId: provider.chain_id,
+  rpc: provider.rpc,
+  rest: provider.rest,
+  description: provider.description,
+  methods: Object.fromEntries(Object.entries(provider.methods).filter(([, weight]) => weight !== 1)),
+  active: provider.active,
+})
+
+export const storedProvider = (row: Omit<Columns<GatewayModels.Provider>, 'id'>): ProviderRow => ({
+  ...row,
+  methods: row.methods as Weights,
+})

@@ -1,0 +1,170 @@
+import { createDatabase, openGatewayDatabase } from '@tollgate/database'
+import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stringify } from 'yaml'
+import { main } from './cli'
+import { planOf, providerOf } from './testing/catalog'
+
+const folder = mkdtempSync(join(tmpdir(), 'catalog-'))
+afterAll(async () => {
+  await closeAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The command line without its process. */
+async function gateway(args: string[], environment: NodeJS.ProcessEnv = {}) {
+  let [out, err] = ['', '']
+  const code = await main(args, {
+    environment,
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+  })
+  expect(out + err).not.toMatch(/\n\s+at /)
+  return { code, out, err }
+}
+function fileWith(content: string | Buffer, name = 'catalog.yaml') {
+  const file = join(folder, name)
+  writeFileSync(file, content)
+  return file
+}
+const catalog = {
+  plans: [planOf()],
+  providers: [providerOf({ chain_id: '1', rpc: ['https://node.example'] })],
+}
+const valid = () => fileWith(stringify(catalog))
+
+describe('gateway', () => {
+  test('says what it can do', async () => {
+    expect(await gateway(['--help'])).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('catalog apply') as string,
+      err: '',
+    })
+    for (const args of [
+      ['catalog', '--help'],
+      ['catalog', 'apply', '-h'],
+    ])
+      expect(await gateway(args)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('--dry-run') as string,
+        err: '',
+      })
+  })
+
+  test.each([
+    [[], 'what is to be done was not said'],
+    [['serve'], 'there is no command "serve"'],
+    [['serve', '--help'], 'there is no command "serve"'],
+    [['catalog'], 'catalog what?'],
+    [['catalog', 'aply', 'f'], 'there is no "catalog aply"'],
+    [['catalog', 'apply'], 'catalog apply wants a file'],
+    [['catalog', 'apply', 'f', 'g'], 'did not understand "g"'],
+    [['catalog', 'apply', 'f', '--force'], '--force'],
+    [['catalog', 'apply', 'f', '--dry-run=yes'], '--dry-run'],
+  ])('answers 2, the reason and its help to %j', async (args, reason) => {
+    const { code, out, err } = await gateway(args, { DATABASE_URL: 'postgresql://h/d' })
+    expect([code, out]).toEqual([2, ''])
+    expect(err).toContain(reason)
+    expect(err).toContain('gateway catalog apply FILE [--dry-run]')
+  })
+
+  test('answers 78 where it is not told which database', async () => {
+    const { code, err } = await gateway(['catalog', 'apply', valid()])
+    expect(code).toBe(78)
+    expect(err).toContain('DATABASE_URL is not set')
+  })
+})
+
+describe('gateway catalog apply', () => {
+  test.each([
+    ['is not there', () => join(folder, 'none.yaml'), 'there is no such file'],
+    ['is a directory', () => folder, 'it is a directory'],
+    ['is empty', () => fileWith(''), 'the file is empty'],
+    ['is no UTF-8', () => fileWith(Buffer.from([0xff, 0xfe, 0x70, 0])), 'is not text in UTF-8'],
+    ['has 50 MB', () => bigFile(), 'larger than 256 KiB'],
+    ['is nested without end', () => fileWith('['.repeat(200_000)), 'line 1, column 65: is nested too deep'],
+    [
+      'is not valid',
+      () => fileWith('plans: []\nprice: 1\nproviders: []\n'),
+      'line 2, column 1: price: is nothing',
+    ],
+  ])('refuses a file that %s, without asking the database', async (_, file, reason) => {
+    const DATABASE_URL = 'postgresql://nobody:hunter2@127.0.0.1:1/none'
+    const { code, out, err } = await gateway(['catalog', 'apply', file()], { DATABASE_URL })
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toContain(reason)
+  })
+
+  test('tells what it changed, and the second time that nothing did', async () => {
+    const DATABASE_URL = await migratedDatabase('gateway')
+    const apply = (...more: string[]) => gateway(['catalog', 'apply', valid(), ...more], { DATABASE_URL })
+    const changes = '+ plan 1 "Starter"\n+ provider "provider-1" (evm, 1)\n'
+    expect(await apply('--dry-run')).toEqual({
+      code: 0,
+      out: `dry run: nothing is written\n${changes}`,
+      err: '',
+    })
+    expect(await apply()).toEqual({ code: 0, out: changes, err: '' })
+    expect(await apply()).toEqual({ code: 0, out: 'nothing changed\n', err: '' })
+    const nothing = fileWith('plans: []\nproviders: []\n', 'nothing.yaml')
+    expect(await gateway(['catalog', 'apply', nothing], { DATABASE_URL })).toEqual({
+      code: 0,
+      out: '- plan 1 retired\n- provider "provider-1" (evm, 1) retired\n',
+      err: 'warning: no plan is sold after this\nwarning: no provider serves after this\n',
+    })
+  })
+
+  test('says of a database without tables what is to be done first, and never its password', async () => {
+    const DATABASE_URL = (await migratedDatabase('gateway')).replace(/test_\w+$/, `empty_${Date.now()}`)
+    await createDatabase(DATABASE_URL)
+    const { code, err } = await gateway(['catalog', 'apply', valid()], { DATABASE_URL })
+    const { password, pathname } = new URL(DATABASE_URL)
+    const server = openGatewayDatabase({ url: DATABASE_URL.replace(pathname, '/postgres'), poolSize: 1 })
+    closeLater(() => server.close())
+    await server.pool.query(`drop database ${pathname.slice(1)} with (force)`)
+    expect([code, err]).toEqual([1, expect.stringContaining('run its migrations first')])
+    if (password !== '') expect(err).not.toContain(password)
+  })
+
+  test('says which database it cannot have, and never its password', async () => {
+    const url = Object.assign(new URL(await migratedDatabase('gateway')), { pathname: 'nowhere' })
+    const { code, err } = await gateway(['catalog', 'apply', valid()], { DATABASE_URL: url.href })
+    expect([code, err]).toEqual([1, expect.stringContaining('the database does not exist')])
+    if (url.password !== '') expect(err).not.toContain(`:${url.password}@`)
+  })
+})
+
+test('bin/gateway.js is that command line', async () => {
+  const bin = join(__dirname, '../bin/gateway.js')
+  const runBin = (args: string[], env: NodeJS.ProcessEnv = {}) =>
+    new Promise<unknown[]>((resolve) =>
+      execFile(
+        process.execPath,
+        [bin, ...args],
+        { env: { PATH: process.env.PATH, ...env } },
+        (error, out, err) => resolve([error?.code ?? 0, out, err]),
+      ),
+    )
+  const DATABASE_URL = await migratedDatabase('gateway')
+  expect(await runBin(['catalog', 'apply', valid()], { DATABASE_URL })).toEqual([
+    0,
+    '+ plan 1 "Starter"\n+ provider "provider-1" (evm, 1)\n',
+    '',
+  ])
+  expect(await runBin(['catalog', 'apply'])).toEqual([2, '', expect.stringContaining('wants a file')])
+  const complexKey = fileWith('? [a]\n: 1\n', 'complex.yaml')
+  expect(await runBin(['catalog', 'apply', complexKey], { DATABASE_URL })).toEqual([
+    1,
+    '',
+    expect.stringMatching(/^gateway: The catalog is not valid:\n {2}line 1, /),
+  ])
+})
+
+function bigFile() {
+  const file = fileWith('plans: []\n', 'big.yaml')
+  truncateSync(file, 50_000_000)
+  return file
+}

@@ -22,6 +22,7 @@ export const Environment = z.object({
   UPSTREAM_TIMEOUT_SECONDS: env.seconds.default(30),
   RATE_LIMIT_AUTH_PER_MINUTE: atLeastOne.default(60),
   RATE_LIMIT_RPC_PER_MINUTE: atLeastOne.default(6_000),
+  RATE_LIMIT_READS_PER_MINUTE: atLeastOne.default(600),
   TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),
 })

@@ -11,6 +11,7 @@ import {
   run,
 } from '@tollgate/service'
 import { setTimeout as delay } from 'node:timers/promises'
+import { startAudit } from './accounts/audit'
 import { startHeartbeat } from './accounts/heartbeat'
 import { readConfiguration } from './config'
 import { wireGateway } from './gateway'
@@ -60,6 +61,8 @@ void run('gateway', async (closing) => {
 
   const heartbeat = await startHeartbeat(gateway.ledger, logger)
   closing.add('heartbeat', () => heartbeat.stop())
+  const audit = startAudit({ database, metrics, logger })
+  closing.add('audit', () => audit.stop())
   const reconciler = startReconciler({ store: gateway.payments, settlement: gateway.settlement, logger })
   closing.add('reconciler', () => Promise.race([reconciler.stop(), delay(RECONCILER_GRACE_MS)]))
 

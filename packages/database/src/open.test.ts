@@ -67,12 +67,13 @@ describe('openGatewayDatabase', () => {
     expect(sent.rows).toEqual([{ big: 9007199254740993n, moment }])
   })
 
-  test('lets no statement run for ever', async () => {
+  test('lets no statement run or wait for ever', async () => {
     const { rows } = await open().pool.query(
       `select current_setting('statement_timeout') as statement,
+              current_setting('lock_timeout') as lock,
               current_setting('idle_in_transaction_session_timeout') as idle`,
     )
-    expect(rows).toEqual([{ statement: '15s', idle: '30s' }])
+    expect(rows).toEqual([{ statement: '15s', lock: '2s', idle: '30s' }])
   })
 
   test('outlives a connection that breaks while idle and one that breaks while taken', async () => {

@@ -14,9 +14,12 @@ export interface Database<PrismaClient> {
 export type GatewayDatabase = Database<GatewayClient>
 export type FacilitatorDatabase = Database<FacilitatorClient>
 
+/** The gateway's accounts are held for milliseconds; who holds one for longer is stuck, and others must not wait with it. */
+const LOCK_TIMEOUT_MS = 2_000
+
 /** Opens nothing yet: the first query connects. `waitForDatabase` tells beforehand whether it can. */
 export function openGatewayDatabase(options: OpenOptions): GatewayDatabase {
-  const { pool, end } = openPool(options, 'tollgate-gateway')
+  const { pool, end } = openPool({ lockTimeoutMs: LOCK_TIMEOUT_MS, ...options }, 'tollgate-gateway')
   const prisma = new GatewayClient({ adapter: new PrismaPg(pool) })
   return { prisma, pool, close: closing(prisma, end) }
 }

@@ -6,6 +6,8 @@ export interface OpenOptions {
   url: string
   /** Connections at most; 10 unless told. What asks for one more waits up to five seconds. */
   poolSize?: number | undefined
+  /** How long a statement waits for what another one holds, before it fails with 55P03; as long as it may run, unless told. */
+  lockTimeoutMs?: number | undefined
   /** Told of a connection that broke; it is replaced, and nothing needs to be done. */
   onError?: ((error: Error) => void) | undefined
 }
@@ -22,13 +24,17 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
 const CLOSE_GRACE_MS = 2_000
 
 /** A pool that never ends the process: a broken connection, idle or taken, is told to `onError` and forgotten. */
-export function openPool({ url, poolSize = 10, onError }: OpenOptions, applicationName: string): OpenPool {
+export function openPool(
+  { url, poolSize = 10, lockTimeoutMs, onError }: OpenOptions,
+  applicationName: string,
+): OpenPool {
   const pool = new Pool({
     ...sessionSettings(url, {
       application_name: applicationName,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       query_timeout: QUERY_TIMEOUT_MS,
+      lock_timeout: lockTimeoutMs,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       types: parsers,
     }),

@@ -1,10 +1,12 @@
-import { closeAll } from '@tollgate/testing'
+import { closeAll, closeLater } from '@tollgate/testing'
 import fc from 'fast-check'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { broken, fund } from '../testing/accounts'
 import { ended, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
 import { readableLog } from '../testing/log'
 import { startHeartbeat } from './heartbeat'
 import { type Ledger } from './ledger'
+import { FORGET } from './ledger-sql'
 
 let { ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
 beforeAll(async () => {
@@ -63,6 +65,50 @@ describe('the calls of a dead replica', () => {
     await heartbeat.stop()
     expect(await balance()).toBe(10n)
   })
+})
+
+test('a replica is forgotten an hour after its last sign of life, unless calls of it have still to be refunded', async () => {
+  const [old, owing, recent] = [newReplica(), newReplica(), newReplica()]
+  const { paid } = await spender(10)
+  for (const replica of [old, owing, recent]) await replica.beat()
+  await paid(owing)
+  await silentFor(old, 3_700)
+  await silentFor(recent, 3_500)
+  await silentFor(owing, 3_700)
+  const known = async () => {
+    const ids = [old, owing, recent].map(({ replicaId }) => replicaId)
+    const { rows } = await pool.query<{ id: string }>('SELECT id FROM replicas WHERE id = ANY($1)', [ids])
+    return ids.map((id) => rows.some((row) => row.id === id))
+  }
+  await pool.query(FORGET, [3_600])
+  expect(await known()).toEqual([false, true, true])
+  expect(await ledgers[0].reap()).toBe(1)
+  expect(await known()).toEqual([false, false, true])
+})
+
+test('the heartbeat refunds the calls of the dead though it cannot write its own endings', async () => {
+  const [alive, dead] = [newReplica(), newReplica()]
+  const [mine, others] = [await spender(10), await spender(10)]
+  await dead.beat()
+  await others.paid(dead)
+  const usageId = await mine.paid(alive)
+  await pool.query(`
+    CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'not now'; END $$ LANGUAGE plpgsql;
+    CREATE TRIGGER refuse BEFORE UPDATE ON usage FOR EACH ROW WHEN (NEW.id = ${usageId}) EXECUTE FUNCTION refuse()`)
+  const { logger, text } = readableLog()
+  const heartbeat = await startHeartbeat(alive, logger)
+  closeLater(() => heartbeat.stop())
+  await expect(alive.finish(ended(usageId, 'refunded'))).rejects.toThrow('not now')
+  const deadline = performance.now() + 30_000
+  // From here on every beat fails.
+  while (!text().includes('not now') && performance.now() < deadline) await nextTurn()
+  await silentFor(dead, 25)
+  while ((await others.balance()) < 10n && performance.now() < deadline) await nextTurn()
+  expect(await others.balance()).toBe(10n)
+  await heartbeat.stop()
+  await pool.query('DROP TRIGGER refuse ON usage')
+  await alive.beat()
+  expect(await mine.balance()).toBe(10n)
 })
 
 describe('accounts are locked in the order of their ids, so that no two statements wait for each other', () => {

@@ -1,6 +1,8 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, broken, openSession } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
+import { chargeOf, holdAccount, many, somebodyWaits } from '../testing/ledgers'
+import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
@@ -25,5 +27,70 @@ test('a refund that Postgres does not take is made at a later beat', async () =>
   await pool.query('DROP TRIGGER refuse ON usage')
   await ledger.beat()
   expect(await balanceOf(ledger, wallet.address)).toBe(10n)
+  expect(await broken(pool)).toEqual([])
+})
+
+test('a call for which there is no room in the queue is told to come again, and never forwarded', async () => {
+  const { ledger, pool, upstream } = gateway
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 20_000)
+  const { call } = await wallet.signIn()
+  const sessionId = await openSession(pool, wallet.address)
+  const charge = chargeOf({ sessionId, wallet: wallet.address })
+  const asked = upstream.asked.length
+
+  // Nothing can be written until this is let go.
+  const holder = await pool.connect()
+  await holder.query('BEGIN')
+  await holder.query('LOCK TABLE accounts')
+  const waiting = Promise.allSettled(many(10_000, () => ledger.spend(charge)))
+  await somebodyWaits(pool)
+  const filling = Promise.allSettled(many(10_000, () => ledger.spend(charge)))
+  const refused = await call()
+  await holder.query('ROLLBACK')
+  holder.release()
+
+  expect(outcomeOf(refused)).toEqual([503, 'OVERLOADED'])
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+  const ends = [...(await waiting), ...(await filling)]
+  const paid = ends.filter((end) => end.status === 'fulfilled' && end.value.outcome === 'paid').length
+  expect(paid).toBeLessThan(10_000)
+  expect(await balanceOf(ledger, wallet.address)).toBe(BigInt(20_000 - paid))
+  expect(upstream.asked.length).toBe(asked)
+  expect(await broken(pool)).toEqual([])
+  await call().expect(200)
+})
+
+test('a call of an account that somebody holds is told to come again, and never forwarded', async () => {
+  const { ledger, upstream } = gateway
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 10)
+  const { call } = await wallet.signIn()
+  const asked = upstream.asked.length
+  const release = await holdAccount(gateway.pool, wallet.address)
+  const refused = await call()
+  await release()
+  expect(outcomeOf(refused)).toEqual([503, 'UNAVAILABLE'])
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+  expect(JSON.stringify(refused.body)).not.toMatch(/lock|SELECT|statement/i)
+  expect(upstream.asked.length).toBe(asked)
+  expect(await balanceOf(ledger, wallet.address)).toBe(10n)
+  await call().expect(200)
+})
+
+test('a payment whose account somebody holds is credited afterwards, and not asked for again', async () => {
+  const { ledger, pool, facilitator } = gateway
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 1)
+  const { call } = await wallet.signIn()
+  const payment = await wallet.pay()
+  const release = await holdAccount(gateway.pool, wallet.address)
+  const pending = await call({ payment })
+  await release()
+  expect(outcomeOf(pending)).toEqual([503, 'PAYMENT_PENDING'])
+  expect(Number(pending.headers['retry-after'])).toBeGreaterThan(0)
+  await call({ payment }).expect(200)
+  expect(facilitator.settlements).toHaveLength(1)
+  expect(await balanceOf(ledger, wallet.address)).toBe(100n)
   expect(await broken(pool)).toEqual([])
 })

@@ -8,6 +8,8 @@ function heldCommit(limits: Partial<Parameters<typeof createGroupCommit>[0]> = {
     lanes: 1,
     maxItems: 3,
     maxWaiting: 5,
+    maxSplittingMs: 60_000,
+    isUndone: (error) => (error as Error).message === 'undone',
     ...limits,
     flush: (items) =>
       new Promise((resolve, reject) =>
@@ -88,6 +90,46 @@ describe('a group commit', () => {
     await nextTurn()
     flushes[2]!.end()
     expect(await later).toBe(10)
+  })
+
+  test('flushes again in halves, in their order, what was surely not written, until one item fails alone', async () => {
+    const { submit, flushes, itemsOf } = heldCommit({ maxItems: 8, maxWaiting: 8 })
+    const ends = Promise.allSettled([1, 2, 3, 4, 5].map(submit))
+    for (let index = 0; index < 5; index++) {
+      await nextTurn()
+      const { items, end, fail } = flushes[index]!
+      if (items.includes(3)) fail(new Error('undone'))
+      else end()
+    }
+    const undone = { status: 'rejected', reason: new Error('undone') }
+    const done = (value: number) => ({ status: 'fulfilled', value })
+    expect(await ends).toEqual([done(2), done(4), undone, done(8), done(10)])
+    expect(itemsOf()).toEqual([[1, 2, 3, 4, 5], [1, 2, 3], [1, 2], [3], [4, 5]])
+  })
+
+  test('never tries again what may have been written', async () => {
+    const { submit, flushes, itemsOf } = heldCommit()
+    const ends = Promise.allSettled([1, 2].map(submit))
+    await nextTurn()
+    flushes[0]!.fail(new Error('the connection broke'))
+    expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    await nextTurn()
+    expect(itemsOf()).toEqual([[1, 2]])
+  })
+
+  test('does not split for longer than others may wait, and says so to those it did not try', async () => {
+    const { submit, flushes, itemsOf } = heldCommit({ maxSplittingMs: -1 })
+    const ends = Promise.allSettled([1, 2, 3, 4].map(submit))
+    await nextTurn()
+    flushes[0]!.fail(new Error('undone'))
+    await nextTurn()
+    flushes[1]!.end()
+    const untried = {
+      status: 'rejected',
+      reason: expect.objectContaining({ code: 'UNAVAILABLE', retryAfterSeconds: 1 }) as unknown,
+    }
+    expect(await ends).toEqual([untried, untried, untried, { status: 'fulfilled', value: 8 }])
+    expect(itemsOf()).toEqual([[1, 2, 3], [4]])
   })
 
   test('leaves nobody waiting whom a flush forgot', async () => {

@@ -3,15 +3,18 @@ import { type Ledger } from './ledger'
 
 const EVERY_MS = 2_000
 
-/** Keeps this replica's calls from being taken for a dead one's, and refunds those of the dead, until stopped. */
+/** Keeps this replica's calls from being taken for a dead one's, and refunds those that nobody ends, until stopped. */
 export async function startHeartbeat(ledger: Ledger, logger: Logger) {
   await ledger.beat()
   return repeat({
     everyMs: EVERY_MS,
     async work() {
-      await ledger.beat()
-      const refunded = await ledger.reap()
-      if (refunded > 0) logger.warn('calls of a dead replica refunded', { calls: refunded })
+      try {
+        await ledger.beat()
+      } finally {
+        const refunded = await ledger.reap()
+        if (refunded > 0) logger.warn('calls that nobody would have ended refunded', { calls: refunded })
+      }
     },
     onError: (error) => logger.error('heartbeat failed', { error }),
   })

@@ -1,12 +1,22 @@
 /**
  * The ledger's statements. Each is whole in itself: what it decides, it decides under the locks that it takes, so any
  * number of replicas may run it at once. Accounts are locked in the order of their ids, always, so that none wait in a ring.
+ *
+ * Those that many calls share come in two: `waiting` for what others hold, and, for when that was in vain, `skipping` it
+ * and doing all the rest.
  */
+const inBothWays = (textOf: (lock: string, skips: boolean) => string) => ({
+  waiting: textOf('FOR UPDATE', false),
+  skipping: textOf('FOR UPDATE SKIP LOCKED', true),
+})
 
-/** One row for each call asked for, in their order. `retry`: its own cost is covered, but not together with calls before it. */
+/**
+ * One row for each call asked for, in their order. `retry`: its own cost is covered, but not together with calls before
+ * it. `locked`: its account was skipped.
+ */
 export type SpendRow =
   | { outcome: 'paid'; usage_id: bigint; remaining: bigint }
-  | { outcome: 'insufficient' | 'revoked' | 'retry'; usage_id: null; remaining: bigint }
+  | { outcome: 'insufficient' | 'revoked' | 'retry' | 'locked'; usage_id: null; remaining: bigint }
 
 /**
  * Spends for many calls. A call is paid when its session lives and its account covers it after all calls before it in the
@@ -14,16 +24,17 @@ export type SpendRow =
  * checks what an UPDATE writes first against the row as the snapshot has it, so a subtraction would fail there on credits
  * that were granted while this statement waited for the lock.
  */
-export const SPEND = `
+export const SPEND = inBothWays(
+  (lock) => `
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest($2::uuid[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
     WITH ORDINALITY AS call (session_id, wallet, plan_id, cost, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, position)
 ), locked AS MATERIALIZED (
-  SELECT id, wallet, pricing_plan_id AS plan_id, balance FROM accounts
+  SELECT id, wallet, pricing_plan_id AS plan_id, balance, calls FROM accounts
   WHERE (wallet, pricing_plan_id) IN (SELECT wallet, plan_id FROM asked)
-  ORDER BY id FOR UPDATE
+  ORDER BY id ${lock}
 ), judged AS MATERIALIZED (
-  SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance,
+  SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance, locked.calls,
     EXISTS (SELECT FROM sessions WHERE sessions.id = asked.session_id AND revoked_at IS NULL) AS live
   FROM asked LEFT JOIN locked USING (wallet, plan_id)
 ), summed AS (
@@ -32,8 +43,10 @@ WITH asked AS MATERIALIZED (
 ), paid AS MATERIALIZED (
   SELECT summed.*, nextval('usage_id_seq') AS usage_id FROM summed WHERE total <= balance
 ), spent AS (
-  UPDATE accounts SET balance = bill.remaining
-  FROM (SELECT account_id, balance - sum(cost) AS remaining FROM paid GROUP BY account_id, balance) AS bill
+  UPDATE accounts SET balance = bill.remaining, calls = bill.calls
+  FROM (
+    SELECT account_id, balance - sum(cost) AS remaining, calls + count(*) AS calls FROM paid GROUP BY account_id, balance, calls
+  ) AS bill
   WHERE accounts.id = bill.account_id
 ), booked AS (
   INSERT INTO usage (id, account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits)
@@ -44,15 +57,22 @@ SELECT
     WHEN paid.usage_id IS NOT NULL THEN 'paid'
     WHEN NOT judged.live THEN 'revoked'
     WHEN judged.cost <= judged.balance THEN 'retry'
+    WHEN judged.account_id IS NULL
+      AND EXISTS (SELECT FROM accounts WHERE wallet = judged.wallet AND pricing_plan_id = judged.plan_id) THEN 'locked'
     ELSE 'insufficient'
   END AS outcome,
   paid.usage_id,
   judged.balance - coalesce(paid.total, 0) AS remaining
 FROM judged LEFT JOIN paid USING (position)
-ORDER BY position`
+ORDER BY position`,
+)
+
+/** One row for each ending asked for, in their order: whether it ended its call `now`, or the call was ended `before`. */
+export type FinishRow = { ended: 'now' | 'before' | 'locked' }
 
 /** Ends reserved calls, each at most once and by the first ending that names it, and gives the credits of the refunded ones back. */
-export const FINISH = `
+export const FINISH = inBothWays(
+  (lock, skips) => `
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[])
     WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, position)
@@ -61,25 +81,30 @@ WITH asked AS MATERIALIZED (
 ), mine AS MATERIALIZED (
   SELECT usage.id, usage.account_id, usage.credits FROM usage
   WHERE usage.id IN (SELECT usage_id FROM ending) AND usage.state = 'reserved'
-  ORDER BY usage.id FOR UPDATE
+  ORDER BY usage.id ${lock}
 ), locked AS MATERIALIZED (
   SELECT accounts.id FROM accounts
   WHERE accounts.id IN (SELECT account_id FROM mine JOIN ending ON ending.usage_id = mine.id WHERE ending.state = 'refunded')
-  ORDER BY accounts.id FOR UPDATE
+  ORDER BY accounts.id ${lock}
 ), finished AS (
   UPDATE usage SET state = ending.state, status_code = ending.status_code, outcome = ending.outcome,
     latency_ms = ending.latency_ms, finished_at = now()
   FROM ending JOIN mine ON mine.id = ending.usage_id
-  WHERE usage.id = mine.id
+  WHERE usage.id = mine.id AND (ending.state <> 'refunded' OR mine.account_id IN (SELECT id FROM locked))
   RETURNING ending.position, usage.account_id, usage.credits, usage.state
 ), refunded AS (
   UPDATE accounts SET balance = accounts.balance + back.credits
   FROM (SELECT account_id, sum(credits) AS credits FROM finished WHERE state = 'refunded' GROUP BY account_id) AS back
-  WHERE accounts.id = back.account_id AND accounts.id IN (SELECT id FROM locked)
+  WHERE accounts.id = back.account_id
 )
-SELECT finished.position IS NOT NULL AS finished
+SELECT CASE
+    WHEN finished.position IS NOT NULL THEN 'now'
+    WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id AND usage.state = 'reserved') THEN 'locked'
+    ELSE 'before'
+  END AS ended
 FROM asked LEFT JOIN finished USING (position)
-ORDER BY position`
+ORDER BY position`,
+)
 
 /** settled -> credited, with the grant and the balance, in one commit. */
 export const GRANT = `
@@ -99,21 +124,19 @@ export const HEARTBEAT = `
 INSERT INTO replicas (id, heartbeat_at) VALUES ($1, now())
 ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`
 
-/** Refunds calls whose replica died before it could end them. A live replica's are left alone however long they take. */
-export const REAP = `
-WITH orphan AS MATERIALIZED (
-  SELECT usage.id, usage.account_id, usage.credits FROM usage
-  LEFT JOIN replicas ON replicas.id = usage.replica_id
-  WHERE usage.state = 'reserved'
-    AND coalesce(replicas.heartbeat_at, usage.created_at) < now() - make_interval(secs => $1)
-  ORDER BY usage.id LIMIT 1000 FOR UPDATE OF usage SKIP LOCKED
-), locked AS MATERIALIZED (
-  SELECT accounts.id FROM accounts WHERE accounts.id IN (SELECT account_id FROM orphan) ORDER BY accounts.id FOR UPDATE
-), refunded AS (
-  UPDATE accounts SET balance = accounts.balance + back.credits
-  FROM (SELECT account_id, sum(credits) AS credits FROM orphan GROUP BY account_id) AS back
-  WHERE accounts.id = back.account_id AND accounts.id IN (SELECT id FROM locked)
-)
-UPDATE usage SET state = 'refunded', outcome = 'replica_died', finished_at = now()
-FROM orphan WHERE usage.id = orphan.id
-RETURNING usage.id`
+/**
+ * The calls that nobody may be going to end: those whose replica $1 has been silent for $2 seconds, and the asking
+ * replica's own after $3, of which it knows itself whether they are under way.
+ */
+export const ORPHANS = `
+SELECT usage.id, usage.replica_id = $1::uuid AS is_own
+FROM usage LEFT JOIN replicas ON replicas.id = usage.replica_id
+WHERE usage.state = 'reserved' AND CASE
+    WHEN usage.replica_id = $1::uuid THEN usage.created_at < now() - make_interval(secs => $3)
+    ELSE coalesce(replicas.heartbeat_at, usage.created_at) < now() - make_interval(secs => $2)
+  END`
+
+/** Deletes the replicas that have been silent for $1 seconds and have left nothing to end. */
+export const FORGET = `
+DELETE FROM replicas WHERE heartbeat_at < now() - make_interval(secs => $1)
+  AND NOT EXISTS (SELECT FROM usage WHERE replica_id = replicas.id AND state = 'reserved')`

@@ -2,7 +2,9 @@ import { type GatewayDatabase } from '@tollgate/database'
 import { type Ecosystem } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { createGroupCommit } from './group-commit'
-import { FINISH, GRANT, HEARTBEAT, REAP, SPEND, type SpendRow } from './ledger-sql'
+import { FINISH, FORGET, GRANT, HEARTBEAT, ORPHANS, SPEND, type FinishRow, type SpendRow } from './ledger-sql'
+import { accountBusy, creditsFollow, isLockWait, isUndone, refusalOf } from './refusal'
+import { createStuck } from './stuck'
 
 /** A call to be paid for. `cost` in credits. */
 export type Charge = {
@@ -31,12 +33,16 @@ export type Ending = {
   state: 'done' | 'refunded'
   statusCode: number | null
   outcome: string
-  latencyMs: number
+  latencyMs: number | null
 }
 
 /** A replica silent for this long is dead: what it had reserved is refunded. */
 const DEAD_AFTER_SECONDS = 20
+/** Later than any answer to a spending statement is waited for: who has no answer by then gets none. */
+const UNCLAIMED_AFTER_SECONDS = 30
+const FORGET_AFTER_SECONDS = 3_600
 const MAX_UNWRITTEN = 65_536
+const MAX_SPLITTING_MS = 5_000
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -47,56 +53,87 @@ export type Ledger = ReturnType<typeof createLedger>
 export function createLedger({ pool }: GatewayDatabase) {
   const replicaId = randomUUID()
 
-  const spends = createGroupCommit<Charge, SpendRow>({
-    lanes: 2,
-    maxItems: 512,
-    maxWaiting: 8_192,
-    async flush(charges) {
-      const { rows } = await pool.query<SpendRow>({
-        name: 'spend',
-        text: SPEND,
-        values: [replicaId, ...columns(charges)],
-      })
-      return rows
-    },
-  })
+  const write = async <Row extends object>(
+    name: string,
+    { waiting, skipping }: typeof SPEND,
+    values: unknown[],
+  ) => {
+    try {
+      return (await pool.query<Row>({ name, text: waiting, values })).rows
+    } catch (error) {
+      if (!isLockWait(error)) throw error
+      return (await pool.query<Row>({ name: `${name}-skipping`, text: skipping, values })).rows
+    }
+  }
 
-  const endings = createGroupCommit<Ending, { finished: boolean }>({
+  const shared = { isUndone, maxItems: 512, maxSplittingMs: MAX_SPLITTING_MS }
+  const flush = (charges: Charge[]) => write<SpendRow>('spend', SPEND, [replicaId, ...columns(charges)])
+  const spends = createGroupCommit({ ...shared, flush, lanes: 2, maxWaiting: 8_192 })
+  /** Where the calls of accounts wait that somebody holds, so that they hold up nobody but each other. */
+  const aside = createGroupCommit({ ...shared, flush, lanes: 1, maxWaiting: 1_024 })
+  const stuck = createStuck()
+
+  const finishing = {
+    ...shared,
     lanes: 1,
-    maxItems: 512,
     maxWaiting: 65_536,
-    async flush(items) {
-      const { rows } = await pool.query<{ finished: boolean }>({
-        name: 'finish',
-        text: FINISH,
-        values: endingColumns(items),
-      })
-      return rows
-    },
-  })
+    flush: (items: Ending[]) => write<FinishRow>('finish', FINISH, endingColumns(items)),
+  }
+  const endings = createGroupCommit(finishing)
+  /** Where endings wait that failed before, or that come late anyway. */
+  const lateEndings = createGroupCommit(finishing)
 
+  /** The calls that were paid here and are not ended: a reserved row of this replica that is not among them is nobody's. */
+  const underWay = new Set<bigint>()
   /** Endings that Postgres did not take; tried again at each beat, so that no call of a living replica stays reserved. */
   const unwritten: Ending[] = []
 
   /** Ends a paid call, once: false where it was ended already. Resolves when it is durable; one that rejects is tried again. */
-  const finish = async (ending: Ending): Promise<boolean> => {
+  const finish = (ending: Ending) => finishIn(endings, ending)
+
+  const finishIn = async (commit: typeof endings, ending: Ending): Promise<boolean> => {
     try {
-      return (await endings.submit(ending)).finished
+      const { ended } = await commit.submit(ending)
+      if (ended === 'locked') throw accountBusy()
+      underWay.delete(ending.usageId)
+      return ended === 'now'
     } catch (error) {
       if (unwritten.length < MAX_UNWRITTEN) unwritten.push(ending)
+      else underWay.delete(ending.usageId)
       throw error
     }
+  }
+
+  const submit = async (charge: Charge): Promise<SpendRow> => {
+    const isStuck = stuck.has(charge)
+    const row = await (isStuck ? aside : spends).submit(charge)
+    if (row.outcome !== 'locked') {
+      if (isStuck) stuck.free(charge)
+      return row
+    }
+    stuck.add(charge)
+    if (isStuck) throw accountBusy()
+    return submit(charge)
   }
 
   return {
     replicaId,
 
-    /** Takes the call's credits, if its session lives and its account has them. Each call is taken or refused whole. */
+    /**
+     * Takes the call's credits, if its session lives and its account has them. Each call is taken or refused whole, and one
+     * that cannot be written takes no other with it.
+     *
+     * @throws ApiError: nothing was taken, or it is given back within a minute
+     */
     async spend(charge: Charge): Promise<SpendResult> {
       for (;;) {
-        const row = await spends.submit(charge)
-        if (row.outcome === 'paid')
+        const row = await submit(charge).catch((error: unknown) => {
+          throw refusalOf(error)
+        })
+        if (row.outcome === 'paid') {
+          underWay.add(row.usage_id)
           return { outcome: 'paid', usageId: row.usage_id, remaining: row.remaining }
+        }
         if (row.outcome === 'insufficient') return { outcome: 'insufficient', remaining: row.remaining }
         if (row.outcome === 'revoked') return { outcome: 'revoked' }
         // A dearer call before it in the same flush left too little to pay both; the balance alone may pay this one.
@@ -105,10 +142,18 @@ export function createLedger({ pool }: GatewayDatabase) {
 
     finish,
 
-    /** Credits of a settled payment, once: false where they were given already. */
+    /**
+     * Credits of a settled payment, once: false where they were given already. One that rejects is to be tried again.
+     *
+     * @throws ApiError PAYMENT_PENDING where somebody holds the account
+     */
     async grant(paymentId: string): Promise<boolean> {
-      const { rows } = await pool.query({ name: 'grant', text: GRANT, values: [paymentId] })
-      return rows.length === 1
+      try {
+        const { rows } = await pool.query({ name: 'grant', text: GRANT, values: [paymentId] })
+        return rows.length === 1
+      } catch (error) {
+        throw isLockWait(error) ? creditsFollow(error) : error
+      }
     },
 
     async balances(wallet: string): Promise<{ planId: number; balance: bigint }[]> {
@@ -124,18 +169,45 @@ export function createLedger({ pool }: GatewayDatabase) {
     /** Says that this replica lives, and writes the endings that could not be written when they came. */
     async beat(): Promise<void> {
       await pool.query({ name: 'heartbeat', text: HEARTBEAT, values: [replicaId] })
-      await Promise.all(unwritten.splice(0).map(finish))
+      await Promise.all(unwritten.splice(0).map((ending) => finishIn(lateEndings, ending)))
     },
 
-    /** Refunds what dead replicas had reserved; answers how many calls that were. */
+    /**
+     * Refunds the calls that nobody is going to end, each on its own; answers how many those were. They are what dead
+     * replicas had reserved, and what this one has reserved without knowing, when a connection broke before it heard of it.
+     *
+     * @throws AggregateError where some could not be refunded; they are found again
+     */
     async reap(): Promise<number> {
-      const { rowCount } = await pool.query({ name: 'reap', text: REAP, values: [DEAD_AFTER_SECONDS] })
-      return rowCount ?? 0
+      const { rows } = await pool.query<{ id: bigint; is_own: boolean }>({
+        name: 'orphans',
+        text: ORPHANS,
+        values: [replicaId, DEAD_AFTER_SECONDS, UNCLAIMED_AFTER_SECONDS],
+      })
+      const orphans = rows.filter(({ id, is_own }) => !is_own || !underWay.has(id))
+      const ends = await Promise.allSettled(
+        orphans.map(({ id, is_own }) =>
+          lateEndings.submit(refund(id, is_own ? 'unconfirmed' : 'replica_died')),
+        ),
+      )
+      const failures = ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as unknown)
+      await pool.query({ name: 'forget', text: FORGET, values: [FORGET_AFTER_SECONDS] })
+      if (failures.length > 0)
+        throw new AggregateError(failures, `${failures.length} calls could not be refunded`)
+      return ends.filter((end) => end.status === 'fulfilled' && end.value.ended === 'now').length
     },
 
-    drained: () => Promise.all([spends.drained(), endings.drained()]),
+    drained: () => Promise.all([spends, aside, endings, lateEndings].map(({ drained }) => drained())),
   }
 }
+
+const refund = (usageId: bigint, outcome: string): Ending => ({
+  usageId,
+  state: 'refunded',
+  statusCode: null,
+  outcome,
+  latencyMs: null,
+})
 
 const columns = (charges: Charge[]) => [
   charges.map((charge) => charge.sessionId),

@@ -1,5 +1,6 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { auditAccounts } from '../accounts/audit'
 import { type Ledger } from '../accounts/ledger'
 import { planOf } from './catalog'
 
@@ -80,24 +81,16 @@ export async function balanceOf(ledger: Ledger, wallet: string, planId = 1): Pro
   return (await ledger.balances(wallet)).find((account) => account.planId === planId)?.balance ?? 0n
 }
 
-/** What must hold of every account at any time, as queries that find those of which it does not. */
-const invariants = {
-  'a balance below zero': 'SELECT id FROM accounts WHERE balance < 0',
-  'a balance that is not grants + refunds - usage': `
-    SELECT accounts.id FROM accounts WHERE balance <>
-      (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = accounts.id)
-      - (SELECT coalesce(sum(credits), 0) FROM usage WHERE account_id = accounts.id AND state <> 'refunded')`,
-  'a payment granted more than once': 'SELECT payment_id FROM grants GROUP BY payment_id HAVING count(*) > 1',
-  'a credited payment without its grant': `
-    SELECT payments.id FROM payments LEFT JOIN grants ON grants.payment_id = payments.id
-    WHERE (payments.status = 'credited') <> (grants.id IS NOT NULL)
-      OR payments.credits <> coalesce(grants.credits, payments.credits)`,
-}
-
-/** The names of the invariants that do not hold. */
+/** What the audit finds wrong with any account, and payments that count as credited but have no account at all. */
 export async function broken(pool: Pool): Promise<string[]> {
   const found: string[] = []
-  for (const [name, query] of Object.entries(invariants))
-    if ((await pool.query(query)).rows.length > 0) found.push(name)
+  for (let after: bigint | undefined = 0n; after !== undefined;) {
+    const { violations, last } = await auditAccounts({ pool }, { after, limit: 10_000 })
+    found.push(...violations.map(({ account, invariant }) => `${invariant} of account ${account}`))
+    after = last
+  }
+  const ungranted = `SELECT FROM payments LEFT JOIN grants ON grants.payment_id = payments.id
+    WHERE (payments.status = 'credited') <> (grants.id IS NOT NULL)`
+  if ((await pool.query(ungranted)).rows.length > 0) found.push('a credited payment without its grant')
   return found
 }

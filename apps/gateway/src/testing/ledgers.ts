@@ -23,20 +23,8 @@ export async function openLedgers() {
     const wallet = someWallet()
     if (credits > 0) await fund({ pool, ledger: ledgers[0] }, wallet, credits)
     const sessionId = await openSession(pool, wallet)
-    const call = (cost = 1, changes: Partial<Charge> = {}): Charge => ({
-      sessionId,
-      wallet,
-      planId: 1,
-      cost,
-      providerId: 'node',
-      ecosystem: 'evm',
-      chainId: '84532',
-      transport: 'rpc',
-      method: 'POST',
-      resource: '',
-      rpcMethod: 'eth_blockNumber',
-      ...changes,
-    })
+    const call = (cost = 1, changes: Partial<Charge> = {}) =>
+      chargeOf({ sessionId, wallet, cost, ...changes })
     async function paid(ledger = ledgers[0], cost = 1) {
       const spent = await ledger.spend(call(cost))
       if (spent.outcome !== 'paid') throw new Error(`The call was not paid: ${spent.outcome}`)
@@ -51,8 +39,22 @@ export async function openLedgers() {
     return (await pool.query<Record<string, unknown>>(text, [wallet])).rows
   }
 
-  return { ledgers, pool, newReplica, spender, usageOf }
+  return { url, ledgers, pool, newReplica, spender, usageOf }
 }
+
+/** A read on chain 84532 that costs one credit of plan 1, but for the changes. */
+export const chargeOf = (changes: Partial<Charge> & Pick<Charge, 'sessionId' | 'wallet'>): Charge => ({
+  planId: 1,
+  cost: 1,
+  providerId: 'node',
+  ecosystem: 'evm',
+  chainId: '84532',
+  transport: 'rpc',
+  method: 'POST',
+  resource: '',
+  rpcMethod: 'eth_blockNumber',
+  ...changes,
+})
 
 /** The end of a call, as the ledger is told it. */
 export const ended = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
@@ -70,5 +72,18 @@ export const many = <T>(count: number, of: (index: number) => T) =>
 export async function somebodyWaits(pool: TestLedgers['pool']) {
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-  while ((await pool.query(waiting)).rows.length === 0) continue
+  const deadline = performance.now() + 20_000
+  while ((await pool.query(waiting)).rows.length === 0)
+    if (performance.now() > deadline) throw new Error('Nobody came to wait for a lock')
+}
+
+/** Holds the accounts of this wallet as a stuck transaction does, until the returned function is called. */
+export async function holdAccount(pool: TestLedgers['pool'], wallet: string) {
+  const holder = await pool.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT FROM accounts WHERE wallet = $1 FOR UPDATE', [wallet])
+  return async () => {
+    await holder.query('ROLLBACK')
+    holder.release()
+  }
 }

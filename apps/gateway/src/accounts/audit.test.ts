@@ -1,0 +1,80 @@
+import { createMetrics } from '@tollgate/service'
+import { closeAll } from '@tollgate/testing'
+import { ended, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { readableLog } from '../testing/log'
+import { auditAccounts, startAudit, type Invariant } from './audit'
+
+let { ledgers, pool, spender } = {} as TestLedgers
+beforeAll(async () => {
+  ;({ ledgers, pool, spender } = await openLedgers())
+})
+afterAll(closeAll)
+
+/** A wallet whose account has a grant, a call that is done, one that was refunded and one under way. */
+async function account() {
+  const { wallet, paid } = await spender(10)
+  await ledgers[0].finish(ended(await paid()))
+  await ledgers[0].finish(ended(await paid(ledgers[0], 3), 'refunded'))
+  await paid()
+  const { rows } = await pool.query<{ id: bigint }>('SELECT id FROM accounts WHERE wallet = $1', [wallet])
+  return rows[0]!.id
+}
+const violationsOf = async (id: bigint) =>
+  (await auditAccounts({ pool }, { after: id - 1n, limit: 1 })).violations.map(({ invariant }) => invariant)
+
+test('an account with grants, calls and refunds passes', async () => {
+  expect(await violationsOf(await account())).toEqual([])
+})
+
+const damages: [Invariant[], string][] = [
+  [
+    ['balance_is_not_grants_and_refunds_less_usage'],
+    'UPDATE accounts SET balance = balance + 1 WHERE id = $1',
+  ],
+  [
+    ['balance_is_not_grants_and_refunds_less_usage'],
+    "UPDATE usage SET state = 'refunded' WHERE account_id = $1 AND state = 'reserved'",
+  ],
+  [
+    ['balance_is_not_grants_and_refunds_less_usage', 'calls_are_miscounted'],
+    "DELETE FROM usage WHERE account_id = $1 AND state = 'done'",
+  ],
+  [
+    ['balance_is_not_grants_and_refunds_less_usage', 'credited_without_grant'],
+    'DELETE FROM grants WHERE account_id = $1',
+  ],
+  [['calls_are_miscounted'], 'UPDATE accounts SET calls = calls - 1 WHERE id = $1'],
+  [
+    ['credited_without_grant'],
+    "UPDATE payments SET status = 'settled' FROM accounts WHERE accounts.id = $1 AND payments.wallet = accounts.wallet",
+  ],
+]
+test.each(damages)('tells of %j where they do not hold', async (invariants, damage) => {
+  const id = await account()
+  await pool.query(damage, [id])
+  expect(await violationsOf(id)).toEqual(invariants)
+})
+
+test('goes through all accounts, a few at a time', async () => {
+  const ids = [await account(), await account(), await account()]
+  const first = await auditAccounts({ pool }, { after: ids[0]! - 1n, limit: 2 })
+  expect(first.last).toBe(ids[1])
+  expect((await auditAccounts({ pool }, { after: ids[1]!, limit: 2 })).last).toBeUndefined()
+})
+
+test('is told by the log and the metrics', async () => {
+  const id = await account()
+  await pool.query('UPDATE accounts SET balance = balance + 1 WHERE id = $1', [id])
+  await pool.query("UPDATE usage SET created_at = now() - interval '2 minutes' WHERE account_id = $1", [id])
+  const { logger, text } = readableLog()
+  const metrics = createMetrics()
+  await startAudit({ database: { pool }, metrics, logger }).stop()
+  expect(text()).toContain(`"account":"${id}"`)
+  const told = await metrics.register.metrics()
+  expect(told).toMatch(
+    /ledger_violations_total\{invariant="balance_is_not_grants_and_refunds_less_usage"\} [1-9]/,
+  )
+  expect(told).toContain('ledger_violations_total{invariant="balance_is_negative"} 0')
+  expect(told).toContain('ledger_overdue{kind="calls"} 1')
+  expect(told).toContain('ledger_overdue{kind="payments"}')
+})

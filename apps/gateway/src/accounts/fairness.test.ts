@@ -1,0 +1,165 @@
+import { closeAll } from '@tollgate/testing'
+import { broken } from '../testing/accounts'
+import { ended, holdAccount, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+
+let { ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
+beforeAll(async () => {
+  ;({ ledgers, pool, newReplica, spender, usageOf } = await openLedgers())
+})
+afterEach(async () => expect(await broken(pool)).toEqual([]))
+afterAll(closeAll)
+
+type Spender = Awaited<ReturnType<typeof spender>>
+
+const reasons = (ends: PromiseSettledResult<unknown>[]) =>
+  ends.filter((end) => end.status === 'rejected').map(({ reason }) => reason as { message: string })
+
+async function accountOf({ wallet }: Spender) {
+  const { rows } = await pool.query<{ id: bigint }>('SELECT id FROM accounts WHERE wallet = $1', [wallet])
+  return rows[0]!.id
+}
+
+/** Lets Postgres refuse what is written to these tables for this account, until the returned function is called. */
+async function poison(of: Spender, table: 'usage' | 'accounts') {
+  const column = table === 'usage' ? 'account_id' : 'id'
+  await pool.query(`
+    CREATE OR REPLACE FUNCTION poison() RETURNS trigger AS $$ BEGIN RAISE 'poisoned by a secret'; END $$ LANGUAGE plpgsql;
+    CREATE TRIGGER poison BEFORE INSERT OR UPDATE ON ${table} FOR EACH ROW
+      WHEN (NEW.${column} = ${await accountOf(of)}) EXECUTE FUNCTION poison()`)
+  return () => pool.query(`DROP TRIGGER poison ON ${table}`)
+}
+
+describe('one call that cannot be written fails alone, of five hundred in its flush', () => {
+  const rows: [string, (poisoned: Spender) => Promise<{ call?: object; heal?: () => Promise<unknown> }>][] = [
+    ['a text that Postgres refuses', () => Promise.resolve({ call: { resource: 'a\0b' } })],
+    ['a number beyond its column', () => Promise.resolve({ call: { cost: 2 ** 31 } })],
+    ['a session that is no uuid', () => Promise.resolve({ call: { sessionId: 'no uuid' } })],
+    ['a cost that a constraint refuses', () => Promise.resolve({ call: { cost: 0 } })],
+    ['a trigger on its usage', async (poisoned) => ({ heal: await poison(poisoned, 'usage') })],
+    ['a trigger on its account', async (poisoned) => ({ heal: await poison(poisoned, 'accounts') })],
+  ]
+  test.each(rows)('for %s', async (_, prepare) => {
+    const [good, poisoned] = [await spender(1000), await spender(10)]
+    const { call, heal } = await prepare(poisoned)
+    const charges = many(500, (index) => (index === 313 ? poisoned.call(1, call) : good.call()))
+    const ends = await Promise.allSettled(charges.map(ledgers[0].spend))
+    await heal?.()
+
+    const [reason, ...others] = reasons(ends)
+    expect(others).toEqual([])
+    expect(ends[313]!.status).toBe('rejected')
+    expect(reason).toMatchObject({ code: 'INTERNAL_ERROR', status: 500 })
+    expect(reason!.message).toContain('not charged')
+    expect(reason!.message).not.toMatch(/secret|usage|accounts|uuid|SELECT|INSERT/)
+    expect([await good.balance(), await poisoned.balance()]).toEqual([501n, 10n])
+    expect(await usageOf(good.wallet)).toHaveLength(499)
+  })
+
+  test('also where there are several, and leaves the order of the others as it was', async () => {
+    const [good, poisoned] = [await spender(60), await spender(10)]
+    const charges = many(100, (index) =>
+      index % 10 === 3 ? poisoned.call(1, { resource: '\0' }) : good.call(),
+    )
+    const ends = await Promise.allSettled(charges.map(ledgers[0].spend))
+    const outcomes = ends.map((end) => (end.status === 'fulfilled' ? end.value.outcome : 'rejected'))
+    const isServed = (outcome: string) => outcome !== 'rejected'
+    // Who asked first is served first.
+    expect(outcomes.filter(isServed)).toEqual([...many(60, () => 'paid'), ...many(30, () => 'insufficient')])
+    expect(outcomes.map((outcome, index) => isServed(outcome) || index % 10 === 3)).not.toContain(false)
+    expect(await good.balance()).toBe(0n)
+  })
+
+  test('and so does one ending, which is written at a later beat', async () => {
+    const [good, poisoned] = [await spender(100), await spender(10)]
+    const calls = await Promise.all(many(50, (index) => (index === 13 ? poisoned : good).paid()))
+    const heal = await poison(poisoned, 'accounts')
+    const ends = await Promise.allSettled(calls.map((id) => ledgers[0].finish(ended(id, 'refunded'))))
+    expect(reasons(ends)).toHaveLength(1)
+    expect(await good.balance()).toBe(100n)
+    await heal()
+    await ledgers[0].beat()
+    expect(await poisoned.balance()).toBe(10n)
+  })
+
+  test('and so does one orphan', async () => {
+    const dead = newReplica()
+    const [good, poisoned] = [await spender(100), await spender(10)]
+    await Promise.all(many(50, (index) => (index === 13 ? poisoned : good).paid(dead)))
+    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE replica_id = $1", [
+      dead.replicaId,
+    ])
+    const heal = await poison(poisoned, 'usage')
+    await expect(ledgers[0].reap()).rejects.toThrow('1 calls could not be refunded')
+    expect([await good.balance(), await poisoned.balance()]).toEqual([100n, 9n])
+    await heal()
+    expect(await ledgers[0].reap()).toBe(1)
+    expect(await poisoned.balance()).toBe(10n)
+  })
+})
+
+describe('an account that a stuck transaction holds', () => {
+  test('holds up its own calls alone, which are told to come again', async () => {
+    const [good, stuck] = [await spender(1000), await spender(10)]
+    const ledger = newReplica()
+    const release = await holdAccount(pool, stuck.wallet)
+    const [first, ...beside] = await Promise.allSettled(
+      [stuck, ...many(100, () => good)].map(({ call }) => ledger.spend(call())),
+    )
+    expect(reasons(beside)).toEqual([])
+    expect(reasons([first!])).toEqual([
+      expect.objectContaining({
+        code: 'UNAVAILABLE',
+        status: 503,
+        retryAfterSeconds: expect.any(Number) as number,
+      }),
+    ])
+
+    // By now it is known to be stuck: while its calls wait, those of others do not.
+    const waiting = Promise.allSettled(many(10, () => ledger.spend(stuck.call())))
+    await somebodyWaits(pool)
+    const others = Promise.all(many(400, () => ledger.spend(good.call())))
+    expect(await Promise.race([waiting.then(() => 'stuck'), others.then(() => 'others')])).toBe('others')
+    expect(reasons(await waiting)).toHaveLength(10)
+    expect(await stuck.balance()).toBe(10n)
+
+    await release()
+    expect(await ledger.spend(stuck.call())).toMatchObject({ outcome: 'paid', remaining: 9n })
+    expect(await good.balance()).toBe(500n)
+  })
+
+  test('is paid from without an error where it is let go in time', async () => {
+    const held = await spender(10)
+    const release = await holdAccount(pool, held.wallet)
+    const calls = many(5, () => ledgers[0].spend(held.call()))
+    await somebodyWaits(pool)
+    await release()
+    expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toEqual(many(5, () => 'paid'))
+  })
+
+  test('gets its refunds at a later beat, and holds up no other’s', async () => {
+    const [good, stuck] = [await spender(100), await spender(10)]
+    const calls = await Promise.all([stuck, ...many(20, () => good)].map(({ paid }) => paid(ledgers[1])))
+    const release = await holdAccount(pool, stuck.wallet)
+    const ends = await Promise.allSettled(calls.map((id) => ledgers[1].finish(ended(id, 'refunded'))))
+    expect(reasons(ends)).toHaveLength(1)
+    expect(await good.balance()).toBe(100n)
+    await expect(ledgers[1].beat()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await release()
+    await ledgers[1].beat()
+    expect(await stuck.balance()).toBe(10n)
+  })
+
+  test('does not keep dead replicas’ calls of others from being refunded', async () => {
+    const [good, stuck, dead] = [await spender(10), await spender(10), newReplica()]
+    await Promise.all([good.paid(dead), stuck.paid(dead)])
+    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE replica_id = $1", [
+      dead.replicaId,
+    ])
+    const release = await holdAccount(pool, stuck.wallet)
+    expect(await ledgers[0].reap()).toBe(1)
+    expect(await good.balance()).toBe(10n)
+    await release()
+    expect(await ledgers[0].reap()).toBe(1)
+    expect(await stuck.balance()).toBe(10n)
+  })
+})

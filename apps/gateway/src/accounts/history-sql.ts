@@ -1,0 +1,87 @@
+/**
+ * The pages of an account's history. A page reads as many rows as it passes over and shows, however many there are: the
+ * index is walked from its newest end, in each of the wallet's accounts, and what is counted was counted when it was written.
+ *
+ * Limits stand in a subquery on purpose. Postgres then takes them for small, and does not think of reading and sorting a
+ * whole account, which looks cheap where most accounts are small and is ruinous for the one that is not.
+ */
+
+/** A row without an `id` says that the page is empty. */
+export type UsageRow = { total: bigint } & (
+  | { id: null }
+  | {
+      id: bigint
+      pricing_plan_id: number
+      provider_id: string
+      ecosystem: string
+      chain_id: string
+      transport: string
+      method: string
+      resource: string
+      rpc_method: string | null
+      credits: number
+      status_code: number | null
+      outcome: string
+      latency_ms: number | null
+      created_at: Date
+    }
+)
+
+/** $1 wallet, $2 plan or null, $3 only ids below this one, $4 limit, $5 offset. */
+export const USAGE_PAGE = `
+WITH mine AS MATERIALIZED (
+  SELECT id, pricing_plan_id, calls FROM accounts WHERE wallet = $1 AND ($2::int IS NULL OR pricing_plan_id = $2)
+), page AS (
+  SELECT recent.id, mine.pricing_plan_id
+  FROM mine CROSS JOIN LATERAL (
+    SELECT id FROM usage WHERE usage.account_id = mine.id AND usage.id < $3::bigint
+    ORDER BY id DESC LIMIT (SELECT $4::int + $5::int)
+  ) AS recent
+  ORDER BY recent.id DESC LIMIT (SELECT $4::int) OFFSET (SELECT $5::int)
+)
+SELECT counted.total, page.id, page.pricing_plan_id, provider_id, ecosystem, chain_id, transport, method, resource,
+  rpc_method, CASE state WHEN 'refunded' THEN 0 ELSE credits END AS credits, status_code, coalesce(outcome, state) AS outcome,
+  latency_ms, created_at
+FROM (SELECT coalesce(sum(calls), 0)::bigint AS total FROM mine) AS counted LEFT JOIN page ON true
+LEFT JOIN LATERAL (SELECT * FROM usage WHERE usage.id = page.id LIMIT 1) AS call ON true
+ORDER BY page.id DESC`
+
+/** A row without an `id` says that the page is empty; `is_known` is false where `before` is no payment of this wallet. */
+export type PaymentRow = { total: bigint; is_known: boolean } & (
+  | { id: null }
+  | {
+      id: string
+      pricing_plan_id: number
+      network: string
+      chain_id: string
+      asset: string
+      amount: string
+      payer: string
+      pay_to: string
+      credits: number
+      status: string
+      transaction: string | null
+      block_number: bigint | null
+      created_at: Date
+      settled_at: Date | null
+    }
+)
+
+/** $1 wallet, $2 only payments older than this one, or null, $3 limit, $4 offset. */
+export const PAYMENT_PAGE = `
+WITH seen AS MATERIALIZED (
+  SELECT created_at FROM payments WHERE id = $2::uuid AND wallet = $1
+), page AS (
+  SELECT id, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, credits, status, transaction, block_number,
+    created_at, settled_at
+  FROM payments
+  WHERE wallet = $1
+    AND (created_at, id) < (
+      coalesce((SELECT created_at FROM seen), 'infinity'), coalesce($2::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+  ORDER BY created_at DESC, id DESC LIMIT (SELECT $3::int) OFFSET (SELECT $4::int)
+)
+SELECT counted.*, page.*
+FROM (
+  SELECT (SELECT count(*) FROM payments WHERE wallet = $1) AS total, $2 IS NULL OR EXISTS (SELECT FROM seen) AS is_known
+) AS counted LEFT JOIN page ON true
+ORDER BY page.created_at DESC, page.id DESC`

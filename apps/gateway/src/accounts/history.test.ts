@@ -1,0 +1,353 @@
+import { PaymentPage, UsagePage } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { randomUUID } from 'node:crypto'
+import { broken, openSession, writePayment } from '../testing/accounts'
+import { planOf } from '../testing/catalog'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { chargeOf, many } from '../testing/ledgers'
+import { outcomeOf } from '../testing/outcome'
+import { nobody, startUpstream } from '../testing/upstream'
+import { type Charge } from './ledger'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await testGateway()
+  gateway.catalog.plans.push(planOf({ id: 2, plan_name: 'Second' }))
+  await gateway.reapply()
+})
+afterAll(closeAll)
+
+/** More records than any wallet here has: who has seen so many goes round in a ring. */
+const RING = 3_000
+
+type Query = Record<string, unknown>
+const history = async (wallet: string, query: Query = {}) =>
+  UsagePage.parse((await gateway.api.get(`/history/${wallet}`).query(query).expect(200)).body)
+const payments = async (wallet: string, query: Query = {}) =>
+  PaymentPage.parse((await gateway.api.get(`/payments/${wallet}`).query(query).expect(200)).body)
+
+/** A wallet with credits on both plans, and its calls on either. */
+async function caller() {
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 1000)
+  await gateway.fund(wallet.address, 1000, 2)
+  const [first, second] = [await wallet.signIn(), await wallet.signIn({ pricing_plan_id: 2 })]
+  return { ...wallet, onFirst: first.call, onSecond: second.call }
+}
+const idsOf = ({ data }: { data: { id: unknown }[] }) => data.map(({ id }) => id)
+
+describe('GET /history/:wallet', () => {
+  test('tells each call as it was made and as it ended, newest first, for the wallet in any letter case', async () => {
+    const { address, onFirst, onSecond } = await caller()
+    const away = await gateway.chain(await nobody())
+    const slow = await gateway.chain(gateway.upstream.url)
+    await onFirst().expect(200)
+    await onSecond({
+      chain_id: slow,
+      resource: 'v1/blocks',
+      transport: 'rest',
+      method: 'GET',
+      payload: {},
+    }).expect(200)
+    await onFirst({ chain_id: away }).expect(500)
+
+    for (const wallet of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
+      const { data, pagination } = await history(wallet)
+      expect(pagination).toEqual({ limit: 20, offset: 0, total: 3 })
+      const common = { ecosystem: 'evm', latency_ms: expect.any(Number) as number }
+      expect(data).toEqual([
+        expect.objectContaining({
+          ...common,
+          chain_id: away,
+          credits: 0,
+          status_code: null,
+          outcome: 'upstream_failed',
+        }),
+        expect.objectContaining({
+          ...common,
+          pricing_plan_id: 2,
+          provider_id: 'provider-0',
+          chain_id: slow,
+          transport: 'rest',
+          method: 'GET',
+          resource: 'v1/blocks',
+          rpc_method: null,
+        }),
+        expect.objectContaining({
+          ...common,
+          pricing_plan_id: 1,
+          chain_id: '84532',
+          transport: 'rpc',
+          method: 'POST',
+          resource: '',
+          rpc_method: 'eth_blockNumber',
+          credits: 1,
+          status_code: 200,
+          outcome: 'answered',
+        }),
+      ])
+      for (const record of data) expect(Date.parse(record.created_at)).toBeGreaterThan(Date.now() - 60_000)
+    }
+  })
+
+  test('holds these fields and no others', async () => {
+    const { address, onFirst } = await caller()
+    await onFirst().expect(200)
+    const answer = await gateway.api.get(`/history/${address}`).expect(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    const [record] = (answer.body as { data: object[] }).data
+    expect(Object.keys(record!)).toEqual([
+      'id',
+      'pricing_plan_id',
+      'provider_id',
+      'ecosystem',
+      'chain_id',
+      'transport',
+      'method',
+      'resource',
+      'rpc_method',
+      'credits',
+      'status_code',
+      'outcome',
+      'latency_ms',
+      'created_at',
+    ])
+  })
+
+  test('shows a call under way as reserved', async () => {
+    const { address, onFirst } = await caller()
+    let records: unknown
+    const upstream = await startUpstream(async (res) => {
+      records = (await history(address)).data
+      res.end('{}')
+    })
+    await onFirst({ chain_id: await gateway.chain(upstream.url) }).expect(200)
+    expect(records).toEqual([
+      expect.objectContaining({ outcome: 'reserved', credits: 1, status_code: null, latency_ms: null }),
+    ])
+  })
+
+  test('of one plan, or of another, or of one that the wallet never had', async () => {
+    const { address, onFirst, onSecond } = await caller()
+    for (const call of [onFirst, onSecond, onFirst]) await call().expect(200)
+    const ofPlan = async (plan_id?: number) => {
+      const { data, pagination } = await history(address, { plan_id })
+      return [pagination.total, ...data.map(({ pricing_plan_id }) => pricing_plan_id)]
+    }
+    expect([await ofPlan(1), await ofPlan(2), await ofPlan(3), await ofPlan()]).toEqual([
+      [2, 1, 1],
+      [1, 2],
+      [0],
+      [3, 1, 2, 1],
+    ])
+  })
+
+  test('goes on by offset and by the last record seen, across plans, to the end', async () => {
+    const { address, onFirst, onSecond } = await caller()
+    for (const call of [onFirst, onSecond, onSecond, onFirst, onFirst]) await call().expect(200)
+    const all = idsOf(await history(address))
+    expect(all).toEqual(all.toSorted((a, b) => Number(b) - Number(a)))
+    expect(all).toHaveLength(5)
+    for (const limit of [1, 2, 3, 5]) {
+      const offsets = []
+      for (let offset = 0; offset < 6; offset += limit)
+        offsets.push(...idsOf(await history(address, { limit, offset })))
+      expect(offsets).toEqual(all)
+      const followed = []
+      for (let page = await history(address, { limit }); page.data.length > 0 && followed.length < RING;) {
+        followed.push(...idsOf(page))
+        page = await history(address, { limit, before: page.data.at(-1)!.id })
+        expect(page.pagination.total).toBe(5)
+      }
+      expect(followed).toEqual(all)
+    }
+    expect(idsOf(await history(address, { before: all[1], offset: 1, limit: 2 }))).toEqual(all.slice(3, 5))
+  })
+
+  test('repeats and skips no record for who follows it while calls go on, on two replicas and two plans', async () => {
+    const { address } = gateway.wallet()
+    const ledgers = [gateway.ledger, (await testGateway({ beside: gateway })).ledger] as const
+    const charges: Charge[] = []
+    for (const planId of [1, 2]) {
+      await gateway.fund(address, 100_000, planId)
+      const sessionId = await openSession(gateway.pool, address, planId)
+      charges.push(chargeOf({ wallet: address, planId, sessionId }))
+    }
+    const spend = (index: number) => ledgers[index % 2]!.spend(charges[(index >> 1) % 2]!)
+    await Promise.all(many(200, spend))
+    const before = idsOf(await history(address, { limit: 100 }))
+    before.push(...idsOf(await history(address, { limit: 100, offset: 100 })))
+
+    const following = new AbortController()
+    const spending = (async () => {
+      for (let round = 0; !following.signal.aborted; round++)
+        await Promise.all(many(8, (index) => spend(round + index)))
+    })()
+    const seen: unknown[] = []
+    for (let page = await history(address, { limit: 7 }); page.data.length > 0 && seen.length < RING;) {
+      seen.push(...idsOf(page))
+      page = await history(address, { limit: 7, before: page.data.at(-1)!.id })
+    }
+    following.abort()
+    await spending
+    expect(new Set(seen).size).toBe(seen.length)
+    expect(seen.slice(-200)).toEqual(before)
+    const { total } = (await history(address)).pagination
+    expect(total).toBeGreaterThan(200)
+    expect(await broken(gateway.pool)).toEqual([])
+  })
+})
+
+describe('GET /payments/:wallet', () => {
+  test('tells each payment with what became of it, newest first', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    await call({ payment: await wallet.pay() }).expect(200)
+    gateway.facilitator.refuse('insufficient_funds')
+    await call({ chain_id: await gateway.chain(gateway.upstream.url), payment: await wallet.pay() })
+    gateway.facilitator.refuse(undefined)
+
+    const { data, pagination } = await payments(wallet.address)
+    expect(pagination).toEqual({ limit: 30, offset: 0, total: 2 })
+    const { network, chain_id, amount, pay_to, credits } = planOf()
+    const common = { pricing_plan_id: 1, network, chain_id, amount, pay_to, credits, payer: data[0]!.payer }
+    expect(data).toMatchObject([
+      { ...common, status: 'failed', transaction: null, block_number: null, settled_at: null },
+      { ...common, status: 'credited', block_number: 7 },
+    ])
+    expect(data[1]!.transaction).toMatch(/^0x[0-9a-f]{64}$/)
+    expect(Date.parse(data[1]!.settled_at!)).toBeGreaterThanOrEqual(Date.parse(data[1]!.created_at))
+    expect(wallet.address.toLowerCase()).toBe(data[0]!.payer.toLowerCase())
+  })
+
+  test('holds these fields and no others', async () => {
+    const { address } = gateway.wallet()
+    await gateway.fund(address, 5)
+    const answer = await gateway.api.get(`/payments/${address}`).expect(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    const [record] = (answer.body as { data: object[] }).data
+    expect(Object.keys(record!)).toEqual([
+      'id',
+      'pricing_plan_id',
+      'network',
+      'chain_id',
+      'asset',
+      'amount',
+      'payer',
+      'pay_to',
+      'credits',
+      'status',
+      'transaction',
+      'block_number',
+      'created_at',
+      'settled_at',
+    ])
+  })
+
+  test('goes on by offset and by the last record seen, of payments at one moment too', async () => {
+    const wallet = gateway.wallet().address
+    for (let index = 0; index < 6; index++) await writePayment(gateway.pool, { wallet, credits: 1 })
+    await gateway.pool.query('UPDATE payments SET created_at = now() WHERE wallet = $1', [wallet])
+    await writePayment(gateway.pool, { wallet, credits: 1 })
+    const all = idsOf(await payments(wallet))
+    expect(new Set(all).size).toBe(7)
+    const offsets = []
+    for (let offset = 0; offset < 8; offset += 2)
+      offsets.push(...idsOf(await payments(wallet, { limit: 2, offset })))
+    expect(offsets).toEqual(all)
+
+    const followed = []
+    for (let page = await payments(wallet, { limit: 2 }); page.data.length > 0 && followed.length < RING;) {
+      await writePayment(gateway.pool, { wallet, credits: 1 })
+      followed.push(...idsOf(page))
+      page = await payments(wallet, { limit: 2, before: page.data.at(-1)!.id.toUpperCase() })
+    }
+    expect(followed).toEqual(all)
+  })
+
+  test('refuses to go on from a payment that is not of this wallet', async () => {
+    const address = gateway.wallet().address
+    const foreign = await writePayment(gateway.pool, {
+      wallet: gateway.wallet().address,
+      credits: 1,
+    })
+    for (const before of [randomUUID(), foreign])
+      expect(outcomeOf(await gateway.api.get(`/payments/${address}`).query({ before }))).toEqual([
+        400,
+        'INVALID_REQUEST',
+      ])
+  })
+})
+
+describe.each(['/history', '/payments'])('GET %s/:wallet', (path) => {
+  test('is an empty page for a wallet that was never here', async () => {
+    const answer = await gateway.api.get(`${path}/${gateway.wallet().address}`).expect(200)
+    expect(answer.body).toEqual({
+      data: [],
+      pagination: { limit: path === '/history' ? 20 : 30, offset: 0, total: 0 },
+    })
+  })
+
+  test.each(['alice', '0x12', '%00', `0x${'0'.repeat(41)}`, "0x' OR 1=1 --"])(
+    'refuses the wallet %j',
+    async (wallet) => {
+      expect(outcomeOf(await gateway.api.get(`${path}/${wallet}`))).toEqual([400, 'INVALID_REQUEST'])
+    },
+  )
+
+  const wrong = [
+    ...[
+      '-1',
+      '0',
+      '101',
+      '1e9',
+      '1000000000',
+      'NaN',
+      '',
+      '+5',
+      '05',
+      '0x10',
+      '1.0',
+      ' 5',
+      '１０',
+      '5%00',
+      '9'.repeat(400),
+    ].map((value) => `limit=${value}`),
+    ...['-1', '10001', '1e9', 'NaN', '', '0.5', 'null', '9'.repeat(16)].map((value) => `offset=${value}`),
+    'limit=5&limit=5',
+    'offset=5&offset=6',
+    'before=',
+    'before=x',
+    'before=-1',
+    'before=1&before=2',
+    'before=99999999999999999999',
+    ...(path === '/history'
+      ? ['plan_id=x', 'plan_id=', 'plan_id=0', 'plan_id=2147483648', 'plan_id=1&plan_id=2']
+      : []),
+  ]
+  test.each(wrong)('refuses ?%s', async (query) => {
+    const answer = await gateway.api.get(`${path}/${gateway.wallet().address}?${query}`)
+    expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
+    expect((answer.body as { message: string }).message).toMatch(/(limit|offset|before|plan_id): /)
+  })
+
+  test('takes the widest page and the last offset, and says how to go on beyond', async () => {
+    const at = (query: Query) => gateway.api.get(`${path}/${gateway.wallet().address}`).query(query)
+    await at({ limit: 100, offset: 10_000 }).expect(200)
+    expect((await at({ offset: 10_001 })).body).toMatchObject({
+      message: expect.stringContaining('`before`') as string,
+    })
+  })
+})
+
+test('balances and histories of one address are limited together', async () => {
+  const limited = await testGateway({ environment: { RATE_LIMIT_READS_PER_MINUTE: 3 } })
+  const { address } = gateway.wallet()
+  for (const path of ['/credits', '/history', '/payments']) {
+    const answer = await limited.api.get(`${path}/${address}`).expect(200)
+    expect(answer.headers['ratelimit-policy']).toBe('"reads";q=3;w=60')
+  }
+  for (const path of ['/credits', '/history', '/payments'])
+    expect(outcomeOf(await limited.api.get(`${path}/${address}`))).toEqual([429, 'RATE_LIMITED'])
+  await limited.api.get('/pricing').expect(200)
+})

@@ -1,0 +1,129 @@
+import { closeAll } from '@tollgate/testing'
+import { randomUUID } from 'node:crypto'
+import { openLedgers, type TestLedgers } from '../testing/ledgers'
+import { PAYMENT_PAGE, USAGE_PAGE } from './history-sql'
+import { FORGET, ORPHANS } from './ledger-sql'
+
+const WALLET = 'one wallet that holds nearly everything'
+const CALLS = 200_000
+const PAYMENTS = 20_000
+const ACCOUNTS = 2_000
+const UNDER_WAY = 50
+
+type Node = {
+  'Node Type': string
+  'Index Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: Node[]
+}
+
+type Values = (string | number | bigint | null)[]
+
+let pool: TestLedgers['pool']
+beforeAll(async () => {
+  ;({ pool } = await openLedgers())
+  // Nearly all belongs to accounts 1 and 2 of one wallet; the others are many and small, so that an account looks small.
+  await pool.query(
+    `INSERT INTO accounts (id, wallet, pricing_plan_id)
+     SELECT n, CASE WHEN n <= 2 THEN $1 ELSE 'wallet ' || n END, 1 + n % 2 FROM generate_series(1, $2::int) AS n`,
+    [WALLET, ACCOUNTS],
+  )
+  await pool.query(
+    `INSERT INTO usage (account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, credits, state, outcome)
+     SELECT CASE WHEN n % 100 = 0 THEN 3 + (n / 100) % ($2::int - 2) ELSE 1 + n % 2 END,
+       gen_random_uuid(), 'node', 'evm', '84532', 'rpc', 'POST', '', 1, CASE WHEN n <= $3 THEN 'reserved' ELSE 'done' END, 'answered'
+     FROM generate_series(1, $1::int) AS n`,
+    [CALLS, ACCOUNTS, UNDER_WAY],
+  )
+  await pool.query(
+    `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits, request, status, created_at, updated_at)
+     SELECT gen_random_uuid(), CASE WHEN n % 100 = 0 THEN 'wallet ' || n ELSE $1 END, 1, '', '', '', 1, '', '', n, 1, '{}', 'credited',
+       now() - make_interval(secs => n / 3), now()
+     FROM generate_series(1, $2) AS n`,
+    [WALLET, PAYMENTS],
+  )
+})
+afterAll(closeAll)
+
+/** The plan of a page as it was run, each node once. */
+async function nodesOf(text: string, values: Values, how: 'force_custom_plan' | 'force_generic_plan') {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    await client.query(`SET LOCAL plan_cache_mode = ${how}`)
+    const quoted = values.map((value) => (value === null ? 'NULL' : `'${value}'`))
+    await client.query(`PREPARE page AS ${text}`)
+    const explain = `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE page (${quoted.join(', ')})`
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(explain)
+    await client.query('DEALLOCATE page')
+    const flat = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(flat)]
+    return flat(rows[0]!['QUERY PLAN'][0].Plan)
+  } finally {
+    await client.query('ROLLBACK')
+    client.release()
+  }
+}
+const handled = (node: Node) =>
+  (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+
+const lastId = async () =>
+  (await pool.query<{ id: bigint }>('SELECT max(id) / 2 AS id FROM usage')).rows[0]!.id
+const somePayment = async () =>
+  (
+    await pool.query<{ id: string }>('SELECT id FROM payments WHERE wallet = $1 OFFSET 9000 LIMIT 1', [
+      WALLET,
+    ])
+  ).rows[0]!.id
+
+const MAX_ID = Number.MAX_SAFE_INTEGER
+
+describe.each([
+  ['without statistics', 'SELECT'],
+  ['with statistics', 'ANALYZE'],
+  ['vacuumed', 'VACUUM ANALYZE'],
+])('%s', (_, prepare) => {
+  beforeAll(() => pool.query(prepare))
+  describe.each(['force_custom_plan', 'force_generic_plan'] as const)('by %s', (how) => {
+    const usage: [string, number, () => Values | Promise<Values>][] = [
+      ['the first page', 20, () => [WALLET, null, MAX_ID, 20, 0]],
+      ['the first page of one plan', 20, () => [WALLET, 2, MAX_ID, 20, 0]],
+      ['the widest page', 100, () => [WALLET, null, MAX_ID, 100, 0]],
+      ['a page that follows', 100, async () => [WALLET, null, await lastId(), 100, 0]],
+      ['the farthest page', 10_100, () => [WALLET, null, MAX_ID, 100, 10_000]],
+    ]
+    test.each(usage)(
+      '%s of a wallet that holds nearly all calls reads no more than it passes over and shows',
+      async (_name, rows, values) => {
+        const nodes = await nodesOf(USAGE_PAGE, await values(), how)
+        expect(nodes.map((node) => node['Index Name'])).toContain('usage_account_id_id_idx')
+        // Of each of the wallet's two accounts, and the accounts themselves.
+        for (const node of nodes) expect(handled(node)).toBeLessThanOrEqual(2 * rows + 2)
+      },
+    )
+
+    const payments: [string, number, () => Values | Promise<Values>][] = [
+      ['the first page', 30, () => [WALLET, null, 30, 0]],
+      ['a page that follows', 100, async () => [WALLET, await somePayment(), 100, 0]],
+    ]
+    test.each([
+      ['what is to be refunded', ORPHANS, [randomUUID(), 20, 30]],
+      ['which replicas are to be forgotten', FORGET, [3_600]],
+    ])('%s is found among the calls under way alone', async (_name, text, values) => {
+      const nodes = await nodesOf(text, values, how)
+      expect(nodes.map((node) => node['Index Name'])).toContain('usage_reserved_idx')
+      for (const node of nodes) expect(handled(node)).toBeLessThanOrEqual(UNDER_WAY)
+    })
+
+    test.each(payments)('%s of its payments is read off the index in order', async (_name, rows, values) => {
+      const nodes = await nodesOf(PAYMENT_PAGE, await values(), how)
+      const limits = nodes.filter((node) => node['Node Type'] === 'Limit')
+      expect(limits.map((node) => node.Plans?.map((below) => below['Index Name']))).toContainEqual(
+        expect.arrayContaining(['payments_wallet_created_at_id_idx']),
+      )
+      for (const node of nodes.filter((each) => each['Node Type'] === 'Sort'))
+        expect(handled(node)).toBeLessThanOrEqual(rows)
+    })
+  })
+})

@@ -1,76 +1,8 @@
-import { hexlify } from 'ethers'
 import fc from 'fast-check'
-import { readMessage, type SignInMessage } from './message'
-
-const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => hexlify(bytes))
-const nonce = fc.stringMatching(/^[A-Za-z0-9]{8,64}$/)
-const date = fc.date({ min: new Date('2020-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
-const word = fc.stringMatching(/^[!-~]{1,40}$/)
-const host = fc.stringMatching(/^[a-z0-9][a-z0-9.-]{0,40}(:[0-9]{1,5})?$/)
-const line = fc.stringMatching(/^[ -~]{1,80}$/)
-const isField = (text: string) => /^[A-Z][A-Za-z ]+:/.test(text)
-
-type Parts = Pick<SignInMessage, 'domain' | 'address' | 'nonce' | 'issuedAt'>
-
-const shortForm = fc
-  .record({ domain: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9 .:-]{0,60}$/), address, nonce, issuedAt: date })
-  .map((parts: Parts) => ({
-    parts,
-    text: [
-      `${parts.domain} wants you to sign in.`,
-      '',
-      `Address: ${parts.address}`,
-      `Nonce: ${parts.nonce}`,
-      `Issued At: ${parts.issuedAt.toISOString()}`,
-    ].join('\n'),
-  }))
-
-const ends = {
-  expiresAt: fc.option(date, { nil: undefined }),
-  notBefore: fc.option(date, { nil: undefined }),
-  requestId: fc.option(word, { nil: undefined }),
-  resources: fc.option(fc.array(word, { maxLength: 3 }), { nil: undefined }),
-}
-const noEnds = {
-  expiresAt: fc.constant(undefined),
-  notBefore: fc.constant(undefined),
-  requestId: fc.constant(undefined),
-  resources: fc.constant(undefined),
-}
-
-/** EIP-4361 as its authors' library (two empty lines) and viem (one) write it where there is no statement. */
-const eip4361 = (optional: typeof ends | typeof noEnds = ends) =>
-  fc
-    .record({
-      domain: host,
-      address,
-      nonce,
-      issuedAt: date,
-      scheme: fc.constantFrom('', 'https://'),
-      between: fc.oneof(
-        fc.constantFrom('\n\n', '\n\n\n'),
-        line.filter((text) => !isField(text)).map((statement) => `\n\n${statement}\n\n`),
-      ),
-      chainId: fc.integer({ min: 1, max: 1_000_000 }),
-      ...optional,
-    })
-    .map(({ scheme, between, chainId, requestId, resources, ...message }) => ({
-      parts: message,
-      text: [
-        `${scheme}${message.domain} wants you to sign in with your Ethereum account:`,
-        `${message.address}${between}URI: https://${message.domain}/login`,
-        'Version: 1',
-        `Chain ID: ${chainId}`,
-        `Nonce: ${message.nonce}`,
-        `Issued At: ${message.issuedAt.toISOString()}`,
-        ...(message.expiresAt ? [`Expiration Time: ${message.expiresAt.toISOString()}`] : []),
-        ...(message.notBefore ? [`Not Before: ${message.notBefore.toISOString()}`] : []),
-        ...(requestId === undefined ? [] : [`Request ID: ${requestId}`]),
-        ...(resources === undefined ? [] : ['Resources:', ...resources.map((resource) => `- ${resource}`)]),
-      ].join('\n'),
-    }))
-
-const either = fc.oneof(shortForm, eip4361())
+import { eip4361Text } from '../testing/eip4361'
+import { address, eip4361, either, fieldLike, line, noEnds, nonce, shortForm } from '../testing/messages'
+import { signInText } from '../testing/wallet'
+import { readMessage } from './message'
 
 function insertLine(text: string, at: number, inserted: string) {
   const lines = text.split('\n')
@@ -82,12 +14,7 @@ describe('a sign-in message', () => {
   test('is read to the letter, in either form', () => {
     fc.assert(
       fc.property(either, ({ text, parts }) => {
-        const { expiresAt, notBefore, ...rest } = { expiresAt: undefined, notBefore: undefined, ...parts }
-        expect(readMessage(text)).toEqual({
-          ...rest,
-          ...(expiresAt && { expiresAt }),
-          ...(notBefore && { notBefore }),
-        })
+        expect(readMessage(text)).toEqual(parts)
       }),
     )
   })
@@ -143,7 +70,7 @@ describe('a sign-in message', () => {
     fc.assert(
       fc.property(fc.oneof(shortForm, eip4361(noEnds)), fc.nat(), ({ text }, at) => {
         const lines = text.split('\n')
-        const fields = lines.flatMap((value, index) => (value === '' || !isField(value) ? [] : [index]))
+        const fields = lines.flatMap((value, index) => (fieldLike.test(value) ? [index] : []))
         const index = fields[at % fields.length]!
         expect(readMessage(lines.toSpliced(index, 1).join('\n'))).toBeUndefined()
         const other = fields[(at + 1) % fields.length]!
@@ -170,13 +97,98 @@ describe('a sign-in message', () => {
   })
 
   test.each([
-    '2026-13-01T00:00:00Z',
-    '2026-01-01',
-    'now',
-    '2026-01-01T00:00:00',
-    '2026-01-01T00:00:00+99:00',
-  ])('issued at %s is none', (time) => {
-    const text = `Tollgate wants you to sign in.\n\nAddress: 0x1\nNonce: abcdefgh\nIssued At: ${time}`
+    ['reversed writing', 'Sign \u202eni\u202c please'],
+    ['isolated writing', 'Sign \u2067in\u2069 please'],
+    ['what no screen shows', 'Sign in\u200b'],
+    ['a soft hyphen', 'Sign\u00adin'],
+    ['a letter of another script', 'Sign in t\u043e us'],
+    ['a field in capitals', 'NONCE: abcdefgh'],
+    ['a field that is moved in', '   Nonce : abcdefgh'],
+    ['a tab', '\tNonce: abcdefgh'],
+    ['half a character', 'Sign in \ud83d'],
+    ['a NUL', 'Sign in\u0000'],
+  ])('whose statement holds %s is none', (_, statement) => {
+    const text = eip4361Text({
+      address: `0x${'1'.repeat(40)}`,
+      nonce: 'abcdefgh',
+      issuedAt: '2026-01-01T00:00:00Z',
+      statement,
+    })
+    expect(readMessage(text.replace(statement, 'Sign in'))).toBeDefined()
     expect(readMessage(text)).toBeUndefined()
+  })
+
+  const shortText = (parts: { domain?: string; issuedAt?: string }) =>
+    signInText({
+      address: `0x${'1'.repeat(40)}`,
+      nonce: 'abcdefgh',
+      issuedAt: '2026-01-01T00:00:00Z',
+      ...parts,
+    })
+
+  test.each([
+    'T\u043ellgate',
+    'Tollgate\u0301',
+    '\uff34ollgate',
+    'Tollgate ',
+    ' Tollgate',
+    'Tollgate\u00a0',
+    'tollgate',
+    'Caf\u00e9',
+  ])('for the service %j is for no other, however alike its name looks', (domain) => {
+    expect(readMessage(shortText({ domain }))?.domain).toBe(domain)
+  })
+
+  test.each([
+    'Toll\u200bgate',
+    '\u202eetagllot',
+    'Tollgate\u0000',
+    'Tollgate\u2028x',
+    '\ufeffTollgate',
+    'Toll\ud83dgate',
+    'Nonce: 12345678',
+    '',
+  ])('for the service %j, which no screen shows as it is, is none', (domain) => {
+    expect(readMessage(shortText({ domain }))).toBeUndefined()
+  })
+
+  test.each([
+    ...['2026-13-01T00:00:00Z', '2026-00-01T00:00:00Z', '2026-01-00T00:00:00Z', '2026-01-32T00:00:00Z'],
+    ...['2026-02-29T00:00:00Z', '2026-02-30T00:00:00Z', '2026-04-31T12:00:00+02:00', '2100-02-29T00:00:00Z'],
+    ...['2026-01-01T24:00:00Z', '2026-01-01T23:60:00Z', '2026-01-01T23:59:60Z', '2026-01-01T00:00:00+24:00'],
+    ...[
+      '2026-01-01T00:00:00+99:00',
+      '2026-01-01T00:00:00+00:60',
+      '2026-01-01T00:00:00+0000',
+      '2026-01-01T00:00:00',
+    ],
+    ...[
+      '2026-01-01',
+      'now',
+      '1767225600',
+      '10000-01-01T00:00:00Z',
+      '+010000-01-01T00:00:00Z',
+      '26-01-01T00:00:00Z',
+    ],
+    ...[
+      '2026-01-01 00:00:00Z',
+      '2026-01-01T00:00:00,5Z',
+      '2026-01-01T00:00:00.Z',
+      '2026-01-01T00:00:00.1234567890Z',
+    ],
+    ...['2026-01-01T00:00:00Z ', ' 2026-01-01T00:00:00Z', '２０２６-01-01T00:00:00Z', '2026-1-1T00:00:00Z'],
+    ...['2026-W01-1T00:00:00Z', '20260101T000000Z', '2026-01-01T00:00Z', '2026-01-01T00:00:00z'],
+  ])('issued at %s is none', (issuedAt) => {
+    expect(readMessage(shortText({ issuedAt }))).toBeUndefined()
+  })
+
+  test.each([
+    ['2024-02-29T00:00:00Z', '2024-02-29T00:00:00.000Z'],
+    ['2026-12-31T23:59:59.999999999Z', '2026-12-31T23:59:59.999Z'],
+    ['2026-01-01T00:30:00+01:00', '2025-12-31T23:30:00.000Z'],
+    ['2026-01-01T00:00:00-23:59', '2026-01-01T23:59:00.000Z'],
+    ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
+  ])('issued at %s was issued at %s', (issuedAt, moment) => {
+    expect(readMessage(shortText({ issuedAt }))?.issuedAt.toISOString()).toBe(moment)
   })
 })

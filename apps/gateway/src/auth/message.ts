@@ -4,48 +4,65 @@ export type SignInMessage = {
   domain: string
   address: string
   nonce: string
+  /** Of EIP-4361: the chain on which a wallet that is a contract is asked. */
+  chainId?: string
   issuedAt: Date
   expiresAt?: Date
   notBefore?: Date
 }
 
-const timestamp = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})`
+const timestamp = String.raw`\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})`
 const nonce = String.raw`(?<nonce>[A-Za-z0-9]{8,64})`
 
-/** One Address, one Nonce, in this order, and nothing after the end. */
+/**
+ * One Address, one Nonce, in this order, and nothing after the end. The service's name may be in any script, but holds
+ * nothing that a screen does not show.
+ */
 const shortForm = new RegExp(
-  String.raw`^(?<domain>[^\n\r]{1,128}) wants you to sign in\.\n\nAddress: (?<address>[A-Za-z0-9]{1,128})\nNonce: ${nonce}\nIssued At: (?<issuedAt>${timestamp})$`,
+  String.raw`^(?<domain>[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,128}) wants you to sign in\.\n\nAddress: (?<address>[A-Za-z0-9]{1,128})\nNonce: ${nonce}\nIssued At: (?<issuedAt>${timestamp})$`,
+  'u',
 )
 
-/** A line of EIP-4361 that could be taken for one of its fields by whoever reads the message, or for two lines, is none. */
-const statement = String.raw`(?!(?:Address|URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources):)[^\p{Cc}\p{Zl}\p{Zp}]{1,1024}`
-
-/** EIP-4361 (https://eips.ethereum.org/EIPS/eip-4361#abnf-message-format). A statement is one line; resources are passed over. */
+/**
+ * EIP-4361 (https://eips.ethereum.org/EIPS/eip-4361#abnf-message-format): ASCII throughout, so that what a wallet shows is
+ * what is read. A statement is one line; request id and resources are passed over.
+ */
 const eip4361 = new RegExp(
   [
-    String.raw`^(?:[a-z][a-z0-9+.-]*://)?(?<domain>[^\s/?#@]{1,128}) wants you to sign in with your Ethereum account:`,
+    String.raw`^(?:[a-z][a-z0-9+.-]*://)?(?<domain>(?![^ ]*[/?#@])[!-~]{1,128}) wants you to sign in with your Ethereum account:`,
     String.raw`(?<address>0x[0-9a-fA-F]{40})`,
-    String.raw`(?:\n${statement}\n|\n?)`,
-    String.raw`URI: [a-z][a-z0-9+.-]*:[^\s]{1,1024}`,
+    String.raw`(?:\n(?<statement>[ -~]{1,1024})\n|\n?)`,
+    String.raw`URI: [a-z][a-z0-9+.-]*:[!-~]{1,1024}`,
     'Version: 1',
-    String.raw`Chain ID: [1-9][0-9]{0,19}`,
+    String.raw`Chain ID: (?<chainId>[1-9][0-9]{0,19})`,
     `Nonce: ${nonce}`,
     `Issued At: (?<issuedAt>${timestamp})` +
       `(?:\\nExpiration Time: (?<expiresAt>${timestamp}))?` +
       `(?:\\nNot Before: (?<notBefore>${timestamp}))?` +
-      String.raw`(?:\nRequest ID: [^\s]{0,256})?(?:\nResources:(?:\n- [^\s]{1,1024}){0,32})?$`,
+      String.raw`(?:\nRequest ID: [!-~]{0,256})?(?:\nResources:(?:\n- [!-~]{1,1024}){0,32})?$`,
   ].join('\n'),
-  'u',
 )
+
+/** What a reader could take for a field of the message. */
+const fieldLike =
+  /^\s*(?:Address|URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources)\s*:/i
 
 /** Reads either form to the letter; undefined where `text` is neither. */
 export function readMessage(text: string): SignInMessage | undefined {
   const found = (shortForm.exec(text) ?? eip4361.exec(text))?.groups
-  if (!found) return undefined
-  const { domain = '', address = '', nonce: value = '', issuedAt, expiresAt, notBefore } = found
-  const message: SignInMessage = { domain, address, nonce: value, issuedAt: new Date(issuedAt ?? '') }
+  if (!found || [found.domain, found.statement].some((line = '') => fieldLike.test(line))) return undefined
+  const { domain = '', address = '', nonce: value = '', chainId, issuedAt = '', expiresAt, notBefore } = found
+  const times = [issuedAt, expiresAt, notBefore].filter((time) => time !== undefined)
+  if (!times.every(isReal)) return undefined
+  const message: SignInMessage = { domain, address, nonce: value, issuedAt: new Date(issuedAt) }
+  if (chainId !== undefined) message.chainId = chainId
   if (expiresAt !== undefined) message.expiresAt = new Date(expiresAt)
   if (notBefore !== undefined) message.notBefore = new Date(notBefore)
-  const times = [message.issuedAt, message.expiresAt, message.notBefore]
-  return times.some((time) => time !== undefined && Number.isNaN(time.getTime())) ? undefined : message
+  return message
+}
+
+/** Whether there is such a time: `Date` takes February 30 for a day in March. */
+function isReal(time: string): boolean {
+  const day = time.slice(0, 10)
+  return !Number.isNaN(new Date(time).getTime()) && new Date(day).toISOString().startsWith(day)
 }

@@ -5,6 +5,8 @@ import { sign } from 'jsonwebtoken'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { callWith } from '../testing/wallet'
+import { createSessions } from './sessions'
+import { createTokens } from './tokens'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
@@ -149,22 +151,53 @@ describe('POST /auth/refresh', () => {
     expect(outcomeOf(await refresh(next.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
   })
 
-  test('raced by twenty callers gives one pair', async () => {
+  test('raced by a hundred callers on two replicas gives one pair', async () => {
+    const replica = await testGateway({ beside: gateway })
     const session = await signedIn()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(session.refresh_token)))
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, index) =>
+        refresh(session.refresh_token, index % 2 ? replica : gateway),
+      ),
+    )
     const outcomes = answers.map(outcomeOf)
     expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1)
-    expect(outcomes.filter(([, code]) => code === 'REVOKED_TOKEN')).toHaveLength(19)
+    expect(outcomes.filter(([, code]) => code === 'REVOKED_TOKEN')).toHaveLength(99)
   })
 
-  test('sent twice at once gives one pair, which is good', async () => {
+  test('under way a hundred times at once gives one pair, which is good until a token comes back', async () => {
+    const session = await signedIn()
+    const sessions = createSessions(
+      gateway.database,
+      createTokens([SECRET], gateway.clock.now),
+      gateway.clock.now,
+    )
+    const arrivedAt = gateway.clock.now()
+    const all = await Promise.allSettled(
+      Array.from({ length: 100 }, () => sessions.refresh(session.refresh_token, arrivedAt)),
+    )
+    const pairs = all.filter((end) => end.status === 'fulfilled')
+    expect(pairs).toHaveLength(1)
+    const pair = pairs[0]!.value
+    expect(await use(pair.token)).toEqual([200, undefined])
+
+    // One that was sent before and was held up on its way is late, and still no reuse.
+    const held = sessions.refresh(session.refresh_token, arrivedAt)
+    await expect(held).rejects.toMatchObject({ code: 'REVOKED_TOKEN' })
+    expect(await use(pair.token)).toEqual([200, undefined])
+
+    expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
+    expect(await use(pair.token)).toEqual([403, 'REVOKED_TOKEN'])
+  })
+
+  test('sent to two replicas at once gives one pair, which is good', async () => {
     const on = await testGateway()
+    const replica = await testGateway({ beside: on })
     const session = await signedIn(on)
     // As long as the tokens are locked, both are under way.
     const lock = await on.pool.connect()
     await lock.query('BEGIN')
     await lock.query('SELECT FROM refresh_tokens FOR UPDATE')
-    const both = Promise.all([refresh(session.refresh_token, on), refresh(session.refresh_token, on)])
+    const both = Promise.all([refresh(session.refresh_token, on), refresh(session.refresh_token, replica)])
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
     while ((await on.pool.query(waiting)).rowCount !== 2);
     await lock.query('COMMIT')

@@ -48,6 +48,22 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
   }
 
+  /** The refresh tokens in use just now: who brings one of them again has not seen the answer yet. */
+  const rotating = new Map<string, Promise<boolean>>()
+
+  const rotate = async (hash: Buffer, arrivedAt: Date): Promise<SessionTokens> => {
+    const next = newRefreshToken()
+    const values = [hash, next.row.hash, next.row.expiresAt, arrivedAt, now()]
+    const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
+    const [token] = rows
+    if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
+    if (token.isRotated) return issue(sessionOf(token), next.token)
+    if (token.wasUsed) await revoke(token.id)
+    else if (token.isExpired)
+      throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
+    throw revokedToken()
+  }
+
   return {
     async open({ wallet, authMethod, plan }: { wallet: string; authMethod: AuthMethod; plan: Plan }) {
       const session: Session = {
@@ -86,17 +102,22 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
      * A new pair for a refresh token that was never used. One that comes back ends its whole session (RFC 9700, 4.14); of
      * several under way at once, as two tabs of one app send them, one wins and the others are only refused.
      */
-    async refresh(refreshToken: string): Promise<SessionTokens> {
-      const next = newRefreshToken()
-      const values = [hashOf(refreshToken), next.row.hash, next.row.expiresAt, now()]
-      const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
-      const [token] = rows
-      if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
-      if (token.isRotated) return issue(sessionOf(token), next.token)
-      if (token.wasUsed) await revoke(token.id)
-      else if (token.isExpired)
-        throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
-      throw revokedToken()
+    async refresh(refreshToken: string, arrivedAt: Date): Promise<SessionTokens> {
+      const hash = hashOf(refreshToken)
+      const name = hash.toString('base64')
+      for (let other = rotating.get(name); other; other = rotating.get(name))
+        if (await other) throw revokedToken()
+      const rotation = rotate(hash, arrivedAt)
+      const isRotated = rotation.then(
+        () => true,
+        () => false,
+      )
+      rotating.set(name, isRotated)
+      try {
+        return await rotation
+      } finally {
+        rotating.delete(name)
+      }
     },
 
     revoke,
@@ -118,14 +139,14 @@ const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: Sessi
 type Rotation = SessionRow & { isRotated: boolean; wasUsed: boolean; isExpired: boolean }
 
 /**
- * Uses up a refresh token and puts the next one in its place, in one commit. `wasUsed` is told by the snapshot: true where
- * the token had been used before this statement began, false where that happened while it waited.
+ * Uses up a refresh token and puts the next one in its place, in one commit. `wasUsed`: the token had been used before this
+ * request arrived ($4). It is false for one that was under way then, be it queued here or waiting for the row's lock.
  */
 const ROTATE = `
 WITH seen AS (
-  SELECT session_id, used_at IS NOT NULL AS was_used, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1
+  SELECT session_id, coalesce(used_at < $4, false) AS was_used, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1
 ), used AS (
-  UPDATE refresh_tokens SET used_at = $4
+  UPDATE refresh_tokens SET used_at = $5
   WHERE hash = $1 AND used_at IS NULL AND expires_at > $4
     AND EXISTS (SELECT FROM sessions WHERE id = session_id AND revoked_at IS NULL)
   RETURNING session_id

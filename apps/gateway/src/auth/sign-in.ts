@@ -1,12 +1,14 @@
-import { families, type Family } from '@tollgate/chains'
+import { ChainUnavailable, families, type Family, type SignInProof } from '@tollgate/chains'
 import { type AuthMethod, type Ecosystem, type LoginRequest, type SessionTokens } from '@tollgate/protocol'
-import { ApiError } from '@tollgate/service'
+import { ApiError, type Logger } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { readMessage, type SignInMessage } from './message'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
 import { type Sessions } from './sessions'
 
 const CLOCK_SKEW_SECONDS = 60
+/** For each node that is asked about a wallet that is a contract. */
+const NODE_TIMEOUT_MS = 3_000
 
 const methodOf: Record<Ecosystem, AuthMethod> = { evm: 'siwe', cosmos: 'siwc' }
 const ecosystemOf: Record<AuthMethod, Ecosystem> = { siwe: 'evm', siwc: 'cosmos' }
@@ -20,9 +22,10 @@ export function createSignIn(parts: {
   sessions: Sessions
   /** Service names and domains that a message may be addressed to. */
   domains: readonly string[]
+  logger: Logger
   now: () => Date
 }) {
-  const { catalog, nonces, sessions, domains, now } = parts
+  const { catalog, nonces, sessions, domains, logger, now } = parts
 
   return async (login: LoginRequest): Promise<SessionTokens> => {
     const plan = planOf(login, await catalog.activePlans())
@@ -35,16 +38,43 @@ export function createSignIn(parts: {
     checkTimes(message, now())
 
     const wallet = walletOf(family, message, login)
-    if (!family.verifySignIn({ ...proofOf(login), address: wallet }))
-      throw new ApiError(
-        'INVALID_SIGNATURE',
-        'The signature is not the address’s own; sign the message with that wallet',
-      )
+    const proof = { ...proofOf(login), address: wallet }
+    if (!family.verifySignIn(proof)) await contractMustVouch(family, plan, message, proof)
     if (!(await nonces.consume(message.nonce, wallet))) throw expiredNonce()
 
     return sessions.open({ wallet, authMethod, plan })
   }
+
+  /**
+   * A wallet that is a contract signs in by its contract's word, given on the plan's own chain: on another chain somebody
+   * else may own that address. EIP-4361 binds a contract's sign-in to the Chain ID of its text, so that must be the same.
+   */
+  async function contractMustVouch(
+    family: Family,
+    plan: Plan,
+    { chainId }: SignInMessage,
+    proof: SignInProof,
+  ) {
+    if (family.ecosystem !== plan.ecosystem || (chainId !== undefined && chainId !== plan.chainId))
+      throw notSigned()
+    const rpcUrls = (await catalog.providersOf(plan.ecosystem, plan.chainId)).flatMap(({ rpc }) => rpc)
+    const nodes = { name: plan.network, chainId: plan.chainId, rpcUrls, rpcTimeoutMs: NODE_TIMEOUT_MS }
+    try {
+      if (await family.verifyContractSignIn?.(proof, nodes)) return
+    } catch (cause) {
+      if (!(cause instanceof ChainUnavailable)) throw cause
+      logger.warn('a wallet that may be a contract could not be asked', { wallet: proof.address, cause })
+      throw notSigned(' (should it be a contract: its chain could not be asked just now, so try again)')
+    }
+    throw notSigned()
+  }
 }
+
+const notSigned = (hint = '') =>
+  new ApiError(
+    'INVALID_SIGNATURE',
+    `The signature is not the address’s own; sign the message with that wallet${hint}`,
+  )
 
 const UNREADABLE =
   'message: is neither the sign-in text nor EIP-4361; it needs one Address, one Nonce and one Issued At, and nothing after them'

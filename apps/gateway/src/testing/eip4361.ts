@@ -7,6 +7,7 @@ export const eip4361Text = (parts: {
   statement?: string
   expirationTime?: string
   notBefore?: string
+  chainId?: string
 }) =>
   [
     `${parts.domain ?? 'gateway.example'} wants you to sign in with your Ethereum account:`,
@@ -15,7 +16,7 @@ export const eip4361Text = (parts: {
     ...(parts.statement === undefined ? [] : [parts.statement, '']),
     'URI: https://gateway.example/login',
     'Version: 1',
-    'Chain ID: 84532',
+    `Chain ID: ${parts.chainId ?? '84532'}`,
     `Nonce: ${parts.nonce}`,
     `Issued At: ${parts.issuedAt}`,
     ...(parts.expirationTime === undefined ? [] : [`Expiration Time: ${parts.expirationTime}`]),

@@ -1,0 +1,87 @@
+import { deploySmartWallet } from '@tollgate/devnet'
+import { type SessionTokens } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { getAddress, Wallet } from 'ethers'
+import { decode } from 'jsonwebtoken'
+import { planOf, providerOf } from '../testing/catalog'
+import { eip4361Text } from '../testing/eip4361'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { nobody } from '../testing/upstream'
+import { signInText } from '../testing/wallet'
+
+const rpcUrl = process.env.TEST_EVM_RPC_URL!
+const owner = new Wallet(Wallet.createRandom().privateKey)
+const stranger = new Wallet(Wallet.createRandom().privateKey)
+
+let gateway: TestGateway
+let address: string
+beforeAll(async () => {
+  gateway = await testGateway()
+  const { catalog } = gateway
+  catalog.providers[0]!.rpc = [rpcUrl]
+  catalog.plans.push(
+    planOf({ id: 2, network: 'base', chain_id: '8453' }),
+    planOf({ id: 3, network: 'dark', chain_id: '5' }),
+  )
+  // What says that it is chain 8453 and is not; and a chain of which no node is there.
+  catalog.providers.push(providerOf({ chain_id: '8453', rpc: [rpcUrl] }))
+  catalog.providers.push(providerOf({ chain_id: '5', rpc: [await nobody()] }))
+  await gateway.reapply()
+  address = getAddress(await deploySmartWallet(rpcUrl, owner.address))
+})
+afterAll(closeAll)
+
+const nonce = async () =>
+  ((await gateway.api.get('/auth/nonce').query({ address }).expect(200)).body as { nonce: string }).nonce
+const shortText = async () =>
+  signInText({ address, nonce: await nonce(), issuedAt: gateway.clock.now().toISOString() })
+
+/** A login of the contract wallet, signed by `signer`. */
+async function login({ text, signer = owner, chainId = '84532', planId = 1 }: Partial<Attempt> = {}) {
+  const message = text ?? (await shortText())
+  const signature = await signer.signMessage(message)
+  const bound = { x402_chain_id: chainId, x402_ecosystem: 'evm', pricing_plan_id: planId }
+  return gateway.api.post('/auth/login').send({ message, signature, address, auth_method: 'siwe', ...bound })
+}
+type Attempt = { text: string; signer: Wallet; chainId: string; planId: number }
+
+const refused = [401, 'INVALID_SIGNATURE']
+
+test('a contract wallet signs in by what its owner signs, in either form, and is the session’s wallet', async () => {
+  const eip4361 = eip4361Text({ address, nonce: await nonce(), issuedAt: gateway.clock.now().toISOString() })
+  for (const text of [await shortText(), eip4361]) {
+    const answer = await login({ text })
+    expect(outcomeOf(answer)).toEqual([200, undefined])
+    expect(decode((answer.body as SessionTokens).token)).toMatchObject({ wallet: address })
+  }
+})
+
+test('a stranger’s signature does not, and does not use up the nonce', async () => {
+  const text = await shortText()
+  expect(outcomeOf(await login({ text, signer: stranger }))).toEqual(refused)
+  expect(outcomeOf(await login({ text }))).toEqual([200, undefined])
+  expect(outcomeOf(await login({ text }))).toEqual([401, 'EXPIRED_NONCE'])
+})
+
+test('a text that names another chain than the plan’s is no sign-in of a contract', async () => {
+  const text = eip4361Text({
+    address,
+    nonce: await nonce(),
+    issuedAt: gateway.clock.now().toISOString(),
+    chainId: '1',
+  })
+  expect(outcomeOf(await login({ text }))).toEqual(refused)
+})
+
+test('a contract is asked on the plan’s own chain only: one node is on another, one is away, and nobody is told where', async () => {
+  for (const [planId, chainId] of [
+    [2, '8453'],
+    [3, '5'],
+  ] as const) {
+    const answer = await login({ planId, chainId })
+    expect(outcomeOf(answer)).toEqual(refused)
+    expect(answer.text).toContain('could not be asked just now')
+    expect(answer.text + gateway.log.text()).not.toMatch(/127\.0\.0\.1:\d+/)
+  }
+})

@@ -1,0 +1,68 @@
+import fc from 'fast-check'
+import { edits, either } from '../testing/messages'
+import { readMessage, type SignInMessage } from './message'
+
+/** The lines of a text for whoever breaks it where anybody does. */
+const linesOf = (text: string) => text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/)
+
+/** What a lenient reader takes for the value of a field. */
+const valueIn = (text: string, label: string) =>
+  new RegExp(String.raw`^[\s\p{Cf}]*${label}[\s\p{Cf}]*:[\s\p{Cf}]*(.*)$`, 'iu').exec(text)?.[1]
+
+/** What such a reader must find, label by label; times as they are written. */
+function fieldsOf(text: string, message: SignInMessage) {
+  const isShort = text.includes('\nAddress: ')
+  const written = (label: string, time: Date | undefined) => {
+    const found = text
+      .split('\n')
+      .find((each) => each.startsWith(`${label}: `))
+      ?.slice(label.length + 2)
+    expect(found === undefined ? undefined : new Date(found)).toEqual(time)
+    return found
+  }
+  return {
+    Address: isShort ? message.address : undefined,
+    Nonce: message.nonce,
+    'Chain ID': message.chainId,
+    'Issued At': written('Issued At', message.issuedAt),
+    'Expiration Time': written('Expiration Time', message.expiresAt),
+    'Not Before': written('Not Before', message.notBefore),
+  }
+}
+
+describe('a sign-in message', () => {
+  test('says no more than any other reader finds in it, on whatever it takes for lines', () => {
+    let read = 0
+    fc.assert(
+      fc.property(either, edits, ({ text }, edit) => {
+        const edited = edit(text).text
+        const message = readMessage(edited)
+        if (!message) return
+        read++
+        for (const [label, value] of Object.entries(fieldsOf(edited, message))) {
+          const found = linesOf(edited).flatMap((each) => valueIn(each, label) ?? [])
+          expect([label, found]).toEqual([label, value === undefined ? [] : [value]])
+        }
+      }),
+      { numRuns: 3_000 },
+    )
+    expect(read).toBeGreaterThan(100)
+  })
+
+  test('that is edited is none, or differs in the field that was edited and in nothing else', () => {
+    let read = 0
+    fc.assert(
+      fc.property(either, edits, ({ text, parts }, edit) => {
+        const edited = edit(text)
+        const message = readMessage(edited.text)
+        if (!message) return
+        read++
+        const names = Object.keys({ ...parts, ...message }) as (keyof SignInMessage)[]
+        const differing = names.filter((name) => message[name]?.valueOf() !== parts[name]?.valueOf())
+        expect(differing.filter((name) => !edited.fields.has(name))).toEqual([])
+      }),
+      { numRuns: 3_000 },
+    )
+    expect(read).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,169 @@
+import { hexlify } from 'ethers'
+import fc from 'fast-check'
+import { type SignInMessage } from '../auth/message'
+
+export const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => hexlify(bytes))
+export const nonce = fc.stringMatching(/^[A-Za-z0-9]{8,64}$/)
+const date = fc.date({ min: new Date('2020-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
+const word = fc.stringMatching(/^[!-~]{1,40}$/)
+const host = fc.stringMatching(/^[a-z0-9][a-z0-9.-]{0,40}(:[0-9]{1,5})?$/)
+export const line = fc.stringMatching(/^[ -~]{1,80}$/)
+export const fieldLike = /^\s*[A-Z][A-Z ]+:/i
+
+type Parts = Pick<SignInMessage, 'domain' | 'address' | 'nonce' | 'issuedAt'>
+type Told = { parts: Partial<SignInMessage>; text: string }
+
+/** The short form, and what it says. */
+export const shortForm = fc
+  .record({ domain: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9 .:-]{0,60}$/), address, nonce, issuedAt: date })
+  .map((parts: Parts): Told => ({
+    parts,
+    text: [
+      `${parts.domain} wants you to sign in.`,
+      '',
+      `Address: ${parts.address}`,
+      `Nonce: ${parts.nonce}`,
+      `Issued At: ${parts.issuedAt.toISOString()}`,
+    ].join('\n'),
+  }))
+
+const ends = {
+  expiresAt: fc.option(date, { nil: undefined }),
+  notBefore: fc.option(date, { nil: undefined }),
+  requestId: fc.option(word, { nil: undefined }),
+  resources: fc.option(fc.array(word, { maxLength: 3 }), { nil: undefined }),
+}
+export const noEnds = {
+  expiresAt: fc.constant(undefined),
+  notBefore: fc.constant(undefined),
+  requestId: fc.constant(undefined),
+  resources: fc.constant(undefined),
+}
+
+/** EIP-4361 as its authors' library (two empty lines) and viem (one) write it where there is no statement. */
+export const eip4361 = (optional: typeof ends | typeof noEnds = ends) =>
+  fc
+    .record({
+      domain: host,
+      address,
+      nonce,
+      issuedAt: date,
+      scheme: fc.constantFrom('', 'https://'),
+      between: fc.oneof(
+        fc.constantFrom('\n\n', '\n\n\n'),
+        line.filter((text) => !fieldLike.test(text)).map((statement) => `\n\n${statement}\n\n`),
+      ),
+      chainId: fc.integer({ min: 1, max: 1_000_000 }),
+      ...optional,
+    })
+    .map(({ scheme, between, chainId, requestId, resources, ...message }): Told => ({
+      parts: { ...message, chainId: String(chainId) } as Partial<SignInMessage>,
+      text: [
+        `${scheme}${message.domain} wants you to sign in with your Ethereum account:`,
+        `${message.address}${between}URI: https://${message.domain}/login`,
+        'Version: 1',
+        `Chain ID: ${chainId}`,
+        `Nonce: ${message.nonce}`,
+        `Issued At: ${message.issuedAt.toISOString()}`,
+        ...(message.expiresAt ? [`Expiration Time: ${message.expiresAt.toISOString()}`] : []),
+        ...(message.notBefore ? [`Not Before: ${message.notBefore.toISOString()}`] : []),
+        ...(requestId === undefined ? [] : [`Request ID: ${requestId}`]),
+        ...(resources === undefined ? [] : ['Resources:', ...resources.map((resource) => `- ${resource}`)]),
+      ].join('\n'),
+    }))
+
+export const either = fc.oneof(shortForm, eip4361())
+
+/** The member that a line of a message tells, if it does. */
+function fieldOfLine(line: string): string | undefined {
+  if (line.includes(' wants you to sign in')) return 'domain'
+  if (/^0x[0-9a-f]{40}$/i.test(line)) return 'address'
+  return labels[/^([A-Z][A-Za-z ]+): /.exec(line)?.[1] ?? '']
+}
+const labels: Record<string, keyof SignInMessage> = {
+  Address: 'address',
+  Nonce: 'nonce',
+  'Chain ID': 'chainId',
+  'Issued At': 'issuedAt',
+  'Expiration Time': 'expiresAt',
+  'Not Before': 'notBefore',
+}
+
+type Edited = { text: string; fields: Set<string | undefined> }
+
+/** One edit of a text, and the members that it touches: a character put in, taken out or changed, or a line. */
+export const edits: fc.Arbitrary<(text: string) => Edited> = (() => {
+  const character = fc.oneof(
+    fc.constantFrom(
+      '\n',
+      '\r',
+      ' ',
+      ':',
+      'a',
+      '0',
+      'Z',
+      '\t',
+      '\v',
+      '\u0085',
+      '\u2028',
+      '\u200b',
+      '\u202e',
+      '\u0000',
+    ),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  )
+  const field = fc
+    .tuple(
+      fc.constantFrom('\n', '\r', '\v', '\f', '\u0085', '\u2028', ''),
+      fc.constantFrom('Nonce', 'Address', 'nonce'),
+      fc.constantFrom(':', ': '),
+    )
+    .map(([end, label, colon]) => `${end}${label}${colon}12345678`)
+  const put = fc.oneof(character, field)
+  const newLine = fc.oneof(
+    fc.constantFrom(
+      '',
+      '- more',
+      'Resources:',
+      'Version: 1',
+      'Chain ID: 5',
+      'URI: https://evil.example',
+      'Hello',
+    ),
+    fc
+      .constantFrom('Not Before: ', 'Expiration Time: ', 'Issued At: ')
+      .map((label) => `${label}2030-01-01T00:00:00Z`),
+    fc.constantFrom(
+      'Nonce: 12345678',
+      'Request ID: 1',
+      `Address: 0x${'2'.repeat(40)}`,
+      `0x${'2'.repeat(40)}`,
+    ),
+  )
+  const inLine = (change: (text: string, at: number, put: string) => string) =>
+    fc.tuple(fc.nat(), put).map(([nat, put]) => (text: string): Edited => {
+      const at = nat % text.length
+      const lineAt = text.slice(0, at).split('\n').length - 1
+      const touched = text.split('\n').slice(lineAt, lineAt + (text[at] === '\n' ? 2 : 1))
+      return { text: change(text, at, put), fields: new Set(touched.map(fieldOfLine)) }
+    })
+  const ofLines = (change: (lines: string[], at: number, put: string) => string[]) =>
+    fc.tuple(fc.nat(), newLine).map(([nat, put]) => (text: string): Edited => {
+      const lines = text.split('\n')
+      const at = nat % lines.length
+      return { text: change(lines, at, put).join('\n'), fields: new Set([lines[at]!, put].map(fieldOfLine)) }
+    })
+  return fc.oneof(
+    inLine((text, at, put) => text.slice(0, at) + put + text.slice(at)),
+    inLine((text, at) => text.slice(0, at) + text.slice(at + 1)),
+    inLine((text, at, put) => text.slice(0, at) + put + text.slice(at + 1)),
+    ofLines((lines, at) => lines.toSpliced(at, 1)),
+    ofLines((lines, at) => lines.toSpliced(at, 0, lines[at]!)),
+    ofLines((lines, at, put) => lines.toSpliced(at, 0, put)),
+    ofLines((lines, at, put) => lines.with(at, put)),
+    fc.constantFrom('\r\n', '\r', '\u2028').map((end) => (text: string): Edited => ({
+      text: text.replaceAll('\n', end),
+      fields: new Set<string>(),
+    })),
+  )
+})()

@@ -33,6 +33,20 @@ const paymentsOf = async ({ address }: TestWallet) =>
       [address],
     )
   ).rows
+/** What a client reads in `X-PAYMENT-RESPONSE`, byte for byte as ASCII. */
+const receiptIn = ({ headers }: { headers: Record<string, unknown> }) =>
+  SettleResult.parse(
+    JSON.parse(Buffer.from(String(headers['x-payment-response']), 'base64').toString('ascii')),
+  )
+const failure = ({ address }: TestWallet, errorReason: string): SettleResult => ({
+  success: false,
+  errorReason,
+  transaction: '',
+  network: 'base-sepolia',
+  payer: address,
+  blockNumber: 0,
+  timestamp: expect.any(String) as string,
+})
 const creditsOf = ({ address }: TestWallet, planId = 1) => balanceOf(gateway.ledger, address, planId)
 
 describe('a call with a payment', () => {
@@ -134,7 +148,13 @@ describe('a call with a payment', () => {
     expect(refused.status).toBe(402)
     expect((refused.body as { message: string }).message).toContain('not the wallet that is signed in')
     const served = await (await thiefWithCredits.signIn()).call({ payment }).expect(200)
-    expect(served.headers['x-payment-response']).toBeUndefined()
+    for (const answer of [refused, served])
+      expect(receiptIn(answer)).toMatchObject({
+        success: false,
+        errorReason: 'invalid_payment',
+        transaction: '',
+        payer: owner.address,
+      })
     expect([await creditsOf(thief), await creditsOf(thiefWithCredits)]).toEqual([0n, 4n])
     expect([await paymentsOf(owner), askedFor(owner)]).toEqual([[], []])
 
@@ -170,9 +190,9 @@ describe('a payment that is refused', () => {
     const refused = await call({ payment })
     gateway.facilitator.refuse(undefined)
     const again = await call({ payment })
-    for (const { status, body, headers } of [refused, again]) {
-      expect([status, headers['x-payment-response']]).toEqual([402, undefined])
-      expect(body).toMatchObject({
+    for (const answer of [refused, again]) {
+      expect([answer.status, receiptIn(answer)]).toEqual([402, failure(wallet, 'insufficient_funds')])
+      expect(answer.body).toMatchObject({
         status: 402,
         error: 'insufficient_funds',
         message: expect.stringMatching(/refused \(insufficient_funds\) and nothing was charged/) as string,
@@ -233,15 +253,26 @@ describe('a payment that is refused', () => {
     ])
   })
 
-  test('still lets the call be served on credits that there are', async () => {
+  test('still lets the call be served on credits that there are, and the payer is told', async () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 2)
     gateway.facilitator.refuse('payment_expired')
     const answer = await (await wallet.signIn()).call({ payment: await wallet.pay() })
     gateway.facilitator.refuse(undefined)
-    expect([answer.status, answer.headers['x-payment-response']]).toEqual([200, undefined])
+    expect([answer.status, receiptIn(answer)]).toEqual([200, failure(wallet, 'payment_expired')])
     expect(await creditsOf(wallet)).toBe(1n)
   })
+
+  test.each(['Zahlung abgelehnt: zu spät', 'x'.repeat(20_000), 'two\nlines'])(
+    'for a reason that is no code is told as one that is, in ASCII and in short: %#',
+    async (reason) => {
+      const wallet = gateway.wallet()
+      gateway.facilitator.refuse(reason)
+      const answer = await (await wallet.signIn()).call({ payment: await wallet.pay() })
+      gateway.facilitator.refuse(undefined)
+      expect([answer.status, receiptIn(answer)]).toEqual([402, failure(wallet, 'invalid_payment')])
+    },
+  )
 })
 
 describe('the price of a plan', () => {

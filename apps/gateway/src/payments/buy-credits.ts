@@ -9,8 +9,9 @@ import { mustBeSold, requirementsOf } from './requirements'
 import { type Settlement } from './settlement'
 import { type Authorization, type PaymentRecord, type PaymentStore } from './store'
 
-/** `paid` carries the `X-PAYMENT-RESPONSE`; of `refused` nothing was charged and `reason` says why. */
-export type Purchase = { outcome: 'paid'; receipt: string } | { outcome: 'refused'; reason: string }
+/** `receipt` is the `X-PAYMENT-RESPONSE`. Of `refused` nothing was charged and `reason` says why. */
+export type Purchase =
+  { outcome: 'paid'; receipt: string } | { outcome: 'refused'; reason: string; receipt: string }
 
 /** How long a call waits for a payment that another replica is settling. */
 const MAX_WAIT_MS = 30_000
@@ -33,7 +34,11 @@ export function createBuyCredits(parts: { store: PaymentStore; settlement: Settl
     if (!payment)
       throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
     if (!isPayer(session, plan, payment))
-      return { outcome: 'refused', reason: 'the payer is not the wallet that is signed in' }
+      return {
+        outcome: 'refused',
+        reason: 'the payer is not the wallet that is signed in',
+        receipt: receiptOf({ payer: payment.payer, network: plan.network, errorReason: 'invalid_payment' }),
+      }
 
     const { id } = await written(session, { plan, payer: payment.payer, nonce: payment.nonce }, proof)
     return purchaseOf(await outcome(settlement, id))
@@ -84,11 +89,27 @@ async function outcome(settlement: Settlement, id: string): Promise<PaymentRecor
 const isOpen = ({ status }: PaymentRecord) => status !== 'credited' && status !== 'failed'
 
 function purchaseOf(payment: PaymentRecord): Purchase {
-  if (payment.status === 'credited') return { outcome: 'paid', receipt: receiptOf(payment) }
-  if (payment.status === 'failed')
-    return { outcome: 'refused', reason: payment.errorReason ?? 'invalid_payment' }
-  throw pendingPayment()
+  const { status, payer, network, transaction, blockNumber, createdAt } = payment
+  if (status === 'credited') {
+    const settled = { transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
+    return { outcome: 'paid', receipt: receiptOf({ success: true, payer, network, createdAt, ...settled }) }
+  }
+  if (status !== 'failed') throw pendingPayment()
+  const reason = payment.errorReason ?? 'invalid_payment'
+  return {
+    outcome: 'refused',
+    reason,
+    receipt: receiptOf({
+      payer,
+      network,
+      createdAt,
+      errorReason: isCode.test(reason) ? reason : 'invalid_payment',
+    }),
+  }
 }
+
+/** A reason is the facilitator's word, and clients read the receipt's bytes as ASCII. */
+const isCode = /^[a-z0-9_]{1,128}$/
 
 export const pendingPayment = () =>
   new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS })
@@ -96,15 +117,16 @@ export const pendingPayment = () =>
 const PENDING =
   'The payment is being settled and its outcome is not known yet; send the same request with the same X-PAYMENT again, and do not pay a second time'
 
-function receiptOf(payment: PaymentRecord): string {
-  const result: SettleResult = {
-    success: true,
-    transaction: payment.transaction ?? '',
+/** What x402 clients read in `X-PAYMENT-RESPONSE`: of a failure unless told otherwise. */
+const receiptOf = ({
+  createdAt = new Date(),
+  ...facts
+}: Partial<SettleResult> & { payer: string; network: string; createdAt?: Date }): string =>
+  encodeJson({
+    success: false,
+    transaction: '',
     errorReason: '',
-    network: payment.network,
-    payer: payment.payer,
-    blockNumber: Number(payment.blockNumber ?? 0),
-    timestamp: payment.createdAt.toISOString(),
-  }
-  return encodeJson(result)
-}
+    blockNumber: 0,
+    timestamp: createdAt.toISOString(),
+    ...facts,
+  } satisfies SettleResult)

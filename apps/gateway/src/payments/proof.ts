@@ -6,7 +6,7 @@ import { z } from 'zod'
 /** What a caller hands over as payment. Of the outer members only those are there that the caller's form has. */
 export type Proof = Pick<PaymentPayload, 'payload'> & Partial<Omit<PaymentPayload, 'payload'>>
 
-const MAX_PROOF_LENGTH = 12_288
+export const MAX_PROOF_LENGTH = 12_288
 
 const Authorization = z.object({ signature: z.string(), authorization: z.record(z.string(), z.unknown()) })
 const Wrapped = z.object({ paymentPayload: PaymentPayload })

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { request } from 'undici'
 import { balanceOf, broken } from '../testing/accounts'
+import { callerOf } from '../testing/callers'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, nobody, startUpstream, type Answer } from '../testing/upstream'
@@ -40,60 +40,13 @@ async function chargedFor<T>(work: () => Promise<T>): Promise<{ charged: bigint;
 }
 
 /** A chain of two upstreams of which the first errs; the second answers `0x2`. */
-async function twoUpstreams(first: Answer | 'refuse') {
-  const upstream = first === 'refuse' ? { url: await nobody(), asked: [] } : await startUpstream(first)
+async function twoUpstreams(first: Answer) {
+  const upstream = await startUpstream(first)
   const second = await startUpstream(answers.result('0x2'))
   return { chain_id: await gateway.chain(upstream.url, second.url), first: upstream, second }
 }
 
-const payloads = {
-  read: { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] },
-  idempotent: { jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransaction', params: ['0x'] },
-  write: { jsonrpc: '2.0', id: 1, method: 'eth_sendTransaction', params: [] },
-}
-type Kind = keyof typeof payloads
-
 describe('when the first upstream', () => {
-  const { hang, reset, drip } = answers
-  const cut = answers.resetAfter(1_000, 5_000)
-  const rows: [string, Kind, 'next' | 'refunded' | number, Answer | 'refuse'][] = [
-    ['refuses the connection', 'read', 'next', 'refuse'],
-    ['refuses the connection', 'idempotent', 'next', 'refuse'],
-    ['refuses the connection', 'write', 'next', 'refuse'],
-    ['cuts the connection before its answer', 'read', 'next', reset],
-    ['cuts the connection before its answer', 'idempotent', 'next', reset],
-    ['cuts the connection before its answer', 'write', 'refunded', reset],
-    ['cuts the connection within its answer', 'read', 'next', cut],
-    ['cuts the connection within its answer', 'write', 'refunded', cut],
-    ['says nothing', 'read', 'next', hang],
-    ['says nothing', 'idempotent', 'refunded', hang],
-    ['says nothing', 'write', 'refunded', hang],
-    ['drips and does not end', 'read', 'next', drip],
-    ['drips and does not end', 'write', 'refunded', drip],
-    ['is asked too often (429)', 'read', 'next', answers.status(429)],
-    ['is asked too often (429)', 'idempotent', 429, answers.status(429)],
-    ['is asked too often (429)', 'write', 429, answers.status(429)],
-    ['fails (500)', 'read', 'next', answers.status(500)],
-    ['fails (500)', 'idempotent', 500, answers.status(500)],
-    ['fails (503)', 'write', 503, answers.status(503)],
-    ['redirects', 'read', 'next', answers.status(302, '', { location: 'http://127.0.0.1:9/' })],
-    ['redirects', 'write', 'refunded', answers.status(307, '', { location: 'http://127.0.0.1:9/' })],
-    ['knows better (400)', 'read', 400, answers.status(400)],
-    ['knows nothing (404)', 'read', 404, answers.status(404)],
-  ]
-
-  test.each(rows)('%s, the end of a call (%s) is: %s', async (_, kind, expected, first) => {
-    const upstreams = await twoUpstreams(first)
-    const { charged, result } = await chargedFor(async () =>
-      session.call({ chain_id: upstreams.chain_id, payload: payloads[kind] }),
-    )
-    if (first !== 'refuse') expect(upstreams.first.asked).toHaveLength(1)
-    expect(upstreams.second.asked).toHaveLength(expected === 'next' ? 1 : 0)
-    if (expected === 'refunded') expect(outcomeOf(result)).toEqual([500, 'UPSTREAM_FAILED'])
-    else expect(result.status).toBe(expected === 'next' ? 200 : expected)
-    expect(charged).toBe(expected === 'refunded' ? 0n : 1n)
-  })
-
   test('answers with an error of JSON-RPC, that is the answer', async () => {
     const error = { jsonrpc: '2.0', id: 1, error: { code: 3, message: 'execution reverted' } }
     const { chain_id, second } = await twoUpstreams((res) => res.end(JSON.stringify(error)))
@@ -166,20 +119,21 @@ test('an upstream that keeps failing is asked last for five seconds', async () =
   expect([first.asked.length, second.asked.length]).toEqual([6, 7])
 })
 
+test('an upstream that says when to come again is asked last until then', async () => {
+  const { chain_id, first, second } = await twoUpstreams(answers.status(429, '', { 'retry-after': '7' }))
+  const call = () => session.call({ chain_id }).expect(200)
+  await call()
+  gateway.clock.advance(6)
+  await call()
+  expect([first.asked.length, second.asked.length]).toEqual([1, 2])
+  gateway.clock.advance(1)
+  await call()
+  expect([first.asked.length, second.asked.length]).toEqual([2, 3])
+})
+
 describe('an answer', () => {
   const raw = (chain_id: string, headers: Record<string, string> = {}) =>
-    request(`${gateway.url}/rpc`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${session.token}`, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({
-        ecosystem: 'evm',
-        chain_id,
-        resource: '',
-        method: 'POST',
-        transport: 'rpc',
-        payload: payloads.read,
-      }),
-    })
+    callerOf(gateway, session.token)({ chain_id }, { headers })
   const servedBy = async (answer: Answer) => gateway.chain((await startUpstream(answer)).url)
   const bytesOf = async (chain_id: string, headers?: Record<string, string>) => {
     const answer = await raw(chain_id, headers)
@@ -253,18 +207,7 @@ describe('an answer', () => {
     const chain_id = await slow.chain(
       (await startUpstream((res) => pipeline(Readable.from(chunks()), res))).url,
     )
-    const { body } = await request(`${slow.url}/rpc`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${session.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        ecosystem: 'evm',
-        chain_id,
-        resource: '',
-        method: 'POST',
-        transport: 'rpc',
-        payload: payloads.read,
-      }),
-    })
+    const { body } = await callerOf(slow, session.token)({ chain_id })
     await once(body, 'readable')
     for (let before = -1; sent !== before;) {
       before = sent

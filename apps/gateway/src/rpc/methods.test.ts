@@ -1,5 +1,5 @@
 import { type RpcRequest } from '@tollgate/protocol'
-import { costOf, kindOf, methodsOf } from './methods'
+import { checkPayload, costOf, kindOf, methodsOf } from './methods'
 
 const callOf = (payload: RpcRequest['payload'], changes: Partial<RpcRequest> = {}): RpcRequest => ({
   ecosystem: 'evm',
@@ -24,6 +24,11 @@ describe('the kind of a call', () => {
     ['eth_sendRawTransactionConditional', 'write'],
     ['personal_sign', 'write'],
     ['evm_mine', 'write'],
+    ['mev_sendBundle', 'write'],
+    ['eth_submitWork', 'write'],
+    ['debug_setHead', 'write'],
+    ['unsafe_flush_mempool', 'write'],
+    ['broadcast_evidence', 'idempotent'],
     ['anvil_setBalance', 'write'],
     ['', 'read'],
   ])('%s is %s', (method, kind) => expect(kindOf(callOf({ method }))).toBe(kind))
@@ -38,6 +43,15 @@ describe('the kind of a call', () => {
   test('of REST is that of its HTTP method', () => {
     expect(kindOf(callOf({}, { transport: 'rest', method: 'GET' }))).toBe('read')
     expect(kindOf(callOf({}, { transport: 'rest' }))).toBe('idempotent')
+  })
+
+  test('of a call that may be taken for two methods is the more delicate one', () => {
+    const posted = (resource: string, method: string, transport: 'rpc' | 'rest' = 'rpc') =>
+      kindOf(callOf({ method }, { resource, transport }))
+    expect(posted('broadcast_tx_commit?tx=0x00', 'health')).toBe('idempotent')
+    expect(posted('health', 'broadcast_tx_commit')).toBe('idempotent')
+    expect(posted('', 'eth_sendTransaction', 'rest')).toBe('write')
+    expect(kindOf(callOf({}, { method: 'GET', resource: '?method=eth_sendTransaction' }))).toBe('write')
   })
 
   test('of a method that the path names is that of the method', () => {
@@ -62,10 +76,38 @@ describe('the cost of a call', () => {
       callOf({}, { method: 'GET', resource: 'broadcast_tx_commit?tx=0x00' }),
       7,
     ],
-    ['REST', callOf({ method: 'eth_getLogs' }, { transport: 'rest' }), 1],
+    ['REST', callOf({ page: 1 }, { transport: 'rest' }), 1],
+    ['REST with many entries', callOf([{ a: 1 }, { b: 2 }], { transport: 'rest' }), 1],
     ['a batch', callOf([{ method: 'eth_call' }, { method: 'eth_getLogs' }, { method: 'eth_getLogs' }]), 11],
     ['a batch of a thousand', callOf(Array.from({ length: 1_000 }, () => ({ method: 'eth_call' }))), 1_000],
   ])('of %s', (_, call, cost) => expect(costOf(call, weights)).toBe(cost))
+
+  test.each([
+    [
+      'the path names another than the body',
+      callOf({ method: 'health' }, { resource: 'eth_getLogs?x=1' }),
+      5,
+    ],
+    ['the path names a cheaper one', callOf({ method: 'eth_getLogs' }, { resource: 'health' }), 5],
+    ['the query of a GET does', callOf({ method: 'health' }, { method: 'GET', resource: 'eth_getLogs' }), 5],
+    ['the resource has a query', callOf({}, { method: 'GET', resource: '?a=b/c&method=eth_getLogs' }), 5],
+    ['the path is encoded', callOf({}, { method: 'GET', resource: 'x/%65th_get%254cogs' }), 5],
+    ['the path ends in slashes', callOf({}, { method: 'GET', resource: '/eth_getLogs//?q' }), 5],
+    ['the path has a parameter', callOf({}, { method: 'GET', resource: 'eth_getLogs;x=1' }), 5],
+    ['an entry has no method', callOf([{}, { method: 'health' }], { resource: 'eth_getLogs' }), 6],
+    ['it goes over REST', callOf({ method: 'eth_getLogs' }, { transport: 'rest', resource: 'rpc' }), 5],
+    ['it goes over REST in other letters', callOf({ METHOD: 'eth_getLogs' }, { transport: 'rest' }), 5],
+    [
+      'a batch goes over REST',
+      callOf([{ method: 'health' }, { method: 'eth_getLogs' }], { transport: 'rest' }),
+      6,
+    ],
+    [
+      'a path goes over REST',
+      callOf({}, { transport: 'rest', method: 'GET', resource: 'rpc/eth_getLogs' }),
+      5,
+    ],
+  ])('is not evaded where %s', (_, call, cost) => expect(costOf(call, weights)).toBe(cost))
 
   test('is refused where no ledger could write it down', () => {
     const batch = (entries: number) => callOf(Array.from({ length: entries }, () => ({ method: 'dear' })))
@@ -78,4 +120,21 @@ test('a method with a name that no database takes is unknown', () => {
   for (const method of ['a\u0000b', '\ud800', 'eth call', 'x'.repeat(129), '', 'ü'])
     expect(methodsOf(callOf({ method }))).toEqual(['unknown'])
   expect(methodsOf(callOf([{ method: 'eth_call' }, {}]))).toEqual(['eth_call', 'unknown'])
+})
+
+describe('a payload is refused', () => {
+  test.each([
+    ['whose method a node in Go reads and we do not', { Method: 'debug_traceTransaction' }],
+    ['that names two methods', { method: 'eth_call', METHOD: 'debug_traceTransaction' }],
+    ['of which one entry does', [{ method: 'eth_call' }, { metHod: 'debug_traceTransaction' }]],
+  ])('%s', (_, payload) => {
+    expect(() => checkPayload(callOf(payload))).toThrow('write the member `method` in small letters')
+    expect(() => checkPayload(callOf(payload, { transport: 'rest' }))).not.toThrow()
+  })
+
+  test('that is a batch where nothing could carry it', () => {
+    expect(() => checkPayload(callOf([{ method: 'eth_call' }], { method: 'GET' }))).toThrow(
+      'a GET carries no batch',
+    )
+  })
 })

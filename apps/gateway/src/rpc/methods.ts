@@ -5,30 +5,81 @@ import { type Provider } from '../catalog/catalog'
 /** What may be sent a second time: a `read` always, an `idempotent` write where it surely was not carried out, a `write` never. */
 export type Kind = 'read' | 'idempotent' | 'write'
 
-const idempotentWrites = /^(eth_sendRawTransaction|broadcast_tx_(sync|async|commit))$/
-const writes = /^(eth_send|personal_|account_|wallet_|engine_|miner_|admin_|anvil_|hardhat_|evm_)/
+const idempotentWrites = /^(eth_sendRawTransaction|broadcast_tx_(sync|async|commit)|broadcast_evidence)$/
+const writes =
+  /^(\w+_(send|submit|cancel|set)|(personal|account|wallet|engine|miner|admin|anvil|hardhat|evm|unsafe|dial)_)/
 
 /** What a method may be called; other names are no node's, and some of them no database takes. */
 const methodName = /^[\x21-\x7e]{1,128}$/
+const known = (method: unknown) =>
+  typeof method === 'string' && methodName.test(method) ? method : 'unknown'
+
+type Entry = Record<string, unknown>
+const entriesOf = ({ payload }: RpcRequest): Entry[] => [payload].flat()
 
 /** The RPC methods of a call, one for each entry of a batch; without an entry that names one, the path does. None for REST. */
-export const methodsOf = ({ transport, payload, resource }: RpcRequest): string[] =>
-  transport === 'rest'
+export const methodsOf = (call: RpcRequest): string[] =>
+  call.transport === 'rest'
     ? []
-    : [payload]
-        .flat()
-        .map(({ method = lastSegment(resource) }) =>
-          typeof method === 'string' && methodName.test(method) ? method : 'unknown',
-        )
+    : entriesOf(call).map(({ method = methodOfPath(call.resource) }) => known(method))
 
-const lastSegment = (resource: string) =>
-  decodeURIComponent(/([^/?]+)\/*(?:\?|$)/.exec(resource)?.[1] ?? 'unknown')
+/** The last segment of a path that has passed checkResource, as whoever decodes it most often sees it. */
+function methodOfPath(resource: string): string | undefined {
+  const [path = ''] = resource.split('?', 1)
+  return decoded(path)
+    .replace(/;[^/]*/g, '')
+    .split('/')
+    .findLast((part) => part !== '')
+}
+
+function decoded(path: string): string {
+  const once = decodeURIComponent(path)
+  return once === path ? path : decoded(once)
+}
+
+/** Members that a reader may take for `method`: Go reads the names of members in any letter case. */
+function* methodMembers(entry: Entry): Generator<[name: string, method: unknown]> {
+  for (const name of Object.keys(entry))
+    if (name.length === 6 && name.toLowerCase() === 'method') yield [name, entry[name]]
+}
+
+/**
+ * Refuses a call that could be read as another one than it is priced as.
+ *
+ * @throws ApiError INVALID_REQUEST
+ */
+export function checkPayload(call: RpcRequest): void {
+  if (call.method === 'GET' && Array.isArray(call.payload))
+    throw new ApiError('INVALID_REQUEST', 'payload: a GET carries no batch; send it by POST')
+  if (call.transport === 'rest') return
+  for (const entry of entriesOf(call))
+    for (const [name] of methodMembers(entry))
+      if (name !== 'method')
+        throw new ApiError('INVALID_REQUEST', 'payload: write the member `method` in small letters')
+}
+
+/**
+ * What an upstream may take a call for beside what its entries say: CometBFT goes by the path and passes the body over,
+ * and there are servers of JSON-RPC that go by the query.
+ */
+function* methodsOfAddress({ resource, method }: RpcRequest): Generator<string> {
+  const named = methodOfPath(resource)
+  if (named !== undefined) yield known(named)
+  const query = resource.indexOf('?')
+  if (method === 'GET' && query >= 0)
+    for (const [name, value] of new URLSearchParams(resource.slice(query + 1)))
+      if (name.toLowerCase() === 'method') yield known(value)
+}
 
 export function kindOf(call: RpcRequest): Kind {
-  const methods = methodsOf(call)
-  if (methods.length === 0) return call.method === 'GET' ? 'read' : 'idempotent'
-  if (methods.some((method) => writes.test(method) && !idempotentWrites.test(method))) return 'write'
-  return methods.some((method) => idempotentWrites.test(method)) ? 'idempotent' : 'read'
+  let kind: Kind = call.transport === 'rest' && call.method === 'POST' ? 'idempotent' : 'read'
+  const consider = (method: string) => {
+    if (idempotentWrites.test(method)) kind = kind === 'read' ? 'idempotent' : kind
+    else if (writes.test(method)) kind = 'write'
+  }
+  for (const entry of entriesOf(call)) for (const [, method] of methodMembers(entry)) consider(known(method))
+  for (const method of methodsOfAddress(call)) consider(method)
+  return kind
 }
 
 /** What the ledger can write into one row. */
@@ -36,13 +87,22 @@ const MAX_COST = 2_147_483_647
 
 /**
  * In credits: each call, and each entry of a batch, costs its method's weight, which is one where the catalog names none.
+ * Where it could be taken for two methods it costs the dearer one. That holds for REST as well, behind whose base URL a
+ * node's RPC may be within reach; only what names no method is there one call, however many entries it has.
  *
  * @throws ApiError INVALID_REQUEST for a batch that no balance could pay
  */
 export function costOf(call: RpcRequest, weights: Provider['methods']): number {
   const weightOf = (method: string) => (Object.hasOwn(weights, method) ? (weights[method] ?? 1) : 1)
-  const methods = methodsOf(call)
-  const cost = methods.length === 0 ? 1 : methods.reduce((sum, method) => sum + weightOf(method), 0)
+  let addressed = 1
+  for (const method of methodsOfAddress(call)) addressed = Math.max(addressed, weightOf(method))
+  let cost = 0
+  for (const entry of entriesOf(call)) {
+    let dearest = call.transport === 'rest' ? 0 : 'method' in entry ? 1 : addressed
+    for (const [, method] of methodMembers(entry)) dearest = Math.max(dearest, weightOf(known(method)))
+    cost += dearest
+  }
+  cost = Math.max(cost, addressed)
   if (cost > MAX_COST)
     throw new ApiError('INVALID_REQUEST', 'payload: the batch is too dear for one call; split it')
   return cost

@@ -81,6 +81,26 @@ describe('a call with credits', () => {
     expect([upstream.asked.length, await balance()]).toEqual([2, 3n])
   })
 
+  test('costs its method’s weight whichever way the upstream is led to it', async () => {
+    const upstream = await startUpstream(answers.result())
+    const chain_id = await gateway.chain({
+      rpc: [upstream.url],
+      rest: [upstream.url],
+      methods: { block_search: 6 },
+    })
+    const { call } = await customer(100)
+    const ways = [
+      { method: 'GET', resource: '/block_search/', payload: {} },
+      { method: 'GET', resource: 'block%5fsearch?x=1', payload: { method: 'health' } },
+      { resource: 'block_search', payload: { jsonrpc: '2.0', id: 1, method: 'health' } },
+      { transport: 'rest', payload: { jsonrpc: '2.0', id: 1, method: 'block_search' } },
+    ]
+    for (const way of ways) {
+      const answer = await call({ chain_id, ...way })
+      expect([way, answer.status, answer.headers['x-credits-charged']]).toEqual([way, 200, '6'])
+    }
+  })
+
   test('that is a batch costs the sum of its entries', async () => {
     const upstream = await startUpstream(answers.result())
     const chain_id = await gateway.chain({ rpc: [upstream.url], methods: { eth_getLogs: 6 } })
@@ -115,6 +135,45 @@ describe('a call with credits', () => {
       .send(body)
       .expect(200)
     expect(upstream.asked[0]!.body.toString()).toBe(payload)
+  })
+
+  test('by GET keeps its query as it was written, to the last digit, and reads in it what it says', async () => {
+    const upstream = await upstreamOn()
+    const { token } = await customer(10)
+    const payload =
+      '{"height":9007199254740993, "exact":1.00,"big":1e400, "\\u0068ash":"0x\\u0041 &=b", "empty":"", "deep":{"n": [12345678901234567890]},"none":null}'
+    const call = {
+      ecosystem: 'evm',
+      chain_id: upstream.chain_id,
+      resource: 'block?a=1',
+      method: 'GET',
+      transport: 'rpc',
+    }
+    await gateway.api
+      .post('/rpc')
+      .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
+      .send(`{"payload": ${payload} ,${JSON.stringify(call).slice(1)}`)
+      .expect(200)
+    expect([...new URL(upstream.asked[0]!.url!, upstream.url).searchParams]).toEqual([
+      ['a', '1'],
+      ['height', '9007199254740993'],
+      ['exact', '1.00'],
+      ['big', '1e400'],
+      ['hash', '0xA &=b'],
+      ['empty', ''],
+      ['deep', '{"n": [12345678901234567890]}'],
+      ['none', 'null'],
+    ])
+  })
+
+  test('by GET with very many members is written in time that grows with their number', async () => {
+    const upstream = await startUpstream(answers.status(414))
+    const chain_id = await gateway.chain(upstream.url)
+    const { call } = await customer(10)
+    const payload = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`k${index}`, index]))
+    const startedAt = performance.now()
+    await call({ chain_id, method: 'GET', payload })
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
   })
 
   test('takes none of its headers along but what it accepts', async () => {

@@ -9,8 +9,10 @@ import { readProof } from '../payments/proof'
 import { pendingPayment, type BuyCredits, type Purchase } from '../payments/buy-credits'
 import { mustBeSold, paymentRequired } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
-import { type Forward, type UpstreamAnswer } from './forward'
-import { costOf, methodsOf } from './methods'
+import { type Answer } from './exchange'
+import { type Forward } from './forward'
+import { checkPayload, costOf, methodsOf } from './methods'
+import { type Outgoing } from './outgoing'
 import { checkResource } from './resource'
 
 type Parts = {
@@ -25,26 +27,33 @@ type Parts = {
   logger: Logger
 }
 
+/** Of all payloads under way together, in characters: what upstreams that hang can make this process hold. */
+const MAX_BODIES_LENGTH = 134_217_728
+
 export type PaidCall = ReturnType<typeof createPaidCall>
 
 /** One paid call: find where it goes, buy if a payment is attached, spend, forward, and give back what was not served. */
 export function createPaidCall(parts: Parts) {
   const { catalog, sessions, buyCredits, ledger, forward, resource, logger } = parts
+  const bodies = createRoom(MAX_BODIES_LENGTH)
 
   return async (req: Request, res: Response, session: Session): Promise<void> => {
     const call = parse(RpcRequest, req.body)
     checkResource(call.resource)
+    checkPayload(call)
     const plan = await planOf(catalog, session)
     const route = await routeOf(catalog, call)
     const cost = costOf(call, route.methods)
+    const outgoing = outgoingOf(req, call)
     const proof = readProof(req)
+    bodies.hold(outgoing.payloadText.length, res)
 
     let purchase: Purchase | undefined
     if (proof) {
       await sessions.mustLive(session)
       await mustSuffice(ledger, session, plan, cost)
       purchase = await buyCredits(session, plan, proof)
-      if (purchase.outcome === 'paid') res.set('X-PAYMENT-RESPONSE', purchase.receipt)
+      res.set('X-PAYMENT-RESPONSE', purchase.receipt)
     }
 
     const spent = await spend(parts, chargeOf(call, session, plan, route.provider, cost))
@@ -70,17 +79,55 @@ export function createPaidCall(parts: Parts) {
         latencyMs: Math.round(performance.now() - startedAt),
       })
 
-    const answer = await forward(outgoingOf(req, call), route.baseUrls)
-    if (!answer) {
+    const forwarded = await forward(outgoing, route.baseUrls, departureOf(res)).catch(
+      async (defect: unknown) => {
+        await end('refunded', null, 'defect')
+        throw defect
+      },
+    )
+    if (forwarded.outcome === 'failed') {
       await end('refunded', null, 'upstream_failed')
       throw new ApiError('UPSTREAM_FAILED', 'No upstream answered; the credits were given back, so try again')
     }
+    if (forwarded.outcome === 'abandoned') {
+      // What was sent was carried out, or may have been: whoever leaves in time must not have it for nothing.
+      await end(forwarded.wasSent ? 'done' : 'refunded', null, 'caller_left')
+      return
+    }
+    const { answer } = forwarded
     end('done', answer.status, 'answered').catch((cause: unknown) =>
       logger.error('call could not be marked as done', { usage: spent.usageId.toString(), cause }),
     )
     res.set({ 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() })
     await send(res, answer)
   }
+}
+
+/** Room for what is held in memory until its answer is over; @throws ApiError OVERLOADED where there is too little. */
+function createRoom(size: number) {
+  let held = 0
+  return {
+    hold(length: number, until: Response) {
+      if (held + length > size)
+        throw new ApiError('OVERLOADED', 'Too many large calls are under way just now; try again', {
+          retryAfterSeconds: 1,
+        })
+      if (until.closed) return
+      held += length
+      until.once('close', () => (held -= length))
+    },
+  }
+}
+
+/** Aborted when the caller is gone before its answer was. */
+function departureOf(res: Response): AbortSignal {
+  const departure = new AbortController()
+  if (res.closed) departure.abort()
+  else
+    res.once('close', () => {
+      if (!res.writableFinished) departure.abort()
+    })
+  return departure.signal
 }
 
 async function planOf(catalog: Catalog, session: Session): Promise<Plan> {
@@ -153,7 +200,7 @@ const chargeOf = (
   rpcMethod: methodsOf(call)[0] ?? null,
 })
 
-const outgoingOf = (req: Request, call: RpcRequest) => ({
+const outgoingOf = (req: Request, call: RpcRequest): Outgoing => ({
   call,
   payloadText: rawMember(req, 'payload') ?? JSON.stringify(call.payload),
   accept: req.get('accept'),
@@ -161,11 +208,11 @@ const outgoingOf = (req: Request, call: RpcRequest) => ({
 })
 
 /** The upstream's answer as it came: status, type, encoding, bytes. */
-async function send(res: Response, { status, headers, body, rest }: UpstreamAnswer) {
+async function send(res: Response, { status, headers, body, rest }: Answer) {
   res.status(status)
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value)
   if (!rest) {
-    res.setHeader('Content-Length', body.length)
+    if (status !== 204 && status !== 304) res.setHeader('Content-Length', body.length)
     res.end(body)
     return
   }

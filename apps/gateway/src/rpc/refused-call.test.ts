@@ -27,6 +27,18 @@ describe('a call that is refused takes nothing', () => {
     ['over a transport there is not', { transport: 'ws' }, [400, 'INVALID_REQUEST']],
     ['with an empty batch', { payload: [] }, [400, 'INVALID_REQUEST']],
     ['with a batch of something else', { payload: [1, 2] }, [400, 'INVALID_REQUEST']],
+    ['with a batch inside a batch', { payload: [[{ method: 'eth_call' }]] }, [400, 'INVALID_REQUEST']],
+    ['with a batch by GET', { method: 'GET', payload: [{ method: 'eth_call' }] }, [400, 'INVALID_REQUEST']],
+    [
+      'with a method in other letters',
+      { payload: { Method: 'debug_traceTransaction' } },
+      [400, 'INVALID_REQUEST'],
+    ],
+    [
+      'with a method in two ways',
+      { payload: [{ method: 'eth_call', METHOD: 'debug_traceTransaction' }] },
+      [400, 'INVALID_REQUEST'],
+    ],
     ['with a payload that is no object', { payload: 'x' }, [400, 'INVALID_REQUEST']],
     ['without a payload', { payload: undefined }, [400, 'INVALID_REQUEST']],
     ['without a resource', { resource: undefined }, [400, 'INVALID_REQUEST']],

@@ -2,15 +2,14 @@ import { ApiError } from '@tollgate/service'
 
 const MAX_DECODINGS = 4
 
-/** What could lead out of the base URL, or be read as something else on the way. */
+/** What could lead out of the base URL, or be read as something else on the way, by whatever server takes it. */
 const unsafe: readonly [RegExp, string][] = [
   [/^[a-z][a-z0-9+.-]*:/i, 'must not have a scheme'],
   [/\/\//, 'must not hold //'],
   [/\\/, 'must not hold a backslash'],
   [/@/, 'must not hold @'],
   [/#/, 'must not hold #'],
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  [/[\u0000-\u0020\u007f-\u009f]/, 'must not hold spaces or control characters'],
+  [/[\s\p{C}]/u, 'must not hold spaces, control characters or what is invisible'],
   [/(^|\/)\.{1,2}([/;?]|$)/, 'must not hold . or .. as a segment'],
 ]
 
@@ -25,10 +24,11 @@ export function addressBelow(baseUrl: string, resource: string): URL {
   const prefix = base.pathname.replace(/\/+$/, '')
   const [path = '', ...query] = resource.replace(/^\//, '').split('?')
   const address = new URL(base)
-  address.pathname = path === '' ? base.pathname : `${prefix}/${path}`
+  if (path !== '') address.pathname = `${prefix}/${path}`
   if (query.length > 0)
     address.search = [base.search.slice(1), query.join('?')].filter((part) => part !== '').join('&')
-  if (address.origin !== base.origin || !address.pathname.startsWith(prefix)) throw refused('must be a path')
+  if (address.origin !== base.origin || !`${address.pathname}/`.startsWith(`${prefix}/`))
+    throw refused('must be a path')
   return address
 }
 
@@ -36,9 +36,12 @@ export function addressBelow(baseUrl: string, resource: string): URL {
 export function checkResource(resource: string) {
   let text = resource
   for (let decodings = 0; ; decodings++) {
-    for (const [pattern, problem] of unsafe) if (pattern.test(text)) throw refused(problem)
-    const decoded = decodeOnce(text)
-    if (decoded === text) return
+    // Some servers take a full-width dot or slash for a plain one.
+    const plain = text.normalize('NFKC')
+    for (const seen of [text, plain])
+      for (const [pattern, problem] of unsafe) if (pattern.test(seen)) throw refused(problem)
+    const decoded = decodeOnce(plain)
+    if (decoded === plain) return
     if (decodings === MAX_DECODINGS) throw refused('is percent-encoded too many times over')
     text = decoded
   }

@@ -44,7 +44,7 @@ export async function startFacilitator() {
     const spent = `${authorization.from} ${authorization.nonce}`
     if (refusal !== undefined) return refused(refusal)
     if (paymentPayload.network !== terms.network) return refused('invalid_network')
-    if (verifyTypedData(usdcDomain, transferTypes, authorization, signature) !== authorization.from)
+    if (signerOf({ signature, authorization }) !== authorization.from)
       return refused('invalid_exact_evm_payload_signature')
     if (authorization.value !== terms.maxAmountRequired)
       return refused('invalid_exact_evm_payload_authorization_value')
@@ -91,7 +91,9 @@ export async function startFacilitator() {
     return manner === 'lost' ? res.socket?.destroy() : say(200, result)
   }
 
-  const server = http.createServer((req, res) => void answer(req, res))
+  const server = http.createServer((req, res) => {
+    answer(req, res).catch(() => res.destroy())
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   closeLater(() => {
@@ -128,6 +130,15 @@ export async function startFacilitator() {
 /** The signed part of a payload, be it an object or base64 of one. */
 const signedPaymentIn = (payload: unknown) =>
   (typeof payload === 'string' ? decodeJson(payload) : payload) as SignedPayment
+
+/** Whoever signed the payment; undefined where nobody can have. */
+function signerOf({ signature, authorization }: SignedPayment) {
+  try {
+    return verifyTypedData(usdcDomain, transferTypes, authorization, signature)
+  } catch {
+    return undefined
+  }
+}
 
 function openPromise() {
   let resolve: () => void = () => undefined

@@ -54,6 +54,7 @@ export async function testGateway(options: Options = {}) {
       FACILITATOR_CLIENT_TOKEN: clientKey.token,
       RATE_LIMIT_AUTH_PER_MINUTE: '100000',
       RATE_LIMIT_RPC_PER_MINUTE: '100000',
+      RATE_LIMIT_READS_PER_MINUTE: '100000',
     }),
     ...options.environment,
   }

@@ -1,0 +1,38 @@
+import { type RpcRequest } from '@tollgate/protocol'
+import { memberTexts } from '@tollgate/service'
+import { type Dispatcher } from 'undici'
+import { addressBelow } from './resource'
+
+/** A call on its way out: what goes upstream is taken from it and from nothing else. */
+export type Outgoing = {
+  call: RpcRequest
+  /** The payload as the caller wrote it, to the byte. */
+  payloadText: string
+  accept: string | undefined
+  acceptEncoding: string | undefined
+}
+
+/** The request that a call is at one upstream. */
+export function requestTo(baseUrl: string, outgoing: Outgoing): Dispatcher.DispatchOptions {
+  const { call, payloadText, accept, acceptEncoding } = outgoing
+  const address = addressBelow(baseUrl, call.resource)
+  const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
+  if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
+  if (call.method === 'POST') headers['content-type'] = 'application/json'
+  else address.search = withMembers(address.search, payloadText)
+  return {
+    origin: address.origin,
+    path: address.pathname + address.search,
+    method: call.method,
+    headers,
+    body: call.method === 'POST' ? payloadText : null,
+  }
+}
+
+/** Texts go as what they say; numbers, lists and objects as they were written, to the last digit. */
+function withMembers(search: string, payloadText: string): string {
+  const query = new URLSearchParams()
+  for (const [name, text] of memberTexts(payloadText))
+    query.append(name, text.startsWith('"') ? (JSON.parse(text) as string) : text)
+  return [search.slice(1), query.toString()].filter((part) => part !== '').join('&')
+}

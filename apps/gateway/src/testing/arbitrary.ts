@@ -1,0 +1,212 @@
+import { type JsonSchema, type OpenApiDocument } from '@tollgate/service'
+import fc from 'fast-check'
+
+/** Values that a schema of the document allows, those at its boundaries among them. */
+export function valuesOf(document: OpenApiDocument, schema: JsonSchema): fc.Arbitrary<unknown> {
+  const values = (part: JsonSchema) => valuesOf(document, part)
+  const { $ref, type, items, minimum = 0, maximum = Number.MAX_SAFE_INTEGER } = schema
+  if ($ref !== undefined)
+    return values(document.components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {})
+  if (schema.const !== undefined) return fc.constant(schema.const)
+  if (schema.enum) return fc.constantFrom(...schema.enum)
+  if (type === 'object') return objectsOf(schema, values)
+  if (type === 'array')
+    return fc.array(values(items ?? {}), { minLength: schema.minItems ?? 0, maxLength: 4 })
+  if (type === 'string') return stringsOf(schema)
+  if (type === 'integer' || type === 'number')
+    return fc.oneof(
+      fc.constantFrom(minimum, maximum),
+      fc.integer({ min: minimum, max: Math.min(maximum, 200) }),
+    )
+  if (type === 'boolean') return fc.boolean()
+  const choices = schema.anyOf ?? schema.oneOf
+  return choices ? fc.oneof(...choices.map(values)) : fc.jsonValue({ maxDepth: 3 })
+}
+
+function objectsOf(schema: JsonSchema, values: (part: JsonSchema) => fc.Arbitrary<unknown>) {
+  const { properties, required = [], anyOf = [{}] } = schema
+  if (properties === undefined)
+    return fc.dictionary(fc.string({ maxLength: 12 }), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 })
+  const members = Object.fromEntries(Object.entries(properties).map(([name, part]) => [name, values(part)]))
+  return fc.oneof(
+    ...anyOf.map((choice) => fc.record(members, { requiredKeys: [...required, ...(choice.required ?? [])] })),
+  )
+}
+
+function stringsOf({ minLength = 0, maxLength = 64, pattern, not, format, examples = [] }: JsonSchema) {
+  const options: fc.Arbitrary<string>[] = examples.map((example) => fc.constant(String(example)))
+  if (format === 'date-time') options.push(fc.date({ noInvalidDate: true }).map((date) => date.toISOString()))
+  else if (pattern !== undefined) options.push(fc.stringMatching(new RegExp(pattern)))
+  else {
+    options.push(fc.string({ minLength, maxLength: Math.min(maxLength, 48) }))
+    options.push(fc.constantFrom('x'.repeat(minLength), 'x'.repeat(maxLength)))
+  }
+  const all = fc.oneof(...options)
+  const refused = not?.pattern === undefined ? undefined : new RegExp(not.pattern)
+  return refused ? all.filter((text) => !refused.test(text)) : all
+}
+
+/** What nobody sends in good faith, in the place of any value. */
+export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.constantFrom(
+    ...[
+      '',
+      ' ',
+      '0',
+      '-1',
+      '-0',
+      '+5',
+      '1e4',
+      '1.0',
+      '0x10',
+      ' 10 ',
+      'NaN',
+      'Infinity',
+      'null',
+      '[object Object]',
+    ],
+    ...[
+      '\uff11\uff12\uff13',
+      '\u0663',
+      '9'.repeat(78),
+      '9'.repeat(400),
+      '1'.repeat(17),
+      '2147483648',
+      '9007199254740993',
+    ],
+    ...[
+      '\u0000',
+      'a\u0000b',
+      '\ud800',
+      '\udc00\ud800',
+      'e\u0301',
+      '\u202e',
+      '\r\nSet-Cookie: a=b',
+      '\n',
+      '\ufeff',
+    ],
+    ...[
+      '../..',
+      '//evil.example',
+      '@evil.example',
+      'http://evil.example/',
+      '%2e%2e/',
+      '\\..\\',
+      '%',
+      '%00',
+      '%ff',
+      '?',
+      '#',
+    ],
+    ...[
+      "' OR 1=1 --",
+      '${x}',
+      '{{x}}',
+      '<script>',
+      '__proto__',
+      'constructor',
+      'toString',
+      'hasOwnProperty',
+      '*',
+    ],
+    ...[
+      'eth_sendRawTransaction',
+      'x'.repeat(129),
+      'x'.repeat(5_000),
+      `0x${'0'.repeat(40)}`,
+      `0x${'f'.repeat(41)}`,
+    ],
+  ),
+)
+
+export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
+  hostileTexts,
+  fc.jsonValue({ maxDepth: 3 }),
+  fc.constantFrom<unknown>(0, -0, -1, 1.5, 1e308, 2 ** 31, 2 ** 31 - 1, 2 ** 53, 2 ** 53 + 2, -(2 ** 63)),
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    false,
+    [],
+    {},
+    [[]],
+    [null],
+    { length: 1 },
+    { toString: 1 },
+    { toJSON: 'x' },
+  ),
+)
+
+/** Every place in a value that can be replaced, as a path. */
+function placesIn(value: unknown, path: string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return [path]
+  return [path, ...Object.entries(value).flatMap(([name, member]) => placesIn(member, [...path, name]))]
+}
+
+function replaced(value: unknown, [name, ...rest]: string[], by: (before: unknown) => unknown): unknown {
+  if (name === undefined) return by(value)
+  const copy: Record<string, unknown> = Object.assign(Array.isArray(value) ? [] : {}, value)
+  const member = replaced(copy[name], rest, by)
+  if (member === undefined) Reflect.deleteProperty(copy, name)
+  else copy[name] = member
+  return copy
+}
+
+/** The value with one thing in it wrong: another value, a member less, a member more, or one layer more around it. */
+export const spoiled = (value: unknown): fc.Arbitrary<unknown> =>
+  fc
+    .tuple(
+      fc.constantFrom(...placesIn(value)),
+      fc.oneof(
+        { weight: 4, arbitrary: hostileValues.map((by) => () => by) },
+        { weight: 1, arbitrary: fc.constant(() => undefined) },
+        { weight: 1, arbitrary: fc.constant((before: unknown) => [before]) },
+        {
+          weight: 1,
+          arbitrary: fc.tuple(fc.string({ minLength: 1, maxLength: 8 }), hostileValues).map(
+            ([name, by]) =>
+              (before: unknown) =>
+                isObject(before) ? { ...before, [name]: by } : { [name]: before },
+          ),
+        },
+      ),
+    )
+    .map(([place, by]) => replaced(value, place, by) ?? null)
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+
+/** The text of a body with something wrong that only its text shows. */
+export const spoiledText = (text: string): fc.Arbitrary<string> =>
+  fc.oneof(
+    fc.constantFrom(
+      text.replace(/^\{("(?:[^"\\]|\\.)*"):/, '{$1:null,$1:'),
+      text.replace(/^\{/, '{"__proto__":{"admin":true},'),
+      text.replace(/^\{/, '{"constructor":{"prototype":{}},'),
+      text.replace(/^\{/, '{"\\u005f_proto__":1,'),
+      text.replace(/:"[^"]*"/, ':1e400'),
+      text.replace(/:"[^"]*"/, ':123456789012345678901234567890'),
+      text.replace(/:"[^"]*"/, ':"\\ud800"'),
+      text.replace(/:"[^"]*"/, ':"\\u0000"'),
+      text.replace(/:"[^"]*"/, ':-0.0e-0'),
+      text.replace(/:\{/, `:{"x":${deep(60)},`),
+      text.replace(/:\{/, `:{"x":${deep(10_000)},`),
+      ...[
+        deep(10_000),
+        '{"a":'.repeat(5_000),
+        '\ufeff' + text,
+        text + '\u0000',
+        text + text,
+        `[${text}]`,
+        `// x\n${text}`,
+      ],
+      ...['', ' ', 'null', '1', '""', '[]', '{}', 'true', 'NaN', "{'a':1}", text.replaceAll('"', "'")],
+    ),
+    fc.nat({ max: text.length }).map((end) => text.slice(0, end)),
+    fc
+      .tuple(fc.nat({ max: text.length }), fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }))
+      .map(([at, inserted]) => text.slice(0, at) + inserted + text.slice(at)),
+  )

@@ -16,8 +16,8 @@ module.exports = (name) => ({
     ],
   },
   transformIgnorePatterns: [
-    '/node_modules/(?!(\\.pnpm|@noble|@scure|@prisma/schema-engine-wasm)/)',
-    '/node_modules/\\.pnpm/(?!(@noble\\+|@scure\\+|@prisma\\+schema-engine-wasm@))',
+    '/node_modules/(?!(\\.pnpm|@noble|@scure|@seriousme|@prisma/schema-engine-wasm)/)',
+    '/node_modules/\\.pnpm/(?!(@noble\\+|@scure\\+|@seriousme\\+|@prisma\\+schema-engine-wasm@))',
   ],
   moduleNameMapper: {
     '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,

@@ -13,6 +13,8 @@ import { type SessionHandler, type createGuard } from './auth/guard'
 import { type createAuthHandlers } from './auth/handlers'
 import { type createCatalogHandlers } from './catalog/handlers'
 import { type Environment } from './config'
+import { type createDiscovery } from './reference/discovery'
+import { type createGatewayReference } from './reference/reference'
 import { type PaidCall } from './rpc/paid-call'
 
 /** JSON bodies of `/rpc` may hold a batch; nothing else comes near this. */
@@ -29,13 +31,16 @@ export type Surface = {
   catalog: ReturnType<typeof createCatalogHandlers>
   accounts: ReturnType<typeof createAccountHandlers>
   paidCall: PaidCall
+  reference: ReturnType<typeof createGatewayReference>
+  discovery: ReturnType<typeof createDiscovery>
   now: () => Date
 }
 
 /** The whole HTTP surface on one screen. */
 export function createGateway(surface: Surface) {
-  const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, paidCall, now } =
+  const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, paidCall } =
     surface
+  const { reference, discovery, now } = surface
   const byAddress = createRateLimit({
     store,
     logger,
@@ -50,6 +55,14 @@ export function createGateway(surface: Surface) {
     name: 'rpc',
     points: environment.RATE_LIMIT_RPC_PER_MINUTE,
     durationSeconds: 60,
+  })
+  const byReader = createRateLimit({
+    store,
+    logger,
+    name: 'reads',
+    points: environment.RATE_LIMIT_READS_PER_MINUTE,
+    durationSeconds: 60,
+    key: addressKey,
   })
   const rpc: SessionHandler = async (req, res, session) => {
     await limitWallet(session.wallet, res)
@@ -86,7 +99,14 @@ export function createGateway(surface: Surface) {
       app.get('/providers/:id', catalog.provider)
       app.get('/x402/supported', catalog.supported)
       app.post('/rpc', withSession(rpc))
-      app.get('/credits/:wallet', accounts.credits)
+      app.get('/credits/:wallet', byReader, accounts.credits)
+      app.get('/history/:wallet', byReader, accounts.history)
+      app.get('/payments/:wallet', byReader, accounts.payments)
+      app.get('/openapi.json', reference.openapi)
+      app.get('/docs', reference.docs)
+      app.get('/llms.txt', reference.llms)
+      app.get('/.well-known/x402', discovery)
+      app.get('/.well-known/x402.json', discovery)
     },
   })
 }

@@ -2,6 +2,7 @@ import { type GatewayDatabase } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
 import { createHealth, type EphemeralStore, type Logger, type Metrics } from '@tollgate/service'
 import { createAccountHandlers } from './accounts/handlers'
+import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
 import { createGateway } from './app'
 import { createGuard } from './auth/guard'
@@ -17,6 +18,8 @@ import { type Environment } from './config'
 import { createBuyCredits } from './payments/buy-credits'
 import { createSettlement } from './payments/settlement'
 import { createPaymentStore } from './payments/store'
+import { createDiscovery } from './reference/discovery'
+import { createGatewayReference } from './reference/reference'
 import { createForward } from './rpc/forward'
 import { createPaidCall } from './rpc/paid-call'
 import { createUpstreams } from './rpc/upstreams'
@@ -45,7 +48,14 @@ export function wireGateway(foundation: Foundation) {
   )
   const sessions = createSessions(database, createTokens(secrets, now), now)
   const nonces = createNonces(store)
-  const signIn = createSignIn({ catalog, nonces, sessions, domains: environment.SIGN_IN_DOMAINS, now })
+  const signIn = createSignIn({
+    catalog,
+    nonces,
+    sessions,
+    domains: environment.SIGN_IN_DOMAINS,
+    logger,
+    now,
+  })
 
   const payments = createPaymentStore(database)
   const settlement = createSettlement({ store: payments, facilitator, ledger, logger })
@@ -76,8 +86,10 @@ export function wireGateway(foundation: Foundation) {
     withSession: createGuard(sessions),
     auth: createAuthHandlers(nonces, signIn, sessions),
     catalog: createCatalogHandlers(catalog, createSupported(facilitator, logger, now)),
-    accounts: createAccountHandlers(ledger),
+    accounts: createAccountHandlers(ledger, createHistory(database)),
     paidCall,
+    reference: createGatewayReference(environment.PUBLIC_URL),
+    discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),
     now,
   })
   return { app, health, ledger, payments, settlement, upstreams }

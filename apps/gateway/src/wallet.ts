@@ -1,9 +1,10 @@
 import { families } from '@tollgate/chains'
+import { WalletAddress } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 
 /** The canonical spelling of a wallet of any family; anything else is the caller's mistake. */
 export function parseWallet(text: string): string {
-  for (const family of Object.values(families)) {
+  for (const family of WalletAddress.safeParse(text).success ? Object.values(families) : []) {
     const wallet = family.parseAddress(text)
     if (wallet !== undefined) return wallet
   }

@@ -7,6 +7,11 @@ import { z } from 'zod'
 export const Amount = z
   .string()
   .regex(/^(0|[1-9][0-9]{0,77})$/, 'must be decimal digits in a string, in the smallest unit of the asset')
+  .meta({
+    id: 'Amount',
+    description: 'An amount of money in the asset’s smallest unit: decimal digits in a string.',
+    examples: ['10000'],
+  })
 export type Amount = z.infer<typeof Amount>
 
 /** Writes `amount` (smallest units) as people read it: `formatAmount(10000n, 6)` is `0.01`. */

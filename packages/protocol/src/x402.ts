@@ -8,20 +8,29 @@ import { Amount } from './amount'
 const word = (max: number) => z.string().min(1).max(max)
 
 /** What a resource server asks for. Clients send more members than these; they are passed over. */
-export const PaymentRequirements = z.object({
-  scheme: word(32),
-  network: word(128),
-  maxAmountRequired: Amount,
-  resource: z.string().max(2048),
-  description: z.string().max(4096),
-  mimeType: z.string().max(256),
-  payTo: word(256),
-  maxTimeoutSeconds: z.int().min(1).max(86_400),
-  asset: word(256),
-  x402Version: z.literal(1).optional(),
-  outputSchema: z.record(z.string(), z.unknown()).nullish(),
-  extra: z.record(z.string(), z.unknown()).nullish(),
-})
+export const PaymentRequirements = z
+  .object({
+    scheme: word(32).describe('How it is paid: `exact`.'),
+    network: word(128).describe('The network’s name.'),
+    maxAmountRequired: Amount.describe('What to pay, in the asset’s smallest unit: exactly this.'),
+    resource: z.string().max(2048).describe('The URL that is paid for.'),
+    description: z.string().max(4096).describe('What is bought, for people.'),
+    mimeType: z.string().max(256).describe('The media type of what is bought.'),
+    payTo: word(256).describe('Whom to pay.'),
+    maxTimeoutSeconds: z
+      .int()
+      .min(1)
+      .max(86_400)
+      .describe('For how many seconds the payment may be on its way.'),
+    asset: word(256).describe('What to pay in: a token’s address, or a denomination.'),
+    x402Version: z.literal(1).optional(),
+    outputSchema: z.record(z.string(), z.unknown()).nullish(),
+    extra: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe('Of a token: `name` and `version` of its EIP-712 domain.'),
+  })
+  .meta({ id: 'PaymentRequirements', description: 'What to pay, as x402 version 1 says it.' })
 export type PaymentRequirements = z.infer<typeof PaymentRequirements>
 
 /** A signed payment. `payload` is what the chain family signs; as text it is base64 of the same JSON. */

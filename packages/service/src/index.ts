@@ -3,12 +3,22 @@ export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } f
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'
 export { type AppOptions, createApp } from './http/app'
 export { rawMember } from './http/body'
-export { type Answer, requestId } from './http/follow'
+export { type Answer, arrivedAt, requestId } from './http/follow'
 export { createHealth, type Health } from './http/health'
 export { closeServer, createServer, listen } from './http/server'
 export { noteOtherMethods } from './http/unserved'
+export { memberTexts } from './json'
 export { createLogger, flushed, type Logger } from './logger'
 export { createMetrics, type Metrics } from './metrics'
 export { addressKey, createLimiter, createRateLimit, type Limiter, type LimiterOptions } from './rate-limit'
+export {
+  createOpenApi,
+  createReference,
+  type JsonSchema,
+  type OpenApiDocument,
+  type Operation,
+  operationsOf,
+  responseAt,
+} from './reference'
 export { repeat } from './repeat'
 export { type Closing, run } from './run'

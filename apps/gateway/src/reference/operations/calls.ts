@@ -1,0 +1,85 @@
+import { PaymentRequired, RpcRequest } from '@tollgate/protocol'
+import { type Operation } from '@tollgate/service'
+import { z } from 'zod'
+import { MAX_PROOF_LENGTH } from '../../payments/proof'
+import { refusals } from './errors'
+
+const Headers = z.object({
+  'X-PAYMENT': z
+    .string()
+    .max(MAX_PROOF_LENGTH)
+    .optional()
+    .describe(
+      'A signed payment that resolves a 402: base64 of an x402 version 1 payload, or of `{paymentPayload, paymentRequirements}`; also the payload, or its `{signature, authorization}`, as plain JSON. At most one.',
+    ),
+})
+
+const credits = z.string().regex(/^\d+$/)
+
+const afterPayment = {
+  'X-PAYMENT-RESPONSE': {
+    description:
+      'Where a payment came along: what became of it, as base64 of JSON with `success`, `transaction`, `errorReason`, `network` and `payer`.',
+    schema: z.string().meta({ examples: ['eyJzdWNjZXNzIjp0cnVlfQ=='] }),
+  },
+}
+
+const afterCall = {
+  'X-Credits-Charged': {
+    description:
+      'What this call cost. Only an answer of the provider has it, so it tells one from a refusal of ours.',
+    schema: credits.meta({ examples: ['1'] }),
+  },
+  'X-Credits-Remaining': {
+    description: 'What was left on the plan once this call was paid.',
+    schema: credits.meta({ examples: ['99'] }),
+  },
+}
+
+export const callOperations: Operation[] = [
+  {
+    id: 'call',
+    method: 'post',
+    path: '/rpc',
+    tag: 'Calls',
+    summary: 'Make a paid RPC or REST call.',
+    description:
+      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no provider answered, the credits are given back.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.',
+    auth: ['bearer'],
+    headers: Headers,
+    body: { schema: RpcRequest },
+    answerHeaders: afterPayment,
+    answers: {
+      200: {
+        description: 'What the provider answered, whatever it is.',
+        contentType: '*/*',
+        headers: afterCall,
+        examples: { jsonRpc: { jsonrpc: '2.0', id: 1, result: '0x1' } },
+      },
+      402: {
+        description: 'Not enough credits, and no payment came along or it was refused. Nothing was charged.',
+        schema: PaymentRequired,
+      },
+      default: {
+        description:
+          'What the provider answered, with any status it chose; also with one of those listed here, told from our own by `X-Credits-Charged`.',
+        contentType: '*/*',
+        headers: afterCall,
+        examples: { notFound: 'no such block' },
+      },
+    },
+    errors: {
+      INVALID_REQUEST:
+        'The call, its `resource` or its payment cannot be read, or it costs more than one payment buys.',
+      ...refusals.bearer,
+      NOT_FOUND: 'No provider serves that chain, or the plan is gone or not sold any more.',
+      ...refusals.limited,
+      UPSTREAM_FAILED: 'No provider answered; the credits were given back.',
+      PAYMENT_PENDING:
+        'The payment’s outcome is not known yet: send the same request with the same `X-PAYMENT` after `Retry-After`, and do not pay again.',
+      OVERLOADED: 'Too many calls wait just now; nothing was charged.',
+      UNAVAILABLE:
+        'The call could not be paid for just now. It was not made, and credits that it took come back within a minute.',
+    },
+  },
+]

@@ -1,0 +1,13 @@
+/** What refusals mean that more than one operation may answer with. */
+const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to go on.' }
+
+export const refusals = {
+  limited,
+  bearer: {
+    INVALID_TOKEN: 'The bearer token is missing, malformed or not one of ours.',
+    EXPIRED_TOKEN: 'The bearer token has expired: refresh it, or sign in again.',
+    REVOKED_TOKEN: 'The session was ended: sign in again.',
+  },
+  /** Where nonces are kept. */
+  away: { UNAVAILABLE: 'Nobody can sign in just now; try again after `Retry-After`.' },
+}

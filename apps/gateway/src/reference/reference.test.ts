@@ -1,0 +1,238 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { LoginRequest, RefreshRequest, RpcRequest, WalletPath } from '@tollgate/protocol'
+import { ApiError, operationsOf, responseAt, type OpenApiDocument } from '@tollgate/service'
+import { closeAll } from '@tollgate/testing'
+import fc from 'fast-check'
+import { checkPayload } from '../rpc/methods'
+import { checkResource } from '../rpc/resource'
+import { hostileTexts, spoiled, valuesOf } from '../testing/arbitrary'
+import { createContract } from '../testing/contract'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { parseWallet } from '../wallet'
+
+let gateway: TestGateway
+let document: OpenApiDocument
+let contract: ReturnType<typeof createContract>
+
+beforeAll(async () => {
+  gateway = await testGateway()
+  document = (await gateway.api.get('/openapi.json').expect(200)).body as OpenApiDocument
+  contract = createContract(document)
+})
+afterAll(closeAll)
+
+describe('GET /openapi.json', () => {
+  test('is valid OpenAPI 3.1, for callers at the public address', async () => {
+    const { valid, errors } = await new Validator().validate({ ...document })
+    expect([valid, errors]).toEqual([true, undefined])
+    expect(document.servers).toEqual([{ url: 'https://gateway.example' }])
+  })
+
+  test('describes each route that is served, and no other', () => {
+    const served = gateway.app.router.stack.flatMap(({ route }) =>
+      // Those for all methods only note what else a path is served with.
+      (route?.stack ?? []).flatMap(({ method }) => (method ? [`${method} ${route?.path}`] : [])),
+    )
+    const described = operationsOf(document).map(
+      ({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
+    )
+    expect(described.sort()).toEqual([...new Set(served)].sort())
+  })
+
+  test('gives examples that its own schemas accept', () => {
+    const examples = operationsOf(document).flatMap(({ operation }) =>
+      [
+        operation.requestBody,
+        ...Object.values(operation.responses).map((response) => responseAt(document, response)),
+      ].flatMap((described) =>
+        Object.values(described?.content ?? {}).flatMap(({ schema, examples: given = {} }) =>
+          Object.entries(given).map(([name, { value }]) => ({
+            name: `${operation.operationId}, ${name}`,
+            problems: contract.problemsOf(schema, value),
+          })),
+        ),
+      ),
+    )
+    expect(examples.length).toBeGreaterThan(150)
+    expect(examples.filter(({ problems }) => problems.length > 0)).toEqual([])
+  })
+
+  test('gives parameters and shapes examples that their own schemas accept', () => {
+    const parameters = operationsOf(document).flatMap(({ operation }) => operation.parameters ?? [])
+    const shapes = Object.values(document.components.schemas)
+    const examples = [
+      ...parameters.map(({ schema, example }) => ({
+        schema,
+        values: example === undefined ? [] : [example],
+      })),
+      ...shapes.map((schema) => ({ schema, values: schema.examples ?? [] })),
+    ].flatMap(({ schema, values }) => values.map((value) => contract.problemsOf(schema, value)))
+    expect(examples.length).toBeGreaterThan(15)
+    expect(examples.flat()).toEqual([])
+  })
+
+  test('says nothing that a wallet or a resource may be and is not', () => {
+    const { wallet } = WalletPath.shape
+    const { resource } = RpcRequest.shape
+    const notResource = new RegExp(
+      document.components.schemas['RpcRequest']!.properties!['resource']!.not!.pattern!,
+    )
+    fc.assert(
+      fc.property(
+        fc.oneof(hostileTexts, fc.webPath(), fc.stringMatching(/^0[xX][0-9a-fA-F]{38,42}$/)),
+        (text) => {
+          if (!wallet.safeParse(text).success) expect(() => parseWallet(text)).toThrow(ApiError)
+          if (notResource.test(text)) expect(() => checkResource(text)).toThrow(ApiError)
+          // What other letters stand for, and what is encoded, is said in words.
+          else if (/^[^%\x80-\u{10ffff}]*$/u.test(text) && resource.safeParse(text).success)
+            checkResource(text)
+        },
+      ),
+      { numRuns: 1_000 },
+    )
+  })
+})
+
+describe('the schema of a request body', () => {
+  const parsers = { LoginRequest, RefreshRequest, RpcRequest }
+  /** JSON Schema counts characters, zod the halves of some; what only the decoded form of a resource shows is said in words. */
+  const isPlain = (value: unknown) => !/\\ud[89a-f]|[\ud800-\udfff%]/.test(JSON.stringify(value))
+
+  test.each(Object.keys(parsers) as (keyof typeof parsers)[])(
+    '%s refuses what its parser refuses, and no more',
+    (name) => {
+      const schema = { $ref: `#/components/schemas/${name}` }
+      const whole = document.components.schemas[name]!
+      const valid = fc.oneof(valuesOf(document, schema), fc.constantFrom(...(whole.examples ?? [])))
+      const withoutSome = valid.chain((value) =>
+        fc.subarray(Object.entries(value as object)).map((members) => Object.fromEntries(members) as unknown),
+      )
+      let refused = 0
+      fc.assert(
+        fc.property(fc.oneof(valid, withoutSome, valid.chain(spoiled)).filter(isPlain), (value) => {
+          const sent: unknown = JSON.parse(JSON.stringify(value))
+          const isAllowed = contract.problemsOf(schema, sent, { open: true }).length === 0
+          const isTaken =
+            parsers[name].safeParse(sent).success && (name !== 'RpcRequest' || isCall(sent as RpcRequest))
+          if (!isAllowed) refused++
+          expect([sent, isAllowed]).toEqual([sent, isTaken])
+        }),
+        { numRuns: 1_000 },
+      )
+      expect(refused).toBeGreaterThan(100)
+    },
+  )
+
+  /** What its parser leaves to the handler. */
+  function isCall(call: RpcRequest): boolean {
+    try {
+      checkResource(call.resource)
+      checkPayload(call)
+      return true
+    } catch {
+      return false
+    }
+  }
+})
+
+describe('each example', () => {
+  type Substitutes = Record<string, string>
+
+  /** What cannot be good in a document: what a wallet signs, and what a session is given. */
+  async function liveParts(operationId: string): Promise<{ token?: string; body: Substitutes }> {
+    const wallet = gateway.wallet()
+    if (operationId === 'login') {
+      const { message, signature, address } = await wallet.login()
+      return { body: { message, signature, address } }
+    }
+    const { token, refresh_token } = await wallet.signIn()
+    if (operationId === 'refresh') return { body: { refresh_token } }
+    if (operationId === 'call') await gateway.fund(wallet.address, 10)
+    return { token, body: {} }
+  }
+
+  test('of a request is taken, and gets the answer that is documented', async () => {
+    const [plan] = document.components.schemas['PricingPlan']!.examples as { plan_name: string }[]
+    Object.assign(gateway.catalog.providers[0]!, { provider_id: 'base-sepolia-main' })
+    Object.assign(gateway.catalog.plans[0]!, { plan_name: plan!.plan_name })
+    await gateway.reapply()
+
+    const outcomes: unknown[] = []
+    for (const { method, path, operation } of operationsOf(document)) {
+      const { operationId, parameters = [], requestBody, security } = operation
+      const bodies = Object.values(
+        requestBody?.content['application/json']?.examples ?? { none: { value: undefined } },
+      )
+      const given = (place: string) =>
+        parameters.filter((parameter) => parameter.in === place && parameter.example !== undefined)
+      const url = given('path').reduce(
+        (filled, { name, example }) => filled.replace(`{${name}}`, String(example)),
+        path,
+      )
+      for (const { value } of bodies) {
+        const live = await liveParts(operationId)
+        const sent = gateway.api[method as 'get'](url).query(
+          Object.fromEntries(given('query').map(({ name, example }) => [name, example])),
+        )
+        if (security && live.token !== undefined) void sent.set('Authorization', `Bearer ${live.token}`)
+        const { status, headers, text } = await sent.send(
+          value === undefined ? undefined : { ...(value as object), ...live.body },
+        )
+        outcomes.push([
+          operationId,
+          status,
+          contract.problemsOfAnswer(method, path, { status, headers, text }),
+        ])
+      }
+    }
+    expect(outcomes.length).toBeGreaterThanOrEqual(22)
+    expect(outcomes).toEqual(outcomes.map((outcome) => [(outcome as unknown[])[0], 200, []]))
+  })
+
+  test('of a 402 is what a call without credits gets', async () => {
+    const { call } = await gateway.wallet().signIn()
+    const { status, headers, text } = await call()
+    expect(status).toBe(402)
+    expect(contract.problemsOfAnswer('post', '/rpc', { status, headers, text })).toEqual([])
+    const [example] = document.components.schemas['PaymentRequired']!.examples as object[]
+    expect(Object.keys(JSON.parse(text) as object)).toEqual(Object.keys(example!))
+  })
+})
+
+describe('GET /docs and /llms.txt', () => {
+  test('may be kept for a while, and read by pages of any origin', async () => {
+    for (const path of ['/openapi.json', '/docs', '/llms.txt', '/.well-known/x402']) {
+      const { headers } = await gateway.api.head(path).set('Origin', 'https://wallet.example').expect(200)
+      expect(headers['cache-control']).toMatch(/^public, max-age=\d+$/)
+      expect(headers['access-control-allow-origin']).toBe('*')
+    }
+  })
+
+  test('tell of each operation', async () => {
+    const page = (await gateway.api.get('/docs').expect('Content-Type', /^text\/html/)).text
+    const text = (await gateway.api.get('/llms.txt').expect('Content-Type', /^text\/plain/)).text
+    for (const { method, path, operation } of operationsOf(document)) {
+      expect(page).toContain(`<h3 id="${operation.operationId}">`)
+      expect(text).toContain(
+        `[${method.toUpperCase()} ${path}](https://gateway.example/docs#${operation.operationId})`,
+      )
+    }
+  })
+
+  test('relax the policy of that page alone', async () => {
+    const docs = await gateway.api.get('/docs')
+    const other = await gateway.api.get('/llms.txt')
+    expect(docs.headers['content-security-policy']).toContain("style-src 'sha256-")
+    expect(other.headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'")
+  })
+
+  test('lead a model through a paid call, from the nonce to the second try', async () => {
+    const { text } = await gateway.api.get('/llms.txt')
+    const steps = ['/auth/nonce', 'wants you to sign in.', '/auth/login', '/rpc', 'On 402', 'X-PAYMENT']
+    const places = steps.map((step) => text.indexOf(step))
+    expect(places).toEqual([...places].sort((one, other) => one - other))
+    expect(places[0]).toBeGreaterThan(0)
+    for (const link of ['/openapi.json', '/docs', '/.well-known/x402'])
+      expect(text).toContain(`](https://gateway.example${link}): `)
+  })
+})

@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { type HeaderDescription } from './operation'
+
+const text = (example: string) => z.string().meta({ examples: [example] })
+
+type Headers = Record<string, HeaderDescription>
+
+/** What createApp and the rate limits write into answers. */
+export const commonHeaders = {
+  always: {
+    'X-Request-Id': {
+      description:
+        'In every answer: names the request in our logs, and is what to tell us when you ask about it. Your own, if you sent one.',
+      schema: text('0b9cbb9e-5f6a-4f0e-8a6e-3d1f9f0a7c11'),
+    },
+  } satisfies Headers,
+  limited: {
+    RateLimit: {
+      description: 'What is left of the limit (`r`) and in how many seconds it starts anew (`t`).',
+      schema: text('"auth";r=59;t=60'),
+    },
+    'RateLimit-Policy': {
+      description: 'The limit: how many requests (`q`) in a window of how many seconds (`w`).',
+      schema: text('"auth";q=60;w=60'),
+    },
+  } satisfies Headers,
+  refused: {
+    'Retry-After': {
+      description: 'In how many seconds to try again.',
+      schema: z
+        .string()
+        .regex(/^\d+$/)
+        .meta({ examples: ['2'] }),
+    },
+  } satisfies Headers,
+}

@@ -1,6 +1,9 @@
 import { usdcAbi, USDC_ADDRESS } from '@tollgate/devnet'
 import { Contract, JsonRpcProvider, type Log } from 'ethers'
 
+/** Payments as the chain has them: who signed which, in which transaction, and what it moved. */
+export type Authorizations = { payer: string; nonce: string; transaction: string; value: bigint }[]
+
 /** The token as anybody sees it on the chain. */
 export function tokenAt(rpcUrl: string) {
   const provider = new JsonRpcProvider(rpcUrl, undefined, { staticNetwork: true })
@@ -16,6 +19,26 @@ export function tokenAt(rpcUrl: string) {
         if (event?.name !== 'Transfer') return []
         const [from, to, value] = event.args as unknown as [string, string, bigint]
         return [{ from, to, value }]
+      })
+    },
+    /**
+     * Every payment to an address, from the first block on: the authorization that was used, and the transfer beside it.
+     *
+     * @throws Error where an authorization and a transfer do not stand side by side, as the token writes them
+     */
+    async authorizationsTo(address: string): Promise<Authorizations> {
+      const target = await token.getAddress()
+      const logs = await provider.getLogs({ address: target, fromBlock: 0, toBlock: 'latest' })
+      const events = logs.map((log) => ({ log, event: token.interface.parseLog(log) }))
+      return events.flatMap(({ log, event }, i) => {
+        if (event?.name !== 'Transfer') return []
+        const [from, to, value] = event.args as unknown as [string, string, bigint]
+        if (to !== address) return []
+        const before = events[i - 1]
+        const [payer, nonce] = (before?.event?.args ?? []) as unknown as [string?, string?]
+        if (before?.event?.name !== 'AuthorizationUsed' || payer !== from || nonce === undefined)
+          throw new Error(`Transaction ${log.transactionHash} moved money that nobody signed for`)
+        return [{ payer, nonce, transaction: log.transactionHash, value }]
       })
     },
     close: () => provider.destroy(),

@@ -13,7 +13,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const root = join(__dirname, '../../..')
+export const root = join(__dirname, '../../..')
 
 export type World = Apps & {
   folder: string
@@ -22,8 +22,11 @@ export type World = Apps & {
   stop: () => Promise<void>
 }
 
-/** Both services as processes of their own, on a chain and stores of their own, as `npm start` brings them up. */
-export async function startWorld(): Promise<World> {
+/**
+ * Both services as processes of their own, on a chain and stores of their own, as `npm start` brings them up. `signal`
+ * stops them, be they up or on their way.
+ */
+export async function startWorld({ signal }: { signal?: AbortSignal } = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'))
   const parts = createParts()
   const stop = async () => {
@@ -31,6 +34,7 @@ export async function startWorld(): Promise<World> {
     removePostgres(join(folder, 'postgres'))
     rmSync(folder, { recursive: true, force: true })
   }
+  signal?.addEventListener('abort', () => void parts.stop(), { once: true })
   try {
     const apps = await startDevnet({ root, state: openState(folder), parts })
     return { ...apps, folder, log: (service) => join(folder, 'logs', `${service}.log`), stop }
@@ -47,31 +51,52 @@ export function walletAt(index: number): DevelopmentWallet {
   return wallet
 }
 
-/** Signs in at the gateway by SIWE, as a wallet app does, and answers the bearer token. */
-export async function signIn(
-  { gateway, serviceName, plan }: World,
-  { privateKey }: DevelopmentWallet,
-): Promise<string> {
+/** Where a wallet signs in, and on which plan. */
+export type Entrance = {
+  gateway: { url: string }
+  serviceName: string
+  plan: { id: number; chain_id: string; ecosystem: string }
+}
+
+/** The body of a login by SIWE with a nonce of its own: good for one session. */
+export async function signedLogin(
+  { gateway, serviceName, plan }: Entrance,
+  { privateKey }: Pick<DevelopmentWallet, 'privateKey'>,
+) {
   const wallet = new Wallet(privateKey)
   const { nonce } = (await (await fetch(`${gateway.url}/auth/nonce?address=${wallet.address}`)).json()) as {
     nonce: string
   }
   const message = `${serviceName} wants you to sign in.\n\nAddress: ${wallet.address}\nNonce: ${nonce}\nIssued At: ${new Date().toISOString()}`
-  const answer = await fetch(`${gateway.url}/auth/login`, {
+  return {
+    message,
+    auth_method: 'siwe',
+    signature: await wallet.signMessage(message),
+    address: wallet.address,
+    x402_chain_id: plan.chain_id,
+    x402_ecosystem: plan.ecosystem,
+    pricing_plan_id: plan.id,
+  }
+}
+
+/** Signs in at the gateway by SIWE, as a wallet app does, and answers the tokens of the session. */
+export async function openSession(
+  entrance: Entrance,
+  wallet: Pick<DevelopmentWallet, 'privateKey'>,
+): Promise<SessionTokens> {
+  const answer = await fetch(`${entrance.gateway.url}/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      message,
-      auth_method: 'siwe',
-      signature: await wallet.signMessage(message),
-      address: wallet.address,
-      x402_chain_id: plan.chain_id,
-      x402_ecosystem: plan.ecosystem,
-      pricing_plan_id: plan.id,
-    }),
+    body: JSON.stringify(await signedLogin(entrance, wallet)),
   })
-  return ((await answer.json()) as SessionTokens).token
+  if (answer.status !== 200)
+    throw new Error(`The login was answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as SessionTokens
 }
+
+/** The bearer token of a new session. */
+export const signIn = async (entrance: Entrance, wallet: DevelopmentWallet): Promise<string> =>
+  (await openSession(entrance, wallet)).token
 
 /** A call that asks the chain for its newest block. */
 export const blockNumberCall = {

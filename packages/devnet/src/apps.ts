@@ -15,6 +15,8 @@ import { type Secrets, type State } from './state'
 /** Both services, running, and what they were told. */
 export type Apps = {
   gateway: RunningService
+  /** Starts another process of the same gateway: same stores, same facilitator, same public URL, a port of its own. */
+  addGateway: () => Promise<RunningService>
   facilitator: RunningService
   foundation: Foundation
   serviceName: string
@@ -64,11 +66,11 @@ export async function startApps(options: {
   const redis: Environment = foundation.redisUrl === undefined ? {} : { REDIS_URL: foundation.redisUrl }
 
   const running: { apps?: Apps } = {}
-  const shared = (name: 'gateway' | 'facilitator') => ({
+  const shared = (name: 'gateway' | 'facilitator', logName: string = name) => ({
     name,
     root,
     watch,
-    logFile: state.at('logs', `${name}.log`),
+    logFile: state.at('logs', `${logName}.log`),
     onCrash: ({ code, signal }: ProcessExit) =>
       screen.warn(
         `${name} ended (${signal ?? `code ${code ?? '?'}`}) although nobody asked it to; starting it again`,
@@ -106,31 +108,45 @@ export async function startApps(options: {
     () => `plan ${plan.id}: ${plan.plan_name}`,
   )
 
+  const startGateway = (logName: string, publicUrl?: string) =>
+    parts.addApp(
+      startService({
+        ...shared('gateway', logName),
+        preferredPort: 8080,
+        preferredMetricsPort: 9090,
+        environment: ({ port, url }) => ({
+          ...redis,
+          PUBLIC_URL: publicUrl ?? url,
+          SIGN_IN_DOMAINS: `${SERVICE_NAME},localhost:${port},127.0.0.1:${port}`,
+          DATABASE_URL: foundation.postgres.gateway,
+          JWT_SECRET: secrets.gatewayJwt,
+          FACILITATOR_URL: apiUrl,
+          FACILITATOR_CLIENT_ID: clientKey.clientId,
+          FACILITATOR_CLIENT_TOKEN: clientKey.token,
+          RATE_LIMIT_AUTH_PER_MINUTE: WIDE_LIMIT,
+          RATE_LIMIT_RPC_PER_MINUTE: WIDE_LIMIT,
+          RATE_LIMIT_READS_PER_MINUTE: WIDE_LIMIT,
+        }),
+      }),
+    )
   const gateway = await timed(
     'gateway',
-    () =>
-      parts.addApp(
-        startService({
-          ...shared('gateway'),
-          preferredPort: 8080,
-          preferredMetricsPort: 9090,
-          environment: ({ port, url }) => ({
-            ...redis,
-            PUBLIC_URL: url,
-            SIGN_IN_DOMAINS: `${SERVICE_NAME},localhost:${port},127.0.0.1:${port}`,
-            DATABASE_URL: foundation.postgres.gateway,
-            JWT_SECRET: secrets.gatewayJwt,
-            FACILITATOR_URL: apiUrl,
-            FACILITATOR_CLIENT_ID: clientKey.clientId,
-            FACILITATOR_CLIENT_TOKEN: clientKey.token,
-            RATE_LIMIT_AUTH_PER_MINUTE: WIDE_LIMIT,
-            RATE_LIMIT_RPC_PER_MINUTE: WIDE_LIMIT,
-          }),
-        }),
-      ),
+    () => startGateway('gateway'),
     ({ url }) => url,
   )
-  running.apps = { gateway, facilitator, foundation, serviceName: SERVICE_NAME, secrets, clientKey, plan }
+  let gateways = 1
+  const addGateway = () => startGateway(`gateway-${++gateways}`, gateway.url)
+
+  running.apps = {
+    gateway,
+    addGateway,
+    facilitator,
+    foundation,
+    serviceName: SERVICE_NAME,
+    secrets,
+    clientKey,
+    plan,
+  }
   return running.apps
 }
 

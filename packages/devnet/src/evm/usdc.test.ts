@@ -262,7 +262,8 @@ describe('Multicall3', () => {
     await send(multicall3.getFunction('aggregate3Value'), calls, { value: 5n })
 
     expect(await multicall3['getEthBalance']!(to)).toBe(5n)
-    expect(await multicall3['getBlockNumber']!()).toBe(BigInt(await provider.getBlockNumber()))
+    const blockTag = await provider.getBlockNumber()
+    expect(await multicall3['getBlockNumber']!({ blockTag })).toBe(BigInt(blockTag))
   })
 })
 

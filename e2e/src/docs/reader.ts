@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const TIMEOUT_MS = 40_000
+
+type Variables = Record<string, string>
+
+/** What one block is given and leaves behind for the next: exported variables and functions. */
+const oneBlock = `
+source ./shell
+source ./block
+{ declare -px; declare -f; } > ./shell
+env -0 > ./environment`
+
+/** Somebody who tries the examples in one shell, in `folder`, with these variables set and nothing else. */
+export function startReader(folder: string, given: Variables) {
+  const at = (name: string) => join(folder, name)
+  const run = async (command: string, args: string[], env: Variables) => {
+    const { stdout } = await promisify(execFile)(command, args, { cwd: folder, env, timeout: TIMEOUT_MS })
+    return stdout
+  }
+  const system: Variables = { PATH: process.env.PATH ?? '', HOME: folder }
+  let environment: Variables = { ...system, ...given }
+  writeFileSync(at('shell'), '')
+
+  return {
+    /** @throws Error with what the block wrote to stderr, if any of its commands fails */
+    async shell(text: string) {
+      writeFileSync(at('block'), text)
+      const printed = await run('bash', ['-euo', 'pipefail', '-c', oneBlock], environment)
+      const pairs = readFileSync(at('environment'), 'utf8').split('\0').filter(Boolean)
+      environment = Object.fromEntries(
+        pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+      )
+      return printed
+    },
+    /** Runs a compiled program from that shell, with `changes` to its variables. */
+    program: (file: string, changes: Variables = {}) =>
+      run(process.execPath, [file], { ...environment, ...changes }),
+  }
+}

@@ -1,0 +1,33 @@
+type Response = { $ref: string } | { content?: unknown }
+type Operation = { responses: Record<string, Response> }
+
+/** Of the OpenAPI document that a service serves, what a page for people must not lack. */
+export type Reference = {
+  paths: Record<string, Record<string, Operation>>
+  components: { responses: Record<string, Response> }
+}
+
+/** Each operation, and whether a request as `GET /pricing/1` is one of it. */
+export const operationsOf = ({ paths }: Reference) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => {
+      const name = `${method.toUpperCase()} ${path}`
+      const pattern = new RegExp(`^${name.replaceAll('.', '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`)
+      return { name, matches: (request: string) => pattern.test(request) }
+    }),
+  )
+
+/** Each refusal that some operation answers with, as `404 NOT_FOUND`. */
+export function refusalsOf({ paths, components }: Reference): Set<string> {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const refusals = operations.flatMap(({ responses }) =>
+    Object.entries(responses).flatMap(([status, response]) => {
+      const whole =
+        '$ref' in response ? components.responses[response.$ref.split('/').at(-1) ?? ''] : response
+      return [...JSON.stringify(whole).matchAll(/"const":"([A-Z_]+)"/g)].map(
+        ([, code]) => `${status} ${code}`,
+      )
+    }),
+  )
+  return new Set(refusals)
+}

@@ -1,0 +1,125 @@
+import { type Books, type UsageRow } from '../testing/books'
+import { resourceOf } from '../testing/callers'
+import { type Authorizations } from '../testing/chain'
+import { type CountingUpstream } from '../testing/upstream'
+import { type Made } from './load'
+
+const EXAMPLES = 3
+
+/** What callers and upstream saw of one round, held against the gateway's books. */
+export async function auditCalls(parts: {
+  round: number
+  made: readonly Made[]
+  books: Books
+  upstream: CountingUpstream
+}) {
+  const { round, made, books, upstream } = parts
+  const problems: string[] = []
+  const prefix = `${round}/`
+  const all = await books.usage(resourceOf(prefix))
+  const rows = new Map<string, UsageRow[]>()
+  for (const row of all) rows.set(row.resource, [...(rows.get(row.resource) ?? []), row])
+  const rowOf = ({ id }: Made): UsageRow | undefined => rows.get(resourceOf(id))?.[0]
+  const atUpstream = [...upstream.asked].filter(([id]) => id.startsWith(prefix))
+
+  const mustNotBe = <T>(what: string, found: T[], nameOf: (item: T) => string) => {
+    if (found.length > 0)
+      problems.push(`${found.length} × ${what}: ${found.slice(0, EXAMPLES).map(nameOf).join(', ')}`)
+  }
+  const calls = (what: string, found: Made[]) =>
+    mustNotBe(
+      what,
+      found,
+      (call) => `${call.id} (${rowOf(call)?.state ?? 'no row'} ${rowOf(call)?.outcome ?? ''})`,
+    )
+
+  const served = made.filter(({ status }) => status === 200)
+  const failed = made.filter(({ status, code }) => status === 500 && code === 'UPSTREAM_FAILED')
+  const unpaid = made.filter(({ status }) => status === 402)
+  const pending = made.filter(({ status, code }) => status === 503 && code === 'PAYMENT_PENDING')
+  const cut = made.filter(({ status }) => status === undefined)
+  const known = new Set([...served, ...failed, ...unpaid, ...pending, ...cut])
+  const isTakenBack = (call: Made) => rowOf(call)?.outcome === 'replica_died'
+
+  mustNotBe(
+    'an answer that is not documented',
+    made.filter((call) => !known.has(call)),
+    ({ id, status, code }) => `${id} (${status ?? '?'} ${code ?? ''})`,
+  )
+  calls(
+    'an answered call without its usage row',
+    served.filter((call) => !rowOf(call)),
+  )
+  calls(
+    'an answered call that is neither done nor taken back from a dead replica',
+    served.filter((call) => rowOf(call) && rowOf(call)?.state !== 'done' && !isTakenBack(call)),
+  )
+  calls(
+    'a call that no upstream answered and that was not refunded',
+    failed.filter((call) => rowOf(call)?.state !== 'refunded'),
+  )
+  calls(
+    'a call that was refused and charged',
+    [...unpaid, ...pending].filter((call) => rowOf(call)),
+  )
+  const ids = new Set(made.map(({ id }) => resourceOf(id)))
+  mustNotBe(
+    'a usage row of no call',
+    [...rows.keys()].filter((resource) => !ids.has(resource)),
+    String,
+  )
+  mustNotBe(
+    'a call with two usage rows',
+    [...rows].filter(([, { length }]) => length > 1),
+    ([resource]) => resource,
+  )
+  mustNotBe(
+    'a call forwarded unpaid',
+    atUpstream.filter(([id]) => !rows.has(resourceOf(id))),
+    ([id]) => id,
+  )
+  mustNotBe(
+    'a call forwarded twice',
+    atUpstream.filter(([, times]) => times > 1),
+    ([id]) => id,
+  )
+
+  const counts = {
+    served: served.length,
+    failed: failed.length,
+    unpaid: unpaid.length,
+    pending: pending.length,
+    cut: cut.length,
+    done: all.filter(({ state }) => state === 'done').length,
+    refunded: all.filter(({ state }) => state === 'refunded').length,
+    /** Answered just before the kill, so that `done` was never written: its caller has answer and credit. */
+    servedFree: served.filter(isTakenBack).length,
+    /** The upstream answered, and the kill came before the caller was told: nobody paid for it. */
+    cutFree: cut.filter((call) => upstream.answered.has(call.id) && isTakenBack(call)).length,
+  }
+  return { problems, counts }
+}
+
+/** The money of all rounds so far: books in order, no payment open, and on the chain exactly what was credited. */
+export async function auditMoney(books: Books, used: Authorizations) {
+  const problems = await books.broken()
+  const payments = await books.payments()
+  const keyOf = (payment: { payer: string; nonce: string }) =>
+    `${payment.payer} ${payment.nonce}`.toLowerCase()
+  const credited = payments.filter(({ status }) => status === 'credited')
+  const onChain = new Map(used.map((authorization) => [keyOf(authorization), authorization]))
+
+  const open = payments.filter(({ status }) => status !== 'credited' && status !== 'failed')
+  if (open.length > 0) problems.push(`${open.length} × a payment that has not ended`)
+  const failed = payments.filter(({ status }) => status === 'failed')
+  if (failed.length > 0) problems.push(`${failed.length} × a payment refused although it was good`)
+  const unmoved = credited.filter(
+    (payment) => onChain.get(keyOf(payment))?.transaction !== payment.transaction,
+  )
+  if (unmoved.length > 0) problems.push(`${unmoved.length} × a payment credited that the chain does not show`)
+  const keys = new Set(credited.map(keyOf))
+  const lost = used.filter((authorization) => !keys.has(keyOf(authorization)))
+  if (lost.length > 0) problems.push(`${lost.length} × a payment taken on the chain and not credited`)
+  if (onChain.size !== used.length) problems.push('an authorization used twice')
+  return { problems, credited: credited.length, transfers: used.length }
+}

@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { openBooks } from '../testing/books'
+import { openCallers } from '../testing/callers'
+import { applyCatalog } from '../testing/catalog'
+import { tokenAt } from '../testing/chain'
+import { newCustomer, type Customer } from '../testing/customers'
+import { until } from '../testing/paying'
+import { startCountingUpstream } from '../testing/upstream'
+import { startWorld } from '../testing/world'
+import { auditCalls, auditMoney } from './audit'
+import { startLoad, type Load } from './load'
+import { type Scenario } from './scenario'
+import { createTable } from './table'
+
+const CUSTOMERS = 24
+const CREDITS = 25
+/** Of USDC's smallest unit: what no customer can spend in the longest run. */
+const MONEY = 100_000_000n
+const RESOLVED_WITHIN_SECONDS = 60
+/** Before the kill, and after it by whoever serves then. */
+const ANSWERS = 400
+const LONGEST_WAIT_MS = 100
+
+const HELP = `kill -9 of the gateway under load. Many wallets call, buy and buy again; some calls are answered late, some by
+  no upstream. In odd rounds the gateway is alone, in even ones a second lives on; in every third one the chain has a
+  block every two seconds only, so that payments wait for it. The killed one is started again. Of each round it prints
+    calls, pays        calls and payments under way at the moment of the kill
+    200 500 402 503    answers: served, no upstream, unpaid, payment pending;  cut: sent and never answered
+    done, refunded     usage rows
+    free               answered, and refunded because the kill came before \`done\` was written
+    unheard            answered by the upstream, and cut off before the caller was told; refunded
+    credited, chain    payments with their grant, and transfers on the chain, of all rounds so far
+    resolved           seconds from the kill until no call was reserved and no payment open; a minute at most
+    broken             what did not hold`
+
+export const gatewayKilled: Scenario = {
+  name: 'gateway-killed',
+  help: HELP,
+  async run({ rounds, signal, closeLater, say }) {
+    const starting = startWorld({ signal })
+    closeLater(async () => (await starting.catch(() => undefined))?.stop())
+    const world = await starting
+    const upstream = await startCountingUpstream()
+    closeLater(() => upstream.stop())
+    const books = openBooks(world.foundation.postgres.gateway)
+    closeLater(() => books.close())
+    const token = tokenAt(world.foundation.rpcUrl)
+    closeLater(() => token.close())
+
+    const plan = { ...world.plan, id: 2, credits: CREDITS }
+    await applyCatalog(world, { plans: [plan], upstreamUrl: upstream.url })
+    await until(
+      async () => (await fetch(`${world.gateway.url}/pricing/${plan.id}`)).status,
+      (status) => status === 200,
+    )
+    const customers: Customer[] = []
+    while (customers.length < CUSTOMERS) customers.push(await newCustomer(world, plan, MONEY))
+    say(`· ${CUSTOMERS} wallets with money and a session`)
+
+    const table = createTable(say)
+    const problems: string[] = []
+    for (let round = 1; round <= rounds; round++) {
+      signal.throwIfAborted()
+      const found = await playRound(round)
+      for (const problem of found) say(`! round ${round}: ${problem}`)
+      problems.push(...found.map((problem) => `round ${round}: ${problem}`))
+    }
+    table.totals()
+    return problems
+
+    async function playRound(round: number): Promise<string[]> {
+      const survivor = round % 2 === 0 ? await world.addGateway() : undefined
+      const urls = [world.gateway.url, ...(survivor ? [survivor.url] : [])]
+      const callers = openCallers(urls, 2 * CUSTOMERS)
+      await mineAtOnce(world.foundation.rpcUrl, round % 3 !== 0)
+      const load = startLoad({ round, customers, callers })
+      await answers(load, ANSWERS)
+      await paymentsUnderWay(load)
+
+      const pid = world.gateway.pid()
+      const atKill = { ...load.underWay }
+      process.kill(pid, 'SIGKILL')
+      const killedAt = performance.now()
+      const seconds = () => (performance.now() - killedAt) / 1000
+      say(`· round ${round} of ${rounds}: killed; ${await leftBehind()}`)
+      await until(
+        () => Promise.resolve(world.gateway.pid()),
+        (now) => now !== pid,
+      )
+      await answers(load, ANSWERS)
+      await load.stop()
+      await callers.close()
+      await mineAtOnce(world.foundation.rpcUrl, true)
+
+      const problems: string[] = []
+      const resolved = await until(
+        unresolved,
+        (count) => count === 0,
+        RESOLVED_WITHIN_SECONDS - seconds(),
+      ).then(
+        seconds,
+        (error: unknown) => (problems.push(`not resolved within a minute: ${String(error)}`), Infinity),
+      )
+      await survivor?.stop()
+      if (survivor && (await unresolved()) > 0)
+        problems.push('a gateway left calls behind that was asked to stop')
+
+      const calls = await auditCalls({ round, made: load.made, books, upstream })
+      const money = await auditMoney(books, await token.authorizationsTo(plan.pay_to))
+      problems.push(...calls.problems, ...money.problems)
+      table.row({
+        round,
+        gateways: urls.length,
+        ...atKill,
+        ...calls.counts,
+        ...money,
+        resolved,
+        problems: problems.length,
+      })
+      return problems
+    }
+
+    /** What the books say of calls and payments that are under way. */
+    async function leftBehind() {
+      const reserved = await books.count("FROM usage WHERE state = 'reserved'")
+      const open = await books.rows<{ status: string; count: bigint }>(
+        "SELECT status, count(*) FROM payments WHERE status NOT IN ('credited', 'failed') GROUP BY status",
+      )
+      return [
+        `${reserved} calls reserved`,
+        ...open.map(({ status, count }) => `${count} payments ${status}`),
+      ].join(', ')
+    }
+
+    /** Calls that have not ended, and payments. */
+    async function unresolved() {
+      const calls = await books.count("FROM usage WHERE state = 'reserved'")
+      return calls + (await books.count("FROM payments WHERE status NOT IN ('credited', 'failed')"))
+    }
+  },
+}
+
+/** Resolves when so many more calls were answered. */
+async function answers(load: Load, count: number) {
+  const already = load.answered()
+  await until(
+    () => Promise.resolve(load.answered()),
+    (now) => now >= already + count,
+    60,
+  )
+}
+
+/** Resolves at some moment at which payments are under way, at whatever stage. */
+async function paymentsUnderWay(load: Load) {
+  for (let tries = 0; tries < 1_000; tries++) {
+    await delay(Math.random() * LONGEST_WAIT_MS)
+    if (load.underWay.payments > 0) return
+  }
+  throw new Error('Nobody pays')
+}
+
+/** Whether each transaction has a block of its own, or waits for the one that comes every two seconds. */
+const mineAtOnce = (rpcUrl: string, atOnce: boolean) =>
+  fetch(rpcUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'evm_setAutomine', params: [atOnce] }),
+  })

@@ -1,0 +1,270 @@
+import { type SessionTokens, type SettleResult } from '@tollgate/protocol'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openBooks, type Books } from './testing/books'
+import { openCallers, resourceOf, type Answer, type Callers } from './testing/callers'
+import { applyCatalog, type Plan } from './testing/catalog'
+import { tokenAt } from './testing/chain'
+import { newCustomer } from './testing/customers'
+import { sign, until } from './testing/paying'
+import { startCountingUpstream, type CountingUpstream } from './testing/upstream'
+import { signedLogin, startWorld, type World } from './testing/world'
+
+let world: World
+let upstream: CountingUpstream
+let books: Books
+let token: ReturnType<typeof tokenAt>
+let plans: Record<'twoCredits' | 'hundredCredits' | 'manyCredits', Plan>
+let gateways: string[]
+const opened: Callers[] = []
+
+beforeAll(async () => {
+  world = await startWorld()
+  upstream = await startCountingUpstream()
+  books = openBooks(world.foundation.postgres.gateway)
+  token = tokenAt(world.foundation.rpcUrl)
+  gateways = [world.gateway.url]
+  plans = {
+    twoCredits: { ...world.plan, id: 2, credits: 2 },
+    hundredCredits: world.plan,
+    manyCredits: { ...world.plan, id: 3, credits: 100_000 },
+  }
+  await applyCatalog(world, { plans: [plans.twoCredits, plans.manyCredits], upstreamUrl: upstream.url })
+  await until(
+    async () => (await (await fetch(`${world.gateway.url}/pricing`)).json()) as Plan[],
+    (sold) => sold.length === 3,
+  )
+}, 120_000)
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((callers) => callers.close()))
+})
+afterAll(async () => {
+  token.close()
+  await books.close()
+  upstream.stop()
+  await world.stop()
+}, 30_000)
+
+/** Statements with which one process takes credits at the same time, and no more. */
+const SPENDS_AT_ONCE = 2
+/** The gateway gives up a lock after two seconds. */
+const LONGEST_HOLD_MS = 800
+
+const times = <T>(count: number, of: (index: number) => T) => Array.from({ length: count }, (_, i) => of(i))
+
+/** How often each answer was given: `{ '200': 1, '403 REVOKED_TOKEN': 99 }`. */
+function tally(answers: Answer[]) {
+  const counts: Record<string, number> = {}
+  for (const { status, body } of answers) {
+    const name = typeof body['code'] === 'string' ? `${status} ${body['code']}` : String(status)
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  return counts
+}
+
+/** Clients with open connections, spread over the gateways that run. */
+async function callersOf(count: number) {
+  const callers = openCallers(gateways, count)
+  opened.push(callers)
+  await callers.warmUp()
+  return callers
+}
+
+/** A customer that has bought its plan once; the call that it bought with has cost one credit. */
+async function customerOf(plan: Plan) {
+  const customer = await newCustomer(world, plan)
+  const { wallet, address, session } = customer
+  const callers = await callersOf(1)
+  const call = { id: `${address}/bought`, token: session.token }
+  const payment = await sign(wallet, (await callers.call(0, call)).body)
+  expect((await callers.call(0, { ...call, payment })).status).toBe(200)
+  return customer
+}
+
+/**
+ * Sends all at once while what they race for is locked, and lets go when `waiting` statements queue up for it and every
+ * gateway has read what was sent: they meet each time, and not only by luck. It is held for less than a gateway waits for it.
+ */
+async function race(
+  lock: { text: string; values?: unknown[] },
+  waiting: number,
+  send: () => Promise<Answer>[],
+) {
+  let answers: Promise<Answer[]> = Promise.resolve([])
+  const allArrived = async () => {
+    await until(books.waiting, (now) => now >= waiting, LONGEST_HOLD_MS / 1_000).catch(() => undefined)
+    // Its answer comes after all was read that came before it.
+    await Promise.all(gateways.map((url) => fetch(`${url}/health`)))
+  }
+  await books.whileLocked(lock, async () => {
+    answers = Promise.all(send())
+    await until(books.waiting, (now) => now > 0)
+    await Promise.race([allArrived(), delay(LONGEST_HOLD_MS)])
+  })
+  return answers
+}
+
+/** The calls of a wallet that cost a credit, without the one that it bought with: all of them ended. */
+async function paidCalls(address: string) {
+  await books.settled(30)
+  const bought = resourceOf(`${address}/bought`)
+  return (await books.usage(resourceOf(address))).filter(({ resource }) => resource !== bought)
+}
+
+/** The calls of a wallet that reached the upstream, without the one that it bought with, and how often. */
+const forwarded = (address: string) =>
+  [...upstream.asked].filter(([id]) => id.startsWith(address) && !id.endsWith('/bought'))
+
+const receiptOf = ({ headers }: Answer) =>
+  JSON.parse(Buffer.from(String(headers['x-payment-response']), 'base64').toString()) as SettleResult
+
+describe.each([
+  { name: 'on one gateway process', processes: 1 },
+  { name: 'on two gateway processes against one Postgres', processes: 2 },
+])('$name', ({ processes }) => {
+  beforeAll(async () => {
+    while (gateways.length < processes) gateways.push((await world.addGateway()).url)
+  }, 60_000)
+
+  test('the last credit under 1,000 parallel calls serves one of them', async () => {
+    const { address, session } = await customerOf(plans.twoCredits)
+    expect(await books.balance(address)).toBe(1n)
+    const callers = await callersOf(1_000)
+
+    const account = { text: 'SELECT FROM accounts WHERE wallet = $1 FOR UPDATE', values: [address] }
+    const answers = await race(account, SPENDS_AT_ONCE * processes, () =>
+      times(1_000, (i) => callers.call(i, { id: `${address}/${i}`, token: session.token })),
+    )
+
+    expect(tally(answers)).toEqual({ '200': 1, '402': 999 })
+    const served = `${address}/${answers.findIndex(({ status }) => status === 200)}`
+    expect(forwarded(address)).toEqual([[served, 1]])
+    expect(await paidCalls(address)).toMatchObject([
+      { resource: resourceOf(served), state: 'done', credits: 1 },
+    ])
+    expect(await books.balance(address)).toBe(0n)
+  })
+
+  const isShared = processes === 1 || process.env['TEST_REDIS_URL'] !== undefined
+  const withSharedNonces = isShared ? test : test.skip
+  const reason = isShared ? '' : ' (skipped: without a redis-server each process keeps nonces of its own)'
+  withSharedNonces(`one nonce under 100 parallel logins gives one token${reason}`, async () => {
+    const { wallet, address, entrance } = await newCustomer(world, plans.hundredCredits)
+    const body = await signedLogin(entrance, wallet)
+    const callers = await callersOf(100)
+
+    const answers = await Promise.all(times(100, (i) => callers.post(i, '/auth/login', { body })))
+
+    expect(tally(answers)).toEqual({ '200': 1, '401 EXPIRED_NONCE': 99 })
+    // The other one is the session with which every customer begins.
+    expect(await books.count('FROM sessions WHERE wallet = $1', [address])).toBe(2)
+  })
+
+  test('one refresh token under 100 parallel refreshes gives one new token, and a late reuse ends the session', async () => {
+    const { address, session } = await customerOf(plans.hundredCredits)
+    const body = { refresh_token: session.refresh_token }
+    const callers = await callersOf(100)
+
+    const ownTokens = `refresh_tokens WHERE session_id IN (SELECT id FROM sessions WHERE wallet = $1)`
+    const lock = { text: `SELECT FROM ${ownTokens} FOR UPDATE`, values: [address] }
+    const answers = await race(lock, processes, () =>
+      times(100, (i) => callers.post(i, '/auth/refresh', { body })),
+    )
+
+    expect(tally(answers)).toEqual({ '200': 1, '403 REVOKED_TOKEN': 99 })
+    const next = answers.find(({ status }) => status === 200)?.body as SessionTokens
+    expect(await books.count(`FROM ${ownTokens}`, [address])).toBe(2)
+    expect(await books.count(`FROM ${ownTokens} AND used_at IS NOT NULL`, [address])).toBe(1)
+    const callWith = (id: string) => callers.call(0, { id: `${address}/${id}`, token: next.token })
+    // Between processes, one that comes after the winner's answer cannot be told from a late reuse.
+    if (processes === 1) expect(tally([await callWith('refreshed')])).toEqual({ '200': 1 })
+
+    const revoked = { '403 REVOKED_TOKEN': 1 }
+    expect(tally([await callers.post(0, '/auth/refresh', { body })])).toEqual(revoked)
+    for (const i of gateways.keys())
+      expect(tally([await callers.call(i, { id: `${address}/ended-${i}`, token: next.token })])).toEqual(
+        revoked,
+      )
+    const { refresh_token } = next
+    expect(tally([await callers.post(0, '/auth/refresh', { body: { refresh_token } })])).toEqual(revoked)
+  })
+
+  test('logout against calls in flight: none that began after it was answered is served', async () => {
+    const { address, session } = await customerOf(plans.manyCredits)
+    const callers = await callersOf(100)
+    const made: { id: string; startedAt: number; answer: Answer }[] = []
+    let loggedOutAt = Infinity
+    let isBusy: () => void = () => undefined
+    const busy = new Promise<void>((resolve) => (isBusy = resolve))
+
+    /** One client that calls and calls, and three times more after it could know of the logout. */
+    const client = async (caller: number) => {
+      for (let late = 0, n = 0; late < 3; n++) {
+        const id = `${address}/${caller}-${n}`
+        const startedAt = performance.now()
+        made.push({ id, startedAt, answer: await callers.call(caller, { id, token: session.token }) })
+        if (startedAt > loggedOutAt) late++
+        if (made.length === 1_000) isBusy()
+      }
+    }
+    const clients = times(100, client)
+    await busy
+    const logout = await callers.post(0, '/auth/logout', { token: session.token })
+    loggedOutAt = performance.now()
+    await Promise.all(clients)
+
+    expect(logout.status).toBe(200)
+    const late = made.filter(({ startedAt }) => startedAt > loggedOutAt).map(({ answer }) => answer)
+    expect(tally(late)).toEqual({ '403 REVOKED_TOKEN': late.length })
+    expect(late.length).toBeGreaterThanOrEqual(300)
+    const {
+      '200': served = 0,
+      '403 REVOKED_TOKEN': refused,
+      ...others
+    } = tally(made.map(({ answer }) => answer))
+    expect([others, made.length]).toEqual([{}, served + (refused ?? 0)])
+    const ids = made.filter(({ answer }) => answer.status === 200).map(({ id }) => id)
+    expect(new Set(forwarded(address).map(([id]) => id))).toEqual(new Set(ids))
+    expect((await paidCalls(address)).length).toBe(served)
+    expect(await books.balance(address)).toBe(BigInt(plans.manyCredits.credits - 1 - served))
+  })
+
+  test.each([
+    { calls: 100, expected: { '200': 100 } },
+    { calls: 150, expected: { '200': 100, '402': 50 } },
+  ])(
+    'one payment of 100 credits under $calls parallel calls is settled once, granted once and spent whole',
+    async ({ calls, expected }) => {
+      const { wallet, address, session } = await newCustomer(world, plans.hundredCredits)
+      const callers = await callersOf(calls)
+      const asked = await callers.call(0, { id: `${address}/asked`, token: session.token })
+      const payment = await sign(wallet, asked.body)
+      const before = await token.balanceOf(address)
+
+      const answers = await race({ text: 'LOCK TABLE grants IN SHARE MODE' }, processes, () =>
+        times(calls, (i) => callers.call(i, { id: `${address}/${i}`, token: session.token, payment })),
+      )
+
+      expect(tally(answers)).toEqual(expected)
+      const [paid, ...more] = await books.payments(address)
+      expect([paid, more]).toEqual([expect.objectContaining({ status: 'credited', grants: 1n }), []])
+      const { plan } = world
+      expect(await token.transfersOf(paid?.transaction ?? '')).toEqual([
+        { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
+      ])
+      expect(before - (await token.balanceOf(address))).toBe(BigInt(plan.amount))
+      expect(new Set(answers.map((answer) => receiptOf(answer).transaction))).toEqual(
+        new Set([paid?.transaction]),
+      )
+
+      const servedIds = answers.flatMap(({ status }, i) => (status === 200 ? [`${address}/${i}`] : []))
+      expect(new Map(forwarded(address))).toEqual(new Map(servedIds.map((id) => [id, 1])))
+      expect((await paidCalls(address)).filter(({ state }) => state === 'done').length).toBe(100)
+      expect(await books.balance(address)).toBe(0n)
+    },
+  )
+
+  test('and after all of these the books are in order', async () => {
+    expect(await books.broken()).toEqual([])
+  })
+})

@@ -1,0 +1,49 @@
+import { once } from 'node:events'
+import http, { type ServerResponse } from 'node:http'
+import { type AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** How a call is answered, as its JSON-RPC method says: at once, after up to half a second, or never: the connection is cut. */
+export type Manner = 'answer' | 'answer_late' | 'cut'
+
+const LONGEST_MS = 500
+
+export type CountingUpstream = Awaited<ReturnType<typeof startCountingUpstream>>
+
+/** A node that counts: a real server on 127.0.0.1 that knows each call by the JSON-RPC id of its payload. */
+export async function startCountingUpstream() {
+  const asked = new Map<string, number>()
+  const answered = new Set<string>()
+
+  async function answer(res: ServerResponse, { id, method }: { id: string; method: Manner }) {
+    asked.set(id, (asked.get(id) ?? 0) + 1)
+    if (method === 'cut') return res.socket?.destroy()
+    if (method === 'answer_late') await delay(Math.random() * LONGEST_MS)
+    res.once('finish', () => answered.add(id))
+    return res
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id, result: '0x1' }))
+  }
+
+  const server = http.createServer((req, res) => {
+    json(req).then(
+      (call) => answer(res, call as { id: string; method: Manner }),
+      // Whoever asked was killed within its question.
+      () => res.destroy(),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** How often each call arrived, by its id. */
+    asked: asked as ReadonlyMap<string, number>,
+    /** The calls whose answer was written whole. */
+    answered: answered as ReadonlySet<string>,
+    stop() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { Amount } from '../amount'
+import { Ecosystem } from '../networks'
+import { PlanId, WalletAddress } from './fields'
+
+export const WalletPath = z.object({ wallet: WalletAddress })
+
+export const CreditBalance = z
+  .object({
+    pricing_plan_id: PlanId,
+    remaining_credits: z.int().min(0).describe('What is left to spend on it.'),
+  })
+  .meta({ id: 'CreditBalance', examples: [{ pricing_plan_id: 1, remaining_credits: 99 }] })
+export type CreditBalance = z.infer<typeof CreditBalance>
+
+/** Farther than this a page is reached by `before`, which costs the same however far it is. */
+const MAX_OFFSET = 10_000
+
+/** A whole number as a query carries it: decimal digits and nothing else. */
+const count = (min: number, max: number, tooBig?: string) =>
+  z
+    .string()
+    .transform((digits, context) => {
+      if (/^(0|[1-9][0-9]{0,15})$/.test(digits)) return Number(digits)
+      context.addIssue('expected a whole number')
+      return z.NEVER
+    })
+    .pipe(z.int().min(min).max(max, tooBig))
+    .meta({ type: 'integer', minimum: min, maximum: max })
+
+const page = (size: number) => ({
+  limit: count(1, 100).default(size).meta({ description: 'How many records at most.' }),
+  offset: count(
+    0,
+    MAX_OFFSET,
+    `expected at most ${MAX_OFFSET}; to go on, send the id of the last record seen as \`before\` and no offset`,
+  )
+    .default(0)
+    .meta({
+      description:
+        'How many records to pass over, newest first. New records move all others on by one, so whoever pages while calls are made follows `before` instead.',
+    }),
+})
+const beforeDescription =
+  'The id of the last record seen: only older ones are returned. Pages that follow it repeat and skip nothing, whatever is added meanwhile.'
+
+export const HistoryQuery = z.object({
+  ...page(20),
+  plan_id: count(1, 2_147_483_647).optional().meta({ description: 'Only the calls paid on this plan.' }),
+  before: count(1, Number.MAX_SAFE_INTEGER).optional().meta({ description: beforeDescription }),
+})
+export type HistoryQuery = z.infer<typeof HistoryQuery>
+
+export const PaymentsQuery = z.object({
+  ...page(30),
+  before: z.guid().toLowerCase().optional().meta({ description: beforeDescription }),
+})
+export type PaymentsQuery = z.infer<typeof PaymentsQuery>
+
+/** `total` counts all records that the query means, on this page and off it; `before` does not change it. */
+const pageOf = <Record extends z.ZodType>(record: Record) =>
+  z.object({
+    data: z.array(record),
+    pagination: z.object({ limit: z.int(), offset: z.int(), total: z.int() }),
+  })
+
+/** One paid call. Until it ends its `outcome` is `reserved`, and it has no status and no latency. */
+export const UsageRecord = z
+  .object({
+    id: z.int(),
+    pricing_plan_id: PlanId,
+    provider_id: z.string(),
+    ecosystem: Ecosystem,
+    chain_id: z.string(),
+    transport: z.enum(['rpc', 'rest']),
+    method: z.string(),
+    resource: z.string(),
+    rpc_method: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of a JSON-RPC call; of a batch, its first entry.' }),
+    credits: z.int(),
+    status_code: z.int().nullable().meta({ description: 'What the upstream answered, if it did.' }),
+    outcome: z
+      .string()
+      .meta({ description: 'How the call ended, in a word; `reserved` while it is under way.' }),
+    latency_ms: z.int().nullable(),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'UsageRecord', description: 'One paid call.' })
+export type UsageRecord = z.infer<typeof UsageRecord>
+export const UsagePage = pageOf(UsageRecord)
+export type UsagePage = z.infer<typeof UsagePage>
+
+/** One payment: `amount` in the asset's smallest unit, `credits` what it buys. */
+export const PaymentHistoryRecord = z
+  .object({
+    id: z.guid(),
+    pricing_plan_id: PlanId,
+    network: z.string(),
+    chain_id: z.string(),
+    asset: z.string(),
+    amount: Amount,
+    payer: z.string(),
+    pay_to: z.string(),
+    credits: z.int(),
+    status: z.enum(['received', 'settling', 'settled', 'credited', 'failed']),
+    transaction: z.string().nullable(),
+    block_number: z.int().nullable(),
+    created_at: z.iso.datetime(),
+    settled_at: z.iso.datetime().nullable(),
+  })
+  .meta({
+    id: 'PaymentRecord',
+    description: 'One payment: `amount` in the asset’s smallest unit, `credits` what it buys.',
+  })
+export type PaymentHistoryRecord = z.infer<typeof PaymentHistoryRecord>
+export const PaymentPage = pageOf(PaymentHistoryRecord)
+export type PaymentPage = z.infer<typeof PaymentPage>

@@ -1,0 +1,98 @@
+import { z } from 'zod'
+import { Amount } from '../amount'
+import { Ecosystem } from '../networks'
+import { PlanId, text } from './fields'
+
+export const PricingPlan = z
+  .object({
+    id: PlanId,
+    plan_name: z.string().describe('Its name, for people.'),
+    chain_id: z.string().describe('The chain on which it is paid.'),
+    network: z.string().describe('That chain’s name.'),
+    ecosystem: Ecosystem.describe('That chain’s ecosystem.'),
+    asset_address: z.string().describe('The asset it is paid in: a token’s address, or a denomination.'),
+    amount: Amount.describe('The price, in the asset’s smallest unit.'),
+    decimals: z.int().describe('How many decimals the asset has.'),
+    display_denom: z.string().describe('The asset’s symbol.'),
+    credits: z.int().describe('What one payment buys.'),
+    pay_to: z.string().describe('Who is paid.'),
+  })
+  .meta({
+    id: 'PricingPlan',
+    description: 'What a wallet can buy.',
+    examples: [
+      {
+        id: 1,
+        plan_name: 'Starter',
+        chain_id: '84532',
+        network: 'base-sepolia',
+        ecosystem: 'evm',
+        asset_address: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+        amount: '10000',
+        decimals: 6,
+        display_denom: 'USDC',
+        credits: 100,
+        pay_to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+      },
+    ],
+  })
+export type PricingPlan = z.infer<typeof PricingPlan>
+
+/** The plan in a path, as the number it is inside. */
+export const PlanPath = z.object({
+  id: z
+    .string()
+    .regex(/^[1-9][0-9]{0,8}$/, 'must be a plan’s number')
+    .transform(Number)
+    .meta({ description: 'The number of the plan.', examples: ['1'] }),
+})
+
+export const Provider = z
+  .object({
+    id: z.int(),
+    provider_id: z.string().describe('Its name in `GET /providers/{id}`.'),
+    category: Ecosystem.describe('The ecosystem of its chain.'),
+    chain_id: z.string().describe('The chain it serves.'),
+    rpc: z.array(z.string()).describe('Base URLs for calls over `rpc`.'),
+    rest: z.array(z.string()).describe('Base URLs for calls over `rest`; may be empty.'),
+    description: z.string().describe('What it is, for people.'),
+  })
+  .meta({
+    id: 'Provider',
+    description: 'Where calls to a chain go.',
+    examples: [
+      {
+        id: 1,
+        provider_id: 'base-sepolia-main',
+        category: 'evm',
+        chain_id: '84532',
+        rpc: ['https://rpc.example/base-sepolia'],
+        rest: [],
+        description: 'Base Sepolia, full node',
+      },
+    ],
+  })
+export type Provider = z.infer<typeof Provider>
+
+export const ProviderPath = z.object({
+  id: text(128).meta({ description: 'The `provider_id` of the provider.', examples: ['base-sepolia-main'] }),
+})
+
+export const ProviderQuery = z.object({
+  category: text(32).meta({ description: 'The ecosystem, such as `evm`.', examples: ['evm'] }),
+  chain_id: text(64).meta({ description: 'The chain.', examples: ['84532'] }),
+})
+
+export const SupportedPaymentKind = z
+  .object({
+    scheme: z.string().describe('How it is paid, such as `exact`.'),
+    network: z.string().describe('The network’s name.'),
+    asset: z.string().describe('The asset’s address or denomination.'),
+  })
+  .meta({
+    id: 'SupportedPaymentKind',
+    examples: [
+      { scheme: 'exact', network: 'base-sepolia', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' },
+    ],
+  })
+export type SupportedPaymentKind = z.infer<typeof SupportedPaymentKind>

@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { Amount } from '../amount'
+import { Ecosystem } from '../networks'
+import { PaymentRequirements } from '../x402'
+import { text } from './fields'
+
+/** One paid call. `payload` is the body for the upstream (of a GET: its query); an array is a JSON-RPC batch. */
+export const RpcRequest = z
+  .object({
+    ecosystem: Ecosystem.describe('The ecosystem of the chain that is called.'),
+    chain_id: text(64).describe('The chain that is called; see `GET /providers`.'),
+    resource: z
+      .string()
+      .max(2048)
+      .meta({
+        description:
+          'The path below the provider’s base URL, with a query if it needs one; empty for the base URL itself. What could lead out of it is refused, percent-encoded too.',
+        not: {
+          pattern:
+            '^[a-zA-Z][a-zA-Z0-9+.\\-]*:|//|[\\\\@#\\u0000-\\u0020\\u007f-\\u009f]|(^|/)\\.{1,2}([/;?]|$)',
+        },
+      }),
+    method: z
+      .enum(['GET', 'POST'])
+      .describe(
+        'How the provider is asked. A `GET` sends no body: the members of `payload` become its query.',
+      ),
+    transport: z.enum(['rpc', 'rest']).describe('Which of the provider’s base URLs are meant.'),
+    payload: z
+      .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown())).min(1)])
+      .describe(
+        'What the provider is sent, byte for byte; may be empty. An array is a JSON-RPC batch: it costs the sum of its entries and goes by `POST`. A JSON-RPC entry writes `method` in small letters.',
+      ),
+  })
+  .meta({
+    id: 'RpcRequest',
+    not: {
+      required: ['method', 'payload'],
+      properties: { method: { const: 'GET' }, payload: { type: 'array' } },
+    },
+    examples: [
+      {
+        ecosystem: 'evm',
+        chain_id: '84532',
+        resource: '',
+        method: 'POST',
+        transport: 'rpc',
+        payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
+      },
+      {
+        ecosystem: 'evm',
+        chain_id: '84532',
+        resource: '',
+        method: 'POST',
+        transport: 'rpc',
+        payload: [
+          { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
+          { jsonrpc: '2.0', id: 2, method: 'eth_chainId', params: [] },
+        ],
+      },
+    ],
+  })
+export type RpcRequest = z.infer<typeof RpcRequest>
+
+/** The `paymentRequirements` of a 402: unlike x402's own, `network` holds the plan's chain id. */
+export const PlanPaymentRequirements = z
+  .object({
+    scheme: z.literal('exact'),
+    network: z.string().describe('The chain id of the plan.'),
+    asset: z.string().describe('What to pay in: a token’s address, or a denomination.'),
+    maxAmountRequired: Amount.describe('What to pay, in the asset’s smallest unit: exactly this.'),
+    mimeType: z.literal('application/json'),
+    payTo: z.string().describe('Whom to pay.'),
+    maxTimeoutSeconds: z.int().describe('For how many seconds the payment may be on its way.'),
+    description: z.string().describe('What is bought, for people.'),
+  })
+  .meta({
+    id: 'PlanPaymentRequirements',
+    description: 'What to pay for credits, in the gateway’s own words.',
+  })
+export type PlanPaymentRequirements = z.infer<typeof PlanPaymentRequirements>
+
+/** The answer of a call without credits; the members after `paymentRequirements` are x402 version 1's own. */
+export const PaymentRequired = z
+  .object({
+    status: z.literal(402),
+    message: z.string().describe('What is lacking and what to do, for people.'),
+    paymentRequirements: PlanPaymentRequirements,
+    x402Version: z.literal(1).optional(),
+    error: z.string().optional().describe('For x402 clients: why, in short.'),
+    accepts: z
+      .array(PaymentRequirements)
+      .optional()
+      .describe('For x402 clients: what to pay. Left out for networks that version 1 does not know.'),
+  })
+  .meta({
+    id: 'PaymentRequired',
+    description:
+      'No credits for this call. `paymentRequirements` says what to pay; beside it stand the members of x402 version 1, so that its clients pay by themselves.',
+    examples: [
+      {
+        status: 402,
+        message: 'No credits left on plan 1; pay 0.01 USDC and send the signed payment in X-PAYMENT',
+        paymentRequirements: {
+          scheme: 'exact',
+          network: '84532',
+          asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+          maxAmountRequired: '10000',
+          mimeType: 'application/json',
+          payTo: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+          maxTimeoutSeconds: 60,
+          description: '100 credits for RPC calls (plan Starter)',
+        },
+        x402Version: 1,
+        error: 'X-PAYMENT header is required',
+        accepts: [
+          {
+            scheme: 'exact',
+            network: 'base-sepolia',
+            maxAmountRequired: '10000',
+            resource: 'https://gateway.example/rpc',
+            description: '100 credits for RPC calls (plan Starter)',
+            mimeType: 'application/json',
+            payTo: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+            maxTimeoutSeconds: 60,
+            asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+            extra: { name: 'USDC', version: '2' },
+          },
+        ],
+      },
+    ],
+  })
+export type PaymentRequired = z.infer<typeof PaymentRequired>

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { Ecosystem } from '../networks'
+import { exampleWallet, PlanId, text, WalletAddress } from './fields'
+
+export const AuthMethod = z.enum(['siwe', 'siwc'])
+export type AuthMethod = z.infer<typeof AuthMethod>
+
+export const NonceQuery = z.object({
+  address: WalletAddress.optional().meta({
+    description: 'The wallet that will sign in. With it the nonce is good for that wallet only.',
+    examples: [exampleWallet],
+  }),
+})
+export const NonceAnswer = z
+  .object({
+    nonce: z.string().describe('A one-time value, to be written into the sign-in message.'),
+    expires_in: z.int().describe('For how many seconds it can be used.'),
+  })
+  .meta({ id: 'Nonce', examples: [{ nonce: '4d6f2b1c9e8a7f305b6c7d8e9fa0b1c2', expires_in: 300 }] })
+export type NonceAnswer = z.infer<typeof NonceAnswer>
+
+const signed = {
+  message: text(4096).describe('The sign-in message, to the letter as it was signed.'),
+  signature: text(4096).describe(
+    'The wallet’s signature over `message`: in hex for `siwe`, in base64 for `siwc`.',
+  ),
+  address: text(128).describe('The wallet. The message must name the same one.'),
+  pubkey: text(256).optional().describe('For `siwc` only: the public key, in base64.'),
+}
+
+const signedExample = {
+  message: `Tollgate wants you to sign in.\n\nAddress: ${exampleWallet}\nNonce: 4d6f2b1c9e8a7f305b6c7d8e9fa0b1c2\nIssued At: 2026-01-15T12:00:00.000Z`,
+  signature: `0x${'5c'.repeat(64)}1b`,
+  address: exampleWallet,
+}
+
+/** The full form names method, chain, ecosystem and plan; the `chain` form names the chain by word and leaves the rest out. */
+export const LoginRequest = z
+  .object({
+    ...signed,
+    auth_method: AuthMethod.optional().describe(
+      'How the message was signed: `siwe` by EVM wallets, `siwc` by Cosmos wallets.',
+    ),
+    x402_chain_id: text(64).optional().describe('The chain on which the plan is paid.'),
+    x402_ecosystem: Ecosystem.optional().describe('The ecosystem of that chain.'),
+    pricing_plan_id: PlanId.optional().describe('The plan that calls of this session spend from.'),
+    chain: text(64)
+      .optional()
+      .describe(
+        'Instead of the four: a network, a chain id or an ecosystem by word. The first active plan for it is taken.',
+      ),
+  })
+  .superRefine((login, context) => {
+    if (login.chain !== undefined) return
+    for (const field of ['auth_method', 'x402_chain_id', 'x402_ecosystem', 'pricing_plan_id'] as const)
+      if (login[field] === undefined)
+        context.addIssue({ code: 'custom', path: [field], message: 'is required where `chain` is not given' })
+  })
+  .meta({
+    id: 'LoginRequest',
+    anyOf: [
+      { required: ['auth_method', 'x402_chain_id', 'x402_ecosystem', 'pricing_plan_id'] },
+      { required: ['chain'] },
+    ],
+    examples: [
+      {
+        ...signedExample,
+        auth_method: 'siwe',
+        x402_chain_id: '84532',
+        x402_ecosystem: 'evm',
+        pricing_plan_id: 1,
+      },
+      { ...signedExample, chain: 'base-sepolia' },
+    ],
+  })
+export type LoginRequest = z.infer<typeof LoginRequest>
+
+export const SessionTokens = z
+  .object({
+    token: z.string().describe('The bearer token: a JWT, good for one hour.'),
+    refresh_token: z.string().describe('Good for one use at `POST /auth/refresh`, within 30 days.'),
+    expires_at: z.iso.datetime().describe('When `token` expires.'),
+  })
+  .meta({
+    id: 'SessionTokens',
+    examples: [
+      {
+        token: 'eyJhbGciOiJIUzI1NiJ9.eyJ3YWxsZXQiOiIweDcwOTkifQ.c2lnbmF0dXJl',
+        refresh_token: 'mB4Zr1V0yq3nT6wX8uKcE2hJ5sL7pQ9aD1fG3kM5oRI',
+        expires_at: '2026-01-15T13:00:00.000Z',
+      },
+    ],
+  })
+export type SessionTokens = z.infer<typeof SessionTokens>
+
+export const RefreshRequest = z
+  .object({ refresh_token: text(128).describe('The newest refresh token of the session. It works once.') })
+  .meta({
+    id: 'RefreshRequest',
+    examples: [{ refresh_token: 'mB4Zr1V0yq3nT6wX8uKcE2hJ5sL7pQ9aD1fG3kM5oRI' }],
+  })

@@ -1,4 +1,7 @@
+import { type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { testGateway, type TestGateway } from './testing/gateway'
 import { outcomeOf } from './testing/outcome'
@@ -59,9 +62,105 @@ describe('pages of any origin', () => {
 
     const answer = await (await gateway.wallet().signIn()).call().set({ origin }).expect(402)
     expect(answer.headers['access-control-allow-origin']).toBe('*')
-    for (const name of ['X-PAYMENT-RESPONSE', 'PAYMENT-REQUIRED', 'X-Credits-Remaining'])
+    for (const name of [
+      'X-PAYMENT-RESPONSE',
+      'PAYMENT-REQUIRED',
+      'X-Credits-Remaining',
+      'Allow',
+      'WWW-Authenticate',
+    ])
       expect(answer.headers['access-control-expose-headers']).toContain(name)
   })
+})
+
+describe('a body', () => {
+  const SMALL = 32_768
+  const LARGE = 1_048_576
+  type Sending = (text: string) => { body: Buffer | Readable; headers?: Record<string, string> }
+  const plain: Sending = (text) => ({ body: Buffer.from(text) })
+  const chunked: Sending = (text) => ({ body: Readable.from([Buffer.from(text)]) })
+  const gzipped: Sending = (text) => ({
+    body: gzipSync(text),
+    headers: { 'content-encoding': 'gzip' },
+  })
+  const sendings = [
+    ['plain', plain],
+    ['in chunks', chunked],
+    ['compressed', gzipped],
+  ] as const
+
+  async function outcome(path: string, { body, headers }: ReturnType<Sending>, token?: string) {
+    const answer = await request(gateway.url + path, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        ...headers,
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+    })
+    return [answer.statusCode, ((await answer.body.json()) as { code: string }).code]
+  }
+  const broken = (bytes: number) => '{'.padEnd(bytes)
+  const read = [400, 'INVALID_REQUEST']
+  const tooLarge = [413, 'PAYLOAD_TOO_LARGE']
+
+  test.each(sendings)('sent %s has at most 32 KiB, whoever sends it', async (_, sending) => {
+    const { token } = await gateway.wallet().signIn()
+    for (const path of [
+      '/auth/login',
+      '/auth/refresh',
+      '/auth/logout',
+      '/nothing',
+      '/rpc/x',
+      '/pricing/rpc',
+    ]) {
+      expect(await outcome(path, sending(broken(SMALL)), token)).toEqual(read)
+      expect(await outcome(path, sending(broken(SMALL + 1)), token)).toEqual(tooLarge)
+    }
+  })
+
+  test.each(sendings)(
+    'sent %s to /rpc has at most 1 MiB of a wallet that is signed in',
+    async (_, sending) => {
+      const { token } = await gateway.wallet().signIn()
+      for (const path of ['/rpc', '/RPC/?x']) {
+        expect(await outcome(path, sending(broken(LARGE)), token)).toEqual(read)
+        expect(await outcome(path, sending(broken(LARGE + 1)), token)).toEqual(tooLarge)
+      }
+    },
+  )
+
+  test.each(sendings)('sent %s to /rpc by nobody is not read above 32 KiB', async (_, sending) => {
+    for (const token of [undefined, 'x.y.z'])
+      for (const path of ['/rpc', '/RPC/?x'])
+        expect(await outcome(path, sending(broken(SMALL + 1)), token)).toEqual([401, 'INVALID_TOKEN'])
+  })
+
+  test('that may turn out to be large is not read for nobody, and one that says it is small is', async () => {
+    expect(await outcome('/rpc', plain(broken(SMALL)))).toEqual(read)
+    for (const sending of [chunked, gzipped])
+      expect(await outcome('/rpc', sending(broken(10)))).toEqual([401, 'INVALID_TOKEN'])
+  })
+})
+
+test('a token that will not do is told which scheme would, as the reference says', async () => {
+  const { paths } = (await gateway.api.get('/openapi.json')).body as OpenApiDocument
+  for (const path of ['/rpc', '/auth/logout']) {
+    const answers = [
+      await gateway.api.post(path),
+      await gateway.api.post(path).set('authorization', 'Bearer x.y.z'),
+      await gateway.api.post('/auth/refresh').send({ refresh_token: 'a'.repeat(43) }),
+    ]
+    expect(answers.map(({ status, headers }) => [status, headers['www-authenticate'] as unknown])).toEqual([
+      [401, 'Bearer'],
+      [401, 'Bearer error="invalid_token"'],
+      [401, 'Bearer'],
+    ])
+    expect(paths[path]?.['post']?.responses['401']).toMatchObject({
+      headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
+    })
+  }
 })
 
 describe('a request that nobody sends in good faith', () => {

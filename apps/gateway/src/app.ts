@@ -8,6 +8,7 @@ import {
   type Logger,
   type Metrics,
 } from '@tollgate/service'
+import { type Request } from 'express'
 import { type createAccountHandlers } from './accounts/handlers'
 import { type SessionHandler, type createGuard } from './auth/guard'
 import { type createAuthHandlers } from './auth/handlers'
@@ -17,8 +18,9 @@ import { type createDiscovery } from './reference/discovery'
 import { type createGatewayReference } from './reference/reference'
 import { type PaidCall } from './rpc/paid-call'
 
-/** JSON bodies of `/rpc` may hold a batch; nothing else comes near this. */
-const BODY_LIMIT_BYTES = 1_048_576
+const BODY_LIMIT_BYTES = 32_768
+/** Of `/rpc`, where a batch may be, for whoever is signed in. */
+const CALL_LIMIT_BYTES = 1_048_576
 
 export type Surface = {
   environment: Environment
@@ -72,7 +74,7 @@ export function createGateway(surface: Surface) {
   return createApp({
     logger,
     now,
-    bodyLimitBytes: BODY_LIMIT_BYTES,
+    bodyLimitBytes: bodyLimit(withSession),
     trustProxy: environment.TRUSTED_PROXIES,
     onAnswer: (answer) => metrics.observe(answer),
     cors: {
@@ -110,3 +112,20 @@ export function createGateway(surface: Surface) {
     },
   })
 }
+
+/**
+ * To read a large body as JSON costs far more than to refuse it: so its sender proves itself first. A body that says itself
+ * to be small is read without, and its bearer verified once, where it is used.
+ */
+const bodyLimit =
+  ({ authenticate }: Surface['withSession']) =>
+  (req: Request): number => {
+    const isCall = req.method === 'POST' && /^\/rpc\/?$/i.test(req.path)
+    if (!isCall || isSmall(req)) return BODY_LIMIT_BYTES
+    authenticate(req)
+    return CALL_LIMIT_BYTES
+  }
+
+/** In chunks it has no length. */
+const isSmall = ({ headers }: Request) =>
+  headers['content-encoding'] === undefined && Number(headers['content-length']) <= BODY_LIMIT_BYTES

@@ -31,5 +31,9 @@ plan, and add another with a new id.
 Base URLs are shown to everyone in GET /providers. They may hold no user or password,
 and should hold no key that is yours alone.
 
+The providers of a plan's chain are asked whether a contract wallet vouches for a
+sign-in (EIP-1271): all of them, and one no is a no. With a single provider that one is
+trusted with who signs in there, so give nodes you trust, over https.
+
 ${EXIT_CODES}
 `

@@ -54,6 +54,13 @@ describe('gateway', () => {
       })
   })
 
+  test('says that the providers of a plan’s chain are trusted with who signs in', async () => {
+    const { out } = await gateway(['catalog', '--help'])
+    expect(out.replace(/\s+/g, ' ')).toMatch(
+      /providers of a plan's chain .*\(EIP-1271\).*give nodes you trust/,
+    )
+  })
+
   test.each([
     [[], 'what is to be done was not said'],
     [['serve'], 'there is no command "serve"'],

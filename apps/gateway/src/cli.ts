@@ -12,9 +12,6 @@ type Io = { environment: NodeJS.ProcessEnv; out: (text: string) => unknown; err:
 
 class UsageError extends Error {}
 
-/** An applier waits for another one, unlike the calls of a gateway. */
-const LOCK_TIMEOUT_MS = 10_000
-
 /** As sysexits.h has it: the configuration must be changed first. */
 const EXIT_CONFIGURATION = 78
 
@@ -60,7 +57,7 @@ async function apply(
 ) {
   const catalog = readCatalog(await textOf(file))
   await waitForDatabase(url, { onRetry: (_attempt, reason) => err(`${reason}; trying again\n`) })
-  const database = openGatewayDatabase({ url, poolSize: 1, lockTimeoutMs: LOCK_TIMEOUT_MS })
+  const database = openGatewayDatabase({ url, poolSize: 1 })
   try {
     const lines = await applyCatalog(database, catalog, { dryRun })
     const all = lines.length > 0 ? lines : ['nothing changed']

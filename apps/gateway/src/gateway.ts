@@ -5,6 +5,7 @@ import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
 import { createGateway } from './app'
+import { createContractWallets } from './auth/contract-wallets'
 import { createGuard } from './auth/guard'
 import { createAuthHandlers } from './auth/handlers'
 import { createNonces } from './auth/nonces'
@@ -53,7 +54,7 @@ export function wireGateway(foundation: Foundation) {
     nonces,
     sessions,
     domains: environment.SIGN_IN_DOMAINS,
-    logger,
+    contractVouches: createContractWallets({ catalog, logger }),
     now,
   })
 
@@ -88,7 +89,7 @@ export function wireGateway(foundation: Foundation) {
     catalog: createCatalogHandlers(catalog, createSupported(facilitator, logger, now)),
     accounts: createAccountHandlers(ledger, createHistory(database)),
     paidCall,
-    reference: createGatewayReference(environment.PUBLIC_URL),
+    reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS),
     discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),
     now,
   })

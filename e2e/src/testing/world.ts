@@ -36,7 +36,7 @@ export async function startWorld({ signal }: { signal?: AbortSignal } = {}): Pro
   }
   signal?.addEventListener('abort', () => void parts.stop(), { once: true })
   try {
-    const apps = await startDevnet({ root, state: openState(folder), parts })
+    const apps = await startDevnet({ root, state: openState(folder), parts, usualPorts: false })
     return { ...apps, folder, log: (service) => join(folder, 'logs', `${service}.log`), stop }
   } catch (error) {
     await stop()

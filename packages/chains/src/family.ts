@@ -118,8 +118,8 @@ export type Family<P extends Payment = Payment> = {
   /** Whether the proof's address signed its message, checked without a network. */
   verifySignIn(proof: SignInProof): boolean
   /**
-   * Whether the proof's address is a contract that vouches for the signature, asked of the chain; absent where wallets are
-   * never contracts. Rejects with `ChainUnavailable` where no node answers.
+   * Whether the proof's address is a contract that vouches for the signature, as all nodes that answer agree; absent where
+   * wallets are never contracts. Rejects with `ChainUnavailable` where no node answers.
    */
   verifyContractSignIn?(proof: SignInProof, nodes: Nodes): Promise<boolean>
   /** Reads the family's part of a payment payload; undefined where it cannot be read. */

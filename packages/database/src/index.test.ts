@@ -6,6 +6,7 @@ test('the door has these names and no others', () => {
     'DatabaseProblem',
     'FacilitatorPrisma',
     'GatewayPrisma',
+    'QUERY_TIMEOUT_MS',
     'createDatabase',
     'migrate',
     'openFacilitatorDatabase',

@@ -1,5 +1,6 @@
 export { openFacilitatorDatabase, openGatewayDatabase } from './open'
 export type { Database, FacilitatorDatabase, GatewayDatabase } from './open'
+export { QUERY_TIMEOUT_MS } from './pool'
 export type { OpenOptions } from './pool'
 export { createDatabase } from './databases'
 export { migrate } from './migrations/migrate'

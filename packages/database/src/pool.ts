@@ -18,8 +18,11 @@ export interface OpenPool {
 
 const CONNECT_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 15_000
-/** Later than Postgres's own limit, so that it speaks first and the connection can be kept. */
-const QUERY_TIMEOUT_MS = 20_000
+/**
+ * The longest that an answer is waited for. Later than Postgres's own limit, so that it speaks first and the connection can
+ * be kept.
+ */
+export const QUERY_TIMEOUT_MS = 20_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
 const CLOSE_GRACE_MS = 2_000
 

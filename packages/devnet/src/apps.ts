@@ -58,9 +58,10 @@ export async function startApps(options: {
   parts: Parts
   foundation: Foundation
   watch: boolean
+  usualPorts: boolean
   onRestart: (apps: Apps) => void
 }): Promise<Apps> {
-  const { root, state, parts, foundation, watch, onRestart } = options
+  const { root, state, parts, foundation, watch, usualPorts, onRestart } = options
   const secrets = state.secrets()
   mkdirSync(state.at('logs'), { recursive: true })
   const redis: Environment = foundation.redisUrl === undefined ? {} : { REDIS_URL: foundation.redisUrl }
@@ -88,8 +89,8 @@ export async function startApps(options: {
       parts.addApp(
         startService({
           ...shared('facilitator'),
-          preferredPort: 8081,
-          preferredMetricsPort: 9081,
+          preferredPort: usualPorts ? 8081 : undefined,
+          preferredMetricsPort: usualPorts ? 9081 : undefined,
           environment: () => ({ ...redis, ...facilitatorEnvironment(state, foundation, secrets) }),
         }),
       ),
@@ -112,8 +113,8 @@ export async function startApps(options: {
     parts.addApp(
       startService({
         ...shared('gateway', logName),
-        preferredPort: 8080,
-        preferredMetricsPort: 9090,
+        preferredPort: usualPorts ? 8080 : undefined,
+        preferredMetricsPort: usualPorts ? 9090 : undefined,
         environment: ({ port, url }) => ({
           ...redis,
           PUBLIC_URL: publicUrl ?? url,

@@ -33,13 +33,23 @@ export async function startDevnet(options: {
   state: State
   parts: Parts
   watch?: boolean
+  /** Puts the services on the ports they are known by, if these are free. Who kills one should not: another copy takes its port. */
+  usualPorts?: boolean
 }): Promise<Apps> {
-  const { root, state, parts, watch = false } = options
+  const { root, state, parts, watch = false, usualPorts = true } = options
   state.remove('devnet.json')
   const writeDescription = (apps: Apps) => state.writeJson('devnet.json', devnetDescription(apps))
   const foundation = await startFoundation({ root, state, parts })
   if (watch) await parts.addFoundation(startCompiler(root, state))
-  const apps = await startApps({ root, state, parts, foundation, watch, onRestart: writeDescription })
+  const apps = await startApps({
+    root,
+    state,
+    parts,
+    foundation,
+    watch,
+    usualPorts,
+    onRestart: writeDescription,
+  })
   writeDescription(apps)
   return apps
 }

@@ -8,8 +8,8 @@ export type ServiceOptions = {
   name: 'gateway' | 'facilitator'
   root: string
   logFile: string
-  preferredPort: number
-  preferredMetricsPort: number
+  preferredPort: number | undefined
+  preferredMetricsPort: number | undefined
   /** Beside PORT and METRICS_PORT; `url` is where the service will be reached. */
   environment: (at: { port: number; url: string }) => NodeJS.ProcessEnv
   watch: boolean

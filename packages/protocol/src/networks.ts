@@ -17,23 +17,24 @@ export const findNetwork = <N extends NetworkName>(known: readonly N[], text: st
   known.find((network) => text === network.name || text === network.chainId || text === caip2(network))
 
 /**
- * The network names that x402 version 1 knows. Its clients parse every offer against this list and drop all of
- * them over one foreign name, so a plan on another network is offered to version 2 clients only.
+ * The network names that x402 version 1 knows, and the EVM chains that it takes them for. Its clients parse every offer
+ * against these names and drop all of them over one foreign name, so a plan on another network is offered to version 2
+ * clients only; the chain is what they sign for, whatever chain the offer means.
  */
-export const x402V1Networks: ReadonlySet<string> = new Set([
-  'abstract',
-  'abstract-testnet',
-  'base-sepolia',
-  'base',
-  'avalanche-fuji',
-  'avalanche',
-  'iotex',
-  'sei',
-  'sei-testnet',
-  'polygon',
-  'polygon-amoy',
-  'peaq',
-  'story',
-  'educhain',
-  'skale-base-sepolia',
+export const x402V1Networks: ReadonlyMap<string, string> = new Map([
+  ['abstract', '2741'],
+  ['abstract-testnet', '11124'],
+  ['base-sepolia', '84532'],
+  ['base', '8453'],
+  ['avalanche-fuji', '43113'],
+  ['avalanche', '43114'],
+  ['iotex', '4689'],
+  ['sei', '1329'],
+  ['sei-testnet', '1328'],
+  ['polygon', '137'],
+  ['polygon-amoy', '80002'],
+  ['peaq', '3338'],
+  ['story', '1514'],
+  ['educhain', '41923'],
+  ['skale-base-sepolia', '324705682'],
 ])

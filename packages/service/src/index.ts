@@ -3,7 +3,7 @@ export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } f
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'
 export { type AppOptions, createApp } from './http/app'
 export { rawMember } from './http/body'
-export { type Answer, arrivedAt, requestId } from './http/follow'
+export { type Answer, type Arrival, arrivalOf, latestArrival, requestId } from './http/follow'
 export { createHealth, type Health } from './http/health'
 export { closeServer, createServer, listen } from './http/server'
 export { noteOtherMethods } from './http/unserved'

@@ -89,9 +89,16 @@ export function createRateLimit(options: LimiterOptions & { key: (req: Request) 
   }
 }
 
-/** The caller's address as a key: an IPv4 address, or the /64 of an IPv6 one, of which a caller has as many as it likes. */
+/**
+ * The caller's address as a key: an IPv4 address, or the /64 of an IPv6 one, of which a caller has as many as it likes.
+ * Without its port, which some proxies write into X-Forwarded-For and which is another for each connection.
+ */
 export function addressKey(req: Request): string {
-  const address = (req.ip ?? '').replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  const address = (req.ip ?? '')
+    .replace(/^\[(.*)\](?::\d+)?$/, '$1')
+    .replace(/^::ffff:(?=\d+\.)/i, '')
+    .replace(/^(\d+(?:\.\d+){3}):\d+$/, '$1')
+    .replace(/%.*$/, '')
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
   const before = head.split(':').filter(Boolean)

@@ -7,7 +7,7 @@ import { planOf, providerOf } from '../testing/catalog'
 import { eip4361Text } from '../testing/eip4361'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { nobody } from '../testing/upstream'
+import { answers, nobody, startUpstream } from '../testing/upstream'
 import { signInText } from '../testing/wallet'
 
 const rpcUrl = process.env.TEST_EVM_RPC_URL!
@@ -27,6 +27,8 @@ beforeAll(async () => {
   // What says that it is chain 8453 and is not; and a chain of which no node is there.
   catalog.providers.push(providerOf({ chain_id: '8453', rpc: [rpcUrl] }))
   catalog.providers.push(providerOf({ chain_id: '5', rpc: [await nobody()] }))
+  catalog.plans.push(planOf({ id: 4, network: 'slow', chain_id: '6' }))
+  catalog.providers.push(providerOf({ chain_id: '6', rpc: [(await startUpstream(answers.hang)).url] }))
   await gateway.reapply()
   address = getAddress(await deploySmartWallet(rpcUrl, owner.address))
 })
@@ -84,4 +86,23 @@ test('a contract is asked on the plan’s own chain only: one node is on another
     expect(answer.text).toContain('could not be asked just now')
     expect(answer.text + gateway.log.text()).not.toMatch(/127\.0\.0\.1:\d+/)
   }
+})
+
+test('a provider whose node says yes to everything signs nobody in while another one is asked', async () => {
+  const liar = await startUpstream((res, { body }) => {
+    const { method, id } = JSON.parse(body.toString()) as { method: string; id: number }
+    const result = method === 'eth_chainId' ? '0x14a34' : `0x1626ba7e${'0'.repeat(56)}`
+    return res.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+  })
+  gateway.catalog.providers.unshift(providerOf({ provider_id: 'liar', chain_id: '84532', rpc: [liar.url] }))
+  await gateway.reapply()
+  expect(outcomeOf(await login({ signer: stranger }))).toEqual(refused)
+  expect(outcomeOf(await login())).toEqual([200, undefined])
+  expect(liar.asked.length).toBeGreaterThan(0)
+})
+
+test('nodes are not flooded: no more than sixteen logins ask them at the same time', async () => {
+  const texts = await Promise.all(Array.from({ length: 17 }, shortText))
+  const answered = await Promise.all(texts.map((text) => login({ text, planId: 4, chainId: '6' })))
+  expect(answered.map(outcomeOf).sort()).toEqual([...Array<unknown>(16).fill(refused), [503, 'OVERLOADED']])
 })

@@ -127,7 +127,7 @@ const commands: fc.Arbitrary<Command>[] = [
     ),
   ),
 
-  // Of several at the same moment one is answered as if it were alone, and the others end nothing.
+  // Of several at the same moment one is answered as if it were alone, and the others get nothing.
   where.map((at) =>
     command(
       'refreshAtOnce',
@@ -140,7 +140,11 @@ const commands: fc.Arbitrary<Command>[] = [
         const outcome = use(model, session, token)
         expect(outcomes).toEqual([outcome, ...Array<unknown>(3).fill(outcome === good ? revoked : outcome)])
         const winner = answers.find(({ status }) => status === 200)
-        if (winner) keep(session, winner.body as SessionTokens, model.now)
+        if (!winner) return
+        const pair = winner.body as SessionTokens
+        keep(session, pair, model.now)
+        // One that came in after the winner was answered was no longer at the same moment.
+        session.isEnded = (await call(pick(replicas, 0), pair.token)).status === 403
       },
       at,
     ),

@@ -1,9 +1,10 @@
 import { AuthMethod, Ecosystem, type SessionTokens } from '@tollgate/protocol'
 import { type GatewayDatabase } from '@tollgate/database'
-import { ApiError } from '@tollgate/service'
+import { ApiError, type Arrival } from '@tollgate/service'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { type Plan } from '../catalog/catalog'
 import { type Tokens } from './tokens'
+import { createUses } from './uses'
 
 const REFRESH_TTL_DAYS = 30
 const DAY_MS = 86_400_000
@@ -48,18 +49,17 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
   }
 
-  /** The refresh tokens in use just now: who brings one of them again has not seen the answer yet. */
-  const rotating = new Map<string, Promise<boolean>>()
+  const uses = createUses()
 
-  const rotate = async (hash: Buffer, arrivedAt: Date): Promise<SessionTokens> => {
+  const rotate = async (hash: Buffer, arrival: Arrival): Promise<SessionTokens> => {
     const next = newRefreshToken()
-    const values = [hash, next.row.hash, next.row.expiresAt, arrivedAt, now()]
+    const values = [hash, next.row.hash, next.row.expiresAt, arrival.at, now()]
     const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
     const [token] = rows
     if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
     if (token.isRotated) return issue(sessionOf(token), next.token)
-    if (token.wasUsed) await revoke(token.id)
-    else if (token.isExpired)
+    if (token.usedAt && uses.isReuse(hash, token.usedAt, arrival)) await revoke(token.id)
+    else if (token.isExpired && !token.usedAt)
       throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
     throw revokedToken()
   }
@@ -102,22 +102,11 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
      * A new pair for a refresh token that was never used. One that comes back ends its whole session (RFC 9700, 4.14); of
      * several under way at once, as two tabs of one app send them, one wins and the others are only refused.
      */
-    async refresh(refreshToken: string, arrivedAt: Date): Promise<SessionTokens> {
+    async refresh(refreshToken: string, arrival: Arrival): Promise<SessionTokens> {
       const hash = hashOf(refreshToken)
-      const name = hash.toString('base64')
-      for (let other = rotating.get(name); other; other = rotating.get(name))
-        if (await other) throw revokedToken()
-      const rotation = rotate(hash, arrivedAt)
-      const isRotated = rotation.then(
-        () => true,
-        () => false,
-      )
-      rotating.set(name, isRotated)
-      try {
-        return await rotation
-      } finally {
-        rotating.delete(name)
-      }
+      const pair = await uses.inTurn(hash, () => rotate(hash, arrival))
+      if (!pair) throw revokedToken()
+      return pair
     },
 
     revoke,
@@ -136,15 +125,15 @@ const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: Sessi
   planId,
 })
 
-type Rotation = SessionRow & { isRotated: boolean; wasUsed: boolean; isExpired: boolean }
+type Rotation = SessionRow & { isRotated: boolean; usedAt: Date | null; isExpired: boolean }
 
 /**
- * Uses up a refresh token and puts the next one in its place, in one commit. `wasUsed`: the token had been used before this
- * request arrived ($4). It is false for one that was under way then, be it queued here or waiting for the row's lock.
+ * Uses up a refresh token and puts the next one in its place, in one commit. `usedAt` is as it was when the statement began:
+ * null where the token was used only while this one waited for its row.
  */
 const ROTATE = `
 WITH seen AS (
-  SELECT session_id, coalesce(used_at < $4, false) AS was_used, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1
+  SELECT session_id, used_at, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1
 ), used AS (
   UPDATE refresh_tokens SET used_at = $5
   WHERE hash = $1 AND used_at IS NULL AND expires_at > $4
@@ -154,7 +143,7 @@ WITH seen AS (
   INSERT INTO refresh_tokens (hash, session_id, expires_at, created_at) SELECT $2, session_id, $3, $4 FROM used
 )
 SELECT id, wallet, auth_method AS "authMethod", chain_id AS "chainId", ecosystem, pricing_plan_id AS "planId",
-  used.session_id IS NOT NULL AS "isRotated", was_used AS "wasUsed", is_expired AS "isExpired"
+  used.session_id IS NOT NULL AS "isRotated", seen.used_at AS "usedAt", is_expired AS "isExpired"
 FROM seen JOIN sessions ON sessions.id = seen.session_id LEFT JOIN used ON used.session_id = seen.session_id`
 
 export const revokedToken = () => new ApiError('REVOKED_TOKEN', 'This session was ended; sign in again')

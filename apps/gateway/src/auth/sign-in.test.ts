@@ -227,7 +227,7 @@ describe('POST /auth/login', () => {
 
     test.each([
       ['that has expired', { expirationTime: -1 }, [401, 'EXPIRED_NONCE']],
-      ['whose time has not come', { notBefore: 30 }, [400, 'INVALID_REQUEST']],
+      ['whose time has not come', { notBefore: 90 }, [400, 'INVALID_REQUEST']],
     ])(
       '%s',
       async (_, { expirationTime, notBefore }: { expirationTime?: number; notBefore?: number }, refusal) => {

@@ -1,14 +1,13 @@
-import { ChainUnavailable, families, type Family, type SignInProof } from '@tollgate/chains'
+import { families, type Family, type SignInProof } from '@tollgate/chains'
 import { type AuthMethod, type Ecosystem, type LoginRequest, type SessionTokens } from '@tollgate/protocol'
-import { ApiError, type Logger } from '@tollgate/service'
+import { ApiError } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
+import { type ContractWallets } from './contract-wallets'
 import { readMessage, type SignInMessage } from './message'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
 import { type Sessions } from './sessions'
 
 const CLOCK_SKEW_SECONDS = 60
-/** For each node that is asked about a wallet that is a contract. */
-const NODE_TIMEOUT_MS = 3_000
 
 const methodOf: Record<Ecosystem, AuthMethod> = { evm: 'siwe', cosmos: 'siwc' }
 const ecosystemOf: Record<AuthMethod, Ecosystem> = { siwe: 'evm', siwc: 'cosmos' }
@@ -22,10 +21,10 @@ export function createSignIn(parts: {
   sessions: Sessions
   /** Service names and domains that a message may be addressed to. */
   domains: readonly string[]
-  logger: Logger
+  contractVouches: ContractWallets
   now: () => Date
 }) {
-  const { catalog, nonces, sessions, domains, logger, now } = parts
+  const { catalog, nonces, sessions, domains, contractVouches, now } = parts
 
   return async (login: LoginRequest): Promise<SessionTokens> => {
     const plan = planOf(login, await catalog.activePlans())
@@ -45,10 +44,7 @@ export function createSignIn(parts: {
     return sessions.open({ wallet, authMethod, plan })
   }
 
-  /**
-   * A wallet that is a contract signs in by its contract's word, given on the plan's own chain: on another chain somebody
-   * else may own that address. EIP-4361 binds a contract's sign-in to the Chain ID of its text, so that must be the same.
-   */
+  /** EIP-4361 binds a contract's sign-in to the Chain ID of its text, so that must be the chain on which it is asked. */
   async function contractMustVouch(
     family: Family,
     plan: Plan,
@@ -57,16 +53,10 @@ export function createSignIn(parts: {
   ) {
     if (family.ecosystem !== plan.ecosystem || (chainId !== undefined && chainId !== plan.chainId))
       throw notSigned()
-    const rpcUrls = (await catalog.providersOf(plan.ecosystem, plan.chainId)).flatMap(({ rpc }) => rpc)
-    const nodes = { name: plan.network, chainId: plan.chainId, rpcUrls, rpcTimeoutMs: NODE_TIMEOUT_MS }
-    try {
-      if (await family.verifyContractSignIn?.(proof, nodes)) return
-    } catch (cause) {
-      if (!(cause instanceof ChainUnavailable)) throw cause
-      logger.warn('a wallet that may be a contract could not be asked', { wallet: proof.address, cause })
+    const verdict = await contractVouches(plan, proof)
+    if (verdict === 'no') throw notSigned()
+    if (verdict === 'unknown')
       throw notSigned(' (should it be a contract: its chain could not be asked just now, so try again)')
-    }
-    throw notSigned()
   }
 }
 
@@ -77,7 +67,7 @@ const notSigned = (hint = '') =>
   )
 
 const UNREADABLE =
-  'message: is neither the sign-in text nor EIP-4361; it needs one Address, one Nonce and one Issued At, and nothing after them'
+  'message: is neither the sign-in text nor EIP-4361; it needs one Address, one Nonce and one Issued At, nothing after them, and in EIP-4361 nothing but ASCII'
 
 const expiredNonce = () =>
   new ApiError(
@@ -101,7 +91,9 @@ function planOf(login: LoginRequest, plans: readonly Plan[]): Plan {
   if (chain !== undefined && named.length === 0)
     throw new ApiError('INVALID_REQUEST', 'chain: no plan is sold for it; see GET /pricing')
 
-  const plan = named.find((candidate) => id === undefined || candidate.id === id)
+  const fits = (candidate: Plan) =>
+    id === undefined ? settlesAs(candidate, { chainId, ecosystem }) : candidate.id === id
+  const plan = named.find(fits) ?? (id === undefined ? named[0] : undefined)
   if (!plan) throw new ApiError('NOT_FOUND', `There is no active plan ${id ?? ''}; see GET /pricing`)
   if (chainId !== undefined && chainId !== plan.chainId)
     throw new ApiError('INVALID_REQUEST', `x402_chain_id: plan ${plan.id} settles on chain ${plan.chainId}`)
@@ -109,6 +101,13 @@ function planOf(login: LoginRequest, plans: readonly Plan[]): Plan {
     throw new ApiError('INVALID_REQUEST', `x402_ecosystem: plan ${plan.id} settles on ${plan.ecosystem}`)
   return plan
 }
+
+const settlesAs = (
+  plan: Plan,
+  { chainId, ecosystem }: { chainId?: string | undefined; ecosystem?: Ecosystem | undefined },
+) =>
+  (chainId === undefined || chainId === plan.chainId) &&
+  (ecosystem === undefined || ecosystem === plan.ecosystem)
 
 /** What people call an ecosystem. */
 const words: Partial<Record<string, Ecosystem>> = { ethereum: 'evm', evm: 'evm', cosmos: 'cosmos' }
@@ -127,7 +126,7 @@ function checkDomain({ domain }: SignInMessage, domains: readonly string[]) {
 function checkTimes({ issuedAt, expiresAt, notBefore }: SignInMessage, now: Date) {
   const age = (now.getTime() - issuedAt.getTime()) / 1000
   if (age < -CLOCK_SKEW_SECONDS) throw new ApiError('INVALID_REQUEST', 'message: Issued At is in the future')
-  if (notBefore && now < notBefore)
+  if (notBefore && notBefore.getTime() > now.getTime() + CLOCK_SKEW_SECONDS * 1000)
     throw new ApiError('INVALID_REQUEST', 'message: Not Before has not come yet')
   if (age > NONCE_TTL_SECONDS || (expiresAt && now >= expiresAt)) throw expiredNonce()
 }

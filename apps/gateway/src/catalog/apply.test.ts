@@ -2,12 +2,15 @@ import { openGatewayDatabase, type GatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { openSession, someWallet, writePayment } from '../testing/accounts'
 import { catalogOf, planOf, providerOf } from '../testing/catalog'
+import { somebodyWaits } from '../testing/ledgers'
 import { applyCatalog } from './apply'
 import { type CatalogFile } from './file'
 
 afterAll(closeAll)
 
 const plan = planOf()
+/** All that a token can count. */
+const most = (2n ** 256n - 1n).toString()
 const provider = providerOf({ chain_id: '84532', rpc: ['https://node.example'] })
 
 async function open() {
@@ -28,7 +31,7 @@ type CatalogPlan = CatalogFile['plans'][number]
 
 describe('applying a catalog', () => {
   const catalog = catalogOf({
-    plans: [plan, planOf({ id: 2, amount: '9'.repeat(78) })],
+    plans: [plan, planOf({ id: 2, amount: most })],
     providers: [provider, { ...provider, provider_id: 'other' }, { ...provider, chain_id: '1' }],
   })
   const none = { plans: [], providers: [] }
@@ -43,7 +46,7 @@ describe('applying a catalog', () => {
     })
     for (const again of [catalog, sameAgain]) expect(await applyCatalog(database, again)).toEqual([])
     expect(await rowsOf(database)).toEqual(before)
-    expect(before.plans.map(({ amount }) => amount)).toEqual(['10000', '9'.repeat(78)])
+    expect(before.plans.map(({ amount }) => amount)).toEqual(['10000', most])
     expect(before.providers).toHaveLength(3)
   })
 
@@ -100,6 +103,17 @@ describe('applying a catalog', () => {
     ])
   })
 
+  test('tells a method’s weight also where its name is one that every object has', async () => {
+    const database = await open()
+    const weighing = (methods: Record<string, number>) =>
+      applyCatalog(database, catalogOf({ plans: [], providers: [{ ...provider, methods }] }))
+    await weighing({ toString: 2 })
+    expect(await weighing({ constructor: 3 })).toEqual([
+      '~ provider "provider-84532" (evm, 84532) methods.constructor: 1 -> 3',
+      '~ provider "provider-84532" (evm, 84532) methods.toString: 2 -> 1',
+    ])
+  })
+
   test('leaves alone when rows were changed last that it does not change', async () => {
     const database = await open()
     await applyCatalog(database, catalog)
@@ -143,6 +157,24 @@ describe('applying a catalog', () => {
     await expect(applyCatalog(database, broken)).rejects.toThrow()
     expect(await rowsOf(database)).toEqual(before)
   })
+
+  test.each([false, true])(
+    'waits for another who applies for three seconds (a dry run: %s)',
+    async (dryRun) => {
+      const database = await open()
+      const { pool } = beside(database.url)
+      const other = await pool.connect()
+      await other.query('BEGIN')
+      await other.query("SELECT pg_advisory_xact_lock(hashtext('tollgate catalog'))")
+      const told = applyCatalog(database, catalog, { dryRun })
+      await Promise.race([somebodyWaits(beside(database.url).pool), told])
+      await other.query('SELECT pg_sleep(3)')
+      await other.query('COMMIT')
+      other.release()
+      expect(await told).toHaveLength(5)
+      expect((await rowsOf(database)).plans).toHaveLength(dryRun ? 0 : 2)
+    },
+  )
 
   test('by ten at once tells each change once', async () => {
     const database = await open()

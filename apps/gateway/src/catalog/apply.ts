@@ -10,11 +10,13 @@ const TIMEOUT_MS = 60_000
 type Transaction = Parameters<Parameters<GatewayDatabase['prisma']['$transaction']>[0]>[0]
 
 /**
- * Makes the database's plans and providers those of the file, in one transaction that excludes others who do so; doing it
- * twice changes nothing. What the file leaves out is retired, never deleted. With `dryRun` nothing is written.
+ * Makes the database's plans and providers those of the file, in one transaction that excludes others who do so, and
+ * waits ten seconds for one of them. Doing it twice changes nothing. What the file leaves out is retired, never deleted.
+ * With `dryRun` nothing is written.
  *
  * @returns a line for each thing that was changed
- * @throws CatalogProblem where a plan that was used would be paid for in something else
+ * @throws CatalogProblem where a plan that was used would be paid for in something else; what Postgres says of a
+ *   lock timeout where another does not come to its end
  */
 export async function applyCatalog(
   { prisma }: GatewayDatabase,
@@ -23,6 +25,8 @@ export async function applyCatalog(
 ): Promise<string[]> {
   const apply = async (transaction: Transaction) => {
     if (dryRun) await transaction.$executeRaw`SET TRANSACTION READ ONLY`
+    // Longer than the connections of a gateway wait, which belong to callers.
+    await transaction.$executeRaw`SET LOCAL lock_timeout = '10s'`
     await transaction.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('tollgate catalog'))`
 
     const times = { createdAt: true, updatedAt: true } as const

@@ -61,8 +61,8 @@ export function providerChanges(
         ['description', before.description, after.description],
         ...methods.map((method): Difference => [
           `methods.${method}`,
-          before.methods[method] ?? 1,
-          after.methods[method] ?? 1,
+          weightOf(before, method),
+          weightOf(after, method),
         ]),
       ]),
     ]
@@ -75,6 +75,10 @@ export function providerChanges(
       .map((provider) => change(provider, { ...provider, active: false })),
   ].filter(isOne)
 }
+
+/** Its own: a method may be called `constructor`. */
+const weightOf = ({ methods }: ProviderRow, method: string) =>
+  Object.hasOwn(methods, method) ? (methods[method] ?? 1) : 1
 
 const isSame = (one: ProviderRow) => (other: ProviderRow) =>
   one.key === other.key && one.category === other.category && one.chainId === other.chainId

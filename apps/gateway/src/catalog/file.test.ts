@@ -1,3 +1,4 @@
+import { x402V1Networks } from '@tollgate/protocol'
 import { stringify } from 'yaml'
 import { planOf, providerOf } from '../testing/catalog'
 import { readCatalog } from './file'
@@ -145,18 +146,27 @@ describe('a plan is refused, at its own line, with', () => {
     ['an amount of zero', { amount: '0' }],
     ['an amount below zero', { amount: '-1' }],
     ['an amount of 10^80', { amount: `1${'0'.repeat(80)}` }],
+    ['an amount of 2^256', { amount: (2n ** 256n).toString() }],
     ['credits of zero', { credits: 0 }],
     ['credits in parts', { credits: 1.5 }],
     ['an id of zero', { id: 0 }],
     ['an id beyond the database’s', { id: 2 ** 31 }],
     ['an asset that is no address', { asset_address: '0x12' }],
     ['a recipient that is no address', { pay_to: 'alice' }],
+    ['an asset whose checksum is wrong', { asset_address: plan.asset_address.replace('b', 'B') }],
+    ['a recipient whose checksum is wrong', { pay_to: plan.pay_to.replace('C', 'c') }],
     ['a recipient that is the asset', { pay_to: plan.asset_address.toLowerCase() }],
     ['a recipient that is nobody', { pay_to: `0x${'0'.repeat(40)}` }],
     ['an unknown ecosystem', { ecosystem: 'solana' }],
     ['a member nobody knows', { colour: 'red' }],
     ['a timeout of a second', { max_timeout_seconds: 1 }],
     ['a chain that no login can name', { chain_id: '1'.repeat(65) }],
+    ['the id of another chain than its network', { chain_id: '8453' }],
+    ['the id of its network with a zero in front', { chain_id: '084532' }],
+    ['a chain id with a zero in front', { chain_id: '084532', network: 'elsewhere' }],
+    ['a chain id in hexadecimal', { chain_id: '0x14a34', network: 'elsewhere' }],
+    ['a chain id of CAIP-2', { chain_id: 'eip155:84532', network: 'elsewhere' }],
+    ['a chain id past any number of a chain', { chain_id: '1'.repeat(20), network: 'elsewhere' }],
     ['a name of two lines', { plan_name: 'a\nb' }],
     ['a network with a space at its end', { network: 'base ' }],
     ['a text that no database takes', { plan_name: 'a\u0000b' }],
@@ -173,6 +183,32 @@ describe('a plan is refused, at its own line, with', () => {
   })
 })
 
+test('a plan is sold on the chain that clients take its network’s name for, and on no other', () => {
+  const sold = (changes: object) => stringify({ plans: [{ ...plan, ...changes }], providers: [] })
+  for (const [network, chain_id] of [
+    ['base', '8453'],
+    ['polygon', '137'],
+    ['avalanche-fuji', '43113'],
+    ...x402V1Networks,
+  ] as const) {
+    expect(readCatalog(sold({ network, chain_id })).plans).toHaveLength(1)
+    expect(toldOf(sold({ network, chain_id: `${chain_id}1` }))).toEqual([
+      expect.stringContaining(`: plans.0.chain_id: must be '${chain_id}', which is ${network}`),
+    ])
+  }
+  expect(readCatalog(sold({ network: 'house-chain' })).plans).toHaveLength(1)
+})
+
+test('an EVM plan is read with addresses in one letter case, and for all that a token can count', () => {
+  const [asset_address, pay_to] = [
+    plan.asset_address.toLowerCase(),
+    `0x${plan.pay_to.slice(2).toUpperCase()}`,
+  ]
+  const amount = (2n ** 256n - 1n).toString()
+  const text = stringify({ plans: [{ ...plan, asset_address, pay_to, amount }], providers: [] })
+  expect(readCatalog(text).plans).toEqual([expect.objectContaining({ asset_address, pay_to, amount })])
+})
+
 describe('a provider is refused with', () => {
   test.each([
     ['a base URL that is none', { rpc: ['node.example'] }, 'rpc.0: must be an address'],
@@ -186,6 +222,12 @@ describe('a provider is refused with', () => {
       'a method that is a sentence',
       { methods: { 'eth call': 2 } },
       'methods.eth call: must be a method’s name',
+    ],
+    ['a method of no name', { methods: { '': 2 } }, 'methods.: must be a method’s name'],
+    [
+      'a method that readers drop',
+      { methods: JSON.parse('{ "__proto__": 5, "eth_call": 2 }') as object },
+      'methods.__proto__: must be a method’s name',
     ],
     ['a member nobody knows', { weight: 1 }, 'weight: is nothing that can be said here'],
   ])('%s', (_, changes, problem) => {

@@ -1,6 +1,6 @@
-import { families } from '@tollgate/chains'
-import { Amount, Ecosystem } from '@tollgate/protocol'
+import { Amount, Ecosystem, x402V1Networks } from '@tollgate/protocol'
 import { z } from 'zod'
+import { evmChainId, problemsOfEvmPlan } from './evm-plan'
 import { readYaml } from './yaml'
 
 /** Shown to people and compared with what they send: a text on one line, without a space at its ends. */
@@ -52,20 +52,31 @@ const CatalogPlan = z
     active: z.boolean().default(true),
   })
   .superRefine((plan: unknown, context) => {
-    const { ecosystem, asset_address, pay_to } = membersOf(plan)
-    if (ecosystem !== 'evm') return
-    const addresses = { asset_address: addressIn(asset_address), pay_to: addressIn(pay_to) }
-    for (const [field, address] of Object.entries(addresses))
-      if (address === undefined)
-        context.addIssue({ code: 'custom', path: [field], message: 'must be an address' })
-    if (addresses.pay_to && addresses.pay_to === addresses.asset_address)
-      context.addIssue({ code: 'custom', path: ['pay_to'], message: 'must not be the asset itself' })
-    if (/^0x0+$/.test(addresses.pay_to ?? ''))
-      context.addIssue({ code: 'custom', path: ['pay_to'], message: 'must be somebody’s address' })
+    for (const [field, message] of problemsOf(membersOf(plan)))
+      context.addIssue({ code: 'custom', path: [field], message })
   }, always)
 
-/** What is no text is told elsewhere. */
-const addressIn = (value: unknown) => (typeof value === 'string' ? families.evm?.parseAddress(value) : '')
+function* problemsOf(plan: Record<string, unknown>): Generator<[field: string, message: string]> {
+  const chain = problemOfChain(plan)
+  if (chain !== undefined) yield ['chain_id', chain]
+  if (plan['ecosystem'] === 'evm') yield* problemsOfEvmPlan(plan)
+}
+
+/** Clients of x402 version 1 sign for the chain that they take the name for; all others go by the id. */
+function problemOfChain({ ecosystem, network, chain_id }: Record<string, unknown>): string | undefined {
+  const { success, data: id } = chainName.safeParse(chain_id)
+  if (!success) return undefined
+  const known = x402V1Networks.get(String(network))
+  if (known !== undefined) return id === known ? undefined : `must be '${known}', which is ${String(network)}`
+  return ecosystem === 'evm' && !evmChainId.test(id) ? 'must be an EVM chain’s number' : undefined
+}
+
+/** The schema would leave out this one name, which is no member like others. */
+const mustNameMethods = (methods: unknown, context: z.RefinementCtx) => {
+  if (Object.hasOwn(membersOf(methods), '__proto__'))
+    context.addIssue({ code: 'custom', path: ['__proto__'], message: 'must be a method’s name' })
+  return methods
+}
 
 const CatalogProvider = z.strictObject({
   provider_id: name(128),
@@ -79,9 +90,12 @@ const CatalogProvider = z.strictObject({
     .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must be text on one line')
     .default(''),
   methods: z
-    .record(
-      z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be a method’s name'),
-      z.int().min(1).max(1_000_000),
+    .preprocess(
+      mustNameMethods,
+      z.record(
+        z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be a method’s name'),
+        z.int().min(1).max(1_000_000),
+      ),
     )
     .default({}),
   active: z.boolean().default(true),

@@ -17,7 +17,9 @@ const Item = z.object({
   x402Version: z.literal(1),
   accepts: z
     .array(PaymentRequirements)
-    .describe('What it costs on each plan whose network x402 version 1 knows.'),
+    .describe(
+      'What it costs on each plan that a client of x402 version 1 can pay: it knows the network, and is told how to sign.',
+    ),
   lastUpdated: z.iso.datetime().describe('When these plans were read.'),
   metadata: z.record(z.string(), z.unknown()).describe('What it is, and where its documents are.'),
 })

@@ -13,10 +13,12 @@ const operations: Operation[] = [
   ...serviceOperations,
 ]
 
-const description = `A wallet signs in, buys credits and spends them on calls. There are no passwords and no API keys, and this service never sees a private key.
+const descriptionFor = (
+  names: readonly string[],
+) => `A wallet signs in, buys credits and spends them on calls. There are no passwords and no API keys, and this service never sees a private key.
 
 1. Get a nonce: \`GET /auth/nonce?address=<wallet>\`.
-2. Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. An EIP-4361 message will do as well.
+2. Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message for one of these, as its domain, will do as well.
 3. Send text and signature to \`POST /auth/login\`; the answer holds a bearer token for one hour and a refresh token.
 4. Send calls to \`POST /rpc\` with \`Authorization: Bearer <token>\`.
 5. On 402 read \`paymentRequirements\` (or, as x402 clients do, \`accepts\`), sign the payment, and send the same request again with it in \`X-PAYMENT\`. It is settled on chain, the credits are issued, and the call is made.
@@ -24,14 +26,14 @@ const description = `A wallet signs in, buys credits and spends them on calls. T
 
 Bodies are JSON in UTF-8. A refusal is \`{ code, message, details? }\`, but for the 402 of \`POST /rpc\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 
-/** The gateway's OpenAPI document, for callers at `publicUrl`. */
-export const gatewayDocument = (publicUrl: string) =>
+/** The gateway's OpenAPI document, for callers at `publicUrl` who sign in to one of `names`. */
+export const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
   createOpenApi(
     {
       title: 'Tollgate gateway',
       version: '0.1.0',
       summary: 'Paid RPC and REST calls to blockchains: sign in with a wallet, pay over x402.',
-      description,
+      description: descriptionFor(names),
       url: publicUrl,
       tags: [
         { name: 'Sign-in', description: 'A wallet proves itself by a signature, and gets tokens.' },
@@ -56,8 +58,8 @@ export const gatewayDocument = (publicUrl: string) =>
   )
 
 /** Handlers for `/openapi.json`, `/docs` and `/llms.txt`. */
-export const createGatewayReference = (publicUrl: string) =>
-  createReference(gatewayDocument(publicUrl), [
+export const createGatewayReference = (publicUrl: string, names: readonly string[]) =>
+  createReference(gatewayDocument(publicUrl, names), [
     {
       name: 'OpenAPI 3.1',
       path: '/openapi.json',

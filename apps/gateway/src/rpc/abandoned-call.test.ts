@@ -86,6 +86,23 @@ describe('a caller that leaves', () => {
     ])
   })
 
+  test('before its call could be sent to a second upstream pays for what the first was sent', async () => {
+    const first = await startUpstream(answers.reset)
+    const connected = new EventEmitter()
+    const connection = once(connected, 'connection')
+    const { url } = await startRaw(() => undefined, { onConnection: () => connected.emit('connection') })
+    const chain_id = await gateway.chain(first.url, url.replace('http:', 'https:'))
+    const leaving = new AbortController()
+    const answer = call({ chain_id }, { signal: leaving.signal })
+    await connection
+    expect(first.asked).toHaveLength(1)
+    leaving.abort()
+    await expect(answer).rejects.toThrow('aborted')
+    expect(await bookedFor(chain_id)).toEqual([
+      { state: 'done', outcome: 'caller_left', status_code: null, credits: 1 },
+    ])
+  })
+
   test('within a long answer lets the upstream go, and has paid', async () => {
     const upstream = await watchedUpstream((res) => {
       res.writeHead(200)

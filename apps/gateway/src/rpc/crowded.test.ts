@@ -1,6 +1,8 @@
 import { closeAll } from '@tollgate/testing'
 import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { broken } from '../testing/accounts'
 import { callerOf } from '../testing/callers'
 import { testGateway } from '../testing/gateway'
@@ -8,9 +10,9 @@ import { answers, startUpstream } from '../testing/upstream'
 
 afterAll(closeAll)
 
-/** Just below the limit of a body: the gateway holds 128 of them and not 129. */
+/** Just below the limit of a body: the gateway holds 64 of them and not 65. */
 const payload = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: ['x'.repeat(1_048_000)] }
-const HELD = 128
+const HELD = 64
 
 test('large calls that an upstream leaves hanging are bounded: more are refused unpaid, until some are over', async () => {
   const gateway = await testGateway({ environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 } })
@@ -45,6 +47,44 @@ test('large calls that an upstream leaves hanging are bounded: more are refused 
   await gateway.ledger.drained()
   expect(await broken(gateway.pool)).toEqual([])
 })
+
+test('a call that hangs weighs what was sent, however much its body weighs once it is parsed', async () => {
+  const gateway = await testGateway({ environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 } })
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 1_000)
+  const call = callerOf(gateway, (await wallet.signIn()).token)
+  const hanging = await startUpstream(answers.hang)
+  const chain_id = await gateway.chain(hanging.url)
+  const many = {
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'eth_call',
+    params: Array.from({ length: 340_000 }, () => ({})),
+  }
+
+  const leaving = new AbortController()
+  const { signal } = leaving
+  setMaxListeners(HELD, signal)
+  const before = weight()
+  const ended = Promise.allSettled(
+    Array.from({ length: 40 }, () => call({ chain_id, payload: many }, { signal })),
+  )
+  await until(() => hanging.asked.length === 40)
+  const perCall = (weight() - before) / 40
+  leaving.abort()
+  await ended
+  // The caller's copy and the upstream's are in this process as well. Parsed, each would be twenty megabytes more.
+  expect(perCall).toBeLessThan(12_000_000)
+})
+
+/** What this process holds that is not garbage, in bytes. */
+function weight() {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
 
 async function until(isSo: () => boolean | Promise<boolean>) {
   const deadline = Date.now() + 30_000

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { answers, startUpstream, type Answer } from '../testing/upstream'
 import { exchange } from './exchange'
+import { createTurns } from './turns'
 
 afterAll(closeAll)
 
@@ -24,8 +25,11 @@ function ask(
   { dispatcher = agent(1), caller = new AbortController() } = {},
 ) {
   const request = { origin, path: '/', method: 'POST', body: '{}' } as const
-  return exchange(dispatcher, request, { timeoutMs, caller: caller.signal })
+  const turn = turnAt(origin, 'wallet')
+  return exchange(dispatcher, request, { timeoutMs, caller: caller.signal, turn })
 }
+
+const turnAt = createTurns({ max: 128, maxEach: 128 })
 
 /** The stream of an answer that is too large to be held. */
 async function streamed(answer: Answer, timeoutMs: number) {
@@ -76,17 +80,17 @@ describe('a large answer', () => {
   test('that goes on coming may take longer than the timeout', async () => {
     const { body, rest } = await streamed(async (res) => {
       res.write(Buffer.alloc(LARGE))
-      for (let parts = 0; parts < 12; parts++) {
+      for (let parts = 0; parts < 16; parts++) {
         await delay(250)
         res.write(Buffer.alloc(1_000))
       }
       res.end()
-    }, 1_500)
-    expect(body.length + (await buffer(rest)).length).toBe(LARGE + 12_000)
+    }, 3_000)
+    expect(body.length + (await buffer(rest)).length).toBe(LARGE + 16_000)
   })
 
   test('that stops coming is cut off', async () => {
-    const { rest } = await streamed((res) => res.write(Buffer.alloc(LARGE)), 200)
+    const { rest } = await streamed((res) => res.write(Buffer.alloc(LARGE)), 1_000)
     await expect(buffer(rest)).rejects.toThrow('stopped coming')
   })
 
@@ -97,13 +101,13 @@ describe('a large answer', () => {
       res.write(Buffer.alloc(LARGE))
       const timer = setInterval(() => res.write('.'), 5)
       res.once('close', () => clearInterval(timer))
-    }, 200)
+    }, 600)
     await expect(buffer(rest)).rejects.toThrow()
     await letGo
   })
 
   test('that nobody reads is cut off, though its upstream is well', async () => {
-    const { rest } = await streamed((res) => res.end(Buffer.alloc(20_000_000)), 100)
+    const { rest } = await streamed((res) => res.end(Buffer.alloc(20_000_000)), 1_000)
     await closed(rest)
     expect(rest.errored?.message).toContain('being read')
   })

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { type Dispatcher } from 'undici'
+import { type Turn } from './turns'
 
 /** An answer held whole, or, past `MAX_HELD_BYTES`, its beginning and the stream of the rest. */
 export type Answer = {
@@ -30,12 +31,13 @@ const MAX_PAUSE_TIMEOUTS = 4
 
 /**
  * One request to one upstream. All that is held of its answer must be there within `timeoutMs`; what is streamed must go
- * on coming, and to an end. Once `caller` is aborted the request is ended, or, where it waits for a connection, never sent.
+ * on coming, and to an end. Once `caller` is aborted the request is ended, or, where it waits for its turn, never sent and
+ * forgotten at once.
  */
 export function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  { timeoutMs, caller }: { timeoutMs: number; caller: AbortSignal },
+  { timeoutMs, caller, turn }: { timeoutMs: number; caller: AbortSignal; turn: Turn },
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     /** There from the moment at which the first byte of the request may be written, and not before. */
@@ -53,8 +55,11 @@ export function exchange(
       caller.removeEventListener('abort', abandon)
       resolve(result)
     }
+    /** In the hands of the dispatcher, which says when it has let go of it. */
+    let isDispatched = false
     const giveUp = (result: Exchange) => {
       settle(result)
+      if (!isDispatched) turn.leave()
       connection?.abort(new Error('The request was given up'))
     }
     const abandon = () => giveUp({ outcome: 'abandoned', wasSent: connection !== undefined })
@@ -65,7 +70,7 @@ export function exchange(
       return
     }
 
-    dispatcher.dispatch(request, {
+    const handler: Dispatcher.DispatchHandler = {
       onRequestStart(controller) {
         // Thrown and not aborted, so that the connection serves those who still wait for one.
         if (isSettled) throw new Error('The request was given up before it was sent')
@@ -87,13 +92,19 @@ export function exchange(
         settle({ outcome: 'answered', answer: { status, headers, body: held.taken(), rest } })
       },
       onResponseEnd() {
+        turn.leave()
         if (rest) rest.push(null)
         else settle({ outcome: 'answered', answer: { status, headers, body: held.taken() } })
       },
       onResponseError(_controller, error) {
+        turn.leave()
         if (rest) rest.destroy(error)
         else settle({ outcome: connection ? 'reset' : 'unsent' })
       },
+    }
+    turn.enter(() => {
+      isDispatched = true
+      dispatcher.dispatch(request, handler)
     })
   })
 }

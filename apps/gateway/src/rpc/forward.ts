@@ -1,5 +1,5 @@
 import { exchange, type Answer, type Exchange } from './exchange'
-import { kindOf, type Kind } from './methods'
+import { type Kind } from './methods'
 import { requestTo, type Outgoing } from './outgoing'
 import { type Upstreams } from './upstreams'
 
@@ -24,19 +24,26 @@ const returned = [
 /**
  * Forwards a call to the first upstream that answers. Another upstream is tried only where the call provably was not
  * carried out, or does no harm when it is carried out twice. Redirects are answers that are not followed, and count as
- * none. `caller` is aborted when the caller leaves, which ends whatever is under way for it.
+ * none. `caller` is aborted when the caller leaves, which ends whatever is under way for it; `wallet` is whose call it is.
  */
 export function createForward(upstreams: Upstreams, timeoutMs: number) {
-  return async (outgoing: Outgoing, baseUrls: readonly string[], caller: AbortSignal): Promise<Forwarded> => {
-    const kind = kindOf(outgoing.call)
+  return async (
+    outgoing: Outgoing,
+    baseUrls: readonly string[],
+    { caller, wallet }: { caller: AbortSignal; wallet: string },
+  ): Promise<Forwarded> => {
+    const { kind } = outgoing
+    let wasSent = false
     let last: Answer | undefined
     for (const baseUrl of upstreams.inTurn(baseUrls)) {
       const request = requestTo(baseUrl, outgoing)
-      const exchanged = await exchange(upstreams.dispatcher, request, { timeoutMs, caller })
+      const turn = upstreams.turnAt(String(request.origin), wallet)
+      const exchanged = await exchange(upstreams.dispatcher, request, { timeoutMs, caller, turn })
       if (exchanged.outcome === 'abandoned') {
         last?.rest?.destroy()
-        return exchanged
+        return { outcome: 'abandoned', wasSent: wasSent || exchanged.wasSent }
       }
+      if (exchanged.outcome !== 'unsent') wasSent = true
       if (exchanged.outcome !== 'answered') {
         upstreams.failed(baseUrl)
         if (mayTryAgain(kind, exchanged.outcome)) continue

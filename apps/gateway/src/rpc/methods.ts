@@ -85,6 +85,28 @@ export function kindOf(call: RpcRequest): Kind {
 /** What the ledger can write into one row. */
 const MAX_COST = 2_147_483_647
 
+/** What a call is priced by: the methods that its address may name, and how often which of them stand in an entry. */
+export type Bill = {
+  addressed: readonly string[]
+  entries: readonly { methods: readonly string[]; floor: Floor; count: number }[]
+}
+/** What an entry costs at least: nothing of its own, one credit, or what the address costs. */
+type Floor = 'nothing' | 'one' | 'address'
+
+/** As short as it can be said, for a batch may have very many entries. */
+export function billOf(call: RpcRequest): Bill {
+  const entries = new Map<string, { methods: string[]; floor: Floor; count: number }>()
+  for (const entry of entriesOf(call)) {
+    const methods = [...methodMembers(entry)].map(([, method]) => known(method))
+    const floor = call.transport === 'rest' ? 'nothing' : 'method' in entry ? 'one' : 'address'
+    const key = [floor, ...methods].join(' ')
+    const same = entries.get(key)
+    if (same) same.count++
+    else entries.set(key, { methods, floor, count: 1 })
+  }
+  return { addressed: [...methodsOfAddress(call)], entries: [...entries.values()] }
+}
+
 /**
  * In credits: each call, and each entry of a batch, costs its method's weight, which is one where the catalog names none.
  * Where it could be taken for two methods it costs the dearer one. That holds for REST as well, behind whose base URL a
@@ -92,17 +114,14 @@ const MAX_COST = 2_147_483_647
  *
  * @throws ApiError INVALID_REQUEST for a batch that no balance could pay
  */
-export function costOf(call: RpcRequest, weights: Provider['methods']): number {
+export function costOf({ addressed, entries }: Bill, weights: Provider['methods']): number {
   const weightOf = (method: string) => (Object.hasOwn(weights, method) ? (weights[method] ?? 1) : 1)
-  let addressed = 1
-  for (const method of methodsOfAddress(call)) addressed = Math.max(addressed, weightOf(method))
+  const address = Math.max(1, ...addressed.map(weightOf))
+  const floors: Record<Floor, number> = { nothing: 0, one: 1, address }
   let cost = 0
-  for (const entry of entriesOf(call)) {
-    let dearest = call.transport === 'rest' ? 0 : 'method' in entry ? 1 : addressed
-    for (const [, method] of methodMembers(entry)) dearest = Math.max(dearest, weightOf(known(method)))
-    cost += dearest
-  }
-  cost = Math.max(cost, addressed)
+  for (const { methods, floor, count } of entries)
+    cost += count * Math.max(floors[floor], ...methods.map(weightOf))
+  cost = Math.max(cost, address)
   if (cost > MAX_COST)
     throw new ApiError('INVALID_REQUEST', 'payload: the batch is too dear for one call; split it')
   return cost

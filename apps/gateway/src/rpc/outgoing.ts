@@ -1,31 +1,32 @@
 import { type RpcRequest } from '@tollgate/protocol'
 import { memberTexts } from '@tollgate/service'
 import { type Dispatcher } from 'undici'
+import { type Kind } from './methods'
 import { addressBelow } from './resource'
 
 /** A call on its way out: what goes upstream is taken from it and from nothing else. */
-export type Outgoing = {
-  call: RpcRequest
-  /** The payload as the caller wrote it, to the byte. */
-  payloadText: string
+export type Outgoing = Pick<RpcRequest, 'resource' | 'method'> & {
+  kind: Kind
+  /** As the caller wrote it, to the byte. Of all that came with the call, only this is kept until it is answered. */
+  payload: Buffer
   accept: string | undefined
   acceptEncoding: string | undefined
 }
 
 /** The request that a call is at one upstream. */
 export function requestTo(baseUrl: string, outgoing: Outgoing): Dispatcher.DispatchOptions {
-  const { call, payloadText, accept, acceptEncoding } = outgoing
-  const address = addressBelow(baseUrl, call.resource)
+  const { resource, method, payload, accept, acceptEncoding } = outgoing
+  const address = addressBelow(baseUrl, resource)
   const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
   if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
-  if (call.method === 'POST') headers['content-type'] = 'application/json'
-  else address.search = withMembers(address.search, payloadText)
+  if (method === 'POST') headers['content-type'] = 'application/json'
+  else address.search = withMembers(address.search, payload.toString())
   return {
     origin: address.origin,
     path: address.pathname + address.search,
-    method: call.method,
+    method,
     headers,
-    body: call.method === 'POST' ? payloadText : null,
+    body: method === 'POST' ? payload : null,
   }
 }
 

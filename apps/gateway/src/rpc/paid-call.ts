@@ -11,7 +11,7 @@ import { mustBeSold, paymentRequired } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
 import { type Answer } from './exchange'
 import { type Forward } from './forward'
-import { checkPayload, costOf, methodsOf } from './methods'
+import { billOf, checkPayload, costOf, kindOf, methodsOf } from './methods'
 import { type Outgoing } from './outgoing'
 import { checkResource } from './resource'
 
@@ -27,26 +27,23 @@ type Parts = {
   logger: Logger
 }
 
-/** Of all payloads under way together, in characters: what upstreams that hang can make this process hold. */
-const MAX_BODIES_LENGTH = 134_217_728
+/** Of all bodies under way together: what upstreams that hang can make this process hold. */
+const MAX_BODIES_BYTES = 67_108_864
 
 export type PaidCall = ReturnType<typeof createPaidCall>
 
 /** One paid call: find where it goes, buy if a payment is attached, spend, forward, and give back what was not served. */
 export function createPaidCall(parts: Parts) {
-  const { catalog, sessions, buyCredits, ledger, forward, resource, logger } = parts
-  const bodies = createRoom(MAX_BODIES_LENGTH)
+  const { catalog, sessions, buyCredits, ledger, forward, resource } = parts
+  const bodies = createRoom(MAX_BODIES_BYTES)
 
   return async (req: Request, res: Response, session: Session): Promise<void> => {
-    const call = parse(RpcRequest, req.body)
-    checkResource(call.resource)
-    checkPayload(call)
+    bodies.hold(req.rawBody?.length ?? 0, res)
+    const { call, bill, outgoing } = read(req)
     const plan = await planOf(catalog, session)
     const route = await routeOf(catalog, call)
-    const cost = costOf(call, route.methods)
-    const outgoing = outgoingOf(req, call)
+    const cost = costOf(bill, route.methods)
     const proof = readProof(req)
-    bodies.hold(outgoing.payloadText.length, res)
 
     let purchase: Purchase | undefined
     if (proof) {
@@ -69,25 +66,15 @@ export function createPaidCall(parts: Parts) {
       return
     }
 
-    const startedAt = performance.now()
-    const end = (state: Ending['state'], statusCode: number | null, outcome: string) =>
-      ledger.finish({
-        usageId: spent.usageId,
-        state,
-        statusCode,
-        outcome,
-        latencyMs: Math.round(performance.now() - startedAt),
-      })
-
-    const forwarded = await forward(outgoing, route.baseUrls, departureOf(res)).catch(
-      async (defect: unknown) => {
-        await end('refunded', null, 'defect')
-        throw defect
-      },
-    )
+    const end = endingOf(parts, spent.usageId)
+    const caller = { caller: departureOf(res), wallet: session.wallet }
+    const forwarded = await forward(outgoing, route.baseUrls, caller).catch(async (defect: unknown) => {
+      await end('refunded', null, 'defect')
+      throw defect
+    })
     if (forwarded.outcome === 'failed') {
       await end('refunded', null, 'upstream_failed')
-      throw new ApiError('UPSTREAM_FAILED', 'No upstream answered; the credits were given back, so try again')
+      throw new ApiError('UPSTREAM_FAILED', 'No upstream answered; the credits are given back, so try again')
     }
     if (forwarded.outcome === 'abandoned') {
       // What was sent was carried out, or may have been: whoever leaves in time must not have it for nothing.
@@ -95,13 +82,53 @@ export function createPaidCall(parts: Parts) {
       return
     }
     const { answer } = forwarded
-    end('done', answer.status, 'answered').catch((cause: unknown) =>
-      logger.error('call could not be marked as done', { usage: spent.usageId.toString(), cause }),
-    )
+    void end('done', answer.status, 'answered')
     res.set({ 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() })
     await send(res, answer)
   }
 }
+
+/** Ends a paid call. Never rejects: an ending that cannot be written is tried again by the ledger, and the log says so. */
+function endingOf({ ledger, logger }: Pick<Parts, 'ledger' | 'logger'>, usageId: bigint) {
+  const startedAt = performance.now()
+  return async (state: Ending['state'], statusCode: number | null, outcome: string): Promise<void> => {
+    const usage = usageId.toString()
+    const latencyMs = Math.round(performance.now() - startedAt)
+    try {
+      if (!(await ledger.finish({ usageId, state, statusCode, outcome, latencyMs })))
+        logger.error('a call was refunded before it was over: its replica was taken for dead', {
+          usage,
+          state,
+          outcome,
+        })
+    } catch (cause) {
+      logger.error('the end of a call could not be written yet', { usage, state, outcome, cause })
+    }
+  }
+}
+
+/**
+ * The call, without its payload: that is there only as the bytes which go upstream, for a body that was parsed can weigh
+ * twenty times what was sent, and an upstream may hang.
+ */
+function read(req: Request) {
+  const { payload, ...call } = parse(RpcRequest, req.body)
+  checkResource(call.resource)
+  const whole = { ...call, payload }
+  checkPayload(whole)
+  const outgoing: Outgoing = {
+    resource: call.resource,
+    method: call.method,
+    kind: kindOf(whole),
+    payload: Buffer.from(rawMember(req, 'payload') ?? JSON.stringify(payload)),
+    accept: req.get('accept'),
+    acceptEncoding: req.get('accept-encoding'),
+  }
+  req.body = undefined
+  delete req.rawBody
+  return { call: { ...call, rpcMethod: methodsOf(whole)[0] ?? null }, bill: billOf(whole), outgoing }
+}
+type Call = ReturnType<typeof read>['call']
 
 /** Room for what is held in memory until its answer is over; @throws ApiError OVERLOADED where there is too little. */
 function createRoom(size: number) {
@@ -166,7 +193,7 @@ async function spend({ ledger, payments }: Pick<Parts, 'ledger' | 'payments'>, c
 type Route = { provider: Provider; methods: Provider['methods']; baseUrls: string[] }
 
 /** The providers of the call's chain and their base URLs, in order; the first of them names the call in its usage row. */
-async function routeOf(catalog: Catalog, call: RpcRequest): Promise<Route> {
+async function routeOf(catalog: Catalog, call: Call): Promise<Route> {
   const serving = (await catalog.providersOf(call.ecosystem, call.chain_id)).filter(
     (candidate) => candidate[call.transport].length > 0,
   )
@@ -181,30 +208,23 @@ async function routeOf(catalog: Catalog, call: RpcRequest): Promise<Route> {
 }
 
 const chargeOf = (
-  call: RpcRequest,
-  session: Session,
+  { ecosystem, chain_id: chainId, transport, method, resource, rpcMethod }: Call,
+  { id: sessionId, wallet }: Session,
   plan: Plan,
   provider: Provider,
   cost: number,
 ): Charge => ({
-  sessionId: session.id,
-  wallet: session.wallet,
+  sessionId,
+  wallet,
   planId: plan.id,
   cost,
   providerId: provider.key,
-  ecosystem: call.ecosystem,
-  chainId: call.chain_id,
-  transport: call.transport,
-  method: call.method,
-  resource: call.resource,
-  rpcMethod: methodsOf(call)[0] ?? null,
-})
-
-const outgoingOf = (req: Request, call: RpcRequest): Outgoing => ({
-  call,
-  payloadText: rawMember(req, 'payload') ?? JSON.stringify(call.payload),
-  accept: req.get('accept'),
-  acceptEncoding: req.get('accept-encoding'),
+  ecosystem,
+  chainId,
+  transport,
+  method,
+  resource,
+  rpcMethod,
 })
 
 /** The upstream's answer as it came: status, type, encoding, bytes. */

@@ -53,7 +53,7 @@ test.each(['', '0x', '0x1', 'zz', `0x${'g'.repeat(130)}`, `${anySignature}${'649
   },
 )
 
-test('a node of another chain is not believed, and the next one is asked', async () => {
+test('a node of another chain is not believed, whatever it says', async () => {
   const liar = await startAnsweringNode(({ method }) => ({
     result: method === 'eth_chainId' ? '0x1' : `0x1626ba7e${'0'.repeat(56)}`,
   }))
@@ -67,6 +67,31 @@ test('a node of another chain is not believed, and the next one is asked', async
   } finally {
     await liar.close()
   }
+})
+
+test('a node that says yes to everything is not believed while another says no', async () => {
+  const liar = await startAnsweringNode(({ method }) => ({
+    result: method === 'eth_chainId' ? '0x14a34' : `0x1626ba7e${'0'.repeat(56)}`,
+  }))
+  const proof = { message, address: Wallet.createRandom().address, signature: anySignature }
+  try {
+    expect(await verifyContractSignIn(proof, nodes({ rpcUrls: [liar.url] }))).toBe(true)
+    for (const rpcUrls of [
+      [liar.url, ...nodes().rpcUrls],
+      [...nodes().rpcUrls, liar.url],
+    ])
+      expect(await verifyContractSignIn(proof, nodes({ rpcUrls }))).toBe(false)
+  } finally {
+    await liar.close()
+  }
+})
+
+test('a node that is away does not speak for a contract or against it', async () => {
+  const owner = await world.newWallet()
+  const address = await world.newSmartWallet(owner)
+  const proof = { message, address, signature: await owner.signMessage(message) }
+  const rpcUrls = ['http://127.0.0.1:1', ...nodes().rpcUrls]
+  expect(await verifyContractSignIn(proof, nodes({ rpcUrls }))).toBe(true)
 })
 
 test('where no node answers nothing is known', async () => {

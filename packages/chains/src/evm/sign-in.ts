@@ -1,5 +1,5 @@
 import { keccak256 } from 'ethers'
-import type { Nodes, SignInProof } from '../family'
+import { ChainUnavailable, type Nodes, type SignInProof } from '../family'
 import { Data, quantity } from './answers'
 import { askContract, vouches } from './eip1271'
 import { createRpc } from './rpc'
@@ -24,7 +24,8 @@ const MAX_GAS = 2_000_000n
 const bytes = /^0x(?:[0-9a-f]{2})+$/i
 
 /**
- * Whether the contract at `address` vouches for the signature of the EIP-191 message (EIP-1271). A wallet that is not
+ * Whether the contract at `address` vouches for the signature of the EIP-191 message (EIP-1271). All nodes are asked, and
+ * one no is a no: a node that says yes to everything signs nobody in while another one tells the truth. A wallet that is not
  * deployed yet (EIP-6492) is no contract: nothing is ever deployed to find out.
  */
 export async function verifyContractSignIn(
@@ -32,10 +33,24 @@ export async function verifyContractSignIn(
   nodes: Nodes,
 ): Promise<boolean> {
   if (!bytes.test(signature) || isCounterfactual(signature.toLowerCase())) return false
-  const rpc = createRpc(nodes)
+  const call = { to: address, data: askContract(personalDigest(message), signature), gas: quantity(MAX_GAS) }
+  const verdicts = await Promise.allSettled(
+    nodes.rpcUrls.map((url) => vouchedAt({ ...nodes, rpcUrls: [url] }, call)),
+  )
+  const given = verdicts.filter((verdict) => verdict.status === 'fulfilled')
+  if (given.length > 0) return given.every(({ value }) => value)
+  throw new ChainUnavailable(
+    `${nodes.name}: none of ${verdicts.length} nodes says whether a contract vouches`,
+    {
+      cause: verdicts.find((verdict) => verdict.status === 'rejected')?.reason,
+    },
+  )
+}
+
+async function vouchedAt(node: Nodes, call: object): Promise<boolean> {
+  const rpc = createRpc(node)
   try {
-    const data = askContract(personalDigest(message), signature)
-    return vouches(await rpc.run(Data, 'eth_call', [{ to: address, data, gas: quantity(MAX_GAS) }, 'latest']))
+    return vouches(await rpc.run(Data, 'eth_call', [call, 'latest']))
   } finally {
     rpc.close()
   }

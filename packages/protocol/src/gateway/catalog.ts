@@ -38,11 +38,11 @@ export const PricingPlan = z
   })
 export type PricingPlan = z.infer<typeof PricingPlan>
 
-/** The plan in a path, as the number it is inside. */
+/** The plan in a path, as the number it is inside: with as many digits as a `PlanId`, though no plan is past the last. */
 export const PlanPath = z.object({
   id: z
     .string()
-    .regex(/^[1-9][0-9]{0,8}$/, 'must be a plan’s number')
+    .regex(/^[1-9][0-9]{0,9}$/, 'must be a plan’s number')
     .transform(Number)
     .meta({ description: 'The number of the plan.', examples: ['1'] }),
 })

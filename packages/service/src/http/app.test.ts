@@ -1,6 +1,6 @@
 import express from 'express'
 import supertest from 'supertest'
-import { ApiError } from '../errors'
+import { ApiError, type ErrorCode } from '../errors'
 import { readableLog } from '../testing/log'
 import { serve, stopServing } from '../testing/serve'
 import { createApp } from './app'
@@ -66,6 +66,23 @@ describe('errors', () => {
       requestId: 'r-1',
       error: { message: 'select failed at 10.0.0.7', cause: { message: 'reset' } },
     })
+  })
+
+  test.each<[ErrorCode, Record<string, string>, string | null]>([
+    ['INVALID_TOKEN', {}, 'Bearer'],
+    ['INVALID_TOKEN', { authorization: 'Bearer x' }, 'Bearer error="invalid_token"'],
+    ['EXPIRED_TOKEN', { authorization: 'Bearer x' }, 'Bearer error="invalid_token"'],
+    ['REVOKED_TOKEN', { authorization: 'Bearer x' }, null],
+    ['INVALID_SIGNATURE', {}, null],
+  ])('of %s with %j are answered with the challenge %s', async (code, headers, challenge) => {
+    const { url } = await serve({
+      routes(app) {
+        app.get('/', () => {
+          throw new ApiError(code, 'No')
+        })
+      },
+    })
+    expect((await fetch(url, { headers })).headers.get('www-authenticate')).toBe(challenge)
   })
 
   test('after the answer began cut it off', async () => {
@@ -231,7 +248,8 @@ describe('pages of other origins', () => {
     const refused = await fetch(`${url}/nothing`, from('https://wallet.example'))
     expect(refused.headers.get('access-control-allow-origin')).toBe('https://wallet.example')
     expect(refused.headers.get('access-control-expose-headers')).toContain('X-PAYMENT-RESPONSE')
-    expect(refused.headers.get('access-control-expose-headers')).toContain('X-Request-Id')
+    for (const name of ['X-Request-Id', 'Allow', 'Retry-After', 'RateLimit', 'WWW-Authenticate'])
+      expect(refused.headers.get('access-control-expose-headers')?.split(',')).toContain(name)
   })
 
   test('may not when they are not', async () => {

@@ -1,5 +1,5 @@
 import cors from 'cors'
-import express, { type Express } from 'express'
+import express, { type Express, type Request } from 'express'
 import helmet from 'helmet'
 import { type Logger } from '../logger'
 import { jsonBody } from './body'
@@ -11,8 +11,8 @@ import { noteOtherMethods, nothingHere } from './unserved'
 export type AppOptions = {
   logger: Logger
   now: () => Date
-  /** Of a body as it is after decompression. */
-  bodyLimitBytes: number
+  /** Of a body as it is after decompression. A function is asked before any of it is read, and may refuse by throwing. */
+  bodyLimitBytes: number | ((req: Request) => number)
   /** Mounts the surface. */
   routes: (app: Express) => void
   /** Lets pages of these origins call; without it none can. */
@@ -74,7 +74,15 @@ function crossOrigin({ origins, allowedHeaders = [], exposedHeaders = [] }: NonN
     origin: origins === '*' ? '*' : [...origins],
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     allowedHeaders: ['authorization', 'content-type', 'x-request-id', ...allowedHeaders],
-    exposedHeaders: ['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', ...exposedHeaders],
+    exposedHeaders: [
+      'X-Request-Id',
+      'Allow',
+      'Retry-After',
+      'RateLimit',
+      'RateLimit-Policy',
+      'WWW-Authenticate',
+      ...exposedHeaders,
+    ],
     maxAge: 600,
   })
 }

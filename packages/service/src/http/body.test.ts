@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { type Express } from 'express'
-import { type ErrorCode, statusOf } from '../errors'
+import { ApiError, type ErrorCode, statusOf } from '../errors'
 import { serve, stopServing } from '../testing/serve'
 import { rawMember } from './body'
 
@@ -87,6 +87,47 @@ describe('JSON bodies', () => {
       expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])
     },
   )
+
+  test('have the limit that their request is given, of which nothing is read if it is refused one', async () => {
+    const { post, raw } = await serve({
+      routes: echo,
+      bodyLimitBytes({ headers, body, rawBody }) {
+        expect([body, rawBody]).toEqual([undefined, undefined])
+        if (headers['x-limit'] === undefined) throw new ApiError('INVALID_TOKEN', 'Who are you?')
+        return Number(headers['x-limit'])
+      },
+    })
+    for (const [text, limit, outcome] of [
+      ['{"a":"12"}', '10', 200],
+      ['{"a":"123"}', '10', 413],
+      ['{"a":"123"}', '11', 200],
+    ] as const) {
+      expect((await post('/echo', text, { 'x-limit': limit })).status).toBe(outcome)
+      const gzip = { 'x-limit': limit, 'content-encoding': 'gzip' }
+      if (outcome === 413) expect((await post('/echo', gzipSync(text), gzip)).status).toBe(413)
+    }
+    expect(await errorOf(await post('/echo', '{"a":'))).toEqual([401, 'INVALID_TOKEN'])
+
+    // What is left of a refused body is not taken for the next request.
+    const head = (length: number, ...more: string[]) =>
+      [
+        'POST /echo HTTP/1.1',
+        'Host: a',
+        'Content-Type: application/json',
+        `Content-Length: ${length}`,
+        ...more,
+      ]
+        .concat('', '')
+        .join('\r\n')
+    for (const [more, status] of [
+      [[], 401],
+      [['X-Limit: 10'], 413],
+    ] as const) {
+      const refused = head(200_000, ...more) + ' '.repeat(200_000)
+      const answer = await raw(`${refused}${head(2, 'X-Limit: 10', 'Connection: close')}{}`)
+      expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200'])
+    }
+  })
 
   test('compressed within the limit are taken', async () => {
     const { post } = await serve({ routes: echo })

@@ -23,17 +23,19 @@ export const rawMember = (req: Request, name: string): string | undefined =>
 /**
  * Reads JSON bodies, of any method, into `req.body` and `req.rawBody`; without a body both stay undefined. Refuses what
  * is not JSON in UTF-8, what could be read in two ways (see parseJson), and what is larger than the limit once decompressed.
+ * A limit that depends on the request is asked for before any of the body is read.
  */
-export function jsonBody(limitBytes: number): RequestHandler {
-  const read: RequestHandler = express.raw({ type: () => true, limit: limitBytes })
+export function jsonBody(limit: number | ((req: Request) => number)): RequestHandler {
   return (req, res, next) => {
     if (!hasBody(req)) {
       next()
       return
     }
     refuseOtherMediaTypes(req.headers['content-type'] ?? '')
+    const limitBytes = typeof limit === 'number' ? limit : limit(req)
     // Express would first wait for all of it.
     if (Number(req.headers['content-length']) > limitBytes) throw tooLarge(limitBytes)
+    const read: RequestHandler = express.raw({ type: () => true, limit: limitBytes })
     read(req, res, (error?: unknown) => {
       if (error !== undefined) {
         next(refusal(error, limitBytes))

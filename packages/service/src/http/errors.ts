@@ -1,7 +1,10 @@
-import { type ErrorRequestHandler } from 'express'
-import { ApiError } from '../errors'
+import { type ErrorRequestHandler, type Request } from 'express'
+import { ApiError, type ErrorCode } from '../errors'
 import { type Logger } from '../logger'
 import { requestId } from './follow'
+
+/** Those of a bearer token that does not do: their answers name the scheme that would (RFC 9110, 11.6.1). */
+export const bearerCodes: readonly ErrorCode[] = ['INVALID_TOKEN', 'EXPIRED_TOKEN']
 
 /**
  * Answers every error as `{ code, message, details? }`. What is not an ApiError is ours to mend: the client gets a
@@ -26,9 +29,14 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
     }
     if (retryAfterSeconds !== undefined)
       res.setHeader('Retry-After', Math.max(0, Math.ceil(retryAfterSeconds)))
+    if (bearerCodes.includes(code)) res.setHeader('WWW-Authenticate', challenge(req))
     res.status(status).json({ code, message, ...(details === undefined ? {} : { details }) })
   }
 }
+
+/** RFC 6750, 3: the error is told only to who sent a token. */
+const challenge = ({ headers }: Request) =>
+  headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
 
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error

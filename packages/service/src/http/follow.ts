@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type IncomingMessage } from 'node:http'
 import { type Request, type RequestHandler } from 'express'
 import { type Logger } from '../logger'
 
@@ -6,14 +7,30 @@ import { type Logger } from '../logger'
 export type Answer = { method: string; route: string; status: number; seconds: number }
 
 const idOf = Symbol('request id')
-const arrivalOf = Symbol('arrival')
-type Followed = Request & { [idOf]?: string; [arrivalOf]?: number }
+const arrivedAs = Symbol('arrival')
+type Followed = Request & { [idOf]?: string; [arrivedAs]?: Arrival }
 
 /** The id of a request: in its answer's `X-Request-Id`, in its log lines, and what a client tells us when it asks. */
 export const requestId = (req: Request): string => (req as Followed)[idOf] ?? ''
 
-/** When a request came in, before anything was done for it. */
-export const arrivedAt = (req: Request): Date => new Date((req as Followed)[arrivalOf] ?? NaN)
+/** The id that a request brings, if it is a sane one, else a new one. */
+export function idFor({ headers }: IncomingMessage): string {
+  const brought = headers['x-request-id']
+  return typeof brought === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(brought) ? brought : randomUUID()
+}
+
+/** When a request came in, before anything was done for it, and as which one of all in this process. */
+export type Arrival = { at: Date; order: number }
+
+let latest = 0
+/** The order of the newest request of this process: what arrives from now on has a higher one. */
+export const latestArrival = (): number => latest
+
+export function arrivalOf(req: Request): Arrival {
+  const arrival = (req as Followed)[arrivedAs]
+  if (!arrival) throw new Error('The request was not followed')
+  return arrival
+}
 
 /** Gives a request its id, its own if it brings a sane one, and tells of it in one log line when it is over. */
 export function follow(options: {
@@ -24,9 +41,9 @@ export function follow(options: {
   const { logger, now, onAnswer } = options
   return (req, res, next) => {
     const startedAt = now().getTime()
-    const brought = req.headers['x-request-id']
-    const id = typeof brought === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(brought) ? brought : randomUUID()
-    Object.assign(req, { [idOf]: id, [arrivalOf]: startedAt } satisfies Partial<Followed>)
+    const id = idFor(req)
+    const arrival = { at: new Date(startedAt), order: ++latest }
+    Object.assign(req, { [idOf]: id, [arrivedAs]: arrival } satisfies Partial<Followed>)
     res.setHeader('X-Request-Id', id)
 
     // Those who wait for the end of a streamed answer are more than the ten after which Node warns.

@@ -53,6 +53,8 @@ function answersIn(text: string): Answer[] {
 const codeOf = ({ body }: Answer) => (JSON.parse(body) as { code?: string }).code
 const outcomesIn = (text: string) => answersIn(text).map((answer) => [answer.status, codeOf(answer)])
 
+const newId = /^x-request-id: [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/im
+
 const get = (target: string, ...headers: string[]) =>
   [`GET ${target} HTTP/1.1`, 'Host: a', ...headers, 'Connection: close', '', ''].join('\r\n')
 const post = (headers: string[], body = '') =>
@@ -126,6 +128,7 @@ describe('one connection with', () => {
     else expect(answers.map((answer) => [answer.status, codeOf(answer)])).toEqual([outcome])
     expect(answers.at(-1)!.head).toMatch(/^connection: close$/im)
     expect(answers.at(-1)!.head).toMatch(/^content-type: application\/json/im)
+    expect(answers.at(-1)!.head).toMatch(newId)
     expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })
@@ -135,12 +138,27 @@ describe('one connection with', () => {
     server.requestTimeout = 100
     const answer = await raw(post([json, 'Transfer-Encoding: chunked'], '1\r\n{\r\n'))
     expect(outcomesIn(answer)).toEqual([[408, 'REQUEST_TIMEOUT']])
+    expect(answer).toMatch(newId)
   })
 
   test('headers without an end is told that they took too long', async () => {
     const { raw, server } = await serveSlowly()
     server.headersTimeout = 100
-    expect(outcomesIn(await raw('GET /health HTTP/1.1\r\nHost: a\r\n'))).toEqual([[408, 'REQUEST_TIMEOUT']])
+    const answer = await raw('GET /health HTTP/1.1\r\nHost: a\r\n')
+    expect(outcomesIn(answer)).toEqual([[408, 'REQUEST_TIMEOUT']])
+    expect(answer).toMatch(newId)
+  })
+
+  test.each([
+    ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine-1\r\n\r\n'],
+    ['a target that is no address', get('http://[::1/health', 'X-Request-Id: mine-1')],
+    [
+      'a body that breaks off',
+      post([json, 'X-Request-Id: mine-1', 'Transfer-Encoding: chunked'], '1\r\n{\r\nzz\r\n'),
+    ],
+  ])('%s is answered with the id that it brought', async (_, text) => {
+    const { raw } = await serveSlowly()
+    expect((await raw(text)).match(/^x-request-id: .*$/gim)).toEqual(['X-Request-Id: mine-1'])
   })
 
   test('many requests at once gets the answer to each, in their order', async () => {

@@ -24,6 +24,13 @@ export const commonHeaders = {
       schema: text('"auth";q=60;w=60'),
     },
   } satisfies Headers,
+  challenged: {
+    'WWW-Authenticate': {
+      description:
+        'The scheme to authenticate with: `Bearer`, with `error="invalid_token"` where a token came along.',
+      schema: text('Bearer'),
+    },
+  } satisfies Headers,
   refused: {
     'Retry-After': {
       description: 'In how many seconds to try again.',

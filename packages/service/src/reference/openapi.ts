@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { statusOf, type ErrorCode } from '../errors'
+import { bearerCodes } from '../http/errors'
 import {
   type ExampleObject,
   type HeaderObject,
@@ -144,7 +145,10 @@ function responsesOf(operation: Operation, shared: Shared): OperationObject['res
   for (const [status, codes] of byStatus({ ...everywhere, ...errors })) {
     if (responses[status]) throw new Error(`${nameOf(operation)} has both an answer and errors of ${status}`)
     const hasRetryAfter = status === '429' || status === '503'
-    const refusedHeaders = hasRetryAfter ? commonHeaders.refused : {}
+    const refusedHeaders = {
+      ...(hasRetryAfter ? commonHeaders.refused : {}),
+      ...(codes.some(([code]) => bearerCodes.includes(code)) ? commonHeaders.challenged : {}),
+    }
     if (codes.some(([code]) => errors[code] !== undefined)) {
       const headers = referToHeaders({ ...usual, ...refusedHeaders }, shared)
       responses[status] = errorResponse(codes, headers, shared.schemas)

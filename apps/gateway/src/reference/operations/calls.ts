@@ -44,7 +44,7 @@ export const callOperations: Operation[] = [
     tag: 'Calls',
     summary: 'Make a paid RPC or REST call.',
     description:
-      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no provider answered, the credits are given back.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.',
+      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no provider answered, the credits are given back.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB. One above 32 KiB, in chunks or compressed is read only for a bearer token that is good.',
     auth: ['bearer'],
     headers: Headers,
     body: { schema: RpcRequest },
@@ -72,6 +72,7 @@ export const callOperations: Operation[] = [
       INVALID_REQUEST:
         'The call, its `resource` or its payment cannot be read, or it costs more than one payment buys.',
       ...refusals.bearer,
+      PAYLOAD_TOO_LARGE: 'The body has more than 1 MiB.',
       NOT_FOUND: 'No provider serves that chain, or the plan is gone or not sold any more.',
       ...refusals.limited,
       UPSTREAM_FAILED: 'No provider answered; the credits were given back.',

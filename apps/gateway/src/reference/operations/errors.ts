@@ -8,6 +8,7 @@ export const refusals = {
     EXPIRED_TOKEN: 'The bearer token has expired: refresh it, or sign in again.',
     REVOKED_TOKEN: 'The session was ended: sign in again.',
   },
+  smallBody: { PAYLOAD_TOO_LARGE: 'The body has more than 32 KiB.' },
   /** Where nonces are kept. */
   away: { UNAVAILABLE: 'Nobody can sign in just now; try again after `Retry-After`.' },
 }

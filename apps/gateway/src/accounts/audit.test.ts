@@ -1,6 +1,7 @@
 import { createMetrics } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
-import { ended, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ended, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
 import { readableLog } from '../testing/log'
 import { auditAccounts, startAudit, type Invariant } from './audit'
 
@@ -77,4 +78,83 @@ test('is told by the log and the metrics', async () => {
   expect(told).toContain('ledger_violations_total{invariant="balance_is_negative"} 0')
   expect(told).toContain('ledger_overdue{kind="calls"} 1')
   expect(told).toContain('ledger_overdue{kind="payments"}')
+})
+
+/** Takes one call of the account for never counted, as replicas do that do not count. */
+const miscount = (id: bigint) => pool.query('UPDATE accounts SET calls = calls - 1 WHERE id = $1', [id])
+
+describe('calls that are miscounted', () => {
+  test('are counted again, with a warning and no alarm', async () => {
+    const id = await account()
+    await miscount(id)
+    const { logger, text } = readableLog()
+    const metrics = createMetrics()
+    await startAudit({ database: { pool }, metrics, logger }).stop()
+    expect(await violationsOf(id)).toEqual([])
+    const told = text()
+      .split('\n')
+      .filter((line) => line.includes(`"account":"${id}"`))
+    expect(told).toEqual([expect.stringMatching(/"level":"warn".*"before":"2".*"after":"3"/)])
+    expect(await metrics.register.metrics()).toContain(
+      'ledger_violations_total{invariant="calls_are_miscounted"} 0',
+    )
+  })
+
+  test('are counted with those that are written while the account is waited for', async () => {
+    const id = await account()
+    await miscount(id)
+    const holder = await pool.connect()
+    await holder.query('BEGIN')
+    await holder.query('UPDATE accounts SET calls = calls + 1 WHERE id = $1', [id])
+    await holder.query(
+      `INSERT INTO usage (account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, credits, state)
+       SELECT account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, credits, state
+       FROM usage WHERE account_id = $1 AND state = 'refunded'`,
+      [id],
+    )
+    const audit = startAudit({ database: { pool }, metrics: createMetrics(), logger: readableLog().logger })
+    await somebodyWaits(pool)
+    await holder.query('COMMIT')
+    holder.release()
+    await audit.stop()
+    expect(await violationsOf(id)).toEqual([])
+  })
+
+  test('are an alarm where they cannot be counted again', async () => {
+    const id = await account()
+    await miscount(id)
+    await pool.query(`
+      CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'not now'; END $$ LANGUAGE plpgsql;
+      CREATE TRIGGER refuse BEFORE UPDATE ON accounts FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION refuse()`)
+    const metrics = createMetrics()
+    await startAudit({ database: { pool }, metrics, logger: readableLog().logger }).stop()
+    await pool.query('DROP TRIGGER refuse ON accounts')
+    expect(await metrics.register.metrics()).toContain(
+      'ledger_violations_total{invariant="calls_are_miscounted"} 1',
+    )
+  })
+})
+
+test('an account that cannot be audited keeps no other from its audit, before it or after', async () => {
+  const [before, poisoned, after] = [await account(), await account(), await account()]
+  await pool.query('UPDATE accounts SET balance = balance + 1 WHERE id = ANY($1)', [
+    [before, poisoned, after],
+  ])
+  await pool.query(`
+    ALTER TABLE grants RENAME TO grants_kept;
+    CREATE VIEW grants AS SELECT id, account_id, payment_id,
+      CASE WHEN account_id = ${poisoned} THEN 1 / (account_id - ${poisoned}) ELSE credits END AS credits FROM grants_kept`)
+  const { logger, text } = readableLog()
+  const audit = startAudit({ database: { pool }, metrics: createMetrics(), logger, everyMs: 1 })
+  const isTold = (id: bigint, of: string) =>
+    text()
+      .split('\n')
+      .some((line) => line.includes(`"account":"${id}"`) && line.includes(of))
+  const isDone = () =>
+    [before, after].every((id) => isTold(id, 'does not hold')) && isTold(poisoned, 'could not be audited')
+  const deadline = performance.now() + 30_000
+  while (!isDone() && performance.now() < deadline) await nextTurn()
+  await audit.stop()
+  await pool.query('DROP VIEW grants; ALTER TABLE grants_kept RENAME TO grants')
+  expect(isDone()).toBe(true)
 })

@@ -1,5 +1,6 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { repeat, type Logger, type Metrics } from '@tollgate/service'
+import { recount } from './recount'
 
 /** An account's whole history is added up each time, so this is done seldom and for few at a time. */
 const EVERY_MS = 60_000
@@ -47,13 +48,22 @@ export async function auditAccounts(
   return { violations, last: rows.length < limit ? undefined : rows.at(-1)?.id }
 }
 
-/** Goes through all accounts again and again, a few at a time, and tells logs and metrics what does not hold, until stopped. */
+async function accountAfter({ pool }: Pick<GatewayDatabase, 'pool'>, after: bigint) {
+  const text = 'SELECT id FROM accounts WHERE id > $1 ORDER BY id LIMIT 1'
+  return (await pool.query<{ id: bigint }>(text, [after])).rows[0]?.id
+}
+
+/**
+ * Goes through all accounts again and again, a few at a time, and tells logs and metrics what does not hold, until stopped.
+ * Calls that are miscounted are counted again, for replicas of an older version spend without counting.
+ */
 export function startAudit(parts: {
   database: Pick<GatewayDatabase, 'pool'>
   metrics: Metrics
   logger: Logger
+  everyMs?: number
 }) {
-  const { database, metrics, logger } = parts
+  const { database, metrics, logger, everyMs = EVERY_MS } = parts
   const violated = metrics.counter({
     name: 'ledger_violations_total',
     help: 'Accounts found of which an invariant of the ledger does not hold; anything above zero is an alarm',
@@ -65,19 +75,55 @@ export function startAudit(parts: {
     help: 'Settled payments without their credits, and calls without an end, that are older than a minute',
     labelNames: ['kind'],
   })
+
+  const isMended = async ({ account, invariant }: Violation) => {
+    if (invariant !== 'calls_are_miscounted') return false
+    try {
+      const { before, after } = await recount(database, account)
+      if (before !== after)
+        logger.warn('calls of an account counted again', { account: account.toString(), before, after })
+      return true
+    } catch (error) {
+      logger.warn('calls of an account could not be counted again', { account: account.toString(), error })
+      return false
+    }
+  }
+
   let after = 0n
-  return repeat({
-    everyMs: EVERY_MS,
-    async work() {
-      const { violations, last } = await auditAccounts(database, { after, limit: AT_ONCE })
+  let limit = AT_ONCE
+  const auditNext = async () => {
+    try {
+      const { violations, last } = await auditAccounts(database, { after, limit })
       after = last ?? 0n
-      for (const { account, invariant } of violations) {
+      limit = Math.min(AT_ONCE, limit * 2)
+      for (const violation of violations) {
+        if (await isMended(violation)) continue
+        const { account, invariant } = violation
         violated.inc({ invariant })
         logger.error('an invariant of the ledger does not hold', { account: account.toString(), invariant })
       }
-      const { rows } = await database.pool.query<{ payments: bigint; calls: bigint }>(OVERDUE)
-      overdue.set({ kind: 'payments' }, Number(rows[0]?.payments ?? 0))
-      overdue.set({ kind: 'calls' }, Number(rows[0]?.calls ?? 0))
+    } catch (error) {
+      // What fails is tried with fewer, so that an account which fails by itself keeps no other from its audit.
+      if (limit > 1) limit = Math.ceil(limit / 2)
+      else {
+        const passedOver = await accountAfter(database, after)
+        logger.warn('an account could not be audited', { account: passedOver?.toString() })
+        after = passedOver ?? 0n
+      }
+      throw error
+    }
+  }
+
+  return repeat({
+    everyMs,
+    async work() {
+      try {
+        await auditNext()
+      } finally {
+        const { rows } = await database.pool.query<{ payments: bigint; calls: bigint }>(OVERDUE)
+        overdue.set({ kind: 'payments' }, Number(rows[0]?.payments ?? 0))
+        overdue.set({ kind: 'calls' }, Number(rows[0]?.calls ?? 0))
+      }
     },
     onError: (error) => logger.warn('the ledger could not be audited', { error }),
   })

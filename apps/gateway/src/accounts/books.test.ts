@@ -100,14 +100,14 @@ test('the heartbeat refunds the calls of the dead though it cannot write its own
   closeLater(() => heartbeat.stop())
   await expect(alive.finish(ended(usageId, 'refunded'))).rejects.toThrow('not now')
   const deadline = performance.now() + 30_000
-  // From here on every beat fails.
+  // From here on every try fails.
   while (!text().includes('not now') && performance.now() < deadline) await nextTurn()
   await silentFor(dead, 25)
   while ((await others.balance()) < 10n && performance.now() < deadline) await nextTurn()
   expect(await others.balance()).toBe(10n)
   await heartbeat.stop()
   await pool.query('DROP TRIGGER refuse ON usage')
-  await alive.beat()
+  await alive.finishUnwritten()
   expect(await mine.balance()).toBe(10n)
 })
 

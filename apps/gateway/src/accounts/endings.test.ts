@@ -8,7 +8,7 @@ let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
 afterAll(closeAll)
 
-test('a refund that Postgres does not take is made at a later beat', async () => {
+test('a refund that Postgres does not take is made later', async () => {
   const { ledger, pool } = gateway
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 10)
@@ -22,10 +22,10 @@ test('a refund that Postgres does not take is made at a later beat', async () =>
   await pool.query('CREATE TRIGGER refuse BEFORE UPDATE ON usage FOR EACH ROW EXECUTE FUNCTION refuse()')
   expect((await call({ chain_id })).status).toBe(500)
   expect(await balanceOf(ledger, wallet.address)).toBe(9n)
-  await expect(ledger.beat()).rejects.toThrow('not now')
+  await expect(ledger.finishUnwritten()).rejects.toThrow('not now')
 
   await pool.query('DROP TRIGGER refuse ON usage')
-  await ledger.beat()
+  await ledger.finishUnwritten()
   expect(await balanceOf(ledger, wallet.address)).toBe(10n)
   expect(await broken(pool)).toEqual([])
 })

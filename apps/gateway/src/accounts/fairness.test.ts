@@ -69,7 +69,7 @@ describe('one call that cannot be written fails alone, of five hundred in its fl
     expect(await good.balance()).toBe(0n)
   })
 
-  test('and so does one ending, which is written at a later beat', async () => {
+  test('and so does one ending, which is written later', async () => {
     const [good, poisoned] = [await spender(100), await spender(10)]
     const calls = await Promise.all(many(50, (index) => (index === 13 ? poisoned : good).paid()))
     const heal = await poison(poisoned, 'accounts')
@@ -77,7 +77,7 @@ describe('one call that cannot be written fails alone, of five hundred in its fl
     expect(reasons(ends)).toHaveLength(1)
     expect(await good.balance()).toBe(100n)
     await heal()
-    await ledgers[0].beat()
+    await ledgers[0].finishUnwritten()
     expect(await poisoned.balance()).toBe(10n)
   })
 
@@ -136,16 +136,16 @@ describe('an account that a stuck transaction holds', () => {
     expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toEqual(many(5, () => 'paid'))
   })
 
-  test('gets its refunds at a later beat, and holds up no other’s', async () => {
+  test('gets its refunds later, and holds up no other’s', async () => {
     const [good, stuck] = [await spender(100), await spender(10)]
     const calls = await Promise.all([stuck, ...many(20, () => good)].map(({ paid }) => paid(ledgers[1])))
     const release = await holdAccount(pool, stuck.wallet)
     const ends = await Promise.allSettled(calls.map((id) => ledgers[1].finish(ended(id, 'refunded'))))
     expect(reasons(ends)).toHaveLength(1)
     expect(await good.balance()).toBe(100n)
-    await expect(ledgers[1].beat()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await expect(ledgers[1].finishUnwritten()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
     await release()
-    await ledgers[1].beat()
+    await ledgers[1].finishUnwritten()
     expect(await stuck.balance()).toBe(10n)
   })
 

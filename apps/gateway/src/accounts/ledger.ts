@@ -1,4 +1,4 @@
-import { type GatewayDatabase } from '@tollgate/database'
+import { QUERY_TIMEOUT_MS, type GatewayDatabase } from '@tollgate/database'
 import { type Ecosystem } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { createGroupCommit } from './group-commit'
@@ -38,8 +38,10 @@ export type Ending = {
 
 /** A replica silent for this long is dead: what it had reserved is refunded. */
 const DEAD_AFTER_SECONDS = 20
+/** A connection that has died without a word is given up in time for another beat. */
+const BEAT_TIMEOUT_MS = 5_000
 /** Later than any answer to a spending statement is waited for: who has no answer by then gets none. */
-const UNCLAIMED_AFTER_SECONDS = 30
+const UNCLAIMED_AFTER_SECONDS = QUERY_TIMEOUT_MS / 1000 + 10
 const FORGET_AFTER_SECONDS = 3_600
 const MAX_UNWRITTEN = 65_536
 const MAX_SPLITTING_MS = 5_000
@@ -85,7 +87,7 @@ export function createLedger({ pool }: GatewayDatabase) {
 
   /** The calls that were paid here and are not ended: a reserved row of this replica that is not among them is nobody's. */
   const underWay = new Set<bigint>()
-  /** Endings that Postgres did not take; tried again at each beat, so that no call of a living replica stays reserved. */
+  /** Endings that Postgres did not take; tried again and again, so that no call of a living replica stays reserved. */
   const unwritten: Ending[] = []
 
   /** Ends a paid call, once: false where it was ended already. Resolves when it is durable; one that rejects is tried again. */
@@ -102,6 +104,11 @@ export function createLedger({ pool }: GatewayDatabase) {
       else underWay.delete(ending.usageId)
       throw error
     }
+  }
+
+  /** Tries the endings again that could not be written when they came; rejects where one still cannot. */
+  const finishUnwritten = async (): Promise<void> => {
+    await Promise.all(unwritten.splice(0).map((ending) => finishIn(lateEndings, ending)))
   }
 
   const submit = async (charge: Charge): Promise<SpendRow> => {
@@ -141,6 +148,7 @@ export function createLedger({ pool }: GatewayDatabase) {
     },
 
     finish,
+    finishUnwritten,
 
     /**
      * Credits of a settled payment, once: false where they were given already. One that rejects is to be tried again.
@@ -166,10 +174,10 @@ export function createLedger({ pool }: GatewayDatabase) {
       return rows.map((row) => ({ planId: row.pricing_plan_id, balance: row.balance }))
     },
 
-    /** Says that this replica lives, and writes the endings that could not be written when they came. */
+    /** Says that this replica lives. */
     async beat(): Promise<void> {
-      await pool.query({ name: 'heartbeat', text: HEARTBEAT, values: [replicaId] })
-      await Promise.all(unwritten.splice(0).map((ending) => finishIn(lateEndings, ending)))
+      const beat = { name: 'heartbeat', text: HEARTBEAT, values: [replicaId], query_timeout: BEAT_TIMEOUT_MS }
+      await pool.query(beat)
     },
 
     /**
@@ -197,7 +205,11 @@ export function createLedger({ pool }: GatewayDatabase) {
       return ends.filter((end) => end.status === 'fulfilled' && end.value.ended === 'now').length
     },
 
-    drained: () => Promise.all([spends, aside, endings, lateEndings].map(({ drained }) => drained())),
+    /** Resolves when nothing is under way any more; rejects where an ending could not be written even then. */
+    async drained(): Promise<void> {
+      await Promise.all([spends, aside, endings, lateEndings].map(({ drained }) => drained()))
+      await finishUnwritten()
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { openGatewayDatabase } from '@tollgate/database'
+import { openGatewayDatabase, QUERY_TIMEOUT_MS } from '@tollgate/database'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { broken } from '../testing/accounts'
 import { ended, many, openLedgers, type TestLedgers } from '../testing/ledgers'
@@ -56,6 +56,23 @@ test('calls that were paid by a commit whose answer was lost are refunded once, 
   expect(await ledger.finish(ended(known))).toBe(true)
 })
 
+test('a call is not taken for lost while the answer to its payment may still come', async () => {
+  const { call, balance } = await spender(10)
+  const isCut = proxy.cut('answer')
+  await expect(ledger.spend(call())).rejects.toEqual(notKnown)
+  await isCut
+  const age = (seconds: number) =>
+    pool.query("UPDATE usage SET created_at = now() - make_interval(secs => $1) WHERE state = 'reserved'", [
+      seconds,
+    ])
+  // The statement began after it was sent, and its answer takes a moment more than Postgres's last word.
+  await age(QUERY_TIMEOUT_MS / 1000 + 5)
+  expect(await ledger.reap()).toBe(0)
+  await age(QUERY_TIMEOUT_MS / 1000 + 15)
+  expect(await ledger.reap()).toBe(1)
+  expect(await balance()).toBe(10n)
+})
+
 test('calls whose connection was lost before Postgres heard of them cost nothing, and others go on', async () => {
   const { wallet, call, paid, balance } = await spender(10)
   const isCut = proxy.cut('question')
@@ -75,7 +92,7 @@ test.each(['done', 'refunded'] as const)(
     const isCut = proxy.cut('answer')
     await expect(ledger.finish(ended(usageId, state))).rejects.toThrow()
     await isCut
-    await ledger.beat()
+    await ledger.finishUnwritten()
     expect(await usageOf(wallet)).toEqual([expect.objectContaining({ state })])
     expect(await balance()).toBe(state === 'done' ? 9n : 10n)
   },

@@ -24,6 +24,12 @@ export function isUndone(error: unknown): boolean {
   return [LOCK_NOT_AVAILABLE, QUERY_CANCELED].includes(code) || UNDONE_CLASSES.includes(code.slice(0, 2))
 }
 
+/** Whether a statement that failed may succeed a moment later, for it failed by what others did. */
+export function isPassing(error: unknown): boolean {
+  const code = codeOf(error)
+  return [LOCK_NOT_AVAILABLE, QUERY_CANCELED].includes(code) || code.startsWith(ROLLBACK_CLASS)
+}
+
 /** What the caller is told whose call could not be paid for; the reason goes to the log alone. */
 export function refusalOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
@@ -33,9 +39,7 @@ export function refusalOf(cause: unknown): ApiError {
       'Whether this call was paid is not known; it was not made, and credits that it took are given back within a minute, so try again',
       { retryAfterSeconds: 2, cause },
     )
-  const code = codeOf(cause)
-  if (isLockWait(cause) || code === QUERY_CANCELED || code.startsWith(ROLLBACK_CLASS))
-    return accountBusy(cause)
+  if (isPassing(cause)) return accountBusy(cause)
   return new ApiError(
     'INTERNAL_ERROR',
     'This call could not be written down; it was not made and not charged, so tell us the X-Request-Id if that stays',

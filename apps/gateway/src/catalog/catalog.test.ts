@@ -4,10 +4,13 @@ import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { usdc } from '../testing/payment'
 
+/** All that a token can count. */
+const most = (2n ** 256n - 1n).toString()
+
 let gateway: TestGateway
 beforeAll(async () => {
   gateway = await testGateway()
-  gateway.catalog.plans.push(planOf({ id: 2, active: false }), planOf({ id: 3, amount: '9'.repeat(78) }))
+  gateway.catalog.plans.push(planOf({ id: 2, active: false }), planOf({ id: 3, amount: most }))
   gateway.catalog.providers.push(
     providerOf({ chain_id: '1', rpc: ['https://one.example'], description: 'One' }),
     providerOf({ chain_id: '2', rpc: ['https://two.example'], active: false }),
@@ -33,7 +36,7 @@ const plan = {
 describe('GET /pricing', () => {
   test('lists the plans that are sold, and no others', async () => {
     const answer = await gateway.api.get('/pricing').expect(200)
-    expect(answer.body).toEqual([plan, { ...plan, id: 3, amount: '9'.repeat(78) }])
+    expect(answer.body).toEqual([plan, { ...plan, id: 3, amount: most }])
   })
 
   test('gives one of them under data', async () => {
@@ -48,9 +51,21 @@ describe('GET /pricing', () => {
     ['-1', [400, 'INVALID_REQUEST']],
     ['1e3', [400, 'INVALID_REQUEST']],
     ['NaN', [400, 'INVALID_REQUEST']],
+    ['2147483648', [404, 'NOT_FOUND']],
+    ['9999999999', [404, 'NOT_FOUND']],
+    ['99999999999', [400, 'INVALID_REQUEST']],
     ['99999999999999999999', [400, 'INVALID_REQUEST']],
   ])('refuses /pricing/%s', async (id, refusal) => {
     expect(outcomeOf(await gateway.api.get(`/pricing/${id}`))).toEqual(refusal)
+  })
+
+  test('gives the plan of the highest number that a file can sell', async () => {
+    gateway.catalog.plans.push(planOf({ id: 2_147_483_647 }))
+    await gateway.reapply()
+    const answer = await gateway.api.get('/pricing/2147483647').expect(200)
+    expect(answer.body).toEqual({ data: { ...plan, id: 2_147_483_647 } })
+    gateway.catalog.plans.pop()
+    await gateway.reapply()
   })
 
   test('is a second old at most', async () => {
@@ -122,4 +137,20 @@ describe('GET /x402/supported', () => {
     await Promise.all(Array.from({ length: 20 }, () => gateway.api.get('/x402/supported').expect(200)))
     expect(gateway.facilitator.supportAsked()).toBe(asked + 1)
   })
+})
+
+test('a clock that is put back does not make old answers last', async () => {
+  await gateway.api.get('/pricing/6').expect(404)
+  await gateway.api.get('/x402/supported').expect(200)
+  const asked = gateway.facilitator.supportAsked()
+  gateway.catalog.plans.push(planOf({ id: 6 }))
+  gateway.clock.advance(-3_600)
+  await gateway.reapply()
+  await gateway.api.get('/pricing/6').expect(200)
+  await gateway.api.get('/x402/supported').expect(200)
+  expect(gateway.facilitator.supportAsked()).toBe(asked + 1)
+
+  gateway.clock.advance(3_600)
+  gateway.catalog.plans.pop()
+  await gateway.reapply()
 })

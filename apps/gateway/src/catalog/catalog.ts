@@ -76,7 +76,7 @@ function remembered<T>(now: () => Date, read: () => Promise<T>): () => Promise<T
   let latest: { at: number; value: Promise<T> } | undefined
   return async () => {
     const at = now().getTime()
-    if (latest && at - latest.at < MAX_AGE_MS) return latest.value
+    if (latest && at >= latest.at && at - latest.at < MAX_AGE_MS) return latest.value
     const reading = { at, value: read() }
     latest = reading
     reading.value.catch(() => {

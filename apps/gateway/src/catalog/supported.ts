@@ -23,7 +23,7 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
 
   return async (): Promise<SupportedPaymentKind[]> => {
     const at = now().getTime()
-    if (known && at - known.at < MAX_AGE_MS) return known.kinds
+    if (known && at >= known.at && at - known.at < MAX_AGE_MS) return known.kinds
     try {
       asking ??= ask().finally(() => (asking = undefined))
       known = { at, kinds: await asking }

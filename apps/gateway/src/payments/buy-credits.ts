@@ -2,6 +2,7 @@ import { families, type Payment } from '@tollgate/chains'
 import { encodeJson, type SettleRequest, type SettleResult } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { setTimeout as delay } from 'node:timers/promises'
+import { isPassing, isUndone } from '../accounts/refusal'
 import { type Session } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
 import { type Proof } from './proof'
@@ -24,7 +25,8 @@ export type BuyCredits = ReturnType<typeof createBuyCredits>
  * Buying credits: read the payment, write it down, have it settled, and credit it. The same proof again, at the same time
  * or later, is the same purchase and is charged once.
  *
- * @throws ApiError PAYMENT_PENDING while the outcome is not known: never a fresh 402, on which a client would pay again
+ * @throws ApiError PAYMENT_PENDING while the outcome is not known, also where Postgres or the network failed on the way:
+ *   never a fresh 402, on which a client would pay again
  */
 export function createBuyCredits(parts: { store: PaymentStore; settlement: Settlement; resource: string }) {
   const { store, settlement, resource } = parts
@@ -40,8 +42,14 @@ export function createBuyCredits(parts: { store: PaymentStore; settlement: Settl
         receipt: receiptOf({ payer: payment.payer, network: plan.network, errorReason: 'invalid_payment' }),
       }
 
-    const { id } = await written(session, { plan, payer: payment.payer, nonce: payment.nonce }, proof)
-    return purchaseOf(await outcome(settlement, id))
+    const authorization = { plan, payer: payment.payer, nonce: payment.nonce }
+    const { id } = await written(session, authorization, proof).catch((error: unknown) => {
+      throw isUndone(error) && !isPassing(error) ? error : stillOpen(error)
+    })
+    const end = await outcome(settlement, id).catch((error: unknown) => {
+      throw stillOpen(error)
+    })
+    return purchaseOf(end)
   }
 
   /** @throws ApiError NOT_FOUND for a new payment to a plan that is not sold any more */
@@ -111,8 +119,11 @@ function purchaseOf(payment: PaymentRecord): Purchase {
 /** A reason is the facilitator's word, and clients read the receipt's bytes as ASCII. */
 const isCode = /^[a-z0-9_]{1,128}$/
 
-export const pendingPayment = () =>
-  new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS })
+export const pendingPayment = (cause?: unknown) =>
+  new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
+
+/** A payment that is written down, or may be, goes on whatever failed here: its money may be taken. */
+const stillOpen = (error: unknown) => (error instanceof ApiError ? error : pendingPayment(error))
 
 const PENDING =
   'The payment is being settled and its outcome is not known yet; send the same request with the same X-PAYMENT again, and do not pay a second time'

@@ -3,7 +3,8 @@ import { type Settlement } from './settlement'
 import { type PaymentStore } from './store'
 
 const EVERY_MS = 1_000
-const AT_ONCE = 16
+/** Each may hold a connection for as long as its account is held, and calls need some too. */
+const AT_ONCE = { atOnce: 6, settled: 4 }
 
 /** Finishes what crashes and outages left behind: every payment that is due is taken further, until it has ended. */
 export function startReconciler(parts: { store: PaymentStore; settlement: Settlement; logger: Logger }) {

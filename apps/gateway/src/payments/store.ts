@@ -37,6 +37,10 @@ const ANSWER_SECONDS = 50
 
 const silence = `now() - make_interval(secs => ${QUESTION_SECONDS})`
 const isDue = "status IN ('received', 'settling') AND next_attempt_at <= now()"
+const isToCredit = "status = 'settled' AND next_attempt_at <= now()"
+
+/** How long a settled payment is left alone once it is given out to be credited. */
+const CREDIT_AGAIN_SECONDS = 5
 
 /** Longer than an authorization lasts; one that is stuck for other reasons must not close the wallet out for ever. */
 const OPEN_FOR = '15 minutes'
@@ -93,13 +97,26 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
       return (await query('find', `SELECT ${columns} FROM payments WHERE id = $1`, [id]))[0]
     },
 
-    /** Payments that wait for somebody to take them further, longest waiting first. */
-    async due(limit: number): Promise<string[]> {
-      const text = `SELECT id FROM payments WHERE status IN ('received', 'settling', 'settled') AND next_attempt_at <= now()
-        ORDER BY status = 'settled' DESC, next_attempt_at LIMIT $1`
-      return (await pool.query<{ id: string }>({ name: 'payment-due', text, values: [limit] })).rows.map(
-        ({ id }) => id,
-      )
+    /**
+     * Payments that wait for somebody to take them further, the longest waiting first: `atOnce` at most, of which `settled` at
+     * most are settled. Those are of one account each and not given again for a few seconds, so that the ones which cannot be
+     * credited, for their account is held, keep no other from it.
+     */
+    async due({ atOnce, settled }: { atOnce: number; settled: number }): Promise<string[]> {
+      const text = `WITH credited AS MATERIALIZED (
+          SELECT id FROM payments WHERE ${isToCredit} AND id IN (
+            SELECT DISTINCT ON (wallet, pricing_plan_id) id FROM payments WHERE ${isToCredit}
+            ORDER BY wallet, pricing_plan_id, next_attempt_at)
+          ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED
+        ), put_off AS (
+          UPDATE payments SET next_attempt_at = now() + interval '${CREDIT_AGAIN_SECONDS} seconds'
+          WHERE id IN (SELECT id FROM credited)
+        )
+        SELECT id FROM credited UNION ALL
+        (SELECT id FROM payments WHERE ${isDue} ORDER BY next_attempt_at LIMIT $1 - (SELECT count(*) FROM credited))`
+      const values = [atOnce, settled]
+      const { rows } = await pool.query<{ id: string }>({ name: 'payment-due', text, values })
+      return rows.map(({ id }) => id)
     },
 
     /**

@@ -1,0 +1,126 @@
+import { closeAll } from '@tollgate/testing'
+import { balanceOf, broken, writePayment } from '../testing/accounts'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { holdAccount, many, somebodyWaits } from '../testing/ledgers'
+import { outcomeOf } from '../testing/outcome'
+import { type TestWallet } from '../testing/wallet'
+
+let gateway: TestGateway
+let replica: TestGateway
+beforeAll(async () => {
+  gateway = await testGateway()
+  replica = await testGateway({ beside: gateway })
+})
+afterEach(async () => expect(await broken(gateway.pool)).toEqual([]))
+afterAll(closeAll)
+
+const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
+const settlementsOf = ({ address }: TestWallet) =>
+  gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address)).length
+
+/** Holds what this statement takes, until the returned function is called. */
+async function hold(statement: string, values: unknown[] = []) {
+  const holder = await replica.pool.connect()
+  await holder.query('BEGIN')
+  await holder.query(statement, values)
+  return async () => {
+    await holder.query('ROLLBACK')
+    holder.release()
+  }
+}
+
+/** Breaks the connections whose statements wait for a lock. */
+const breakWaiting = () =>
+  replica.pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+  )
+
+describe('a payment is pending, its reason is in the log, and it is credited once, where', () => {
+  const places: [string, (wallet: TestWallet) => Promise<() => Promise<void>>, number][] = [
+    ['it is written down', () => hold('LOCK TABLE payments IN SHARE MODE'), 0],
+    ['its credits are given', (wallet) => holdAccount(replica.pool, wallet.address), 1],
+  ]
+  test.each(places)('the connection breaks while %s', async (_, holding, settled) => {
+    const wallet = gateway.wallet()
+    await gateway.fund(wallet.address, 1)
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    const release = await holding(wallet)
+    const answering = call({ payment }).then((answer) => answer)
+    await somebodyWaits(replica.pool)
+    await breakWaiting()
+    const pending = await answering
+    await release()
+
+    expect(outcomeOf(pending)).toEqual([503, 'PAYMENT_PENDING'])
+    expect(Number(pending.headers['retry-after'])).toBeGreaterThan(0)
+    expect(gateway.log.text()).toContain('terminating connection')
+    expect(settlementsOf(wallet)).toBe(settled)
+    if (settled > 0) {
+      await gateway.reconcile()
+      expect(await creditsOf(wallet)).toBe(101n)
+    }
+    await call({ payment }).expect(200)
+    expect([settlementsOf(wallet), await creditsOf(wallet)]).toEqual([1, 100n])
+  })
+
+  test('its row is held when the facilitator answers', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    const asked = gateway.facilitator.asked.length
+    const settle = gateway.facilitator.hold()
+    const answering = call({ payment }).then((answer) => answer)
+    while (gateway.facilitator.asked.length === asked) await new Promise(setImmediate)
+    const release = await hold('SELECT FROM payments WHERE wallet = $1 FOR UPDATE', [wallet.address])
+    settle()
+    const pending = await answering
+    await release()
+
+    expect(outcomeOf(pending)).toEqual([503, 'PAYMENT_PENDING'])
+    expect(Number(pending.headers['retry-after'])).toBeGreaterThan(0)
+    expect(gateway.log.text()).toContain('lock timeout')
+    await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [
+      wallet.address,
+    ])
+    await gateway.reconcile()
+    expect([settlementsOf(wallet), await creditsOf(wallet)]).toEqual([1, 100n])
+    await call({ payment }).expect(200)
+  })
+})
+
+test('payments of accounts that are held keep neither others from their credits nor calls from connections', async () => {
+  const { pool } = gateway
+  const held = many(6, () => gateway.wallet().address)
+  const [other, asking] = [gateway.wallet(), gateway.wallet()]
+  for (const address of held) await gateway.fund(address, 1)
+  const { call } = await asking.signIn()
+  const release = await hold('SELECT FROM accounts WHERE wallet = ANY($1) FOR UPDATE', [held])
+  for (let left = 20; left > 0; left--) await writePayment(pool, { wallet: held[0]!, credits: 1 })
+  for (const wallet of held) await writePayment(pool, { wallet, credits: 1 })
+  await writePayment(pool, { wallet: other.address, credits: 100 })
+  gateway.facilitator.next('pending')
+  await call({ payment: await asking.pay() }).expect(503)
+  await pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [asking.address])
+
+  const rounds = { busy: 0, areOver: false }
+  const reconciling = (async () => {
+    for (let round = 0; round < 3; round++) await gateway.reconcile()
+  })().finally(() => (rounds.areOver = true))
+  while (!rounds.areOver) {
+    rounds.busy = Math.max(rounds.busy, pool.totalCount - pool.idleCount)
+    await new Promise(setImmediate)
+  }
+  await reconciling
+  expect([await creditsOf(other), await creditsOf(asking)]).toEqual([100n, 100n])
+  // Of ten connections, those on which calls are paid and ended are left.
+  expect(rounds.busy).toBeLessThanOrEqual(6)
+
+  await release()
+  await pool.query("UPDATE payments SET next_attempt_at = now() WHERE status = 'settled'")
+  for (let round = 0; round < 25; round++) await gateway.reconcile()
+  expect(await Promise.all(held.map((address) => balanceOf(gateway.ledger, address)))).toEqual([
+    22n,
+    ...many(5, () => 2n),
+  ])
+})

@@ -107,10 +107,14 @@ withOwnRedis('when Redis goes away (redis-server on the PATH)', () => {
   })
 })
 
-/** What is still referred to, in bytes: garbage that waits for its collector does not count. */
+/**
+ * What is still referred to, in bytes: garbage that waits for its collector does not count. What is allocated while the
+ * collector is already marking outlives that round, so one round alone may find tens of megabytes that nobody holds.
+ */
 function heapInUse(): number {
   setFlagsFromString('--expose-gc')
-  runInNewContext('gc()')
+  const collect = runInNewContext('gc') as () => void
+  for (let round = 0; round < 3; round++) collect()
   return process.memoryUsage().heapUsed
 }
 
@@ -124,10 +128,11 @@ test('a flood of keys does not grow the process without end', async () => {
     logger: readableLog().logger,
   })
   const headers = { append: () => headers } as never
-  for (let key = 0; key < 70_000; key++) await limit(`warm${key}`, headers)
+  for (let key = 0; key < 200_000; key++) await limit(`first${key}`, headers)
   const before = heapInUse()
-  for (let key = 0; key < 400_000; key++) await limit(`flood${key}`, headers)
-  expect(heapInUse() - before).toBeLessThan(60e6)
+  for (let key = 0; key < 200_000; key++) await limit(`second${key}`, headers)
+  // A counter for each of them would hold over 300 bytes; the slots were all but filled by the first flood.
+  expect(heapInUse() - before).toBeLessThan(40e6)
 })
 
 describe('addressKey', () => {

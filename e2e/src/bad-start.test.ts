@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { follow } from './testing/program'
 
 const services = ['gateway', 'facilitator'] as const
 type Service = (typeof services)[number]
@@ -31,20 +32,7 @@ function start(service: Service, variables: Record<string, string>) {
   const { PATH } = process.env
   const child = spawn(process.execPath, [main], { env: { PATH, PORT: '0', METRICS_PORT: '0', ...variables } })
   running.push(() => child.kill('SIGKILL'))
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const exited = once(child, 'exit').then(([code]) => code as number | null)
-  const said = async (text: string) => {
-    while (!output.includes(text)) {
-      const ended = await Promise.race([
-        once(child.stdout, 'data').then(() => false),
-        exited.then(() => true),
-      ])
-      if (ended && !output.includes(text)) throw new Error(`It ended without saying "${text}":\n${output}`)
-    }
-  }
-  return { child, exited, said, output: () => output }
+  return follow(child)
 }
 
 const SECRET = 'a secret of this test run and of no other'

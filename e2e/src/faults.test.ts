@@ -1,8 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { follow, processesOf } from './testing/program'
 
 const MAIN = join(__dirname, '../dist/faults/main.js')
 
@@ -14,32 +14,13 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** `pnpm faults` as it is built: a process of its own, with all its state in `folder`. */
 function faults(...args: string[]) {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...process.env, TMPDIR: folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const exited = once(child, 'exit').then(([code]) => code as number | null)
-  const said = async (text: string) => {
-    while (!output.includes(text)) {
-      const isOver = await Promise.race([
-        once(child.stdout, 'data').then(() => false),
-        exited.then(() => true),
-      ])
-      if (isOver && !output.includes(text)) throw new Error(`It ended without saying "${text}":\n${output}`)
-    }
-  }
-  return { child, exited, said, output: () => output }
+  return follow(
+    spawn(process.execPath, [MAIN, ...args], {
+      env: { ...process.env, TMPDIR: folder },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  )
 }
-
-/** What still runs with our folder in its command line. */
-const left = () =>
-  execFileSync('ps', ['-eo', 'args'])
-    .toString()
-    .split('\n')
-    .filter((line) => line.includes(folder))
 
 describe('pnpm faults', () => {
   test('kill -9 of the gateway, alone and beside another: no call and no payment is lost, doubled or given away', async () => {
@@ -53,7 +34,7 @@ describe('pnpm faults', () => {
     await run.said('round 1 of 1')
     run.child.kill('SIGINT')
     expect(await run.exited).toBe(130)
-    expect([readdirSync(folder), left()]).toEqual([[], []])
+    expect([readdirSync(folder), processesOf(folder)]).toEqual([[], []])
   }, 120_000)
 
   test.each([[['no-such-fault']], [['--rounds', '0']], [['--rounds', 'many']], [['--twice']]])(

@@ -1,9 +1,9 @@
 import { removePostgres } from '@tollgate/devnet'
-import { execFileSync, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { follow, processesOf } from './testing/program'
 
 const START = require.resolve('@tollgate/devnet/dist/start.js')
 
@@ -19,23 +19,8 @@ afterEach(() => {
 /** `npm start` without its installing and building: a process of its own, with its state in `folder`. */
 function start(options: { once?: boolean }) {
   const code = `require(${JSON.stringify(START)}).start(${JSON.stringify({ ...options, folder })})`
-  const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const exited = once(child, 'exit').then(([status]) => status as number | null)
-  const said = async (text: string) => {
-    while (!output.includes(text)) await Promise.race([once(child.stdout, 'data'), exited])
-  }
-  return { child, exited, said, output: () => output }
+  return follow(spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
 }
-
-/** What still runs with our folder in its command line: Postgres, Redis and the chain have their state there. */
-const left = () =>
-  execFileSync('ps', ['-eo', 'args'])
-    .toString()
-    .split('\n')
-    .filter((line) => line.includes(folder))
 
 const isAlive = (pid: number) => {
   try {
@@ -55,7 +40,7 @@ describe('npm start', () => {
         expect.stringMatching(/settlement +0x[0-9a-f]{64} in block/),
       ])
       expect(run.output()).toContain('99 left of 100')
-      expect(left()).toEqual([])
+      expect(processesOf(folder)).toEqual([])
     }
   }, 120_000)
 
@@ -69,7 +54,7 @@ describe('npm start', () => {
     run.child.kill('SIGINT')
     expect(await run.exited).toBe(0)
     expect(performance.now() - asked).toBeLessThan(5_000)
-    expect(left()).toEqual([])
+    expect(processesOf(folder)).toEqual([])
     expect(Object.values(processes).filter(isAlive)).toEqual([])
   }, 120_000)
 

@@ -1,0 +1,35 @@
+import { execFileSync, type ChildProcess } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
+
+/**
+ * Follows a process that was started with its output piped: all that it has printed, a promise of its exit code (null after
+ * a signal), and `said`, which resolves once a text was printed and rejects if the process ends without.
+ */
+export function follow(child: ChildProcess) {
+  let output = ''
+  const printed = new EventEmitter()
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+      printed.emit('more')
+    })
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+
+  // Later than the exit: by then all that was printed has been read.
+  const closed = once(child, 'close').then(() => true)
+  const more = () => once(printed, 'more').then(() => false)
+  const said = async (text: string) => {
+    while (!output.includes(text)) {
+      const isOver = await Promise.race([more(), closed])
+      if (isOver && !output.includes(text)) throw new Error(`It ended without saying "${text}":\n${output}`)
+    }
+  }
+  return { child, exited, said, output: () => output }
+}
+
+/** The command lines of all processes that name this folder. */
+export const processesOf = (folder: string): string[] =>
+  execFileSync('ps', ['-eo', 'args'])
+    .toString()
+    .split('\n')
+    .filter((line) => line.includes(folder))

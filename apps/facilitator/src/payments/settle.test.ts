@@ -1,7 +1,6 @@
 import { type SettleResult } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
+import { closeAll, readableLog } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { readableLog } from '../testing/log'
 import { sendAuthorization } from '../testing/stranger'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
@@ -251,8 +250,9 @@ test('the log tells a settlement from claim to end, and none of its secrets', as
   const body = await paymentRequest(payer)
   const { transaction } = await settle(body, headers, told)
 
-  const lines = log.text().trim().split('\n')
-  const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  // Whoever asked is told by the commit itself, and may know before the line is written.
+  await log.line('settlement settled')
+  const events = log.lines()
   const about = (message: string) => events.find((event) => event.message === message)
   expect(about('settlement claimed')).toMatchObject({
     network: 'base-sepolia',

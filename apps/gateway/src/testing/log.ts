@@ -1,14 +1,8 @@
 import { createLogger, type Logger } from '@tollgate/service'
-import { Writable } from 'node:stream'
+import { readableLog as readable } from '@tollgate/testing'
 
-/** A logger whose text can be read. */
-export function readableLog(): { logger: Logger; text: () => string } {
-  let text = ''
-  const stream = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      text += chunk.toString()
-      done()
-    },
-  })
-  return { logger: createLogger({ service: 'gateway', level: 'info', stream }), text: () => text }
+/** A logger of the gateway whose lines can be read. */
+export function readableLog(): ReturnType<typeof readable> & { logger: Logger } {
+  const log = readable()
+  return { ...log, logger: createLogger({ service: 'gateway', level: 'info', stream: log.stream }) }
 }

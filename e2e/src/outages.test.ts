@@ -44,19 +44,14 @@ describe('the chain stops', () => {
     }
     expect(await credits(buyer.address)).toEqual([])
 
-    const port = Number(new URL(foundation.rpcUrl).port)
-    const again = await startAnvil({ folder: join(world.folder, 'anvil'), port })
-    try {
-      await until(
-        () => credits(buyer.address),
-        (balances) => JSON.stringify(balances) !== '[]',
-      )
-      const served = await call(world, session, payment)
-      expect([served.status, await credits(buyer.address)]).toEqual([200, creditsOf(plan.credits - 1)])
-      expect((await token.balanceOf(plan.pay_to)) - before).toBe(BigInt(plan.amount))
-    } finally {
-      foundation.anvil.stop = again.stop
-    }
+    await startChain()
+    await until(
+      () => credits(buyer.address),
+      (balances) => JSON.stringify(balances) !== '[]',
+    )
+    const served = await call(world, session, payment)
+    expect([served.status, await credits(buyer.address)]).toEqual([200, creditsOf(plan.credits - 1)])
+    expect((await token.balanceOf(plan.pay_to)) - before).toBe(BigInt(plan.amount))
   }, 90_000)
 })
 
@@ -68,7 +63,9 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
     const payment = await sign(buyer, (await call(world, session)).body)
     const before = { paid: await token.balanceOf(plan.pay_to), signed: signedSettlements() }
 
-    await rpc(foundation.rpcUrl, 'evm_setAutomine', false)
+    // No block comes by itself now, so the payment is open for as long as the kill takes.
+    await foundation.anvil.stop()
+    await startChain({ blockTime: 3_600 })
     const cut = call(world, session, payment).catch(() => 'cut off')
     await until(
       () => Promise.resolve(signedSettlements()),
@@ -76,7 +73,7 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
     )
     process.kill(world.gateway.pid(), 'SIGKILL')
     expect(await cut).toBe('cut off')
-    await rpc(foundation.rpcUrl, 'evm_setAutomine', true)
+    await rpc(foundation.rpcUrl, 'evm_mine')
 
     await until(
       () => credits(buyer.address),
@@ -87,6 +84,17 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
     expect((await token.balanceOf(plan.pay_to)) - before.paid).toBe(BigInt(plan.amount))
   }, 90_000)
 })
+
+/** Starts the world's chain again, once it was stopped, where it was. */
+async function startChain(options: { blockTime?: number } = {}) {
+  const { rpcUrl, anvil } = world.foundation
+  const again = await startAnvil({
+    folder: join(world.folder, 'anvil'),
+    port: Number(new URL(rpcUrl).port),
+    ...options,
+  })
+  anvil.stop = again.stop
+}
 
 const signedSettlements = () =>
   readFileSync(world.log('facilitator'), 'utf8').split('settlement signed').length - 1

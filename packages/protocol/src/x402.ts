@@ -34,12 +34,16 @@ export const PaymentRequirements = z
 export type PaymentRequirements = z.infer<typeof PaymentRequirements>
 
 /** A signed payment. `payload` is what the chain family signs; as text it is base64 of the same JSON. */
-export const PaymentPayload = z.object({
-  x402Version: z.number(),
-  scheme: word(32),
-  network: word(128),
-  payload: z.union([z.string().min(1).max(65_536), z.record(z.string(), z.unknown())]),
-})
+export const PaymentPayload = z
+  .object({
+    x402Version: z.number().describe('1.'),
+    scheme: word(32).describe('How it is paid: `exact`.'),
+    network: word(128).describe('The network’s name.'),
+    payload: z
+      .union([word(65_536), z.record(z.string(), z.unknown())])
+      .describe('What the payer signed, as its network has it; as text, base64 of the same JSON.'),
+  })
+  .meta({ id: 'PaymentPayload', description: 'A signed payment, as x402 version 1 has it.' })
 export type PaymentPayload = z.infer<typeof PaymentPayload>
 
 export const VerifyRequest = z.object({
@@ -48,7 +52,43 @@ export const VerifyRequest = z.object({
 })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 
-export const SettleRequest = VerifyRequest.extend({ x402Version: z.number().optional() })
+/** Of `/verify` and `/settle` alike. */
+export const SettleRequest = VerifyRequest.extend({ x402Version: z.number().optional() }).meta({
+  id: 'PaymentRequest',
+  examples: [
+    {
+      x402Version: 1,
+      paymentPayload: {
+        x402Version: 1,
+        scheme: 'exact',
+        network: 'base-sepolia',
+        payload: {
+          signature: `0x${'ab'.repeat(65)}`,
+          authorization: {
+            from: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+            to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+            value: '10000',
+            validAfter: '1768478300',
+            validBefore: '1768478460',
+            nonce: `0x${'cd'.repeat(32)}`,
+          },
+        },
+      },
+      paymentRequirements: {
+        scheme: 'exact',
+        network: 'base-sepolia',
+        maxAmountRequired: '10000',
+        resource: 'https://shop.example/weather',
+        description: 'The weather, now',
+        mimeType: 'application/json',
+        payTo: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+        maxTimeoutSeconds: 60,
+        asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+        extra: { name: 'USDC', version: '2' },
+      },
+    },
+  ],
+})
 export type SettleRequest = z.infer<typeof SettleRequest>
 
 /** Why a payment is refused: the x402 version 1 reason codes, and `settlement_pending` of version 2. */
@@ -76,51 +116,52 @@ export const reasonCodes = [
 ] as const
 export type ReasonCode = (typeof reasonCodes)[number]
 
-/** `timestamp` is Unix seconds, UTC. `payer` is empty when invalid, `invalidReason` when valid. */
-export const VerifyResult = z.object({
-  isValid: z.boolean(),
-  invalidReason: z.string(),
-  payer: z.string(),
-  timestamp: z.int(),
-  cachedResult: z.boolean(),
-})
+/** `payer` is empty when invalid, `invalidReason` when valid. */
+export const VerifyResult = z
+  .object({
+    isValid: z.boolean(),
+    invalidReason: z.string().describe('Empty where the payment is valid.'),
+    payer: z.string().describe('Empty where it is not.'),
+    timestamp: z.int().describe('Unix seconds.'),
+    cachedResult: z.boolean().describe('Whether it was found valid a few seconds ago.'),
+  })
+  .meta({
+    id: 'VerifyResult',
+    examples: [
+      {
+        isValid: true,
+        invalidReason: '',
+        payer: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+        timestamp: 1_768_478_400,
+        cachedResult: false,
+      },
+    ],
+  })
 export type VerifyResult = z.infer<typeof VerifyResult>
 
 /** `transaction` and `payer` are empty and `blockNumber` 0 on failure; a pending settlement names its transaction. */
-export const SettleResult = z.object({
-  success: z.boolean(),
-  transaction: z.string(),
-  errorReason: z.string(),
-  network: z.string(),
-  payer: z.string(),
-  blockNumber: z.int(),
-  timestamp: z.iso.datetime(),
-})
+export const SettleResult = z
+  .object({
+    success: z.boolean(),
+    transaction: z.string().describe('Its hash. Empty on failure; a pending settlement may name it.'),
+    errorReason: z.string().describe('Empty on success.'),
+    network: z.string(),
+    payer: z.string().describe('Empty on failure.'),
+    blockNumber: z.int().describe('0 on failure.'),
+    timestamp: z.iso.datetime(),
+  })
+  .meta({
+    id: 'SettleResult',
+    examples: [
+      {
+        success: true,
+        transaction: `0x${'ab'.repeat(32)}`,
+        errorReason: '',
+        network: 'base-sepolia',
+        payer: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+        blockNumber: 1234,
+        timestamp: '2026-01-15T12:00:00.000Z',
+      },
+    ],
+  })
 export type SettleResult = z.infer<typeof SettleResult>
-
-export const NetworkKind = z.object({
-  x402Version: z.int(),
-  scheme: z.string(),
-  network: z.string(),
-  status: z.string(),
-  block: z.int(),
-  feePayer: z.string(),
-  extra: z.object({ feePayer: z.string() }).optional(),
-})
-export type NetworkKind = z.infer<typeof NetworkKind>
-
-export const SupportedKinds = z.object({ kinds: z.array(NetworkKind) })
-export type SupportedKinds = z.infer<typeof SupportedKinds>
-
-export const Asset = z.object({
-  id: z.int(),
-  network: z.string(),
-  asset: z.string(),
-  symbol: z.string(),
-  decimals: z.int(),
-  active: z.boolean(),
-})
-export type Asset = z.infer<typeof Asset>
-
-export const AssetList = z.object({ data: z.array(Asset) })
-export type AssetList = z.infer<typeof AssetList>

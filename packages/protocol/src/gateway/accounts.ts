@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Amount } from '../amount'
 import { Ecosystem } from '../networks'
+import { count } from '../query'
 import { PlanId, WalletAddress } from './fields'
 
 export const WalletPath = z.object({ wallet: WalletAddress })
@@ -15,18 +16,6 @@ export type CreditBalance = z.infer<typeof CreditBalance>
 
 /** Farther than this a page is reached by `before`, which costs the same however far it is. */
 const MAX_OFFSET = 10_000
-
-/** A whole number as a query carries it: decimal digits and nothing else. */
-const count = (min: number, max: number, tooBig?: string) =>
-  z
-    .string()
-    .transform((digits, context) => {
-      if (/^(0|[1-9][0-9]{0,15})$/.test(digits)) return Number(digits)
-      context.addIssue('expected a whole number')
-      return z.NEVER
-    })
-    .pipe(z.int().min(min).max(max, tooBig))
-    .meta({ type: 'integer', minimum: min, maximum: max })
 
 const page = (size: number) => ({
   limit: count(1, 100).default(size).meta({ description: 'How many records at most.' }),

@@ -1,0 +1,180 @@
+import { z } from 'zod'
+import { count } from '../query'
+import { exampleTime, MAX_ID, page, plainText } from './fields'
+
+/** The facilitator's account messages: users, client keys. */
+export const Credentials = z
+  .object({
+    email: z.email().max(254).toLowerCase().describe('Upper and lower case are one.'),
+    password: plainText(256).min(8, 'must have at least 8 characters'),
+  })
+  .meta({
+    id: 'Credentials',
+    examples: [{ email: 'shop@example.com', password: 'correct horse battery staple' }],
+  })
+export type Credentials = z.infer<typeof Credentials>
+
+/** What is no email or no password of ours is simply wrong. */
+export const UserLogin = z.object({ email: z.string().max(1024), password: z.string().max(1024) }).meta({
+  id: 'UserLogin',
+  examples: [{ email: 'shop@example.com', password: 'correct horse battery staple' }],
+})
+
+export const UserTokenRefresh = z
+  .object({ refresh_token: z.string().max(1024).describe('From `POST /login`.') })
+  .meta({
+    id: 'TokenRefreshRequest',
+    examples: [{ refresh_token: 'd2F0Y2ggb3V0IGZvciB0aGUgdG9sbGdhdGUgdG9rZW4' }],
+  })
+
+const exampleUser = { id: 1, email: 'shop@example.com', isAdmin: false, createdAt: exampleTime }
+
+export const User = z
+  .object({
+    id: z.int(),
+    email: z.string().describe('In lower case.'),
+    isAdmin: z.boolean().describe('Whether it sees everybody’s keys, resources and metrics.'),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'User', examples: [exampleUser] })
+export type User = z.infer<typeof User>
+
+export const SignedUp = z
+  .object({ data: z.object({ message: z.string(), user: User }) })
+  .meta({ examples: [{ data: { message: 'Signed up; log in to go on', user: exampleUser } }] })
+
+const exampleAccessToken = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.e30.c2lnbmF0dXJl'
+
+export const LoggedIn = z
+  .object({
+    data: z.object({
+      message: z.string(),
+      access_token: z.string().describe('The bearer token; good for 15 minutes.'),
+      refresh_token: z.string().describe('Gives new access tokens for 30 days; no bearer token itself.'),
+      id: z.int().describe('The user’s.'),
+    }),
+  })
+  .meta({
+    examples: [
+      {
+        data: {
+          message: 'Logged in',
+          access_token: exampleAccessToken,
+          refresh_token: 'd2F0Y2ggb3V0IGZvciB0aGUgdG9sbGdhdGUgdG9rZW4',
+          id: 1,
+        },
+      },
+    ],
+  })
+
+export const Refreshed = z
+  .object({ data: z.object({ access_token: z.string() }) })
+  .meta({ examples: [{ data: { access_token: exampleAccessToken } }] })
+
+/** What a login or a refresh that does not do is answered, without a code. */
+export const LoginRefused = z
+  .object({ message: z.string() })
+  .meta({ id: 'LoginRefused', examples: [{ message: 'Wrong email or password' }] })
+export const RefreshRefused = z.object({ message: z.string(), details: z.string() }).meta({
+  id: 'RefreshRefused',
+  examples: [
+    { message: 'The refresh token is not valid', details: 'It is unknown or has expired; log in again' },
+  ],
+})
+
+export const CreateUserRequest = Credentials.extend({
+  is_admin: z.boolean().default(false).describe('Admins see everybody’s keys, resources and metrics.'),
+}).meta({
+  id: 'CreateUserRequest',
+  examples: [{ email: 'ops@example.com', password: 'correct horse battery staple', is_admin: true }],
+})
+export const UserCreated = z.object({ data: User }).meta({ examples: [{ data: exampleUser }] })
+export const UsersQuery = z.object(page(100, 100))
+export const UserList = z.object({ data: z.array(User) }).meta({ examples: [{ data: [exampleUser] }] })
+
+export const operations = ['verify', 'settle', 'supported'] as const
+export type Operation = (typeof operations)[number]
+
+/** Comma-separated operations; left out or empty, a key may do all of them. */
+export const Scope = z
+  .string()
+  .max(128)
+  .transform((text) => (text.trim() === '' ? [] : text.split(',').map((word) => word.trim())))
+  .transform((words) => [...new Set(words)])
+  .pipe(z.array(z.enum(operations)))
+  .meta({
+    type: 'string',
+    maxLength: 128,
+    pattern: String.raw`^\s*((${operations.join('|')})(\s*,\s*(${operations.join('|')}))*\s*)?$`,
+    description:
+      'What the key may do: any of `verify`, `settle` and `supported`, with commas; all, where none is named.',
+  })
+
+const MAX_TTL_HOURS = 87_600
+
+export const CreateClientRequest = z
+  .object({
+    title: plainText(200)
+      .regex(/\S/, 'must not be blank')
+      .trim()
+      .describe('What the key is for, for people.'),
+    scope: Scope.optional(),
+    ttl_hours: z
+      .number()
+      .positive()
+      .max(MAX_TTL_HOURS)
+      .optional()
+      .describe('After how many hours the key expires; never, where left out.'),
+  })
+  .meta({
+    id: 'CreateClientRequest',
+    examples: [{ title: 'Weather shop', scope: 'verify,settle,supported', ttl_hours: 720 }],
+  })
+export type CreateClientRequest = z.infer<typeof CreateClientRequest>
+
+const exampleKey = {
+  clientId: 'client_5f0c9a4e1b7d2f3a6c8e9b01',
+  title: 'Weather shop',
+  scope: 'verify,settle,supported',
+  createdAt: exampleTime,
+  expiresAt: '2026-02-14T12:00:00.000Z',
+}
+
+const keyFields = {
+  clientId: z.string().describe('Sent as `X-Client-ID`.'),
+  title: z.string(),
+  scope: z.string().describe('What it may do; all, where empty.'),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime().nullable().describe('Null where it never expires.'),
+}
+export const ClientKey = z.object(keyFields).meta({ id: 'ClientKey', examples: [exampleKey] })
+export type ClientKey = z.infer<typeof ClientKey>
+
+export const ClientCreated = z
+  .object({
+    data: z.object({
+      client: z.object({
+        ...keyFields,
+        token: z.string().describe('Sent as `X-Client-Token`. Told here and never again.'),
+      }),
+    }),
+  })
+  .meta({
+    examples: [
+      { data: { client: { ...exampleKey, token: 'c2VjcmV0LW9mLXRoZS1jbGllbnQta2V5LWluLWJhc2U2NHVybA' } } },
+    ],
+  })
+export const ClientsQuery = z.object(page(20, 100))
+export const ClientList = z.object({ data: z.array(ClientKey) }).meta({ examples: [{ data: [exampleKey] }] })
+export const ClientPath = z.object({
+  id: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, 'must be a client id')
+    .meta({ description: 'The `clientId`.', examples: [exampleKey.clientId] }),
+})
+export const ClientDeleted = z
+  .object({ data: z.object({ deleted: z.string() }) })
+  .meta({ examples: [{ data: { deleted: exampleKey.clientId } }] })
+
+/** The number of a record in a path. */
+export const RecordPath = z.object({ id: count(1, MAX_ID).meta({ examples: [7] }) })

@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import { Day } from '../query'
+import { exampleAsset } from './fields'
+
+const MAX_LISTED = 100
+
+/** Both days count, in UTC. At most 366 days or 120 months can be asked for at once. */
+export const MetricsQuery = z.object({
+  from: Day.optional().meta({
+    description:
+      'The first day, UTC. Left out: thirty days, or twelve months, that end with the last; of a summary, the very first.',
+  }),
+  to: Day.optional().meta({
+    description: 'The last day, UTC. Left out: today; of a summary, the very last.',
+  }),
+})
+export type MetricsQuery = z.infer<typeof MetricsQuery>
+
+const RequestCount = z.int().min(0).describe('How many requests.')
+
+/** What was measured, or up to a tenth more: requests are counted in buckets of latency, and told by a bucket's upper end. */
+const Latency = z.object({ p50: z.number(), p90: z.number(), p99: z.number() }).meta({
+  id: 'Latency',
+  description:
+    'Milliseconds within which half, 90 and 99 of a hundred requests were answered: up to a tenth more than it was, 0.5 at least, and 60000 for what took longer. 0 where there were no requests.',
+})
+
+const httpFields = {
+  requests: RequestCount,
+  latency_ms: Latency,
+  routes: z
+    .array(z.object({ method: z.string(), route: z.string(), requests: RequestCount, latency_ms: Latency }))
+    .max(MAX_LISTED)
+    .describe('By method and route, most requests first.'),
+  statuses: z.array(z.object({ status: z.int(), requests: RequestCount })).describe('By status, in order.'),
+  clients: z
+    .array(z.object({ client_id: z.string(), requests: RequestCount, latency_ms: Latency }))
+    .max(MAX_LISTED)
+    .describe('By client key, most requests first; requests without one are in none of them.'),
+}
+
+const exampleLatency = { p50: 4.1, p90: 9.8, p99: 31.5 }
+const exampleHttp = {
+  requests: 42,
+  latency_ms: exampleLatency,
+  routes: [{ method: 'POST', route: '/api/v1/verify', requests: 42, latency_ms: exampleLatency }],
+  statuses: [{ status: 200, requests: 42 }],
+  clients: [{ client_id: 'client_5f0c9a4e1b7d2f3a6c8e9b01', requests: 42, latency_ms: exampleLatency }],
+}
+
+/** HTTP requests of a while. */
+export const HttpMetrics = z.object(httpFields).meta({ id: 'HttpMetrics', examples: [exampleHttp] })
+export type HttpMetrics = z.infer<typeof HttpMetrics>
+
+/** A sum of amounts: it may be longer than any of them. */
+const Total = z.string().regex(/^(0|[1-9][0-9]*)$/)
+
+const settlementFields = {
+  settled: z.int().min(0).describe('How many payments were settled.'),
+  failed: z.int().min(0).describe('How many times a settlement was refused or came to nothing.'),
+  reversed: z
+    .int()
+    .min(0)
+    .describe('How many were settled and then taken back by their network: in no other number.'),
+  amounts: z
+    .array(
+      z.object({
+        network: z.string(),
+        asset: z.string(),
+        symbol: z.string(),
+        decimals: z.int(),
+        settled: z.int().min(0),
+        amount: Total.describe('What was paid in it altogether, in its smallest unit.'),
+      }),
+    )
+    .describe('What was paid, by asset.'),
+  fees: z
+    .array(
+      z.object({
+        network: z.string(),
+        transactions: z.int().min(0),
+        amount: Total.describe('In the smallest unit of the network’s native currency.'),
+      }),
+    )
+    .describe(
+      'What the networks charged for it, failed transactions included. A transaction counts once, and wholly.',
+    ),
+  networks: z
+    .array(
+      z.object({
+        network: z.string(),
+        settled: z.int().min(0),
+        failed: z.int().min(0),
+        reversed: z.int().min(0),
+      }),
+    )
+    .describe('By network. What names none of ours is in none of them.'),
+  failures: z
+    .array(z.object({ reason: z.string(), failed: z.int().min(0) }))
+    .describe('By reason, most frequent first.'),
+}
+
+const exampleSettlements = {
+  settled: 40,
+  failed: 2,
+  reversed: 0,
+  amounts: [
+    {
+      network: 'base-sepolia',
+      asset: exampleAsset,
+      symbol: 'USDC',
+      decimals: 6,
+      settled: 40,
+      amount: '400000',
+    },
+  ],
+  fees: [{ network: 'base-sepolia', transactions: 40, amount: '3280000000000' }],
+  networks: [{ network: 'base-sepolia', settled: 40, failed: 2, reversed: 0 }],
+  failures: [{ reason: 'insufficient_funds', failed: 2 }],
+}
+
+/** Settlements of a while. */
+export const SettlementMetrics = z
+  .object(settlementFields)
+  .meta({ id: 'SettlementMetrics', examples: [exampleSettlements] })
+export type SettlementMetrics = z.infer<typeof SettlementMetrics>
+
+const day = z
+  .string()
+  .describe('UTC, like 2026-01-31.')
+  .meta({ examples: ['2026-01-31'] })
+const month = z
+  .string()
+  .describe('UTC, like 2026-01.')
+  .meta({ examples: ['2026-01'] })
+
+/** Only days and months in which something happened, oldest first. */
+export const HttpMetricsByDay = z
+  .object({ data: z.array(z.object({ day, ...httpFields })) })
+  .meta({ examples: [{ data: [{ day: '2026-01-31', ...exampleHttp }] }] })
+export const HttpMetricsByMonth = z
+  .object({ data: z.array(z.object({ month, ...httpFields })) })
+  .meta({ examples: [{ data: [{ month: '2026-01', ...exampleHttp }] }] })
+export const HttpMetricsSummary = z.object({ data: HttpMetrics }).meta({ examples: [{ data: exampleHttp }] })
+
+export const SettlementMetricsByDay = z
+  .object({ data: z.array(z.object({ day, ...settlementFields })) })
+  .meta({ examples: [{ data: [{ day: '2026-01-31', ...exampleSettlements }] }] })
+export const SettlementMetricsByMonth = z
+  .object({ data: z.array(z.object({ month, ...settlementFields })) })
+  .meta({ examples: [{ data: [{ month: '2026-01', ...exampleSettlements }] }] })
+export const SettlementMetricsSummary = z
+  .object({ data: SettlementMetrics })
+  .meta({ examples: [{ data: exampleSettlements }] })

@@ -1,0 +1,122 @@
+import { z } from 'zod'
+import { exampleAddress, exampleAsset } from './fields'
+
+const exampleKind = {
+  x402Version: 1,
+  scheme: 'exact',
+  network: 'base-sepolia',
+  status: 'active',
+  block: 1234,
+  feePayer: exampleAddress,
+}
+
+export const NetworkKind = z
+  .object({
+    x402Version: z.int(),
+    scheme: z.string().describe('How it is paid: `exact`.'),
+    network: z.string().describe('The network’s name.'),
+    status: z
+      .string()
+      .describe('`active`; in `GET /api/v1/status` also `unreachable`, where the network gives no answer.'),
+    block: z.int().describe('The newest block, seconds old at most; 0 where none was ever seen.'),
+    feePayer: z.string().describe('Who pays the network’s fee for a settlement.'),
+    extra: z.object({ feePayer: z.string() }).optional(),
+  })
+  .meta({ id: 'NetworkKind', description: 'A network that payments are taken on.', examples: [exampleKind] })
+export type NetworkKind = z.infer<typeof NetworkKind>
+
+export const SupportedKinds = z
+  .object({ kinds: z.array(NetworkKind) })
+  .meta({ examples: [{ kinds: [exampleKind] }] })
+export type SupportedKinds = z.infer<typeof SupportedKinds>
+
+export const NetworkPath = z.object({
+  id: z
+    .string()
+    .min(1)
+    .max(128)
+    .meta({ description: 'The network’s name.', examples: ['base-sepolia'] }),
+})
+
+const exampleRegistered = {
+  id: 1,
+  network: 'base-sepolia',
+  asset: exampleAsset,
+  symbol: 'USDC',
+  decimals: 6,
+  active: true,
+}
+
+export const Asset = z
+  .object({
+    id: z.int(),
+    network: z.string().describe('The network’s name.'),
+    asset: z.string().describe('Its address.'),
+    symbol: z.string(),
+    decimals: z.int(),
+    active: z.boolean().describe('Whether new payments are taken in it.'),
+  })
+  .meta({ id: 'Asset', description: 'What payments may be made in.', examples: [exampleRegistered] })
+export type Asset = z.infer<typeof Asset>
+
+export const AssetList = z
+  .object({ data: z.array(Asset) })
+  .meta({ examples: [{ data: [exampleRegistered] }] })
+export type AssetList = z.infer<typeof AssetList>
+
+const printable = (longest: number) =>
+  z
+    .string()
+    .min(1)
+    .max(longest)
+    .regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces')
+
+export const AssetRegistration = z
+  .object({
+    network: z.string().min(1).max(128).describe('Its name, chain id or CAIP-2 text.'),
+    asset: printable(256).describe('The address of its contract.'),
+    symbol: printable(32),
+    decimals: z.int().min(0).max(77).describe('As its contract says.'),
+    active: z
+      .boolean()
+      .optional()
+      .describe('Left out, a new asset is active and a registered one stays as it is.'),
+  })
+  .meta({
+    id: 'AssetRegistration',
+    examples: [{ network: 'base-sepolia', asset: exampleAsset, symbol: 'USDC', decimals: 6, active: true }],
+  })
+export type AssetRegistration = z.infer<typeof AssetRegistration>
+export const AssetRegistered = z.object({ data: Asset }).meta({ examples: [{ data: exampleRegistered }] })
+
+export const SystemStatus = z
+  .object({
+    status: z.string().describe('`ok`, or `degraded` where the database or a network gives no answer.'),
+    version: z.string(),
+    uptime: z.int().describe('For how many seconds the replica that answers has run.'),
+    networks: z.array(NetworkKind).describe('All that are configured, also those that give no answer.'),
+    database: z.object({ status: z.string().describe('`ok` or `unreachable`.') }),
+  })
+  .meta({ id: 'SystemStatus' })
+export type SystemStatus = z.infer<typeof SystemStatus>
+export const StatusReport = z.object({ data: SystemStatus }).meta({
+  examples: [
+    {
+      data: {
+        status: 'ok',
+        version: '0.1.0',
+        uptime: 86_400,
+        networks: [exampleKind],
+        database: { status: 'ok' },
+      },
+    },
+  ],
+})
+
+export const FacilitatorHealth = z
+  .object({
+    status: z.string(),
+    timestamp: z.int().describe('The service’s clock, in Unix seconds.'),
+    version: z.string(),
+  })
+  .meta({ id: 'Health', examples: [{ status: 'ok', timestamp: 1_768_478_400, version: '0.1.0' }] })

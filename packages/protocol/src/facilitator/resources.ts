@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { Amount } from '../amount'
+import { exampleAddress, exampleAsset, exampleTime, page, plainText } from './fields'
+
+const MAX_ACCEPTS = 16
+const MAX_METADATA_BYTES = 8_192
+const MAX_METADATA_DEPTH = 8
+
+/** Whether a client can ask for it as it stands: fetch takes no URL that holds a user and a password. */
+const canBeFetched = (text: string) => {
+  if (text.startsWith('/')) return true
+  if (!URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username === '' && password === ''
+}
+
+/** A URL, or the path of one; nothing that a page would run, were it made a link. */
+const ResourceUrl = z
+  .string()
+  .min(1)
+  .max(2_048)
+  .regex(
+    /^(https?:\/\/[^\s/?#]|\/(?!\/))[\x21-\x7e]*$/,
+    'must be an http(s) URL, or a path that begins with one slash',
+  )
+  .refine(canBeFetched, 'must be a URL that can be fetched, without user and password')
+
+export const AcceptedPayment = z
+  .object({
+    scheme: z.literal('exact').describe('How it is paid.'),
+    network: z
+      .string()
+      .min(1)
+      .max(128)
+      .describe('A network of `GET /networks`: its name, chain id or CAIP-2 text.'),
+    maxAmountRequired: Amount.refine((amount) => amount !== '0', 'must not be zero').meta({
+      not: { const: '0' },
+      description: 'The price, in the asset’s smallest unit.',
+    }),
+    asset: z.string().min(1).max(256).describe('An asset of `GET /assets`.'),
+    payTo: z.string().min(1).max(256).describe('Who is paid.'),
+  })
+  .meta({ id: 'AcceptedPayment', description: 'One way to pay for a resource.' })
+export type AcceptedPayment = z.infer<typeof AcceptedPayment>
+
+const isStorable = (value: unknown, depth: number): boolean => {
+  if (typeof value === 'string') return plainText(MAX_METADATA_BYTES).safeParse(value).success
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || value === null) return true
+  return (
+    depth > 0 &&
+    Object.entries(value).every(([name, member]) => isStorable(name, 0) && isStorable(member, depth - 1))
+  )
+}
+
+const Metadata = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (value) => isStorable(value, MAX_METADATA_DEPTH),
+    `must have no control characters, and at most ${MAX_METADATA_DEPTH} levels`,
+  )
+  .refine(
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES,
+    `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
+  )
+  .meta({
+    description: `Whatever else is to be known of it, such as a \`description\`; at most ${MAX_METADATA_BYTES} bytes as JSON.`,
+  })
+
+const exampleResource = {
+  resource: 'https://shop.example/weather',
+  type: 'http',
+  x402Version: 1,
+  accepts: [
+    {
+      scheme: 'exact',
+      network: 'base-sepolia',
+      maxAmountRequired: '10000',
+      asset: exampleAsset,
+      payTo: exampleAddress,
+    },
+  ],
+  metadata: { description: 'The weather, now', mimeType: 'application/json' },
+}
+
+const resourceFields = {
+  resource: ResourceUrl.describe('What is protected: a URL, or the path of one.'),
+  type: z
+    .string()
+    .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a short word in small letters')
+    .describe('A short word; `http` and `endpoint` are usual.'),
+  x402Version: z.union([z.literal(1), z.literal(2)], 'must be 1 or 2').describe('Of the protocol it speaks.'),
+  accepts: z.array(AcceptedPayment).min(1).max(MAX_ACCEPTS).describe('The ways to pay for it.'),
+}
+
+/** A protected resource and what it accepts. */
+export const ResourceRegistration = z
+  .object({ ...resourceFields, metadata: Metadata.default({}) })
+  .meta({ id: 'ResourceRegistration', examples: [exampleResource] })
+export type ResourceRegistration = z.infer<typeof ResourceRegistration>
+
+const exampleRecord = { id: 7, ...exampleResource, createdAt: exampleTime, updatedAt: exampleTime }
+
+export const RegisteredResource = z
+  .object({
+    id: z.int().describe('Its number, for `PUT /resources/{id}`.'),
+    ...resourceFields,
+    metadata: z.record(z.string(), z.unknown()),
+    createdAt: z.iso.datetime(),
+    updatedAt: z.iso.datetime(),
+  })
+  .meta({ id: 'RegisteredResource', examples: [exampleRecord] })
+export type RegisteredResource = z.infer<typeof RegisteredResource>
+
+export const ResourceCreated = z
+  .object({ data: z.object({ status: z.literal('created'), id: z.int() }) })
+  .meta({ examples: [{ data: { status: 'created', id: 7 } }] })
+export const ResourceUpdated = z
+  .object({ data: z.object({ updated: z.int().describe('Its number.') }) })
+  .meta({ examples: [{ data: { updated: 7 } }] })
+export const ResourcesQuery = z.object(page(100, 1_000))
+export const ResourcePage = z
+  .object({
+    data: z.object({ resources: z.array(RegisteredResource), offset: z.int(), limit: z.int() }),
+  })
+  .meta({ examples: [{ data: { resources: [exampleRecord], offset: 0, limit: 100 } }] })
+export type ResourcePage = z.infer<typeof ResourcePage>

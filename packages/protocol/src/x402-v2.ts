@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import { Amount } from './amount'
+
+/**
+ * The x402 version 2 messages between resource server and facilitator
+ * (https://github.com/coinbase/x402, specs/x402-specification-v2). Networks are CAIP-2, `eip155:84532`.
+ */
+const word = (max: number) => z.string().min(1).max(max)
+
+const exampleRequirements = {
+  scheme: 'exact',
+  network: 'eip155:84532',
+  amount: '10000',
+  asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+  payTo: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+  maxTimeoutSeconds: 60,
+  extra: { name: 'USDC', version: '2' },
+}
+
+export const PaymentRequirementsV2 = z
+  .object({
+    scheme: word(32).describe('How it is paid: `exact`.'),
+    network: word(128).describe('The network, as CAIP-2.'),
+    amount: Amount.describe('What to pay, in the asset’s smallest unit: exactly this.'),
+    asset: word(256).describe('What to pay in: a token’s address, or a denomination.'),
+    payTo: word(256).describe('Whom to pay.'),
+    maxTimeoutSeconds: z
+      .int()
+      .min(1)
+      .max(86_400)
+      .describe('For how many seconds the payment may be on its way.'),
+    extra: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe('Of a token: `name` and `version` of its EIP-712 domain.'),
+  })
+  .meta({
+    id: 'PaymentRequirementsV2',
+    description: 'What to pay, as x402 version 2 says it.',
+    examples: [exampleRequirements],
+  })
+export type PaymentRequirementsV2 = z.infer<typeof PaymentRequirementsV2>
+
+const ResourceInfo = z.object({
+  url: z.string().max(2048).describe('The URL that is paid for.'),
+  description: z.string().max(4096).nullish(),
+  mimeType: z.string().max(256).nullish(),
+})
+
+export const PaymentPayloadV2 = z
+  .object({
+    x402Version: z.number(),
+    resource: ResourceInfo.nullish(),
+    accepted: PaymentRequirementsV2.describe('What the payer agreed to; it must be what is required.'),
+    payload: z
+      .union([word(65_536), z.record(z.string(), z.unknown())])
+      .describe('What the payer signed, as its network has it.'),
+    extensions: z.record(z.string(), z.unknown()).nullish(),
+  })
+  .meta({ id: 'PaymentPayloadV2', description: 'A signed payment, as x402 version 2 has it.' })
+export type PaymentPayloadV2 = z.infer<typeof PaymentPayloadV2>
+
+/** Of `/api/v2/verify` and `/api/v2/settle` alike. */
+export const SettleRequestV2 = z
+  .object({
+    x402Version: z.number().optional(),
+    paymentPayload: PaymentPayloadV2,
+    paymentRequirements: PaymentRequirementsV2,
+  })
+  .meta({
+    id: 'PaymentRequestV2',
+    examples: [
+      {
+        x402Version: 2,
+        paymentPayload: {
+          x402Version: 2,
+          resource: { url: 'https://shop.example/weather' },
+          accepted: exampleRequirements,
+          payload: {
+            signature: `0x${'ab'.repeat(65)}`,
+            authorization: {
+              from: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+              to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+              value: '10000',
+              validAfter: '1768478300',
+              validBefore: '1768478460',
+              nonce: `0x${'cd'.repeat(32)}`,
+            },
+          },
+        },
+        paymentRequirements: exampleRequirements,
+      },
+    ],
+  })
+export type SettleRequestV2 = z.infer<typeof SettleRequestV2>
+
+const exampleKindV2 = { x402Version: 2, scheme: 'exact', network: 'eip155:84532' }
+
+export const SupportedKindsV2 = z
+  .object({
+    kinds: z.array(
+      z.object({
+        x402Version: z.literal(2),
+        scheme: z.string().describe('How it is paid: `exact`.'),
+        network: z.string().describe('The network, as CAIP-2.'),
+        extra: z.record(z.string(), z.unknown()).optional(),
+      }),
+    ),
+    extensions: z.array(z.string()).describe('Extensions of the protocol that are known here: none.'),
+    signers: z
+      .record(z.string(), z.array(z.string()))
+      .describe('Who settles, by network: the addresses that pay its fees.'),
+  })
+  .meta({
+    id: 'SupportedKindsV2',
+    examples: [
+      {
+        kinds: [exampleKindV2],
+        extensions: [],
+        signers: { 'eip155:84532': ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'] },
+      },
+    ],
+  })
+export type SupportedKindsV2 = z.infer<typeof SupportedKindsV2>

@@ -36,6 +36,8 @@ export type ApiErrorOptions = {
   details?: string
   /** Sent as `Retry-After`. */
   retryAfterSeconds?: number
+  /** Of a 401: the scheme to authenticate with, where it is not a bearer token. Sent as `WWW-Authenticate`. */
+  challenge?: string
   /** For the log only; never sent. */
   cause?: unknown
 }
@@ -45,6 +47,7 @@ export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly details: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly challenge: string | undefined
 
   constructor(
     readonly code: ErrorCode,
@@ -54,6 +57,7 @@ export class ApiError extends Error {
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     this.details = options.details
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.challenge = options.challenge
   }
 
   get status() {

@@ -72,6 +72,7 @@ describe('errors', () => {
     ['INVALID_TOKEN', {}, 'Bearer'],
     ['INVALID_TOKEN', { authorization: 'Bearer x' }, 'Bearer error="invalid_token"'],
     ['EXPIRED_TOKEN', { authorization: 'Bearer x' }, 'Bearer error="invalid_token"'],
+    ['UNAUTHORIZED', {}, 'Bearer'],
     ['REVOKED_TOKEN', { authorization: 'Bearer x' }, null],
     ['INVALID_SIGNATURE', {}, null],
   ])('of %s with %j are answered with the challenge %s', async (code, headers, challenge) => {
@@ -83,6 +84,17 @@ describe('errors', () => {
       },
     })
     expect((await fetch(url, { headers })).headers.get('www-authenticate')).toBe(challenge)
+  })
+
+  test('name another scheme than a bearer token where the error does', async () => {
+    const { url } = await serve({
+      routes(app) {
+        app.get('/', () => {
+          throw new ApiError('UNAUTHORIZED', 'No', { challenge: 'ClientKey' })
+        })
+      },
+    })
+    expect((await fetch(url)).headers.get('www-authenticate')).toBe('ClientKey')
   })
 
   test('after the answer began cut it off', async () => {
@@ -154,7 +166,10 @@ describe('paths', () => {
 
 describe('each request', () => {
   const routes = (app: express.Express) => {
-    app.get('/calls/:id', (req, res) => void res.json(requestId(req)))
+    app.get('/calls/:id', (req, res) => {
+      res.locals.caller = `of ${req.params.id}`
+      res.json(requestId(req))
+    })
   }
 
   test('has an id: its own if that is sane, else a new one', async () => {
@@ -198,7 +213,7 @@ describe('each request', () => {
     expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
   })
 
-  test('is told to onAnswer by the pattern of its route and the clock it was given', async () => {
+  test('is told to onAnswer by the pattern of its route, the clock it was given and what its handler left', async () => {
     const answers: Answer[] = []
     let time = 0
     const { url } = await serve({
@@ -209,8 +224,8 @@ describe('each request', () => {
     await fetch(`${url}/calls/7`)
     await fetch(`${url}/guess/7`)
     while (answers.length < 2) await new Promise(setImmediate)
-    expect(answers).toEqual([
-      { method: 'GET', route: '/calls/:id', status: 200, seconds: 0.25 },
+    expect(answers).toMatchObject([
+      { method: 'GET', route: '/calls/:id', status: 200, seconds: 0.25, locals: { caller: 'of 7' } },
       { method: 'GET', route: 'none', status: 404, seconds: 0.25 },
     ])
   })

@@ -3,8 +3,8 @@ import { ApiError, type ErrorCode } from '../errors'
 import { type Logger } from '../logger'
 import { requestId } from './follow'
 
-/** Those of a bearer token that does not do: their answers name the scheme that would (RFC 9110, 11.6.1). */
-export const bearerCodes: readonly ErrorCode[] = ['INVALID_TOKEN', 'EXPIRED_TOKEN']
+/** Those of credentials that do not do: their answers name the scheme that would (RFC 9110, 11.6.1). */
+export const challengedCodes: readonly ErrorCode[] = ['INVALID_TOKEN', 'EXPIRED_TOKEN', 'UNAUTHORIZED']
 
 /**
  * Answers every error as `{ code, message, details? }`. What is not an ApiError is ours to mend: the client gets a
@@ -29,13 +29,14 @@ export function answerErrors(logger: Logger): ErrorRequestHandler {
     }
     if (retryAfterSeconds !== undefined)
       res.setHeader('Retry-After', Math.max(0, Math.ceil(retryAfterSeconds)))
-    if (bearerCodes.includes(code)) res.setHeader('WWW-Authenticate', challenge(req))
+    if (challengedCodes.includes(code))
+      res.setHeader('WWW-Authenticate', answer.challenge ?? bearerChallenge(req))
     res.status(status).json({ code, message, ...(details === undefined ? {} : { details }) })
   }
 }
 
 /** RFC 6750, 3: the error is told only to who sent a token. */
-const challenge = ({ headers }: Request) =>
+const bearerChallenge = ({ headers }: Request) =>
   headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
 
 function toApiError(error: unknown): ApiError {

@@ -3,8 +3,17 @@ import { type IncomingMessage } from 'node:http'
 import { type Request, type RequestHandler } from 'express'
 import { type Logger } from '../logger'
 
-/** What is known of a request once it is over. `route` is its pattern, so that there are few of them. */
-export type Answer = { method: string; route: string; status: number; seconds: number }
+/**
+ * What is known of a request once it is over. `route` is its pattern, so that there are few of them; `locals` is what its
+ * handlers left in `res.locals`.
+ */
+export type Answer = {
+  method: string
+  route: string
+  status: number
+  seconds: number
+  locals: Readonly<Record<string, unknown>>
+}
 
 const idOf = Symbol('request id')
 const arrivedAs = Symbol('arrival')
@@ -56,7 +65,7 @@ export function follow(options: {
       if (res.locals.code !== undefined) facts.code = res.locals.code
       if (!res.writableFinished || (req.destroyed && !req.complete)) facts.aborted = true
       logger.info('request', facts)
-      onAnswer?.({ method, route: routeOf(req), status, seconds: durationMs / 1000 })
+      onAnswer?.({ method, route: routeOf(req), status, seconds: durationMs / 1000, locals: res.locals })
     })
     next()
   }
@@ -66,5 +75,18 @@ const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0]?.slice(0, 256)
 
 function routeOf(req: Request) {
   const route = req.route as { path: unknown } | undefined
-  return typeof route?.path === 'string' ? req.baseUrl + route.path : 'none'
+  return typeof route?.path === 'string' ? mountOf(req, route.path) + route.path : 'none'
+}
+
+/**
+ * Where the router of a route is mounted: the path without as many parts as the route has, in one letter case of the many
+ * that Express takes. `baseUrl` will not do: Express forgets it when a handler throws.
+ */
+function mountOf({ originalUrl }: Request, route: string) {
+  const path = originalUrl.replace(/^[a-z]+:\/\/[^/?]*/i, '').split('?', 1)[0] ?? ''
+  const parts = path.replace(/\/$/, '').split('/')
+  return parts
+    .slice(0, Math.max(0, parts.length - route.split('/').length + 1))
+    .join('/')
+    .toLowerCase()
 }

@@ -21,15 +21,16 @@ export function curlOf(
     .filter(({ required, example }) => required || example !== undefined)
     .map((parameter) => `${parameter.name}=${encodeURIComponent(exampleOf(parameter))}`)
     .join('&')
-  const schemes = Object.keys(security[0] ?? {}).map((name) => components.securitySchemes[name])
+  const schemes = Object.keys(security[0] ?? {})
   const body = Object.values(requestBody?.content['application/json']?.examples ?? {})[0]
   return [
     `curl${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} ${quoted(base + filled + (query === '' ? '' : `?${query}`))}`,
-    ...schemes.map((scheme) =>
-      scheme?.type === 'apiKey'
+    ...schemes.map((name) => {
+      const scheme = components.securitySchemes[name]
+      return scheme?.type === 'apiKey'
         ? `-H "${scheme.name}: $${variableOf(scheme.name)}"`
-        : '-H "Authorization: Bearer $TOKEN"',
-    ),
+        : `-H "Authorization: Bearer $${name === 'bearer' ? 'TOKEN' : variableOf(`${name}_token`)}"`
+    }),
     ...within('header')
       .filter(({ required }) => required)
       .map((parameter) => `-H ${quoted(`${parameter.name}: ${exampleOf(parameter)}`)}`),

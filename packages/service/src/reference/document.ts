@@ -13,6 +13,7 @@ export type JsonSchema = {
   maxLength?: number
   minimum?: number
   maximum?: number
+  exclusiveMinimum?: number
   minItems?: number
   maxItems?: number
   required?: string[]

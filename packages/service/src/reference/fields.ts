@@ -34,6 +34,7 @@ export function limitsOf(schema: JsonSchema): Html[] {
     else found.push(min === undefined ? html`at most ${max}${unit}` : html`${min} to ${max}${unit}`)
   }
   range(schema.minLength, schema.maxLength, ' characters')
+  if (schema.exclusiveMinimum !== undefined) found.push(html`more than ${schema.exclusiveMinimum}`)
   range(schema.minimum, schema.maximum, '')
   range(schema.minItems, schema.maxItems, ' entries')
   if (schema.pattern !== undefined && schema.format === undefined)

@@ -24,13 +24,6 @@ export const commonHeaders = {
       schema: text('"auth";q=60;w=60'),
     },
   } satisfies Headers,
-  challenged: {
-    'WWW-Authenticate': {
-      description:
-        'The scheme to authenticate with: `Bearer`, with `error="invalid_token"` where a token came along.',
-      schema: text('Bearer'),
-    },
-  } satisfies Headers,
   refused: {
     'Retry-After': {
       description: 'In how many seconds to try again.',
@@ -41,3 +34,13 @@ export const commonHeaders = {
     },
   } satisfies Headers,
 }
+
+/** Of a 401. `takesKeys` where some operations take a client key, which is in headers of its own. */
+export const challenges = (takesKeys: boolean): Headers => ({
+  'WWW-Authenticate': {
+    description: `The scheme to authenticate with: \`Bearer\`, with \`error="invalid_token"\` where a token came along${
+      takesKeys ? '; `ClientKey` where the operation takes a client key' : ''
+    }.`,
+    schema: text('Bearer'),
+  },
+})

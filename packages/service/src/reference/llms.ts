@@ -10,7 +10,7 @@ export function llmsText(document: OpenApiDocument, links: readonly Link[]): str
   const operations = operationsOf(document).map(
     ({ method, path, operation }) =>
       `- [${method.toUpperCase()} ${path}](${base}/docs#${operation.operationId}): ${operation.summary}${
-        operation.security ? ` Needs ${Object.keys(operation.security[0] ?? {}).join(' and ')}.` : ''
+        operation.security ? ` Needs ${needsOf(document, operation.security)}.` : ''
       }`,
   )
   const list = links.map(({ name, path, note }) => `- [${name}](${base}${path}): ${note}`)
@@ -28,3 +28,16 @@ export function llmsText(document: OpenApiDocument, links: readonly Link[]): str
     .join('\n\n')
     .replace(/\n+$/, '\n')
 }
+
+/** What a caller proves itself with: the names of the schemes, of keys those of their headers. */
+const needsOf = ({ components }: OpenApiDocument, security: Record<string, string[]>[]) =>
+  security
+    .map((needed) =>
+      Object.keys(needed)
+        .map((name) => {
+          const scheme = components.securitySchemes[name]
+          return scheme?.type === 'apiKey' ? scheme.name : name
+        })
+        .join(' and '),
+    )
+    .join(' or ')

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { z } from 'zod'
 import { statusOf, type ErrorCode } from '../errors'
-import { bearerCodes } from '../http/errors'
+import { challengedCodes } from '../http/errors'
 import {
   type ExampleObject,
   type HeaderObject,
@@ -13,7 +13,7 @@ import {
   type SecuritySchemeObject,
   type TagObject,
 } from './document'
-import { commonHeaders } from './headers'
+import { challenges, commonHeaders } from './headers'
 import { ErrorAnswer, everywhere, type Examples, type HeaderDescription, type Operation } from './operation'
 import { createSharedSchemas, type SharedSchemas } from './schemas'
 
@@ -37,14 +37,17 @@ export type ReferenceInfo = {
  *   or a body without an example
  */
 export function createOpenApi(info: ReferenceInfo, operations: readonly Operation[]): OpenApiDocument {
-  const schemas = createSharedSchemas()
-  const headers: Record<string, HeaderObject> = {}
-  const responses: Record<string, ResponseObject> = {}
+  const shared: Shared = {
+    schemas: createSharedSchemas(),
+    headers: {},
+    responses: {},
+    challenged: challenges(Object.values(info.securitySchemes).some(({ type }) => type === 'apiKey')),
+  }
   const paths: OpenApiDocument['paths'] = {}
   for (const operation of operations) {
     const methods = (paths[operation.path] ??= {})
     if (methods[operation.method]) throw new Error(`${nameOf(operation)} is described twice`)
-    methods[operation.method] = operationObject(operation, { schemas, headers, responses })
+    methods[operation.method] = operationObject(operation, shared)
   }
   return {
     openapi: '3.1.0',
@@ -57,7 +60,12 @@ export function createOpenApi(info: ReferenceInfo, operations: readonly Operatio
     servers: [{ url: info.url }],
     tags: [...info.tags],
     paths,
-    components: { schemas: schemas.shared, responses, headers, securitySchemes: info.securitySchemes },
+    components: {
+      schemas: shared.schemas.shared,
+      responses: shared.responses,
+      headers: shared.headers,
+      securitySchemes: info.securitySchemes,
+    },
   }
 }
 
@@ -65,6 +73,7 @@ type Shared = {
   schemas: SharedSchemas
   headers: Record<string, HeaderObject>
   responses: Record<string, ResponseObject>
+  challenged: Record<string, HeaderDescription>
 }
 
 const nameOf = ({ method, path }: Operation) => `${method.toUpperCase()} ${path}`
@@ -77,7 +86,7 @@ function operationObject(operation: Operation, shared: Shared): OperationObject 
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(auth === undefined ? {} : { security: auth.map((scheme) => ({ [scheme]: [] })) }),
+    ...(auth === undefined ? {} : { security: auth.map(securityOf) }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
@@ -95,6 +104,9 @@ function operationObject(operation: Operation, shared: Shared): OperationObject 
     responses: responsesOf(operation, shared),
   }
 }
+
+const securityOf = (schemes: string | readonly string[]) =>
+  Object.fromEntries([schemes].flat().map((scheme): [string, string[]] => [scheme, []]))
 
 function parametersOf(operation: Operation, schemas: SharedSchemas): ParameterObject[] {
   const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
@@ -147,7 +159,7 @@ function responsesOf(operation: Operation, shared: Shared): OperationObject['res
     const hasRetryAfter = status === '429' || status === '503'
     const refusedHeaders = {
       ...(hasRetryAfter ? commonHeaders.refused : {}),
-      ...(codes.some(([code]) => bearerCodes.includes(code)) ? commonHeaders.challenged : {}),
+      ...(codes.some(([code]) => challengedCodes.includes(code)) ? shared.challenged : {}),
     }
     if (codes.some(([code]) => errors[code] !== undefined)) {
       const headers = referToHeaders({ ...usual, ...refusedHeaders }, shared)

@@ -27,8 +27,8 @@ export type Operation = {
   tag: string
   summary: string
   description?: string
-  /** The security schemes of which one must be satisfied; without any the operation is open to all. */
-  auth?: readonly string[]
+  /** The security schemes of which one must be satisfied, or all of a list of them; without any it is open to all. */
+  auth?: readonly (string | readonly string[])[]
   pathParameters?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject

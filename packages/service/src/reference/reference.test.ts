@@ -40,7 +40,9 @@ const info: ReferenceInfo = {
   tags: [{ name: 'Coins', description: 'All of them.' }],
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'A token.' },
-    key: { type: 'apiKey', in: 'header', name: 'X-Key', description: 'A key.' },
+    keyId: { type: 'apiKey', in: 'header', name: 'X-Key-ID', description: 'The id of a key.' },
+    keySecret: { type: 'apiKey', in: 'header', name: 'X-Key-Secret', description: 'Its secret.' },
+    mint: { type: 'http', scheme: 'bearer', description: 'The mint’s own token.' },
   },
 }
 
@@ -73,7 +75,19 @@ const makeCoin: Operation = {
   },
 }
 
-const document = createOpenApi(info, [getCoin, makeCoin])
+const meltCoin: Operation = {
+  id: 'meltCoin',
+  method: 'delete',
+  path: '/coins/{name}',
+  tag: 'Coins',
+  summary: 'Melt a coin.',
+  auth: [['keyId', 'keySecret'], 'mint'],
+  pathParameters: z.object({ name: z.string().meta({ examples: ['penny'] }) }),
+  answers: { 200: { description: 'It is gone.', schema: Coin } },
+  errors: { UNAUTHORIZED: 'The key is missing or wrong.' },
+}
+
+const document = createOpenApi(info, [getCoin, makeCoin, meltCoin])
 
 describe('createOpenApi', () => {
   test('writes a document that is valid OpenAPI 3.1', async () => {
@@ -83,8 +97,7 @@ describe('createOpenApi', () => {
 
   test('writes a shared schema once, and refers to it', () => {
     expect(document.components.schemas['Coin']).toMatchObject({ type: 'object', required: ['name', 'worth'] })
-    const [, { operation }] = operationsOf(document) as [unknown, { operation: { requestBody: unknown } }]
-    expect(operation.requestBody).toMatchObject({
+    expect(document.paths['/coins']!['post']!.requestBody).toMatchObject({
       content: { 'application/json': { schema: { $ref: '#/components/schemas/Coin' } } },
     })
   })
@@ -120,6 +133,24 @@ describe('createOpenApi', () => {
       expect(responses[status]).toMatchObject({ headers: { 'Retry-After': {}, RateLimit: {} } })
     expect(responses['200']).toMatchObject({ headers: { 'X-Request-Id': {}, RateLimit: {} } })
     expect(responses['408']).toEqual({ $ref: '#/components/responses/RequestTimeout' })
+  })
+
+  test('tells headers that must come together from those of which one will do', () => {
+    const { security, responses } = document.paths['/coins/{name}']!['delete']!
+    expect(security).toEqual([{ keyId: [], keySecret: [] }, { mint: [] }])
+    expect(document.paths['/coins']!['post']!.security).toEqual([{ bearer: [] }])
+    expect(responses['401']).toMatchObject({ headers: { 'WWW-Authenticate': {} } })
+  })
+
+  test('speaks of the challenge for a client key only where there are such keys', () => {
+    const { bearer } = info.securitySchemes
+    const keyless = createOpenApi({ ...info, securitySchemes: { bearer: bearer! } }, [
+      { ...meltCoin, auth: ['bearer'] },
+    ])
+    const challengeIn = ({ components }: typeof document) =>
+      components.headers['WWW-Authenticate']!.description
+    expect(challengeIn(document)).toContain('`ClientKey`')
+    expect(challengeIn(keyless)).not.toContain('`ClientKey`')
   })
 
   test('describes a parameter as it is written, with its default', () => {
@@ -224,6 +255,10 @@ describe('the page', () => {
     expect((await fetch(`${url}/docs`, { method: 'HEAD' })).status).toBe(200)
   })
 
+  test('says which headers an operation takes together, and what will do instead', () => {
+    expect(referencePage(document)).toContain('The id of a key. and Its secret. or The mint’s own token.')
+  })
+
   test('leads to each operation and shape, under headings that leave no level out', () => {
     const page = referencePage(document)
     const ids = [...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
@@ -251,19 +286,32 @@ describe('the page', () => {
 })
 
 describe('curlOf', () => {
-  const [get, make] = operationsOf(document)
+  const of = (id: string) => operationsOf(document).find(({ operation }) => operation.operationId === id)!
 
   test('fills the path in, and quotes for a shell', () => {
-    expect(curlOf(document, get!)).toBe(`curl 'https://mint.example/coins/a%20penny'\\''s%20worth'`)
+    expect(curlOf(document, of('getCoin'))).toBe(`curl 'https://mint.example/coins/a%20penny'\\''s%20worth'`)
   })
 
   test('sends token, media type and body', () => {
-    expect(curlOf(document, make!).split(' \\\n  ')).toEqual([
+    expect(curlOf(document, of('makeCoin')).split(' \\\n  ')).toEqual([
       `curl -X POST 'https://mint.example/coins'`,
       '-H "Authorization: Bearer $TOKEN"',
       `-H 'Content-Type: application/json'`,
       `-d '{\n  "name": "penny",\n  "worth": 1\n}'`,
     ])
+  })
+
+  test('sends all headers of a key', () => {
+    expect(curlOf(document, of('meltCoin')).split(' \\\n  ')).toEqual([
+      `curl -X DELETE 'https://mint.example/coins/penny'`,
+      '-H "X-Key-ID: $X_KEY_ID"',
+      '-H "X-Key-Secret: $X_KEY_SECRET"',
+    ])
+  })
+
+  test('names the token of each scheme differently', () => {
+    const needsMint = createOpenApi(info, [{ ...makeCoin, auth: ['mint'] }])
+    expect(curlOf(needsMint, operationsOf(needsMint)[0]!)).toContain('-H "Authorization: Bearer $MINT_TOKEN"')
   })
 })
 
@@ -290,6 +338,7 @@ Base URL: https://mint.example
 ## Endpoints
 
 - [GET /coins/{name}](https://mint.example/docs#getCoin): Get a coin.
+- [DELETE /coins/{name}](https://mint.example/docs#meltCoin): Melt a coin. Needs X-Key-ID and X-Key-Secret or mint.
 - [POST /coins](https://mint.example/docs#makeCoin): Make a coin. Needs bearer.
 `)
 })

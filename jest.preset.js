@@ -22,5 +22,6 @@ module.exports = (name) => ({
   moduleNameMapper: {
     '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,
     '^@tollgate/([^/]+)$': `${__dirname}/packages/$1/src/index.ts`,
+    '^@tollgate/testing/([^/]+)$': `${__dirname}/packages/testing/src/$1/index.ts`,
   },
 })

@@ -1,3 +1,3 @@
 export { closeAll, closeLater } from './closing'
 export { migratedDatabase } from './database'
-export { readableLog } from './log'
+export { type Line, readableLog } from './log'

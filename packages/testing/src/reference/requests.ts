@@ -1,0 +1,127 @@
+import { operationsOf, type OpenApiDocument } from '@tollgate/service'
+import fc from 'fast-check'
+import { bodiesOf, type Body } from './body'
+import { often } from './choices'
+import { strangeHeaders, type Headers } from './headers'
+import { hostileTexts } from './hostile'
+import { valuesOf } from './values'
+
+export type Described = ReturnType<typeof operationsOf>[number]
+
+/** One request of a fuzz. `<<name:n>>` stands for the n-th live value of that name, which the sender fills in. */
+export type FuzzRequest = {
+  operationId: string
+  method: string
+  /** The path as it is documented. */
+  route: string
+  path: string
+  headers: Headers
+  body?: Body | undefined
+}
+
+/** What the requests of one service are made with, beside its document. */
+export type Manner = {
+  /** How often an operation is asked, against the others. */
+  weightOf?: (described: Described) => number
+  /** What the caller proves itself with, and whatever else belongs into its headers. */
+  headersOf: (described: Described) => fc.Arbitrary<Headers>
+  /** A value of a path parameter that stands for what is there. */
+  pathOf?: (described: Described, name: string) => fc.Arbitrary<string> | undefined
+  /** A body as it is meant, with live values; in the place of the example of the document. */
+  bodyOf?: (described: Described, example: unknown) => fc.Arbitrary<unknown>
+}
+
+const usualWeight = ({ operation, path }: Described) =>
+  operation.requestBody ? 6 : path.includes('{') ? 3 : 1
+
+/** Requests of every operation of the document: good ones, allowed ones, and such as nobody sends in good faith. */
+export const requestsOf = (document: OpenApiDocument, manner: Manner): fc.Arbitrary<FuzzRequest> =>
+  fc.oneof(
+    ...operationsOf(document).map((described) => ({
+      weight: (manner.weightOf ?? usualWeight)(described),
+      arbitrary: requestOf(document, described, manner),
+    })),
+  )
+
+function requestOf(
+  document: OpenApiDocument,
+  described: Described,
+  manner: Manner,
+): fc.Arbitrary<FuzzRequest> {
+  const { method, path, operation } = described
+  const headers = fc
+    .tuple(manner.headersOf(described), often(fc.constant<Headers>([]), strangeHeaders, 10))
+    .map((lists) => lists.flat())
+
+  return fc
+    .record({
+      path: targetOf(document, described, manner),
+      headers,
+      sent: bodiesOf(document, operation.requestBody, (example) => manner.bodyOf?.(described, example)),
+    })
+    .map(({ sent, ...request }) => ({
+      operationId: operation.operationId,
+      method: method.toUpperCase(),
+      route: path,
+      path: request.path,
+      headers: [...request.headers, ...sent.headers],
+      body: sent.body,
+    }))
+}
+
+/** The path with its parameters filled in, and a query. */
+function targetOf(document: OpenApiDocument, described: Described, manner: Manner): fc.Arbitrary<string> {
+  const { path, operation } = described
+  const within = (place: string) => (operation.parameters ?? []).filter((parameter) => parameter.in === place)
+
+  const segments = within('path').map(({ name, schema, example }) => {
+    const good = fc.oneof(
+      fc.constant(example),
+      valuesOf(document, schema),
+      manner.pathOf?.(described, name) ?? fc.constant(example),
+    )
+    return often(
+      good.map((value) => escapedSegment(String(value))),
+      fc.oneof(
+        hostileTexts.map(escapedSegment),
+        fc.constantFrom('%', '%zz', '%00', '%ff', '%2F', '%2e%2e%2f', '1;a=b', '1,2'),
+      ),
+    ).map((value) => [name, value === '' ? '%20' : value] as const)
+  })
+  const pairs = within('query').map(({ name, schema, required, example }) => {
+    const good =
+      example === undefined
+        ? valuesOf(document, schema)
+        : fc.oneof(fc.constant(example), valuesOf(document, schema))
+    const wrong = ['-1', '1e9', '1000000000', 'NaN', '%', '%ff', ''].map((value) => `${name}=${value}`)
+    const pair = often(
+      good.map((value) => `${name}=${encoded(String(value))}`),
+      fc.oneof(
+        hostileTexts.map((value) => `${name}=${encoded(value)}`),
+        fc.constantFrom(
+          ...wrong,
+          name,
+          `${name}[]=1`,
+          `${name}[a]=1`,
+          `${name}=1&${name}=2`,
+          '__proto__[a]=1',
+        ),
+      ),
+    )
+    return fc.option(pair, { nil: undefined, freq: required ? 12 : 2 })
+  })
+  const extra = often(
+    fc.constant(''),
+    hostileTexts.map((text) => `x=${encoded(text)}`),
+    20,
+  )
+  return fc.tuple(fc.tuple(...segments), fc.tuple(...pairs), extra).map(([values, query, more]) => {
+    const filled = values.reduce((url, [name, value]) => url.replace(`{${name}}`, () => value), path)
+    const search = [...query, more].filter((part) => part !== undefined && part !== '').join('&')
+    return search === '' ? filled : `${filled}?${search}`
+  })
+}
+
+/** Node's clients send no other characters in a path. */
+const encoded = (text: string) => encodeURIComponent(Buffer.from(text).toString()).replace(/^\.{1,2}$/, '%20')
+const escapedSegment = (text: string) => (text.startsWith('<<') ? text : encoded(text))

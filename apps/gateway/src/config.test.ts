@@ -27,6 +27,14 @@ describe('the environment', () => {
     expect(() => readConfiguration(wrong)).not.toThrow('hunter2')
   })
 
+  test('with a client key that no header can carry is refused without repeating it', () => {
+    const names = ['FACILITATOR_CLIENT_ID', 'FACILITATOR_CLIENT_TOKEN']
+    const wrong = Object.fromEntries(names.map((name) => [name, 'hunter2 was thirty-two bytes\nand more']))
+    const problems = names.map((name) => `${name}: expected visible ASCII characters`)
+    expect(() => readConfiguration(wrong)).toThrow(new RegExp(problems.join('.*'), 's'))
+    expect(() => readConfiguration(wrong)).not.toThrow('hunter2')
+  })
+
   test('with a limit or a pool of nothing is refused', () => {
     const none = {
       DATABASE_POOL_SIZE: '0',

@@ -3,6 +3,10 @@ import { z } from 'zod'
 
 const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
 
+const inHeader = (value: string) => /^[\x21-\x7e]*$/.test(value)
+const asMade =
+  'expected visible ASCII characters without spaces, as POST /clients of the facilitator gave them'
+
 /** The environment that the gateway takes; `.env.example` explains each variable. */
 export const Environment = z.object({
   PORT: env.port.default(8080),
@@ -17,8 +21,8 @@ export const Environment = z.object({
   JWT_SECRET_PREVIOUS: env.secret(32).optional(),
   SIGN_IN_DOMAINS: env.list(env.text),
   FACILITATOR_URL: env.url,
-  FACILITATOR_CLIENT_ID: env.text,
-  FACILITATOR_CLIENT_TOKEN: env.secret(32),
+  FACILITATOR_CLIENT_ID: env.text.refine(inHeader, asMade),
+  FACILITATOR_CLIENT_TOKEN: env.secret(32).refine(inHeader, asMade),
   UPSTREAM_TIMEOUT_SECONDS: env.seconds.default(30),
   RATE_LIMIT_AUTH_PER_MINUTE: atLeastOne.default(60),
   RATE_LIMIT_RPC_PER_MINUTE: atLeastOne.default(6_000),

@@ -1,27 +1,39 @@
 import {
-  type Asset,
   AssetList,
   SettleResult,
   SupportedKinds,
   VerifyResult,
+  type Asset,
   type NetworkKind,
   type SettleRequest,
   type VerifyRequest,
 } from '@tollgate/protocol'
-import axios, { isAxiosError } from 'axios'
+import axios, { type AxiosRequestConfig } from 'axios'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
+import { inAttempts, type Attempts } from './attempts'
 import { FacilitatorError } from './errors'
+import { failureOf } from './failure'
+import { clientHeaders } from './headers'
 
-/** What a resource server asks of a facilitator. Each call rejects with `FacilitatorError`. */
+/** What a resource server asks of a facilitator. Each call rejects with `FacilitatorError`, and within its time. */
 export type Facilitator = {
+  /** Whether the payment would settle now. Takes nothing. */
   verify(request: VerifyRequest): Promise<VerifyResult>
   /**
    * Settles at most once per payment. The same request under the same `idempotencyKey` (visible ASCII, at most 128
    * characters) gets the first one's result again: so a caller that lost the answer asks again and is not charged twice.
+   *
+   * Nothing is asked again here once a byte may have left. Of two questions under way about one payment either may be
+   * answered first: a refusal answered to the second would end a payment that the first one still settles. Only the caller
+   * can know that no earlier question is open, so the caller asks again.
    */
   settle(request: SettleRequest, options: { idempotencyKey: string }): Promise<SettleResult>
+  /** The networks that payments are taken on, if the client key is good for asking. */
   supported(): Promise<NetworkKind[]>
+  /** The networks that payments are taken on, whoever asks. */
+  networks(): Promise<NetworkKind[]>
+  /** What payments are taken in. */
   assets(): Promise<Asset[]>
 }
 
@@ -30,14 +42,19 @@ export type FacilitatorClientOptions = {
   url: string
   clientId: string
   clientToken: string
-  /** Bounds every call but `settle`, which waits for a chain. */
+  /** Bounds every call but `settle`, which waits for a chain: all of it, from the first attempt to the last. */
   timeoutMs?: number
   settleTimeoutMs?: number
 }
 
 const MAX_ANSWER_BYTES = 1_048_576
 
-/** The facilitator over HTTP, with one client key. No call is retried here: only the caller knows what may be repeated. */
+/**
+ * The facilitator over HTTP, with one client key. What changes nothing is attempted up to three times within its time, where
+ * the connection fails or the facilitator answers 429 or 503; `settle` only where no connection came about.
+ *
+ * @throws TypeError for a client key that no header can carry
+ */
 export function createFacilitatorClient(options: FacilitatorClientOptions): Facilitator & { close(): void } {
   const { url, clientId, clientToken, timeoutMs = 5_000, settleTimeoutMs = 45_000 } = options
   const httpAgent = new HttpAgent({ keepAlive: true })
@@ -45,26 +62,39 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
   const http = axios.create({
     baseURL: url,
     headers: clientHeaders(clientId, clientToken),
-    timeout: timeoutMs,
     maxRedirects: 0,
     maxContentLength: MAX_ANSWER_BYTES,
+    validateStatus: (status) => status === 200,
     proxy: false,
     httpAgent,
     httpsAgent,
   })
+  const harmless: Attempts = { timeoutMs, mayRepeat: ({ isPassing }) => isPassing }
+  const settling: Attempts = { timeoutMs: settleTimeoutMs, mayRepeat: ({ neverLeft }) => neverLeft }
+
+  /** The answer as its schema has it. */
+  async function ask<T>(schema: Schema<T>, request: AxiosRequestConfig, attempts = harmless): Promise<T> {
+    const { data } = await inAttempts(
+      (signal) => http.request<unknown>({ ...request, signal }),
+      failureOf,
+      attempts,
+    )
+    const parsed = schema.safeParse(data)
+    if (parsed.success) return parsed.data
+    throw new FacilitatorError('unknown', 'The facilitator gave an answer that is none of the x402 protocol')
+  }
 
   return {
-    verify: async (request) => read(VerifyResult, () => http.post('/verify', request)),
-    settle: async (request, { idempotencyKey }) =>
-      read(SettleResult, () =>
-        http.post('/settle', request, {
-          headers: { 'Idempotency-Key': idempotencyKey },
-          timeout: settleTimeoutMs,
-          signal: AbortSignal.timeout(settleTimeoutMs),
-        }),
-      ),
-    supported: async () => (await read(SupportedKinds, () => http.get('/supported'))).kinds,
-    assets: async () => (await read(AssetList, () => http.get('/assets'))).data,
+    verify: (data) => ask(VerifyResult, { method: 'post', url: '/verify', data }),
+    async settle(data, { idempotencyKey }) {
+      if (!/^[\x21-\x7e]{1,128}$/.test(idempotencyKey))
+        throw new FacilitatorError('rejected', 'An idempotency key has 1 to 128 visible ASCII characters')
+      const headers = { 'Idempotency-Key': idempotencyKey }
+      return ask(SettleResult, { method: 'post', url: '/settle', data, headers }, settling)
+    },
+    supported: async () => (await ask(SupportedKinds, { url: '/supported' })).kinds,
+    networks: async () => (await ask(SupportedKinds, { url: '/networks' })).kinds,
+    assets: async () => (await ask(AssetList, { url: '/assets' })).data,
     close() {
       httpAgent.destroy()
       httpsAgent.destroy()
@@ -72,44 +102,4 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
   }
 }
 
-/** The client key in the form that the public x402 middleware takes (`createAuthHeaders` of `x402-express`). */
-export function createAuthHeaders(clientId: string, clientToken: string) {
-  const headers = clientHeaders(clientId, clientToken)
-  return () => Promise.resolve({ verify: headers, settle: headers, supported: headers })
-}
-
-const clientHeaders = (clientId: string, clientToken: string) => ({
-  'X-Client-ID': clientId,
-  'X-Client-Token': clientToken,
-})
-
 type Schema<T> = { safeParse(input: unknown): { success: true; data: T } | { success: false } }
-
-/** The answer as its schema has it. An axios error holds our key in its headers, so none is let out of here. */
-async function read<T>(schema: Schema<T>, ask: () => Promise<{ data: unknown }>): Promise<T> {
-  let data: unknown
-  try {
-    data = (await ask()).data
-  } catch (error) {
-    throw refusal(error)
-  }
-  const parsed = schema.safeParse(data)
-  if (!parsed.success)
-    throw new FacilitatorError('unknown', 'The facilitator gave an answer that is none of the x402 protocol')
-  return parsed.data
-}
-
-function refusal(error: unknown): FacilitatorError {
-  if (!isAxiosError(error)) return new FacilitatorError('unknown', 'The facilitator could not be asked')
-  const status = error.response?.status
-  if (status === undefined)
-    return new FacilitatorError(
-      'unknown',
-      `The facilitator could not be reached (${error.code ?? 'no reason given'})`,
-    )
-  const body: unknown = error.response?.data
-  const code = typeof body === 'object' && body !== null && 'code' in body ? String(body.code) : undefined
-  const rejected = status === 400 && (code === 'INVALID_REQUEST' || code === 'INVALID_PAYLOAD')
-  const message = `The facilitator answered ${status}${code === undefined ? '' : ` ${code}`}`
-  return new FacilitatorError(rejected ? 'rejected' : 'unknown', message, status, code)
-}

@@ -1,17 +1,23 @@
 /**
- * What a caller must know about a request that brought no result. `rejected`: the facilitator understood it and will
- * not do it (4xx), so nothing was sent to a chain. `unknown`: it may or may not have been carried out; ask again.
+ * What a caller must know about a request that brought no result.
+ *
+ * - `rejected`: the facilitator understood the request and will not do it (400), so that it sent nothing to a chain.
+ * - `unauthorized`: the client key is not valid, or no more (401), or its scope does not cover the call (403). This
+ *   request was not carried out. Another key is told nothing of what this one has claimed.
+ * - `unknown`: it may or may not have been carried out; ask again.
  */
 export class FacilitatorError extends Error {
   override readonly name = 'FacilitatorError'
 
   constructor(
-    readonly kind: 'rejected' | 'unknown',
+    readonly kind: 'rejected' | 'unauthorized' | 'unknown',
     message: string,
     /** HTTP status of the answer, where there was one. */
     readonly status?: number,
     /** The facilitator's error code, where it gave one. */
     readonly code?: string,
+    /** How long the facilitator asks to be left alone, where it does. */
+    readonly retryAfterSeconds?: number,
   ) {
     super(message)
   }

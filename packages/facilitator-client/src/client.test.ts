@@ -1,0 +1,182 @@
+import { gzipSync } from 'node:zlib'
+import { createFacilitatorClient } from './client'
+import {
+  asset,
+  calls,
+  clientId,
+  clientOf,
+  clientToken,
+  everyCall,
+  failureOf,
+  kind,
+  request,
+  settled,
+  verified,
+  type Call,
+} from './testing/client'
+import { closeAll, closeLater, json, startServer } from './testing/servers'
+
+afterEach(closeAll)
+
+const key = { 'x-client-id': clientId, 'x-client-token': clientToken }
+
+describe('each call asks with the client key, and gives the answer as it came', () => {
+  test.each<[Call, { method: string; path: string; sends?: unknown; answer: unknown; gives: unknown }]>([
+    ['verify', { method: 'POST', path: '/verify', sends: request, answer: verified, gives: verified }],
+    ['settle', { method: 'POST', path: '/settle', sends: request, answer: settled, gives: settled }],
+    ['supported', { method: 'GET', path: '/supported', answer: { kinds: [kind] }, gives: [kind] }],
+    ['networks', { method: 'GET', path: '/networks', answer: { kinds: [kind] }, gives: [kind] }],
+    ['assets', { method: 'GET', path: '/assets', answer: { data: [asset] }, gives: [asset] }],
+  ])('%s', async (call, { method, path, sends, answer, gives }) => {
+    const server = await startServer((res) => json(res, 200, answer))
+    expect(await calls[call](clientOf(server.url))).toEqual(gives)
+    expect(server.asked).toHaveLength(1)
+    const [asked] = server.asked
+    expect(asked).toMatchObject({ method, path: `/api/v1${path}`, headers: key })
+    expect(asked?.body === '' ? undefined : JSON.parse(asked?.body ?? '')).toEqual(sends)
+  })
+
+  test('settle sends its idempotency key, and no other call does', async () => {
+    const others = { kinds: [kind], data: [asset], ...verified }
+    const server = await startServer((res) =>
+      json(res, 200, res.req.url === '/api/v1/settle' ? settled : others),
+    )
+    const client = clientOf(server.url)
+    for (const call of everyCall) await calls[call](client)
+    expect(server.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(
+      everyCall.map((call) => (call === 'settle' ? 'order-1' : undefined)),
+    )
+  })
+
+  test('a payment that is refused is an answer, and no error', async () => {
+    const refused = {
+      ...settled,
+      success: false,
+      transaction: '',
+      payer: '',
+      errorReason: 'insufficient_funds',
+    }
+    const server = await startServer((res) => json(res, 200, refused))
+    expect(await calls.settle(clientOf(server.url))).toEqual(refused)
+  })
+})
+
+describe('what brings no result is a FacilitatorError of the kind that says what may have happened', () => {
+  test.each([
+    [400, 'INVALID_REQUEST', 'rejected'],
+    [400, 'INVALID_PAYLOAD', 'rejected'],
+    [400, 'SOMETHING_ELSE', 'unknown'],
+    [401, 'UNAUTHORIZED', 'unauthorized'],
+    [403, 'FORBIDDEN', 'unauthorized'],
+    [404, 'NOT_FOUND', 'unknown'],
+    [500, 'SETTLEMENT_FAILED', 'unknown'],
+    [500, 'INVALID_REQUEST', 'unknown'],
+  ])('%d %s is %s, and asked once', async (status, code, kindOfError) => {
+    const server = await startServer((res) => json(res, status, { code, message: 'as the server says' }))
+    for (const call of everyCall) {
+      const error = await failureOf(calls[call](clientOf(server.url)))
+      expect(error).toMatchObject({ kind: kindOfError, status, code })
+    }
+    expect(server.asked).toHaveLength(everyCall.length)
+  })
+
+  test('what the server says beside its code is not repeated, also where it is the key', async () => {
+    const server = await startServer((res) => json(res, 400, { code: clientToken, message: clientToken }))
+    const error = await failureOf(calls.settle(clientOf(server.url)))
+    expect(error).toMatchObject({ kind: 'unknown', status: 400, code: undefined })
+  })
+
+  test.each<[string, string]>([
+    ['no JSON', '<html>Welcome to nginx</html>'],
+    ['JSON of another kind', '[]'],
+    ['null', 'null'],
+    ['nothing', ''],
+    ['the answer wrapped in another', JSON.stringify({ data: { ...settled, ...verified } })],
+    ['members of other types', JSON.stringify({ ...settled, ...verified, success: 'true', isValid: 'true' })],
+    ['half an answer', '{"success":true,"transac'],
+  ])('a 200 that holds %s is unknown', async (_, body) => {
+    const server = await startServer((res) =>
+      res.writeHead(200, { 'content-type': 'application/json' }).end(body),
+    )
+    for (const call of everyCall)
+      expect(await failureOf(calls[call](clientOf(server.url)))).toMatchObject({ kind: 'unknown' })
+    expect(server.asked).toHaveLength(everyCall.length)
+  })
+
+  test.each([201, 202, 203])('a %d is no result, whatever it holds', async (status) => {
+    const server = await startServer((res) => json(res, status, settled))
+    expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({ kind: 'unknown', status })
+  })
+
+  test('an idempotency key that no header can carry is rejected, and nothing is asked', async () => {
+    const server = await startServer((res) => json(res, 200, settled))
+    const client = clientOf(server.url)
+    for (const idempotencyKey of ['', 'a b', 'ключ', 'a\r\nX-Admin: 1', 'a'.repeat(129)])
+      expect(await failureOf(client.settle(request, { idempotencyKey }))).toMatchObject({ kind: 'rejected' })
+    expect(server.asked).toEqual([])
+  })
+})
+
+describe('the client key', () => {
+  test.each([301, 302, 307, 308])('does not follow a redirect (%d) elsewhere', async (status) => {
+    const elsewhere = await startServer((res) => json(res, 200, settled))
+    const server = await startServer((res) =>
+      json(res, status, {}, { location: `${elsewhere.url}/api/v1/settle` }),
+    )
+    for (const call of everyCall)
+      expect(await failureOf(calls[call](clientOf(server.url)))).toMatchObject({ kind: 'unknown', status })
+    expect(elsewhere.asked).toEqual([])
+    expect(server.asked).toHaveLength(everyCall.length)
+  })
+
+  test('does not go to a proxy that the environment names', async () => {
+    const proxy = await startServer((res) => json(res, 200, settled))
+    const server = await startServer((res) => json(res, 200, settled))
+    const before = { ...process.env }
+    closeLater(() => (process.env = before))
+    for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'])
+      process.env[name] = process.env[name.toLowerCase()] = proxy.url
+    delete process.env['NO_PROXY']
+    delete process.env['no_proxy']
+    expect(await calls.settle(clientOf(server.url))).toEqual(settled)
+    expect([proxy.asked.length, server.asked.length]).toEqual([0, 1])
+  })
+
+  test.each([
+    ['an empty id', '', 'token'],
+    ['an empty token', 'client', ''],
+    ['a line break in the token', 'client', `${clientToken}\n`],
+    ['letters that no header can carry', 'ключ', clientToken],
+  ])('with %s makes no client, and is not repeated in the error', (_, id, token) => {
+    const create = () =>
+      createFacilitatorClient({ url: 'http://127.0.0.1:1', clientId: id, clientToken: token })
+    expect(create).toThrow(TypeError)
+    expect(create).not.toThrow(clientToken)
+  })
+})
+
+describe('an answer without end', () => {
+  test('is cut off once it is larger than an answer can be', async () => {
+    let isCutOff = false
+    const server = await startServer((res) => {
+      res.writeHead(200, { 'content-type': 'application/json' })
+      const more = () => {
+        while (!isCutOff && res.write(Buffer.alloc(65_536, ' ')));
+      }
+      res.on('drain', more).once('close', () => (isCutOff = true))
+      more()
+    })
+    const error = await failureOf(calls.settle(clientOf(server.url)))
+    expect(error).toMatchObject({ kind: 'unknown' })
+    expect(error.message).not.toContain('within')
+    expect(server.asked).toHaveLength(1)
+  })
+
+  test('is cut off also where it is small before it is unpacked', async () => {
+    const bomb = gzipSync(Buffer.concat([Buffer.from(JSON.stringify(settled)), Buffer.alloc(8 << 20, ' ')]))
+    const server = await startServer((res) =>
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb),
+    )
+    expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({ kind: 'unknown' })
+  })
+})

@@ -1,0 +1,66 @@
+import { isAxiosError, type AxiosResponse } from 'axios'
+import { FacilitatorError } from './errors'
+
+/** An attempt that brought no result: what its caller is told, and what another attempt would risk. */
+export type Failure = {
+  error: FacilitatorError
+  /** No connection came about, so that nobody has the request. */
+  neverLeft: boolean
+  /** Another attempt may fare better: there was no connection, it broke, or the facilitator asks to come back. */
+  isPassing: boolean
+}
+
+/** System calls that come before the first byte of a request. */
+const connecting = ['connect', 'getaddrinfo']
+const brokenConnection = ['ECONNRESET', 'EPIPE', 'ETIMEDOUT']
+const comeBack = [429, 503]
+
+/** Nothing of the error itself is handed on: an axios error holds our key in its headers. */
+export function failureOf(thrown: unknown): Failure {
+  if (!isAxiosError(thrown))
+    return final(new FacilitatorError('unknown', 'The facilitator could not be asked'))
+  if (thrown.response) return refusal(thrown.response)
+  const reason = thrown.code ?? 'no reason given'
+  const neverLeft = isOfConnecting(thrown.cause)
+  return {
+    error: new FacilitatorError('unknown', `The facilitator could not be reached (${reason})`),
+    neverLeft,
+    isPassing: neverLeft || brokenConnection.includes(reason),
+  }
+}
+
+export const final = (error: FacilitatorError): Failure => ({ error, neverLeft: false, isPassing: false })
+
+/** A host with several addresses fails with one error for each. */
+function isOfConnecting(cause: unknown): boolean {
+  if (typeof cause !== 'object' || cause === null) return false
+  if ('errors' in cause && Array.isArray(cause.errors) && cause.errors.length > 0)
+    return cause.errors.every(isOfConnecting)
+  return 'syscall' in cause && connecting.includes(String(cause.syscall))
+}
+
+function refusal({ status, data, headers }: AxiosResponse<unknown>): Failure {
+  const code = codeIn(data)
+  const message = `The facilitator answered ${status}${code === undefined ? '' : ` ${code}`}`
+  const retryAfterSeconds = secondsIn(headers['retry-after'])
+  const error = new FacilitatorError(kindOf(status, code), message, status, code, retryAfterSeconds)
+  return { error, neverLeft: false, isPassing: comeBack.includes(status) }
+}
+
+function kindOf(status: number, code: string | undefined): FacilitatorError['kind'] {
+  if (status === 401 || status === 403) return 'unauthorized'
+  return status === 400 && (code === 'INVALID_REQUEST' || code === 'INVALID_PAYLOAD') ? 'rejected' : 'unknown'
+}
+
+function codeIn(body: unknown): string | undefined {
+  const code: unknown = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
+  return typeof code === 'string' && /^[A-Z_]{1,64}$/.test(code) ? code : undefined
+}
+
+/** `Retry-After` in either of its forms (RFC 9110, 10.2.3). */
+function secondsIn(header: unknown): number | undefined {
+  if (typeof header !== 'string') return undefined
+  if (/^\d{1,9}$/.test(header)) return Number(header)
+  const at = Date.parse(header)
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - Date.now()) / 1000))
+}

@@ -26,6 +26,9 @@ export type NetworkSettings = NetworkName &
 /** A token as its own chain describes it; `name` and `version` are its EIP-712 domain, where it has one. */
 export type Token = { asset: string; symbol: string; decimals: number; name?: string; version?: string }
 
+/** Why no payment is taken in a token: a sentence for whoever wants it registered. */
+export type Unfit = { problem: string }
+
 export type SignInProof = { message: string; address: string; signature: string; pubkey?: string }
 
 /** A signed payment, read and spelled canonically; nothing in it is checked yet. A family adds what it signs. */
@@ -84,8 +87,13 @@ export type Chain<P extends Payment = Payment> = {
   readonly signers: readonly string[]
   /** The newest block; `timestamp` in Unix seconds. */
   head(): Promise<{ number: bigint; timestamp: number }>
-  /** Asks the chain about a token; undefined where there is no such contract. */
-  describeToken(asset: string): Promise<Token | undefined>
+  /**
+   * The token as its chain describes it, where payments can be taken in it: it is what is `wanted`, and its way of paying
+   * was tried out on the chain's present state, without anything being sent. Bounded in time and gas, whatever the token does.
+   */
+  vetToken(wanted: Pick<Token, 'asset' | 'decimals'>): Promise<Token | Unfit>
+  /** Why no payment could ever meet these terms, whoever signs it; undefined where one could. Asks no network. */
+  checkTerms(terms: Terms): Refusal | undefined
   /** All checks, cheap ones first; undefined means the payment would settle now. */
   verify(payment: P, terms: Terms, now: Date): Promise<Refusal | undefined>
   /** The nonce that the next transaction of `signer` takes, as the chain sees it (pending included). */

@@ -18,6 +18,8 @@ export type Apps = {
   /** Starts another process of the same gateway: same stores, same facilitator, same public URL, a port of its own. */
   addGateway: () => Promise<RunningService>
   facilitator: RunningService
+  /** Starts another process of the same facilitator, likewise. */
+  addFacilitator: () => Promise<RunningService>
   foundation: Foundation
   serviceName: string
   secrets: Secrets
@@ -83,19 +85,26 @@ export async function startApps(options: {
     },
   })
 
+  const startFacilitator = (logName: string, publicUrl?: string) =>
+    parts.addApp(
+      startService({
+        ...shared('facilitator', logName),
+        preferredPort: usualPorts ? 8081 : undefined,
+        preferredMetricsPort: usualPorts ? 9081 : undefined,
+        environment: ({ url }) => ({
+          ...redis,
+          PUBLIC_URL: publicUrl ?? url,
+          ...facilitatorEnvironment(state, foundation, secrets),
+        }),
+      }),
+    )
   const facilitator = await timed(
     'facilitator',
-    () =>
-      parts.addApp(
-        startService({
-          ...shared('facilitator'),
-          preferredPort: usualPorts ? 8081 : undefined,
-          preferredMetricsPort: usualPorts ? 9081 : undefined,
-          environment: () => ({ ...redis, ...facilitatorEnvironment(state, foundation, secrets) }),
-        }),
-      ),
+    () => startFacilitator('facilitator'),
     ({ url }) => url,
   )
+  let facilitators = 1
+  const addFacilitator = () => startFacilitator(`facilitator-${++facilitators}`, facilitator.url)
   const apiUrl = `${facilitator.url}/api/v1`
   const clientKey = await timed(
     'client key',
@@ -142,6 +151,7 @@ export async function startApps(options: {
     gateway,
     addGateway,
     facilitator,
+    addFacilitator,
     foundation,
     serviceName: SERVICE_NAME,
     secrets,
@@ -169,6 +179,8 @@ function facilitatorEnvironment(
     ADMIN_TOKEN: secrets.adminToken,
     RATE_LIMIT_ACCOUNTS_PER_MINUTE: WIDE_LIMIT,
     RATE_LIMIT_PAYMENTS_PER_MINUTE: WIDE_LIMIT,
+    RATE_LIMIT_READS_PER_MINUTE: WIDE_LIMIT,
+    RATE_LIMIT_USERS_PER_MINUTE: WIDE_LIMIT,
   }
 }
 

@@ -4,8 +4,10 @@ test('exports what the start, the tests and the story need, and no more', () => 
   expect(Object.keys(devnet).sort()).toEqual([
     'MULTICALL3_ADDRESS',
     'USDC_ADDRESS',
+    'alterFaultyToken',
     'createParts',
     'deployContracts',
+    'deployFaultyToken',
     'deploySmartWallet',
     'developmentPayTo',
     'developmentSigners',

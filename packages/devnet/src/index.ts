@@ -9,6 +9,7 @@ export {
   USDC_ADDRESS,
   usdcAbi,
 } from './evm/deploy'
+export { alterFaultyToken, deployFaultyToken, type TokenFault } from './evm/faulty-token'
 export {
   developmentPayTo,
   developmentSigners,

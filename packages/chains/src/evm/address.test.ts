@@ -20,6 +20,13 @@ describe('parseAddress', () => {
     }
   })
 
+  test('spells an address as before when it is met again, after more of them than are remembered', () => {
+    const texts = Array.from({ length: 10_001 }, (_, i) => `0x${i.toString(16).padStart(40, 'f')}`)
+    const spelled = texts.map(parseAddress)
+    expect(texts.toReversed().map(parseAddress)).toEqual(spelled.toReversed())
+    expect(parseAddress(checksummed.toLowerCase())).toBe(checksummed)
+  })
+
   test.each([
     '',
     '0x',

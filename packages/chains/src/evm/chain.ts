@@ -1,9 +1,8 @@
 import { computeAddress, SigningKey } from 'ethers'
 import { z } from 'zod'
 import type { Chain, NetworkSettings, Terms } from '../family'
-import { parseAddress } from './address'
 import { Block, Quantity } from './answers'
-import { chainChecks, firstRefusal, offlineChecks } from './checks'
+import { chainChecks, firstRefusal, offlineChecks, termsChecks } from './checks'
 import { authorizationDigest, calls, domainSeparator, isSignedByKey } from './eip3009'
 import { askFacts } from './facts'
 import { findSettled, readOutcome } from './outcome'
@@ -11,7 +10,7 @@ import type { EvmPayment } from './payment'
 import { createRpc } from './rpc'
 import { broadcast, signCall } from './settlement'
 import { isCounterfactual } from './signature'
-import { describeToken } from './token'
+import { vetToken } from './vetting'
 
 /** The settlement keys by their addresses; says which one is wrong without telling it. */
 function readKeys(signerKeys: readonly string[]): ReadonlyMap<string, SigningKey> {
@@ -75,10 +74,9 @@ export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
       return { number, timestamp: Number(timestamp) }
     },
 
-    async describeToken(asset) {
-      const address = parseAddress(asset)
-      return address === undefined ? undefined : describeToken(rpc, chainId, address)
-    },
+    vetToken: (wanted) => vetToken(rpc, { name, chainId, maxGas, signers }, wanted),
+
+    checkTerms: (terms) => firstRefusal(termsChecks, { terms, signers }),
 
     async verify(payment, terms, now) {
       const seconds = BigInt(Math.floor(now.getTime() / 1000))

@@ -38,9 +38,16 @@ export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refus
   return undefined
 }
 
-const checkTerms: Check<Case> = ({ terms: { payTo, amount, token }, signers }) => {
+/** What the terms are judged by, whoever pays. */
+type TermsCase = Pick<Case, 'terms' | 'signers'>
+
+/** Amounts of a token are of this many values (uint256). */
+const AMOUNTS = 2n ** 256n
+
+const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount, token }, signers }) => {
   const problem =
     (amount <= 0n && 'the amount is zero') ||
+    (amount >= AMOUNTS && 'the amount is more than a token can count') ||
     (sameAddress(payTo, ZERO_ADDRESS) && 'payTo is the zero address') ||
     (sameAddress(payTo, token.asset) && 'payTo is the asset itself') ||
     (signers.some((signer) => sameAddress(payTo, signer)) && 'payTo is a settlement signer')
@@ -48,7 +55,7 @@ const checkTerms: Check<Case> = ({ terms: { payTo, amount, token }, signers }) =
 }
 
 /** `extra` is what the payer was told to sign; with another domain than the token's own, nothing it signs can settle. */
-const checkDomain: Check<Case> = ({ terms: { token, extra } }) => {
+const checkDomain: Check<TermsCase> = ({ terms: { token, extra } }) => {
   if (token.name === undefined || token.version === undefined)
     return refuse('invalid_payment_requirements', 'the asset has no known EIP-712 domain')
   for (const part of ['name', 'version'] as const)
@@ -82,10 +89,12 @@ const checkWindow: Check<Case> = ({ payment: { validAfter, validBefore }, now, c
   return problem ? refuse('invalid_exact_evm_payload_authorization_valid_before', problem) : undefined
 }
 
+/** Checks of the terms alone: what they refuse could never be paid. */
+export const termsChecks: readonly Check<TermsCase>[] = [checkTerms, checkDomain]
+
 /** Checks that need no network. */
 export const offlineChecks: readonly Check<Case>[] = [
-  checkTerms,
-  checkDomain,
+  ...termsChecks,
   checkRecipient,
   checkAmount,
   checkWindow,

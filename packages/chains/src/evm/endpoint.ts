@@ -20,26 +20,28 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 export const createAgent = (): Agent =>
   new Agent({ connections: 32, maxResponseSize: MAX_ANSWER_BYTES, connect: { timeout: 10_000 } })
 
-function reason(error: unknown, timeoutMs: number): string {
+function reason(error: unknown): string {
   if (error instanceof EndpointFailure) return error.message
   const { name, code } = error as { name?: string; code?: string }
-  return name === 'TimeoutError'
-    ? `gave no answer within ${timeoutMs} ms`
-    : `failed with ${code ?? name ?? 'an error'}`
+  return `failed with ${code ?? name ?? 'an error'}`
 }
 
 /** One JSON-RPC URL of the network `chainId`; it is asked for its chain before anything else, and not used if it is another. */
 export function createEndpoint(url: string, chainId: string, timeoutMs: number, agent: Agent) {
+  const tooLate = `gave no answer within ${timeoutMs} ms`
   let identity: Promise<void> | undefined
   let takesBatches = true
 
   async function post(message: unknown): Promise<unknown> {
+    // Ended with the attempt: AbortSignal.timeout would go on, and fire at an attempt that is long over.
+    const patience = new AbortController()
+    const timer = setTimeout(() => patience.abort(new EndpointFailure(tooLate)), timeoutMs)
     try {
       const { statusCode, body } = await request(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify(message),
-        signal: AbortSignal.timeout(timeoutMs),
+        signal: patience.signal,
         dispatcher: agent,
       })
       const text = await body.text()
@@ -47,7 +49,9 @@ export function createEndpoint(url: string, chainId: string, timeoutMs: number, 
         throw new EndpointFailure(`answered with HTTP status ${statusCode}`)
       return JSON.parse(text)
     } catch (error) {
-      throw new EndpointFailure(reason(error, timeoutMs))
+      throw new EndpointFailure(reason(error))
+    } finally {
+      clearTimeout(timer)
     }
   }
 

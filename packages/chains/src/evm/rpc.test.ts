@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { ChainUnavailable } from '../family'
 import { Quantity } from './answers'
-import { createRpc, type Rpc, RpcError } from './rpc'
+import { createRpc, MethodMissing, type Rpc, RpcError } from './rpc'
 import { startAnsweringNode, startNode } from './testing/node'
 
 function* megabytes() {
@@ -124,6 +124,22 @@ describe('rpc', () => {
     await expect(rpcTo(other.url).run(Quantity, 'eth_call', [])).rejects.toThrow(ChainUnavailable)
   })
 
+  test('takes what a contract says while it fails for what it is, whatever the words', async () => {
+    const { url } = await node(() => ({ error: { code: 3, message: 'execution reverted: rate limit' } }))
+    expect(await rpcTo(url).run(Quantity, 'eth_call', [])).toEqual({
+      reverted: 'execution reverted: rate limit',
+    })
+  })
+
+  test('says that a method is missing where every endpoint says so, and only then', async () => {
+    const without = await node(() => ({ error: { code: -32601, message: 'method not found' } }))
+    const busy = await node(() => ({ error: { code: -32005, message: 'limit exceeded' } }))
+    await expect(ask(rpcTo(without.url, without.url))).rejects.toThrow(MethodMissing)
+    await expect(ask(rpcTo(without.url, busy.url))).rejects.not.toThrow(MethodMissing)
+    await expect(ask(rpcTo(without.url, 'http://127.0.0.1:9'))).rejects.not.toThrow(MethodMissing)
+    expect(await ask(rpcTo(without.url, (await node()).url))).toBe(7n)
+  })
+
   test.each<[string, (respond: ServerResponse) => void]>([
     ['never answers', () => undefined],
     ['drips', (response) => response.write('[')],
@@ -149,6 +165,15 @@ describe('rpc', () => {
     expect((problem as Error).message).not.toMatch(/secret|127\.0\.0\.1/)
 
     expect(await ask(rpcWithin(1_000, url, (await node()).url))).toBe(7n)
+  })
+
+  test.each<[string, (respond: ServerResponse) => void]>([
+    ['never answers', () => undefined],
+    ['never ends its answer', (response) => response.write('{')],
+  ])('tells how long it waited for an endpoint that %s', async (_, respond) => {
+    const slow = await startNode((_, response) => respond(response))
+    closing.push(() => slow.close())
+    await expect(ask(rpcWithin(300, slow.url))).rejects.toThrow('endpoint 1 gave no answer within 300 ms')
   })
 
   test('reads no more of an answer than it can bear', async () => {

@@ -12,6 +12,9 @@ export class RpcError extends Error {
   }
 }
 
+/** No endpoint has the method: more time would not change that. */
+export class MethodMissing extends ChainUnavailable {}
+
 /** Questions in one HTTP request; many public nodes take no more. */
 const MAX_BATCH = 20
 const MAX_UNANSWERED = 5_000
@@ -19,13 +22,16 @@ const MAX_UNANSWERED = 5_000
 /** Codes by which a node says that it cannot answer, so that another may be asked: EIP-1474 and custom. */
 const cannotAnswer = new Set([-32700, -32600, -32601, -32603, -32001, -32002, -32004, -32005, -32097, 429])
 const cannotAnswerNow = /header not found|unknown block|missing trie node|rate limit|too many/i
+/** Of EIP-1474: method not found, method not supported. */
+const lacksMethod = new Set([-32601, -32004])
+const REVERTED = 3
 const failsInEvm =
   /revert|out of ?gas|EVM error|invalid opcode|invalid jump|gas required exceeds|stack (over|under)flow/i
 
 /** `take` says whether the answer settled the matter; if not, the next endpoint is asked. */
 type Waiting = Question & {
   take(answer: Answer | undefined): boolean
-  giveUp(reason: ChainUnavailable): void
+  giveUp(reason: string): void
 }
 
 export type Rpc = ReturnType<typeof createRpc>
@@ -59,8 +65,8 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
         failures.add(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
       }
     }
-    const reason = new ChainUnavailable(`${name} cannot be reached: ${[...failures].join('; ')}`)
-    for (const question of open) question.giveUp(reason)
+    const told = `${name} cannot be reached: ${[...failures].join('; ')}`
+    for (const question of open) question.giveUp(told)
   }
 
   function flush(): void {
@@ -78,12 +84,15 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
       return Promise.reject(new ChainUnavailable(`${name} is asked faster than it answers; try again later`))
     unanswered++
     return new Promise((resolve, reject) => {
+      let lacking = 0
       const take = (answer: Answer | undefined): boolean => {
         if (answer === undefined) return false
         if (answer.error) {
           const { code, message } = answer.error
-          if (cannotAnswerNow.test(message) || (cannotAnswer.has(code) && !failsInEvm.test(message)))
-            return false
+          if (lacksMethod.has(code)) lacking++
+          // What a contract says while it fails is its own choice, "rate limit" among it.
+          const failed = code === REVERTED || failsInEvm.test(message)
+          if (!failed && (cannotAnswer.has(code) || cannotAnswerNow.test(message))) return false
           reject(new RpcError(code, message))
           return true
         }
@@ -91,7 +100,11 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
         if (success) resolve(data)
         return success
       }
-      if (waiting.push({ method, params, take, giveUp: reject }) === 1) setImmediate(flush)
+      const giveUp = (reason: string): void => {
+        const Problem = lacking === endpoints.length ? MethodMissing : ChainUnavailable
+        reject(new Problem(reason))
+      }
+      if (waiting.push({ method, params, take, giveUp }) === 1) setImmediate(flush)
     })
   }
 
@@ -118,7 +131,7 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
       ask(schema, method, params).then(
         (value) => ({ value }),
         (error: unknown) => {
-          if (error instanceof RpcError && (error.code === 3 || failsInEvm.test(error.message)))
+          if (error instanceof RpcError && (error.code === REVERTED || failsInEvm.test(error.message)))
             return { reverted: error.message }
           throw unavailable(method, error)
         },

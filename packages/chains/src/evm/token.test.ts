@@ -1,8 +1,10 @@
 import { Wallet } from 'ethers'
+import { createRpc } from './rpc'
 import { usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
+import { endlessWallet, refusingWallet, silentToken, talkativeWallet } from './testing/contracts'
 import { startLyingNode } from './testing/node'
-import { refusingWallet, silentToken } from './testing/contracts'
+import { describeToken } from './token'
 
 let world: TestChain
 beforeAll(async () => {
@@ -10,10 +12,17 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
+async function describedBy(rpcUrl: string, asset: string) {
+  const rpc = createRpc({ ...world.settings, rpcUrls: [rpcUrl] })
+  const described = await describeToken(rpc, world.settings, asset)
+  rpc.close()
+  return described
+}
+const described = (asset: string) => describedBy(world.settings.rpcUrls[0]!, asset)
+
 describe('describeToken', () => {
-  test('tells symbol, decimals and the EIP-712 domain, by the canonical address', async () => {
-    expect(await world.chain.describeToken(usdc.asset)).toEqual(usdc)
-    expect(await world.chain.describeToken(usdc.asset.toLowerCase())).toEqual(usdc)
+  test('tells symbol, decimals and the EIP-712 domain', async () => {
+    expect(await described(usdc.asset)).toEqual(usdc)
   })
 
   test('leaves out a domain that the contract does not confirm', async () => {
@@ -23,16 +32,29 @@ describe('describeToken', () => {
         ? { result: `0x${'ab'.repeat(32)}` }
         : reply,
     )
-    const chain = world.connect({ rpcUrls: [node.url] })
-    expect(await chain.describeToken(usdc.asset)).toEqual({ asset: usdc.asset, symbol: 'USDC', decimals: 6 })
+    expect(await describedBy(node.url, usdc.asset)).toEqual({
+      asset: usdc.asset,
+      symbol: 'USDC',
+      decimals: 6,
+    })
     await node.close()
   })
 
-  test('knows no token where there is no contract, or another kind of one', async () => {
-    expect(await world.chain.describeToken(Wallet.createRandom().address)).toBeUndefined()
-    expect(await world.chain.describeToken(await world.place(silentToken))).toBeUndefined()
-    expect(await world.chain.describeToken(await world.place(refusingWallet))).toBeUndefined()
-    expect(await world.chain.describeToken('uatom')).toBeUndefined()
+  test('knows no token where there is no contract', async () => {
+    expect(await described(Wallet.createRandom().address)).toEqual({
+      problem: expect.stringContaining('no contract at this address on base-sepolia') as string,
+    })
+  })
+
+  test.each([
+    ['answers nothing', silentToken],
+    ['answers a word to everything', refusingWallet],
+    ['answers a megabyte', talkativeWallet],
+    ['never comes to an end', endlessWallet],
+  ])('knows no token in a contract that %s', async (_, code) => {
+    expect(await described(await world.place(code))).toEqual({
+      problem: expect.stringContaining('no ERC-20 token') as string,
+    })
   })
 })
 

@@ -1,8 +1,8 @@
 import { Interface, toUtf8String } from 'ethers'
 import { z } from 'zod'
-import type { Token } from '../family'
+import type { Nodes, Token, Unfit } from '../family'
 import { sameAddress } from './address'
-import { Data } from './answers'
+import { Data, quantity } from './answers'
 import { domainSeparator } from './eip3009'
 import type { Rpc } from './rpc'
 
@@ -55,25 +55,39 @@ function domainOf(
   }
 }
 
+/** Enough for a getter behind a proxy; one that takes more is not asked by wallets either. */
+export const READ_GAS = 150_000n
+
 /**
- * What the contract at `asset` says of itself; undefined where there is none, or one without decimals and symbol.
- * `name` and `version` are its EIP-712 domain, and left out unless the contract's own DOMAIN_SEPARATOR (or, where it
- * has none, its eip712Domain of EIP-5267) proves them: a payment in a guessed domain could never settle.
+ * What the contract at `asset` says of itself, or why it is no token. `name` and `version` are its EIP-712 domain, and left
+ * out unless the contract's own DOMAIN_SEPARATOR (or, where it has none, its eip712Domain of EIP-5267) proves them: a
+ * payment in a guessed domain could never settle.
  */
-export async function describeToken(rpc: Rpc, chainId: string, asset: string): Promise<Token | undefined> {
+export async function describeToken(
+  rpc: Rpc,
+  { name: network, chainId }: Pick<Nodes, 'name' | 'chainId'>,
+  asset: string,
+): Promise<Token | Unfit> {
   const get = (name: string) =>
-    rpc.run(Data, 'eth_call', [{ to: asset, data: abi.encodeFunctionData(name) }, 'latest'])
+    rpc.run(Data, 'eth_call', [
+      { to: asset, data: abi.encodeFunctionData(name), gas: quantity(READ_GAS) },
+      'latest',
+    ])
   const [code, ...answers] = await Promise.all([
     rpc.call(Data, 'eth_getCode', [asset, 'latest']),
     ...['decimals', 'symbol', 'name', 'version', 'DOMAIN_SEPARATOR', 'eip712Domain'].map(get),
   ])
+  if (code === '0x')
+    return { problem: `There is no contract at this address on ${network}; correct asset or network` }
   const [decimals, symbol, name, version, separator, domain] = answers.map((answer) =>
     'value' in answer ? answer.value : '0x',
   ) as [string, string, string, string, string, string]
 
   const symbolText = text(symbol, 'symbol')
-  if (code === '0x' || decimals.length !== 66 || BigInt(decimals) > 77n || symbolText === undefined)
-    return undefined
+  if (decimals.length !== 66 || BigInt(decimals) > 77n || symbolText === undefined)
+    return {
+      problem: 'The contract at this address is no ERC-20 token: it does not tell decimals and symbol',
+    }
 
   const declared = domainOf(domain, chainId, asset)
   const nameText = text(name, 'name')

@@ -88,7 +88,7 @@ async function mint(rpcUrl: string, grants: { to: string; value: bigint }[]) {
 }
 
 /** Sends from the faucet and waits until it is mined. */
-async function send(rpcUrl: string, transaction: { to?: string; data: string }) {
+export async function send(rpcUrl: string, transaction: { to?: string; data: string }) {
   await callRpc(rpcUrl, 'anvil_impersonateAccount', FAUCET)
   await setBalance(rpcUrl, FAUCET, ETHER)
   const receipt = (await callRpc(rpcUrl, 'eth_sendTransactionSync', { from: FAUCET, ...transaction })) as {

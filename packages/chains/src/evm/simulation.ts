@@ -1,0 +1,75 @@
+import { AbiCoder } from 'ethers'
+import { z } from 'zod'
+import { type Block, Data, Log, Quantity, quantity } from './answers'
+import type { Rpc } from './rpc'
+
+/** Storage as a call is to see it instead of the chain's own: the state overrides of `eth_call` and `eth_simulateV1`. */
+export type Storage = Readonly<Record<string, { stateDiff: Readonly<Record<string, string>> }>>
+
+export type Call = { data: string; gas: bigint }
+
+const Result = z.object({
+  status: Quantity,
+  returnData: Data,
+  logs: z.array(Log),
+  error: z.object({ message: z.string() }).nullish(),
+})
+/** What became of a call: what it answered, or how it failed, and its events. */
+export type Result = z.infer<typeof Result>
+
+export const succeeded = ({ status }: Result): boolean => status === 1n
+
+/** The signer needs no real ether for what is never sent. */
+const PLENTY = quantity(2n ** 100n)
+
+/**
+ * Runs calls of one contract one after the other, each on what the last one left, in a block that is never made, as
+ * transactions of `from`. Rejects with `RpcError` or `MethodMissing` where the node does not do that.
+ */
+export async function simulate<Name extends string>(
+  rpc: Rpc,
+  { from, to, storage, block }: { from: string; to: string; storage: Storage; block: Block },
+  calls: Readonly<Record<Name, Call>>,
+): Promise<Record<Name, Result>> {
+  const names = Object.keys(calls) as Name[]
+  const Simulated = z.tuple([z.object({ calls: z.array(Result).length(names.length) })])
+  // A base fee and a price as a real block has them: without, a contract knows at once that nobody pays.
+  const baseFee = block.baseFeePerGas ?? 0n
+  const gasPrice = quantity(2n * baseFee + 1n)
+  const transactions = Object.values<Call>(calls).map(({ data, gas }) => ({
+    from,
+    to,
+    data,
+    gas: quantity(gas),
+    gasPrice,
+  }))
+  const simulation = {
+    blockOverrides: { baseFeePerGas: quantity(baseFee) },
+    stateOverrides: { ...storage, [from]: { balance: PLENTY } },
+    calls: transactions,
+  }
+  const [{ calls: told }] = await rpc.ask(Simulated, 'eth_simulateV1', [
+    { blockStateCalls: [simulation], validation: false },
+    'latest',
+  ])
+  return Object.fromEntries(names.map((name, i) => [name, told[i]])) as Record<Name, Result>
+}
+
+const ERROR = '0x08c379a0'
+
+/** A contract's own words, short and on one line. */
+export const printable = (text: string): string => text.slice(0, 120).replace(/[^\x20-\x7e]/g, '?')
+
+/** Why a call failed, as its contract or else the node puts it. */
+export function reasonOf({ returnData, error }: Result): string {
+  const told = returnData.startsWith(ERROR) ? revertReason(returnData) : undefined
+  return told ?? error?.message ?? 'it gives no reason'
+}
+
+function revertReason(data: string): string | undefined {
+  try {
+    return AbiCoder.defaultAbiCoder().decode(['string'], `0x${data.slice(ERROR.length)}`)[0] as string
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,31 @@
+import type { Terms } from '../family'
+import { usdc } from './testing/authorization'
+import { openTestChain, type TestChain } from './testing/chain'
+
+let world: TestChain
+beforeAll(async () => {
+  world = await openTestChain()
+})
+afterAll(() => world.close())
+
+describe('checkTerms', () => {
+  test.each<[string, () => Partial<Terms>]>([
+    ['an amount of zero', () => ({ amount: 0n })],
+    ['an amount below zero', () => ({ amount: -1n })],
+    ['an amount past 2^256', () => ({ amount: 2n ** 256n })],
+    ['payTo zero', () => ({ payTo: `0x${'0'.repeat(40)}` })],
+    ['payTo the asset', () => ({ payTo: usdc.asset.toLowerCase() })],
+    ['payTo our signer', () => ({ payTo: world.signer.address.toLowerCase() })],
+    ['a token without a known domain', () => ({ token: { asset: usdc.asset, symbol: 'USDC', decimals: 6 } })],
+    ['another name than the token’s', () => ({ extra: { name: 'USD Coin' } })],
+  ])('refuses %s, in the words of verify', async (_, change) => {
+    const refusal = world.chain.checkTerms({ ...world.terms, ...change() })
+    expect(refusal).toEqual(await world.refusal({}, change()))
+    expect(refusal?.reason).toBe('invalid_payment_requirements')
+  })
+
+  test('refuses nothing that somebody could pay', () => {
+    for (const amount of [1n, 2n ** 256n - 1n])
+      expect(world.chain.checkTerms({ ...world.terms, amount })).toBeUndefined()
+  })
+})

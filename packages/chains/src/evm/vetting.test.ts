@@ -1,0 +1,196 @@
+import { alterFaultyToken, deployFaultyToken, type TokenFault } from '@tollgate/devnet'
+import { ChainUnavailable } from '../family'
+import { createRpc } from './rpc'
+import { usdc } from './testing/authorization'
+import { openTestChain, type TestChain } from './testing/chain'
+import { startAnsweringNode, startLyingNode, startNode } from './testing/node'
+import { vetToken } from './vetting'
+
+let world: TestChain
+let rpcUrl: string
+beforeAll(async () => {
+  world = await openTestChain()
+  rpcUrl = world.settings.rpcUrls[0]!
+})
+afterAll(() => world.close())
+
+const problem = (words: RegExp) => ({ problem: expect.stringMatching(words) as string })
+const vet = (asset: string, decimals = 6, chain = world.chain) => chain.vetToken({ asset, decimals })
+
+describe('vetToken takes', () => {
+  test('USDC, by its canonical address, and sends nothing', async () => {
+    const sent = await world.provider.getTransactionCount(world.signer.address)
+    expect(await vet(usdc.asset)).toEqual(usdc)
+    expect(await vet(usdc.asset.toLowerCase())).toEqual(usdc)
+    expect(await world.provider.getTransactionCount(world.signer.address, 'pending')).toBe(sent)
+  })
+
+  test.each([0, 6, 18, 77])('a sound token of %s decimals', async (decimals) => {
+    const asset = await deployFaultyToken(rpcUrl, { decimals })
+    expect(await vet(asset, decimals)).toEqual({
+      asset,
+      symbol: 'FLT',
+      decimals,
+      name: 'Faulty',
+      version: '1',
+    })
+  })
+
+  test('a sound token behind a proxy, and one whose balances share a word with a flag', async () => {
+    const proxied = await deployFaultyToken(rpcUrl, { isProxied: true })
+    expect(await vet(proxied)).toMatchObject({ asset: proxied, name: 'Faulty' })
+    const packed = await deployFaultyToken(rpcUrl, { fault: 'PackedBalance' })
+    expect(await vet(packed)).toMatchObject({ asset: packed, name: 'Faulty' })
+  })
+
+  test('a sound token though the signer has no ether: nothing is paid', async () => {
+    const poor = world.connect({ signerKeys: [`0x${'77'.repeat(32)}`] })
+    expect(await vet(usdc.asset, 6, poor)).toEqual(usdc)
+  })
+})
+
+describe('vetToken refuses', () => {
+  test('what is no address, and where there is no contract', async () => {
+    for (const asset of ['uatom', '', '0x', `${usdc.asset}00`, '\u0000'])
+      expect(await vet(asset)).toEqual(problem(/no EVM address/))
+    expect(await vet('0x00000000000000000000000000000000000000aa')).toEqual(problem(/no contract/))
+  })
+
+  test('other decimals than the contract has, naming its own, also after they changed', async () => {
+    const asset = await deployFaultyToken(rpcUrl)
+    expect(await vet(asset, 18)).toEqual(problem(/decimals is not 18.* own is 6/))
+    expect(await vet(asset, 6)).toMatchObject({ decimals: 6 })
+    await alterFaultyToken(rpcUrl, asset, { decimals: 8 })
+    expect(await vet(asset, 6)).toEqual(problem(/decimals is not 6.* own is 8/))
+  })
+
+  const faults: [TokenFault, RegExp][] = [
+    ['NoDomain', /EIP-712 domain cannot be proven/],
+    ['NoStandard', /does not take EIP-3009/],
+    ['HiddenBalance', /cannot be tried out: no word of the storage/],
+    ['Reverts', /fails for a good authorization: .*closed for today/],
+    ['Endless', /fails for a good authorization/],
+    ['Talkative', /answers more than a word|fails for a good authorization/],
+    ['TakesFee', /takes a fee: of 1000000007 the payer lost 1000000007 and the payee got 999900007/],
+    ['ChargesPayer', /takes a fee: of 1 the payer lost 2 and the payee got 1$/],
+    ['CountsTwice', /takes a fee: of 1 the payer lost 1 and the payee got 2$/],
+    ['MovesNothing', /moves nothing/],
+    ['Replayable', /does not revert on an authorization that was used/],
+    ['AnySignature', /takes a signature of somebody else than the payer$/],
+    ['LooseAmount', /takes an authorization whose amount was altered/],
+    ['Late', /takes an authorization after its validBefore/],
+    ['Early', /takes an authorization before its validAfter/],
+    ['DeniesUse', /authorizationState does not tell/],
+    ['ClaimsUse', /authorizationState calls an authorization used that nobody has used/],
+    ['NoTransferEvent', /does not emit AuthorizationUsed and then Transfer/],
+    ['WrongTransferEvent', /does not emit AuthorizationUsed and then Transfer/],
+    ['NoUsedEvent', /does not emit AuthorizationUsed and then Transfer/],
+  ]
+  test.each(faults)('a token with the fault %s', async (fault, words) => {
+    expect(await vet(await deployFaultyToken(rpcUrl, { fault }))).toEqual(problem(words))
+    const proxied = await deployFaultyToken(rpcUrl, { fault, isProxied: true })
+    expect(await vet(proxied)).toEqual(problem(words))
+  })
+
+  const forgeries: [number, RegExp][] = [
+    [0, /takes a signature of somebody else than the payer$/],
+    [1, /whose payee was altered/],
+    [2, /whose amount was altered/],
+    [3, /whose nonce was altered/],
+    [4, /whose validAfter was altered/],
+    [5, /whose validBefore was altered/],
+    [6, /after its validBefore/],
+    [7, /before its validAfter/],
+    [8, /somebody else than the payer, given as bytes/],
+  ]
+  test.each(forgeries)('a token that takes forgery %s of all that are tried', async (index, words) => {
+    const node = await startLyingNode(rpcUrl, ({ method }, reply) => {
+      if (method !== 'eth_simulateV1') return reply
+      const [block] = reply.result as { calls: { status: string }[] }[]
+      block!.calls[index]!.status = '0x1'
+      return reply
+    })
+    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(problem(words))
+    await node.close()
+  })
+})
+
+describe('what a node cannot try', () => {
+  test.each(['eth_createAccessList', 'eth_simulateV1'])(
+    'is refused, and not guessed, where it has no %s; another endpoint that has it is asked',
+    async (missing) => {
+      const node = await startLyingNode(rpcUrl, ({ method }, reply) =>
+        method === missing
+          ? { error: { code: -32601, message: `the method ${missing} is not there` } }
+          : reply,
+      )
+      const refusal = problem(new RegExp(`cannot be tried out: .*RPC URL.* ${missing} .*${missing}`))
+      expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(refusal)
+      expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url, rpcUrl] }))).toEqual(usdc)
+      await node.close()
+    },
+  )
+
+  test('is refused where it takes no state overrides', async () => {
+    const strict = await startLyingNode(rpcUrl, ({ method, params }, reply) =>
+      method === 'eth_call' && params.length > 2
+        ? { error: { code: -32602, message: 'takes two parameters' } }
+        : reply,
+    )
+    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [strict.url] }))).toEqual(
+      problem(/cannot be tried out: .*state overrides.*takes two parameters/),
+    )
+    await strict.close()
+    const deaf = await startLyingNode(rpcUrl, ({ method, params }, reply) =>
+      method === 'eth_call' && params.length > 2 ? { result: `0x${'00'.repeat(32)}` } : reply,
+    )
+    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [deaf.url] }))).toEqual(
+      problem(/cannot be tried out: no word of the storage/),
+    )
+    await deaf.close()
+  })
+
+  test('is unknown where it gives no answer, or one too few', async () => {
+    const mute = await startAnsweringNode(({ method }) =>
+      method === 'eth_chainId' ? { result: '0x14a34' } : { error: { code: -32603, message: 'internal' } },
+    )
+    await expect(vet(usdc.asset, 6, world.connect({ rpcUrls: [mute.url] }))).rejects.toThrow(ChainUnavailable)
+    await mute.close()
+    const short = await startLyingNode(rpcUrl, ({ method }, reply) => {
+      if (method === 'eth_simulateV1') (reply.result as { calls: unknown[] }[])[0]!.calls.pop()
+      return reply
+    })
+    await expect(vet(usdc.asset, 6, world.connect({ rpcUrls: [short.url] }))).rejects.toThrow(
+      ChainUnavailable,
+    )
+    await short.close()
+  })
+})
+
+test('a vetting ends in time though the node never answers', async () => {
+  const silent = await startNode(() => undefined)
+  const rpc = createRpc({ ...world.settings, rpcUrls: [silent.url], rpcTimeoutMs: 50_000 })
+  const vetting = vetToken(rpc, { ...world.settings, signers: [] }, { asset: usdc.asset, decimals: 6 }, 100)
+  await expect(vetting).rejects.toThrow(ChainUnavailable)
+  rpc.close()
+  await silent.close()
+})
+
+test('every question names the gas it may use, and a vetting asks a bounded number of them', async () => {
+  const asked: { method: string; gas: string[] }[] = []
+  const node = await startLyingNode(rpcUrl, ({ method, params }, reply) => {
+    const [first] = params as [{ gas?: string; blockStateCalls?: { calls: { gas: string }[] }[] }]
+    if (/eth_(call|createAccessList)/.test(method)) asked.push({ method, gas: [first.gas ?? 'any'] })
+    if (method === 'eth_simulateV1')
+      asked.push({ method, gas: first.blockStateCalls![0]!.calls.map(({ gas }) => gas) })
+    return reply
+  })
+  const asset = await deployFaultyToken(rpcUrl, { fault: 'HiddenBalance', isProxied: true })
+  const chain = world.connect({ rpcUrls: [node.url] })
+  await vet(asset, 6, chain)
+  await vet(usdc.asset, 6, chain)
+  const most = Math.max(...asked.flatMap(({ gas }) => gas.map(Number)))
+  expect(most).toBe(Number(world.settings.maxGas))
+  expect(asked.length).toBeLessThan(100)
+  await node.close()
+})

@@ -13,8 +13,13 @@ import { Router } from 'express'
 import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
 import { type Environment } from './config'
+import { type createMetricsHandlers } from './metrics/handlers'
+import { type Tally } from './metrics/tally'
 import { type createNetworkHandlers } from './networks/handlers'
 import { type createPaymentHandlers } from './payments/handlers'
+import { type createPaymentHandlersV2 } from './payments/v2'
+import { type createFacilitatorReference } from './reference/reference'
+import { type createResourceHandlers } from './resources/handlers'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
 
@@ -24,27 +29,39 @@ export type Surface = {
   environment: Environment
   logger: Logger
   metrics: Metrics
+  tally: Tally
   store: EphemeralStore
   health: Health
   withClient: ReturnType<typeof createClientGuard>
   withUser: ReturnType<typeof createUserGuard>
   withAdmin: ReturnType<typeof createAdminGuard>
   payments: ReturnType<typeof createPaymentHandlers>
+  paymentsV2: ReturnType<typeof createPaymentHandlersV2>
   networks: ReturnType<typeof createNetworkHandlers>
   users: ReturnType<typeof createUserHandlers>
   clients: ReturnType<typeof createClientHandlers>
+  resources: ReturnType<typeof createResourceHandlers>
+  measured: ReturnType<typeof createMetricsHandlers>
+  reference: ReturnType<typeof createFacilitatorReference>
   now: () => Date
 }
 
 /** The whole HTTP surface on one screen. */
 export function createSurface(surface: Surface) {
-  const { environment, logger, metrics, store, health, now } = surface
-  const { withClient, withUser, withAdmin, payments, networks, users, clients } = surface
+  const { environment, logger, metrics, tally, store, health, now } = surface
+  const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = surface
+  const { resources, measured, reference } = surface
   const limit = { store, logger, durationSeconds: 60 }
   const byAddress = createRateLimit({
     ...limit,
     name: 'accounts',
     points: environment.RATE_LIMIT_ACCOUNTS_PER_MINUTE,
+    key: addressKey,
+  })
+  const byReader = createRateLimit({
+    ...limit,
+    name: 'reads',
+    points: environment.RATE_LIMIT_READS_PER_MINUTE,
     key: addressKey,
   })
   const byClient = createLimiter({
@@ -54,9 +71,10 @@ export function createSurface(surface: Surface) {
   })
 
   const api = Router()
+  api.get('/status', byReader, networks.status)
   api.get('/networks', networks.list)
   api.get('/networks/:id', networks.one)
-  api.get('/assets', networks.assets)
+  api.get('/assets', byReader, networks.assets)
   api.post('/verify', withClient('verify', payments.verify, byClient))
   api.post('/settle', withClient('settle', payments.settle, byClient))
   api.get('/supported', withClient('supported', networks.list))
@@ -66,21 +84,48 @@ export function createSurface(surface: Surface) {
   api.post('/clients', withUser(clients.create))
   api.get('/clients', withUser(clients.list))
   api.delete('/clients/:id', withUser(clients.remove))
+  api.post('/resources', withUser(resources.create))
+  api.get('/users/resources', withUser(resources.own))
+  api.get('/resources', byReader, resources.all)
+  api.put('/resources/:id', withUser(resources.update))
+  api.get('/discovery/resources', byReader, resources.discovery)
+  api.get('/metrics/daily', withUser(measured.http.daily))
+  api.get('/metrics/monthly', withUser(measured.http.monthly))
+  api.get('/metrics/summary', withUser(measured.http.summary))
+  api.get('/x402-metrics/daily', withUser(measured.settlements.daily))
+  api.get('/x402-metrics/monthly', withUser(measured.settlements.monthly))
+  api.get('/x402-metrics/summary', withUser(measured.settlements.summary))
+
+  const apiV2 = Router()
+  apiV2.post('/verify', withClient('verify', paymentsV2.verify, byClient))
+  apiV2.post('/settle', withClient('settle', paymentsV2.settle, byClient))
+  apiV2.get('/supported', withClient('supported', paymentsV2.supported))
+  apiV2.get('/discovery/resources', byReader, resources.discoveryV2)
 
   const admin = Router()
+  admin.post('/users', withAdmin(users.create))
+  admin.get('/users', withAdmin(users.list))
   admin.post('/assets', withAdmin(networks.register))
 
-  for (const router of [api, admin]) noteOtherMethods(router)
+  for (const router of [api, apiV2, admin]) noteOtherMethods(router)
   return createApp({
     logger,
     now,
     bodyLimitBytes: BODY_LIMIT_BYTES,
     trustProxy: environment.TRUSTED_PROXIES,
-    onAnswer: (answer) => metrics.observe(answer),
+    onAnswer(answer) {
+      metrics.observe(answer)
+      tally.answered(answer)
+    },
     routes(app) {
       app.get('/health', health.health)
       app.get('/ready', health.ready)
+      app.get('/openapi.json', reference.openapi)
+      app.get('/docs', reference.docs)
+      app.get('/llms.txt', reference.llms)
+      app.get('/discovery/resources', byReader, resources.discovery)
       app.use('/api/v1', api)
+      app.use('/api/v2', apiV2)
       app.use(['/admin', '/api/v1/admin'], admin)
     },
   })

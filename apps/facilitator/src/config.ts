@@ -8,6 +8,8 @@ export const Environment = z.object({
   NODE_ENV: env.text.optional(),
   PORT: env.port.prefault('8081'),
   HOST: env.text.prefault('127.0.0.1'),
+  /** Where callers reach the service: for its own reference only. */
+  PUBLIC_URL: env.url.prefault('http://127.0.0.1:8081'),
   /** How many proxies stand in front of the service: their word about the caller's address is believed. */
   TRUSTED_PROXIES: env.count.prefault('0'),
   DATABASE_URL: env.postgresUrl,
@@ -23,6 +25,8 @@ export const Environment = z.object({
   VERDICT_TTL_SECONDS: env.seconds.prefault('5'),
   RATE_LIMIT_ACCOUNTS_PER_MINUTE: atLeastOne.prefault('60'),
   RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne.prefault('6000'),
+  RATE_LIMIT_READS_PER_MINUTE: atLeastOne.prefault('600'),
+  RATE_LIMIT_USERS_PER_MINUTE: atLeastOne.prefault('600'),
 })
 export type Environment = z.infer<typeof Environment>
 

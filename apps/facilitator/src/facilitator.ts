@@ -1,15 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FacilitatorDatabase } from '@tollgate/database'
-import { createHealth, type EphemeralStore, type Logger, type Metrics } from '@tollgate/service'
+import {
+  createHealth,
+  createLimiter,
+  type EphemeralStore,
+  type Logger,
+  type Metrics,
+} from '@tollgate/service'
 import { createSurface } from './app'
 import { createClientGuard } from './clients/guard'
 import { createClientHandlers } from './clients/handlers'
 import { createClientStore } from './clients/store'
 import { type Configuration } from './config'
+import { createMetricsHandlers } from './metrics/handlers'
+import { createMetricsStore } from './metrics/store'
+import { createTally } from './metrics/tally'
 import { createNetworkHandlers } from './networks/handlers'
 import { type Families } from './networks/network'
 import { createNetworks } from './networks/networks'
+import { createStatus } from './networks/status'
 import { createAssetStore } from './networks/store'
 import { createFacilitator } from './payments/facilitator'
 import { createPaymentHandlers } from './payments/handlers'
@@ -17,7 +27,12 @@ import { createNotices } from './payments/notices'
 import { createOutcomes } from './payments/outcomes'
 import { createSettler } from './payments/settler'
 import { createSettlementStore } from './payments/store'
+import { v1 } from './payments/v1'
+import { createPaymentHandlersV2 } from './payments/v2'
 import { createVerdicts } from './payments/verdicts'
+import { createFacilitatorReference } from './reference/reference'
+import { createResourceHandlers } from './resources/handlers'
+import { createResourceStore } from './resources/store'
 import { createAdminGuard, createUserGuard } from './users/guard'
 import { createUserHandlers } from './users/handlers'
 import { createPasswords } from './users/passwords'
@@ -59,40 +74,55 @@ export async function wireFacilitator(parts: {
   const settlers = networks.all.flatMap((network) =>
     network.chain.signers.map((signer) => createSettler({ network, signer, pool, notices, logger, now })),
   )
+  const tally = createTally({ pool, logger, now })
   const facilitator = createFacilitator({
     networks,
     verdicts: createVerdicts({ store: ephemeral, ttlSeconds: environment.VERDICT_TTL_SECONDS, logger, now }),
     store,
     outcomes,
     settleWaitSeconds: environment.SETTLE_WAIT_SECONDS,
+    tally,
     logger,
     now,
   })
+  const pingDatabase = () => pool.query('select 1')
   const health = createHealth({
     facts: () => ({ timestamp: Math.floor(now().getTime() / 1000), version }),
     checks: {
       async postgres() {
-        await pool.query('select 1')
+        await pingDatabase()
         return true
       },
     },
+  })
+  const limitUser = createLimiter({
+    store: ephemeral,
+    logger,
+    name: 'users',
+    points: environment.RATE_LIMIT_USERS_PER_MINUTE,
+    durationSeconds: 60,
   })
   const app = createSurface({
     environment,
     logger,
     metrics,
+    tally,
     store: ephemeral,
     health,
     withClient: createClientGuard(clients, now),
-    withUser: createUserGuard(users, tokens),
+    withUser: createUserGuard(users, tokens, limitUser),
     withAdmin: createAdminGuard(environment.ADMIN_TOKEN),
-    payments: createPaymentHandlers(facilitator),
-    networks: createNetworkHandlers(networks),
+    payments: createPaymentHandlers(facilitator, v1),
+    paymentsV2: createPaymentHandlersV2(facilitator, networks),
+    networks: createNetworkHandlers(networks, createStatus({ networks, pingDatabase, version })),
     users: createUserHandlers({ users, passwords, tokens, now }),
     clients: createClientHandlers(clients, now),
+    resources: createResourceHandlers({ resources: createResourceStore(database), networks, now }),
+    measured: createMetricsHandlers(createMetricsStore(pool), now),
+    reference: createFacilitatorReference(environment.PUBLIC_URL),
     now,
   })
-  return { app, health, networks, notices, outcomes, settlers }
+  return { app, health, networks, notices, outcomes, settlers, tally }
 }
 
 /** Connections beside those that requests share: one for notices, and one for each signer's lock. */

@@ -53,7 +53,9 @@ void run('facilitator', async (closing) => {
     metrics,
     now: () => new Date(),
   })
-  const { app, health, networks, notices, outcomes, settlers } = facilitator
+  const { app, health, networks, notices, outcomes, settlers, tally } = facilitator
+  closing.add('tally', () => tally.close())
+  tally.begin()
   closing.add('networks', () => networks.close())
   await networks.registerConfigured()
 

@@ -1,6 +1,8 @@
 import { closeAll } from '@tollgate/testing'
+import { sha256 } from '../digest'
 import { newPayer, newSigner, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { outcomeOf } from '../testing/outcome'
 import { paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
@@ -40,6 +42,13 @@ async function create(accessToken: string, body: object = {}): Promise<Key> {
     .send({ title: 'Shop', ...body })
     .expect(200)
   return (answer.body as { data: { client: Key } }).data.client
+}
+async function login(user: { email: string; password: string }) {
+  const answer = await api
+    .post('/api/v1/login')
+    .send({ email: user.email, password: user.password })
+    .expect(200)
+  return answer.body as { data: { access_token: string; refresh_token: string } }
 }
 async function list(accessToken: string, query = ''): Promise<Partial<Key>[]> {
   const answer = await api.get(`/api/v1/clients${query}`).set(bearer(accessToken)).expect(200)
@@ -113,6 +122,19 @@ describe('a client key', () => {
     await api.post('/api/v1/settle').send({}).expect(401)
   })
 
+  test('asked about together with others, in one moment, lets in nobody but its holder', async () => {
+    const { accessToken } = await newUser(api)
+    const [key, other] = [await create(accessToken), await create(accessToken)]
+    const asked = Array.from({ length: 10 }, () => [
+      { headers: headersOf(key), status: 200 },
+      { headers: headersOf({ ...key, token: other.token }), status: 401 },
+      { headers: headersOf(other), status: 200 },
+      { headers: headersOf({ ...other, clientId: 'client_unknown' }), status: 401 },
+    ]).flat()
+    const answers = await Promise.all(asked.map(({ headers }) => supported(headers)))
+    expect(answers.map(({ status }) => status)).toEqual(asked.map(({ status }) => status))
+  })
+
   test('does what its scope says and nothing else', async () => {
     const { accessToken } = await newUser(api)
     const body = await paymentRequest(await newPayer(rpcUrl))
@@ -131,6 +153,82 @@ describe('a client key', () => {
     const headers = headersOf(await create(accessToken, { scope: 'settle' }))
     expect((await supported(headers)).body).toMatchObject({ code: 'FORBIDDEN' })
   })
+})
+
+describe('the live keys of one user', () => {
+  const MAX = 1_000
+  const tryToCreate = (accessToken: string) =>
+    api.post('/api/v1/clients').set(bearer(accessToken)).send({ title: 'One more' })
+
+  /** As if they had been created one by one. */
+  const createdBefore = (email: string, count: number, expiresIn: string | null = null, isDeleted = false) =>
+    facilitator.database.pool.query(
+      `insert into clients (client_id, user_id, token_hash, title, expires_at, deleted_at)
+       select 'client_' || gen_random_uuid(), id, sha256('x'), 'Before', now() + $3::interval, case when $4 then now() end
+       from users, generate_series(1, $2) where email = $1`,
+      [email, count, expiresIn, isDeleted],
+    )
+
+  test(`are ${MAX} at most, also of many at once, and the refusal says what to do`, async () => {
+    const [user, other] = [await newUser(api), await newUser(api)]
+    await createdBefore(user.email, MAX - 6)
+    await createdBefore(user.email, 3, '1 hour')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => tryToCreate(user.accessToken)))
+    expect(answers.map(outcomeOf).filter(([status]) => status === 200)).toHaveLength(3)
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
+      expect(outcomeOf(answer)).toEqual([409, 'CONFLICT'])
+      expect((answer.body as { message: string }).message).toMatch(/1000 live client keys.*delete/)
+    }
+    expect(await facilitator.database.prisma.client.count({ where: { user: { email: user.email } } })).toBe(
+      MAX,
+    )
+    await tryToCreate(other.accessToken).expect(200)
+
+    const [{ clientId = '' } = {}] = await list(user.accessToken)
+    await api.delete(`/api/v1/clients/${clientId}`).set(bearer(user.accessToken)).expect(200)
+    await tryToCreate(user.accessToken).expect(200)
+    await tryToCreate(user.accessToken).expect(409)
+    aheadMs = 3_601_000
+    const { access_token: accessToken } = (await login(user)).data
+    for (let i = 0; i < 3; i++) await tryToCreate(accessToken).expect(200)
+    await tryToCreate(accessToken).expect(409)
+  })
+
+  test('are not those that have expired or were deleted', async () => {
+    const { email, accessToken } = await newUser(api)
+    await createdBefore(email, MAX, '-1 second')
+    await createdBefore(email, MAX, null, true)
+    await tryToCreate(accessToken).expect(200)
+  })
+})
+
+test('no column of any table holds a token, a password or what could be turned into one', async () => {
+  const { email, password, accessToken } = await newUser(api)
+  const { token } = await create(accessToken, { scope: 'verify' })
+  const refreshToken = (await login({ email, password })).data.refresh_token
+  const { pool } = facilitator.database
+  const { rows: tables } = await pool.query<{ name: string }>(
+    "select table_name as name from information_schema.tables where table_schema = 'public'",
+  )
+  expect(tables.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['users', 'clients', 'refresh_tokens']),
+  )
+  let stored = ''
+  for (const { name } of tables) {
+    const { rows } = await pool.query<{ row: string }>(`select "${name}"::text as row from "${name}"`)
+    stored += rows.map(({ row }) => row).join('\n')
+  }
+  for (const secret of [token, refreshToken, accessToken, password]) {
+    const bytes = Buffer.from(secret, 'base64url')
+    for (const form of [
+      secret,
+      Buffer.from(secret).toString('hex'),
+      bytes.toString('hex'),
+      bytes.toString('base64'),
+    ])
+      expect(stored).not.toContain(form)
+  }
+  for (const secret of [token, refreshToken]) expect(stored).toContain(sha256(secret).toString('hex'))
 })
 
 describe('POST /clients', () => {

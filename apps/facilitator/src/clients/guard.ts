@@ -10,7 +10,10 @@ export const createClientGuard =
   (clients: ClientStore, now: () => Date) =>
   (operation: Operation, handler: ClientHandler, limit?: Limiter): RequestHandler =>
   async (req, res) => {
+    // A cache between us knows Authorization for a secret, but not our headers (RFC 9111, 3.5).
+    res.set('Cache-Control', 'no-store')
     const client = await authenticate(req, clients, now())
+    Object.assign(res.locals, { userId: client.userId, clientId: client.clientId })
     if (client.scope.length > 0 && !client.scope.includes(operation))
       throw new ApiError(
         'FORBIDDEN',
@@ -28,5 +31,6 @@ async function authenticate(req: Request, clients: ClientStore, now: Date): Prom
   throw new ApiError(
     'UNAUTHORIZED',
     'Send the X-Client-ID and X-Client-Token of a valid client key; POST /api/v1/clients creates one',
+    { challenge: 'ClientKey' },
   )
 }

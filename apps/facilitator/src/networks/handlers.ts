@@ -1,21 +1,9 @@
 import { type Request, type Response } from 'express'
 import { ChainUnavailable } from '@tollgate/chains'
+import { AssetRegistration, type SystemStatus } from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
-import { z } from 'zod'
 import { type Network } from './network'
 import { type Networks } from './networks'
-
-const AssetRegistration = z.object({
-  network: z.string(),
-  asset: z.string().min(1).max(256),
-  symbol: z
-    .string()
-    .min(1)
-    .max(32)
-    .regex(/^[\x21-\x7e]+$/, 'expected printable ASCII without spaces'),
-  decimals: z.int().min(0).max(77),
-  active: z.boolean().optional(),
-})
 
 const unavailable = (cause?: unknown) =>
   new ApiError('UNAVAILABLE', 'The network gives no answer right now; try again in a moment', {
@@ -27,7 +15,7 @@ function toUnavailable(error: unknown): never {
   throw error instanceof ChainUnavailable ? unavailable(error) : error
 }
 
-export function createNetworkHandlers(networks: Networks) {
+export function createNetworkHandlers(networks: Networks, status: () => Promise<SystemStatus>) {
   function known(text: string): Network {
     const network = networks.find(text)
     if (network) return network
@@ -47,6 +35,10 @@ export function createNetworkHandlers(networks: Networks) {
       res.json({ ...kind, extra: { feePayer: kind.feePayer } })
     },
 
+    async status(_req: Request, res: Response) {
+      res.json({ data: await status() })
+    },
+
     async assets(_req: Request, res: Response) {
       res.json({ data: await networks.assets() })
     },
@@ -54,11 +46,7 @@ export function createNetworkHandlers(networks: Networks) {
     async register(req: Request, res: Response) {
       const { network, active, ...asset } = parse(AssetRegistration, req.body)
       const registered = await networks.register(known(network), asset, active).catch(toUnavailable)
-      if (!registered)
-        throw new ApiError(
-          'INVALID_REQUEST',
-          'The network has no token at this address; correct asset or network',
-        )
+      if ('problem' in registered) throw new ApiError('INVALID_REQUEST', registered.problem)
       res.json({ data: registered })
     },
   }

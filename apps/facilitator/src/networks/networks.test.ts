@@ -1,10 +1,12 @@
-import { USDC_ADDRESS } from '@tollgate/devnet'
-import { closeAll } from '@tollgate/testing'
+import { startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
+import { type SettleResult, type SupportedKinds } from '@tollgate/protocol'
+import { closeAll, closeLater } from '@tollgate/testing'
+import { getAddress } from 'ethers'
 import { callRpc, newPayer, newSigner, ownChain } from '../testing/chain'
-import { newClient, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { newClient, testFacilitator, type Api, type TestFacilitator } from '../testing/facilitator'
+import { outcomeOf } from '../testing/outcome'
 import { paymentRequest } from '../testing/payment'
 
-const ADMIN_TOKEN = 'the admin token of this test, long enough'
 let rpcUrl: string
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']
@@ -14,10 +16,23 @@ beforeAll(async () => {
   rpcUrl = (await ownChain()).rpcUrl
   const signer = await newSigner(rpcUrl)
   feePayer = signer.address
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], variables: { ADMIN_TOKEN } })
+  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
   api = facilitator.api
 })
 afterAll(closeAll)
+
+const kindsAt = async (of: Api, path: string, headers = {}) =>
+  ((await of.get(path).set(headers).expect(200)).body as SupportedKinds).kinds
+
+/** Tries again until it holds; what is wrong after `ms` is thrown. */
+async function within(ms: number, holds: () => Promise<unknown>) {
+  for (const until = Date.now() + ms; ;)
+    try {
+      return await holds()
+    } catch (error) {
+      if (Date.now() > until) throw error
+    }
+}
 
 const kind = () => ({
   x402Version: 1,
@@ -38,6 +53,7 @@ describe('GET /networks', () => {
     const mined = async () => Number(await callRpc(rpcUrl, 'eth_blockNumber'))
     const block = async () =>
       ((await api.get('/api/v1/networks/base-sepolia').expect(200)).body as { block: number }).block
+    await block()
     await callRpc(rpcUrl, 'anvil_mine', '0x64')
     const height = await mined()
     const startedAt = performance.now()
@@ -55,8 +71,32 @@ describe('GET /networks/:id', () => {
       })
   })
 
+  test('answers 400 INVALID_REQUEST to a path that is not properly encoded', async () => {
+    for (const id of ['%', '%zz', '%C3%28', 'base-sepolia%f'])
+      expect(outcomeOf(await api.get(`/api/v1/networks/${id}`))).toEqual([400, 'INVALID_REQUEST'])
+  })
+
   test('answers 400 INVALID_REQUEST to an unknown one', async () => {
-    for (const id of ['base', 'x%00', '%E2%82%AC', '__proto__']) {
+    const odd = [
+      '%00',
+      'x%00',
+      '%E2%82%AC',
+      '__proto__',
+      'constructor',
+      'Base-Sepolia',
+      '0x14a34',
+      'a'.repeat(10_000),
+    ]
+    const almost = [
+      'base-sepolia%20',
+      '%2Fbase-sepolia',
+      '084532',
+      'eip155%3A1',
+      'cosmos:84532',
+      '84532.0',
+      '..%2f',
+    ]
+    for (const id of ['base', ...odd, ...almost]) {
       const answer = await api.get(`/api/v1/networks/${id}`)
       expect(answer.status).toBe(400)
       expect(answer.body).toMatchObject({
@@ -78,56 +118,67 @@ describe('GET /assets', () => {
   })
 })
 
-describe('POST /admin/assets', () => {
-  const asAdmin = { Authorization: `Bearer ${ADMIN_TOKEN}` }
-  const usdc = { network: 'base-sepolia', asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }
-
-  test('takes an asset out of use and back, at both of its paths', async () => {
-    const client = await newClient(api)
+describe('the fee payer', () => {
+  test('is a signer of ours, the one that settles', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
-    const verify = async () =>
-      (await api.post('/api/v1/verify').set(client).send(body).expect(200)).body as object
-
-    await api
-      .post('/admin/assets')
-      .set(asAdmin)
-      .send({ ...usdc, active: false })
-      .expect(200)
-    expect(await verify()).toMatchObject({ isValid: false, invalidReason: 'invalid_payment_requirements' })
-    expect((await api.get('/api/v1/assets').expect(200)).body).toEqual({ data: [] })
-
-    const lowerCase = { ...usdc, asset: USDC_ADDRESS.toLowerCase(), active: true }
-    const answer = await api.post('/api/v1/admin/assets').set(asAdmin).send(lowerCase).expect(200)
-    expect(answer.body).toMatchObject({ data: { ...usdc, active: true } })
-    expect(await verify()).toMatchObject({ isValid: true })
+    const client = await newClient(api)
+    const settled = await api.post('/api/v1/settle').set(client).send(body).expect(200)
+    const { success, transaction } = settled.body as SettleResult
+    const sent = (await callRpc(rpcUrl, 'eth_getTransactionByHash', transaction)) as { from: string }
+    const [kind] = await kindsAt(api, '/api/v1/networks')
+    expect([success, getAddress(sent.from)]).toEqual([true, kind?.feePayer])
   })
+})
 
-  test('refuses a token that is not there, an unknown network, and what is malformed', async () => {
-    const nothing = '0x00000000000000000000000000000000000000aa'
-    for (const change of [
-      { asset: nothing },
-      { asset: '\u0000' },
-      { network: 'base' },
-      { decimals: -1 },
-      { symbol: '' },
-    ]) {
-      const answer = await api
-        .post('/admin/assets')
-        .set(asAdmin)
-        .send({ ...usdc, ...change })
-      expect([answer.status, (answer.body as { code: string }).code]).toEqual([400, 'INVALID_REQUEST'])
-    }
-  })
+describe('a network that stops answering', () => {
+  test.each(['stops', 'falls silent'])(
+    'and %s is not offered any more within seconds, and offered again once it is back',
+    async (how) => {
+      const chain = await startAnvil()
+      closeLater(() => chain.stop())
+      const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
+      const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys })
+      const client = await newClient(api)
+      const offers = async () => [
+        await kindsAt(api, '/api/v1/networks'),
+        await kindsAt(api, '/api/v1/supported', client),
+      ]
+      expect(await offers()).toMatchObject([[{ status: 'active' }], [{ status: 'active' }]])
 
-  test('is for the admin token only; without one in the configuration, for nobody', async () => {
-    for (const token of ['', 'Bearer', 'Bearer ', 'Bearer wrong', `Bearer ${ADMIN_TOKEN}x`, ADMIN_TOKEN])
-      await api.post('/admin/assets').set('Authorization', token).send(usdc).expect(401)
+      if (how === 'stops') await chain.stop()
+      else process.kill(chain.pid, 'SIGSTOP')
+      await within(10_000, async () => expect(await offers()).toEqual([[], []]))
+      for (const id of ['base-sepolia', '84532', 'eip155:84532']) {
+        const answer = await api.get(`/api/v1/networks/${id}`)
+        expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])
+        expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+      }
 
-    const { databaseUrl } = facilitator
+      if (how === 'stops') {
+        const again = await startAnvil({ port: Number(new URL(chain.rpcUrl).port) })
+        closeLater(() => again.stop())
+        expect(again.rpcUrl).toBe(chain.rpcUrl)
+      } else process.kill(chain.pid, 'SIGCONT')
+      await within(10_000, async () =>
+        expect(await offers()).toMatchObject([[{ status: 'active' }], [{ status: 'active' }]]),
+      )
+      await api.get('/api/v1/networks/base-sepolia').expect(200)
+    },
+  )
+
+  test('does not take the others along', async () => {
+    const other = { name: 'other', chainId: '1', rpcUrls: ['http://127.0.0.1:9'] }
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const plain = await testFacilitator({ rpcUrl, signerKeys, databaseUrl })
-    for (const token of ['', 'Bearer undefined', 'Bearer ', `Bearer ${ADMIN_TOKEN}`])
-      await plain.api.post('/admin/assets').set('Authorization', token).send(usdc).expect(401)
+    const { api } = await testFacilitator({ rpcUrl, signerKeys, networks: [other] })
+    expect(await kindsAt(api, '/api/v1/networks')).toMatchObject([{ network: 'base-sepolia' }])
+    await api.get('/api/v1/networks/other').expect(503)
+  })
+
+  test('of another chain than configured is not offered', async () => {
+    const other = { name: 'other', chainId: '1' }
+    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
+    const { api } = await testFacilitator({ rpcUrl, signerKeys, networks: [other] })
+    expect(await kindsAt(api, '/api/v1/networks')).toMatchObject([{ network: 'base-sepolia' }])
   })
 })
 

@@ -1,8 +1,8 @@
 import { ChainUnavailable, type Token } from '@tollgate/chains'
 import { findNetwork, type NetworkKind } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
-import { createHead } from './head'
 import { connect, spelled, type Families, type Network } from './network'
+import { createProbe } from './probe'
 import { createRegistration } from './registration'
 import { type NetworkConfiguration } from './settings'
 import { type AssetStore } from './store'
@@ -18,40 +18,44 @@ export function createNetworks(parts: {
 }) {
   const { configured, families, store, logger } = parts
   const all = configured.map((settings) => connect(settings, families))
-  const heads = new Map(all.map(({ name, chain }) => [name, createHead(chain)]))
+  const heads = new Map(all.map((network) => [network.name, createHead(network)]))
   const registration = createRegistration({ configured, find, store, logger })
 
   function find(text: string): Network | undefined {
     return findNetwork(all, text)
   }
 
-  async function kindOf(network: Network): Promise<NetworkKind | undefined> {
-    const block = await heads.get(network.name)?.()
-    if (block === undefined) return undefined
+  /** A network as it is now: `unreachable`, with the last block that was seen, where it gives no answer. */
+  async function stateOf(network: Network): Promise<NetworkKind> {
+    const { isThere = false, block = 0n } = (await heads.get(network.name)?.()) ?? {}
     const [feePayer = ''] = network.chain.signers
     return {
       x402Version: 1,
       scheme: 'exact',
       network: network.name,
-      status: 'active',
+      status: isThere ? 'active' : 'unreachable',
       block: Number(block),
       feePayer,
     }
   }
+  const states = () => Promise.all(all.map(stateOf))
 
   return {
     all: all as readonly Network[],
     /** The network that a name, a chain id or a CAIP-2 text means. */
     find,
     /** What is served now: a network that gives no answer is left out. */
-    async kinds(): Promise<NetworkKind[]> {
-      return (await Promise.all(all.map(kindOf))).filter((kind) => kind !== undefined)
-    },
+    kinds: async (): Promise<NetworkKind[]> => (await states()).filter(isActive),
     /** One network as it is now; undefined where it gives no answer. */
-    kindOf,
+    async kindOf(network: Network): Promise<NetworkKind | undefined> {
+      const state = await stateOf(network)
+      return isActive(state) ? state : undefined
+    },
+    /** All networks, also those that give no answer. */
+    states,
     assets: () => store.active(),
     registerConfigured: () => registration.begin(),
-    /** Asks the chain about an asset and registers it; undefined where the chain has no such token. */
+    /** Vets an asset and registers it, or says why not; one that is taken out of use is not vetted. */
     register: registration.register,
 
     /**
@@ -72,5 +76,18 @@ export function createNetworks(parts: {
       registration.stop()
       for (const { chain } of all) chain.close()
     },
+  }
+}
+
+const isActive = ({ status }: NetworkKind) => status === 'active'
+
+/** The newest block of a network, and whether it answers now. */
+function createHead({ chain }: Network) {
+  let block: bigint | undefined
+  const probe = createProbe(async () => (await chain.head()).number)
+  return async () => {
+    const now = await probe()
+    block = now ?? block
+    return { isThere: now !== undefined, block }
   }
 }

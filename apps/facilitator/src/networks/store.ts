@@ -1,11 +1,31 @@
 import { type FacilitatorDatabase, type FacilitatorModels } from '@tollgate/database'
 import { type Asset } from '@tollgate/protocol'
 import { type Token } from '@tollgate/chains'
+import { createLookup } from '../lookup'
 
 export type AssetStore = ReturnType<typeof createAssetStore>
 
+type Registered = Pick<
+  FacilitatorModels.Asset,
+  'network' | 'asset' | 'symbol' | 'decimals' | 'name' | 'version' | 'active'
+>
+/** Every verification and settlement asks it. */
+const REGISTERED = `
+  select network, asset, symbol, decimals, name, version, active
+  from unnest($1::text[], $2::text[]) as wanted (network, asset) join assets using (network, asset)`
+
+/** Neither part has a space in it. */
+const keyOf = ({ network, asset }: Pick<Asset, 'network' | 'asset'>) => `${network} ${asset}`
+
 /** The registered assets. `asset` is always the chain's own spelling of it. */
-export function createAssetStore({ prisma }: Pick<FacilitatorDatabase, 'prisma'>) {
+export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
+  const lookUp = createLookup(async (keys) => {
+    const wanted = keys.map((key) => key.split(' '))
+    const values = [wanted.map(([network]) => network), wanted.map(([, asset]) => asset)]
+    const { rows } = await pool.query<Registered>({ name: 'assets', text: REGISTERED, values })
+    return new Map(rows.map((asset) => [keyOf(asset), asset]))
+  })
+
   return {
     /** Those that payments may be made in, oldest first. */
     async active(): Promise<Asset[]> {
@@ -13,7 +33,7 @@ export function createAssetStore({ prisma }: Pick<FacilitatorDatabase, 'prisma'>
     },
 
     async find(network: string, asset: string): Promise<{ token: Token; active: boolean } | undefined> {
-      const found = await prisma.asset.findUnique({ where: { network_asset: { network, asset } } })
+      const found = await lookUp(keyOf({ network, asset }))
       return found ? { token: toToken(found), active: found.active } : undefined
     },
 
@@ -28,6 +48,15 @@ export function createAssetStore({ prisma }: Pick<FacilitatorDatabase, 'prisma'>
       })
       return toAsset(registered)
     },
+
+    /** Takes the asset out of use; undefined where it is not registered. */
+    async retire(network: string, asset: string): Promise<Asset | undefined> {
+      const [retired] = await prisma.asset.updateManyAndReturn({
+        where: { network, asset },
+        data: { active: false },
+      })
+      return retired && toAsset(retired)
+    },
   }
 }
 
@@ -40,7 +69,7 @@ const toAsset = ({ id, network, asset, symbol, decimals, active }: FacilitatorMo
   active,
 })
 
-const toToken = ({ asset, symbol, decimals, name, version }: FacilitatorModels.Asset): Token => ({
+const toToken = ({ asset, symbol, decimals, name, version }: Registered): Token => ({
   asset,
   symbol,
   decimals,

@@ -1,14 +1,10 @@
 import { ChainUnavailable, type Refusal } from '@tollgate/chains'
-import {
-  type SettleRequest,
-  type SettleResult,
-  type VerifyRequest,
-  type VerifyResult,
-} from '@tollgate/protocol'
+import { type ReasonCode, type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
-import { sha256 } from '../digest'
+import { type Tally } from '../metrics/tally'
 import { type Networks } from '../networks/networks'
 import { failure, invalid, pending, success, valid } from './answers'
+import { type Asked, type Misaddressed } from './asked'
 import { checkAsset, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
 import { type Asker, type Settlement, type SettlementStore } from './store'
@@ -27,18 +23,20 @@ export function createFacilitator(parts: {
   outcomes: Outcomes
   /** How long a request waits at most for its outcome. */
   settleWaitSeconds: number
+  /** What is refused without a settlement of its own is counted there; settlements are counted where they stand. */
+  tally: Pick<Tally, 'refused'>
   logger: Logger
   now: () => Date
 }) {
-  const { networks, verdicts, store, outcomes, settleWaitSeconds, logger, now } = parts
+  const { networks, verdicts, store, outcomes, settleWaitSeconds, tally, logger, now } = parts
 
   /** Whether the payment would settle now. Takes nothing, claims nothing. */
-  async function verify(request: VerifyRequest): Promise<VerifyResult> {
-    const order = await readOrder(request, networks)
+  async function verify(asked: Asked | Misaddressed): Promise<VerifyResult> {
+    const order = await readOrder(asked, networks)
     if (isRefusal(order)) return invalid(order, now())
     const inactive = checkAsset(order)
     if (inactive) return invalid(inactive, now())
-    const requestHash = hashOf(request)
+    const { requestHash } = order
     const { payer } = order.payment
     if (await verdicts.isKnown(order, requestHash)) return valid(payer, { cached: true, at: now() })
 
@@ -54,31 +52,29 @@ export function createFacilitator(parts: {
    * within `maxTimeoutSeconds` may be sent again to learn it.
    */
   async function settle(
-    request: SettleRequest,
+    asked: Asked | Misaddressed,
     { clientId, idempotencyKey }: Pick<Asker, 'clientId' | 'idempotencyKey'>,
   ): Promise<SettleResult> {
     const askedAt = now().getTime()
-    const patienceSeconds = Math.min(request.paymentRequirements.maxTimeoutSeconds, settleWaitSeconds)
-    const asker: Asker = { clientId, idempotencyKey, requestHash: hashOf(request) }
-
-    const order = await readOrder(request, networks)
-    if (isRefusal(order))
-      return failure(order.reason, networks.find(request.paymentRequirements.network)?.name ?? '', now())
-    const settlement = await claimed(order, asker, request, askedAt + CLAIM_WITHIN_MS)
-    if (isRefusal(settlement)) return failure(settlement.reason, order.network.name, now())
-    if (!isSameRequest(settlement, asker)) return failure('duplicate_settlement', settlement.network, now())
+    const order = await readOrder(asked, networks)
+    if (isRefusal(order)) return refuse(clientId, order.reason, networks.find(asked.network)?.name ?? '')
+    const patienceSeconds = Math.min(order.maxTimeoutSeconds, settleWaitSeconds)
+    const asker: Asker = { clientId, idempotencyKey, requestHash: order.requestHash }
+    const settlement = await claimed(order, asker, askedAt + CLAIM_WITHIN_MS)
+    if (isRefusal(settlement)) return refuse(clientId, settlement.reason, order.network.name)
+    if (!isSameRequest(settlement, asker)) return refuse(clientId, 'duplicate_settlement', settlement.network)
 
     const over = await outcomes.wait(settlement.id, askedAt + patienceSeconds * 1000 - now().getTime())
     return over ? tell(over, asker) : tellPending(settlement, asker)
   }
 
+  function refuse(clientId: string, reason: ReasonCode, network: string): SettleResult {
+    tally.refused({ clientId, network, reason })
+    return failure(reason, network, now())
+  }
+
   /** The settlement of this payment, whoever claimed it first; or why nobody may. */
-  async function claimed(
-    order: Order,
-    asker: Asker,
-    request: SettleRequest,
-    until: number,
-  ): Promise<Settlement | Refusal> {
+  async function claimed(order: Order, asker: Asker, until: number): Promise<Settlement | Refusal> {
     const earlier = await store.find(order)
     if (earlier && !mayBeTakenOver(earlier, asker)) return earlier
 
@@ -90,8 +86,9 @@ export function createFacilitator(parts: {
     if (!refusal || isPaidElsewhere) {
       if (now().getTime() > until)
         throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
-      const own = await store.claim(order, asker, request.paymentPayload.payload)
+      const own = await store.claim(order, asker)
       if (own) {
+        if (earlier) countOver(earlier)
         await verdicts.forget(order)
         logger.info('settlement claimed', { settlement: own.id, ...factsOf(order), client: asker.clientId })
         return own
@@ -110,11 +107,17 @@ export function createFacilitator(parts: {
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())
 
   async function tell(over: Settlement, asker: Asker): Promise<SettleResult> {
-    if (!isSameRequest(over, asker)) return failure('duplicate_settlement', over.network, now())
+    const { clientId } = asker
+    if (!isSameRequest(over, asker)) return refuse(clientId, 'duplicate_settlement', over.network)
     if (over.status !== 'settled')
       return failure(over.errorReason ?? 'unexpected_settle_error', over.network, now())
     if (await store.handOut(over.id, asker.idempotencyKey)) return success(over, now())
-    return failure('duplicate_settlement', over.network, now())
+    return refuse(clientId, 'duplicate_settlement', over.network)
+  }
+
+  /** The failure of a settlement that was claimed anew: nothing else tells of it any more. */
+  function countOver({ clientId, network, errorReason, endedAt }: Settlement) {
+    if (errorReason && endedAt) tally.refused({ clientId, network, reason: errorReason, at: endedAt })
   }
 
   async function tellPending(claim: Settlement, asker: Asker): Promise<SettleResult> {
@@ -132,10 +135,6 @@ export function createFacilitator(parts: {
 
   return { verify, settle }
 }
-
-/** What "the same request again" means. */
-const hashOf = ({ paymentPayload, paymentRequirements }: VerifyRequest) =>
-  sha256(JSON.stringify([paymentPayload, paymentRequirements]))
 
 const isSameRequest = (settlement: Settlement, asker: Asker) =>
   settlement.clientId === asker.clientId && asker.requestHash.equals(settlement.requestHash)

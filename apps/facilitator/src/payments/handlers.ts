@@ -1,23 +1,24 @@
 import { ChainUnavailable } from '@tollgate/chains'
-import { SettleRequest } from '@tollgate/protocol'
-import { ApiError, parse, type ErrorCode } from '@tollgate/service'
+import { ApiError, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Client } from '../clients/store'
+import { type Dialect } from './asked'
 import { type Facilitator } from './facilitator'
 
 const MAX_KEY_LENGTH = 128
 
-export function createPaymentHandlers(facilitator: Facilitator) {
+/** `/verify` and `/settle` as a version of x402 has them. */
+export function createPaymentHandlers(facilitator: Facilitator, { read, spell }: Dialect) {
   return {
     async verify(req: Request, res: Response) {
-      const request = parse(SettleRequest, req.body)
-      res.json(await facilitator.verify(request).catch(failWith('VERIFICATION_FAILED')))
+      res.json(await facilitator.verify(read(req.body)).catch(failWith('VERIFICATION_FAILED')))
     },
 
     async settle(req: Request, res: Response, client: Client) {
-      const request = parse(SettleRequest, req.body)
+      const asked = read(req.body)
       const asker = { clientId: client.clientId, idempotencyKey: idempotencyKey(req) }
-      res.json(await facilitator.settle(request, asker).catch(failWith('SETTLEMENT_FAILED')))
+      const result = await facilitator.settle(asked, asker).catch(failWith('SETTLEMENT_FAILED'))
+      res.json({ ...result, network: spell(result.network) })
     },
   }
 }

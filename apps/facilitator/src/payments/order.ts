@@ -1,56 +1,54 @@
 import { type Payment, type Refusal, type Terms } from '@tollgate/chains'
-import { type ReasonCode, type SettleRequest } from '@tollgate/protocol'
+import { type ReasonCode } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
-import { type Network } from '../networks/network'
+import { spelled, type Network } from '../networks/network'
 import { type Networks } from '../networks/networks'
+import { type Asked, type Misaddressed } from './asked'
 
 /**
  * A payment and what it is for, after the checks that need no chain. An asset that is not active any more refuses new
  * payments only: what was claimed before is still asked about.
  */
-export type Order = { network: Network; payment: Payment; terms: Terms; isAssetActive: boolean }
+export type Order = Pick<Asked, 'payload' | 'requestHash'> & {
+  network: Network
+  payment: Payment
+  terms: Terms
+  isAssetActive: boolean
+  maxTimeoutSeconds: number
+}
 
 export const isRefusal = (value: object): value is Refusal => 'reason' in value
 
 const refusal = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
 
 /**
- * Reads what a request asks for, or says why it is refused whatever the chain says.
+ * Reads what is asked, or says why it is refused whatever the chain says.
  *
  * @throws ApiError INVALID_PAYLOAD where the signed payment cannot be decoded
  */
-export async function readOrder(request: SettleRequest, networks: Networks): Promise<Order | Refusal> {
-  const { paymentPayload, paymentRequirements } = request
-  const problem = checkVersion(request) ?? checkScheme(request)
-  if (problem) return problem
+export async function readOrder(asked: Asked | Misaddressed, networks: Networks): Promise<Order | Refusal> {
+  if (isRefusal(asked)) return asked
+  const { required, accepted, payload, requestHash } = asked
+  if (required.scheme !== 'exact' || accepted.scheme !== 'exact')
+    return refusal('unsupported_scheme', 'only the scheme exact is taken')
 
-  const network = networks.find(paymentRequirements.network)
+  const network = networks.find(required.network)
   if (!network) return refusal('invalid_network', 'the network is not served')
-  if (networks.find(paymentPayload.network) !== network)
+  if (networks.find(accepted.network) !== network)
     return refusal('invalid_network', 'the payment is for another network than the requirements')
 
-  const payment = network.family.readPayment(paymentPayload.payload)
+  const payment = network.family.readPayment(payload)
   if (!payment)
     throw new ApiError(
       'INVALID_PAYLOAD',
       'The payment payload cannot be decoded; sign the payment and send it again',
     )
 
-  const terms = await readTerms(request, network, networks)
-  return isRefusal(terms) ? terms : { network, payment, ...terms }
-}
-
-function checkVersion({ x402Version = 1, paymentPayload, paymentRequirements }: SettleRequest) {
-  const versions = [x402Version, paymentPayload.x402Version, paymentRequirements.x402Version ?? 1]
-  if (versions.some((version) => version !== 1))
-    return refusal('invalid_x402_version', 'only version 1 is taken here')
-  return undefined
-}
-
-function checkScheme({ paymentPayload, paymentRequirements }: SettleRequest) {
-  if (paymentRequirements.scheme !== 'exact' || paymentPayload.scheme !== 'exact')
-    return refusal('unsupported_scheme', 'only the scheme exact is taken')
-  return undefined
+  const terms = await readTerms(asked, network, networks)
+  if (isRefusal(terms)) return terms
+  const { maxTimeoutSeconds } = required
+  const order = { network, payment, payload, requestHash, maxTimeoutSeconds, ...terms }
+  return checkAccepted(accepted, order) ?? order
 }
 
 /** Whether new payments are taken in the order's asset. */
@@ -60,18 +58,32 @@ export const checkAsset = ({ isAssetActive }: Order) =>
     : refusal('invalid_payment_requirements', 'the asset is not active on this network')
 
 async function readTerms(
-  { paymentRequirements }: SettleRequest,
+  { required: { asset, amount, payTo, extra } }: Asked,
   network: Network,
   networks: Networks,
 ): Promise<Pick<Order, 'terms' | 'isAssetActive'> | Refusal> {
-  const { maxAmountRequired, extra } = paymentRequirements
-  const asset = await networks.token(network, paymentRequirements.asset)
-  if (!asset) return refusal('invalid_payment_requirements', 'the asset is not registered on this network')
-  const payTo = network.family.parseAddress(paymentRequirements.payTo)
-  if (payTo === undefined)
+  const found = await networks.token(network, asset)
+  if (!found) return refusal('invalid_payment_requirements', 'the asset is not registered on this network')
+  const recipient = network.family.parseAddress(payTo)
+  if (recipient === undefined)
     return refusal('invalid_payment_requirements', 'payTo is no address of this network')
-  const amount = BigInt(maxAmountRequired)
-  if (amount === 0n) return refusal('invalid_payment_requirements', 'an amount of zero pays nothing')
-  const terms: Terms = { token: asset.token, payTo, amount, ...(extra ? { extra } : {}) }
-  return { terms, isAssetActive: asset.active }
+  if (amount === '0') return refusal('invalid_payment_requirements', 'an amount of zero pays nothing')
+  const terms: Terms = {
+    token: found.token,
+    payTo: recipient,
+    amount: BigInt(amount),
+    ...(extra ? { extra } : {}),
+  }
+  return { terms, isAssetActive: found.active }
+}
+
+/** What the payer says that it pays must be what is required; the reasons are those for what it signed otherwise. */
+function checkAccepted({ amount, asset, payTo }: Asked['accepted'], { network, terms }: Order) {
+  if (asset !== undefined && spelled(network, asset) !== terms.token.asset)
+    return refusal('invalid_payment_requirements', 'the payer accepted another asset')
+  if (payTo !== undefined && network.family.parseAddress(payTo) !== terms.payTo)
+    return refusal('invalid_exact_evm_payload_recipient_mismatch', 'the payer accepted to pay somebody else')
+  if (amount !== undefined && BigInt(amount) !== terms.amount)
+    return refusal('invalid_exact_evm_payload_authorization_value', 'the payer accepted another amount')
+  return undefined
 }

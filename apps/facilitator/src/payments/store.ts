@@ -18,13 +18,14 @@ export type Settlement = Asker & {
   blockNumber: bigint | null
   errorReason: ReasonCode | null
   settledAt: Date | null
+  endedAt: Date | null
 }
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>
 
 const columns = `id, network, payer, status, client_id as "clientId", request_hash as "requestHash",
   idempotency_key as "idempotencyKey", transaction_hash as "transactionHash", block_number as "blockNumber",
-  error_reason as "errorReason", settled_at as "settledAt"`
+  error_reason as "errorReason", settled_at as "settledAt", ended_at as "endedAt"`
 
 const samePayment = 'network = $1 and asset = $2 and payer = $3 and nonce = $4'
 const keyOf = ({ network, terms, payment }: Order) => [
@@ -48,7 +49,7 @@ export function createSettlementStore(pool: Pool) {
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
      * A claim that came to nothing before anything was signed may be taken over.
      */
-    claim: (order: Order, asker: Asker, payload: unknown) =>
+    claim: (order: Order, asker: Asker) =>
       one(
         `with fresh as (
            insert into settlements
@@ -71,7 +72,7 @@ export function createSettlementStore(pool: Pool) {
           asker.clientId,
           asker.requestHash,
           asker.idempotencyKey,
-          JSON.stringify(payload),
+          JSON.stringify(order.payload),
         ],
       ),
 

@@ -1,5 +1,4 @@
 import { ApiError, type EphemeralStore, type Logger } from '@tollgate/service'
-import { sha256 } from '../digest'
 import { type Order } from './order'
 
 const CLAIMED = 'claimed'
@@ -48,4 +47,4 @@ export function createVerdicts(parts: {
 }
 
 const keyOf = ({ network, payment, terms }: Order) =>
-  `verdict:${sha256([network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')).toString('base64url')}`
+  ['verdict', network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')

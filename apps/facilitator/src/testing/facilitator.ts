@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { type AddressInfo } from 'node:net'
 import { Writable } from 'node:stream'
 import { families } from '@tollgate/chains'
 import { openFacilitatorDatabase } from '@tollgate/database'
@@ -15,6 +16,7 @@ import request from 'supertest'
 import { Environment, type Configuration } from '../config'
 import { sessionsOf, wireFacilitator } from '../facilitator'
 import { type Families } from '../networks/network'
+import { type NetworkConfiguration } from '../networks/settings'
 
 export type TestOptions = {
   rpcUrl: string
@@ -27,6 +29,8 @@ export type TestOptions = {
   /** Where the log goes, from `debug` on; otherwise it is not kept. */
   log?: NodeJS.WritableStream
   maxFeePerGas?: bigint
+  /** Beside base-sepolia, and like it but for what is told. */
+  networks?: readonly Partial<NetworkConfiguration>[]
 }
 
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
@@ -54,8 +58,9 @@ export async function testFacilitator(options: TestOptions) {
     metrics: createMetrics(),
     now,
   })
-  const { app, networks, notices, settlers, outcomes } = facilitator
+  const { app, networks, notices, settlers, outcomes, tally } = facilitator
   await networks.registerConfigured()
+  tally.begin()
   notices.begin()
   for (const settler of settlers) settler.begin()
   const server = createServer(app).listen(0)
@@ -67,6 +72,7 @@ export async function testFacilitator(options: TestOptions) {
     outcomes.close()
     await Promise.all(settlers.map((settler) => settler.close()))
     await notices.close()
+    await tally.close()
     networks.close()
     await ephemeral.close()
     await database.close()
@@ -74,7 +80,9 @@ export async function testFacilitator(options: TestOptions) {
   const close = () => (closed ??= closeParts())
   closeLater(close)
 
-  return { ...facilitator, api: request(server), database, databaseUrl, close }
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  return { ...facilitator, api: request(server), url, database, databaseUrl, close }
 }
 
 function configurationOf(options: TestOptions & { databaseUrl: string }): Configuration {
@@ -85,26 +93,30 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     JWT_SECRET: randomBytes(32).toString('hex'),
     RATE_LIMIT_ACCOUNTS_PER_MINUTE: '1000000',
     RATE_LIMIT_PAYMENTS_PER_MINUTE: '1000000',
+    RATE_LIMIT_READS_PER_MINUTE: '1000000',
+    RATE_LIMIT_USERS_PER_MINUTE: '1000000',
     ...variables,
   })
-  return {
-    environment,
-    networks: [
-      {
-        name: 'base-sepolia',
-        ecosystem: 'evm',
-        chainId: '84532',
-        rpcUrls: [rpcUrl],
-        rpcTimeoutMs: 2_000,
-        signerKeys,
-        confirmations: 1,
-        confirmationBudgetSeconds: 6,
-        maxFeePerGas,
-        maxGas: 300_000n,
-        assets: [{ asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }],
-      },
-    ],
+  const network: NetworkConfiguration = {
+    name: 'base-sepolia',
+    ecosystem: 'evm',
+    chainId: '84532',
+    rpcUrls: [rpcUrl],
+    rpcTimeoutMs: 2_000,
+    signerKeys,
+    confirmations: 1,
+    confirmationBudgetSeconds: 6,
+    maxFeePerGas,
+    maxGas: 300_000n,
+    assets: [{ asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }],
   }
+  const others = (options.networks ?? []).map((other) => ({
+    ...network,
+    signerKeys: [],
+    assets: [],
+    ...other,
+  }))
+  return { environment, networks: [network, ...others] }
 }
 
 export type Api = TestFacilitator['api']

@@ -66,3 +66,29 @@ export async function paymentRequest(
   }
 }
 export type PaymentRequest = Awaited<ReturnType<typeof paymentRequest>>
+
+/** The same payment as a client and a resource server of x402 version 2 would send it. */
+export function inVersion2({ paymentPayload, paymentRequirements }: PaymentRequest) {
+  const { maxAmountRequired, asset, payTo, maxTimeoutSeconds, resource, extra } = paymentRequirements
+  const network = 'eip155:84532'
+  const required = {
+    scheme: 'exact',
+    network,
+    amount: maxAmountRequired,
+    asset,
+    payTo,
+    maxTimeoutSeconds,
+    extra,
+  }
+  return {
+    x402Version: 2,
+    paymentPayload: {
+      x402Version: 2,
+      resource: { url: resource, description: '', mimeType: '' },
+      accepted: { ...required },
+      payload: paymentPayload.payload,
+    },
+    paymentRequirements: { ...required },
+  }
+}
+export type PaymentRequestV2 = ReturnType<typeof inVersion2>

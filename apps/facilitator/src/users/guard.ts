@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import { ApiError } from '@tollgate/service'
+import { type IncomingMessage } from 'node:http'
+import { ApiError, type Limiter } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { sha256 } from '../digest'
 import { type User, type UserStore } from './store'
@@ -7,15 +8,18 @@ import { type Tokens } from './tokens'
 
 type UserHandler<P> = (req: Request<P>, res: Response, user: User) => unknown
 
-/** Lets in users by their access token, and hands the user over. */
+/** Lets in users by their access token, no oftener than `limit`, and hands the user over. */
 export const createUserGuard =
-  (users: UserStore, tokens: Tokens) =>
+  (users: UserStore, tokens: Tokens, limit: Limiter) =>
   <P = Record<string, string>>(handler: UserHandler<P>): RequestHandler<P> =>
   async (req, res) => {
+    res.set('Cache-Control', 'no-store')
     const userId = tokens.read(bearer(req))
     const user = userId === undefined ? undefined : await users.byId(userId)
     if (!user)
       throw new ApiError('UNAUTHORIZED', 'Send a valid access token as bearer; POST /api/v1/login gives one')
+    res.locals.userId = user.id
+    await limit(String(user.id), res)
     await handler(req, res, user)
   }
 
@@ -24,11 +28,14 @@ export const createAdminGuard =
   (adminToken: string | undefined) =>
   (handler: (req: Request, res: Response) => unknown): RequestHandler =>
   async (req, res) => {
+    res.set('Cache-Control', 'no-store')
     if (adminToken === undefined || !timingSafeEqual(sha256(bearer(req)), sha256(adminToken)))
       throw new ApiError('UNAUTHORIZED', 'Send the admin token of the service as bearer')
     await handler(req, res)
   }
 
-/** The bearer token, or an empty text. */
-const bearer = (req: { get(name: string): string | undefined }) =>
-  /^Bearer +(\S.*)$/i.exec(req.get('Authorization') ?? '')?.[1] ?? ''
+/** The bearer token (RFC 6750, 2.1), or an empty text: also of two headers, of which a proxy may have read the other one. */
+function bearer({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>) {
+  const [authorization = '', ...others] = headersDistinct.authorization ?? []
+  return (others.length === 0 && /^Bearer +(\S.*)$/i.exec(authorization)?.[1]) || ''
+}

@@ -1,14 +1,16 @@
-import { Credentials, type User as WireUser } from '@tollgate/protocol'
+import {
+  CreateUserRequest,
+  Credentials,
+  UserLogin,
+  UsersQuery,
+  UserTokenRefresh,
+  type User as WireUser,
+} from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
-import { z } from 'zod'
 import { type Passwords } from './passwords'
 import { type User, type UserStore } from './store'
 import { newRefreshToken, REFRESH_TTL_SECONDS, type Tokens } from './tokens'
-
-/** What is no email or no password of ours is simply wrong. */
-const Login = z.object({ email: z.string().max(1024), password: z.string().max(1024) })
-const Refresh = z.object({ refresh_token: z.string().max(1024) })
 
 export function createUserHandlers(parts: {
   users: UserStore
@@ -18,21 +20,26 @@ export function createUserHandlers(parts: {
 }) {
   const { users, passwords, tokens, now } = parts
 
+  async function register({ email, password, isAdmin }: Credentials & { isAdmin: boolean }) {
+    const passwordHash = await passwords.hash(password)
+    const user = await users.create({ email, passwordHash, isAdmin, createdAt: now() })
+    if (!user) throw new ApiError('CONFLICT', 'This email has an account; log in with it, or use another one')
+    return toWire(user)
+  }
+
   return {
     async signup(req: Request, res: Response) {
-      const { email, password } = parse(Credentials, req.body)
-      const passwordHash = await passwords.hash(password)
-      const user = await users.create({ email: email.toLowerCase(), passwordHash, createdAt: now() })
-      if (!user)
-        throw new ApiError('CONFLICT', 'This email has an account; log in, or sign up with another one')
-      res.json({ data: { message: 'Signed up; log in to go on', user: toWire(user) } })
+      const user = await register({ ...parse(Credentials, req.body), isAdmin: false })
+      res.json({ data: { message: 'Signed up; log in to go on', user } })
     },
 
-    /** An unknown email and a wrong password are answered alike, and in the same time. */
+    /**
+     * An unknown email, what is no email, and a wrong password are answered alike, and in the same time: each costs one
+     * query and one hash.
+     */
     async login(req: Request, res: Response) {
-      const { email, password } = parse(Login, req.body)
-      const known = Credentials.shape.email.safeParse(email).success
-      const found = known ? await users.byEmail(email.toLowerCase()) : undefined
+      const { email, password } = parse(UserLogin, req.body)
+      const found = await users.byEmail(Credentials.shape.email.safeParse(email).data ?? NOBODYS)
       if (!(await passwords.matches(password, found?.passwordHash)) || !found) {
         res.status(401).json({ message: 'Wrong email or password' })
         return
@@ -42,13 +49,13 @@ export function createUserHandlers(parts: {
       const refreshToken = newRefreshToken()
       const expiresAt = new Date(createdAt.getTime() + REFRESH_TTL_SECONDS * 1000)
       await users.keepRefreshToken(id, refreshToken, { createdAt, expiresAt })
-      res.json({
+      res.set('Cache-Control', 'no-store').json({
         data: { message: 'Logged in', access_token: tokens.issue(id), refresh_token: refreshToken, id },
       })
     },
 
     async refresh(req: Request, res: Response) {
-      const { refresh_token: refreshToken } = parse(Refresh, req.body)
+      const { refresh_token: refreshToken } = parse(UserTokenRefresh, req.body)
       const userId = await users.byRefreshToken(refreshToken, now())
       if (userId === undefined) {
         res.status(401).json({
@@ -57,9 +64,21 @@ export function createUserHandlers(parts: {
         })
         return
       }
-      res.json({ data: { access_token: tokens.issue(userId) } })
+      res.set('Cache-Control', 'no-store').json({ data: { access_token: tokens.issue(userId) } })
+    },
+
+    async create(req: Request, res: Response) {
+      const { is_admin: isAdmin, ...credentials } = parse(CreateUserRequest, req.body)
+      res.json({ data: await register({ ...credentials, isAdmin }) })
+    },
+
+    async list(req: Request, res: Response) {
+      res.json({ data: (await users.list(parse(UsersQuery, req.query))).map(toWire) })
     },
   }
 }
+
+/** No account has it, for it is no email. */
+const NOBODYS = ''
 
 const toWire = ({ createdAt, ...user }: User): WireUser => ({ ...user, createdAt: createdAt.toISOString() })

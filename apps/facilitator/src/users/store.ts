@@ -1,37 +1,61 @@
-import { type FacilitatorDatabase, type FacilitatorModels } from '@tollgate/database'
+import { type FacilitatorDatabase } from '@tollgate/database'
 import { sha256 } from '../digest'
 
 export type User = { id: number; email: string; isAdmin: boolean; createdAt: Date }
 
+/**
+ * Of one user, at a time: more than the machines of a team, and a bound for who logs in again and again. Whose token was
+ * dropped logs in once more.
+ */
+export const MAX_REFRESH_TOKENS = 100
+
 export type UserStore = ReturnType<typeof createUserStore>
 
 /** Users and their refresh tokens. Emails are in lower case. */
-export function createUserStore({ prisma }: Pick<FacilitatorDatabase, 'prisma'>) {
+export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
   return {
     /** The new user; undefined where the email is taken. */
-    async create(user: { email: string; passwordHash: string; createdAt: Date }): Promise<User | undefined> {
-      const [created] = await prisma.user.createManyAndReturn({ data: [user], skipDuplicates: true })
-      return created && toUser(created)
+    async create(user: Omit<User, 'id'> & { passwordHash: string }): Promise<User | undefined> {
+      const [created] = await prisma.user.createManyAndReturn({
+        data: [user],
+        skipDuplicates: true,
+        select: publicly,
+      })
+      return created
     },
 
+    /** Oldest first. */
+    list: ({ offset, limit }: { offset: number; limit: number }): Promise<User[]> =>
+      prisma.user.findMany({ select: publicly, orderBy: { id: 'asc' }, skip: offset, take: limit }),
+
     async byEmail(email: string): Promise<{ user: User; passwordHash: string } | undefined> {
-      const found = await prisma.user.findUnique({ where: { email } })
-      return found ? { user: toUser(found), passwordHash: found.passwordHash } : undefined
+      const found = await prisma.user.findUnique({
+        where: { email },
+        select: { ...publicly, passwordHash: true },
+      })
+      if (!found) return undefined
+      const { passwordHash, ...user } = found
+      return { user, passwordHash }
     },
 
     async byId(id: number): Promise<User | undefined> {
-      const found = await prisma.user.findUnique({ where: { id } })
-      return found ? toUser(found) : undefined
+      return (await prisma.user.findUnique({ where: { id }, select: publicly })) ?? undefined
     },
 
-    /** Keeps the token's hash, and drops those of the user's that have expired. */
+    /**
+     * Keeps the token's hash, and drops those of the user's that have expired or are the oldest beyond
+     * {@link MAX_REFRESH_TOKENS}. Logins at the same moment do not count each other; the next one does.
+     */
     async keepRefreshToken(
       userId: number,
       token: string,
-      at: { createdAt: Date; expiresAt: Date },
+      { createdAt, expiresAt }: { createdAt: Date; expiresAt: Date },
     ): Promise<void> {
-      await prisma.refreshToken.deleteMany({ where: { userId, expiresAt: { lte: at.createdAt } } })
-      await prisma.refreshToken.create({ data: { hash: sha256(token), userId, ...at } })
+      await pool.query({
+        name: 'keep-refresh-token',
+        text: KEEP,
+        values: [sha256(token), userId, createdAt, expiresAt, MAX_REFRESH_TOKENS - 1],
+      })
     },
 
     /** Whose refresh token this is; undefined for one that is unknown or has expired. */
@@ -42,9 +66,18 @@ export function createUserStore({ prisma }: Pick<FacilitatorDatabase, 'prisma'>)
   }
 }
 
-const toUser = ({ id, email, isAdmin, createdAt }: FacilitatorModels.User): User => ({
-  id,
-  email,
-  isAdmin,
-  createdAt,
-})
+/** All but the password's hash, which is read at login only. */
+const publicly = { id: true, email: true, isAdmin: true, createdAt: true } as const
+
+/** What another login is dropping already is left to it, so that two never wait for each other. */
+const KEEP = `
+with kept as (
+  insert into refresh_tokens (hash, user_id, created_at, expires_at) values ($1, $2, $3, $4)
+)
+delete from refresh_tokens where hash in (
+  select hash from refresh_tokens
+  where user_id = $2 and (expires_at <= $3 or hash not in (
+    select hash from refresh_tokens where user_id = $2 order by created_at desc, hash limit $5
+  ))
+  for update skip locked
+)`

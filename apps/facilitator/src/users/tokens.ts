@@ -7,7 +7,7 @@ export const REFRESH_TTL_SECONDS = 30 * 86_400
 
 export type Tokens = ReturnType<typeof createTokens>
 
-/** Access tokens of this service: HS256 only, 15 minutes, and no other service's will do. */
+/** Access tokens of this service: HS256 only, 15 minutes whatever they say, and no other service's will do. */
 export function createTokens(secret: string, now: () => Date) {
   const key = createSecretKey(secret, 'utf8')
   const seconds = () => Math.floor(now().getTime() / 1000)
@@ -26,6 +26,7 @@ export function createTokens(secret: string, now: () => Date) {
           algorithms: ['HS256'],
           issuer: SERVICE,
           audience: SERVICE,
+          maxAge: ACCESS_TTL_SECONDS,
           clockTimestamp: seconds(),
         }) as jwt.JwtPayload
         return /^[1-9]\d{0,8}$/.test(sub ?? '') ? Number(sub) : undefined

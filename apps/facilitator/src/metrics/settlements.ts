@@ -1,0 +1,44 @@
+import { type SettlementMetrics } from '@tollgate/protocol'
+import { type EndRow, type FeeRow } from './settlements-sql'
+
+/** Puts together what the rows of one period say. */
+export function summarize(ends: readonly EndRow[], fees: readonly FeeRow[]): SettlementMetrics {
+  const amounts = new Map<string, SettlementMetrics['amounts'][number]>()
+  const networks = new Map<string, SettlementMetrics['networks'][number]>()
+  const failures = new Map<string, number>()
+  const total = { settled: 0, failed: 0, reversed: 0 }
+
+  for (const { network, asset, symbol, decimals, end, reason, count, amount } of ends) {
+    const times = Number(count)
+    total[end] += times
+    if (network !== '') {
+      const of = networks.get(network) ?? { network, settled: 0, failed: 0, reversed: 0 }
+      of[end] += times
+      networks.set(network, of)
+    }
+    if (end === 'settled' && asset !== null)
+      amounts.set(`${network} ${asset}`, {
+        network,
+        asset,
+        symbol: symbol ?? '',
+        decimals: decimals ?? 0,
+        settled: times,
+        amount,
+      })
+    if (end === 'failed' && reason !== null) failures.set(reason, (failures.get(reason) ?? 0) + times)
+  }
+
+  return {
+    ...total,
+    amounts: [...amounts.values()],
+    fees: fees.map(({ network, transactions, amount }) => ({
+      network,
+      transactions: Number(transactions),
+      amount,
+    })),
+    networks: [...networks.values()],
+    failures: [...failures]
+      .map(([reason, failed]) => ({ reason, failed }))
+      .sort((a, b) => b.failed - a.failed || (a.reason < b.reason ? -1 : 1)),
+  }
+}

@@ -1,0 +1,152 @@
+import { encodeJson } from '@tollgate/protocol'
+import { type OpenApiDocument } from '@tollgate/service'
+import { closeAll } from '@tollgate/testing'
+import { createContract, fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
+import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
+import { liveCounts, manner } from '../testing/requests'
+
+const { seed, requests } = fuzzOptions()
+const ADMIN_TOKEN = 'the admin token of this test and no other'
+const PAYERS = 4
+
+const rpcUrl = sharedChain()
+let facilitator: TestFacilitator
+let signer: string
+beforeAll(async () => {
+  const wallet = await newSigner(rpcUrl)
+  signer = wallet.address
+  facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [wallet.privateKey],
+    variables: { ADMIN_TOKEN },
+  })
+})
+afterAll(closeAll)
+
+const times = async <T>(count: number, make: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+
+const as = (token: string) => ({ Authorization: `Bearer ${token}` })
+
+/** A user with the tokens of a login; an admin, if wanted. */
+async function someone({ isAdmin = false } = {}) {
+  const { api } = facilitator
+  const { email, password } = await newUser(api)
+  if (isAdmin) await facilitator.database.prisma.user.update({ where: { email }, data: { isAdmin: true } })
+  const answer = await api.post('/api/v1/login').send({ email, password }).expect(200)
+  const { data } = answer.body as { data: { access_token: string; refresh_token: string } }
+  return { email, password, token: data.access_token, refresh: data.refresh_token }
+}
+
+async function keyOf(token: string, body: object = {}) {
+  const answer = await facilitator.api
+    .post('/api/v1/clients')
+    .set(as(token))
+    .send({ title: 'Shop', ...body })
+    .expect(200)
+  return (answer.body as { data: { client: { clientId: string; token: string } } }).data.client
+}
+
+/** Two that are good, one for other operations, one that is revoked, one that has expired. */
+async function keysOf(one: string, other: string) {
+  const revoked = await keyOf(one)
+  await facilitator.api.delete(`/api/v1/clients/${revoked.clientId}`).set(as(one)).expect(200)
+  return [
+    await keyOf(one),
+    await keyOf(other),
+    await keyOf(one, { scope: 'supported' }),
+    revoked,
+    await keyOf(one, { ttl_hours: 1e-9 }),
+  ]
+}
+
+async function resourceOf(token: string, document: OpenApiDocument) {
+  const [example] = document.components.schemas['ResourceRegistration']!.examples as object[]
+  const answer = await facilitator.api.post('/api/v1/resources').set(as(token)).send(example).expect(201)
+  return String((answer.body as { data: { id: number } }).data.id)
+}
+
+/** What the placeholders of the requests stand for, and the wallets that signed the payments. */
+async function liveValues(document: OpenApiDocument): Promise<{ live: Live; payers: string[] }> {
+  const admin = await someone({ isAdmin: true })
+  const [first, second] = [await someone(), await someone()]
+  const users = [first, second, admin]
+  const keys = await keysOf(first.token, second.token)
+  const spare = await times(liveCounts.spare, () => keyOf(first.token))
+  const resources = await times(liveCounts.resource, () => resourceOf(first.token, document))
+  const wallets = await times(PAYERS, () => newPayer(rpcUrl))
+  const authorization = { validBefore: inSeconds(6 * 3_600) }
+  const payments = await times(liveCounts.payment, async (index) => {
+    const body = await paymentRequest(wallets[index % PAYERS]!, { authorization })
+    return { ...body.paymentPayload.payload, asset: body.paymentRequirements.asset }
+  })
+
+  const signedValue = (name: string) => (index: number) => payments[index]?.authorization[name as 'from']
+  const values: Record<string, (index: number) => string | undefined> = {
+    user: (index) => users[index]?.token,
+    admin: () => admin.token,
+    adminToken: () => ADMIN_TOKEN,
+    email: () => first.email,
+    EMAIL: () => first.email.toUpperCase(),
+    password: () => first.password,
+    refresh: (index) => users[index]?.refresh,
+    clientId: (index) => keys[index]?.clientId,
+    clientToken: (index) => keys[index]?.token,
+    spare: (index) => spare[index]?.clientId,
+    resource: (index) => resources[index],
+    asset: () => payments[0]?.asset,
+    signature: (index) => payments[index]?.signature,
+    payTo: (index) => payments[index]?.authorization.to,
+    encoded: (index) => encodeJson({ ...payments[index], asset: undefined }),
+  }
+  return {
+    payers: wallets.map(({ address }) => address),
+    /** Where a fault in the text changed the number, there may be none of that number. */
+    live: (name, index) => (values[name] ?? signedValue(name))(index) ?? '',
+  }
+}
+
+test(`${requests} requests out of its own schemas get documented answers, and what was settled is what was paid`, async () => {
+  const { api, url, database } = facilitator
+  const document = (await api.get('/openapi.json').expect(200)).body as OpenApiDocument
+  const { live, payers } = await liveValues(document)
+
+  const { counts, failures, unserved } = await fuzz({
+    url,
+    document,
+    contract: createContract(document),
+    manner,
+    live,
+    seed,
+    requests,
+    alsoWrong: ({ status }) => (status >= 500 && status !== 503 ? 'is an error of ours' : undefined),
+  })
+
+  expect(failures).toEqual([])
+  expect(unserved).toEqual([])
+  for (const operation of ['settle', 'verify'])
+    expect(Object.keys(counts[operation] ?? {})).toEqual(expect.arrayContaining(['200', '400', '401', '403']))
+
+  const rows = await whenAllIsOver(database)
+  expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['settled']))
+  const transfers = (await Promise.all(payers.map((payer) => transfersFrom(rpcUrl, payer)))).flat()
+  expect(transfers.map(({ transaction }) => transaction).sort()).toEqual(
+    rows.map(({ transactionHash }) => transactionHash).sort(),
+  )
+  expect(new Set(transfers.map(({ value }) => value))).toEqual(new Set([AMOUNT]))
+  expect(transfers.length).toBeGreaterThan(0)
+  expect(await transactionCount(rpcUrl, signer)).toBe(transfers.length)
+  await api.get('/ready').expect(200)
+}, 600_000)
+
+/** All settlements, once none of them is open. */
+async function whenAllIsOver({ prisma }: TestFacilitator['database']) {
+  for (const deadline = Date.now() + 30_000; ;) {
+    const rows = await prisma.settlement.findMany()
+    const open = rows.filter(({ status }) => status === 'claimed' || status === 'signed')
+    if (open.length === 0) return rows
+    if (Date.now() > deadline) throw new Error(`${open.length} settlements are still open`)
+  }
+}

@@ -1,0 +1,122 @@
+import {
+  ClientCreated,
+  ClientDeleted,
+  ClientList,
+  ClientPath,
+  ClientsQuery,
+  CreateClientRequest,
+  Credentials,
+  LoggedIn,
+  LoginRefused,
+  Refreshed,
+  RefreshRefused,
+  SignedUp,
+  UserLogin,
+  UserTokenRefresh,
+} from '@tollgate/protocol'
+import { type Operation } from '@tollgate/service'
+import { callers, refusals } from './errors'
+
+const tag = 'Accounts'
+
+export const accountOperations: Operation[] = [
+  {
+    id: 'signUp',
+    method: 'post',
+    path: '/api/v1/signup',
+    tag,
+    summary: 'Make an account.',
+    body: { schema: Credentials },
+    answers: { 200: { description: 'The new user.', schema: SignedUp } },
+    errors: {
+      INVALID_REQUEST: 'This is no email, or no password of 8 to 256 characters.',
+      CONFLICT: 'The email has an account.',
+      ...refusals.limited,
+      ...refusals.crowded,
+    },
+  },
+  {
+    id: 'logIn',
+    method: 'post',
+    path: '/api/v1/login',
+    tag,
+    summary: 'Get an access token and a refresh token.',
+    body: { schema: UserLogin },
+    answers: {
+      200: { description: 'The tokens.', schema: LoggedIn },
+      401: {
+        description: 'Email or password is wrong; the answer does not tell which.',
+        schema: LoginRefused,
+      },
+    },
+    errors: {
+      INVALID_REQUEST: '`email` or `password` is missing, or no text.',
+      ...refusals.limited,
+      ...refusals.crowded,
+    },
+  },
+  {
+    id: 'refreshToken',
+    method: 'post',
+    path: '/api/v1/token/refresh',
+    tag,
+    summary: 'Get a new access token without the password.',
+    description: 'A refresh token is good until it expires, however often it is used.',
+    body: { schema: UserTokenRefresh },
+    answers: {
+      200: { description: 'A new access token.', schema: Refreshed },
+      401: {
+        description: 'The refresh token is unknown or has expired: log in again.',
+        schema: RefreshRefused,
+      },
+    },
+    errors: {
+      INVALID_REQUEST: '`refresh_token` is missing, or no text.',
+      ...refusals.limited,
+    },
+  },
+  {
+    id: 'createClient',
+    method: 'post',
+    path: '/api/v1/clients',
+    tag,
+    summary: 'Make a client key for a resource server.',
+    description:
+      'The key is `clientId` and `token`, sent as `X-Client-ID` and `X-Client-Token` to verify and settle. The token is told in this answer and never again.',
+    auth: callers.user,
+    body: { schema: CreateClientRequest },
+    answers: { 200: { description: 'The key, with its token.', schema: ClientCreated } },
+    errors: {
+      INVALID_REQUEST: '`title`, `scope` or `ttl_hours` is not as described.',
+      ...refusals.user,
+      CONFLICT: 'You have as many live keys as one may have: delete one first.',
+    },
+  },
+  {
+    id: 'listClients',
+    method: 'get',
+    path: '/api/v1/clients',
+    tag,
+    summary: 'List your client keys, without their tokens.',
+    description: 'Admins see everybody’s. Revoked keys are not listed.',
+    auth: callers.user,
+    query: ClientsQuery,
+    answers: { 200: { description: 'One page of keys.', schema: ClientList } },
+    errors: refusals.user,
+  },
+  {
+    id: 'deleteClient',
+    method: 'delete',
+    path: '/api/v1/clients/{id}',
+    tag,
+    summary: 'Revoke a client key, at once.',
+    auth: callers.user,
+    pathParameters: ClientPath,
+    answers: { 200: { description: 'The key that is revoked.', schema: ClientDeleted } },
+    errors: {
+      INVALID_REQUEST: 'This is no client id.',
+      ...refusals.user,
+      NOT_FOUND: 'You have no such key.',
+    },
+  },
+]

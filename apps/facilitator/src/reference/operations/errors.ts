@@ -1,0 +1,21 @@
+/** What refusals mean that more than one operation may answer with. */
+const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to go on.' }
+
+export const refusals = {
+  limited,
+  user: { UNAUTHORIZED: 'The access token is missing, malformed, expired or not one of ours.', ...limited },
+  client: {
+    UNAUTHORIZED: 'The client key is missing, wrong, revoked or expired.',
+    FORBIDDEN: 'The scope of the client key does not cover this operation.',
+  },
+  admin: { UNAUTHORIZED: 'The admin token is missing or wrong, or none is configured.' },
+  /** Where a password is hashed or checked. */
+  crowded: { OVERLOADED: 'Too many passwords are checked just now; try again after `Retry-After`.' },
+}
+
+/** The security schemes, by who calls. A client key is two headers, which must come together. */
+export const callers = {
+  user: ['bearer'],
+  client: [['clientId', 'clientToken']],
+  admin: ['admin'],
+} as const

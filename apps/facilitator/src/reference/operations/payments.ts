@@ -1,0 +1,100 @@
+import {
+  SettleRequest,
+  SettleRequestV2,
+  SettleResult,
+  SupportedKinds,
+  SupportedKindsV2,
+  VerifyResult,
+} from '@tollgate/protocol'
+import { type Operation } from '@tollgate/service'
+import { z } from 'zod'
+import { callers, refusals } from './errors'
+
+const SettleHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[\x21-\x7e]{1,128}$/)
+    .optional()
+    .describe(
+      'Of your choice, for one settlement: a repeat of the request with the same key is told the same outcome, success among them, as often as it asks. Visible ASCII, at most one.',
+    ),
+})
+
+const unreadable = {
+  INVALID_REQUEST: 'A field is missing or wrong.',
+  INVALID_PAYLOAD: 'The payment payload cannot be decoded.',
+}
+
+const versions = [
+  {
+    of: 'version 1',
+    base: '/api/v1',
+    suffix: '',
+    body: SettleRequest,
+    kinds: SupportedKinds,
+    words: 'Networks are named as `GET /api/v1/networks` names them.',
+  },
+  {
+    of: 'version 2',
+    base: '/api/v2',
+    suffix: 'V2',
+    body: SettleRequestV2,
+    kinds: SupportedKindsV2,
+    words: 'Networks are named as CAIP-2: `eip155:84532`.',
+  },
+]
+
+export const paymentOperations: Operation[] = versions.flatMap(
+  ({ of, base, suffix, body, kinds, words }): Operation[] => {
+    const tag = `x402 ${of}`
+    return [
+      {
+        id: `verify${suffix}`,
+        method: 'post',
+        path: `${base}/verify`,
+        tag,
+        summary: 'Check a payment without settling it.',
+        description: `Says whether the payment would settle now. Nothing is sent to the chain and nothing is claimed, so it costs nobody anything. A payment that does not do is an answer too: 200 with \`isValid\` false and the reason.\n\n${words}`,
+        auth: callers.client,
+        body: { schema: body },
+        answers: { 200: { description: 'The verdict.', schema: VerifyResult } },
+        errors: {
+          ...unreadable,
+          ...refusals.client,
+          ...refusals.limited,
+          VERIFICATION_FAILED: 'The payment could not be checked: the network gave no answer. Ask again.',
+        },
+      },
+      {
+        id: `settle${suffix}`,
+        method: 'post',
+        path: `${base}/settle`,
+        tag,
+        summary: 'Settle a payment on chain.',
+        description: `Checks the payment, sends it, and answers once it is final: 200 with \`success\` and the transaction, or with \`errorReason\`. A payment is settled once, whoever asks and however often, and success is told once, to the client that claimed it.\n\n\`settlement_pending\` means that the outcome is not known yet: send the same request again, and do not take another payment for it. The same is true where an answer was lost; send an \`Idempotency-Key\` to be told of a success twice.\n\n${words}`,
+        auth: callers.client,
+        headers: SettleHeaders,
+        body: { schema: body },
+        answers: { 200: { description: 'What became of the payment.', schema: SettleResult } },
+        errors: {
+          ...unreadable,
+          ...refusals.client,
+          ...refusals.limited,
+          SETTLEMENT_FAILED:
+            'The payment could not be settled just now. Send the same request again: it is not charged twice.',
+          OVERLOADED: 'Too many settlements are under way; nothing was done. Try again after `Retry-After`.',
+        },
+      },
+      {
+        id: `getSupported${suffix}`,
+        method: 'get',
+        path: `${base}/supported`,
+        tag,
+        summary: 'List what is settled here, and find out whether a client key is good.',
+        auth: callers.client,
+        answers: { 200: { description: 'The networks that answer now.', schema: kinds } },
+        errors: refusals.client,
+      },
+    ]
+  },
+)

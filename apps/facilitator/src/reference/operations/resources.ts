@@ -1,0 +1,90 @@
+import {
+  DiscoveryList,
+  DiscoveryListV2,
+  DiscoveryQuery,
+  RecordPath,
+  ResourceCreated,
+  ResourcePage,
+  ResourceRegistration,
+  ResourcesQuery,
+  ResourceUpdated,
+} from '@tollgate/protocol'
+import { type Operation } from '@tollgate/service'
+import { type z } from 'zod'
+import { callers, refusals } from './errors'
+
+const tag = 'Resources'
+
+const registering = {
+  INVALID_REQUEST:
+    'A field is missing or wrong, or a way to pay names a network, an asset or a recipient that cannot be paid.',
+  ...refusals.user,
+  UNAVAILABLE: 'The network of an asset has not been reached yet; nothing was registered.',
+}
+
+const discovery = (id: string, path: string, schema: z.ZodType): Operation => ({
+  id,
+  method: 'get',
+  path,
+  tag,
+  summary: 'List the resources that can be paid for, as x402 clients look for them.',
+  description:
+    'Those that have a URL of their own, each with the ways to pay that are open now, spelled out.',
+  query: DiscoveryQuery,
+  answers: { 200: { description: 'One page of resources.', schema } },
+  errors: refusals.limited,
+})
+
+export const resourceOperations: Operation[] = [
+  {
+    id: 'createResource',
+    method: 'post',
+    path: '/api/v1/resources',
+    tag,
+    summary: 'Register a protected resource and what it accepts.',
+    auth: callers.user,
+    body: { schema: ResourceRegistration },
+    answers: { 201: { description: 'It is registered; `id` is its number.', schema: ResourceCreated } },
+    errors: { ...registering, CONFLICT: 'You have as many resources as one may have.' },
+  },
+  {
+    id: 'listOwnResources',
+    method: 'get',
+    path: '/api/v1/users/resources',
+    tag,
+    summary: 'List your resources.',
+    auth: callers.user,
+    query: ResourcesQuery,
+    answers: { 200: { description: 'One page of resources.', schema: ResourcePage } },
+    errors: refusals.user,
+  },
+  {
+    id: 'listResources',
+    method: 'get',
+    path: '/api/v1/resources',
+    tag,
+    summary: 'List everybody’s resources.',
+    query: ResourcesQuery,
+    answers: { 200: { description: 'One page of resources.', schema: ResourcePage } },
+    errors: refusals.limited,
+  },
+  {
+    id: 'updateResource',
+    method: 'put',
+    path: '/api/v1/resources/{id}',
+    tag,
+    summary: 'Change a resource of yours: what is sent takes the place of all that was.',
+    auth: callers.user,
+    pathParameters: RecordPath,
+    body: { schema: ResourceRegistration },
+    answers: { 200: { description: 'It is changed.', schema: ResourceUpdated } },
+    errors: {
+      ...registering,
+      FORBIDDEN: 'It is somebody else’s, and you are no admin.',
+      NOT_FOUND: 'There is no such resource.',
+    },
+  },
+  discovery('discoverResources', '/api/v1/discovery/resources', DiscoveryList),
+  discovery('discoverResourcesV2', '/api/v2/discovery/resources', DiscoveryListV2),
+  discovery('discoverResourcesAtRoot', '/discovery/resources', DiscoveryList),
+]

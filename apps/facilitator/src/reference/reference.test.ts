@@ -1,0 +1,279 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import {
+  AssetRegistration,
+  ClientPath,
+  ClientsQuery,
+  CreateClientRequest,
+  CreateUserRequest,
+  Credentials,
+  DiscoveryQuery,
+  MetricsQuery,
+  NetworkPath,
+  RecordPath,
+  ResourceRegistration,
+  ResourcesQuery,
+  SettleRequest,
+  SettleRequestV2,
+  UserLogin,
+  UsersQuery,
+  UserTokenRefresh,
+} from '@tollgate/protocol'
+import { operationsOf, type JsonSchema, type OpenApiDocument } from '@tollgate/service'
+import { closeAll } from '@tollgate/testing'
+import {
+  createContract,
+  hostileTexts,
+  routesOf,
+  tryBodies,
+  valuesOf,
+  type Contract,
+} from '@tollgate/testing/reference'
+import fc from 'fast-check'
+import { type z } from 'zod'
+import { newSigner, sharedChain } from '../testing/chain'
+import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+
+const ADMIN_TOKEN = 'the admin token of this test and no other'
+
+let facilitator: TestFacilitator
+let document: OpenApiDocument
+let contract: Contract
+
+beforeAll(async () => {
+  const rpcUrl = sharedChain()
+  facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [(await newSigner(rpcUrl)).privateKey],
+    variables: { PUBLIC_URL: 'https://facilitator.example', ADMIN_TOKEN },
+  })
+  document = (await facilitator.api.get('/openapi.json').expect(200)).body as OpenApiDocument
+  contract = createContract(document)
+})
+afterAll(closeAll)
+
+describe('GET /openapi.json', () => {
+  test('is valid OpenAPI 3.1, for callers at the public address', async () => {
+    const { valid, errors } = await new Validator().validate({ ...document })
+    expect([valid, errors]).toEqual([true, undefined])
+    expect(document.servers).toEqual([{ url: 'https://facilitator.example' }])
+  })
+
+  test('describes each route that is served, under each path it is mounted at, and no other', () => {
+    const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
+    expect(described.sort()).toEqual(routesOf(facilitator.app.router))
+    expect(described.length).toBeGreaterThanOrEqual(40)
+  })
+
+  test('gives examples that its own schemas accept', () => {
+    const examples = contract.examples()
+    expect(examples.length).toBeGreaterThan(425)
+    expect(examples.filter(({ problems }) => problems.length > 0)).toEqual([])
+  })
+
+  test('asks for both headers of a client key, for a user’s token, or for the admin’s', () => {
+    const guarded = operationsOf(document).flatMap(({ path, operation: { security } }) =>
+      security ? [[path, security] as const] : [],
+    )
+    for (const [path, security] of guarded) {
+      if (/(verify|settle|supported)$/.test(path))
+        expect(security).toEqual([{ clientId: [], clientToken: [] }])
+      else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
+    }
+    expect(guarded).toHaveLength(24)
+  })
+
+  test('names the challenge that a 401 of each kind of operation has', async () => {
+    const described = document.components.headers['WWW-Authenticate']!.description
+    const challenges: [string, string][] = [
+      ['/api/v1/supported', 'ClientKey'],
+      ['/api/v1/clients', 'Bearer'],
+      ['/api/v1/admin/users', 'Bearer'],
+    ]
+    for (const [path, scheme] of challenges) {
+      await facilitator.api.get(path).expect(401).expect('WWW-Authenticate', scheme)
+      expect(described).toContain(`\`${scheme}\``)
+      expect(document.paths[path]!['get']!.responses['401']).toHaveProperty('headers.WWW-Authenticate')
+    }
+  })
+})
+
+/** JSON Schema counts characters, zod the halves of some; that metadata has no control characters is said in words. */
+const isPlain = (value: unknown) => !/\\[bfnrtu]|[^\x20-\x7e]/.test(JSON.stringify(value))
+
+describe('the schema of a request body', () => {
+  const parsers: Record<string, z.ZodType> = {
+    PaymentRequest: SettleRequest,
+    PaymentRequestV2: SettleRequestV2,
+    Credentials,
+    UserLogin,
+    TokenRefreshRequest: UserTokenRefresh,
+    CreateClientRequest,
+    ResourceRegistration,
+    CreateUserRequest,
+    AssetRegistration,
+  }
+
+  test('is one of those that are tried here', () => {
+    const used = operationsOf(document).flatMap(({ operation: { requestBody } }) =>
+      Object.values(requestBody?.content ?? {}).map(({ schema }) => schema.$ref?.split('/').at(-1)),
+    )
+    expect([...new Set(used)].sort()).toEqual(Object.keys(parsers).sort())
+  })
+
+  test.each(Object.entries(parsers))('%s refuses what its parser refuses, and no more', (name, parser) => {
+    const isTaken = (body: unknown) => parser.safeParse(body).success
+    expect(tryBodies({ document, contract, name, isTaken, isTried: isPlain })).toBeGreaterThan(100)
+  })
+})
+
+describe('the schema of a parameter', () => {
+  const parsers: [string, z.ZodObject][] = [
+    ['/api/v1/clients', ClientsQuery],
+    ['/api/v1/resources', ResourcesQuery],
+    ['/api/v1/admin/users', UsersQuery],
+    ['/api/v1/discovery/resources', DiscoveryQuery],
+    ['/api/v1/metrics/daily', MetricsQuery],
+    ['/api/v1/networks/{id}', NetworkPath],
+    ['/api/v1/clients/{id}', ClientPath],
+    ['/api/v1/resources/{id}', RecordPath],
+  ]
+
+  test.each(parsers)('of %s says no more and no less than its parser', (path, parser) => {
+    const parameters = Object.values(document.paths[path]!)
+      .flatMap(({ parameters: all = [] }) => all)
+      .filter(({ name }) => name in parser.shape)
+    expect(parameters.map(({ name }) => name).sort()).toEqual(Object.keys(parser.shape).sort())
+    for (const { name, schema } of parameters) {
+      const texts = fc.oneof(
+        hostileTexts,
+        valuesOf(document, schema).map(String),
+        fc.nat({ max: 3_000_000_000 }).map(String),
+        fc.stringMatching(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/),
+      )
+      fc.assert(
+        fc.property(texts.filter(isPlain), (text) => {
+          const isTaken = (parser.shape[name] as z.ZodType).safeParse(text).success
+          const isAllowed = contract.problemsOf(schema, asWritten(text, schema), { open: true }).length === 0
+          // Which days the calendar has is not said.
+          if (schema.format !== 'date' || isTaken)
+            expect([name, text, isAllowed]).toEqual([name, text, isTaken])
+        }),
+        { numRuns: 300 },
+      )
+    }
+  })
+
+  /** What a text of a URL stands for, by the type it should have. */
+  const asWritten = (text: string, { type }: JsonSchema) =>
+    type === 'integer' && /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : text
+})
+
+describe('each example', () => {
+  /** What cannot be good in a document: what is signed, and what somebody was given. */
+  const live: Record<string, () => Promise<{ body?: object; path?: Record<string, string> }>> = {
+    signUp: () => Promise.resolve({ body: { email: `${Date.now()}@example.com` } }),
+    async logIn() {
+      const { email, password } = await newUser(facilitator.api)
+      return { body: { email, password } }
+    },
+    async refreshToken() {
+      const { email, password } = await newUser(facilitator.api)
+      const answer = await facilitator.api.post('/api/v1/login').send({ email, password }).expect(200)
+      return {
+        body: { refresh_token: (answer.body as { data: { refresh_token: string } }).data.refresh_token },
+      }
+    },
+    createUser: () => Promise.resolve({ body: { email: `a${Date.now()}@example.com` } }),
+    createUserAtRoot: () => Promise.resolve({ body: { email: `b${Date.now()}@example.com` } }),
+  }
+
+  test('of a request is taken, and gets the answer that is documented', async () => {
+    const { api } = facilitator
+    const { accessToken } = await newUser(api)
+    const authorization = { Authorization: `Bearer ${accessToken}` }
+    const client = await newClient(api)
+    const key = await api.post('/api/v1/clients').set(authorization).send({ title: 'Mine' }).expect(200)
+    const { clientId } = (key.body as { data: { client: { clientId: string } } }).data.client
+    const [example] = document.components.schemas['ResourceRegistration']!.examples as object[]
+    const made = await api.post('/api/v1/resources').set(authorization).send(example).expect(201)
+    const ids: Record<string, string> = {
+      deleteClient: clientId,
+      updateResource: String((made.body as { data: { id: number } }).data.id),
+    }
+
+    const outcomes: unknown[] = []
+    for (const { method, path, operation } of operationsOf(document)) {
+      const { operationId, parameters = [], requestBody, security = [{}] } = operation
+      const bodies = Object.values(
+        requestBody?.content['application/json']?.examples ?? { none: { value: undefined } },
+      )
+      const given = (place: string) =>
+        parameters.filter((parameter) => parameter.in === place && parameter.example !== undefined)
+      const url = given('path').reduce(
+        (filled, { name, example: value }) => filled.replace(`{${name}}`, ids[operationId] ?? String(value)),
+        path,
+      )
+      const credentials =
+        'clientId' in security[0]!
+          ? client
+          : 'admin' in security[0]!
+            ? { Authorization: `Bearer ${ADMIN_TOKEN}` }
+            : 'bearer' in security[0]!
+              ? authorization
+              : {}
+      for (const { value } of bodies) {
+        const { body = {} } = (await live[operationId]?.()) ?? {}
+        const { status, headers, text } = await api[method as 'get'](url)
+          .query(Object.fromEntries(given('query').map(({ name, example: asked }) => [name, asked])))
+          .set(credentials)
+          .send(value === undefined ? undefined : { ...(value as object), ...body })
+        const problems = contract.problemsOfAnswer(method, path, { status, headers, text })
+        outcomes.push([operationId, Math.floor(status / 100), problems])
+      }
+    }
+    expect(outcomes).toEqual(outcomes.map((outcome) => [(outcome as unknown[])[0], 2, []]))
+    expect(outcomes.length).toBeGreaterThanOrEqual(40)
+  })
+})
+
+describe('GET /docs and /llms.txt', () => {
+  test('may be kept for a while', async () => {
+    for (const path of ['/openapi.json', '/docs', '/llms.txt']) {
+      const { headers } = await facilitator.api.head(path).expect(200)
+      expect(headers['cache-control']).toMatch(/^public, max-age=\d+$/)
+    }
+  })
+
+  test('tell of each operation, and of all that it must be proved with', async () => {
+    const page = (await facilitator.api.get('/docs').expect('Content-Type', /^text\/html/)).text
+    const text = (await facilitator.api.get('/llms.txt').expect('Content-Type', /^text\/plain/)).text
+    for (const { method, path, operation } of operationsOf(document)) {
+      expect(page).toContain(`<h3 id="${operation.operationId}">`)
+      expect(text).toContain(
+        `[${method.toUpperCase()} ${path}](https://facilitator.example/docs#${operation.operationId})`,
+      )
+    }
+    expect(text).toContain('Settle a payment on chain. Needs X-Client-ID and X-Client-Token.')
+    expect(text).toContain('List all users. Needs admin.')
+    expect(page).toContain('-H &quot;X-Client-ID: $X_CLIENT_ID&quot;')
+    expect(page).toContain('-H &quot;X-Client-Token: $X_CLIENT_TOKEN&quot;')
+  })
+
+  test('lead a third party from its sign-up to its first payment', async () => {
+    const { text } = await facilitator.api.get('/llms.txt')
+    const steps = [
+      '1. Sign up: `POST /api/v1/signup`',
+      '2. Log in: `POST /api/v1/login`',
+      '3. Make a client key: `POST /api/v1/clients`',
+      '4. Give the key to the x402 middleware of your server, with `https://facilitator.example/api/v1`',
+      '`https://facilitator.example/api/v2`',
+      '5. Get paid',
+      '`/api/v1/admin`',
+    ]
+    const places = steps.map((step) => text.indexOf(step))
+    expect(places).toEqual([...places].sort((one, other) => one - other))
+    expect(places[0]).toBeGreaterThan(0)
+    for (const link of ['/openapi.json', '/docs', '/discovery/resources'])
+      expect(text).toContain(`](https://facilitator.example${link}): `)
+  })
+})

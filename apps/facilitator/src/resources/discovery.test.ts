@@ -1,0 +1,308 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import {
+  DiscoveryList,
+  DiscoveryListV2,
+  type DiscoveredResource,
+  type DiscoveredResourceV2,
+} from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { Wallet } from 'ethers'
+import { newSigner, sharedChain } from '../testing/chain'
+import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { outcomeOf } from '../testing/outcome'
+import { bearer, newResource, PAY_TO, registration, resourcesOf, way } from '../testing/resource'
+
+const rpcUrl = sharedChain()
+let facilitator: TestFacilitator
+let api: TestFacilitator['api']
+let owner: string
+let aheadMs = 0
+
+beforeAll(async () => {
+  const { privateKey } = await newSigner(rpcUrl)
+  const networks = [
+    { name: 'our-own-chain', chainId: '31337' },
+    // A name that version 1 knows, of another chain than it takes it for.
+    { name: 'polygon', chainId: '31338' },
+  ]
+  const now = () => new Date(Date.now() + aheadMs)
+  facilitator = await testFacilitator({ rpcUrl, signerKeys: [privateKey], networks, now })
+  api = facilitator.api
+  owner = (await newUser(api)).accessToken
+})
+beforeEach(async () => {
+  await facilitator.database.prisma.resource.deleteMany()
+})
+afterAll(closeAll)
+
+type List<I> = { items: I[]; pagination: { limit: number; offset: number; total: number } }
+const listed = async (query: object = {}, path = '/api/v1/discovery/resources') =>
+  (await api.get(path).query(query).expect(200)).body as List<DiscoveredResource>
+const listedV2 = async (query: object = {}) =>
+  (await api.get('/api/v2/discovery/resources').query(query).expect(200)).body as List<DiscoveredResourceV2>
+const urlsOf = ({ items }: List<{ resource: string }>) => items.map(({ resource }) => resource)
+
+const url = (path: string) => `https://shop.example/${path}`
+const register = (changes: object) => newResource(api, owner, changes)
+
+/** A registered asset of this test's own. */
+async function newAsset(changes: object = {}) {
+  const { prisma } = facilitator.database
+  const facts = { network: 'base-sepolia', symbol: 'T', decimals: 6, name: 'Test', version: '1' }
+  return prisma.asset.create({ data: { ...facts, asset: Wallet.createRandom().address, ...changes } })
+}
+
+describe('GET /discovery/resources', () => {
+  test('spells out what each resource costs, as a 402 of version 1 would', async () => {
+    const metadata = {
+      description: 'The weather, now',
+      mimeType: 'application/json',
+      maxTimeoutSeconds: 300,
+      city: { of: ['Oslo'] },
+    }
+    const payTo = Wallet.createRandom().address
+    const id = await register({ accepts: [way({ network: '84532' }), way({ payTo })], metadata })
+    const requirements = {
+      scheme: 'exact',
+      network: 'base-sepolia',
+      maxAmountRequired: '10000',
+      resource: 'https://shop.example/weather',
+      description: 'The weather, now',
+      mimeType: 'application/json',
+      payTo: PAY_TO,
+      maxTimeoutSeconds: 300,
+      asset: USDC_ADDRESS,
+      extra: { name: 'USDC', version: '2' },
+    }
+    const { updatedAt } = await facilitator.database.prisma.resource.findUniqueOrThrow({ where: { id } })
+    const expected = {
+      x402Version: 1,
+      items: [
+        {
+          resource: 'https://shop.example/weather',
+          type: 'http',
+          x402Version: 1,
+          accepts: [requirements, { ...requirements, payTo }],
+          lastUpdated: updatedAt.toISOString(),
+          metadata,
+        },
+      ],
+      pagination: { limit: 100, offset: 0, total: 1 },
+    }
+    for (const path of ['/api/v1/discovery/resources', '/discovery/resources'])
+      expect(await listed({}, path)).toEqual(expected)
+    expect(DiscoveryList.parse(expected)).toEqual(expected)
+    expect(await listedV2()).toEqual({
+      x402Version: 2,
+      items: [],
+      pagination: { limit: 100, offset: 0, total: 0 },
+    })
+  })
+
+  test.each([
+    [{}, ['', '', 60]],
+    [{ description: 5, mimeType: ['text/html'], maxTimeoutSeconds: '300' }, ['', '', 60]],
+    [{ description: 'x'.repeat(4_097), mimeType: 'y'.repeat(257), maxTimeoutSeconds: 0 }, ['', '', 60]],
+    [{ maxTimeoutSeconds: 86_401 }, ['', '', 60]],
+    [{ maxTimeoutSeconds: 1.5 }, ['', '', 60]],
+    [{ maxTimeoutSeconds: 86_400 }, ['', '', 86_400]],
+    [{ description: 'x'.repeat(4_096), mimeType: 'text/html' }, ['x'.repeat(4_096), 'text/html', 60]],
+  ])('takes from metadata what a payment request may hold: %.80j', async (metadata, expected) => {
+    await register({ metadata })
+    const { items } = await listed()
+    const [accepted] = items[0]?.accepts ?? []
+    expect([accepted?.description, accepted?.mimeType, accepted?.maxTimeoutSeconds]).toEqual(expected)
+    expect(items[0]?.metadata).toEqual(metadata)
+  })
+
+  test('leaves out what has no URL of its own, what is of another type, and what speaks another version', async () => {
+    await register({ resource: '/weather' })
+    await register({ resource: '/http' })
+    await register({ type: 'mcp' })
+    await register({ x402Version: 2 })
+    await register({ resource: url('a') })
+    await register({ resource: 'http://shop.example/b', type: 'endpoint' })
+    const { items, pagination } = await listed()
+    expect(items.map(({ resource, type }) => [resource, type])).toEqual([
+      [url('a'), 'http'],
+      ['http://shop.example/b', 'http'],
+    ])
+    expect(pagination.total).toBe(2)
+  })
+
+  test('leaves out a way to pay when its asset is deactivated, and the resource when none is left, until it is back', async () => {
+    const { id, asset } = await newAsset()
+    const set = (changes: object) =>
+      facilitator.database.prisma.asset.update({ where: { id }, data: changes })
+    await register({ resource: url('both'), accepts: [way({ asset }), way()] })
+    await register({ resource: url('only'), accepts: [way({ asset })] })
+    const assets = async () =>
+      (await listed()).items.map(({ accepts }) => accepts.map((accepted) => accepted.asset))
+    expect(await assets()).toEqual([[asset, USDC_ADDRESS], [asset]])
+
+    for (const changes of [{ active: false }, { name: null }, { version: null }]) {
+      await set(changes)
+      expect(await assets()).toEqual([[USDC_ADDRESS]])
+      expect((await listed()).pagination.total).toBe(1)
+      expect((await resourcesOf(api)).resources).toHaveLength(2)
+      await set({ active: true, name: 'Test', version: '1' })
+    }
+    expect(await assets()).toEqual([[asset, USDC_ADDRESS], [asset]])
+  })
+
+  test('asks whether an asset is active on the network of the offer, whatever its address means on another', async () => {
+    const { asset } = await newAsset({ network: 'our-own-chain' })
+    const { id } = await newAsset({ asset })
+    const accepts = [way({ asset }), way({ asset, network: 'our-own-chain' })]
+    await register({ accepts, x402Version: 2 })
+    await register({ accepts: accepts.slice(0, 1), x402Version: 2 })
+    await facilitator.database.prisma.asset.update({ where: { id }, data: { active: false } })
+    const { items, pagination } = await listedV2()
+    expect(items.map((item) => item.accepts.map(({ network }) => network))).toEqual([['eip155:31337']])
+    expect(pagination.total).toBe(1)
+  })
+
+  test('leaves out networks that version 1 does not know, or takes for another chain, and that are served no more', async () => {
+    const own = await newAsset({ network: 'our-own-chain' })
+    const misnamed = await newAsset({ network: 'polygon' })
+    const gone = await newAsset({ network: 'gone' })
+    const ways = [own, misnamed].map(({ network, asset }) => way({ network, asset }))
+    await register({ resource: url('v1'), accepts: [...ways, way()] })
+    await register({ resource: url('none'), accepts: ways })
+    await register({ resource: url('v2'), accepts: [...ways, way()], x402Version: 2 })
+    const left = await register({ resource: url('gone'), x402Version: 2 })
+    await facilitator.database.prisma.resource.update({
+      where: { id: left },
+      data: { accepts: [way({ network: 'gone', asset: gone.asset })] },
+    })
+
+    const v1 = await listed()
+    expect(
+      v1.items.map(({ resource, accepts }) => [resource, accepts.map(({ network }) => network)]),
+    ).toEqual([[url('v1'), ['base-sepolia']]])
+    const v2 = await listedV2()
+    expect(
+      v2.items.map(({ resource, accepts }) => [resource, accepts.map(({ network }) => network)]),
+    ).toEqual([[url('v2'), ['eip155:31337', 'eip155:31338', 'eip155:84532']]])
+    expect([v1.pagination.total, v2.pagination.total]).toEqual([1, 1])
+  })
+
+  test('counts and pages what it lists, and nothing else', async () => {
+    const expected: string[] = []
+    for (let index = 0; index < 30; index++) {
+      const isPath = index % 3 === 1
+      const resource = isPath ? `/${index}` : url(`${index}`)
+      await register({ resource, x402Version: index % 3 === 2 ? 2 : 1 })
+      if (index % 3 === 0) expected.push(resource)
+    }
+    const pages = [0, 4, 8].map((offset) => listed({ offset, limit: 4 }))
+    const seen = await Promise.all(pages)
+    expect(seen.flatMap(urlsOf)).toEqual(expected)
+    expect(seen.map(({ pagination }) => pagination)).toEqual(
+      [0, 4, 8].map((offset) => ({ limit: 4, offset, total: 10 })),
+    )
+    for (const offset of [10, 11, 2_147_483_647])
+      expect(await listed({ offset })).toEqual({
+        x402Version: 1,
+        items: [],
+        pagination: { limit: 100, offset, total: 10 },
+      })
+  })
+
+  test('tells what a resource costs from the moment it is changed', async () => {
+    const id = await register({})
+    const [before] = (await listed()).items
+    aheadMs += 1_000
+    await api
+      .put(`/api/v1/resources/${id}`)
+      .set(bearer(owner))
+      .send(registration({ accepts: [way({ maxAmountRequired: '20000' })] }))
+      .expect(200)
+    const [after] = (await listed()).items
+    expect(after?.accepts.map(({ maxAmountRequired }) => maxAmountRequired)).toEqual(['20000'])
+    const [earlier = 0, later] = [before, after].map((item) => Date.parse(item?.lastUpdated ?? ''))
+    expect(later).toBeGreaterThanOrEqual(earlier + 1_000)
+  })
+
+  test.each([
+    'limit=0',
+    'limit=101',
+    'limit=-1',
+    'limit=1e9',
+    'offset=NaN',
+    'offset=-1',
+    'type=a&type=b',
+    'limit=',
+  ])('refuses ?%s', async (query) => {
+    for (const path of ['/discovery/resources', '/api/v1/discovery/resources', '/api/v2/discovery/resources'])
+      expect(outcomeOf(await api.get(`${path}?${query}`))).toEqual([400, 'INVALID_REQUEST'])
+  })
+})
+
+describe('the filters of GET /discovery/resources', () => {
+  const other = Wallet.createRandom().address
+
+  test.each<[object, string[]]>([
+    [{ type: 'http' }, ['a', 'b', 'c']],
+    [{ type: 'endpoint' }, []],
+    [{ type: 'mcp' }, []],
+    [{ type: '' }, []],
+    [{ scheme: 'exact' }, ['a', 'b', 'c']],
+    [{ scheme: 'upto' }, []],
+    [{ extensions: 'bazaar' }, []],
+    [{ network: 'eip155:84532' }, ['a', 'b']],
+    [{ network: '31337' }, ['c']],
+    [{ network: 'eip155:1' }, []],
+    [{ network: '__proto__' }, []],
+    [{ payTo: PAY_TO.toLowerCase() }, ['a', 'c']],
+    [{ payTo: other }, ['b']],
+    [{ payTo: Wallet.createRandom().address }, []],
+    [{ payTo: '\u0000' }, []],
+    [{ payTo: "' or 1=1 --" }, []],
+    [{ payTo: PAY_TO, network: '84532', scheme: 'exact', type: 'http' }, ['a']],
+    [{ payTo: other, network: 'our-own-chain' }, []],
+    [{ what: 'nobody knows' }, ['a', 'b', 'c']],
+  ])('%j', async (query, expected) => {
+    const own = await newAsset({ network: 'our-own-chain' })
+    await register({ resource: url('a'), x402Version: 2 })
+    await register({ resource: url('b'), x402Version: 2, accepts: [way({ payTo: other })] })
+    const accepts = [way({ network: own.network, asset: own.asset })]
+    await register({ resource: url('c'), x402Version: 2, accepts })
+    const found = await listedV2(query)
+    expect(urlsOf(found)).toEqual(expected.map(url))
+    expect(found.pagination.total).toBe(expected.length)
+  })
+})
+
+test('GET /api/v2/discovery/resources lists what speaks version 2, in its words', async () => {
+  await register({ resource: url('old') })
+  const id = await register({ x402Version: 2, accepts: [way(), way({ maxAmountRequired: '20000' })] })
+  const { updatedAt } = await facilitator.database.prisma.resource.findUniqueOrThrow({ where: { id } })
+  const requirements = {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    amount: '10000',
+    asset: USDC_ADDRESS,
+    payTo: PAY_TO,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+  }
+  const expected = {
+    x402Version: 2,
+    items: [
+      {
+        resource: 'https://shop.example/weather',
+        type: 'http',
+        x402Version: 2,
+        accepts: [requirements, { ...requirements, amount: '20000' }],
+        description: 'The weather, now',
+        mimeType: 'application/json',
+        lastUpdated: updatedAt.toISOString(),
+        metadata: { description: 'The weather, now', mimeType: 'application/json' },
+      },
+    ],
+    pagination: { limit: 100, offset: 0, total: 1 },
+  }
+  expect(await listedV2()).toEqual(expected)
+  expect(DiscoveryListV2.parse(expected)).toEqual(expected)
+})

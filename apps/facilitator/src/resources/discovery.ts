@@ -1,0 +1,121 @@
+import {
+  caip2,
+  PaymentRequirements,
+  x402V1Networks,
+  type DiscoveredResource,
+  type DiscoveredResourceV2,
+  type DiscoveryQuery,
+} from '@tollgate/protocol'
+import { type Network } from '../networks/network'
+import { type Networks } from '../networks/networks'
+import { type Discovered, type Payable } from './discovery-sql'
+import { type ResourceStore } from './store'
+
+const { description, mimeType, maxTimeoutSeconds } = PaymentRequirements.shape
+const USUAL_TIMEOUT_SECONDS = 60
+
+/**
+ * The registry as x402 clients list it: what they can pay for as it stands, in the words of the version that its server
+ * speaks. A server of one version does not answer clients of the other, so each resource is in one of the two lists.
+ */
+export function createDiscovery(store: Pick<ResourceStore, 'discover'>, networks: Networks) {
+  async function discover(x402Version: number, query: DiscoveryQuery, known: readonly Network[]) {
+    const { offset, limit } = query
+    const payTo = query.payTo === undefined ? undefined : recipientOf(query.payTo, known)
+    const shown = isAnswerable(query) && payTo !== null ? known.filter(isWanted(query.network, networks)) : []
+    const { total, resources } = await store.discover({
+      x402Version,
+      networks: shown.map(({ name }) => name),
+      withDomain: shown.filter(({ ecosystem }) => ecosystem === 'evm').map(({ name }) => name),
+      payTo: payTo ?? undefined,
+      offset,
+      limit,
+    })
+    return { resources, pagination: { limit, offset, total } }
+  }
+
+  return {
+    /** Networks that version 1 does not know, or takes for other chains, are left out: one such entry fails a client’s whole list. */
+    async v1(query: DiscoveryQuery) {
+      const known = networks.all.filter(({ name, chainId }) => x402V1Networks.get(name) === chainId)
+      const { resources, pagination } = await discover(1, query, known)
+      return { x402Version: 1, items: resources.map(itemOf), pagination }
+    },
+
+    async v2(query: DiscoveryQuery) {
+      const { resources, pagination } = await discover(2, query, networks.all)
+      const names = new Map(networks.all.map((network) => [network.name, caip2(network)]))
+      return {
+        x402Version: 2,
+        items: resources.map((resource) => itemOfV2(resource, (name) => names.get(name) ?? name)),
+        pagination,
+      }
+    },
+  }
+}
+
+/** Whether anything could match: all is of one type, is paid in one way, and has no extensions. */
+const isAnswerable = ({ type = 'http', scheme = 'exact', extensions }: DiscoveryQuery) =>
+  type === 'http' && scheme === 'exact' && extensions === undefined
+
+const isWanted = (text: string | undefined, networks: Networks) => (network: Network) =>
+  text === undefined || networks.find(text) === network
+
+/** The address as the first network that knows it spells it; null where it is nobody's. */
+const recipientOf = (text: string, known: readonly Network[]) =>
+  known.map(({ family }) => family.parseAddress(text)).find((address) => address !== undefined) ?? null
+
+const itemOf = ({ resource, metadata, updatedAt, accepts }: Discovered): DiscoveredResource => ({
+  resource,
+  type: 'http',
+  x402Version: 1,
+  accepts: accepts.map((way) => ({
+    scheme: 'exact',
+    network: way.network,
+    maxAmountRequired: way.maxAmountRequired,
+    resource,
+    description: description.catch('').parse(metadata.description),
+    mimeType: mimeType.catch('').parse(metadata.mimeType),
+    payTo: way.payTo,
+    maxTimeoutSeconds: timeoutOf(metadata),
+    asset: way.asset,
+    ...domainOf(way),
+  })),
+  lastUpdated: updatedAt.toISOString(),
+  metadata,
+})
+
+const itemOfV2 = (
+  { resource, metadata, updatedAt, accepts }: Discovered,
+  caip2Of: (network: string) => string,
+): DiscoveredResourceV2 => ({
+  resource,
+  type: 'http',
+  x402Version: 2,
+  accepts: accepts.map((way) => ({
+    scheme: 'exact',
+    network: caip2Of(way.network),
+    amount: way.maxAmountRequired,
+    asset: way.asset,
+    payTo: way.payTo,
+    maxTimeoutSeconds: timeoutOf(metadata),
+    ...domainOf(way),
+  })),
+  ...described(metadata),
+  lastUpdated: updatedAt.toISOString(),
+  metadata,
+})
+
+/** The members of version 2 that say what is bought, where the metadata does. */
+const described = (metadata: Discovered['metadata']) => ({
+  ...(description.safeParse(metadata.description).success
+    ? { description: metadata.description as string }
+    : {}),
+  ...(mimeType.safeParse(metadata.mimeType).success ? { mimeType: metadata.mimeType as string } : {}),
+})
+
+const timeoutOf = (metadata: Discovered['metadata']) =>
+  maxTimeoutSeconds.catch(USUAL_TIMEOUT_SECONDS).parse(metadata.maxTimeoutSeconds)
+
+const domainOf = ({ name, version }: Payable) =>
+  name === null || version === null ? {} : { extra: { name, version } }

@@ -1,0 +1,70 @@
+import { borrowFrom } from './borrowed.mjs'
+
+const { Pool } = borrowFrom('packages/chains')('undici')
+
+/**
+ * Sends each body once, `connections` of them at a time, and answers what was measured meanwhile. `cpuSeconds` tells the
+ * processor time that the measured process has used, `chain` what was asked of its chain.
+ */
+export async function measure({ url, path, headers = {}, bodies, connections, isRight, cpuSeconds, chain }) {
+  const pool = new Pool(url, { connections, pipelining: 1 })
+  const latencies = []
+  const wrong = []
+  let cached = 0
+  let next = 0
+
+  async function lane() {
+    while (next < bodies.length) {
+      const body = bodies[next++]
+      const sentAt = performance.now()
+      const answer = await pool.request({
+        method: 'POST',
+        path,
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      })
+      const text = await answer.body.text()
+      latencies.push(performance.now() - sentAt)
+      if (answer.statusCode !== 200 || !isRight(text))
+        wrong.push(`${answer.statusCode} ${text.slice(0, 200)}`)
+      if (text.includes('"cachedResult":true')) cached++
+    }
+  }
+
+  const before = { cpu: await cpuSeconds(), ...chain?.() }
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: connections }, lane))
+  const seconds = (performance.now() - startedAt) / 1000
+  const after = { cpu: await cpuSeconds(), ...chain?.() }
+  await pool.close()
+  return {
+    latencies,
+    wrong,
+    cached,
+    perSecond: bodies.length / seconds,
+    perCore: bodies.length / (after.cpu - before.cpu),
+    calls: after.calls - before.calls,
+    roundTrips: after.roundTrips - before.roundTrips,
+  }
+}
+
+/** One line's rounds taken together: rates are those of the middle round, the rest is of all answers. */
+export function together(rounds) {
+  const latencies = rounds.flatMap((round) => round.latencies).sort((a, b) => a - b)
+  const sum = (name) => rounds.reduce((total, round) => total + round[name], 0)
+  const middle = (name) =>
+    rounds.map((round) => round[name]).sort((a, b) => a - b)[Math.floor(rounds.length / 2)]
+  const answers = latencies.length
+  return {
+    answers,
+    wrong: rounds.flatMap((round) => round.wrong),
+    perCore: middle('perCore'),
+    perCoreOfRounds: rounds.map((round) => Math.round(round.perCore)),
+    perSecond: middle('perSecond'),
+    p50Ms: latencies[Math.floor(answers / 2)],
+    p99Ms: latencies[Math.floor(answers * 0.99)],
+    cachedShare: sum('cached') / answers,
+    callsEach: sum('calls') / answers,
+    roundTripsEach: sum('roundTrips') / answers,
+  }
+}

@@ -35,7 +35,7 @@ function start(service: Service, variables: Record<string, string>) {
   return follow(child)
 }
 
-const SECRET = 'a secret of this test run and of no other'
+const SECRET = 'a-secret-of-this-test-run-and-of-no-other'
 
 function environmentOf(service: Service, databaseUrl: string): Record<string, string> {
   const shared = { DATABASE_URL: databaseUrl, JWT_SECRET: SECRET }

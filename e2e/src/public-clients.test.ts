@@ -1,14 +1,9 @@
-import { createAuthHeaders } from '@tollgate/facilitator-client'
 import { type SettleResult } from '@tollgate/protocol'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment as wrapFetchV2, x402Client } from '@x402/fetch'
 import axios from 'axios'
-import express from 'express'
-import { type Server } from 'node:http'
-import { type AddressInfo } from 'node:net'
 import { privateKeyToAccount } from 'viem/accounts'
 import { withPaymentInterceptor } from 'x402-axios'
-import { paymentMiddleware } from 'x402-express'
 import { createSigner, wrapFetchWithPayment } from 'x402-fetch'
 import { tokenAt } from './testing/chain'
 import { blockNumberCall, signIn, startWorld, walletAt, type World } from './testing/world'
@@ -84,52 +79,5 @@ describe('a wallet without an account, through a public x402 client, pays the ga
       expect.objectContaining({ id: 7, result: expect.any(String) as string }),
     ])
     await expectPaidOnce(wallet.address, receiptIn(answer.headers.get('x-payment-response')))
-  })
-})
-
-describe('a third party’s route behind x402-express and our facilitator', () => {
-  let shop: Server
-  let shopUrl: string
-  const payTo = walletAt(9).address as `0x${string}`
-
-  beforeAll(async () => {
-    const { clientId, token: clientToken } = world.clientKey
-    const app = express()
-    const facilitator = {
-      url: `${world.facilitator.url}/api/v1` as const,
-      createAuthHeaders: createAuthHeaders(clientId, clientToken),
-    }
-    app.use(
-      paymentMiddleware(
-        payTo,
-        { '/weather': { price: '$0.01', network: 'base-sepolia' } },
-        facilitator as never,
-      ),
-    )
-    app.get('/weather', (_req, res) => {
-      res.json({ weather: 'sunny' })
-    })
-    shop = app.listen(0, '127.0.0.1')
-    await new Promise((resolve) => shop.once('listening', resolve))
-    shopUrl = `http://127.0.0.1:${(shop.address() as AddressInfo).port}`
-  })
-
-  afterAll(() => new Promise((resolve) => shop.close(resolve)))
-
-  test('is closed without a payment', async () => {
-    expect((await fetch(`${shopUrl}/weather`)).status).toBe(402)
-  })
-
-  test('opens for x402-fetch, and the money arrives', async () => {
-    const wallet = walletAt(3)
-    const before = await token.balanceOf(payTo)
-    const pay = wrapFetchWithPayment(fetch, await createSigner('base-sepolia', hex(wallet.privateKey)))
-    const answer = await pay(`${shopUrl}/weather`)
-    expect([answer.status, await answer.json()]).toEqual([200, { weather: 'sunny' }])
-    const { transaction } = receiptIn(answer.headers.get('x-payment-response'))
-    expect(await token.transfersOf(transaction)).toEqual([
-      { from: wallet.address, to: payTo, value: 10_000n },
-    ])
-    expect((await token.balanceOf(payTo)) - before).toBe(10_000n)
   })
 })

@@ -2,7 +2,7 @@ import { createServer, request, type IncomingMessage } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** One answer of the gateway, as it passed by. */
+/** One answer of a service, as it passed by. */
 export type Recorded = {
   method: string
   path: string
@@ -13,12 +13,12 @@ export type Recorded = {
 
 const betweenTwo = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
-/** Stands before a gateway, hands everything on in both directions, and remembers what was asked and answered. */
-export async function startRecorder(gatewayUrl: string) {
+/** Stands before a service, hands everything on in both directions, and remembers what was asked and answered. */
+export async function startRecorder(serviceUrl: string) {
   let recorded: Recorded[] = []
   const server = createServer((req, res) => {
     const { method = '', url = '/', headers } = req
-    const onward = request(new URL(url, gatewayUrl), { method, headers }, (answer) => {
+    const onward = request(new URL(url, serviceUrl), { method, headers }, (answer) => {
       const { statusCode: status = 0, headers: given } = answer
       buffer(answer).then(
         (body) => {

@@ -1,0 +1,134 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { createFacilitatorClient, facilitatorConfig, FacilitatorError } from '@tollgate/facilitator-client'
+import { decodeJson, type PaymentPayload, type SettleRequest } from '@tollgate/protocol'
+import { HTTPFacilitatorClient } from '@x402/core/server'
+import { randomUUID } from 'node:crypto'
+import { Wallet } from 'ethers'
+import { tokenAt } from './testing/chain'
+import { newThirdParty, type ClientKey } from './testing/client-keys'
+import { sign, until } from './testing/paying'
+import { startWorld, walletAt, type World } from './testing/world'
+
+let world: World
+let token: ReturnType<typeof tokenAt>
+let thirdParty: Awaited<ReturnType<typeof newThirdParty>>
+const closing: (() => unknown)[] = []
+
+beforeAll(async () => {
+  world = await startWorld()
+  closing.push(() => world.stop())
+  token = tokenAt(world.foundation.rpcUrl)
+  closing.push(() => token.close())
+  thirdParty = await newThirdParty(world.facilitator)
+}, 120_000)
+
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+}, 30_000)
+
+function clientWith({ clientId, token: clientToken }: ClientKey) {
+  const client = createFacilitatorClient({ url: `${world.facilitator.url}/api/v1`, clientId, clientToken })
+  closing.push(() => client.close())
+  return client
+}
+
+/** A payment of a cent to a new address, as it is asked about. */
+async function newRequest(): Promise<SettleRequest> {
+  const offer = {
+    scheme: 'exact',
+    network: 'base-sepolia',
+    maxAmountRequired: '10000',
+    resource: 'https://shop.example/weather',
+    description: '',
+    mimeType: '',
+    payTo: Wallet.createRandom().address,
+    maxTimeoutSeconds: 60,
+    asset: USDC_ADDRESS,
+    extra: { name: 'USDC', version: '2' },
+  }
+  const header = await sign(walletAt(0), { accepts: [offer], paymentRequirements: { network: '84532' } })
+  return { paymentPayload: decodeJson(header) as PaymentPayload, paymentRequirements: offer }
+}
+
+const paid = ({ paymentRequirements }: SettleRequest) => token.balanceOf(paymentRequirements.payTo)
+const refusal = (result: Promise<unknown>) =>
+  result.then(
+    () => undefined,
+    (error: unknown) => (error instanceof FacilitatorError ? [error.kind, error.status, error.code] : error),
+  )
+
+describe('the client, at the real facilitator', () => {
+  test('learns what is taken, verifies, settles, and is told of its success as often as it asks', async () => {
+    const client = clientWith(await thirdParty.newKey())
+    const networks = await client.networks()
+    expect(networks).toEqual([expect.objectContaining({ network: 'base-sepolia', status: 'active' })])
+    expect((await client.supported()).map(({ network }) => network)).toEqual(['base-sepolia'])
+    expect(await client.assets()).toEqual([expect.objectContaining({ asset: USDC_ADDRESS, active: true })])
+
+    const request = await newRequest()
+    expect(await client.verify(request)).toMatchObject({ isValid: true, payer: walletAt(0).address })
+    const settled = await client.settle(request, { idempotencyKey: 'order-1' })
+    expect(settled).toMatchObject({ success: true, payer: walletAt(0).address })
+    expect(await client.settle(request, { idempotencyKey: 'order-1' })).toEqual(settled)
+    expect(await client.settle(request, { idempotencyKey: 'order-2' })).toMatchObject({
+      success: false,
+      errorReason: 'duplicate_settlement',
+    })
+    expect(await paid(request)).toBe(10_000n)
+  })
+
+  test('is told what is wrong with its key, and nothing is paid', async () => {
+    const revoked = await thirdParty.newKey()
+    await thirdParty.revoke(revoked)
+    const narrow = await thirdParty.newKey({ scope: 'verify' })
+    const wrong = { ...(await thirdParty.newKey()), token: 'of-nobody' }
+    const request = await newRequest()
+    const settle = (key: ClientKey) => refusal(clientWith(key).settle(request, { idempotencyKey: 'a' }))
+    expect(await settle(revoked)).toEqual(['unauthorized', 401, 'UNAUTHORIZED'])
+    expect(await settle(wrong)).toEqual(['unauthorized', 401, 'UNAUTHORIZED'])
+    expect(await settle(narrow)).toEqual(['unauthorized', 403, 'FORBIDDEN'])
+    expect(await clientWith(narrow).verify(request)).toMatchObject({ isValid: true })
+    expect(await refusal(clientWith(revoked).supported())).toEqual(['unauthorized', 401, 'UNAUTHORIZED'])
+    expect(await paid(request)).toBe(0n)
+  })
+
+  test('is told that what cannot be read is rejected', async () => {
+    const client = clientWith(await thirdParty.newKey())
+    const { paymentPayload, paymentRequirements } = await newRequest()
+    const unreadable = { paymentPayload: { ...paymentPayload, payload: 'no payment' }, paymentRequirements }
+    expect(await refusal(client.settle(unreadable, { idempotencyKey: 'a' }))).toEqual([
+      'rejected',
+      400,
+      'INVALID_PAYLOAD',
+    ])
+    const shapeless = { paymentPayload, paymentRequirements: { ...paymentRequirements, asset: '' } }
+    expect(await refusal(client.verify(shapeless))).toEqual(['rejected', 400, 'INVALID_REQUEST'])
+  })
+
+  test('has each of many orders paid once, although the facilitator is killed under them', async () => {
+    const client = clientWith(await thirdParty.newKey())
+    const requests = await Promise.all(Array.from({ length: 8 }, newRequest))
+    const settleUntilDone = (request: SettleRequest) => {
+      const idempotencyKey = randomUUID()
+      return until(
+        () => client.settle(request, { idempotencyKey }),
+        ({ errorReason }) => errorReason !== 'settlement_pending',
+      )
+    }
+    const orders = requests.map(settleUntilDone)
+    process.kill(world.facilitator.pid(), 'SIGKILL')
+    const settled = await Promise.all(orders)
+    expect(settled.map(({ success }) => success)).toEqual(requests.map(() => true))
+    expect(await Promise.all(requests.map(paid))).toEqual(requests.map(() => 10_000n))
+  })
+})
+
+test('facilitatorConfig gives the client of x402 version 2 all that it needs', async () => {
+  const { clientId, token: clientToken } = await thirdParty.newKey()
+  const config = facilitatorConfig(`${world.facilitator.url}/api/v2`, { clientId, clientToken })
+  const { kinds } = await until(
+    () => new HTTPFacilitatorClient(config).getSupported(),
+    (supported) => supported.kinds.length > 0,
+  )
+  expect(kinds).toEqual([{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }])
+})

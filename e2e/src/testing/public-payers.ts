@@ -1,0 +1,93 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment as wrapFetchV2, x402Client } from '@x402/fetch'
+import axios, { isAxiosError, type AxiosResponse } from 'axios'
+import { privateKeyToAccount } from 'viem/accounts'
+import { withPaymentInterceptor } from 'x402-axios'
+import { createSigner, wrapFetchWithPayment } from 'x402-fetch'
+import { type Version } from './shops'
+
+/** What came back in the end, all of it. `receipt` is what the server says of the settlement. */
+export type Paid = { status: number; body: string; headers: string; receipt: Partial<SettleResult> }
+
+type Fetch = typeof fetch
+
+const signerOf = (privateKey: string) => createSigner('base-sepolia', privateKey)
+
+async function payingFetchV1(privateKey: string, send: Fetch): Promise<Fetch> {
+  return wrapFetchWithPayment(send, await signerOf(privateKey))
+}
+
+function payingFetchV2(privateKey: string, send: Fetch): Promise<Fetch> {
+  const client = new x402Client()
+  registerExactEvmScheme(client, { signer: privateKeyToAccount(privateKey as `0x${string}`) })
+  return Promise.resolve(wrapFetchV2(send, client) as Fetch)
+}
+
+const receiptIn = (header: string | null | undefined) =>
+  JSON.parse(Buffer.from(header ?? 'e30=', 'base64').toString()) as Partial<SettleResult>
+
+async function read(answer: Response): Promise<Paid> {
+  const receipt = answer.headers.get('payment-response') ?? answer.headers.get('x-payment-response')
+  return {
+    status: answer.status,
+    body: await answer.text(),
+    headers: JSON.stringify([...answer.headers]),
+    receipt: receiptIn(receipt),
+  }
+}
+
+/** The unmodified client libraries: each asks for `url`, signs what the 402 asks for, and asks again with it. */
+export const publicPayers: {
+  name: string
+  version: Version
+  pay(url: string, privateKey: string): Promise<Paid>
+}[] = [
+  {
+    name: 'x402-fetch',
+    version: 1,
+    pay: async (url, privateKey) => read(await (await payingFetchV1(privateKey, fetch))(url)),
+  },
+  {
+    name: 'x402-axios',
+    version: 1,
+    async pay(url, privateKey) {
+      const client = withPaymentInterceptor(axios.create(), await signerOf(privateKey))
+      const { status, data, headers } = await client.get<string>(url).catch((error: unknown) => {
+        if (isAxiosError(error) && error.response) return error.response as AxiosResponse<string>
+        throw error
+      })
+      return {
+        status,
+        body: typeof data === 'string' ? data : JSON.stringify(data),
+        headers: JSON.stringify(headers),
+        receipt: receiptIn(headers['x-payment-response'] as string | undefined),
+      }
+    },
+  },
+  {
+    name: '@x402/fetch',
+    version: 2,
+    pay: async (url, privateKey) => read(await (await payingFetchV2(privateKey, fetch))(url)),
+  },
+]
+
+const headerOf = { 1: 'x-payment', 2: 'payment-signature' } as const
+
+/** Has a public client sign for `url`, and takes its payment from it before it is sent: to be sent as often as one likes. */
+export async function signedFor(version: Version, url: string, privateKey: string) {
+  const name = headerOf[version]
+  const signed: string[] = []
+  const intercept: Fetch = async (input, init) => {
+    const request = new Request(input, init)
+    const payment = request.headers.get(name)
+    if (payment === null) return fetch(request)
+    signed.push(payment)
+    return new Response('kept')
+  }
+  const paying = await (version === 1 ? payingFetchV1 : payingFetchV2)(privateKey, intercept)
+  await paying(url)
+  const [payment] = signed
+  if (payment === undefined) throw new Error(`The client signed nothing for ${url}`)
+  return async (): Promise<Paid> => read(await fetch(url, { headers: { [name]: payment } }))
+}

@@ -1,0 +1,70 @@
+import { facilitatorConfig } from '@tollgate/facilitator-client'
+import { ExactEvmScheme } from '@x402/evm/exact/server'
+import { HTTPFacilitatorClient } from '@x402/core/server'
+import { paymentMiddleware as paymentMiddlewareV2, x402ResourceServer } from '@x402/express'
+import { randomBytes } from 'node:crypto'
+import { type AddressInfo } from 'node:net'
+import { Wallet } from 'ethers'
+import express, { type RequestHandler } from 'express'
+import { paymentMiddleware } from 'x402-express'
+import { type ClientKey } from './client-keys'
+
+type Hex = `0x${string}`
+
+/** A third party's server with one route, which costs a cent and belongs to the shop alone. */
+export type Shop = Awaited<ReturnType<typeof openShop>>
+
+export const PRICE = 10_000n
+
+/** The unmodified server libraries, by the version of x402 that they speak. */
+const middlewares = {
+  1: (payTo: Hex, facilitatorUrl: string, { clientId, token }: ClientKey): RequestHandler =>
+    paymentMiddleware(
+      payTo,
+      { '/report': { price: '$0.01', network: 'base-sepolia' } },
+      facilitatorConfig(`${facilitatorUrl}/api/v1`, { clientId, clientToken: token }),
+    ),
+  2: (payTo: Hex, facilitatorUrl: string, { clientId, token }: ClientKey): RequestHandler => {
+    const facilitator = new HTTPFacilitatorClient(
+      facilitatorConfig(`${facilitatorUrl}/api/v2`, { clientId, clientToken: token }),
+    )
+    const network = 'eip155:84532'
+    return paymentMiddlewareV2(
+      {
+        'GET /report': {
+          accepts: { scheme: 'exact', price: '$0.01', network, payTo },
+          mimeType: 'text/plain',
+        },
+      },
+      new x402ResourceServer(facilitator).register(network, new ExactEvmScheme()),
+    )
+  },
+}
+
+export type Version = keyof typeof middlewares
+
+/** Opens a shop that sells `content` for `PRICE` to a new address, through `facilitator` and with `key`. */
+export async function openShop(version: Version, facilitator: { url: string }, key: ClientKey) {
+  const payTo = Wallet.createRandom().address as Hex
+  const content = `secret ${randomBytes(16).toString('hex')}`
+  let made = 0
+  const app = express()
+  app.use(middlewares[version](payTo, facilitator.url, key))
+  app.get('/report', (_req, res) => {
+    made++
+    res.type('text/plain').send(content)
+  })
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/report`,
+    payTo,
+    content,
+    /** How often the route was run: it runs before the payment is settled, and its answer is held back until then. */
+    made: () => made,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}

@@ -1,0 +1,256 @@
+import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
+import { type HttpMetrics, type SettlementMetrics, type SettleResult } from '@tollgate/protocol'
+import { randomBytes } from 'node:crypto'
+import { hexlify, Wallet, type HDNodeWallet } from 'ethers'
+import { tokenAt } from './testing/chain'
+import { until } from './testing/paying'
+import { startWorld, type World } from './testing/world'
+
+let world: World
+let token: ReturnType<typeof tokenAt>
+/** Two facilitators over one database. */
+let first: { url: string }
+let second: { url: string; pid: () => number | undefined }
+
+beforeAll(async () => {
+  world = await startWorld()
+  token = tokenAt(world.foundation.rpcUrl)
+  first = world.facilitator
+  second = await world.addFacilitator()
+}, 120_000)
+afterAll(async () => {
+  token.close()
+  await world.stop()
+}, 30_000)
+
+type Headers = Record<string, string>
+type Account = { email: string; password: string }
+type Answer = { status: number; body: unknown }
+type Asked = { headers?: Headers; body?: unknown }
+
+async function ask(of: { url: string }, method: string, path: string, asked: Asked = {}): Promise<Answer> {
+  const answer = await fetch(`${of.url}/api/v1${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...asked.headers },
+    ...(asked.body === undefined ? {} : { body: JSON.stringify(asked.body) }),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+async function data<T>(of: { url: string }, method: string, path: string, asked: Asked = {}): Promise<T> {
+  const { status, body } = await ask(of, method, path, asked)
+  if (status !== 200) throw new Error(`${method} ${path} was answered ${status}`)
+  return (body as { data: T }).data
+}
+
+async function signUp(at: { url: string }): Promise<Account> {
+  const id = randomBytes(8).toString('hex')
+  const account = { email: `${id}@example.com`, password: `password of ${id}` }
+  await data(at, 'POST', '/signup', { body: account })
+  return account
+}
+async function logIn(at: { url: string }, account: Account): Promise<Headers> {
+  const { access_token } = await data<{ access_token: string }>(at, 'POST', '/login', { body: account })
+  return { authorization: `Bearer ${access_token}` }
+}
+async function newKey(at: { url: string }, bearer: Headers, body: object = {}) {
+  type Created = { client: { clientId: string; token: string } }
+  const created = await data<Created>(at, 'POST', '/clients', {
+    headers: bearer,
+    body: { title: 'Shop', ...body },
+  })
+  const { clientId, token: secret } = created.client
+  return { id: clientId, headers: { 'x-client-id': clientId, 'x-client-token': secret } }
+}
+const supported = (at: { url: string }, headers: Headers) => ask(at, 'GET', '/supported', { headers })
+
+const readRequests = (at: { url: string }, headers: Headers) =>
+  data<HttpMetrics>(at, 'GET', '/metrics/summary', { headers })
+const readSettlements = (at: { url: string }, headers: Headers) =>
+  data<SettlementMetrics>(at, 'GET', '/x402-metrics/summary', { headers })
+
+const of = (turn: number) => (turn % 2 === 0 ? first : second)
+const other = (turn: number) => of(turn + 1)
+const sum = (counts: { requests: number }[]) => counts.reduce((all, { requests }) => all + requests, 0)
+
+test('a user made on one logs in on the other', async () => {
+  for (const turn of [0, 1]) await logIn(other(turn), await signUp(of(turn)))
+})
+
+test('a key made on one works on the other at once, and deleted there stops at the next request on the first', async () => {
+  const bearer = await logIn(first, await signUp(first))
+  for (let turn = 0; turn < 20; turn++) {
+    const { id, headers } = await newKey(of(turn), bearer)
+    expect((await supported(other(turn), headers)).status).toBe(200)
+    expect((await supported(of(turn), headers)).status).toBe(200)
+    await data(other(turn), 'DELETE', `/clients/${id}`, { headers: bearer })
+    expect((await supported(of(turn), headers)).status).toBe(401)
+    expect((await supported(other(turn), headers)).status).toBe(401)
+  }
+})
+
+test('the metrics of both add up to the requests sent, by route, status and client', async () => {
+  const bearer = await logIn(first, await signUp(first))
+  const whole = await newKey(first, bearer)
+  const narrow = await newKey(second, bearer, { scope: 'supported' })
+  const sent = new Map<string, number>()
+  const count = (...names: string[]) => names.forEach((name) => sent.set(name, (sent.get(name) ?? 0) + 1))
+
+  const kinds = [
+    { key: whole, method: 'GET', path: '/supported', status: 200 },
+    { key: narrow, method: 'GET', path: '/supported', status: 200 },
+    { key: whole, method: 'POST', path: '/verify', body: {}, status: 400 },
+    { key: narrow, method: 'POST', path: '/verify', body: {}, status: 403 },
+    { key: whole, method: 'POST', path: '/settle', body: { x402Version: 1 }, status: 400 },
+    { key: undefined, method: 'GET', path: '/clients', status: 200 },
+  ]
+  count('POST /api/v1/clients', '200', 'POST /api/v1/clients', '200')
+  let turn = 0
+  const caller = async () => {
+    while (turn < 900) {
+      const mine = turn++
+      const { key, method, path, body, status } = kinds[mine % kinds.length]!
+      const answer = await ask(of(Math.floor(mine / kinds.length)), method, path, {
+        headers: key?.headers ?? bearer,
+        body,
+      })
+      expect(answer.status).toBe(status)
+      count(`${method} /api/v1${path}`, String(status), ...(key ? [key.id] : []))
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, caller))
+
+  /** Without the requests with which this was read, which are in the books too. */
+  async function told() {
+    const { requests, routes, statuses, clients } = await readRequests(first, bearer)
+    const own = routes.filter(({ route }) => !route.includes('/metrics/'))
+    const reads = sum(routes) - sum(own)
+    const told = [
+      ...own.map((one) => [`${one.method} ${one.route}`, one.requests] as const),
+      ...statuses.map(
+        (one) => [String(one.status), one.requests - (one.status === 200 ? reads : 0)] as const,
+      ),
+      ...clients.map((one) => [one.client_id, one.requests] as const),
+    ]
+    return { requests: requests - reads, told: new Map(told) }
+  }
+  const { told: books, requests } = await until(told, (found) => found.requests >= 902)
+  expect(requests).toBe(902)
+  expect(books).toEqual(sent)
+})
+
+test('settlement metrics are the transfers of the chain, whichever of the two was asked', async () => {
+  const bearer = await logIn(first, await signUp(first))
+  const { headers } = await newKey(first, bearer)
+  const payTo = Wallet.createRandom().address
+  const payer = Wallet.createRandom()
+  await fundWallet(world.foundation.rpcUrl, payer.address, { usdc: 10_000_000n })
+
+  const settle = async (turn: number) => {
+    const body = await paymentOf(payer, payTo, 1_000n + BigInt(turn))
+    return (await ask(of(turn), 'POST', '/settle', { headers, body })).body as SettleResult
+  }
+  const results = await Promise.all(Array.from({ length: 12 }, (_, turn) => settle(turn)))
+  expect(results.filter(({ success }) => success)).toHaveLength(12)
+
+  const paid = await token.authorizationsTo(payTo)
+  const amount = paid.reduce((all, { value }) => all + value, 0n)
+  const metrics = await readSettlements(second, bearer)
+  expect(new Set(results.map(({ transaction }) => transaction))).toEqual(
+    new Set(paid.map(({ transaction }) => transaction)),
+  )
+  expect(metrics).toMatchObject({
+    settled: paid.length,
+    failed: 0,
+    amounts: [
+      { network: 'base-sepolia', asset: USDC_ADDRESS, settled: paid.length, amount: amount.toString() },
+    ],
+    fees: [{ network: 'base-sepolia', transactions: new Set(paid.map((one) => one.transaction)).size }],
+    networks: [{ network: 'base-sepolia', settled: paid.length, failed: 0 }],
+  })
+})
+
+test('kill -9 loses what was answered within the last second, and nothing else', async () => {
+  const bearer = await logIn(first, await signUp(first))
+  const { id, headers } = await newKey(first, bearer)
+  const answeredAt: number[] = []
+  let isOver = false
+  let underWay = 0
+  const caller = async () => {
+    while (!isOver) {
+      underWay++
+      const answer = await supported(second, headers).catch(() => undefined)
+      if (!answer) return
+      underWay--
+      expect(answer.status).toBe(200)
+      answeredAt.push(performance.now())
+    }
+  }
+  const callers = Array.from({ length: 4 }, caller)
+  const begunAt = performance.now()
+  await until(
+    () => Promise.resolve(performance.now() - begunAt),
+    (ms) => ms > 4_000 && answeredAt.length > 200,
+  )
+  const pid = second.pid()
+  if (pid === undefined) throw new Error('The second facilitator does not run')
+  const killedAt = performance.now()
+  process.kill(pid, 'SIGKILL')
+  isOver = true
+  await Promise.all(callers)
+
+  // It is started again, and by then all that it had sent has arrived.
+  await until(
+    () => supported(second, headers),
+    ({ status }) => status === 200,
+  )
+  await until(
+    () => readRequests(first, bearer),
+    ({ clients }) => clients.some(({ client_id }) => client_id === id),
+  )
+  const restarted = 1
+  const counted = sum((await readRequests(first, bearer)).clients.filter((one) => one.client_id === id))
+  const safe = answeredAt.filter((at) => at < killedAt - 1_000).length
+  expect(safe).toBeGreaterThan(100)
+  expect(counted).toBeGreaterThanOrEqual(safe)
+  expect(counted).toBeLessThanOrEqual(answeredAt.length + underWay + restarted)
+})
+
+const TransferWithAuthorization = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+]
+
+/** The body of `/settle` for a payment of `value`. */
+async function paymentOf(payer: HDNodeWallet, payTo: string, value: bigint) {
+  const extra = { name: 'USDC', version: '2' }
+  const authorization = {
+    from: payer.address,
+    to: payTo,
+    value: value.toString(),
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1000) + 600),
+    nonce: hexlify(randomBytes(32)),
+  }
+  const domain = { ...extra, chainId: 84532, verifyingContract: USDC_ADDRESS }
+  const signature = await payer.signTypedData(domain, { TransferWithAuthorization }, authorization)
+  const kind = { scheme: 'exact', network: 'base-sepolia' }
+  return {
+    x402Version: 1,
+    paymentPayload: { x402Version: 1, ...kind, payload: { signature, authorization } },
+    paymentRequirements: {
+      ...kind,
+      maxAmountRequired: value.toString(),
+      resource: 'https://shop.example/report',
+      description: '',
+      mimeType: '',
+      payTo,
+      maxTimeoutSeconds: 60,
+      asset: USDC_ADDRESS,
+      extra,
+    },
+  }
+}

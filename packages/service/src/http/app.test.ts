@@ -1,4 +1,6 @@
 import express from 'express'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import supertest from 'supertest'
 import { ApiError, type ErrorCode } from '../errors'
 import { readableLog } from '../testing/log'
@@ -228,6 +230,32 @@ describe('each request', () => {
       { method: 'GET', route: '/calls/:id', status: 200, seconds: 0.25, locals: { caller: 'of 7' } },
       { method: 'GET', route: 'none', status: 404, seconds: 0.25 },
     ])
+  })
+
+  test.each(['/calls/7?a=/b/c', '/calls/7#/x/y/z', '/calls/7?#/x', 'http://any.example/calls/7#/x/y'])(
+    'to %s is told by routes of ours alone',
+    async (target) => {
+      const answers: Answer[] = []
+      const { raw } = await serve({ routes, onAnswer: (answer) => answers.push(answer) })
+      await raw(`GET ${target} HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\n\r\n`)
+      while (answers.length < 1) await new Promise(setImmediate)
+      expect(['/calls/:id', 'none']).toContain(answers[0]?.route)
+    },
+  )
+
+  test('whose caller leaves before its answer is told as such, not by a status that nobody got', async () => {
+    const answers: Answer[] = []
+    const { port, log, server } = await serve({
+      routes: (app) => app.get('/slow', () => undefined),
+      onAnswer: (answer) => answers.push(answer),
+    })
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET /slow HTTP/1.1\r\nHost: any.example\r\n\r\n')
+    await once(server, 'request')
+    socket.destroy()
+    expect(await log.line('request')).toMatchObject({ status: 499, aborted: true })
+    while (answers.length < 1) await new Promise(setImmediate)
+    expect(answers).toMatchObject([{ route: '/slow', status: 499 }])
   })
 
   test('is answered with headers that forbid a browser everything, and without a word of what serves it', async () => {

@@ -31,6 +31,9 @@ export function idFor({ headers }: IncomingMessage): string {
 /** When a request came in, before anything was done for it, and as which one of all in this process. */
 export type Arrival = { at: Date; order: number }
 
+/** Of a request whose caller left before it was answered: no answer has it, and its own would have been another. */
+const CALLER_LEFT = 499
+
 let latest = 0
 /** The order of the newest request of this process: what arrives from now on has a higher one. */
 export const latestArrival = (): number => latest
@@ -59,7 +62,7 @@ export function follow(options: {
     res.setMaxListeners(32)
     res.once('close', () => {
       const { method } = req
-      const status = res.statusCode
+      const status = res.headersSent ? res.statusCode : CALLER_LEFT
       const durationMs = Math.max(0, now().getTime() - startedAt)
       const facts: Record<string, unknown> = { method, path: pathOf(req), status, durationMs, requestId: id }
       if (res.locals.code !== undefined) facts.code = res.locals.code
@@ -83,7 +86,8 @@ function routeOf(req: Request) {
  * that Express takes. `baseUrl` will not do: Express forgets it when a handler throws.
  */
 function mountOf({ originalUrl }: Request, route: string) {
-  const path = originalUrl.replace(/^[a-z]+:\/\/[^/?]*/i, '').split('?', 1)[0] ?? ''
+  // A request target may hold a fragment, which Express cuts off before it looks for the route.
+  const path = originalUrl.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? ''
   const parts = path.replace(/\/$/, '').split('/')
   return parts
     .slice(0, Math.max(0, parts.length - route.split('/').length + 1))

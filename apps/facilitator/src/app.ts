@@ -64,6 +64,13 @@ export function createSurface(surface: Surface) {
     points: environment.RATE_LIMIT_READS_PER_MINUTE,
     key: addressKey,
   })
+  /** A page of the registry may be megabytes. */
+  const byLister = createRateLimit({
+    ...limit,
+    name: 'lists',
+    points: environment.RATE_LIMIT_LISTS_PER_MINUTE,
+    key: addressKey,
+  })
   const byClient = createLimiter({
     ...limit,
     name: 'payments',
@@ -86,9 +93,9 @@ export function createSurface(surface: Surface) {
   api.delete('/clients/:id', withUser(clients.remove))
   api.post('/resources', withUser(resources.create))
   api.get('/users/resources', withUser(resources.own))
-  api.get('/resources', byReader, resources.all)
+  api.get('/resources', byLister, resources.all)
   api.put('/resources/:id', withUser(resources.update))
-  api.get('/discovery/resources', byReader, resources.discovery)
+  api.get('/discovery/resources', byLister, resources.discovery)
   api.get('/metrics/daily', withUser(measured.http.daily))
   api.get('/metrics/monthly', withUser(measured.http.monthly))
   api.get('/metrics/summary', withUser(measured.http.summary))
@@ -100,7 +107,7 @@ export function createSurface(surface: Surface) {
   apiV2.post('/verify', withClient('verify', paymentsV2.verify, byClient))
   apiV2.post('/settle', withClient('settle', paymentsV2.settle, byClient))
   apiV2.get('/supported', withClient('supported', paymentsV2.supported))
-  apiV2.get('/discovery/resources', byReader, resources.discoveryV2)
+  apiV2.get('/discovery/resources', byLister, resources.discoveryV2)
 
   const admin = Router()
   admin.post('/users', withAdmin(users.create))
@@ -123,7 +130,7 @@ export function createSurface(surface: Surface) {
       app.get('/openapi.json', reference.openapi)
       app.get('/docs', reference.docs)
       app.get('/llms.txt', reference.llms)
-      app.get('/discovery/resources', byReader, resources.discovery)
+      app.get('/discovery/resources', byLister, resources.discovery)
       app.use('/api/v1', api)
       app.use('/api/v2', apiV2)
       app.use(['/admin', '/api/v1/admin'], admin)

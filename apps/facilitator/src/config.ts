@@ -26,6 +26,7 @@ export const Environment = z.object({
   RATE_LIMIT_ACCOUNTS_PER_MINUTE: atLeastOne.prefault('60'),
   RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne.prefault('6000'),
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne.prefault('600'),
+  RATE_LIMIT_LISTS_PER_MINUTE: atLeastOne.prefault('60'),
   RATE_LIMIT_USERS_PER_MINUTE: atLeastOne.prefault('600'),
 })
 export type Environment = z.infer<typeof Environment>

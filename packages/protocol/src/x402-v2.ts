@@ -49,7 +49,7 @@ const ResourceInfo = z.object({
 
 export const PaymentPayloadV2 = z
   .object({
-    x402Version: z.number(),
+    x402Version: z.literal(2),
     resource: ResourceInfo.nullish(),
     accepted: PaymentRequirementsV2.describe('What the payer agreed to; it must be what is required.'),
     payload: z
@@ -63,7 +63,7 @@ export type PaymentPayloadV2 = z.infer<typeof PaymentPayloadV2>
 /** Of `/api/v2/verify` and `/api/v2/settle` alike. */
 export const SettleRequestV2 = z
   .object({
-    x402Version: z.number().optional(),
+    x402Version: z.literal(2).optional(),
     paymentPayload: PaymentPayloadV2,
     paymentRequirements: PaymentRequirementsV2,
   })

@@ -119,6 +119,16 @@ test('nothing is lost while Postgres is away, and one line tells of it', async (
   expect(await stored()).toEqual({ everybody: 7, own: 7, clients: [7] })
 })
 
+test('what Postgres does not take is dropped, and all that is counted after it is written', async () => {
+  const { log, ...tally } = tallyOn()
+  tally.begin()
+  tally.answered(answer({ route: '/a\u0000b' }))
+  expect(await log.line('metrics that Postgres does not take are dropped')).toMatchObject({ level: 'error' })
+  times(3, () => tally.answered(answer()))
+  await tally.close()
+  expect(await stored()).toEqual({ everybody: 3, own: 3, clients: [3] })
+})
+
 test('what is held in memory is bounded; what is known is counted on, and what is missing is told', async () => {
   const tally = tallyOn(pool, 4)
   for (let i = 0; i < 1000; i++) tally.answered(answer({ route: `/${i}`, locals: {} }))

@@ -32,12 +32,19 @@ export function createTally(parts: { pool: Pool; logger: Logger; now: () => Date
       sending = { number: ++flushes, counts }
       counts = createCounts(maxKeys)
     }
-    await pool.query(flushOf(replica, sending.number, sending.counts))
+    await pool.query(flushOf(replica, sending.number, sending.counts)).catch(dropIfRefused)
     const missed = sending.counts.missed()
     sending = undefined
     if (missed > 0) logger.warn('more was to be counted than is held in memory; it is missing', { missed })
     if (isFailing) logger.info('metrics are written again')
     isFailing = false
+  }
+
+  /** What Postgres refuses for what is in it, it would refuse for ever, and all that is counted after it would wait. */
+  function dropIfRefused(error: unknown) {
+    const { code } = error as { code?: unknown }
+    if (typeof code !== 'string' || !/^(22|23|54)/.test(code)) throw error
+    logger.error('metrics that Postgres does not take are dropped', { error })
   }
 
   function onError(error: unknown) {

@@ -234,6 +234,19 @@ describe('POST /api/v2/settle', () => {
       })
     })
 
+    test.each(['2', null, [], 1e400])(
+      'another version beside requirements that say their own as %j',
+      async (odd) => {
+        const body = await payment()
+        body.paymentPayload.x402Version = 1
+        Object.assign(body.paymentRequirements, { x402Version: odd })
+        await expectNothingDone(async () => {
+          for (const path of ['/api/v2/verify', '/api/v2/settle'])
+            expect((await post(path, body).expect(400)).body).toMatchObject({ code: 'INVALID_REQUEST' })
+        })
+      },
+    )
+
     test('a request of version 1, as version 1 refuses one of version 2', async () => {
       const body = await paymentRequest(await newPayer(rpcUrl))
       const refused = { success: false, errorReason: 'invalid_x402_version', transaction: '' }

@@ -1,5 +1,5 @@
 import { encodeJson } from '@tollgate/protocol'
-import { type OpenApiDocument } from '@tollgate/service'
+import { operationsOf, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { createContract, fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
@@ -138,6 +138,10 @@ test(`${requests} requests out of its own schemas get documented answers, and wh
   expect(new Set(transfers.map(({ value }) => value))).toEqual(new Set([AMOUNT]))
   expect(transfers.length).toBeGreaterThan(0)
   expect(await transactionCount(rpcUrl, signer)).toBe(transfers.length)
+  const described = operationsOf(document).map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
+  const counted = await database.pool.query<{ route: string }>('select distinct route from http_metrics')
+  expect([...described, 'none']).toEqual(expect.arrayContaining(counted.rows.map(({ route }) => route)))
+  expect(counted.rows.length).toBeGreaterThan(10)
   await api.get('/ready').expect(200)
 }, 600_000)
 

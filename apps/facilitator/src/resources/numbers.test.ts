@@ -39,6 +39,7 @@ describe('hasExactNumbers', () => {
     for (const json of [
       `["${'\\\\'.repeat(120_000)}"]`,
       `[${'9'.repeat(250_000)}]`,
+      `[0.1${'0'.repeat(250_000)}1]`,
       `[1e${'9'.repeat(250_000)}]`,
     ])
       hasExactNumbers(json)

@@ -16,7 +16,10 @@ function valueOf(number: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     new RegExp(numbers.source).exec(number) ?? []
   const padded = (whole + fraction).replace(/^0+/, '')
-  const digits = padded.replace(/0+$/, '')
+  // A regular expression would look at each run of zeros again from every zero in it.
+  let end = padded.length
+  while (padded[end - 1] === '0') end--
+  const digits = padded.slice(0, end)
   if (digits === '') return '0'
   return `${sign}${digits}e${Number(exponent) - fraction.length + padded.length - digits.length}`
 }

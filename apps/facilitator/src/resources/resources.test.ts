@@ -161,7 +161,7 @@ describe('metadata', () => {
     '{}',
     '{"a":[1,-1.5,1e3,0.1,9007199254740991,true,null,"",{"b":[]}]}',
     '{"name":"Ünïcödé 🙂 \u202e","description":"","1":2}',
-    `{"long":"${'x'.repeat(8_000)}"}`,
+    `{"long":"${'x'.repeat(4_000)}"}`,
     `${'{"a":'.repeat(8)}1${'}'.repeat(8)}`,
   ])('%.60s is kept as it is', async (json) => {
     const answer = await post(withMetadata(json)).expect(201)
@@ -183,8 +183,12 @@ describe('metadata', () => {
     ['nine levels', `${'{"a":'.repeat(9)}1${'}'.repeat(9)}`],
     ['nine levels of lists', `{"a":${'['.repeat(8)}${']'.repeat(8)}}`],
     ['ten thousand levels', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
-    ['more than 8 KiB', `{"a":"${'x'.repeat(8_192)}"}`],
-    ['more than 8 KiB in UTF-8', `{"a":"${'ü'.repeat(4_100)}"}`],
+    ['more than 4 KiB', `{"a":"${'x'.repeat(4_096)}"}`],
+    ['more than 4 KiB in UTF-8', `{"a":"${'ü'.repeat(2_050)}"}`],
+    ['many empty texts', `{"a":[${'"",'.repeat(80_000)}""]}`],
+    ['a number that a store writes out at length', '{"a":1e300}'],
+    ['a number that a store writes out at length behind its point', '{"a":1e-300}'],
+    ['a number as long as the body', `{"a":0.1${'0'.repeat(200_000)}1}`],
     ['a key twice', '{"a":1,"a":2}'],
     ['__proto__', '{"__proto__":{"isAdmin":true}}'],
     ['a list', '[]'],

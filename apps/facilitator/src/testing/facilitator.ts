@@ -94,6 +94,7 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     RATE_LIMIT_ACCOUNTS_PER_MINUTE: '1000000',
     RATE_LIMIT_PAYMENTS_PER_MINUTE: '1000000',
     RATE_LIMIT_READS_PER_MINUTE: '1000000',
+    RATE_LIMIT_LISTS_PER_MINUTE: '1000000',
     RATE_LIMIT_USERS_PER_MINUTE: '1000000',
     ...variables,
   })

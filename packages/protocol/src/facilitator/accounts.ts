@@ -20,12 +20,10 @@ export const UserLogin = z.object({ email: z.string().max(1024), password: z.str
   examples: [{ email: 'shop@example.com', password: 'correct horse battery staple' }],
 })
 
-export const UserTokenRefresh = z
-  .object({ refresh_token: z.string().max(1024).describe('From `POST /login`.') })
-  .meta({
-    id: 'TokenRefreshRequest',
-    examples: [{ refresh_token: 'd2F0Y2ggb3V0IGZvciB0aGUgdG9sbGdhdGUgdG9rZW4' }],
-  })
+export const UserTokenRefresh = z.object({ refresh_token: z.string().describe('From `POST /login`.') }).meta({
+  id: 'TokenRefreshRequest',
+  examples: [{ refresh_token: 'd2F0Y2ggb3V0IGZvciB0aGUgdG9sbGdhdGUgdG9rZW4' }],
+})
 
 const exampleUser = { id: 1, email: 'shop@example.com', isAdmin: false, createdAt: exampleTime }
 

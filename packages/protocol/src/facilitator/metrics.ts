@@ -32,7 +32,9 @@ const httpFields = {
     .array(z.object({ method: z.string(), route: z.string(), requests: RequestCount, latency_ms: Latency }))
     .max(MAX_LISTED)
     .describe('By method and route, most requests first.'),
-  statuses: z.array(z.object({ status: z.int(), requests: RequestCount })).describe('By status, in order.'),
+  statuses: z
+    .array(z.object({ status: z.int(), requests: RequestCount }))
+    .describe('By status, in order; 499 of those whose caller left before the answer.'),
   clients: z
     .array(z.object({ client_id: z.string(), requests: RequestCount, latency_ms: Latency }))
     .max(MAX_LISTED)

@@ -3,7 +3,7 @@ import { Amount } from '../amount'
 import { exampleAddress, exampleAsset, exampleTime, page, plainText } from './fields'
 
 const MAX_ACCEPTS = 16
-const MAX_METADATA_BYTES = 8_192
+const MAX_METADATA_BYTES = 4_096
 const MAX_METADATA_DEPTH = 8
 
 /** Whether a client can ask for it as it stands: fetch takes no URL that holds a user and a password. */
@@ -43,9 +43,14 @@ export const AcceptedPayment = z
   .meta({ id: 'AcceptedPayment', description: 'One way to pay for a resource.' })
 export type AcceptedPayment = z.infer<typeof AcceptedPayment>
 
+const storableText = plainText(MAX_METADATA_BYTES)
+
+/** A number written with an exponent is a few bytes here and up to three hundred in a store that writes it out. */
+const isPlainNumber = (value: number) => Number.isFinite(value) && !String(value).includes('e')
+
 const isStorable = (value: unknown, depth: number): boolean => {
-  if (typeof value === 'string') return plainText(MAX_METADATA_BYTES).safeParse(value).success
-  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value === 'string') return storableText.safeParse(value).success
+  if (typeof value === 'number') return isPlainNumber(value)
   if (typeof value !== 'object' || value === null) return true
   return (
     depth > 0 &&
@@ -55,16 +60,16 @@ const isStorable = (value: unknown, depth: number): boolean => {
 
 const Metadata = z
   .record(z.string(), z.unknown())
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES, {
+    error: `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
+    abort: true,
+  })
   .refine(
     (value) => isStorable(value, MAX_METADATA_DEPTH),
-    `must have no control characters, and at most ${MAX_METADATA_DEPTH} levels`,
-  )
-  .refine(
-    (value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES,
-    `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
+    `must have no control characters, no number that JSON writes with an exponent, and at most ${MAX_METADATA_DEPTH} levels`,
   )
   .meta({
-    description: `Whatever else is to be known of it, such as a \`description\`; at most ${MAX_METADATA_BYTES} bytes as JSON.`,
+    description: `Whatever else is to be known of it, such as a \`description\`; at most ${MAX_METADATA_BYTES} bytes and ${MAX_METADATA_DEPTH} levels as JSON, without control characters and without numbers that have an exponent.`,
   })
 
 const exampleResource = {

@@ -115,10 +115,12 @@ function targetOf(document: OpenApiDocument, described: Described, manner: Manne
     hostileTexts.map((text) => `x=${encoded(text)}`),
     20,
   )
-  return fc.tuple(fc.tuple(...segments), fc.tuple(...pairs), extra).map(([values, query, more]) => {
+  const fragment = often(fc.constant(''), fc.constantFrom('#', '#/x/y/z', '#?a=/b'), 20)
+  const parts = fc.tuple(fc.tuple(...segments), fc.tuple(...pairs), extra, fragment)
+  return parts.map(([values, query, more, end]) => {
     const filled = values.reduce((url, [name, value]) => url.replace(`{${name}}`, () => value), path)
     const search = [...query, more].filter((part) => part !== undefined && part !== '').join('&')
-    return search === '' ? filled : `${filled}?${search}`
+    return `${filled}${search === '' ? '' : `?${search}`}${end}`
   })
 }
 

@@ -26,8 +26,18 @@ export type NetworkSettings = NetworkName &
 /** A token as its own chain describes it; `name` and `version` are its EIP-712 domain, where it has one. */
 export type Token = { asset: string; symbol: string; decimals: number; name?: string; version?: string }
 
-/** Why no payment is taken in a token: a sentence for whoever wants it registered. */
-export type Unfit = { problem: string }
+/** Why no payment is taken in a token. */
+export type Unfit = {
+  /** A sentence for whoever wants it registered. */
+  problem: string
+  /**
+   * Proven of the token itself: not that the request is wrong, that the node cannot try the token out, or that the token
+   * takes no payment at present.
+   */
+  isTokensFault: boolean
+  /** The contract's own, where others were wanted. */
+  decimals?: number
+}
 
 export type SignInProof = { message: string; address: string; signature: string; pubkey?: string }
 

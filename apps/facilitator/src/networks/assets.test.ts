@@ -2,8 +2,9 @@ import { alterFaultyToken, deployFaultyToken, USDC_ADDRESS, type TokenFault } fr
 import { type Asset } from '@tollgate/protocol'
 import { closeAll, readableLog } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { newPayer, newSigner, ownChain, sharedChain } from '../testing/chain'
+import { callRpc, newPayer, newSigner, ownChain, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { startFailingNode } from '../testing/failing-node'
 import { outcomeOf } from '../testing/outcome'
 import { paymentRequest } from '../testing/payment'
 
@@ -33,6 +34,22 @@ const register = (changes: Record<string, unknown> = {}, of = api) =>
 const messageOf = ({ body }: { body: unknown }) => (body as { message: string }).message
 const listed = async (of = api) =>
   ((await of.get('/api/v1/assets').expect(200)).body as { data: Asset[] }).data
+
+/** A sound token but for the NUL in its name. */
+async function deployUncleanToken(): Promise<string> {
+  const asset = await deployFaultyToken(rpcUrl)
+  const code = (await callRpc(rpcUrl, 'eth_getCode', asset, 'latest')) as string
+  const [name, unclean] = [Buffer.from('Faulty'), Buffer.from('Fau\0ty')].map((text) => text.toString('hex'))
+  await callRpc(rpcUrl, 'anvil_setCode', asset, code.replaceAll(name!, unclean!))
+  return asset
+}
+
+async function eventually(holds: () => Promise<boolean>, ms = 30_000): Promise<void> {
+  for (const until = Date.now() + ms; !(await holds());) {
+    if (Date.now() > until) throw new Error(`It does not come true within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
 
 describe('POST /admin/assets registers', () => {
   test('a sound token by its canonical address, with its EIP-712 domain, at both of its paths', async () => {
@@ -119,8 +136,8 @@ describe('POST /admin/assets refuses, with its own message, and registers nothin
     await register({ asset }).expect(200)
     await alterFaultyToken(rpcUrl, asset, { decimals: 18 })
     expect(messageOf(await register({ asset }).expect(400))).toMatch(/not 6: .* own is 18/)
-    expect((await register({ asset, decimals: 18 }).expect(200)).body).toMatchObject({
-      data: { decimals: 18 },
+    expect((await register({ asset, decimals: 18, active: true }).expect(200)).body).toMatchObject({
+      data: { decimals: 18, active: true },
     })
   })
 })
@@ -169,6 +186,78 @@ describe('payments', () => {
       })
     }
   })
+})
+
+const stateOf = async (asset: string) =>
+  facilitator.database.prisma.asset.findFirst({ where: { asset }, select: { active: true, decimals: true } })
+
+describe('a registered asset', () => {
+  const registered = async () => {
+    const asset = await deployFaultyToken(rpcUrl)
+    await register({ asset }).expect(200)
+    return asset
+  }
+
+  test('is taken out of use once its token proves unfit; the answer says so, and how it comes back', async () => {
+    const asset = await registered()
+    await alterFaultyToken(rpcUrl, asset, { fault: 'TakesFee' })
+    const message = /takes a fee.*is taken out of use; register it with active true/
+    expect(messageOf(await register({ asset, active: true }).expect(400))).toMatch(message)
+    expect(await stateOf(asset)).toEqual({ active: false, decimals: 6 })
+    const client = await newClient(api)
+    const body = await paymentRequest(await newPayer(rpcUrl), { requirements: { asset } })
+    expect((await api.post('/api/v1/verify').set(client).send(body).expect(200)).body).toMatchObject({
+      isValid: false,
+      invalidReason: 'invalid_payment_requirements',
+    })
+
+    await alterFaultyToken(rpcUrl, asset, { fault: 'None' })
+    expect((await register({ asset }).expect(200)).body).toMatchObject({ data: { active: false } })
+    await register({ asset, active: true }).expect(200)
+    expect(await stateOf(asset)).toEqual({ active: true, decimals: 6 })
+  })
+
+  test('stays in use while its token takes no payment: it takes no money either, and may be paused', async () => {
+    const asset = await registered()
+    await alterFaultyToken(rpcUrl, asset, { fault: 'Reverts' })
+    expect(messageOf(await register({ asset }).expect(400))).toMatch(/closed for today.*stays as it is$/)
+    expect(await stateOf(asset)).toEqual({ active: true, decimals: 6 })
+  })
+
+  test('stays in use though a request names other decimals, and not where the contract has others', async () => {
+    const asset = await registered()
+    expect(messageOf(await register({ asset, decimals: 18 }).expect(400))).toMatch(
+      /own is 6; send that. The asset is registered, and stays as it is$/,
+    )
+    expect(await stateOf(asset)).toEqual({ active: true, decimals: 6 })
+    await alterFaultyToken(rpcUrl, asset, { decimals: 8 })
+    expect(messageOf(await register({ asset, decimals: 18 }).expect(400))).toMatch(/own is 8.*out of use/)
+    expect(await stateOf(asset)).toEqual({ active: false, decimals: 6 })
+  })
+
+  test('stays in use where its network has no node that can try it, or one that fails: then 503', async () => {
+    let code = -32601
+    const node = await startFailingNode(rpcUrl, 'eth_simulateV1', () => ({ code, message: 'not now' }))
+    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
+    const { databaseUrl } = facilitator
+    const blind = await testFacilitator({ rpcUrl: node, signerKeys, databaseUrl, variables: { ADMIN_TOKEN } })
+    const asset = await registered()
+    expect(messageOf(await register({ asset }, blind.api).expect(400))).toMatch(
+      /cannot be tried out: .*stays as it is$/,
+    )
+    code = -32000
+    const answer = await register({ asset }, blind.api)
+    expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+    expect(await stateOf(asset)).toEqual({ active: true, decimals: 6 })
+  })
+})
+
+test('a token whose name no database could hold is refused with a message', async () => {
+  const asset = await deployUncleanToken()
+  const answer = await register({ asset })
+  expect(outcomeOf(answer)).toEqual(INVALID)
+  expect(messageOf(answer)).toMatch(/control characters/)
 })
 
 describe('an asset is taken out of use', () => {
@@ -233,6 +322,92 @@ describe('configured assets', () => {
         { level: 'error', network: 'other', asset: USDC_ADDRESS, problem: /own is 6/ },
       ].map((line) => ({ ...line, problem: expect.stringMatching(line.problem) as string })),
     )
+  })
+
+  const entry = { symbol: 'FLT', decimals: 6 }
+  const fresh = async () => (await newSigner(rpcUrl)).privateKey
+
+  test('whose token has become unfit are taken out of use at the next start, and the log says so', async () => {
+    const [bad, odd] = [await deployFaultyToken(rpcUrl), await deployFaultyToken(rpcUrl)]
+    const networksWith = (decimals: number) => [
+      {
+        name: 'other',
+        assets: [
+          { asset: bad, ...entry },
+          { asset: odd, ...entry, decimals },
+        ],
+      },
+    ]
+    const first = await testFacilitator({ rpcUrl, signerKeys: [await fresh()], networks: networksWith(6) })
+    const inUse = async (of: TestFacilitator) =>
+      (await listed(of.api)).filter(({ network }) => network === 'other').map(({ asset }) => asset)
+    expect(await inUse(first)).toEqual([bad, odd])
+
+    await alterFaultyToken(rpcUrl, bad, { fault: 'TakesFee' })
+    const log = readableLog()
+    const second = await testFacilitator({
+      rpcUrl,
+      signerKeys: [await fresh()],
+      networks: networksWith(18),
+      databaseUrl: first.databaseUrl,
+      log: log.stream,
+    })
+    expect(await inUse(second)).toEqual([odd])
+    await log.line('a configured asset was refused; it is registered already, and stays as it is')
+    const told = log.lines().filter(({ level }) => level === 'error')
+    expect(told).toMatchObject([
+      {
+        message: 'a registered asset has become unfit for payments and is taken out of use',
+        network: 'other',
+        asset: bad,
+        problem: expect.stringMatching(/takes a fee/) as string,
+      },
+      { asset: odd, problem: expect.stringMatching(/own is 6/) as string },
+    ])
+  })
+
+  test('that a node failed at are tried again', async () => {
+    let failures = 0
+    const log = readableLog()
+    const node = await startFailingNode(rpcUrl, 'eth_simulateV1', () =>
+      failures++ === 0 ? { code: -32000, message: 'execution aborted (timeout = 5s)' } : undefined,
+    )
+    const started = await testFacilitator({ rpcUrl: node, signerKeys: [await fresh()], log: log.stream })
+    await log.line('a configured asset could not be registered; trying again')
+    await eventually(async () => (await listed(started.api)).some(({ asset }) => asset === USDC_ADDRESS))
+    expect(failures).toBe(2)
+  })
+
+  test('do not wait for one that its node fails at each time', async () => {
+    const [failing, sound] = [await deployFaultyToken(rpcUrl), await deployFaultyToken(rpcUrl)]
+    const node = await startFailingNode(rpcUrl, 'eth_simulateV1', (question) =>
+      question.includes(failing) ? { code: -32000, message: 'execution aborted (timeout = 5s)' } : undefined,
+    )
+    const networks = [{ name: 'other', assets: [failing, sound].map((asset) => ({ asset, ...entry })) }]
+    const { api } = await testFacilitator({ rpcUrl: node, signerKeys: [await fresh()], networks })
+    await eventually(async () => (await listed(api)).some(({ asset }) => asset === sound))
+    expect((await listed(api)).map(({ asset }) => asset)).not.toContain(failing)
+  })
+
+  test('do not wait for one that is unfit, or that fails, and that is tried again', async () => {
+    const [unclean, failing] = [await deployUncleanToken(), await deployFaultyToken(rpcUrl)]
+    const sound = await deployFaultyToken(rpcUrl)
+    const assets = [unclean, failing, sound].map((asset) => ({ asset, ...entry }))
+    const first = await testFacilitator({ rpcUrl, signerKeys: [await fresh()] })
+    const { prisma } = first.database
+    await prisma.$executeRawUnsafe(`alter table assets add constraint barred check (asset <> '${failing}')`)
+    const started = await testFacilitator({
+      rpcUrl,
+      signerKeys: [await fresh()],
+      networks: [{ name: 'other', assets }],
+      databaseUrl: first.databaseUrl,
+    })
+    const found = async () =>
+      (await listed(started.api)).filter(({ network }) => network === 'other').map(({ asset }) => asset)
+    expect(await found()).toEqual([sound])
+    await prisma.$executeRawUnsafe('alter table assets drop constraint barred')
+    await eventually(async () => (await found()).includes(failing))
+    expect(await found()).toEqual([sound, failing])
   })
 
   test('of two replicas that start at once are registered once, and stay out of use once they are', async () => {

@@ -4,12 +4,20 @@ import { AssetRegistration, type SystemStatus } from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
 import { type Network } from './network'
 import { type Networks } from './networks'
+import { type Refused } from './registration'
 
 const unavailable = (cause?: unknown) =>
   new ApiError('UNAVAILABLE', 'The network gives no answer right now; try again in a moment', {
     retryAfterSeconds: 2,
     cause,
   })
+
+const became: Record<Refused['before'], string> = {
+  none: '',
+  kept: '. The asset is registered, and stays as it is',
+  retired:
+    '. The asset was registered, and is taken out of use; register it with active true once its token is mended',
+}
 
 function toUnavailable(error: unknown): never {
   throw error instanceof ChainUnavailable ? unavailable(error) : error
@@ -46,7 +54,8 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
     async register(req: Request, res: Response) {
       const { network, active, ...asset } = parse(AssetRegistration, req.body)
       const registered = await networks.register(known(network), asset, active).catch(toUnavailable)
-      if ('problem' in registered) throw new ApiError('INVALID_REQUEST', registered.problem)
+      if ('problem' in registered)
+        throw new ApiError('INVALID_REQUEST', registered.problem + became[registered.before])
       res.json({ data: registered })
     },
   }

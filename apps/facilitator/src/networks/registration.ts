@@ -1,4 +1,4 @@
-import { type Unfit } from '@tollgate/chains'
+import { ChainUnavailable, type Unfit } from '@tollgate/chains'
 import { type Asset } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { spelled, type Network } from './network'
@@ -6,6 +6,9 @@ import { type NetworkConfiguration } from './settings'
 import { type AssetStore } from './store'
 
 const RETRY_MS = 3_000
+
+/** Why an asset is not registered as it was asked, and what has become of it where it was registered before. */
+export type Refused = Pick<Unfit, 'problem'> & { before: 'none' | 'kept' | 'retired' }
 
 type Described = Pick<Asset, 'asset' | 'symbol' | 'decimals'>
 
@@ -20,13 +23,13 @@ export function createRegistration(parts: {
   logger: Logger
 }) {
   const { configured, find, store, logger } = parts
-  const waiting = new Map(configured.map(({ name, assets }) => [name, [...assets]]))
+  const waiting = new Map(configured.map(({ name, assets }) => [name, new Set(assets)]))
   let isStopped = false
   let retry: NodeJS.Timeout | undefined
 
   /**
-   * Registers the asset or brings it up to date, or says why it is not registered. One that is registered is taken out of
-   * use without asking its chain: it may be away, and the token broken.
+   * Registers the asset or brings it up to date, or says why not. One that is registered is taken out of use without asking
+   * its chain: it may be away, and the token broken. So is one whose token proves unfit now, and only then.
    *
    * @throws ChainUnavailable where the chain gives no answer
    */
@@ -34,37 +37,63 @@ export function createRegistration(parts: {
     network: Network,
     { symbol, decimals, ...described }: Described,
     active?: boolean,
-  ): Promise<Asset | Unfit> {
+  ): Promise<Asset | Refused> {
     const asset = spelled(network, described.asset)
     const retired = active === false && (await store.retire(network.name, asset))
     if (retired) return retired
     const vetted = await network.chain.vetToken({ asset, decimals })
-    return 'problem' in vetted ? vetted : store.register(network.name, { ...vetted, symbol }, active)
+    if (!('problem' in vetted)) return store.register(network.name, { ...vetted, symbol }, active)
+    return { problem: vetted.problem, before: await drop(network.name, asset, vetted) }
   }
 
-  /** Until one has to wait: the others of its network would wait for the same. */
-  async function registerAssets(name: string, assets: Described[]) {
+  /** Takes a registered asset out of use where its own token is at fault; settlements that have begun go on. */
+  async function drop(network: string, asset: string, unfit: Unfit): Promise<Refused['before']> {
+    const registered = await store.find(network, asset)
+    if (!registered) return 'none'
+    const { problem, isTokensFault, decimals = registered.token.decimals } = unfit
+    const isProven = isTokensFault || decimals !== registered.token.decimals
+    if (!isProven || !registered.active) return 'kept'
+    await store.retire(network, asset)
+    logger.error('a registered asset has become unfit for payments and is taken out of use', {
+      network,
+      asset,
+      problem,
+    })
+    return 'retired'
+  }
+
+  /** Until its chain gives no answer. What has to wait goes to the end, so that it cannot hold up the others for good. */
+  async function registerAssets(name: string, assets: Set<Described>) {
     const network = find(name)
-    for (let asset = assets[0]; network && asset; asset = assets[0]) {
+    if (!network) return
+    for (const asset of [...assets]) {
       const facts = { network: name, asset: asset.asset }
       try {
         const registered = await register(network, asset)
-        if ('problem' in registered)
-          logger.error('a configured asset is not fit for payments and is not registered', {
-            ...facts,
-            problem: registered.problem,
-          })
-        assets.shift()
+        if ('problem' in registered) tell(registered, facts)
+        assets.delete(asset)
       } catch (error) {
         logger.warn('a configured asset could not be registered; trying again', { ...facts, error })
-        return
+        assets.delete(asset)
+        assets.add(asset)
+        if (error instanceof ChainUnavailable) return
       }
     }
   }
 
+  function tell({ problem, before }: Refused, facts: object) {
+    if (before === 'none')
+      logger.error('a configured asset is not fit for payments and is not registered', { ...facts, problem })
+    if (before === 'kept')
+      logger.error('a configured asset was refused; it is registered already, and stays as it is', {
+        ...facts,
+        problem,
+      })
+  }
+
   async function registerWaiting() {
     await Promise.all([...waiting].map(([name, assets]) => registerAssets(name, assets)))
-    const isWaiting = [...waiting.values()].some((assets) => assets.length > 0)
+    const isWaiting = [...waiting.values()].some((assets) => assets.size > 0)
     if (isWaiting && !isStopped) retry = setTimeout(() => void registerWaiting(), RETRY_MS)
   }
 
@@ -73,7 +102,7 @@ export function createRegistration(parts: {
     /** Registers the configured assets; those that cannot be are tried again, in the background, until they can. */
     begin: registerWaiting,
     isWaiting: (network: string, asset: string) =>
-      waiting.get(network)?.some((entry) => entry.asset.toLowerCase() === asset.toLowerCase()) === true,
+      [...(waiting.get(network) ?? [])].some((entry) => entry.asset.toLowerCase() === asset.toLowerCase()),
     stop() {
       isStopped = true
       clearTimeout(retry)

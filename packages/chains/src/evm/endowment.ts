@@ -1,45 +1,146 @@
+import { keccak256 } from 'ethers'
 import { z } from 'zod'
-import { uintWord } from './abi'
+import { addressWord, bytesWord, uintWord } from './abi'
+import { ZERO_ADDRESS } from './address'
 import { Data, Hash, hex, quantity } from './answers'
 import { calls } from './eip3009'
-import type { Rpc } from './rpc'
+import { MethodMissing, type Rpc } from './rpc'
 import type { Storage } from './simulation'
 import { READ_GAS } from './token'
+
+/** A word of storage, and what it is to hold. */
+type Word = { address: string; slot: string; value: bigint }
+
+/** Where in its word a balance begins, in bits: alone or above flags, behind a `bool`, half a word, an address. */
+const SHIFTS = [0n, 8n, 64n, 96n, 128n, 160n]
+
+/** Variables of a contract, in the order of their declaration, of which one is the mapping of balances. */
+const MAPPINGS = 64
+/** Of OpenZeppelin's upgradeable ERC20: its namespace by ERC-7201, in which the balances are the first member. */
+const NAMESPACE = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n
+
+/** Tokens read a handful: their proxy's implementation, a switch or two, the balance. */
+const MAX_WORDS = 32
+
+type Question = { asset: string; holder: string; amount: bigint; from: string }
+
+/**
+ * Storage with which `holder`, whom the token has never seen, has exactly `amount`, as the token's own `balanceOf` shows.
+ * The words are tried where compilers put a mapping's, and then all those that the node sees `balanceOf` read, wherever
+ * they lie. Undefined where no word is the balance. Rejects with `ChainUnavailable` where a node does not try, or where
+ * nothing was found and the node failed to tell what is read.
+ */
+export async function endow(rpc: Rpc, question: Question): Promise<Storage | undefined> {
+  const computed = await tryTogether(rpc, question, computedSlots(question.holder))
+  if (computed !== undefined) return computed
+  const read = await askWhatIsRead(rpc, question)
+  const found = await tryOneByOne(rpc, question, read.words)
+  if (found === undefined && read.failure !== undefined) throw read.failure
+  return found
+}
+
+/** Where Solidity and Vyper keep `holder` in a mapping: they hash the same two words, each in its own order. */
+function computedSlots(holder: string): string[] {
+  const key = addressWord(holder)
+  const hash = (words: string): string => keccak256(Buffer.from(words, 'hex'))
+  const mappings = Array.from({ length: MAPPINGS }, (_, i) => uintWord(i))
+  return [
+    ...mappings.flatMap((mapping) => [hash(key + mapping), hash(mapping + key)]),
+    hash(key + uintWord(NAMESPACE)),
+  ]
+}
+
+const storageOf = (words: readonly Word[], shift: bigint): Storage => {
+  const storage: Record<string, { stateDiff: Record<string, string> }> = {}
+  for (const { address, slot, value } of words) {
+    const diff = (storage[address] ??= { stateDiff: {} }).stateDiff
+    diff[slot] = `0x${uintWord(BigInt.asUintN(256, value << shift))}`
+  }
+  return storage
+}
+
+/** What `balanceOf` tells of each storage; undefined where it fails, or answers anything but a word. */
+const balancesIn = (rpc: Rpc, { asset, holder, from }: Question, storages: readonly Storage[]) =>
+  Promise.all(
+    storages.map(async (storage) => {
+      const call = { from, to: asset, data: calls.balance({ payer: holder }), gas: quantity(READ_GAS) }
+      const told = await rpc.run(Data, 'eth_call', [call, 'latest', storage])
+      return 'value' in told && told.value.length === 66 ? BigInt(told.value) : undefined
+    }),
+  )
+
+async function firstThatShows(rpc: Rpc, question: Question, storages: readonly Storage[]) {
+  const balances = await balancesIn(rpc, question, storages)
+  return storages.find((_, i) => balances[i] === question.amount)
+}
+
+/** All slots at once, each with an amount of its own: the balance tells which one it is. It must do so alone, too. */
+async function tryTogether(rpc: Rpc, question: Question, slots: readonly string[]) {
+  const { asset: address, amount } = question
+  const words = slots.map((slot, i): Word => ({ address, slot, value: amount + BigInt(i) }))
+  const together = SHIFTS.map((shift) => storageOf(words, shift))
+  const balances = await balancesIn(rpc, question, together)
+  const told = SHIFTS.flatMap((shift, i) => {
+    const word = words.find(({ value }) => value === balances[i])
+    return word === undefined ? [] : [storageOf([{ ...word, value: amount }], shift)]
+  })
+  return firstThatShows(rpc, question, told)
+}
+
+/** One at a time: words that are read for another purpose, as a proxy's implementation is, must stay as they are. */
+async function tryOneByOne(rpc: Rpc, question: Question, words: readonly Omit<Word, 'value'>[]) {
+  for (const shift of SHIFTS) {
+    const alone = words.map((word) => storageOf([{ ...word, value: question.amount }], shift))
+    const found = await firstThatShows(rpc, question, alone)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
 
 const AccessList = z.object({
   accessList: z.array(z.object({ address: hex(/^0x[0-9a-f]{40}$/i), storageKeys: z.array(Hash) })),
 })
 
-/** Tokens read a handful: their proxy's implementation, a switch or two, the balance. */
-const MAX_WORDS = 32
-
-/** Where in its word a balance begins, in bits: alone or above flags, behind a `bool`, half a word, an address. */
-const SHIFTS = [0n, 8n, 64n, 96n, 128n, 160n]
+/** Creating a contract, beside what it asks. */
+const CREATION_GAS = 100_000n
 
 /**
- * Storage with which `holder`, whom the token has never seen, has exactly `amount`: each word that `balanceOf` reads is
- * tried, wherever it lies. Undefined where the token keeps balances otherwise. Rejects where a node refuses to try.
+ * The words that `balanceOf` reads, as far as a node tells. It is asked from within a contract that is being created, since
+ * some leave out what the transaction's own recipient reads; and in two names, since some want the fees to be affordable:
+ * nobody's, which has ether on most chains, and the signer's.
  */
-export async function endow(
-  rpc: Rpc,
-  { asset, holder, amount, from }: { asset: string; holder: string; amount: bigint; from: string },
-): Promise<Storage | undefined> {
-  const question = { from, to: asset, data: calls.balance({ payer: holder }), gas: quantity(READ_GAS) }
-  const touched = await rpc.run(AccessList, 'eth_createAccessList', [question, 'latest'])
-  if ('reverted' in touched) return undefined
-  const words = touched.value.accessList
-    .flatMap(({ address, storageKeys }) => storageKeys.map((slot) => ({ address, slot })))
-    .slice(0, MAX_WORDS)
-
-  for (const shift of SHIFTS) {
-    const candidates = words.map(({ address, slot }): Storage => ({
-      [address]: { stateDiff: { [slot]: `0x${uintWord(BigInt.asUintN(256, amount << shift))}` } },
-    }))
-    const balances = await Promise.all(
-      candidates.map((storage) => rpc.run(Data, 'eth_call', [question, 'latest', storage])),
-    )
-    const found = balances.findIndex((told) => 'value' in told && told.value === `0x${uintWord(amount)}`)
-    if (found !== -1) return candidates[found]
+async function askWhatIsRead(rpc: Rpc, { asset, holder, from }: Question) {
+  const data = creationThatCalls(asset, calls.balance({ payer: holder }))
+  const gas = quantity(READ_GAS + CREATION_GAS)
+  const lists = await Promise.allSettled(
+    [...new Set([ZERO_ADDRESS, from])].map((asker) =>
+      rpc.run(AccessList, 'eth_createAccessList', [{ from: asker, data, gas }, 'latest']),
+    ),
+  )
+  const told = lists.flatMap((list) =>
+    list.status === 'fulfilled' && 'value' in list.value ? list.value.value.accessList : [],
+  )
+  const words = new Map(
+    told.flatMap(({ address, storageKeys }) =>
+      storageKeys.map((slot) => [address + slot, { address, slot }] as const),
+    ),
+  )
+  return {
+    words: [...words.values()].slice(0, MAX_WORDS),
+    failure: words.size > 0 ? undefined : failureOf(lists),
   }
-  return undefined
+}
+
+/** A node that never tells is no failure: what is computed counts alone. */
+function failureOf(lists: readonly PromiseSettledResult<unknown>[]): Error | undefined {
+  const failures = lists.flatMap((list) => (list.status === 'rejected' ? [list.reason as Error] : []))
+  return failures.find((failure) => !(failure instanceof MethodMissing))
+}
+
+/** Creation code that STATICCALLs `to` with `data`, of 36 bytes, and stops. */
+function creationThatCalls(to: string, data: string): string {
+  const bytes = bytesWord(data)
+  const store = (word: string, at: string) => `7f${word.padEnd(64, '0')}60${at}52`
+  const call = `600060006024600073${bytesWord(to)}5afa00`
+  return `0x${store(bytes.slice(0, 64), '00')}${store(bytes.slice(64), '20')}${call}`.toLowerCase()
 }

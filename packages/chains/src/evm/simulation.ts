@@ -24,7 +24,7 @@ const PLENTY = quantity(2n ** 100n)
 
 /**
  * Runs calls of one contract one after the other, each on what the last one left, in a block that is never made, as
- * transactions of `from`. Rejects with `RpcError` or `MethodMissing` where the node does not do that.
+ * transactions of `from`. Rejects with `ChainUnavailable` where the node does not, `MethodMissing` if it never does.
  */
 export async function simulate<Name extends string>(
   rpc: Rpc,
@@ -48,7 +48,7 @@ export async function simulate<Name extends string>(
     stateOverrides: { ...storage, [from]: { balance: PLENTY } },
     calls: transactions,
   }
-  const [{ calls: told }] = await rpc.ask(Simulated, 'eth_simulateV1', [
+  const [{ calls: told }] = await rpc.call(Simulated, 'eth_simulateV1', [
     { blockStateCalls: [simulation], validation: false },
     'latest',
   ])

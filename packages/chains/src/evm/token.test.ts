@@ -43,6 +43,7 @@ describe('describeToken', () => {
   test('knows no token where there is no contract', async () => {
     expect(await described(Wallet.createRandom().address)).toEqual({
       problem: expect.stringContaining('no contract at this address on base-sepolia') as string,
+      isTokensFault: false,
     })
   })
 
@@ -54,6 +55,7 @@ describe('describeToken', () => {
   ])('knows no token in a contract that %s', async (_, code) => {
     expect(await described(await world.place(code))).toEqual({
       problem: expect.stringContaining('no ERC-20 token') as string,
+      isTokensFault: true,
     })
   })
 })

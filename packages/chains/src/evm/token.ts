@@ -78,7 +78,10 @@ export async function describeToken(
     ...['decimals', 'symbol', 'name', 'version', 'DOMAIN_SEPARATOR', 'eip712Domain'].map(get),
   ])
   if (code === '0x')
-    return { problem: `There is no contract at this address on ${network}; correct asset or network` }
+    return {
+      problem: `There is no contract at this address on ${network}; correct asset or network`,
+      isTokensFault: false,
+    }
   const [decimals, symbol, name, version, separator, domain] = answers.map((answer) =>
     'value' in answer ? answer.value : '0x',
   ) as [string, string, string, string, string, string]
@@ -87,6 +90,7 @@ export async function describeToken(
   if (decimals.length !== 66 || BigInt(decimals) > 77n || symbolText === undefined)
     return {
       problem: 'The contract at this address is no ERC-20 token: it does not tell decimals and symbol',
+      isTokensFault: true,
     }
 
   const declared = domainOf(domain, chainId, asset)

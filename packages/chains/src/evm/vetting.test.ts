@@ -3,6 +3,7 @@ import { ChainUnavailable } from '../family'
 import { createRpc } from './rpc'
 import { usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
+import { refusingWallet } from './testing/contracts'
 import { startAnsweringNode, startLyingNode, startNode } from './testing/node'
 import { vetToken } from './vetting'
 
@@ -14,7 +15,15 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const problem = (words: RegExp) => ({ problem: expect.stringMatching(words) as string })
+const unfit = (words: RegExp, isTokensFault: boolean) => ({
+  problem: expect.stringMatching(words) as string,
+  isTokensFault,
+})
+const tokensFault = (words: RegExp) => unfit(words, true)
+const notTokensFault = (words: RegExp) => unfit(words, false)
+/** A node that fails at `method` as a real one does. */
+const failingNode = (method: string, code: number, message: string) =>
+  startLyingNode(rpcUrl, (asked, reply) => (asked.method === method ? { error: { code, message } } : reply))
 const vet = (asset: string, decimals = 6, chain = world.chain) => chain.vetToken({ asset, decimals })
 
 describe('vetToken takes', () => {
@@ -52,16 +61,39 @@ describe('vetToken takes', () => {
 describe('vetToken refuses', () => {
   test('what is no address, and where there is no contract', async () => {
     for (const asset of ['uatom', '', '0x', `${usdc.asset}00`, '\u0000'])
-      expect(await vet(asset)).toEqual(problem(/no EVM address/))
-    expect(await vet('0x00000000000000000000000000000000000000aa')).toEqual(problem(/no contract/))
+      expect(await vet(asset)).toEqual(notTokensFault(/no EVM address/))
+    expect(await vet('0x00000000000000000000000000000000000000aa')).toEqual(notTokensFault(/no contract/))
+  })
+
+  test('a contract that is no token', async () => {
+    expect(await vet(await world.place(refusingWallet))).toEqual(tokensFault(/no ERC-20 token/))
   })
 
   test('other decimals than the contract has, naming its own, also after they changed', async () => {
     const asset = await deployFaultyToken(rpcUrl)
-    expect(await vet(asset, 18)).toEqual(problem(/decimals is not 18.* own is 6/))
+    expect(await vet(asset, 18)).toEqual({
+      ...notTokensFault(/decimals is not 18.* own is 6/),
+      decimals: 6,
+    })
     expect(await vet(asset, 6)).toMatchObject({ decimals: 6 })
     await alterFaultyToken(rpcUrl, asset, { decimals: 8 })
-    expect(await vet(asset, 6)).toEqual(problem(/decimals is not 6.* own is 8/))
+    expect(await vet(asset, 6)).toEqual({ ...notTokensFault(/decimals is not 6.* own is 8/), decimals: 8 })
+  })
+
+  test('a sound token that takes more gas than a settlement may use, which is no fault of its own', async () => {
+    const proxied = await deployFaultyToken(rpcUrl, { isProxied: true })
+    const capped = world.connect({ maxGas: 60_000n })
+    for (const asset of [usdc.asset, proxied])
+      expect(await vet(asset, 6, capped)).toEqual(notTokensFault(/takes more gas .* max_gas of 60000/))
+  })
+
+  test.each(['00', '0a', '7f'])('a token whose proven name holds the control character %s', async (byte) => {
+    const asset = await deployFaultyToken(rpcUrl)
+    const code = await world.provider.getCode(asset)
+    const [name, unclean] = ['4661756c7479', `466175${byte}7479`]
+    expect(code).toContain(name)
+    await world.provider.send('anvil_setCode', [asset, code.replaceAll(name, unclean)])
+    expect(await vet(asset)).toEqual(tokensFault(/name or version holds control characters.*: Fau\?ty$/))
   })
 
   const faults: [TokenFault, RegExp][] = [
@@ -87,9 +119,11 @@ describe('vetToken refuses', () => {
     ['NoUsedEvent', /does not emit AuthorizationUsed and then Transfer/],
   ]
   test.each(faults)('a token with the fault %s', async (fault, words) => {
-    expect(await vet(await deployFaultyToken(rpcUrl, { fault }))).toEqual(problem(words))
+    // Where no balance is found, the node may have had no ear for the storage it was given; what reverts may be paused.
+    const refusal = unfit(words, !['HiddenBalance', 'Reverts', 'Endless'].includes(fault))
+    expect(await vet(await deployFaultyToken(rpcUrl, { fault }))).toEqual(refusal)
     const proxied = await deployFaultyToken(rpcUrl, { fault, isProxied: true })
-    expect(await vet(proxied)).toEqual(problem(words))
+    expect(await vet(proxied)).toEqual(refusal)
   })
 
   const forgeries: [number, RegExp][] = [
@@ -110,26 +144,32 @@ describe('vetToken refuses', () => {
       block!.calls[index]!.status = '0x1'
       return reply
     })
-    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(problem(words))
+    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(tokensFault(words))
     await node.close()
   })
 })
 
 describe('what a node cannot try', () => {
-  test.each(['eth_createAccessList', 'eth_simulateV1'])(
-    'is refused, and not guessed, where it has no %s; another endpoint that has it is asked',
-    async (missing) => {
-      const node = await startLyingNode(rpcUrl, ({ method }, reply) =>
-        method === missing
-          ? { error: { code: -32601, message: `the method ${missing} is not there` } }
-          : reply,
-      )
-      const refusal = problem(new RegExp(`cannot be tried out: .*RPC URL.* ${missing} .*${missing}`))
-      expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(refusal)
-      expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url, rpcUrl] }))).toEqual(usdc)
-      await node.close()
-    },
-  )
+  test('is refused, and not guessed, where it has no eth_simulateV1; another endpoint that has it is asked', async () => {
+    const node = await failingNode('eth_simulateV1', -32601, 'the method eth_simulateV1 is not there')
+    const refusal = notTokensFault(/cannot be tried out: .*RPC URL.* eth_simulateV1 .*eth_simulateV1/)
+    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(refusal)
+    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url, rpcUrl] }))).toEqual(usdc)
+    await node.close()
+  })
+
+  test.each([
+    ['eth_simulateV1', -32000, 'execution aborted (timeout = 5s)'],
+    ['eth_simulateV1', -32000, 'header for hash not found'],
+    ['eth_simulateV1', 3, 'execution reverted'],
+    ['eth_getBlockByNumber', -32000, 'the database is closed'],
+    ['eth_call', -32000, 'execution aborted (timeout = 5s)'],
+  ])('is unknown, and no fault of the token, where %s fails with %s %s', async (method, code, message) => {
+    const node = await failingNode(method, code, message)
+    const vetting = vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))
+    await expect(vetting).rejects.toThrow(ChainUnavailable)
+    await node.close()
+  })
 
   test('is refused where it takes no state overrides', async () => {
     const strict = await startLyingNode(rpcUrl, ({ method, params }, reply) =>
@@ -138,14 +178,14 @@ describe('what a node cannot try', () => {
         : reply,
     )
     expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [strict.url] }))).toEqual(
-      problem(/cannot be tried out: .*state overrides.*takes two parameters/),
+      notTokensFault(/cannot be tried out: .*state overrides.*takes two parameters/),
     )
     await strict.close()
     const deaf = await startLyingNode(rpcUrl, ({ method, params }, reply) =>
       method === 'eth_call' && params.length > 2 ? { result: `0x${'00'.repeat(32)}` } : reply,
     )
     expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [deaf.url] }))).toEqual(
-      problem(/cannot be tried out: no word of the storage/),
+      notTokensFault(/cannot be tried out: no word of the storage/),
     )
     await deaf.close()
   })

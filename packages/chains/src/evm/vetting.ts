@@ -26,12 +26,13 @@ export async function vetToken(
   patienceMs = PATIENCE_MS,
 ): Promise<Token | Unfit> {
   const asset = parseAddress(wanted.asset)
-  if (asset === undefined) return { problem: 'asset is no EVM address; give 0x and 40 hex digits' }
+  if (asset === undefined)
+    return { problem: 'asset is no EVM address; give 0x and 40 hex digits', isTokensFault: false }
   return within(settings.name, patienceMs, async () => {
     const token = await describeToken(rpc, settings, asset)
     if ('problem' in token) return token
-    const problem = differs(token, wanted) ?? (await tryOut(rpc, settings, token).catch(explain))
-    return problem === undefined ? token : { problem }
+    const unfit = differs(token, wanted) ?? (await tryOut(rpc, settings, token).catch(explain))
+    return unfit ?? token
   })
 }
 
@@ -46,33 +47,62 @@ async function within<T>(name: string, ms: number, work: () => Promise<T>): Prom
   return Promise.race([work(), tooLate]).finally(() => clearTimeout(timer))
 }
 
-function differs(token: Token, wanted: Pick<Token, 'decimals'>): string | undefined {
-  if (token.decimals !== wanted.decimals)
-    return `decimals is not ${wanted.decimals}: the contract's own is ${token.decimals}; send that`
-  if (token.name === undefined || token.version === undefined)
-    return "The token's EIP-712 domain cannot be proven: neither its DOMAIN_SEPARATOR nor its eip712Domain confirms a name and a version, so nobody could know what to sign"
+const wantsMoreGas = (maxGas: bigint): Unfit => ({
+  problem: `transferWithAuthorization takes more gas than a settlement may use on the network; raise its max_gas of ${maxGas}`,
+  isTokensFault: false,
+})
+const tokensFault = (problem: string): Unfit => ({ problem, isTokensFault: true })
+const untried = (why: string): Unfit => ({
+  problem: `The token cannot be tried out: ${why}`,
+  isTokensFault: false,
+})
+
+function differs({ name, version, decimals }: Token, wanted: Pick<Token, 'decimals'>): Unfit | undefined {
+  if (decimals !== wanted.decimals) {
+    const problem = `decimals is not ${wanted.decimals}: the contract's own is ${decimals}; send that`
+    return { problem, isTokensFault: false, decimals }
+  }
+  if (name === undefined || version === undefined)
+    return tokensFault(
+      "The token's EIP-712 domain cannot be proven: neither its DOMAIN_SEPARATOR nor its eip712Domain confirms a name and a version, so nobody could know what to sign",
+    )
+  const unclean = [name, version].find((text) => /\p{Cc}/u.test(text))
+  if (unclean !== undefined)
+    return tokensFault(
+      `The token's EIP-712 name or version holds control characters, which no wallet can show: ${printable(unclean)}`,
+    )
   return undefined
 }
 
-/** What a node will not try cannot be vouched for. That it gives no answer at all is another matter. */
-function explain(error: unknown): string {
+/** Of JSON-RPC: parameters that the method does not have. */
+const INVALID_PARAMS = -32602
+
+/** More than any transfer takes: what fails with it does not fail for want of gas. */
+const AMPLE_GAS = 3_000_000n
+
+/** What a node never tries cannot be vouched for. That it gives no answer this time is another matter. */
+function explain(error: unknown): Unfit {
   const refused = error instanceof ChainUnavailable && error.cause !== undefined ? error.cause : error
-  if (!(refused instanceof MethodMissing || refused instanceof RpcError)) throw error
-  return `The token cannot be tried out: give the network an RPC URL whose node offers eth_createAccessList, eth_simulateV1 and state overrides (${printable(refused.message)})`
+  const isForGood =
+    refused instanceof MethodMissing || (refused instanceof RpcError && refused.code === INVALID_PARAMS)
+  if (!isForGood) throw error
+  return untried(
+    `give the network an RPC URL whose node offers eth_simulateV1 and state overrides (${printable(refused.message)})`,
+  )
 }
 
-async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<string | undefined> {
+async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<Unfit | undefined> {
   const { chainId, maxGas, signers } = settings
   const { asset, name = '', version = '', decimals } = token
   const [from = ZERO_ADDRESS] = signers
-  const block = await rpc.ask(Block, 'eth_getBlockByNumber', ['latest', false])
+  const block = await rpc.call(Block, 'eth_getBlockByNumber', ['latest', false])
   const separator = domainSeparator(name, version, chainId, asset)
   const trial = prepareTrial(asset, separator, decimals, block.timestamp)
   const { payer, endowment, one } = trial
 
   const storage = await endow(rpc, { asset, holder: payer, amount: endowment, from })
   if (storage === undefined)
-    return 'The token cannot be tried out: no word of the storage that balanceOf reads is the balance of its holder'
+    return untried('no word of the storage that balanceOf reads is found to be the balance of its holder')
 
   const run = (data: string, gas: bigint) =>
     rpc.run(Data, 'eth_call', [{ from, to: asset, data, gas: quantity(gas) }, 'latest', storage])
@@ -80,25 +110,32 @@ async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<strin
     run(calls.isAuthorizationUsed(one), READ_GAS),
     run(calls.transfer(one, true), maxGas),
   ])
-  return (
-    checkStandard(used) ??
-    checkAnswer(paid) ??
-    problemIn(await simulate(rpc, { from, to: asset, storage, block }, callsOf(trial, maxGas)), trial)
-  )
+  const unfit = checkStandard(used)
+  if (unfit !== undefined) return unfit
+  if ('reverted' in paid)
+    return checkAnswer(await run(calls.transfer(one, true), AMPLE_GAS)) ?? wantsMoreGas(maxGas)
+  const tooLong = checkAnswer(paid)
+  if (tooLong !== undefined) return tooLong
+  const results = await simulate(rpc, { from, to: asset, storage, block }, callsOf(trial, maxGas))
+  const problem = problemIn(results, trial)
+  return problem === undefined ? undefined : tokensFault(problem)
 }
 
 type Answer = { value: string } | { reverted: string }
 
-function checkStandard(used: Answer): string | undefined {
+function checkStandard(used: Answer): Unfit | undefined {
   if ('reverted' in used || used.value.length !== 66)
-    return 'The token does not take EIP-3009 authorizations: authorizationState gives no answer'
+    return tokensFault('The token does not take EIP-3009 authorizations: authorizationState gives no answer')
   return BigInt(used.value) === 0n
     ? undefined
-    : 'authorizationState calls an authorization used that nobody has used'
+    : tokensFault('authorizationState calls an authorization used that nobody has used')
 }
 
 /** Whoever runs a whole trial of calls that answer at length holds all the answers. */
-function checkAnswer(paid: Answer): string | undefined {
-  if ('reverted' in paid) return failsForGood(paid.reverted)
-  return paid.value.length > 66 ? 'transferWithAuthorization answers more than a word' : undefined
+function checkAnswer(paid: Answer): Unfit | undefined {
+  // A token that is paused pays nobody, and takes nothing from anybody: it may pay again tomorrow.
+  if ('reverted' in paid) return { problem: failsForGood(paid.reverted), isTokensFault: false }
+  return paid.value.length > 66
+    ? tokensFault('transferWithAuthorization answers more than a word')
+    : undefined
 }

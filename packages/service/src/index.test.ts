@@ -33,6 +33,7 @@ test('exports these names and no others', () => {
      "requestId",
      "responseAt",
      "run",
+     "serviceOperations",
      "statusOf",
    ]
   `)

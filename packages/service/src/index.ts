@@ -19,6 +19,7 @@ export {
   type Operation,
   operationsOf,
   responseAt,
+  serviceOperations,
 } from './reference'
 export { repeat } from './repeat'
 export { type Closing, run } from './run'

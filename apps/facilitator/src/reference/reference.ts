@@ -1,11 +1,11 @@
-import { createOpenApi, createReference, type Operation } from '@tollgate/service'
+import { FacilitatorHealth } from '@tollgate/protocol'
+import { createOpenApi, createReference, serviceOperations, type Operation } from '@tollgate/service'
 import { accountOperations } from './operations/accounts'
 import { adminOperations } from './operations/admin'
 import { metricsOperations } from './operations/metrics'
 import { networkOperations } from './operations/networks'
 import { paymentOperations } from './operations/payments'
 import { resourceOperations } from './operations/resources'
-import { serviceOperations } from './operations/service'
 
 const operations: Operation[] = [
   ...paymentOperations,
@@ -14,7 +14,7 @@ const operations: Operation[] = [
   ...resourceOperations,
   ...metricsOperations,
   ...adminOperations,
-  ...serviceOperations,
+  ...serviceOperations('Service', { title: 'Tollgate facilitator', health: FacilitatorHealth }),
 ]
 
 const descriptionFor = (

@@ -2,7 +2,7 @@ import { createOpenApi, createReference, type Operation } from '@tollgate/servic
 import { accountOperations } from './operations/accounts'
 import { callOperations } from './operations/calls'
 import { catalogOperations } from './operations/catalog'
-import { serviceOperations } from './operations/service'
+import { ownOperations } from './operations/service'
 import { signInOperations } from './operations/sign-in'
 
 const operations: Operation[] = [
@@ -10,7 +10,7 @@ const operations: Operation[] = [
   ...catalogOperations,
   ...callOperations,
   ...accountOperations,
-  ...serviceOperations,
+  ...ownOperations,
 ]
 
 const descriptionFor = (

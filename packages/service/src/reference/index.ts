@@ -2,3 +2,4 @@ export { type JsonSchema, type OpenApiDocument, operationsOf, responseAt } from 
 export { createReference } from './handlers'
 export { createOpenApi } from './openapi'
 export { type Operation } from './operation'
+export { serviceOperations } from './service-operations'

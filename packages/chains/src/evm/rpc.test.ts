@@ -138,6 +138,11 @@ describe('rpc', () => {
     await expect(ask(rpcTo(without.url, busy.url))).rejects.not.toThrow(MethodMissing)
     await expect(ask(rpcTo(without.url, 'http://127.0.0.1:9'))).rejects.not.toThrow(MethodMissing)
     expect(await ask(rpcTo(without.url, (await node()).url))).toBe(7n)
+
+    const inWords = await node(() => ({ error: { code: -32600, message: 'Unsupported method: eth_x on X' } }))
+    const unclear = await node(() => ({ error: { code: -32600, message: 'Invalid request' } }))
+    await expect(ask(rpcTo(inWords.url))).rejects.toThrow(MethodMissing)
+    await expect(ask(rpcTo(unclear.url))).rejects.not.toThrow(MethodMissing)
   })
 
   test.each<[string, (respond: ServerResponse) => void]>([

@@ -22,8 +22,12 @@ const MAX_UNANSWERED = 5_000
 /** Codes by which a node says that it cannot answer, so that another may be asked: EIP-1474 and custom. */
 const cannotAnswer = new Set([-32700, -32600, -32601, -32603, -32001, -32002, -32004, -32005, -32097, 429])
 const cannotAnswerNow = /header not found|unknown block|missing trie node|rate limit|too many/i
-/** Of EIP-1474: method not found, method not supported. */
-const lacksMethod = new Set([-32601, -32004])
+/** Of EIP-1474: method not found, method not supported. Providers also say so as an invalid request, in words. */
+const methodMissing = new Set([-32601, -32004])
+const methodMissingByWords = /unsupported method|method .*\bnot (supported|available|found|allowed)/i
+const lacksMethod = ({ code, message }: { code: number; message: string }): boolean =>
+  methodMissing.has(code) || (code === INVALID_REQUEST && methodMissingByWords.test(message))
+const INVALID_REQUEST = -32600
 const REVERTED = 3
 const failsInEvm =
   /revert|out of ?gas|EVM error|invalid opcode|invalid jump|gas required exceeds|stack (over|under)flow/i
@@ -89,7 +93,7 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
         if (answer === undefined) return false
         if (answer.error) {
           const { code, message } = answer.error
-          if (lacksMethod.has(code)) lacking++
+          if (lacksMethod(answer.error)) lacking++
           // What a contract says while it fails is its own choice, "rate limit" among it.
           const failed = code === REVERTED || failsInEvm.test(message)
           if (!failed && (cannotAnswer.has(code) || cannotAnswerNow.test(message))) return false

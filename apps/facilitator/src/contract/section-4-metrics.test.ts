@@ -326,8 +326,14 @@ describe.each(paths)('4. GET %s', (path) => {
 })
 
 describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summary', () => {
-  const today = () => new Date().toISOString().slice(0, 10)
-  const realTime = async (options: { rpcUrl: string; signerKeys: string[] }) => testFacilitator(options)
+  /** All of these happens then, so that no test begins on one day and ends on the next. */
+  const moment = new Date()
+  const today = moment.toISOString().slice(0, 10)
+  const atMoment = async (options: { rpcUrl: string; signerKeys: string[] }) =>
+    testFacilitator({ ...options, now: () => moment })
+  /** The database takes its own time for what is settled. */
+  const settledThen = async ({ database }: TestFacilitator) =>
+    database.pool.query(`update settlements set settled_at = $1 where status = 'settled'`, [moment])
 
   const settle = async ({ api }: Of, headers: object, body: PaymentRequest) =>
     (
@@ -351,7 +357,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
 
   test('settlement metrics (amounts, fees, networks), failures by reason; own for users, all for admins', async () => {
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const here = await realTime({ rpcUrl, signerKeys })
+    const here = await atMoment({ rpcUrl, signerKeys })
     const [shop, other, root] = [await newShop(here), await newShop(here), await newUser(here.api)]
     await makeAdmin(root, here)
     const payer = await newPayer(rpcUrl)
@@ -360,6 +366,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     for (const body of bodies) results.push(await settle(here, shop.headers, body))
     results.push(await settle(here, other.headers, await paymentRequest(payer)))
     expect(results.map(({ success }) => success)).toEqual([true, true, true, true])
+    await settledThen(here)
 
     // Refused before anything is claimed: by the chain, as a duplicate of one's own and of another's, and by the request.
     const poor = await newPayer(rpcUrl, 0n)
@@ -393,11 +400,12 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       ({ failed }) => failed === 4,
     )
     expect(seen).toEqual(own)
-    const day = today()
-    expect(await read(shop.bearer, '/x402-metrics/daily', {}, here)).toEqual([{ day, ...own }])
-    expect(await read(shop.bearer, '/x402-metrics/monthly', {}, here)).toEqual([
-      { month: day.slice(0, 7), ...own },
-    ])
+    const [days, months] = [
+      await read(shop.bearer, '/x402-metrics/daily', {}, here),
+      await read(shop.bearer, '/x402-metrics/monthly', {}, here),
+    ]
+    expect(days).toEqual([{ day: today, ...own }])
+    expect(months).toEqual([{ month: today.slice(0, 7), ...own }])
 
     const all = await until(
       async () => read<SettlementMetrics>(await login(root, here), '/x402-metrics/summary', {}, here),
@@ -416,7 +424,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   })
 
   test('days are of UTC and of the end; failed and reversed do not count as settled; amounts of 78 digits are exact', async () => {
-    const here = await realTime({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+    const here = await atMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
     const shop = await newShop(here)
     const payer = await newPayer(rpcUrl)
     for (let i = 0; i < 5; i++)
@@ -477,7 +485,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   test('a settlement that is pending is no failure, and counts once when it is settled', async () => {
     const chain = await ownChain({ blockTime: 3_600 })
     const signer = await newSigner(chain.rpcUrl)
-    const here = await realTime({ rpcUrl: chain.rpcUrl, signerKeys: [signer.privateKey] })
+    const here = await atMoment({ rpcUrl: chain.rpcUrl, signerKeys: [signer.privateKey] })
     const shop = await newShop(here)
     const body = await paymentRequest(await newPayer(chain.rpcUrl), {
       requirements: { maxTimeoutSeconds: 1 },
@@ -497,7 +505,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   })
 
   test('a claim that failed and was claimed anew counts as both', async () => {
-    const here = await realTime({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+    const here = await atMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
     const shop = await newShop(here)
     const body = await paymentRequest(await newPayer(rpcUrl))
     expect(await settle(here, shop.headers, body)).toMatchObject({ success: true })
@@ -508,7 +516,8 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     )
     // The chain has it all the same, so that it is settled at once.
     expect(await settle(here, shop.headers, body)).toMatchObject({ success: true })
-    const query = { from: '2026-01-31', to: today() }
+    await settledThen(here)
+    const query = { from: '2026-01-31', to: today }
     const months = await until(
       () =>
         read<(SettlementMetrics & { month: string })[]>(shop.bearer, '/x402-metrics/monthly', query, here),
@@ -516,7 +525,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     )
     expect(months.map(({ month, settled, failures }) => [month, settled, failures])).toEqual([
       ['2026-01', 0, [{ reason: 'insufficient_funds', failed: 1 }]],
-      [today().slice(0, 7), 1, []],
+      [today.slice(0, 7), 1, []],
     ])
   })
 })

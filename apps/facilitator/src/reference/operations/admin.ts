@@ -52,7 +52,7 @@ export const adminOperations: Operation[] = prefixes.flatMap(({ prefix, suffix }
     tag,
     summary: 'Register an asset, or change whether it is active.',
     description:
-      'A token is tried out before it is registered: one that is not as it is said to be, takes a fee from transfers, or would take a used nonce again is refused. One that is registered is changed.',
+      'A token is tried out before it is registered: one that is not as it is said to be, takes a fee from transfers, or would take a used nonce again is refused. One that is registered is changed; with `active` false it is taken out of use without being tried, and no new payment in it is taken. Where a registered token proves unfit when it is tried again, it is refused and taken out of use.',
     auth: callers.admin,
     body: { schema: AssetRegistration },
     answers: { 200: { description: 'The asset as it is registered.', schema: AssetRegistered } },

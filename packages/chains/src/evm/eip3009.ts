@@ -1,4 +1,5 @@
-import { id, keccak256 } from 'ethers'
+import { id } from 'ethers'
+import { keccak256 } from '../keccak'
 import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from './abi'
 import type { Log } from './answers'
 import type { EvmPayment } from './payment'

@@ -1,4 +1,4 @@
-import { keccak256 } from 'ethers'
+import { keccak256 } from '../keccak'
 import { z } from 'zod'
 import { addressWord, bytesWord, uintWord } from './abi'
 import { ZERO_ADDRESS } from './address'

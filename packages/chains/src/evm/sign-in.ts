@@ -1,4 +1,4 @@
-import { keccak256 } from 'ethers'
+import { keccak256 } from '../keccak'
 import { ChainUnavailable, type Nodes, type SignInProof } from '../family'
 import { Data, quantity } from './answers'
 import { askContract, vouches } from './eip1271'

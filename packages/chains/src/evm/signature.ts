@@ -1,4 +1,4 @@
-import { keccak256 } from 'ethers'
+import { keccak256 } from '../keccak'
 import { recoverPublicKey } from '../curve'
 
 const keySignature = /^0x[0-9a-f]{130}$/i

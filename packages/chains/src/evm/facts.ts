@@ -1,5 +1,5 @@
 import type { NetworkSettings, Terms } from '../family'
-import { Block, Data, quantity } from './answers'
+import { type Block, Data, quantity } from './answers'
 import type { Facts } from './checks'
 import { askContract, vouches } from './eip1271'
 import { calls } from './eip3009'
@@ -16,8 +16,17 @@ function word(outcome: { value: string } | { reverted: string }): bigint | undef
  * no more, so that a payer's contract that never ends costs little, here as on the chain.
  */
 export async function askFacts(
-  rpc: Rpc,
-  { maxGas, signers }: { maxGas: NetworkSettings['maxGas']; signers: readonly string[] },
+  {
+    rpc,
+    newestBlock,
+    maxGas,
+    signers,
+  }: {
+    rpc: Rpc
+    newestBlock: () => Promise<Block>
+    maxGas: NetworkSettings['maxGas']
+    signers: readonly string[]
+  },
   {
     payment,
     terms,
@@ -31,7 +40,7 @@ export async function askFacts(
   const settlement = calls.transfer(payment, signedByKey)
 
   const [block, used, balance, simulation, vouched] = await Promise.all([
-    rpc.call(Block, 'eth_getBlockByNumber', ['latest', false]),
+    newestBlock(),
     run(asset, calls.isAuthorizationUsed(payment)),
     run(asset, calls.balance(payment)),
     run(asset, settlement),

@@ -69,6 +69,19 @@ describe('verify', () => {
     await close()
   })
 
+  test('asks for the newest block once for all payments of one turn, and anew for later ones', async () => {
+    const { chain, requests, close } = await watched()
+    const paid = await Promise.all([1, 2, 3].map(() => signPayment(world.payer, world.terms)))
+    const verifyAll = async () =>
+      Promise.all(paid.map((payment) => chain.verify(payment, world.terms, new Date())))
+    for (const round of [1, 2]) {
+      expect(await verifyAll()).toEqual([undefined, undefined, undefined])
+      const blocks = requests.flat().filter(({ method }) => method === 'eth_getBlockByNumber')
+      expect(blocks).toHaveLength(round)
+    }
+    await close()
+  })
+
   test('gives no contract more gas than a settlement may use', async () => {
     const { chain, requests, close } = await watched()
     await world.refusal({ from: await world.place(endlessWallet) }, {}, usdcDomain, chain)

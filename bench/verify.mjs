@@ -29,8 +29,6 @@ Exits with 0 if every verification was answered valid, with 1 if one was not, wi
 const ALONE_SHARE = 1 / 10
 const RECOVERY_SECONDS = 4
 
-class UsageError extends Error {}
-
 function readCommand() {
   const { values } = parseArgs({
     options: {
@@ -45,7 +43,7 @@ function readCommand() {
   const count = (name, least) => {
     const number = Number(values[name])
     if (!Number.isInteger(number) || number < least)
-      throw new UsageError(`--${name}: expected a whole number, at least ${least}`)
+      throw new Error(`--${name}: expected a whole number, at least ${least}`)
     return number
   }
   const { json, profile, help } = values

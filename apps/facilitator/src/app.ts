@@ -52,50 +52,37 @@ export function createSurface(surface: Surface) {
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = surface
   const { resources, measured, reference } = surface
   const limit = { store, logger, durationSeconds: 60 }
-  const byAddress = createRateLimit({
-    ...limit,
-    name: 'accounts',
-    points: environment.RATE_LIMIT_ACCOUNTS_PER_MINUTE,
-    key: addressKey,
-  })
-  const byReader = createRateLimit({
-    ...limit,
-    name: 'reads',
-    points: environment.RATE_LIMIT_READS_PER_MINUTE,
-    key: addressKey,
-  })
+  const perAddress = (name: string, points: number) =>
+    createRateLimit({ ...limit, name, points, key: addressKey })
+  const limitAccounts = perAddress('accounts', environment.RATE_LIMIT_ACCOUNTS_PER_MINUTE)
+  const limitReads = perAddress('reads', environment.RATE_LIMIT_READS_PER_MINUTE)
   /** A page of the registry may be megabytes. */
-  const byLister = createRateLimit({
-    ...limit,
-    name: 'lists',
-    points: environment.RATE_LIMIT_LISTS_PER_MINUTE,
-    key: addressKey,
-  })
-  const byClient = createLimiter({
+  const limitLists = perAddress('lists', environment.RATE_LIMIT_LISTS_PER_MINUTE)
+  const limitClient = createLimiter({
     ...limit,
     name: 'payments',
     points: environment.RATE_LIMIT_PAYMENTS_PER_MINUTE,
   })
 
   const api = Router()
-  api.get('/status', byReader, networks.status)
+  api.get('/status', limitReads, networks.status)
   api.get('/networks', networks.list)
   api.get('/networks/:id', networks.one)
-  api.get('/assets', byReader, networks.assets)
-  api.post('/verify', withClient('verify', payments.verify, byClient))
-  api.post('/settle', withClient('settle', payments.settle, byClient))
+  api.get('/assets', limitReads, networks.assets)
+  api.post('/verify', withClient('verify', payments.verify, limitClient))
+  api.post('/settle', withClient('settle', payments.settle, limitClient))
   api.get('/supported', withClient('supported', networks.list))
-  api.post('/signup', byAddress, users.signup)
-  api.post('/login', byAddress, users.login)
-  api.post('/token/refresh', byAddress, users.refresh)
+  api.post('/signup', limitAccounts, users.signup)
+  api.post('/login', limitAccounts, users.login)
+  api.post('/token/refresh', limitAccounts, users.refresh)
   api.post('/clients', withUser(clients.create))
   api.get('/clients', withUser(clients.list))
   api.delete('/clients/:id', withUser(clients.remove))
   api.post('/resources', withUser(resources.create))
   api.get('/users/resources', withUser(resources.own))
-  api.get('/resources', byLister, resources.all)
+  api.get('/resources', limitLists, resources.all)
   api.put('/resources/:id', withUser(resources.update))
-  api.get('/discovery/resources', byLister, resources.discovery)
+  api.get('/discovery/resources', limitLists, resources.discovery)
   api.get('/metrics/daily', withUser(measured.http.daily))
   api.get('/metrics/monthly', withUser(measured.http.monthly))
   api.get('/metrics/summary', withUser(measured.http.summary))
@@ -104,10 +91,10 @@ export function createSurface(surface: Surface) {
   api.get('/x402-metrics/summary', withUser(measured.settlements.summary))
 
   const apiV2 = Router()
-  apiV2.post('/verify', withClient('verify', paymentsV2.verify, byClient))
-  apiV2.post('/settle', withClient('settle', paymentsV2.settle, byClient))
+  apiV2.post('/verify', withClient('verify', paymentsV2.verify, limitClient))
+  apiV2.post('/settle', withClient('settle', paymentsV2.settle, limitClient))
   apiV2.get('/supported', withClient('supported', paymentsV2.supported))
-  apiV2.get('/discovery/resources', byLister, resources.discoveryV2)
+  apiV2.get('/discovery/resources', limitLists, resources.discoveryV2)
 
   const admin = Router()
   admin.post('/users', withAdmin(users.create))
@@ -130,7 +117,7 @@ export function createSurface(surface: Surface) {
       app.get('/openapi.json', reference.openapi)
       app.get('/docs', reference.docs)
       app.get('/llms.txt', reference.llms)
-      app.get('/discovery/resources', byLister, resources.discovery)
+      app.get('/discovery/resources', limitLists, resources.discovery)
       app.use('/api/v1', api)
       app.use('/api/v2', apiV2)
       app.use(['/admin', '/api/v1/admin'], admin)

@@ -52,13 +52,10 @@ export function createCounts(maxKeys: number) {
       const bucket = bucketOf(seconds * 1000)
       const add = (counted: Counted | undefined) =>
         counted?.latencies.set(bucket, (counted.latencies.get(bucket) ?? 0) + 1)
-      const countFor = (userId: number) =>
-        add(
-          one(http, `${userId} ${day} ${method} ${status} ${route}`, () => ({
-            ...{ userId, day, method, route, status },
-            ...nothing(),
-          })),
-        )
+      const countFor = (userId: number) => {
+        const first = () => ({ userId, day, method, route, status, ...nothing() })
+        add(one(http, `${userId} ${day} ${method} ${status} ${route}`, first))
+      }
       countFor(EVERYBODY)
       const { userId, clientId } = locals
       if (typeof userId !== 'number') return

@@ -48,29 +48,30 @@ SELECT count(*) FROM flush`
 export const flushOf = (replica: string, number: number, counts: Counts) => ({
   name: 'metrics-flush',
   text: FLUSH,
-  values: [replica, number, ...columns(counts)],
+  values: [replica, number, ...valuesOf(counts)],
 })
 
 /** Those of replicas that stopped long ago without a farewell. */
 export const FORGET_REPLICAS = `DELETE FROM metric_flushes WHERE at < now() - interval '7 days'`
 export const FORGET_REPLICA = 'DELETE FROM metric_flushes WHERE replica = $1'
 
-function columns(counts: Counts): unknown[][] {
+/** $3 to $21, in the order of the statement. */
+function valuesOf(counts: Counts): unknown[][] {
   const [http, clients, refusals] = [counts.http(), counts.clients(), counts.refusals()]
   return [
-    ...[http.map(({ userId }) => userId), http.map(({ day }) => day), http.map(({ method }) => method)],
-    ...[http.map(({ route }) => route), http.map(({ status }) => status), ...histograms(http)],
-    ...[clients.map(({ userId }) => userId), clients.map(({ day }) => day)],
-    ...[clients.map(({ clientId }) => clientId), ...histograms(clients)],
-    ...[refusals.map(({ clientId }) => clientId), refusals.map(({ day }) => day)],
-    ...[refusals.map(({ network }) => network), refusals.map(({ reason }) => reason)],
-    refusals.map(({ count }) => count),
+    ...columns(http, ['userId', 'day', 'method', 'route', 'status', 'count']),
+    ...histograms(http),
+    ...columns(clients, ['userId', 'day', 'clientId', 'count']),
+    ...histograms(clients),
+    ...columns(refusals, ['clientId', 'day', 'network', 'reason', 'count']),
   ]
 }
 
-/** Arrays of arrays would be taken for one: each histogram goes as the text of its array. */
-const histograms = (counted: { count: number; latencies: Map<number, number> }[]) => [
-  counted.map(({ count }) => count),
+const columns = <Row>(rows: readonly Row[], names: readonly (keyof Row)[]): unknown[][] =>
+  names.map((name) => rows.map((row) => row[name]))
+
+/** Postgres would read an array of arrays as one array: each histogram is sent as the text of its arrays. */
+const histograms = (counted: readonly { latencies: ReadonlyMap<number, number> }[]): unknown[][] => [
   counted.map(({ latencies }) => `{${[...latencies.keys()].join()}}`),
   counted.map(({ latencies }) => `{${[...latencies.values()].join()}}`),
 ]

@@ -107,12 +107,14 @@ const itemOfV2 = (
 })
 
 /** The members of version 2 that say what is bought, where the metadata does. */
-const described = (metadata: Discovered['metadata']) => ({
-  ...(description.safeParse(metadata.description).success
-    ? { description: metadata.description as string }
-    : {}),
-  ...(mimeType.safeParse(metadata.mimeType).success ? { mimeType: metadata.mimeType as string } : {}),
-})
+function described(metadata: Discovered['metadata']) {
+  const { data: text } = description.safeParse(metadata.description)
+  const { data: type } = mimeType.safeParse(metadata.mimeType)
+  return {
+    ...(text === undefined ? {} : { description: text }),
+    ...(type === undefined ? {} : { mimeType: type }),
+  }
+}
 
 const timeoutOf = (metadata: Discovered['metadata']) =>
   maxTimeoutSeconds.catch(USUAL_TIMEOUT_SECONDS).parse(metadata.maxTimeoutSeconds)

@@ -1,5 +1,6 @@
 import {
   AssetList,
+  IdempotencyKey,
   SettleResult,
   SupportedKinds,
   VerifyResult,
@@ -87,7 +88,7 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
   return {
     verify: (data) => ask(VerifyResult, { method: 'post', url: '/verify', data }),
     async settle(data, { idempotencyKey }) {
-      if (!/^[\x21-\x7e]{1,128}$/.test(idempotencyKey))
+      if (!IdempotencyKey.safeParse(idempotencyKey).success)
         throw new FacilitatorError('rejected', 'An idempotency key has 1 to 128 visible ASCII characters')
       const headers = { 'Idempotency-Key': idempotencyKey }
       return ask(SettleResult, { method: 'post', url: '/settle', data, headers }, settling)

@@ -1,4 +1,4 @@
-import { type Operation } from '@tollgate/protocol'
+import { ClientPath, type Operation } from '@tollgate/protocol'
 import { ApiError, type Limiter } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { type Client, type ClientStore } from './store'
@@ -26,7 +26,8 @@ export const createClientGuard =
 async function authenticate(req: Request, clients: ClientStore, now: Date): Promise<Client> {
   const id = req.get('X-Client-ID') ?? ''
   const token = req.get('X-Client-Token') ?? ''
-  const client = /^[\w-]{1,64}$/.test(id) ? await clients.authenticate(id, token, now) : undefined
+  const isId = ClientPath.shape.id.safeParse(id).success
+  const client = isId ? await clients.authenticate(id, token, now) : undefined
   if (client) return client
   throw new ApiError(
     'UNAUTHORIZED',

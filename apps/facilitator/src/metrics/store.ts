@@ -1,13 +1,10 @@
 import { type Pool } from '@tollgate/database'
-import { type HttpMetrics, type SettlementMetrics } from '@tollgate/protocol'
+import { MAX_LISTED_METRICS, type HttpMetrics, type SettlementMetrics } from '@tollgate/protocol'
 import { longestMs } from './histogram'
 import { CLIENTS, HTTP, type ClientRow, type HttpRow } from './http-sql'
 import { type Range, type Span } from './range'
 import { ENDS, FEES, type EndRow, type FeeRow } from './settlements-sql'
 import { summarize } from './settlements'
-
-/** Longer lists help nobody: of routes and of client keys, those with the most requests. */
-const MAX_LISTED = 100
 
 const formats: Record<Span, string> = { day: 'YYYY-MM-DD', month: 'YYYY-MM', all: '' }
 
@@ -25,7 +22,7 @@ export type MetricsStore = ReturnType<typeof createMetricsStore>
 export function createMetricsStore(pool: Pool) {
   return {
     async http(userId: number, { from, to }: Range, span: Span): Promise<Periods<HttpMetrics>> {
-      const values = [userId, from, to, formats[span], MAX_LISTED]
+      const values = [userId, from, to, formats[span], MAX_LISTED_METRICS]
       const [{ rows }, clients] = await Promise.all([
         pool.query<HttpRow>(HTTP, values),
         pool.query<ClientRow>(CLIENTS, values),

@@ -1,11 +1,10 @@
 import { ChainUnavailable } from '@tollgate/chains'
+import { IdempotencyKey } from '@tollgate/protocol'
 import { ApiError, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Client } from '../clients/store'
 import { type Dialect } from './asked'
 import { type Facilitator } from './facilitator'
-
-const MAX_KEY_LENGTH = 128
 
 /** `/verify` and `/settle` as a version of x402 has them. */
 export function createPaymentHandlers(facilitator: Facilitator, { read, spell }: Dialect) {
@@ -26,11 +25,8 @@ export function createPaymentHandlers(facilitator: Facilitator, { read, spell }:
 function idempotencyKey(req: Request): string | null {
   const key = req.get('Idempotency-Key')
   if (key === undefined) return null
-  if (key.length > MAX_KEY_LENGTH || !/^[\x21-\x7e]+$/.test(key))
-    throw new ApiError(
-      'INVALID_REQUEST',
-      `Send one Idempotency-Key of 1 to ${MAX_KEY_LENGTH} visible ASCII characters`,
-    )
+  if (!IdempotencyKey.safeParse(key).success)
+    throw new ApiError('INVALID_REQUEST', 'Send one Idempotency-Key of 1 to 128 visible ASCII characters')
   return key
 }
 

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { Day } from '../query'
 import { exampleAsset } from './fields'
 
-const MAX_LISTED = 100
+/** Of routes and of client keys, those with the most requests: longer lists help nobody. */
+export const MAX_LISTED_METRICS = 100
 
 /** Both days count, in UTC. At most 366 days or 120 months can be asked for at once. */
 export const MetricsQuery = z.object({
@@ -30,14 +31,14 @@ const httpFields = {
   latency_ms: Latency,
   routes: z
     .array(z.object({ method: z.string(), route: z.string(), requests: RequestCount, latency_ms: Latency }))
-    .max(MAX_LISTED)
+    .max(MAX_LISTED_METRICS)
     .describe('By method and route, most requests first.'),
   statuses: z
     .array(z.object({ status: z.int(), requests: RequestCount }))
     .describe('By status, in order; 499 of those whose caller left before the answer.'),
   clients: z
     .array(z.object({ client_id: z.string(), requests: RequestCount, latency_ms: Latency }))
-    .max(MAX_LISTED)
+    .max(MAX_LISTED_METRICS)
     .describe('By client key, most requests first; requests without one are in none of them.'),
 }
 

@@ -1,4 +1,5 @@
 import {
+  IdempotencyKey,
   SettleRequest,
   SettleRequestV2,
   SettleResult,
@@ -11,13 +12,9 @@ import { z } from 'zod'
 import { callers, refusals } from './errors'
 
 const SettleHeaders = z.object({
-  'Idempotency-Key': z
-    .string()
-    .regex(/^[\x21-\x7e]{1,128}$/)
-    .optional()
-    .describe(
-      'Of your choice, for one settlement: a repeat of the request with the same key is told the same outcome, success among them, as often as it asks. Visible ASCII, at most one.',
-    ),
+  'Idempotency-Key': IdempotencyKey.optional().describe(
+    'A key of your choice, one per settlement. The same request under the same key gets the same outcome, including success, however often it is sent. Visible ASCII; one header only.',
+  ),
 })
 
 const unreadable = {

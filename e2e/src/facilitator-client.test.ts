@@ -1,12 +1,11 @@
-import { USDC_ADDRESS } from '@tollgate/devnet'
 import { createFacilitatorClient, facilitatorConfig, FacilitatorError } from '@tollgate/facilitator-client'
-import { decodeJson, type PaymentPayload, type SettleRequest } from '@tollgate/protocol'
+import { type SettleRequest } from '@tollgate/protocol'
 import { HTTPFacilitatorClient } from '@x402/core/server'
 import { randomUUID } from 'node:crypto'
 import { Wallet } from 'ethers'
 import { tokenAt } from './testing/chain'
 import { newThirdParty, type ClientKey } from './testing/client-keys'
-import { sign, until } from './testing/paying'
+import { settleRequest, until } from './testing/paying'
 import { startWorld, walletAt, type World } from './testing/world'
 
 let world: World
@@ -32,23 +31,8 @@ function clientWith({ clientId, token: clientToken }: ClientKey) {
   return client
 }
 
-/** A payment of a cent to a new address, as it is asked about. */
-async function newRequest(): Promise<SettleRequest> {
-  const offer = {
-    scheme: 'exact',
-    network: 'base-sepolia',
-    maxAmountRequired: '10000',
-    resource: 'https://shop.example/weather',
-    description: '',
-    mimeType: '',
-    payTo: Wallet.createRandom().address,
-    maxTimeoutSeconds: 60,
-    asset: USDC_ADDRESS,
-    extra: { name: 'USDC', version: '2' },
-  }
-  const header = await sign(walletAt(0), { accepts: [offer], paymentRequirements: { network: '84532' } })
-  return { paymentPayload: decodeJson(header) as PaymentPayload, paymentRequirements: offer }
-}
+/** A payment of a cent to a new address. */
+const newRequest = () => settleRequest(walletAt(0), Wallet.createRandom().address, 10_000n)
 
 const paid = ({ paymentRequirements }: SettleRequest) => token.balanceOf(paymentRequirements.payTo)
 const refusal = (result: Promise<unknown>) =>

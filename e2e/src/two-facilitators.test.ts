@@ -1,9 +1,9 @@
 import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
 import { type HttpMetrics, type SettlementMetrics, type SettleResult } from '@tollgate/protocol'
 import { randomBytes } from 'node:crypto'
-import { hexlify, Wallet, type HDNodeWallet } from 'ethers'
+import { Wallet } from 'ethers'
 import { tokenAt } from './testing/chain'
-import { until } from './testing/paying'
+import { settleRequest, until } from './testing/paying'
 import { startWorld, type World } from './testing/world'
 
 let world: World
@@ -146,7 +146,7 @@ test('settlement metrics are the transfers of the chain, whichever of the two wa
   await fundWallet(world.foundation.rpcUrl, payer.address, { usdc: 10_000_000n })
 
   const settle = async (turn: number) => {
-    const body = await paymentOf(payer, payTo, 1_000n + BigInt(turn))
+    const body = await settleRequest(payer, payTo, 1_000n + BigInt(turn))
     return (await ask(of(turn), 'POST', '/settle', { headers, body })).body as SettleResult
   }
   const results = await Promise.all(Array.from({ length: 12 }, (_, turn) => settle(turn)))
@@ -214,43 +214,3 @@ test('kill -9 loses what was answered within the last second, and nothing else',
   expect(counted).toBeGreaterThanOrEqual(safe)
   expect(counted).toBeLessThanOrEqual(answeredAt.length + underWay + restarted)
 })
-
-const TransferWithAuthorization = [
-  { name: 'from', type: 'address' },
-  { name: 'to', type: 'address' },
-  { name: 'value', type: 'uint256' },
-  { name: 'validAfter', type: 'uint256' },
-  { name: 'validBefore', type: 'uint256' },
-  { name: 'nonce', type: 'bytes32' },
-]
-
-/** The body of `/settle` for a payment of `value`. */
-async function paymentOf(payer: HDNodeWallet, payTo: string, value: bigint) {
-  const extra = { name: 'USDC', version: '2' }
-  const authorization = {
-    from: payer.address,
-    to: payTo,
-    value: value.toString(),
-    validAfter: '0',
-    validBefore: String(Math.floor(Date.now() / 1000) + 600),
-    nonce: hexlify(randomBytes(32)),
-  }
-  const domain = { ...extra, chainId: 84532, verifyingContract: USDC_ADDRESS }
-  const signature = await payer.signTypedData(domain, { TransferWithAuthorization }, authorization)
-  const kind = { scheme: 'exact', network: 'base-sepolia' }
-  return {
-    x402Version: 1,
-    paymentPayload: { x402Version: 1, ...kind, payload: { signature, authorization } },
-    paymentRequirements: {
-      ...kind,
-      maxAmountRequired: value.toString(),
-      resource: 'https://shop.example/report',
-      description: '',
-      mimeType: '',
-      payTo,
-      maxTimeoutSeconds: 60,
-      asset: USDC_ADDRESS,
-      extra,
-    },
-  }
-}

@@ -119,7 +119,7 @@ export async function wireFacilitator(parts: {
     clients: createClientHandlers(clients, now),
     resources: createResourceHandlers({ resources: createResourceStore(database), networks, now }),
     measured: createMetricsHandlers(createMetricsStore(pool), now),
-    reference: createFacilitatorReference(environment.PUBLIC_URL),
+    reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     now,
   })
   return { app, health, networks, notices, outcomes, settlers, tally }

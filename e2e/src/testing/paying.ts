@@ -1,5 +1,11 @@
-import { type DevelopmentWallet } from '@tollgate/devnet'
-import { encodeJson, type PaymentRequired } from '@tollgate/protocol'
+import { USDC_ADDRESS, type DevelopmentWallet } from '@tollgate/devnet'
+import {
+  decodeJson,
+  encodeJson,
+  type PaymentPayload,
+  type PaymentRequired,
+  type SettleRequest,
+} from '@tollgate/protocol'
 import { Wallet, hexlify, randomBytes } from 'ethers'
 import { blockNumberCall, type World } from './world'
 
@@ -34,8 +40,10 @@ export async function call(
   }
 }
 
+type PrivateKey = Pick<DevelopmentWallet, 'privateKey'>
+
 /** Signs what a 402 asks for; valid for ten minutes, so that an outage in between does not end it. */
-export async function sign({ privateKey }: DevelopmentWallet, asked: unknown): Promise<string> {
+export async function sign({ privateKey }: PrivateKey, asked: unknown): Promise<string> {
   const { accepts, paymentRequirements } = asked as PaymentRequired
   const [offer] = accepts ?? []
   if (!offer) throw new Error('The 402 offers no way to pay')
@@ -56,6 +64,25 @@ export async function sign({ privateKey }: DevelopmentWallet, asked: unknown): P
     network: offer.network,
     payload: { signature, authorization },
   })
+}
+
+/** The body of `/verify` and `/settle` for a payment of `value` to `payTo`. */
+export async function settleRequest(payer: PrivateKey, payTo: string, value: bigint): Promise<SettleRequest> {
+  const paymentRequirements = {
+    scheme: 'exact',
+    network: 'base-sepolia',
+    maxAmountRequired: value.toString(),
+    resource: 'https://shop.example/report',
+    description: '',
+    mimeType: '',
+    payTo,
+    maxTimeoutSeconds: 60,
+    asset: USDC_ADDRESS,
+    extra: { name: 'USDC', version: '2' },
+  }
+  const offered = { accepts: [paymentRequirements], paymentRequirements: { network: '84532' } }
+  const paymentPayload = decodeJson(await sign(payer, offered)) as PaymentPayload
+  return { x402Version: 1, paymentPayload, paymentRequirements }
 }
 
 /** Asks again and again, as a client does that was told to, until `done`; fails after `seconds`. */

@@ -8,12 +8,13 @@ const PAUSES_MS = [100, 400]
 export type Attempts = {
   /** Bounds all attempts and the pauses between them together. */
   timeoutMs: number
-  /** Whether another attempt after this failure cannot do anything twice. */
+  /** Whether it is safe to send the request again after this failure. */
   mayRepeat: (failure: Failure) => boolean
 }
 
 /**
- * What the first attempt that brings a result brings, of three at most. A pause that would outlast the deadline is not begun.
+ * The result of the first attempt that succeeds, of three at most. Gives up at once where the next pause would outlast the
+ * deadline.
  *
  * @throws FacilitatorError of the last attempt
  */
@@ -46,7 +47,7 @@ export async function inAttempts<T>(
   }
 }
 
-/** Undefined after the last attempt. Of many clients that failed together not all come back together. */
+/** Undefined after the last attempt. Jittered, so that clients that failed together do not retry together. */
 function pauseBefore(attempts: number, { error }: Failure): number | undefined {
   const pauseMs = PAUSES_MS[attempts]
   if (pauseMs === undefined) return undefined

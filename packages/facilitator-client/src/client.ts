@@ -43,8 +43,9 @@ export type FacilitatorClientOptions = {
   url: string
   clientId: string
   clientToken: string
-  /** Bounds every call but `settle`, which waits for a chain: all of it, from the first attempt to the last. */
+  /** Bounds each call but `settle`, from its first attempt to its last. 5,000 unless given. */
   timeoutMs?: number
+  /** Bounds `settle`, which waits for a chain. 45,000 unless given: longer than the facilitator itself waits. */
   settleTimeoutMs?: number
 }
 
@@ -70,8 +71,8 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     httpAgent,
     httpsAgent,
   })
-  const harmless: Attempts = { timeoutMs, mayRepeat: ({ isPassing }) => isPassing }
-  const settling: Attempts = { timeoutMs: settleTimeoutMs, mayRepeat: ({ neverLeft }) => neverLeft }
+  const harmless: Attempts = { timeoutMs, mayRepeat: ({ isTransient }) => isTransient }
+  const settling: Attempts = { timeoutMs: settleTimeoutMs, mayRepeat: ({ notSent }) => notSent }
 
   /** The answer as its schema has it. */
   async function ask<T>(schema: Schema<T>, request: AxiosRequestConfig, attempts = harmless): Promise<T> {

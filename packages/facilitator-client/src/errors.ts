@@ -1,7 +1,8 @@
 /**
- * What a caller must know about a request that brought no result.
+ * A request that brought no result, by what its caller may conclude from it.
  *
- * - `rejected`: the facilitator understood the request and will not do it (400), so that it sent nothing to a chain.
+ * - `rejected`: the request is malformed (400 `INVALID_REQUEST` or `INVALID_PAYLOAD`, or an idempotency key refused before
+ *   anything was sent). Nothing was sent to a chain; the same request would be rejected again.
  * - `unauthorized`: the client key is not valid, or no more (401), or its scope does not cover the call (403). This
  *   request was not carried out. Another key is told nothing of what this one has claimed.
  * - `unknown`: it may or may not have been carried out; ask again.

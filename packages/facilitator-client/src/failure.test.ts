@@ -20,8 +20,8 @@ describe('a request never left', () => {
   test.each([[['127.0.0.1']], [['127.0.0.1', '127.0.0.2']]])(
     'where nobody listens at %j',
     async (addresses) => {
-      const { neverLeft, error } = await failureAt(addresses)
-      expect([neverLeft, error.message]).toEqual([
+      const { notSent, error } = await failureAt(addresses)
+      expect([notSent, error.message]).toEqual([
         true,
         'The facilitator could not be reached (ECONNREFUSED)',
       ])
@@ -30,6 +30,6 @@ describe('a request never left', () => {
 })
 
 test('what is no answer and no failure of the network is told without a word of it', () => {
-  const { error, neverLeft, isPassing } = failureOf(new Error('the secret'))
-  expect([error.message, neverLeft, isPassing]).toEqual(['The facilitator could not be asked', false, false])
+  const { error, notSent, isTransient } = failureOf(new Error('the secret'))
+  expect([error.message, notSent, isTransient]).toEqual(['The facilitator could not be asked', false, false])
 })

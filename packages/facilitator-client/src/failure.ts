@@ -1,13 +1,13 @@
 import { isAxiosError, type AxiosResponse } from 'axios'
 import { FacilitatorError } from './errors'
 
-/** An attempt that brought no result: what its caller is told, and what another attempt would risk. */
+/** An attempt that failed: the error for the caller, and whether another attempt is safe. */
 export type Failure = {
   error: FacilitatorError
-  /** No connection came about, so that nobody has the request. */
-  neverLeft: boolean
-  /** Another attempt may fare better: there was no connection, it broke, or the facilitator asks to come back. */
-  isPassing: boolean
+  /** No connection was made, so no byte of the request was sent. */
+  notSent: boolean
+  /** Another attempt may succeed: there was no connection, it broke, or the facilitator answered 429 or 503. */
+  isTransient: boolean
 }
 
 /** System calls that come before the first byte of a request. */
@@ -21,15 +21,15 @@ export function failureOf(thrown: unknown): Failure {
     return final(new FacilitatorError('unknown', 'The facilitator could not be asked'))
   if (thrown.response) return refusal(thrown.response)
   const reason = thrown.code ?? 'no reason given'
-  const neverLeft = isOfConnecting(thrown.cause)
+  const notSent = isOfConnecting(thrown.cause)
   return {
     error: new FacilitatorError('unknown', `The facilitator could not be reached (${reason})`),
-    neverLeft,
-    isPassing: neverLeft || brokenConnection.includes(reason),
+    notSent,
+    isTransient: notSent || brokenConnection.includes(reason),
   }
 }
 
-export const final = (error: FacilitatorError): Failure => ({ error, neverLeft: false, isPassing: false })
+export const final = (error: FacilitatorError): Failure => ({ error, notSent: false, isTransient: false })
 
 /** A host with several addresses fails with one error for each. */
 function isOfConnecting(cause: unknown): boolean {
@@ -44,7 +44,7 @@ function refusal({ status, data, headers }: AxiosResponse<unknown>): Failure {
   const message = `The facilitator answered ${status}${code === undefined ? '' : ` ${code}`}`
   const retryAfterSeconds = secondsIn(headers['retry-after'])
   const error = new FacilitatorError(kindOf(status, code), message, status, code, retryAfterSeconds)
-  return { error, neverLeft: false, isPassing: comeBack.includes(status) }
+  return { error, notSent: false, isTransient: comeBack.includes(status) }
 }
 
 function kindOf(status: number, code: string | undefined): FacilitatorError['kind'] {

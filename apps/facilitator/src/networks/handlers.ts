@@ -12,7 +12,7 @@ const unavailable = (cause?: unknown) =>
     cause,
   })
 
-const became: Record<Refused['before'], string> = {
+const afterwards: Record<Refused['registration'], string> = {
   none: '',
   kept: '. The asset is registered, and stays as it is',
   retired:
@@ -55,7 +55,7 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
       const { network, active, ...asset } = parse(AssetRegistration, req.body)
       const registered = await networks.register(known(network), asset, active).catch(toUnavailable)
       if ('problem' in registered)
-        throw new ApiError('INVALID_REQUEST', registered.problem + became[registered.before])
+        throw new ApiError('INVALID_REQUEST', registered.problem + afterwards[registered.registration])
       res.json({ data: registered })
     },
   }

@@ -7,8 +7,8 @@ import { type AssetStore } from './store'
 
 const RETRY_MS = 3_000
 
-/** Why an asset is not registered as it was asked, and what has become of it where it was registered before. */
-export type Refused = Pick<Unfit, 'problem'> & { before: 'none' | 'kept' | 'retired' }
+/** Why an asset is refused, and what becomes of its earlier registration: there was none, it stays, or it is taken out of use. */
+export type Refused = Pick<Unfit, 'problem'> & { registration: 'none' | 'kept' | 'retired' }
 
 type Described = Pick<Asset, 'asset' | 'symbol' | 'decimals'>
 
@@ -43,11 +43,11 @@ export function createRegistration(parts: {
     if (retired) return retired
     const vetted = await network.chain.vetToken({ asset, decimals })
     if (!('problem' in vetted)) return store.register(network.name, { ...vetted, symbol }, active)
-    return { problem: vetted.problem, before: await drop(network.name, asset, vetted) }
+    return { problem: vetted.problem, registration: await drop(network.name, asset, vetted) }
   }
 
   /** Takes a registered asset out of use where its own token is at fault; settlements that have begun go on. */
-  async function drop(network: string, asset: string, unfit: Unfit): Promise<Refused['before']> {
+  async function drop(network: string, asset: string, unfit: Unfit): Promise<Refused['registration']> {
     const registered = await store.find(network, asset)
     if (!registered) return 'none'
     const { problem, isTokensFault, decimals = registered.token.decimals } = unfit
@@ -81,10 +81,10 @@ export function createRegistration(parts: {
     }
   }
 
-  function tell({ problem, before }: Refused, facts: object) {
-    if (before === 'none')
+  function tell({ problem, registration }: Refused, facts: object) {
+    if (registration === 'none')
       logger.error('a configured asset is not fit for payments and is not registered', { ...facts, problem })
-    if (before === 'kept')
+    if (registration === 'kept')
       logger.error('a configured asset was refused; it is registered already, and stays as it is', {
         ...facts,
         problem,

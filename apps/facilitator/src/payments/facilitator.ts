@@ -4,7 +4,7 @@ import { type Logger } from '@tollgate/service'
 import { type Tally } from '../metrics/tally'
 import { type Networks } from '../networks/networks'
 import { failure, invalid, pending, success, valid } from './answers'
-import { type Asked, type Misaddressed } from './asked'
+import { type Asked, type WrongVersion } from './dialect'
 import { checkAsset, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
 import { type Asker, type Settlement, type SettlementStore } from './store'
@@ -31,7 +31,7 @@ export function createFacilitator(parts: {
   const { networks, verdicts, store, outcomes, settleWaitSeconds, tally, logger, now } = parts
 
   /** Whether the payment would settle now. Takes nothing, claims nothing. */
-  async function verify(asked: Asked | Misaddressed): Promise<VerifyResult> {
+  async function verify(asked: Asked | WrongVersion): Promise<VerifyResult> {
     const order = await readOrder(asked, networks)
     if (isRefusal(order)) return invalid(order, now())
     const inactive = checkAsset(order)
@@ -52,7 +52,7 @@ export function createFacilitator(parts: {
    * within `maxTimeoutSeconds` may be sent again to learn it.
    */
   async function settle(
-    asked: Asked | Misaddressed,
+    asked: Asked | WrongVersion,
     { clientId, idempotencyKey }: Pick<Asker, 'clientId' | 'idempotencyKey'>,
   ): Promise<SettleResult> {
     const askedAt = now().getTime()

@@ -3,7 +3,7 @@ import { IdempotencyKey } from '@tollgate/protocol'
 import { ApiError, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Client } from '../clients/store'
-import { type Dialect } from './asked'
+import { type Dialect } from './dialect'
 import { type Facilitator } from './facilitator'
 
 /** `/verify` and `/settle` as a version of x402 has them. */

@@ -3,7 +3,7 @@ import { type ReasonCode } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { spelled, type Network } from '../networks/network'
 import { type Networks } from '../networks/networks'
-import { type Asked, type Misaddressed } from './asked'
+import { type Asked, type WrongVersion } from './dialect'
 
 /**
  * A payment and what it is for, after the checks that need no chain. An asset that is not active any more refuses new
@@ -26,7 +26,7 @@ const refusal = (reason: ReasonCode, detail: string): Refusal => ({ reason, deta
  *
  * @throws ApiError INVALID_PAYLOAD where the signed payment cannot be decoded
  */
-export async function readOrder(asked: Asked | Misaddressed, networks: Networks): Promise<Order | Refusal> {
+export async function readOrder(asked: Asked | WrongVersion, networks: Networks): Promise<Order | Refusal> {
   if (isRefusal(asked)) return asked
   const { required, accepted, payload, requestHash } = asked
   if (required.scheme !== 'exact' || accepted.scheme !== 'exact')

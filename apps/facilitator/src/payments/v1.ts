@@ -1,6 +1,6 @@
 import { SettleRequest } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
-import { checkVersions, hashOf, type Dialect } from './asked'
+import { checkVersions, hashOf, type Dialect } from './dialect'
 
 /** x402 version 1: networks by our names, and a payload that does not say what its payer agreed to. */
 export const v1: Dialect = {

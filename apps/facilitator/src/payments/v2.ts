@@ -2,7 +2,7 @@ import { caip2, SettleRequestV2, type SupportedKindsV2 } from '@tollgate/protoco
 import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Networks } from '../networks/networks'
-import { checkVersions, hashOf, type Dialect } from './asked'
+import { checkVersions, hashOf, type Dialect } from './dialect'
 import { type Facilitator } from './facilitator'
 import { createPaymentHandlers } from './handlers'
 

@@ -36,11 +36,11 @@ Operators register assets and make accounts under \`/api/v1/admin\`, or \`/admin
 Bodies are JSON in UTF-8. A refusal is \`{ code, message, details? }\`, but for the 401 of login and of token refresh, which have no \`code\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 
 /** The facilitator's OpenAPI document, for callers at `publicUrl`. */
-export const facilitatorDocument = (publicUrl: string) =>
+const facilitatorDocument = (publicUrl: string, version: string) =>
   createOpenApi(
     {
       title: 'Tollgate facilitator',
-      version: '0.1.0',
+      version,
       summary: 'Verifies and settles x402 payments on chain.',
       description: descriptionFor(publicUrl),
       url: publicUrl,
@@ -84,8 +84,8 @@ export const facilitatorDocument = (publicUrl: string) =>
   )
 
 /** Handlers for `/openapi.json`, `/docs` and `/llms.txt`. */
-export const createFacilitatorReference = (publicUrl: string) =>
-  createReference(facilitatorDocument(publicUrl), [
+export const createFacilitatorReference = (publicUrl: string, version: string) =>
+  createReference(facilitatorDocument(publicUrl, version), [
     {
       name: 'OpenAPI 3.1',
       path: '/openapi.json',

@@ -2,7 +2,7 @@ import { type Refusal } from '@tollgate/chains'
 import { z } from 'zod'
 import { sha256 } from '../digest'
 
-/** What is to be paid, in the words of no version. `amount` as the wire has it. */
+/** The payment requirements, independent of the x402 version. `amount` as on the wire. */
 type Requirements = {
   scheme: string
   network: string
@@ -17,7 +17,7 @@ type Requirements = {
 export type Asked = {
   network: string
   required: Requirements
-  /** What the payer says that it pays, as far as its version has it say so. */
+  /** What the payer states that it accepted: scheme and network in version 1, all of it in version 2. */
   accepted: Pick<Requirements, 'scheme' | 'network'> &
     Partial<Pick<Requirements, 'amount' | 'asset' | 'payTo'>>
   payload: unknown
@@ -25,12 +25,12 @@ export type Asked = {
   requestHash: Buffer
 }
 
-/** A request that is refused as it stands, whatever it asks, and the network that it names. */
-export type Misaddressed = Refusal & { network: string }
+/** The refusal of a request in another x402 version, with the network that it names. */
+export type WrongVersion = Refusal & { network: string }
 
 /** How a version of x402 asks, and how it names a network of ours in its answers. */
 export type Dialect = {
-  read(body: unknown): Asked | Misaddressed
+  read(body: unknown): Asked | WrongVersion
   spell(network: string): string
 }
 
@@ -44,7 +44,7 @@ const Versions = z.object({
 })
 
 /** The refusal of a request in another version than `taken`: it comes before the shape, which its version decides. */
-export function checkVersions(body: unknown, taken: 1 | 2): Misaddressed | undefined {
+export function checkVersions(body: unknown, taken: 1 | 2): WrongVersion | undefined {
   const { data } = Versions.safeParse(body)
   if (!data) return undefined
   const { x402Version, paymentPayload, paymentRequirements } = data

@@ -1,3 +1,4 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
 import { createFacilitatorClient, facilitatorConfig, FacilitatorError } from '@tollgate/facilitator-client'
 import { type SettleRequest } from '@tollgate/protocol'
 import { HTTPFacilitatorClient } from '@x402/core/server'

@@ -21,10 +21,7 @@ describe('a request never left', () => {
     'where nobody listens at %j',
     async (addresses) => {
       const { notSent, error } = await failureAt(addresses)
-      expect([notSent, error.message]).toEqual([
-        true,
-        'The facilitator could not be reached (ECONNREFUSED)',
-      ])
+      expect([notSent, error.message]).toEqual([true, 'The facilitator could not be reached (ECONNREFUSED)'])
     },
   )
 })

@@ -92,7 +92,9 @@ export const SettleRequest = VerifyRequest.extend({ x402Version: z.number().opti
 export type SettleRequest = z.infer<typeof SettleRequest>
 
 /** The `Idempotency-Key` header of `/settle`: one per order, of the resource server's choice. */
-export const IdempotencyKey = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
+export const IdempotencyKey = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
 
 /** Why a payment is refused: the x402 version 1 reason codes, and `settlement_pending` of version 2. */
 export const reasonCodes = [

@@ -2,7 +2,13 @@ import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import {
+  facilitatorWithClient,
+  newClient,
+  testFacilitator,
+  type ClientHeaders,
+  type TestFacilitator,
+} from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
 import { outcomeOf } from '../testing/outcome'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
@@ -17,10 +23,7 @@ let client: ClientHeaders
 let signer: string
 
 beforeAll(async () => {
-  const wallet = await newSigner(rpcUrl)
-  signer = wallet.address
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [wallet.privateKey] })
-  client = await newClient(facilitator.api)
+  ;({ facilitator, client, signer } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 

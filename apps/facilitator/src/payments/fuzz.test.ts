@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import fc from 'fast-check'
-import { newPayer, newSigner, sharedChain, transactionCount } from '../testing/chain'
-import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { newPayer, sharedChain, transactionCount } from '../testing/chain'
+import { facilitatorWithClient, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
@@ -10,10 +10,7 @@ let client: ClientHeaders
 let signer: string
 
 beforeAll(async () => {
-  const wallet = await newSigner(rpcUrl)
-  signer = wallet.address
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [wallet.privateKey] })
-  client = await newClient(facilitator.api)
+  ;({ facilitator, client, signer } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 

@@ -1,8 +1,8 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { newPayer, newSigner, sharedChain, transactionCount } from '../testing/chain'
-import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { newPayer, sharedChain, transactionCount } from '../testing/chain'
+import { facilitatorWithClient, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
@@ -11,10 +11,7 @@ let client: ClientHeaders
 let signer: string
 
 beforeAll(async () => {
-  const wallet = await newSigner(rpcUrl)
-  signer = wallet.address
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [wallet.privateKey] })
-  client = await newClient(facilitator.api)
+  ;({ facilitator, client, signer } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 

@@ -10,7 +10,13 @@ import {
   transactionCount,
   transfersFrom,
 } from '../testing/chain'
-import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import {
+  facilitatorWithClient,
+  newClient,
+  testFacilitator,
+  type ClientHeaders,
+  type TestFacilitator,
+} from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { AMOUNT, inVersion2, paymentRequest, type PaymentRequestV2 } from '../testing/payment'
 
@@ -21,10 +27,7 @@ let client: ClientHeaders
 let signer: string
 
 beforeAll(async () => {
-  const wallet = await newSigner(rpcUrl)
-  signer = wallet.address
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [wallet.privateKey] })
-  client = await newClient(facilitator.api)
+  ;({ facilitator, client, signer } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 

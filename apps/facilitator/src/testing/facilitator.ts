@@ -17,6 +17,7 @@ import { Environment, type Configuration } from '../config'
 import { sessionsOf, wireFacilitator } from '../facilitator'
 import { type Families } from '../networks/network'
 import { type NetworkConfiguration } from '../networks/settings'
+import { newSigner, sharedChain } from './chain'
 
 export type TestOptions = {
   rpcUrl: string
@@ -122,6 +123,13 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
 
 export type Api = TestFacilitator['api']
 export type ClientHeaders = { 'X-Client-ID': string; 'X-Client-Token': string }
+
+/** A facilitator on the shared chain with one signer of its own, and the headers of a client key of it. */
+export async function facilitatorWithClient() {
+  const { address: signer, privateKey } = await newSigner(sharedChain())
+  const facilitator = await testFacilitator({ rpcUrl: sharedChain(), signerKeys: [privateKey] })
+  return { facilitator, signer, client: await newClient(facilitator.api) }
+}
 
 /** A user's access token, got as anybody gets one. */
 export async function newUser(api: Api): Promise<{ email: string; password: string; accessToken: string }> {

@@ -3,9 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 export type Lookup<T> = (key: string) => Promise<T | undefined>
 
 /**
- * Looks things up by their key. Those that are asked for in one turn of the event loop are asked for together, each once
- * and after the last of them: nobody is told less than what held when they asked, and nothing is kept. A question that
- * fails, fails for all who asked it.
+ * Batches look-ups by key: keys asked for in one turn of the event loop go into one call of `ask`, made after the last of
+ * them. So no caller gets a value older than its own call, and nothing is cached. If `ask` rejects, all of its callers do.
  */
 export function createLookup<T>(
   ask: (keys: readonly string[]) => Promise<ReadonlyMap<string, T>>,

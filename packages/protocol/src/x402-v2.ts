@@ -19,24 +19,24 @@ const exampleRequirements = {
 
 export const PaymentRequirementsV2 = z
   .object({
-    scheme: word(32).describe('How it is paid: `exact`.'),
+    scheme: word(32).describe('The payment scheme: `exact`.'),
     network: word(128).describe('The network, as CAIP-2.'),
-    amount: Amount.describe('What to pay, in the asset’s smallest unit: exactly this.'),
-    asset: word(256).describe('What to pay in: a token’s address, or a denomination.'),
-    payTo: word(256).describe('Whom to pay.'),
+    amount: Amount.describe('The exact amount to pay, in the asset’s smallest unit.'),
+    asset: word(256).describe('The asset to pay in: a token’s address, or a denomination.'),
+    payTo: word(256).describe('The recipient’s address.'),
     maxTimeoutSeconds: z
       .int()
       .min(1)
       .max(86_400)
-      .describe('For how many seconds the payment may be on its way.'),
+      .describe('How long the payment may take to complete, in seconds.'),
     extra: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('Of a token: `name` and `version` of its EIP-712 domain.'),
+      .describe('For a token, the `name` and `version` of its EIP-712 domain.'),
   })
   .meta({
     id: 'PaymentRequirementsV2',
-    description: 'What to pay, as x402 version 2 says it.',
+    description: 'What to pay, as x402 version 2 defines it.',
     examples: [exampleRequirements],
   })
 export type PaymentRequirementsV2 = z.infer<typeof PaymentRequirementsV2>
@@ -51,16 +51,18 @@ export const PaymentPayloadV2 = z
   .object({
     x402Version: z.literal(2),
     resource: ResourceInfo.nullish(),
-    accepted: PaymentRequirementsV2.describe('What the payer agreed to; it must be what is required.'),
+    accepted: PaymentRequirementsV2.describe(
+      'What the payer agreed to; it must match the payment requirements.',
+    ),
     payload: z
       .union([word(65_536), z.record(z.string(), z.unknown())])
       .describe('What the payer signed, as its network has it.'),
     extensions: z.record(z.string(), z.unknown()).nullish(),
   })
-  .meta({ id: 'PaymentPayloadV2', description: 'A signed payment, as x402 version 2 has it.' })
+  .meta({ id: 'PaymentPayloadV2', description: 'A signed payment, as x402 version 2 defines it.' })
 export type PaymentPayloadV2 = z.infer<typeof PaymentPayloadV2>
 
-/** Of `/api/v2/verify` and `/api/v2/settle` alike. */
+/** The body of both `/api/v2/verify` and `/api/v2/settle`. */
 export const SettleRequestV2 = z
   .object({
     x402Version: z.literal(2).optional(),
@@ -101,15 +103,15 @@ export const SupportedKindsV2 = z
     kinds: z.array(
       z.object({
         x402Version: z.literal(2),
-        scheme: z.string().describe('How it is paid: `exact`.'),
+        scheme: z.string().describe('The payment scheme: `exact`.'),
         network: z.string().describe('The network, as CAIP-2.'),
         extra: z.record(z.string(), z.unknown()).optional(),
       }),
     ),
-    extensions: z.array(z.string()).describe('Extensions of the protocol that are known here: none.'),
+    extensions: z.array(z.string()).describe('The protocol extensions that are supported: none.'),
     signers: z
       .record(z.string(), z.array(z.string()))
-      .describe('Who settles, by network: the addresses that pay its fees.'),
+      .describe('By network, the addresses that send settlements and pay their fees.'),
   })
   .meta({
     id: 'SupportedKindsV2',

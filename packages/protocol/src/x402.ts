@@ -10,40 +10,40 @@ const word = (max: number) => z.string().min(1).max(max)
 /** What a resource server asks for. Clients send more members than these; they are passed over. */
 export const PaymentRequirements = z
   .object({
-    scheme: word(32).describe('How it is paid: `exact`.'),
+    scheme: word(32).describe('The payment scheme: `exact`.'),
     network: word(128).describe('The network’s name.'),
-    maxAmountRequired: Amount.describe('What to pay, in the asset’s smallest unit: exactly this.'),
+    maxAmountRequired: Amount.describe('The exact amount to pay, in the asset’s smallest unit.'),
     resource: z.string().max(2048).describe('The URL that is paid for.'),
-    description: z.string().max(4096).describe('What is bought, for people.'),
+    description: z.string().max(4096).describe('What is bought, as text for people.'),
     mimeType: z.string().max(256).describe('The media type of what is bought.'),
-    payTo: word(256).describe('Whom to pay.'),
+    payTo: word(256).describe('The recipient’s address.'),
     maxTimeoutSeconds: z
       .int()
       .min(1)
       .max(86_400)
-      .describe('For how many seconds the payment may be on its way.'),
-    asset: word(256).describe('What to pay in: a token’s address, or a denomination.'),
+      .describe('How long the payment may take to complete, in seconds.'),
+    asset: word(256).describe('The asset to pay in: a token’s address, or a denomination.'),
     x402Version: z.literal(1).optional(),
     outputSchema: z.record(z.string(), z.unknown()).nullish(),
     extra: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('Of a token: `name` and `version` of its EIP-712 domain.'),
+      .describe('For a token, the `name` and `version` of its EIP-712 domain.'),
   })
-  .meta({ id: 'PaymentRequirements', description: 'What to pay, as x402 version 1 says it.' })
+  .meta({ id: 'PaymentRequirements', description: 'What to pay, as x402 version 1 defines it.' })
 export type PaymentRequirements = z.infer<typeof PaymentRequirements>
 
 /** A signed payment. `payload` is what the chain family signs; as text it is base64 of the same JSON. */
 export const PaymentPayload = z
   .object({
     x402Version: z.number().describe('1.'),
-    scheme: word(32).describe('How it is paid: `exact`.'),
+    scheme: word(32).describe('The payment scheme: `exact`.'),
     network: word(128).describe('The network’s name.'),
     payload: z
       .union([word(65_536), z.record(z.string(), z.unknown())])
       .describe('What the payer signed, as its network has it; as text, base64 of the same JSON.'),
   })
-  .meta({ id: 'PaymentPayload', description: 'A signed payment, as x402 version 1 has it.' })
+  .meta({ id: 'PaymentPayload', description: 'A signed payment, as x402 version 1 defines it.' })
 export type PaymentPayload = z.infer<typeof PaymentPayload>
 
 export const VerifyRequest = z.object({
@@ -52,7 +52,7 @@ export const VerifyRequest = z.object({
 })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 
-/** Of `/verify` and `/settle` alike. */
+/** The body of both `/verify` and `/settle`. */
 export const SettleRequest = VerifyRequest.extend({ x402Version: z.number().optional() }).meta({
   id: 'PaymentRequest',
   examples: [
@@ -128,7 +128,7 @@ export const VerifyResult = z
     invalidReason: z.string().describe('Empty where the payment is valid.'),
     payer: z.string().describe('Empty where it is not.'),
     timestamp: z.int().describe('Unix seconds.'),
-    cachedResult: z.boolean().describe('Whether it was found valid a few seconds ago.'),
+    cachedResult: z.boolean().describe('Whether this verdict is from the cache, a few seconds old.'),
   })
   .meta({
     id: 'VerifyResult',
@@ -148,7 +148,9 @@ export type VerifyResult = z.infer<typeof VerifyResult>
 export const SettleResult = z
   .object({
     success: z.boolean(),
-    transaction: z.string().describe('Its hash. Empty on failure; a pending settlement may name it.'),
+    transaction: z
+      .string()
+      .describe('The transaction’s hash. Empty on failure, but a pending settlement may already have one.'),
     errorReason: z.string().describe('Empty on success.'),
     network: z.string(),
     payer: z.string().describe('Empty on failure.'),

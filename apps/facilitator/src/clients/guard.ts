@@ -5,12 +5,12 @@ import { type Client, type ClientStore } from './store'
 
 type ClientHandler = (req: Request, res: Response, client: Client) => unknown
 
-/** Lets in the holders of a client key whose scope covers the operation, no oftener than `limit`, and hands the client over. */
+/** Admits holders of a client key whose scope covers the operation, within `limit`, and passes the client to the handler. */
 export const createClientGuard =
   (clients: ClientStore, now: () => Date) =>
   (operation: Operation, handler: ClientHandler, limit?: Limiter): RequestHandler =>
   async (req, res) => {
-    // A cache between us knows Authorization for a secret, but not our headers (RFC 9111, 3.5).
+    // Shared caches treat Authorization as private, but not these headers (RFC 9111, 3.5).
     res.set('Cache-Control', 'no-store')
     const client = await authenticate(req, clients, now())
     Object.assign(res.locals, { userId: client.userId, clientId: client.clientId })

@@ -17,7 +17,7 @@ export type Client = {
 
 export type ClientStore = ReturnType<typeof createClientStore>
 
-/** Of one user at a time: a key for each of many shops, and a bound for a loop that makes one for each payment. */
+/** Live keys that a user may have: enough for many shops, and a bound on a client that creates one per payment. */
 export const MAX_LIVE_KEYS = 1_000
 
 const nobody = Buffer.alloc(32)
@@ -38,8 +38,8 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
 
   return {
     /**
-     * The token is told here and never again. Undefined where the user has {@link MAX_LIVE_KEYS}: a user's keys are made
-     * one after the other, so that none at the same moment goes uncounted.
+     * The token is returned here and never again. Undefined where the user has {@link MAX_LIVE_KEYS} already; the row lock
+     * on the user makes concurrent calls wait, so that each counts the others' keys.
      */
     async create(asked: Omit<Client, 'clientId'>): Promise<{ client: Client; token: string } | undefined> {
       const token = randomBytes(32).toString('base64url')

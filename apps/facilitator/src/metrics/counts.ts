@@ -1,7 +1,7 @@
 import { type Answer } from '@tollgate/service'
 import { bucketOf } from './histogram'
 
-/** Everybody's requests are counted as this user's, beside those of whom they are. */
+/** The user id under which all requests are counted, in addition to their own user's. User ids begin at 1. */
 export const EVERYBODY = 0
 
 type Counted = { count: number; latencies: Map<number, number> }
@@ -20,7 +20,7 @@ export type RefusalCount = SettlementRefusal & { count: number }
 
 export type Counts = ReturnType<typeof createCounts>
 
-/** What was counted, in memory. There are at most `maxKeys` things to count; those that come on top are only `missed`. */
+/** Counters in memory: at most `maxKeys` of them. What would need another one is only counted as `missed`. */
 export function createCounts(maxKeys: number) {
   const http = new Map<string, HttpCount>()
   const clients = new Map<string, ClientCount>()

@@ -1,17 +1,17 @@
 const SHORTEST_MS = 0.5
 const LONGEST_MS = 60_000
-/** From each bound to the next it is a tenth at most, rounding included. */
+/** Enough that each bound is at most a tenth above the one before, rounding included. */
 const STEPS = 124
 
 /**
- * The upper bounds of the latency buckets, in milliseconds. What was counted is stored by the place of its bucket in this
- * list: it may grow at its end, and must not change otherwise.
+ * The upper bounds of the latency buckets, in milliseconds. Counts are stored under
+ * the index of their bucket: bounds may be appended, and must not change otherwise.
  */
 export const boundsMs: readonly number[] = Array.from({ length: STEPS + 1 }, (_, step) =>
   Number((SHORTEST_MS * (LONGEST_MS / SHORTEST_MS) ** (step / STEPS)).toPrecision(4)),
 )
 
-/** The bucket of a latency: the first whose bound it does not pass. What takes longer than the last counts as that. */
+/** The bucket of a latency: the first whose bound it does not exceed, or the last. */
 export function bucketOf(latencyMs: number): number {
   let [low, high] = [0, STEPS]
   while (low < high) {
@@ -22,6 +22,6 @@ export function bucketOf(latencyMs: number): number {
   return low
 }
 
-/** What may be said of all that was counted in a bucket: it took no longer than this. 0 where there is no bucket. */
+/** The upper bound of a bucket, in milliseconds; 0 where there is none. */
 export const longestMs = (bucket: number | null): number =>
   bucket === null ? 0 : (boundsMs[bucket] ?? LONGEST_MS)

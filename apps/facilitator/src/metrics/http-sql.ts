@@ -1,18 +1,18 @@
 import { EVERYBODY } from './counts'
 
 /**
- * Requests by day, month or in all, with their latency percentiles. A percentile is the bucket in which the so-manieth of the
- * requests stands, fastest first. Buckets go by the number of their group, which is read and sorted faster than its name.
+ * HTTP requests by day, by month or in total, with their latency percentiles. The p-th percentile is the first bucket by
+ * which at least p percent of the requests were answered. Groups have a number, `id`, which sorts faster than their names.
  */
 
 type Percentiles = { p50: number | null; p90: number | null; p99: number | null }
 
-/** `period` is empty where all days are put together. Statuses have no percentiles. */
+/** `period` is empty for the total. Rows of a status have no percentiles. */
 export type HttpRow = Percentiles & { period: string; requests: bigint } & (
     { part: 'whole' } | { part: 'route'; method: string; route: string } | { part: 'status'; status: number }
   )
 
-/** As with routes, of the client keys. */
+/** The requests of one client key. */
 export type ClientRow = Percentiles & { period: string; client_id: string; requests: bigint }
 
 const periodOf = `coalesce(to_char(day, $4), '')`

@@ -4,7 +4,7 @@ import { dayOf } from './day'
 
 const DAY_MS = 86_400_000
 
-/** By what metrics are put together: a day, a month, or all of them. */
+/** The period that metrics are grouped by. */
 export type Span = 'day' | 'month' | 'all'
 
 /** Days, as `YYYY-MM-DD`; both count. */

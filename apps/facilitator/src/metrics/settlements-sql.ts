@@ -3,7 +3,7 @@ import { EVERYBODY } from './counts'
 /** Settlements by day, month or in all: of the clients of $1, a user or everybody, from the day $2 to $3, by periods of format $4. */
 
 const own = `client_id IN (SELECT client_id FROM clients WHERE $1 = ${EVERYBODY} OR user_id = $1)`
-/** One index holds all that is read of these: each client's are a stretch of it. */
+/** Answered from one covering index, in which the settlements of a client are adjacent. */
 const ended = `${own}
   AND ended_at >= $2::date::timestamp AT TIME ZONE 'UTC' AND ended_at < ($3::date + 1)::timestamp AT TIME ZONE 'UTC'`
 const period = (time: string) => `coalesce(to_char(${time}, $4), '')`
@@ -36,7 +36,7 @@ FROM settlement_refusals WHERE ${own} AND day BETWEEN $2 AND $3
 GROUP BY 1, network, reason
 ORDER BY period, network, asset`
 
-/** What the networks charged. A transaction counts once, and wholly, whatever it carried, when the first of it was over. */
+/** Network fees. A transaction is counted once, with its whole fee, in the period in which the first of its settlements ended. */
 export type FeeRow = { period: string; network: string; transactions: bigint; amount: string }
 
 export const FEES = `

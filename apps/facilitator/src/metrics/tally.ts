@@ -5,7 +5,7 @@ import { createCounts, type Counts, type SettlementRefusal } from './counts'
 import { dayOf } from './day'
 import { flushOf, FORGET_REPLICA, FORGET_REPLICAS } from './flush-sql'
 
-/** With the time that writing takes, even on a busy machine, less than a second: what a killed process loses. */
+/** A killed process loses what it counted since its last flush: with the time of a write, less than a second. */
 const FLUSH_EVERY_MS = 500
 /** A few hundred bytes each. */
 const MAX_KEYS = 20_000
@@ -40,7 +40,7 @@ export function createTally(parts: { pool: Pool; logger: Logger; now: () => Date
     isFailing = false
   }
 
-  /** What Postgres refuses for what is in it, it would refuse for ever, and all that is counted after it would wait. */
+  /** A batch that Postgres refuses for its content would be refused for ever and block all later ones: it is dropped. */
   function dropIfRefused(error: unknown) {
     const { code } = error as { code?: unknown }
     if (typeof code !== 'string' || !/^(22|23|54)/.test(code)) throw error

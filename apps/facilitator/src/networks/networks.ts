@@ -55,7 +55,7 @@ export function createNetworks(parts: {
     states,
     assets: () => store.active(),
     registerConfigured: () => registration.begin(),
-    /** Vets an asset and registers it, or says why not and what becomes of it; one that is taken out of use is not vetted. */
+    /** See `createRegistration`. */
     register: registration.register,
 
     /**

@@ -21,7 +21,7 @@ export type Asked = {
   accepted: Pick<Requirements, 'scheme' | 'network'> &
     Partial<Pick<Requirements, 'amount' | 'asset' | 'payTo'>>
   payload: unknown
-  /** Of the payload and the requirements, whole: what "the same request again" means. */
+  /** SHA-256 of the whole payload and requirements: two requests with equal hashes are the same request. */
   requestHash: Buffer
 }
 

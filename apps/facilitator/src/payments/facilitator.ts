@@ -10,7 +10,7 @@ import { type Outcomes } from './outcomes'
 import { type Asker, type Settlement, type SettlementStore } from './store'
 import { type Verdicts } from './verdicts'
 
-/** A question older than this claims nothing: who asked may be gone, and may have been told otherwise since. */
+/** A request older than this no longer claims: its caller may have given up and had another answer since. */
 const CLAIM_WITHIN_MS = 60_000
 
 export type Facilitator = ReturnType<typeof createFacilitator>
@@ -47,8 +47,8 @@ export function createFacilitator(parts: {
   }
 
   /**
-   * Settles the payment, once, whoever asks and however often. Success is told once, to the client that claimed it: to the
-   * first of its identical requests, and to repeats of that one's Idempotency-Key. A request whose outcome is not known
+   * Settles the payment, once, whoever asks and however often. Success is reported once, to the client that claimed it: to
+   * the first of its identical requests, and to repeats under that one's Idempotency-Key. A request whose outcome is not known
    * within `maxTimeoutSeconds` may be sent again to learn it.
    */
   async function settle(

@@ -268,7 +268,7 @@ describe('GET /docs and /llms.txt', () => {
     const steps = [
       '1. Sign up: `POST /api/v1/signup`',
       '2. Log in: `POST /api/v1/login`',
-      '3. Make a client key: `POST /api/v1/clients`',
+      '3. Create a client key: `POST /api/v1/clients`',
       '4. Give the key to the x402 middleware of your server, with `https://facilitator.example/api/v1`',
       '`https://facilitator.example/api/v2`',
       '5. Get paid',

@@ -19,13 +19,13 @@ const operations: Operation[] = [
 
 const descriptionFor = (
   publicUrl: string,
-) => `Whoever sells over x402 lets this service check the payments that come along, and settle them on chain. Buyers need no account here, and this service holds nobody’s money: each payment goes from the buyer to the seller.
+) => `A server that sells over x402 has this service verify the payments it receives and settle them on chain. Buyers need no account here, and this service holds nobody’s money: each payment goes from the buyer to the seller.
 
 For a seller:
 
 1. Sign up: \`POST /api/v1/signup\` with \`email\` and \`password\`.
 2. Log in: \`POST /api/v1/login\`; the answer holds an access token for 15 minutes and a refresh token for 30 days.
-3. Make a client key: \`POST /api/v1/clients\` with a \`title\` and \`Authorization: Bearer <access token>\`. Keep \`clientId\` and \`token\`: the token is told once.
+3. Create a client key: \`POST /api/v1/clients\` with a \`title\` and \`Authorization: Bearer <access token>\`. Keep \`clientId\` and \`token\`: the token is shown once.
 4. Give the key to the x402 middleware of your server, with \`${publicUrl}/api/v1\` as its facilitator: it must send \`X-Client-ID\` and \`X-Client-Token\`. For x402 version 2 the facilitator is \`${publicUrl}/api/v2\`.
 5. Get paid: your server asks \`POST /api/v1/verify\` before it works and \`POST /api/v1/settle\` before it answers. The buyer’s payment goes to your \`payTo\` in one transaction, whose fee is paid here.
 

@@ -8,7 +8,7 @@ import { type Tokens } from './tokens'
 
 type UserHandler<P> = (req: Request<P>, res: Response, user: User) => unknown
 
-/** Lets in users by their access token, no oftener than `limit`, and hands the user over. */
+/** Admits users by their access token, within `limit`, and passes the user to the handler. */
 export const createUserGuard =
   (users: UserStore, tokens: Tokens, limit: Limiter) =>
   <P = Record<string, string>>(handler: UserHandler<P>): RequestHandler<P> =>
@@ -23,7 +23,7 @@ export const createUserGuard =
     await handler(req, res, user)
   }
 
-/** Lets in who knows the admin token of the configuration; where none is set, nobody. */
+/** Admits whoever sends the configured admin token; nobody if none is configured. */
 export const createAdminGuard =
   (adminToken: string | undefined) =>
   (handler: (req: Request, res: Response) => unknown): RequestHandler =>
@@ -34,7 +34,7 @@ export const createAdminGuard =
     await handler(req, res)
   }
 
-/** The bearer token (RFC 6750, 2.1), or an empty text: also of two headers, of which a proxy may have read the other one. */
+/** The bearer token (RFC 6750, 2.1), or an empty string. Two headers count as none: a proxy may have acted on the other. */
 function bearer({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>) {
   const [authorization = '', ...others] = headersDistinct.authorization ?? []
   return (others.length === 0 && /^Bearer +(\S.*)$/i.exec(authorization)?.[1]) || ''

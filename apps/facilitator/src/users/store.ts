@@ -4,8 +4,8 @@ import { sha256 } from '../digest'
 export type User = { id: number; email: string; isAdmin: boolean; createdAt: Date }
 
 /**
- * Of one user, at a time: more than the machines of a team, and a bound for who logs in again and again. Whose token was
- * dropped logs in once more.
+ * Refresh tokens that a user may have at one time. Beyond it the oldest are dropped; whoever holds one of those logs in
+ * again.
  */
 export const MAX_REFRESH_TOKENS = 100
 
@@ -69,7 +69,7 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
 /** All but the password's hash, which is read at login only. */
 const publicly = { id: true, email: true, isAdmin: true, createdAt: true } as const
 
-/** What another login is dropping already is left to it, so that two never wait for each other. */
+/** Skips rows that a concurrent login is deleting, so that two logins never wait for each other. */
 const KEEP = `
 with kept as (
   insert into refresh_tokens (hash, user_id, created_at, expires_at) values ($1, $2, $3, $4)

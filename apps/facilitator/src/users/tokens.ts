@@ -7,7 +7,7 @@ export const REFRESH_TTL_SECONDS = 30 * 86_400
 
 export type Tokens = ReturnType<typeof createTokens>
 
-/** Access tokens of this service: HS256 only, 15 minutes whatever they say, and no other service's will do. */
+/** Access tokens: HS256 only, valid for 15 minutes whatever their `exp` says, and only from this service for itself. */
 export function createTokens(secret: string, now: () => Date) {
   const key = createSecretKey(secret, 'utf8')
   const seconds = () => Math.floor(now().getTime() / 1000)

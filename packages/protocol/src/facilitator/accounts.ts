@@ -5,7 +5,7 @@ import { exampleTime, MAX_ID, page, plainText } from './fields'
 /** The facilitator's account messages: users, client keys. */
 export const Credentials = z
   .object({
-    email: z.email().max(254).toLowerCase().describe('Upper and lower case are one.'),
+    email: z.email().max(254).toLowerCase().describe('Case-insensitive.'),
     password: plainText(256).min(8, 'must have at least 8 characters'),
   })
   .meta({
@@ -14,7 +14,7 @@ export const Credentials = z
   })
 export type Credentials = z.infer<typeof Credentials>
 
-/** What is no email or no password of ours is simply wrong. */
+/** Wider than `Credentials`: an email or password that no account can have is answered 401 like any wrong one. */
 export const UserLogin = z.object({ email: z.string().max(1024), password: z.string().max(1024) }).meta({
   id: 'UserLogin',
   examples: [{ email: 'shop@example.com', password: 'correct horse battery staple' }],
@@ -69,7 +69,7 @@ export const Refreshed = z
   .object({ data: z.object({ access_token: z.string() }) })
   .meta({ examples: [{ data: { access_token: exampleAccessToken } }] })
 
-/** What a login or a refresh that does not do is answered, without a code. */
+/** The bodies of a refused login and a refused refresh: the two refusals that have no `code`. */
 export const LoginRefused = z
   .object({ message: z.string() })
   .meta({ id: 'LoginRefused', examples: [{ message: 'Wrong email or password' }] })
@@ -105,7 +105,7 @@ export const Scope = z
     maxLength: 128,
     pattern: String.raw`^\s*((${operations.join('|')})(\s*,\s*(${operations.join('|')}))*\s*)?$`,
     description:
-      'What the key may do: any of `verify`, `settle` and `supported`, with commas; all, where none is named.',
+      'The operations that the key may call: any of `verify`, `settle` and `supported`, comma-separated; empty means all.',
   })
 
 const MAX_TTL_HOURS = 87_600
@@ -141,7 +141,7 @@ const exampleKey = {
 const keyFields = {
   clientId: z.string().describe('Sent as `X-Client-ID`.'),
   title: z.string(),
-  scope: z.string().describe('What it may do; all, where empty.'),
+  scope: z.string().describe('The operations that it may call, comma-separated; empty means all.'),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable().describe('Null where it never expires.'),
 }
@@ -153,7 +153,7 @@ export const ClientCreated = z
     data: z.object({
       client: z.object({
         ...keyFields,
-        token: z.string().describe('Sent as `X-Client-Token`. Told here and never again.'),
+        token: z.string().describe('Sent as `X-Client-Token`. Shown in this answer only.'),
       }),
     }),
   })

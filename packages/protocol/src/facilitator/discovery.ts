@@ -3,7 +3,7 @@ import { PaymentRequirements } from '../x402'
 import { PaymentRequirementsV2 } from '../x402-v2'
 import { page } from './fields'
 
-/** A filter: what nothing matches is no mistake, and finds nothing. */
+/** A filter. A value that nothing matches is no error: the list is empty. */
 const only = (max: number, what: string) =>
   z
     .string()
@@ -29,7 +29,7 @@ const item = <V extends number, A extends z.ZodType>(version: V, accepts: A) =>
   z.object({
     resource: z.string().describe('The URL that is paid for.'),
     type: z.literal('http'),
-    x402Version: z.literal(version).describe('What its server speaks.'),
+    x402Version: z.literal(version).describe('The x402 version that its server speaks.'),
     accepts: z.array(accepts).describe('The ways to pay for it that are open now.'),
     lastUpdated: z.iso.datetime(),
     metadata: z.record(z.string(), z.unknown()),
@@ -43,7 +43,7 @@ const list = <V extends number, I extends z.ZodType>(version: V, items: I) =>
       pagination: z.object({
         limit: z.int(),
         offset: z.int(),
-        total: z.int().describe('How many there are, on this page and off it.'),
+        total: z.int().describe('How many match, on all pages together.'),
       }),
     })
     .meta({
@@ -56,7 +56,7 @@ export const DiscoveryList = list(1, DiscoveredResource)
 
 export const DiscoveredResourceV2 = item(2, PaymentRequirementsV2)
   .extend({
-    description: z.string().optional().describe('What is bought, for people.'),
+    description: z.string().optional().describe('What is bought, as text for people.'),
     mimeType: z.string().optional().describe('The media type of what is bought.'),
   })
   .meta({ id: 'DiscoveredResourceV2' })

@@ -6,7 +6,7 @@ export const exampleAsset = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 export const exampleAddress = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 export const exampleTime = '2026-01-15T12:00:00.000Z'
 
-/** As large as a column of its kind holds. */
+/** The largest id that a Postgres `integer` column holds. */
 export const MAX_ID = 2_147_483_647
 
 /** Text for people: no control characters, and no half of a surrogate pair, which not every store and screen takes. */

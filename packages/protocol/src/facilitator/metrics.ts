@@ -5,25 +5,25 @@ import { exampleAsset } from './fields'
 /** Of routes and of client keys, those with the most requests: longer lists help nobody. */
 export const MAX_LISTED_METRICS = 100
 
-/** Both days count, in UTC. At most 366 days or 120 months can be asked for at once. */
+/** Both days are included, in UTC. A query covers at most 366 days or 120 months. */
 export const MetricsQuery = z.object({
   from: Day.optional().meta({
     description:
-      'The first day, UTC. Left out: thirty days, or twelve months, that end with the last; of a summary, the very first.',
+      'The first day, UTC. If omitted: the 30 days or 12 months that end with `to`; for a summary, since the beginning.',
   }),
   to: Day.optional().meta({
-    description: 'The last day, UTC. Left out: today; of a summary, the very last.',
+    description: 'The last day, UTC. If omitted: today; for a summary, no end.',
   }),
 })
 export type MetricsQuery = z.infer<typeof MetricsQuery>
 
 const RequestCount = z.int().min(0).describe('How many requests.')
 
-/** What was measured, or up to a tenth more: requests are counted in buckets of latency, and told by a bucket's upper end. */
+/** Percentiles from a histogram: each is the upper bound of its bucket, at most a tenth above the true value. */
 const Latency = z.object({ p50: z.number(), p90: z.number(), p99: z.number() }).meta({
   id: 'Latency',
   description:
-    'Milliseconds within which half, 90 and 99 of a hundred requests were answered: up to a tenth more than it was, 0.5 at least, and 60000 for what took longer. 0 where there were no requests.',
+    'The 50th, 90th and 99th percentile of the latency, in milliseconds. Each is at most a tenth above the true value, at least 0.5, and 60000 for anything slower; 0 where there were no requests.',
 })
 
 const httpFields = {
@@ -35,11 +35,11 @@ const httpFields = {
     .describe('By method and route, most requests first.'),
   statuses: z
     .array(z.object({ status: z.int(), requests: RequestCount }))
-    .describe('By status, in order; 499 of those whose caller left before the answer.'),
+    .describe('By status, ascending. 499: the caller disconnected before the answer.'),
   clients: z
     .array(z.object({ client_id: z.string(), requests: RequestCount, latency_ms: Latency }))
     .max(MAX_LISTED_METRICS)
-    .describe('By client key, most requests first; requests without one are in none of them.'),
+    .describe('By client key, most requests first. Requests without a client key are not in this list.'),
 }
 
 const exampleLatency = { p50: 4.1, p90: 9.8, p99: 31.5 }
@@ -51,7 +51,7 @@ const exampleHttp = {
   clients: [{ client_id: 'client_5f0c9a4e1b7d2f3a6c8e9b01', requests: 42, latency_ms: exampleLatency }],
 }
 
-/** HTTP requests of a while. */
+/** The HTTP requests of one period. */
 export const HttpMetrics = z.object(httpFields).meta({ id: 'HttpMetrics', examples: [exampleHttp] })
 export type HttpMetrics = z.infer<typeof HttpMetrics>
 
@@ -60,11 +60,13 @@ const Total = z.string().regex(/^(0|[1-9][0-9]*)$/)
 
 const settlementFields = {
   settled: z.int().min(0).describe('How many payments were settled.'),
-  failed: z.int().min(0).describe('How many times a settlement was refused or came to nothing.'),
+  failed: z.int().min(0).describe('How many settlements were refused or failed.'),
   reversed: z
     .int()
     .min(0)
-    .describe('How many were settled and then taken back by their network: in no other number.'),
+    .describe(
+      'How many were settled and then reversed by a reorganization of their chain; these are in no other figure.',
+    ),
   amounts: z
     .array(
       z.object({
@@ -73,7 +75,7 @@ const settlementFields = {
         symbol: z.string(),
         decimals: z.int(),
         settled: z.int().min(0),
-        amount: Total.describe('What was paid in it altogether, in its smallest unit.'),
+        amount: Total.describe('The total paid in this asset, in its smallest unit.'),
       }),
     )
     .describe('What was paid, by asset.'),
@@ -86,7 +88,7 @@ const settlementFields = {
       }),
     )
     .describe(
-      'What the networks charged for it, failed transactions included. A transaction counts once, and wholly.',
+      'The network fees paid, including those of failed transactions. Each transaction is counted once.',
     ),
   networks: z
     .array(
@@ -97,7 +99,7 @@ const settlementFields = {
         reversed: z.int().min(0),
       }),
     )
-    .describe('By network. What names none of ours is in none of them.'),
+    .describe('By network. Requests for a network that is not served are not in this list.'),
   failures: z
     .array(z.object({ reason: z.string(), failed: z.int().min(0) }))
     .describe('By reason, most frequent first.'),
@@ -122,7 +124,7 @@ const exampleSettlements = {
   failures: [{ reason: 'insufficient_funds', failed: 2 }],
 }
 
-/** Settlements of a while. */
+/** The settlements of one period. */
 export const SettlementMetrics = z
   .object(settlementFields)
   .meta({ id: 'SettlementMetrics', examples: [exampleSettlements] })

@@ -13,13 +13,13 @@ const exampleKind = {
 export const NetworkKind = z
   .object({
     x402Version: z.int(),
-    scheme: z.string().describe('How it is paid: `exact`.'),
+    scheme: z.string().describe('The payment scheme: `exact`.'),
     network: z.string().describe('The network’s name.'),
     status: z
       .string()
       .describe('`active`; in `GET /api/v1/status` also `unreachable`, where the network gives no answer.'),
-    block: z.int().describe('The newest block, seconds old at most; 0 where none was ever seen.'),
-    feePayer: z.string().describe('Who pays the network’s fee for a settlement.'),
+    block: z.int().describe('The newest block’s number, at most a few seconds old; 0 if none has been seen.'),
+    feePayer: z.string().describe('The address that pays the network’s fee for settlements.'),
     extra: z.object({ feePayer: z.string() }).optional(),
   })
   .meta({ id: 'NetworkKind', description: 'A network that payments are taken on.', examples: [exampleKind] })
@@ -93,7 +93,7 @@ export const SystemStatus = z
   .object({
     status: z.string().describe('`ok`, or `degraded` where the database or a network gives no answer.'),
     version: z.string(),
-    uptime: z.int().describe('For how many seconds the replica that answers has run.'),
+    uptime: z.int().describe('Seconds since the replica that answers was started.'),
     networks: z.array(NetworkKind).describe('All that are configured, also those that give no answer.'),
     database: z.object({ status: z.string().describe('`ok` or `unreachable`.') }),
   })

@@ -27,7 +27,7 @@ const ResourceUrl = z
 
 export const AcceptedPayment = z
   .object({
-    scheme: z.literal('exact').describe('How it is paid.'),
+    scheme: z.literal('exact').describe('The payment scheme.'),
     network: z
       .string()
       .min(1)
@@ -38,7 +38,7 @@ export const AcceptedPayment = z
       description: 'The price, in the asset’s smallest unit.',
     }),
     asset: z.string().min(1).max(256).describe('An asset of `GET /assets`.'),
-    payTo: z.string().min(1).max(256).describe('Who is paid.'),
+    payTo: z.string().min(1).max(256).describe('The recipient’s address.'),
   })
   .meta({ id: 'AcceptedPayment', description: 'One way to pay for a resource.' })
 export type AcceptedPayment = z.infer<typeof AcceptedPayment>
@@ -69,7 +69,7 @@ const Metadata = z
     `must have no control characters, no number that JSON writes with an exponent, and at most ${MAX_METADATA_DEPTH} levels`,
   )
   .meta({
-    description: `Whatever else is to be known of it, such as a \`description\`; at most ${MAX_METADATA_BYTES} bytes and ${MAX_METADATA_DEPTH} levels as JSON, without control characters and without numbers that have an exponent.`,
+    description: `Any further facts about it, such as a \`description\`; at most ${MAX_METADATA_BYTES} bytes and ${MAX_METADATA_DEPTH} levels as JSON, without control characters and without numbers that have an exponent.`,
   })
 
 const exampleResource = {
@@ -94,7 +94,9 @@ const resourceFields = {
     .string()
     .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a short word in small letters')
     .describe('A short word; `http` and `endpoint` are usual.'),
-  x402Version: z.union([z.literal(1), z.literal(2)], 'must be 1 or 2').describe('Of the protocol it speaks.'),
+  x402Version: z
+    .union([z.literal(1), z.literal(2)], 'must be 1 or 2')
+    .describe('The x402 version that its server speaks.'),
   accepts: z.array(AcceptedPayment).min(1).max(MAX_ACCEPTS).describe('The ways to pay for it.'),
 }
 

@@ -3,7 +3,7 @@ import { ApiError, type ErrorCode } from '../errors'
 import { type Logger } from '../logger'
 import { requestId } from './follow'
 
-/** Those of credentials that do not do: their answers name the scheme that would (RFC 9110, 11.6.1). */
+/** The codes of a 401, which must name the authentication scheme to use (RFC 9110, 11.6.1). */
 export const challengedCodes: readonly ErrorCode[] = ['INVALID_TOKEN', 'EXPIRED_TOKEN', 'UNAUTHORIZED']
 
 /**

@@ -31,7 +31,7 @@ export function idFor({ headers }: IncomingMessage): string {
 /** When a request came in, before anything was done for it, and as which one of all in this process. */
 export type Arrival = { at: Date; order: number }
 
-/** Of a request whose caller left before it was answered: no answer has it, and its own would have been another. */
+/** Recorded, never sent, for a request whose caller disconnected before its answer began (as nginx does). */
 const CALLER_LEFT = 499
 
 let latest = 0

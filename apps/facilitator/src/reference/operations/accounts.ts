@@ -25,11 +25,11 @@ export const accountOperations: Operation[] = [
     method: 'post',
     path: '/api/v1/signup',
     tag,
-    summary: 'Make an account.',
+    summary: 'Create an account.',
     body: { schema: Credentials },
     answers: { 200: { description: 'The new user.', schema: SignedUp } },
     errors: {
-      INVALID_REQUEST: 'This is no email, or no password of 8 to 256 characters.',
+      INVALID_REQUEST: '`email` is not an email address, or `password` does not have 8 to 256 characters.',
       CONFLICT: 'The email has an account.',
       ...refusals.limited,
       ...refusals.crowded,
@@ -50,7 +50,7 @@ export const accountOperations: Operation[] = [
       },
     },
     errors: {
-      INVALID_REQUEST: '`email` or `password` is missing, or no text.',
+      INVALID_REQUEST: '`email` or `password` is missing or not a string.',
       ...refusals.limited,
       ...refusals.crowded,
     },
@@ -71,7 +71,7 @@ export const accountOperations: Operation[] = [
       },
     },
     errors: {
-      INVALID_REQUEST: '`refresh_token` is missing, or no text.',
+      INVALID_REQUEST: '`refresh_token` is missing or not a string.',
       ...refusals.limited,
     },
   },
@@ -80,16 +80,16 @@ export const accountOperations: Operation[] = [
     method: 'post',
     path: '/api/v1/clients',
     tag,
-    summary: 'Make a client key for a resource server.',
+    summary: 'Create a client key for a resource server.',
     description:
-      'The key is `clientId` and `token`, sent as `X-Client-ID` and `X-Client-Token` to verify and settle. The token is told in this answer and never again.',
+      'The key is `clientId` and `token`, sent as `X-Client-ID` and `X-Client-Token` to verify and settle. The token is shown in this answer only.',
     auth: callers.user,
     body: { schema: CreateClientRequest },
     answers: { 200: { description: 'The key, with its token.', schema: ClientCreated } },
     errors: {
       INVALID_REQUEST: '`title`, `scope` or `ttl_hours` is not as described.',
       ...refusals.user,
-      CONFLICT: 'You have as many live keys as one may have: delete one first.',
+      CONFLICT: 'You have the maximum number of live keys: delete one first.',
     },
   },
   {
@@ -114,7 +114,7 @@ export const accountOperations: Operation[] = [
     pathParameters: ClientPath,
     answers: { 200: { description: 'The key that is revoked.', schema: ClientDeleted } },
     errors: {
-      INVALID_REQUEST: 'This is no client id.',
+      INVALID_REQUEST: 'The path is not a client id.',
       ...refusals.user,
       NOT_FOUND: 'You have no such key.',
     },

@@ -23,7 +23,7 @@ export const adminOperations: Operation[] = prefixes.flatMap(({ prefix, suffix }
     method: 'post',
     path: `${prefix}/users`,
     tag,
-    summary: 'Make an account, an admin’s if wanted.',
+    summary: 'Create an account, optionally an admin’s.',
     auth: callers.admin,
     body: { schema: CreateUserRequest },
     answers: { 200: { description: 'The new user.', schema: UserCreated } },
@@ -52,13 +52,13 @@ export const adminOperations: Operation[] = prefixes.flatMap(({ prefix, suffix }
     tag,
     summary: 'Register an asset, or change whether it is active.',
     description:
-      'A token is tried out before it is registered: one that is not as it is said to be, takes a fee from transfers, or would take a used nonce again is refused. One that is registered is changed; with `active` false it is taken out of use without being tried, and no new payment in it is taken. Where a registered token proves unfit when it is tried again, it is refused and taken out of use.',
+      'Payments in the token are simulated before it is registered. It is refused if its decimals differ from those given, if it takes a fee from transfers, or if it accepts a used authorization again. A registered asset is updated; with `active` false it is taken out of use without a simulation, and new payments in it are refused. A registered asset whose token now fails the simulation is taken out of use.',
     auth: callers.admin,
     body: { schema: AssetRegistration },
     answers: { 200: { description: 'The asset as it is registered.', schema: AssetRegistered } },
     errors: {
       INVALID_REQUEST:
-        'A field is wrong, the network is not served, or the token does not do; the message says why.',
+        'A field is wrong, the network is not served, or the token is unfit for payments; the message says why.',
       ...refusals.admin,
       UNAVAILABLE: 'The network gives no answer just now; nothing was registered.',
     },

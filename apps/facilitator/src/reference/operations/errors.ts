@@ -1,5 +1,5 @@
-/** What refusals mean that more than one operation may answer with. */
-const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to go on.' }
+/** The refusals that several operations share. */
+const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to try again.' }
 
 export const refusals = {
   limited,
@@ -10,7 +10,7 @@ export const refusals = {
   },
   admin: { UNAUTHORIZED: 'The admin token is missing or wrong, or none is configured.' },
   /** Where a password is hashed or checked. */
-  crowded: { OVERLOADED: 'Too many passwords are checked just now; try again after `Retry-After`.' },
+  crowded: { OVERLOADED: 'Too many passwords are being checked; try again after `Retry-After`.' },
 }
 
 /** The security schemes, by who calls. A client key is two headers, which must come together. */

@@ -19,13 +19,13 @@ const metrics = (id: string, path: string, summary: string, schema: z.ZodType): 
   path,
   tag,
   summary,
-  description: 'Of your own access tokens and client keys; admins get everybody’s. Both days count, in UTC.',
+  description:
+    'Of your own access tokens and client keys; admins get everybody’s. `from` and `to` are included, in UTC.',
   auth: callers.user,
   query: MetricsQuery,
   answers: { 200: { description: 'The figures.', schema } },
   errors: {
-    INVALID_REQUEST:
-      '`from` or `to` is no day of the calendar, or they are the wrong way round or too far apart.',
+    INVALID_REQUEST: '`from` or `to` is not a date, `from` is later than `to`, or they are too far apart.',
     ...refusals.user,
   },
 })

@@ -46,8 +46,8 @@ export const networkOperations: Operation[] = [
     method: 'get',
     path: '/api/v1/status',
     tag,
-    summary: 'Get how this service, its database and its networks are.',
-    answers: { 200: { description: 'How they are.', schema: StatusReport } },
+    summary: 'Get the status of this service, its database and its networks.',
+    answers: { 200: { description: 'Their status.', schema: StatusReport } },
     errors: refusals.limited,
   },
 ]

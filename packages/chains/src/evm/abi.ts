@@ -5,6 +5,10 @@ export const uintWord = (value: bigint | number): string => value.toString(16).p
 export const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
 export const bytesWord = (hex: string): string => hex.slice(2)
 
+/** The one 32-byte word that a getter returned; undefined where it returned anything else. */
+export const wordIn = (returned: string): bigint | undefined =>
+  returned.length === 66 ? BigInt(returned) : undefined
+
 /** An address as an event's indexed argument. */
 export const addressTopic = (address: string): string => `0x${addressWord(address)}`
 

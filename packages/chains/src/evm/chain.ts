@@ -1,13 +1,13 @@
 import { computeAddress, SigningKey } from 'ethers'
 import { z } from 'zod'
 import type { Chain, NetworkSettings, Terms } from '../family'
-import { Block, Quantity } from './answers'
+import { Quantity } from './answers'
 import { chainChecks, firstRefusal, offlineChecks, termsChecks } from './checks'
 import { authorizationDigest, calls, domainSeparator, isSignedByKey } from './eip3009'
 import { askFacts } from './facts'
 import { findSettled, readOutcome } from './outcome'
 import type { EvmPayment } from './payment'
-import { createRpc, type Rpc } from './rpc'
+import { createRpc } from './rpc'
 import { broadcast, signCall } from './settlement'
 import { isCounterfactual } from './signature'
 import { vetToken } from './vetting'
@@ -54,18 +54,6 @@ function createDomains(chainId: string) {
   }
 }
 
-/** The newest block, asked for once for all who want it in one turn of the event loop: their questions go out together. */
-function createNewestBlock(rpc: Rpc): () => Promise<Block> {
-  let asked: Promise<Block> | undefined
-  return () => {
-    if (!asked) {
-      setImmediate(() => (asked = undefined))
-      asked = rpc.call(Block, 'eth_getBlockByNumber', ['latest', false])
-    }
-    return asked
-  }
-}
-
 /** An EVM network over JSON-RPC, as far as `exact` payments by EIP-3009 go. Throws where the settings cannot be used. */
 export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
   checkSettings(settings)
@@ -73,7 +61,6 @@ export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
   const keys = readKeys(settings.signerKeys)
   const signers = [...keys.keys()]
   const rpc = createRpc(settings)
-  const newestBlock = createNewestBlock(rpc)
   const domainOf = createDomains(chainId)
   const confirmationBudget = BigInt(settings.confirmationBudgetSeconds)
   const digestOf = (payment: EvmPayment, { token }: Terms) => authorizationDigest(payment, domainOf(token))
@@ -83,7 +70,7 @@ export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
     signers,
 
     async head() {
-      const { number, timestamp } = await newestBlock()
+      const { number, timestamp } = await rpc.newestBlock()
       return { number, timestamp: Number(timestamp) }
     },
 
@@ -103,10 +90,7 @@ export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
         }
       const digest = digestOf(payment, terms)
       const signedByKey = isSignedByKey(payment, digest)
-      const facts = await askFacts(
-        { rpc, newestBlock, maxGas, signers },
-        { payment, terms, digest, signedByKey },
-      )
+      const facts = await askFacts(rpc, { maxGas, signers }, { payment, terms, digest, signedByKey })
       return firstRefusal(chainChecks, { ...question, facts })
     },
 

@@ -134,7 +134,7 @@ describe('calls', () => {
       expect(calls.isAuthorizationUsed(payment)).toBe(
         byWallet.encodeFunctionData('authorizationState', [payer, nonce]),
       )
-      expect(calls.balance(payment)).toBe(byWallet.encodeFunctionData('balanceOf', [payer]))
+      expect(calls.balance(payment.payer)).toBe(byWallet.encodeFunctionData('balanceOf', [payer]))
     }
   })
 

@@ -62,7 +62,7 @@ export const isSignedByKey = (payment: EvmPayment, digest: Uint8Array): boolean 
 export const calls = {
   isAuthorizationUsed: ({ payer, nonce }: EvmPayment) =>
     authorizationState(addressWord(payer), bytesWord(nonce)),
-  balance: ({ payer }: Pick<EvmPayment, 'payer'>) => balanceOf(addressWord(payer)),
+  balance: (holder: string) => balanceOf(addressWord(holder)),
   /** Tokens of the first edition know signatures of keys only, so those go the way that all of them know. */
   transfer(payment: EvmPayment, signedByKey: boolean): string {
     const words = authorizationWords(payment)

@@ -34,7 +34,7 @@ async function endowed(asset: string, { url = rpcUrl, from = world.signer.addres
     const holder = Wallet.createRandom().address
     const storage = await endow(rpc, { asset, holder, amount, from })
     if (storage === undefined) return undefined
-    const call = { to: asset, data: calls.balance({ payer: holder }) }
+    const call = { to: asset, data: calls.balance(holder) }
     const words = Object.values(storage).flatMap(({ stateDiff }) => Object.keys(stateDiff)).length
     return { has: BigInt(await rpc.call(Data, 'eth_call', [call, 'latest', storage])), words }
   } finally {

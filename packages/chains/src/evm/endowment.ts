@@ -1,11 +1,11 @@
 import { keccak256 } from '../keccak'
 import { z } from 'zod'
-import { addressWord, bytesWord, uintWord } from './abi'
+import { addressWord, bytesWord, uintWord, wordIn } from './abi'
 import { ZERO_ADDRESS } from './address'
 import { Data, Hash, hex, quantity } from './answers'
 import { calls } from './eip3009'
 import { MethodMissing, type Rpc } from './rpc'
-import type { Storage } from './simulation'
+import type { StateOverrides } from './simulation'
 import { READ_GAS } from './token'
 
 /** A word of storage, and what it is to hold. */
@@ -25,12 +25,12 @@ const MAX_WORDS = 32
 type Question = { asset: string; holder: string; amount: bigint; from: string }
 
 /**
- * Storage with which `holder`, whom the token has never seen, has exactly `amount`, as the token's own `balanceOf` shows.
- * The words are tried where compilers put a mapping's, and then all those that the node sees `balanceOf` read, wherever
- * they lie. Undefined where no word is the balance. Rejects with `ChainUnavailable` where a node does not try, or where
- * nothing was found and the node failed to tell what is read.
+ * State overrides under which the token's own `balanceOf` answers exactly `amount` for `holder`, an address that it has
+ * never seen. Tries first the storage slots in which compilers place a mapping's entries, then every slot that the node
+ * reports `balanceOf` to read. Undefined where no slot holds the balance. Rejects with `ChainUnavailable` where no node
+ * runs the calls, or where no computed slot fits and the node failed to report what is read.
  */
-export async function endow(rpc: Rpc, question: Question): Promise<Storage | undefined> {
+export async function endow(rpc: Rpc, question: Question): Promise<StateOverrides | undefined> {
   const computed = await tryTogether(rpc, question, computedSlots(question.holder))
   if (computed !== undefined) return computed
   const read = await askWhatIsRead(rpc, question)
@@ -50,7 +50,7 @@ function computedSlots(holder: string): string[] {
   ]
 }
 
-const storageOf = (words: readonly Word[], shift: bigint): Storage => {
+const storageOf = (words: readonly Word[], shift: bigint): StateOverrides => {
   const storage: Record<string, { stateDiff: Record<string, string> }> = {}
   for (const { address, slot, value } of words) {
     const diff = (storage[address] ??= { stateDiff: {} }).stateDiff
@@ -60,21 +60,21 @@ const storageOf = (words: readonly Word[], shift: bigint): Storage => {
 }
 
 /** What `balanceOf` tells of each storage; undefined where it fails, or answers anything but a word. */
-const balancesIn = (rpc: Rpc, { asset, holder, from }: Question, storages: readonly Storage[]) =>
+const balancesIn = (rpc: Rpc, { asset, holder, from }: Question, storages: readonly StateOverrides[]) =>
   Promise.all(
     storages.map(async (storage) => {
-      const call = { from, to: asset, data: calls.balance({ payer: holder }), gas: quantity(READ_GAS) }
+      const call = { from, to: asset, data: calls.balance(holder), gas: quantity(READ_GAS) }
       const told = await rpc.run(Data, 'eth_call', [call, 'latest', storage])
-      return 'value' in told && told.value.length === 66 ? BigInt(told.value) : undefined
+      return 'value' in told ? wordIn(told.value) : undefined
     }),
   )
 
-async function firstThatShows(rpc: Rpc, question: Question, storages: readonly Storage[]) {
+async function firstThatShows(rpc: Rpc, question: Question, storages: readonly StateOverrides[]) {
   const balances = await balancesIn(rpc, question, storages)
   return storages.find((_, i) => balances[i] === question.amount)
 }
 
-/** All slots at once, each with an amount of its own: the balance tells which one it is. It must do so alone, too. */
+/** Sets all slots at once, each to a different amount: the balance shows which one it is. Then checks that slot alone. */
 async function tryTogether(rpc: Rpc, question: Question, slots: readonly string[]) {
   const { asset: address, amount } = question
   const words = slots.map((slot, i): Word => ({ address, slot, value: amount + BigInt(i) }))
@@ -105,12 +105,12 @@ const AccessList = z.object({
 const CREATION_GAS = 100_000n
 
 /**
- * The words that `balanceOf` reads, as far as a node tells. It is asked from within a contract that is being created, since
- * some leave out what the transaction's own recipient reads; and in two names, since some want the fees to be affordable:
- * nobody's, which has ether on most chains, and the signer's.
+ * The storage slots that `balanceOf` reads, as far as the node reports them (`eth_createAccessList`). The call is made from
+ * the creation code of a contract, because some nodes omit what the transaction's own recipient reads. It is made from two
+ * senders, the zero address and the signer, because some nodes require a sender that can pay the fees.
  */
 async function askWhatIsRead(rpc: Rpc, { asset, holder, from }: Question) {
-  const data = creationThatCalls(asset, calls.balance({ payer: holder }))
+  const data = creationThatCalls(asset, calls.balance(holder))
   const gas = quantity(READ_GAS + CREATION_GAS)
   const lists = await Promise.allSettled(
     [...new Set([ZERO_ADDRESS, from])].map((asker) =>
@@ -131,7 +131,7 @@ async function askWhatIsRead(rpc: Rpc, { asset, holder, from }: Question) {
   }
 }
 
-/** A node that never tells is no failure: what is computed counts alone. */
+/** A node without `eth_createAccessList` is no failure: then only the computed slots count. */
 function failureOf(lists: readonly PromiseSettledResult<unknown>[]): Error | undefined {
   const failures = lists.flatMap((list) => (list.status === 'rejected' ? [list.reason as Error] : []))
   return failures.find((failure) => !(failure instanceof MethodMissing))

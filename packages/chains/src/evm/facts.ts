@@ -1,32 +1,22 @@
 import type { NetworkSettings, Terms } from '../family'
-import { type Block, Data, quantity } from './answers'
+import { wordIn } from './abi'
+import { Data, quantity } from './answers'
 import type { Facts } from './checks'
 import { askContract, vouches } from './eip1271'
 import { calls } from './eip3009'
 import type { EvmPayment } from './payment'
 import type { Rpc } from './rpc'
 
-/** The one 32-byte word that a getter answers; undefined where the contract fails or answers anything else. */
-function word(outcome: { value: string } | { reverted: string }): bigint | undefined {
-  return 'value' in outcome && outcome.value.length === 66 ? BigInt(outcome.value) : undefined
-}
+const word = (outcome: { value: string } | { reverted: string }): bigint | undefined =>
+  'value' in outcome ? wordIn(outcome.value) : undefined
 
 /**
  * Asks the chain all it knows of a payment, in one round trip. Contracts run with the gas that a settlement may use and
  * no more, so that a payer's contract that never ends costs little, here as on the chain.
  */
 export async function askFacts(
-  {
-    rpc,
-    newestBlock,
-    maxGas,
-    signers,
-  }: {
-    rpc: Rpc
-    newestBlock: () => Promise<Block>
-    maxGas: NetworkSettings['maxGas']
-    signers: readonly string[]
-  },
+  rpc: Rpc,
+  { maxGas, signers }: { maxGas: NetworkSettings['maxGas']; signers: readonly string[] },
   {
     payment,
     terms,
@@ -40,9 +30,9 @@ export async function askFacts(
   const settlement = calls.transfer(payment, signedByKey)
 
   const [block, used, balance, simulation, vouched] = await Promise.all([
-    newestBlock(),
+    rpc.newestBlock(),
     run(asset, calls.isAuthorizationUsed(payment)),
-    run(asset, calls.balance(payment)),
+    run(asset, calls.balance(payment.payer)),
     run(asset, settlement),
     signedByKey ? undefined : run(payment.payer, askContract(digest, payment.signature)),
   ])

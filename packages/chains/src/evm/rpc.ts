@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { ChainUnavailable, type Nodes } from '../family'
+import { Block } from './answers'
 import { type Answer, createAgent, createEndpoint, EndpointFailure, type Question } from './endpoint'
 
 /** The node understood the call and says no. `message` is the node's. */
@@ -22,12 +23,12 @@ const MAX_UNANSWERED = 5_000
 /** Codes by which a node says that it cannot answer, so that another may be asked: EIP-1474 and custom. */
 const cannotAnswer = new Set([-32700, -32600, -32601, -32603, -32001, -32002, -32004, -32005, -32097, 429])
 const cannotAnswerNow = /header not found|unknown block|missing trie node|rate limit|too many/i
+const INVALID_REQUEST = -32600
 /** Of EIP-1474: method not found, method not supported. Providers also say so as an invalid request, in words. */
 const methodMissing = new Set([-32601, -32004])
 const methodMissingByWords = /unsupported method|method .*\bnot (supported|available|found|allowed)/i
 const lacksMethod = ({ code, message }: { code: number; message: string }): boolean =>
   methodMissing.has(code) || (code === INVALID_REQUEST && methodMissingByWords.test(message))
-const INVALID_REQUEST = -32600
 const REVERTED = 3
 const failsInEvm =
   /revert|out of ?gas|EVM error|invalid opcode|invalid jump|gas required exceeds|stack (over|under)flow/i
@@ -117,14 +118,27 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
       ? new ChainUnavailable(`${name} refuses ${method}: ${error.message}`, { cause: error })
       : error
 
+  /** Like `ask`, for what a node never has a reason to refuse. */
+  const call = <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> =>
+    ask(schema, method, params).catch((error: unknown) => {
+      throw unavailable(method, error)
+    })
+
+  let newest: Promise<Block> | undefined
+  /** The newest block. Callers in one turn of the event loop share one question. */
+  function newestBlock(): Promise<Block> {
+    if (!newest) {
+      setImmediate(() => (newest = undefined))
+      newest = call(Block, 'eth_getBlockByNumber', ['latest', false])
+    }
+    return newest
+  }
+
   return {
     ask,
 
-    /** Like `ask`, for what a node never has a reason to refuse. */
-    call: <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> =>
-      ask(schema, method, params).catch((error: unknown) => {
-        throw unavailable(method, error)
-      }),
+    call,
+    newestBlock,
 
     /** Runs code on the chain without changing it (`eth_call`, `eth_estimateGas`): its result, or why it fails. */
     run: <T>(

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { type Block, Data, Log, Quantity, quantity } from './answers'
 import type { Rpc } from './rpc'
 
-/** Storage as a call is to see it instead of the chain's own: the state overrides of `eth_call` and `eth_simulateV1`. */
-export type Storage = Readonly<Record<string, { stateDiff: Readonly<Record<string, string>> }>>
+/** Storage slots, by contract, that `eth_call` and `eth_simulateV1` use in place of the chain's own. */
+export type StateOverrides = Readonly<Record<string, { stateDiff: Readonly<Record<string, string>> }>>
 
 export type Call = { data: string; gas: bigint }
 
@@ -23,12 +23,13 @@ export const succeeded = ({ status }: Result): boolean => status === 1n
 const PLENTY = quantity(2n ** 100n)
 
 /**
- * Runs calls of one contract one after the other, each on what the last one left, in a block that is never made, as
- * transactions of `from`. Rejects with `ChainUnavailable` where the node does not, `MethodMissing` if it never does.
+ * Simulates calls of one contract as transactions of `from` in one block (`eth_simulateV1`): each sees the state that the
+ * one before it left, and nothing is sent. Rejects with `ChainUnavailable` where no node answers, and with
+ * `MethodMissing` where none has the method.
  */
 export async function simulate<Name extends string>(
   rpc: Rpc,
-  { from, to, storage, block }: { from: string; to: string; storage: Storage; block: Block },
+  { from, to, storage, block }: { from: string; to: string; storage: StateOverrides; block: Block },
   calls: Readonly<Record<Name, Call>>,
 ): Promise<Record<Name, Result>> {
   const names = Object.keys(calls) as Name[]

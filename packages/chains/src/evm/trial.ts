@@ -1,4 +1,5 @@
 import { computeAddress, hexlify, randomBytes, SigningKey } from 'ethers'
+import { wordIn } from './abi'
 import { authorizationDigest, calls, holdsTransfer } from './eip3009'
 import type { EvmPayment } from './payment'
 import { type Call, printable, reasonOf, type Result, succeeded } from './simulation'
@@ -59,31 +60,30 @@ export function callsOf({ payer, payTo, one, many, refused }: Trial, maxGas: big
     data: calls.transfer(payment, byKey),
     gas: maxGas,
   })
-  const forgeries = Object.entries(refused).map(([name, payment]) => [name, pay(payment)])
+  const mustFail = Object.entries(refused).map(([name, payment]) => [name, pay(payment)])
   return {
-    ...(Object.fromEntries(forgeries) as Record<Forgery, Call>),
+    ...(Object.fromEntries(mustFail) as Record<Forgery, Call>),
     forgedForContract: pay(refused.forged, false),
-    payerBefore: read(calls.balance({ payer })),
-    payeeBefore: read(calls.balance({ payer: payTo })),
+    payerBefore: read(calls.balance(payer)),
+    payeeBefore: read(calls.balance(payTo)),
     one: pay(one),
-    payerAfterOne: read(calls.balance({ payer })),
-    payeeAfterOne: read(calls.balance({ payer: payTo })),
+    payerAfterOne: read(calls.balance(payer)),
+    payeeAfterOne: read(calls.balance(payTo)),
     again: pay(one),
     used: read(calls.isAuthorizationUsed(one)),
-    payerBetween: read(calls.balance({ payer })),
-    payeeBetween: read(calls.balance({ payer: payTo })),
+    payerBetween: read(calls.balance(payer)),
+    payeeBetween: read(calls.balance(payTo)),
     many: pay(many),
-    payerAfterMany: read(calls.balance({ payer })),
-    payeeAfterMany: read(calls.balance({ payer: payTo })),
+    payerAfterMany: read(calls.balance(payer)),
+    payeeAfterMany: read(calls.balance(payTo)),
   }
 }
 
 type Results = Record<keyof ReturnType<typeof callsOf>, Result>
 type Check = (results: Results, trial: Trial) => string | undefined
 
-/** The one word that a getter answers; undefined where it fails or answers anything else. */
 const word = (result: Result): bigint | undefined =>
-  succeeded(result) && result.returnData.length === 66 ? BigInt(result.returnData) : undefined
+  succeeded(result) ? wordIn(result.returnData) : undefined
 
 const forgeries: readonly [Forgery | 'forgedForContract', string][] = [
   ['forged', 'a signature of somebody else than the payer'],

@@ -1,6 +1,7 @@
 import { ChainUnavailable, type NetworkSettings, type Token, type Unfit } from '../family'
 import { parseAddress, ZERO_ADDRESS } from './address'
-import { Block, Data, quantity } from './answers'
+import { wordIn } from './abi'
+import { Data, quantity } from './answers'
 import { calls, domainSeparator } from './eip3009'
 import { endow } from './endowment'
 import { MethodMissing, type Rpc, RpcError } from './rpc'
@@ -10,7 +11,7 @@ import { callsOf, failsForGood, prepareTrial, problemIn } from './trial'
 
 type Settings = Pick<NetworkSettings, 'name' | 'chainId' | 'maxGas'> & { signers: readonly string[] }
 
-/** However many endpoints there are, and however slow. */
+/** For the whole vetting, however many endpoints are tried. */
 const PATIENCE_MS = 15_000
 
 /**
@@ -80,7 +81,7 @@ const INVALID_PARAMS = -32602
 /** More than any transfer takes: what fails with it does not fail for want of gas. */
 const AMPLE_GAS = 3_000_000n
 
-/** What a node never tries cannot be vouched for. That it gives no answer this time is another matter. */
+/** A node without the method or without state overrides will not have them later: a refusal. Other failures are rethrown. */
 function explain(error: unknown): Unfit {
   const refused = error instanceof ChainUnavailable && error.cause !== undefined ? error.cause : error
   const isForGood =
@@ -95,7 +96,7 @@ async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<Unfit
   const { chainId, maxGas, signers } = settings
   const { asset, name = '', version = '', decimals } = token
   const [from = ZERO_ADDRESS] = signers
-  const block = await rpc.call(Block, 'eth_getBlockByNumber', ['latest', false])
+  const block = await rpc.newestBlock()
   const separator = domainSeparator(name, version, chainId, asset)
   const trial = prepareTrial(asset, separator, decimals, block.timestamp)
   const { payer, endowment, one } = trial
@@ -124,14 +125,15 @@ async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<Unfit
 type Answer = { value: string } | { reverted: string }
 
 function checkStandard(used: Answer): Unfit | undefined {
-  if ('reverted' in used || used.value.length !== 66)
+  const state = 'value' in used ? wordIn(used.value) : undefined
+  if (state === undefined)
     return tokensFault('The token does not take EIP-3009 authorizations: authorizationState gives no answer')
-  return BigInt(used.value) === 0n
+  return state === 0n
     ? undefined
     : tokensFault('authorizationState calls an authorization used that nobody has used')
 }
 
-/** Whoever runs a whole trial of calls that answer at length holds all the answers. */
+/** Refuses long answers before the simulation, which would hold one for each of its calls in memory. */
 function checkAnswer(paid: Answer): Unfit | undefined {
   // A token that is paused pays nobody, and takes nothing from anybody: it may pay again tomorrow.
   if ('reverted' in paid) return { problem: failsForGood(paid.reverted), isTokensFault: false }

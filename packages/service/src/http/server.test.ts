@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import express, { type Express } from 'express'
 import { ConfigurationError } from '../config'
 import { serve, stopServing } from '../testing/serve'
@@ -64,6 +65,29 @@ describe('createServer', () => {
     expect(head).toContain('Connection: close')
     expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`)
     expect(JSON.parse(body)).toMatchObject({ code })
+  })
+
+  test('ends the connection of a caller that does not read its answer, and lets a slow one read to the end', async () => {
+    const size = 32 * 1024 * 1024
+    const { port, server } = await serve({
+      routes(app) {
+        app.get('/', (_req, res) => void res.type('text').send('x'.repeat(size)))
+      },
+    })
+    const ask = () => connect(port, '127.0.0.1').end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    const unread = ask().pause()
+    const [held] = (await once(server, 'connection')) as [Socket]
+    const ended = once(held, 'close')
+
+    let read = 0
+    for await (const chunk of ask()) {
+      read += (chunk as Buffer).length
+      await pause(30)
+    }
+    expect(read).toBeGreaterThan(size)
+    await ended
+    expect(held.bytesWritten).toBeGreaterThan(0)
+    unread.destroy()
   })
 
   test('takes 15 KB of headers', async () => {

@@ -9,12 +9,15 @@ const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than the 60 s for which load balancers keep a connection, so that they never send into one we close. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
+/** How long an answer that is held in memory may make no way at all. */
+const UNREAD_TIMEOUT_MS = 10_000
 
 /** Connections on which nothing was asked yet, which Node does not count among the idle ones. */
 const unusedConnections = new WeakMap<http.Server, Set<Socket>>()
 
 /**
  * A server for the app, with bounded headers and timeouts, and everything that is sent to it answered in the error shape.
+ * A caller that does not read its answer loses its connection, so that unread answers do not fill the memory.
  *
  * Its request and response objects are born with the app's prototypes: Express otherwise re-parents both on every
  * request, which on Node 20 costs most of the throughput.
@@ -49,6 +52,10 @@ export function createServer(app: Express): http.Server {
   const serve = app as unknown as (req: object, res: object, otherwise: () => void) => void
   server.on('request', (req, res) => {
     unused.delete(req.socket)
+    // Once all was said; Node sets another timeout when all was taken, and ends the connection when this one is over.
+    res.once('prefinish', () => {
+      if (req.socket.writableLength > 0) req.socket.setTimeout(UNREAD_TIMEOUT_MS)
+    })
     serve(req, res, () => refuseTarget(res))
   })
   server.on('checkExpectation', (req, res) => void server.emit('request', req, res))

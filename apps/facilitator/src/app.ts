@@ -10,6 +10,7 @@ import {
   type Metrics,
 } from '@tollgate/service'
 import { Router } from 'express'
+import { createBulkhead } from './bulkhead'
 import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
 import { type Environment } from './config'
@@ -24,6 +25,9 @@ import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
 
 const BODY_LIMIT_BYTES = 256 * 1024
+/** What long answers leave of the database's connections is for payments; a report takes up to two. */
+const CONNECTIONS_OF_ONE = 5
+const LONG_ANSWERS = { waiting: 64, perCaller: 10 }
 
 export type Surface = {
   environment: Environment
@@ -56,13 +60,16 @@ export function createSurface(surface: Surface) {
     createRateLimit({ ...limit, name, points, key: addressKey })
   const limitAccounts = perAddress('accounts', environment.RATE_LIMIT_ACCOUNTS_PER_MINUTE)
   const limitReads = perAddress('reads', environment.RATE_LIMIT_READS_PER_MINUTE)
-  /** A page of the registry may be megabytes. */
+  /** A page of the registry may be two megabytes. */
   const limitLists = perAddress('lists', environment.RATE_LIMIT_LISTS_PER_MINUTE)
   const limitClient = createLimiter({
     ...limit,
     name: 'payments',
     points: environment.RATE_LIMIT_PAYMENTS_PER_MINUTE,
   })
+
+  const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE / CONNECTIONS_OF_ONE))
+  const inTurn = createBulkhead({ ...LONG_ANSWERS, atOnce })
 
   const api = Router()
   api.get('/status', limitReads, networks.status)
@@ -76,25 +83,25 @@ export function createSurface(surface: Surface) {
   api.post('/login', limitAccounts, users.login)
   api.post('/token/refresh', limitAccounts, users.refresh)
   api.post('/clients', withUser(clients.create))
-  api.get('/clients', withUser(clients.list))
+  api.get('/clients', withUser(inTurn(clients.list)))
   api.delete('/clients/:id', withUser(clients.remove))
   api.post('/resources', withUser(resources.create))
-  api.get('/users/resources', withUser(resources.own))
-  api.get('/resources', limitLists, resources.all)
+  api.get('/users/resources', limitLists, withUser(inTurn(resources.own)))
+  api.get('/resources', limitLists, inTurn(resources.all))
   api.put('/resources/:id', withUser(resources.update))
-  api.get('/discovery/resources', limitLists, resources.discovery)
-  api.get('/metrics/daily', withUser(measured.http.daily))
-  api.get('/metrics/monthly', withUser(measured.http.monthly))
-  api.get('/metrics/summary', withUser(measured.http.summary))
-  api.get('/x402-metrics/daily', withUser(measured.settlements.daily))
-  api.get('/x402-metrics/monthly', withUser(measured.settlements.monthly))
-  api.get('/x402-metrics/summary', withUser(measured.settlements.summary))
+  api.get('/discovery/resources', limitLists, inTurn(resources.discovery))
+  api.get('/metrics/daily', withUser(inTurn(measured.http.daily)))
+  api.get('/metrics/monthly', withUser(inTurn(measured.http.monthly)))
+  api.get('/metrics/summary', withUser(inTurn(measured.http.summary)))
+  api.get('/x402-metrics/daily', withUser(inTurn(measured.settlements.daily)))
+  api.get('/x402-metrics/monthly', withUser(inTurn(measured.settlements.monthly)))
+  api.get('/x402-metrics/summary', withUser(inTurn(measured.settlements.summary)))
 
   const apiV2 = Router()
   apiV2.post('/verify', withClient('verify', paymentsV2.verify, limitClient))
   apiV2.post('/settle', withClient('settle', paymentsV2.settle, limitClient))
   apiV2.get('/supported', withClient('supported', paymentsV2.supported))
-  apiV2.get('/discovery/resources', limitLists, resources.discoveryV2)
+  apiV2.get('/discovery/resources', limitLists, inTurn(resources.discoveryV2))
 
   const admin = Router()
   admin.post('/users', withAdmin(users.create))
@@ -117,7 +124,7 @@ export function createSurface(surface: Surface) {
       app.get('/openapi.json', reference.openapi)
       app.get('/docs', reference.docs)
       app.get('/llms.txt', reference.llms)
-      app.get('/discovery/resources', limitLists, resources.discovery)
+      app.get('/discovery/resources', limitLists, inTurn(resources.discovery))
       app.use('/api/v1', api)
       app.use('/api/v2', apiV2)
       app.use(['/admin', '/api/v1/admin'], admin)

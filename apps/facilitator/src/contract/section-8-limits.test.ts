@@ -45,7 +45,7 @@ const resourcesIn = (body: unknown) =>
 
 describe.each([
   ['/clients', 20, 100, newKeys, keysIn],
-  ['/users/resources', 100, 1_000, newResources, resourcesIn],
+  ['/users/resources', 100, 200, newResources, resourcesIn],
 ] as const)('8. %s page size default | offset default 0', (path, size, max, make, recordsIn) => {
   const list = (accessToken: string, query: object = {}) =>
     api.get(`/api/v1${path}`).set(bearer(accessToken)).query(query)

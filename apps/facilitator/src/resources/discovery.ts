@@ -23,6 +23,8 @@ export function createDiscovery(store: Pick<ResourceStore, 'discover'>, networks
     const { offset, limit } = query
     const payTo = query.payTo === undefined ? undefined : recipientOf(query.payTo, known)
     const shown = isAnswerable(query) && payTo !== null ? known.filter(isWanted(query.network, networks)) : []
+    // To find nothing costs the database as much as to find all.
+    if (shown.length === 0) return { resources: [], pagination: { limit, offset, total: 0 } }
     const { total, resources } = await store.discover({
       x402Version,
       networks: shown.map(({ name }) => name),

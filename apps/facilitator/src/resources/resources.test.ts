@@ -166,7 +166,7 @@ describe('metadata', () => {
   ])('%.60s is kept as it is', async (json) => {
     const answer = await post(withMetadata(json)).expect(201)
     const { id } = (answer.body as { data: { id: number } }).data
-    const own = await resourcesOf(api, { limit: 1000 }, owner)
+    const own = await resourcesOf(api, { limit: 200 }, owner)
     expect(own.resources.find((resource) => resource.id === id)?.metadata).toEqual(JSON.parse(json))
   })
 
@@ -265,7 +265,7 @@ describe('a resource', () => {
     expect(await stored(id)).toEqual(changed('its owner'))
     await put(id, changed('an admin'), await newAdmin()).expect(200)
     expect(await stored(id)).toEqual(changed('an admin'))
-    const own = await resourcesOf(api, { limit: 1000 }, owner)
+    const own = await resourcesOf(api, { limit: 200 }, owner)
     expect(own.resources.map((resource) => resource.id)).toContain(id)
   })
 

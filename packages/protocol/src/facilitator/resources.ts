@@ -14,13 +14,13 @@ const canBeFetched = (text: string) => {
   return username === '' && password === ''
 }
 
-/** A URL, or the path of one; nothing that a page would run, were it made a link. */
+/** A URL, or the path of one; nothing that a page would run or take for another host, were it made a link. */
 const ResourceUrl = z
   .string()
   .min(1)
   .max(2_048)
   .regex(
-    /^(https?:\/\/[^\s/?#]|\/(?!\/))[\x21-\x7e]*$/,
+    /^(https?:\/\/[^\s/?#]|\/(?![/\\]))[\x21-\x7e]*$/,
     'must be an http(s) URL, or a path that begins with one slash',
   )
   .refine(canBeFetched, 'must be a URL that can be fetched, without user and password')
@@ -125,7 +125,7 @@ export const ResourceCreated = z
 export const ResourceUpdated = z
   .object({ data: z.object({ updated: z.int().describe('Its number.') }) })
   .meta({ examples: [{ data: { updated: 7 } }] })
-export const ResourcesQuery = z.object(page(100, 1_000))
+export const ResourcesQuery = z.object(page(100, 200))
 export const ResourcePage = z
   .object({
     data: z.object({ resources: z.array(RegisteredResource), offset: z.int(), limit: z.int() }),

@@ -102,7 +102,7 @@ export const accountOperations: Operation[] = [
     auth: callers.user,
     query: ClientsQuery,
     answers: { 200: { description: 'One page of keys.', schema: ClientList } },
-    errors: refusals.user,
+    errors: { ...refusals.user, ...refusals.inTurn },
   },
   {
     id: 'deleteClient',

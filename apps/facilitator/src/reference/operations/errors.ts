@@ -3,6 +3,8 @@ const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to t
 
 export const refusals = {
   limited,
+  /** Where an answer may be long: few of these are made at a time. */
+  inTurn: { OVERLOADED: 'Too many long answers are asked for; try again after `Retry-After`.' },
   user: { UNAUTHORIZED: 'The access token is missing, malformed, expired or not one of ours.', ...limited },
   client: {
     UNAUTHORIZED: 'The client key is missing, wrong, revoked or expired.',

@@ -32,7 +32,7 @@ const discovery = (id: string, path: string, schema: z.ZodType): Operation => ({
     'Those that have a URL of their own, each with the ways to pay that are open now, spelled out.',
   query: DiscoveryQuery,
   answers: { 200: { description: 'One page of resources.', schema } },
-  errors: refusals.limited,
+  errors: { ...refusals.limited, ...refusals.inTurn },
 })
 
 export const resourceOperations: Operation[] = [
@@ -56,7 +56,7 @@ export const resourceOperations: Operation[] = [
     auth: callers.user,
     query: ResourcesQuery,
     answers: { 200: { description: 'One page of resources.', schema: ResourcePage } },
-    errors: refusals.user,
+    errors: { ...refusals.user, ...refusals.inTurn },
   },
   {
     id: 'listResources',
@@ -66,7 +66,7 @@ export const resourceOperations: Operation[] = [
     summary: 'List everybody’s resources.',
     query: ResourcesQuery,
     answers: { 200: { description: 'One page of resources.', schema: ResourcePage } },
-    errors: refusals.limited,
+    errors: { ...refusals.limited, ...refusals.inTurn },
   },
   {
     id: 'updateResource',

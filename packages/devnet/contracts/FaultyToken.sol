@@ -27,7 +27,11 @@ contract FaultyToken {
         Endless,
         Talkative,
         HiddenBalance,
-        PackedBalance
+        PackedBalance,
+        LastNonceOnly,
+        ForgetsInTime,
+        NoSigner,
+        Limited
     }
 
     bytes32 private constant DOMAIN_TYPEHASH =
@@ -45,7 +49,8 @@ contract FaultyToken {
     Fault public fault;
     uint8 private _decimals;
     mapping(address holder => uint256) private _balances;
-    mapping(address authorizer => mapping(bytes32 nonce => bool)) private _used;
+    mapping(address authorizer => mapping(bytes32 nonce => uint256 time)) private _usedAt;
+    mapping(address authorizer => bytes32 nonce) private _last;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
     event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce);
@@ -82,7 +87,7 @@ contract FaultyToken {
     function authorizationState(address authorizer, bytes32 nonce) external view returns (bool) {
         require(fault != Fault.NoStandard);
         if (fault == Fault.ClaimsUse) return true;
-        return fault != Fault.DeniesUse && _used[authorizer][nonce];
+        return fault != Fault.DeniesUse && _isUsed(authorizer, nonce);
     }
 
     function transferWithAuthorization(
@@ -100,19 +105,28 @@ contract FaultyToken {
         while (fault == Fault.Endless) {}
         require(block.timestamp > validAfter || fault == Fault.Early, 'too early');
         require(block.timestamp < validBefore || fault == Fault.Late, 'too late');
-        require(!_used[from][nonce] || fault == Fault.Replayable, 'used');
-        bool signed = fault == Fault.AnySignature ||
-            ecrecover(_digest(from, to, value, validAfter, validBefore, nonce), v, r, s) == from;
+        require(!_isUsed(from, nonce) || fault == Fault.Replayable, 'used');
+        require(value <= 1e6 || fault != Fault.Limited, 'too much at once');
+        address signer = ecrecover(_digest(from, to, value, validAfter, validBefore, nonce), v, r, s);
+        bool signed = signer == from || fault == Fault.AnySignature || (signer == address(0) && fault == Fault.NoSigner);
         if (!signed && fault == Fault.LooseAmount)
             signed = ecrecover(_digest(from, to, value - 1, validAfter, validBefore, nonce), v, r, s) == from;
         require(signed, 'not signed');
-        _used[from][nonce] = true;
+        _usedAt[from][nonce] = block.timestamp;
+        if (fault == Fault.LastNonceOnly) _last[from] = nonce;
         if (fault != Fault.NoUsedEvent) emit AuthorizationUsed(from, nonce);
         _move(from, to, value);
         if (fault == Fault.Talkative)
             assembly {
                 return(0, 0x40000)
             }
+    }
+
+    function _isUsed(address authorizer, bytes32 nonce) private view returns (bool) {
+        uint256 time = _usedAt[authorizer][nonce];
+        if (fault == Fault.LastNonceOnly) return _last[authorizer] == nonce;
+        if (fault == Fault.ForgetsInTime) return time != 0 && block.timestamp < time + 1 minutes;
+        return time != 0;
     }
 
     function _move(address from, address to, uint256 value) private {

@@ -6,7 +6,7 @@ import { calls } from './eip3009'
 import { endow } from './endowment'
 import { createRpc } from './rpc'
 import { openTestChain, type TestChain } from './testing/chain'
-import { startLyingNode } from './testing/node'
+import { startLyingNode, startNode } from './testing/node'
 
 let world: TestChain
 let rpcUrl: string
@@ -26,6 +26,10 @@ function tokenCode(mapping: string, { isVyper = false, shift = 0, bits = 256 } =
   const word = `600435${holderAt}527f${mapping}${mappingAt}5260405f2054`
   return `0x${word}60${shift.toString(16).padStart(2, '0')}1c7f${mask}165f5260205ff3`
 }
+
+/** Code that reads so many words of storage, for nothing. */
+const reading = (words: number): string =>
+  Array.from({ length: words }, (_, slot) => `60${slot.toString(16).padStart(2, '0')}5450`).join('')
 
 /** What the holder has once endowed; undefined where no storage is found. */
 async function endowed(asset: string, { url = rpcUrl, from = world.signer.address } = {}) {
@@ -60,7 +64,7 @@ const layouts: [string, string][] = [
   ['the last that is computed', tokenCode(uintWord(63))],
   ['Vyper’s order', tokenCode(uintWord(5), { isVyper: true })],
   ['OpenZeppelin’s namespace', tokenCode(NAMESPACE)],
-  ...[8, 64, 96, 128, 160].map((shift): [string, string] => [
+  ...Array.from({ length: 22 }, (_, i) => 8 * (i + 1)).map((shift): [string, string] => [
     `64 bits from bit ${shift} on`,
     tokenCode(uintWord(3), { shift, bits: 64 }),
   ]),
@@ -73,6 +77,11 @@ describe('endow finds the one word of a balance', () => {
     expect(asked).toEqual(exactly)
   })
 
+  test('at its usual places in a word, beside 31 others that are read', async () => {
+    const token = tokenCode(uintWord(64), { shift: 160, bits: 64 }).slice(2)
+    expect(await endowed(await world.place(`0x${reading(31)}${token}`))).toEqual(exactly)
+  })
+
   const poor = 'failed to apply transaction: insufficient funds for gas * price + value'
   test('whatever an access list lacks, and whoever cannot pay for it', async () => {
     const asset = await world.place(tokenCode(uintWord(9)))
@@ -80,7 +89,11 @@ describe('endow finds the one word of a balance', () => {
       expect(await through(without(code, poor), (url) => endowed(asset, { url }))).toEqual(exactly)
   })
 
-  const unusual = () => world.place(tokenCode(uintWord(64)))
+  const unusual = (layout = {}) => world.place(tokenCode(uintWord(64), layout))
+
+  test.each([40, 48, 160, 176])('anywhere else also from bit %s on', async (shift) => {
+    expect(await endowed(await unusual({ shift, bits: 64 }))).toEqual(exactly)
+  })
 
   test('anywhere else by what balanceOf reads, though what the recipient reads is left out', async () => {
     const asset = await unusual()
@@ -120,6 +133,24 @@ describe('where no word is found', () => {
       endowed(asset, { url }),
     )
     await expect(asking).rejects.toThrow(ChainUnavailable)
+  })
+
+  test('however much is read, a bounded number of calls has been made, and few at once', async () => {
+    const asset = await world.place(`0x${reading(40)}5f5f5260205ff3`)
+    const sizes: number[] = []
+    const lengths: number[] = []
+    const node = await startNode(async (messages, response, body) => {
+      if (messages.some(({ method }) => method === 'eth_call')) sizes.push(messages.length)
+      lengths.push(body.length)
+      const headers = { 'content-type': 'application/json' }
+      response.end(await (await fetch(rpcUrl, { method: 'POST', headers, body })).text())
+    })
+    expect(await endowed(asset, { url: node.url })).toBeUndefined()
+    await node.close()
+    // The computed slots at 23 shifts, then 32 words at the usual six, which no one of them holds.
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(23 + 32 * 6)
+    expect(Math.max(...sizes)).toBe(20)
+    expect(Math.max(...lengths)).toBeLessThan(120_000)
   })
 
   test('a balance that only shows beside other words is not taken', async () => {

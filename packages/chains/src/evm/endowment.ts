@@ -12,7 +12,11 @@ import { READ_GAS } from './token'
 type Word = { address: string; slot: string; value: bigint }
 
 /** Where in its word a balance begins, in bits: alone or above flags, behind a `bool`, half a word, an address. */
-const SHIFTS = [0n, 8n, 64n, 96n, 128n, 160n]
+const USUAL_SHIFTS = [0n, 8n, 64n, 96n, 128n, 160n]
+/** Behind whatever takes whole bytes and leaves ten for the balance; the usual first. */
+const SHIFTS = [...new Set([...USUAL_SHIFTS, ...Array.from({ length: 23 }, (_, i) => 8n * BigInt(i))])]
+/** Of all computed slots at once, of which each takes some 18 kB. */
+const SHIFTS_AT_ONCE = 6
 
 /** Variables of a contract, in the order of their declaration, of which one is the mapping of balances. */
 const MAPPINGS = 64
@@ -21,6 +25,9 @@ const NAMESPACE = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20ba
 
 /** Tokens read a handful: their proxy's implementation, a switch or two, the balance. */
 const MAX_WORDS = 32
+/** A word at one shift each: all shifts of eight words, the usual ones of 32. */
+const MAX_TRIES = 192
+const TRIES_AT_ONCE = 20
 
 type Question = { asset: string; holder: string; amount: bigint; from: string }
 
@@ -69,6 +76,9 @@ const balancesIn = (rpc: Rpc, { asset, holder, from }: Question, storages: reado
     }),
   )
 
+const inParts = <T>(list: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(list.length / size) }, (_, i) => list.slice(i * size, (i + 1) * size))
+
 async function firstThatShows(rpc: Rpc, question: Question, storages: readonly StateOverrides[]) {
   const balances = await balancesIn(rpc, question, storages)
   return storages.find((_, i) => balances[i] === question.amount)
@@ -78,20 +88,26 @@ async function firstThatShows(rpc: Rpc, question: Question, storages: readonly S
 async function tryTogether(rpc: Rpc, question: Question, slots: readonly string[]) {
   const { asset: address, amount } = question
   const words = slots.map((slot, i): Word => ({ address, slot, value: amount + BigInt(i) }))
-  const together = SHIFTS.map((shift) => storageOf(words, shift))
-  const balances = await balancesIn(rpc, question, together)
-  const told = SHIFTS.flatMap((shift, i) => {
-    const word = words.find(({ value }) => value === balances[i])
-    return word === undefined ? [] : [storageOf([{ ...word, value: amount }], shift)]
-  })
-  return firstThatShows(rpc, question, told)
+  for (const shifts of inParts(SHIFTS, SHIFTS_AT_ONCE)) {
+    const together = shifts.map((shift) => storageOf(words, shift))
+    const balances = await balancesIn(rpc, question, together)
+    const told = shifts.flatMap((shift, i) => {
+      const word = words.find(({ value }) => value === balances[i])
+      return word === undefined ? [] : [storageOf([{ ...word, value: amount }], shift)]
+    })
+    const found = await firstThatShows(rpc, question, told)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** One at a time: words that are read for another purpose, as a proxy's implementation is, must stay as they are. */
 async function tryOneByOne(rpc: Rpc, question: Question, words: readonly Omit<Word, 'value'>[]) {
-  for (const shift of SHIFTS) {
-    const alone = words.map((word) => storageOf([{ ...word, value: question.amount }], shift))
-    const found = await firstThatShows(rpc, question, alone)
+  const alone = SHIFTS.flatMap((shift) =>
+    words.map((word) => storageOf([{ ...word, value: question.amount }], shift)),
+  )
+  for (const tries of inParts(alone.slice(0, MAX_TRIES), TRIES_AT_ONCE)) {
+    const found = await firstThatShows(rpc, question, tries)
     if (found !== undefined) return found
   }
   return undefined

@@ -110,6 +110,24 @@ describe('rpc', () => {
     await expect(ask(rpcTo(first.url))).rejects.toThrow(ChainUnavailable)
   })
 
+  test.each(['number', 'timestamp'])(
+    'asks the next endpoint when one answers a block whose %s no number holds',
+    async (field) => {
+      const block = {
+        number: '0x1fffffffffffff',
+        hash: `0x${'ab'.repeat(32)}`,
+        timestamp: '0x1fffffffffffff',
+      }
+      const [odd, sound] = [
+        await node(() => ({ result: { ...block, [field]: '0x20000000000000' } })),
+        await node(() => ({ result: block })),
+      ]
+      const most = BigInt(Number.MAX_SAFE_INTEGER)
+      expect(await rpcTo(odd.url, sound.url).newestBlock()).toMatchObject({ number: most, timestamp: most })
+      await expect(rpcTo(odd.url).newestBlock()).rejects.toThrow(ChainUnavailable)
+    },
+  )
+
   test('tells a node that says no from one that does not answer', async () => {
     const { url } = await node(() => ({ error: { code: 3, message: 'execution reverted: no' } }))
     const rpc = rpcTo(url)
@@ -139,10 +157,43 @@ describe('rpc', () => {
     await expect(ask(rpcTo(without.url, 'http://127.0.0.1:9'))).rejects.not.toThrow(MethodMissing)
     expect(await ask(rpcTo(without.url, (await node()).url))).toBe(7n)
 
-    const inWords = await node(() => ({ error: { code: -32600, message: 'Unsupported method: eth_x on X' } }))
     const unclear = await node(() => ({ error: { code: -32600, message: 'Invalid request' } }))
-    await expect(ask(rpcTo(inWords.url))).rejects.toThrow(MethodMissing)
     await expect(ask(rpcTo(unclear.url))).rejects.not.toThrow(MethodMissing)
+  })
+
+  test.each([
+    [-32600, 'Unsupported method: eth_x on X'],
+    [-32000, 'the method eth_x does not exist/is not available'],
+    [-32003, 'Method eth_x is not supported'],
+    [-32602, 'too many arguments, want at most 2'],
+    [4200, 'Method disabled'],
+  ])(
+    'takes %s %s for a missing method, and a limit by such words for no such thing',
+    async (code, message) => {
+      const without = await node(() => ({ error: { code, message } }))
+      await expect(ask(rpcTo(without.url))).rejects.toThrow(MethodMissing)
+      await expect(rpcTo(without.url).run(Quantity, 'eth_call', [])).rejects.toThrow(MethodMissing)
+      const limited = 'method eth_x not allowed: rate limit'
+      const busy = await node(() => ({ error: { code: -32005, message: limited } }))
+      await expect(ask(rpcTo(without.url, busy.url))).rejects.not.toThrow(MethodMissing)
+    },
+  )
+
+  test.each([
+    [-32602, 'invalid params'],
+    [-32000, 'the database is closed'],
+    [-38013, 'intrinsic gas too low'],
+    [4200, 'Method disabled'],
+  ])('goes on from %s %s to what another endpoint says', async (code, message) => {
+    const first = await node(() => ({ error: { code, message } }))
+    const second = await node(() => ({ error: { code: 3, message: 'execution reverted: no' } }))
+    expect(await ask(rpcTo(first.url, (await node()).url))).toBe(7n)
+    expect(await rpcTo(first.url, second.url).run(Quantity, 'eth_call', [])).toEqual({
+      reverted: 'execution reverted: no',
+    })
+    // What may be refused is refused by the first that says no.
+    const refusal = rpcTo(first.url, (await node()).url).ask(Quantity, 'eth_sendRawTransaction', [])
+    await expect(refusal).rejects.toThrow(new RpcError(code, message))
   })
 
   test.each<[string, (respond: ServerResponse) => void]>([

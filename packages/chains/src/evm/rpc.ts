@@ -13,7 +13,7 @@ export class RpcError extends Error {
   }
 }
 
-/** No endpoint has the method: more time would not change that. */
+/** No endpoint has the method, or takes such parameters: more time would not change that. */
 export class MethodMissing extends ChainUnavailable {}
 
 /** Questions in one HTTP request; many public nodes take no more. */
@@ -23,15 +23,22 @@ const MAX_UNANSWERED = 5_000
 /** Codes by which a node says that it cannot answer, so that another may be asked: EIP-1474 and custom. */
 const cannotAnswer = new Set([-32700, -32600, -32601, -32603, -32001, -32002, -32004, -32005, -32097, 429])
 const cannotAnswerNow = /header not found|unknown block|missing trie node|rate limit|too many/i
-const INVALID_REQUEST = -32600
-/** Of EIP-1474: method not found, method not supported. Providers also say so as an invalid request, in words. */
-const methodMissing = new Set([-32601, -32004])
-const methodMissingByWords = /unsupported method|method .*\bnot (supported|available|found|allowed)/i
-const lacksMethod = ({ code, message }: { code: number; message: string }): boolean =>
-  methodMissing.has(code) || (code === INVALID_REQUEST && methodMissingByWords.test(message))
+type Refusal = { code: number; message: string }
+
+/** Of EIP-1474: method not found, method not supported, invalid params. Providers also say so in words, by any code. */
+const methodMissing = new Set([-32601, -32004, -32602])
+const methodMissingByWords =
+  /unsupported method|method .*\b(not (supported|available|found|allowed)|does not exist)|method .*\bdisabled/i
+const lacksMethod = ({ code, message }: Refusal): boolean =>
+  methodMissing.has(code) || (methodMissingByWords.test(message) && !cannotAnswerNow.test(message))
+
 const REVERTED = 3
 const failsInEvm =
   /revert|out of ?gas|EVM error|invalid opcode|invalid jump|gas required exceeds|stack (over|under)flow/i
+/** What a contract says while it fails is its own choice, "rate limit" among it. */
+const failed = ({ code, message }: Refusal): boolean => code === REVERTED || failsInEvm.test(message)
+const saysNo = (refusal: Refusal): boolean =>
+  failed(refusal) || !(cannotAnswer.has(refusal.code) || cannotAnswerNow.test(refusal.message))
 
 /** `take` says whether the answer settled the matter; if not, the next endpoint is asked. */
 type Waiting = Question & {
@@ -83,8 +90,13 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
     }
   }
 
-  /** Asks and reads the answer by its schema; rejects with `RpcError` where the node says no. */
-  function ask<T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> {
+  /** Rejects with `RpcError` where an endpoint refuses and that `settles` the matter; otherwise the next one is asked. */
+  function pose<T>(
+    settles: (refusal: Refusal) => boolean,
+    schema: z.ZodType<T>,
+    method: string,
+    params: readonly unknown[],
+  ): Promise<T> {
     if (unanswered >= MAX_UNANSWERED)
       return Promise.reject(new ChainUnavailable(`${name} is asked faster than it answers; try again later`))
     unanswered++
@@ -94,12 +106,12 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
         if (answer === undefined) return false
         if (answer.error) {
           const { code, message } = answer.error
+          if (settles(answer.error)) {
+            reject(new RpcError(code, message))
+            return true
+          }
           if (lacksMethod(answer.error)) lacking++
-          // What a contract says while it fails is its own choice, "rate limit" among it.
-          const failed = code === REVERTED || failsInEvm.test(message)
-          if (!failed && (cannotAnswer.has(code) || cannotAnswerNow.test(message))) return false
-          reject(new RpcError(code, message))
-          return true
+          return false
         }
         const { success, data } = schema.safeParse(answer.result)
         if (success) resolve(data)
@@ -113,16 +125,9 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
     })
   }
 
-  const unavailable = (method: string, error: unknown): unknown =>
-    error instanceof RpcError
-      ? new ChainUnavailable(`${name} refuses ${method}: ${error.message}`, { cause: error })
-      : error
-
-  /** Like `ask`, for what a node never has a reason to refuse. */
+  /** Asks what a node never has a reason to refuse: one that does is passed over. Reads the answer by its schema. */
   const call = <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> =>
-    ask(schema, method, params).catch((error: unknown) => {
-      throw unavailable(method, error)
-    })
+    pose(() => false, schema, method, params)
 
   let newest: Promise<Block> | undefined
   /** The newest block. Callers in one turn of the event loop share one question. */
@@ -135,23 +140,27 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
   }
 
   return {
-    ask,
+    /** Asks what a node may refuse; rejects with `RpcError` where it says no. */
+    ask: <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> =>
+      pose(saysNo, schema, method, params),
 
     call,
     newestBlock,
 
-    /** Runs code on the chain without changing it (`eth_call`, `eth_estimateGas`): its result, or why it fails. */
+    /**
+     * Runs code on the chain without changing it (`eth_call`, `eth_estimateGas`): its result, or why it fails. A node that
+     * does not run it is passed over.
+     */
     run: <T>(
       schema: z.ZodType<T>,
       method: string,
       params: readonly unknown[],
     ): Promise<{ value: T } | { reverted: string }> =>
-      ask(schema, method, params).then(
+      pose(failed, schema, method, params).then(
         (value) => ({ value }),
         (error: unknown) => {
-          if (error instanceof RpcError && (error.code === REVERTED || failsInEvm.test(error.message)))
-            return { reverted: error.message }
-          throw unavailable(method, error)
+          if (error instanceof RpcError) return { reverted: error.message }
+          throw error
         },
       ),
 

@@ -7,6 +7,7 @@ import type { Rpc } from './rpc'
 export type StateOverrides = Readonly<Record<string, { stateDiff: Readonly<Record<string, string>> }>>
 
 export type Call = { data: string; gas: bigint }
+type Calls<Name extends string> = Readonly<Record<Name, Call>>
 
 const Result = z.object({
   status: Quantity,
@@ -23,38 +24,41 @@ export const succeeded = ({ status }: Result): boolean => status === 1n
 const PLENTY = quantity(2n ** 100n)
 
 /**
- * Simulates calls of one contract as transactions of `from` in one block (`eth_simulateV1`): each sees the state that the
- * one before it left, and nothing is sent. Rejects with `ChainUnavailable` where no node answers, and with
- * `MethodMissing` where none has the method.
+ * Simulates calls of one contract as transactions of `from` (`eth_simulateV1`), in the block after `block` and in one at
+ * `later.time`: each sees the state that the one before it left, and nothing is sent. Rejects with `ChainUnavailable` where
+ * no node answers, and with `MethodMissing` where none has the method.
  */
-export async function simulate<Name extends string>(
+export async function simulate<Now extends string, Later extends string>(
   rpc: Rpc,
   { from, to, storage, block }: { from: string; to: string; storage: StateOverrides; block: Block },
-  calls: Readonly<Record<Name, Call>>,
-): Promise<Record<Name, Result>> {
-  const names = Object.keys(calls) as Name[]
-  const Simulated = z.tuple([z.object({ calls: z.array(Result).length(names.length) })])
+  now: Calls<Now>,
+  later: { time: bigint; calls: Calls<Later> },
+): Promise<Record<Now | Later, Result>> {
   // A base fee and a price as a real block has them: without, a contract knows at once that nobody pays.
   const baseFee = block.baseFeePerGas ?? 0n
   const gasPrice = quantity(2n * baseFee + 1n)
-  const transactions = Object.values<Call>(calls).map(({ data, gas }) => ({
-    from,
-    to,
-    data,
-    gas: quantity(gas),
-    gasPrice,
-  }))
-  const simulation = {
-    blockOverrides: { baseFeePerGas: quantity(baseFee) },
-    stateOverrides: { ...storage, [from]: { balance: PLENTY } },
-    calls: transactions,
-  }
-  const [{ calls: told }] = await rpc.call(Simulated, 'eth_simulateV1', [
-    { blockStateCalls: [simulation], validation: false },
-    'latest',
-  ])
-  return Object.fromEntries(names.map((name, i) => [name, told[i]])) as Record<Name, Result>
+  const transactions = (calls: Calls<string>) =>
+    Object.values(calls).map(({ data, gas }) => ({ from, to, data, gas: quantity(gas), gasPrice }))
+  const blockStateCalls = [
+    {
+      blockOverrides: { baseFeePerGas: quantity(baseFee) },
+      stateOverrides: { ...storage, [from]: { balance: PLENTY } },
+      calls: transactions(now),
+    },
+    {
+      blockOverrides: { baseFeePerGas: quantity(baseFee), time: quantity(later.time) },
+      calls: transactions(later.calls),
+    },
+  ]
+  const Simulated = z.tuple([resultsOf(now), resultsOf(later.calls)])
+  const told = await rpc.call(Simulated, 'eth_simulateV1', [{ blockStateCalls, validation: false }, 'latest'])
+  const names = [...Object.keys(now), ...Object.keys(later.calls)]
+  const results = told.flatMap(({ calls }) => calls)
+  return Object.fromEntries(names.map((name, i) => [name, results[i]])) as Record<Now | Later, Result>
 }
+
+const resultsOf = (calls: Calls<string>) =>
+  z.object({ calls: z.array(Result).length(Object.keys(calls).length) })
 
 const ERROR = '0x08c379a0'
 

@@ -1,10 +1,12 @@
 import { computeAddress, hexlify, randomBytes, SigningKey } from 'ethers'
-import { wordIn } from './abi'
+import type { Unfit } from '../family'
+import { uintWord, wordIn } from './abi'
 import { authorizationDigest, calls, holdsTransfer } from './eip3009'
 import type { EvmPayment } from './payment'
 import { type Call, printable, reasonOf, type Result, succeeded } from './simulation'
 import { READ_GAS } from './token'
 
+const HALF_AN_HOUR = 1_800n
 const AN_HOUR = 3_600n
 const A_DAY = 86_400n
 
@@ -34,6 +36,8 @@ export function prepareTrial(asset: string, separator: string, decimals: number,
     asset,
     payer,
     payTo,
+    /** Within the window of the payments, which a token must still know to be used then. */
+    later: time + HALF_AN_HOUR,
     /** More than all payments together, so that a token can take too much, or twice. */
     endowment: 4n * large,
     one,
@@ -53,41 +57,65 @@ export function prepareTrial(asset: string, separator: string, decimals: number,
 
 type Forgery = keyof Trial['refused']
 
-/** The calls of a trial, in their order: what must fail first, so that the payments meet the state they would meet. */
-export function callsOf({ payer, payTo, one, many, refused }: Trial, maxGas: bigint) {
+/** The same call with a v, its seventh argument, of 0: `ecrecover` then answers the zero address. */
+function withoutSigner({ data, gas }: Call): Call {
+  const at = '0x'.length + 8 + 6 * 64
+  return { data: data.slice(0, at) + uintWord(0) + data.slice(at + 64), gas }
+}
+
+/**
+ * The calls of a trial, in their order: what must fail first, so that the payments meet the state they would meet; those of
+ * `later` in a block of that time.
+ */
+export function callsOf({ payer, payTo, one, many, refused, later }: Trial, maxGas: bigint) {
   const read = (data: string): Call => ({ data, gas: READ_GAS })
   const pay = (payment: EvmPayment, byKey = true): Call => ({
     data: calls.transfer(payment, byKey),
     gas: maxGas,
   })
   const mustFail = Object.entries(refused).map(([name, payment]) => [name, pay(payment)])
-  return {
+  const now = {
     ...(Object.fromEntries(mustFail) as Record<Forgery, Call>),
     forgedForContract: pay(refused.forged, false),
+    signedByNobody: withoutSigner(pay(refused.forged)),
     payerBefore: read(calls.balance(payer)),
     payeeBefore: read(calls.balance(payTo)),
     one: pay(one),
     payerAfterOne: read(calls.balance(payer)),
     payeeAfterOne: read(calls.balance(payTo)),
     again: pay(one),
-    used: read(calls.isAuthorizationUsed(one)),
     payerBetween: read(calls.balance(payer)),
     payeeBetween: read(calls.balance(payTo)),
     many: pay(many),
     payerAfterMany: read(calls.balance(payer)),
     payeeAfterMany: read(calls.balance(payTo)),
+    oneAfterMany: pay(one),
+    manyAgain: pay(many),
+    oneIsUsed: read(calls.isAuthorizationUsed(one)),
+    manyIsUsed: read(calls.isAuthorizationUsed(many)),
   }
+  const afterwards = {
+    oneLater: pay(one),
+    manyLater: pay(many),
+    oneIsUsedLater: read(calls.isAuthorizationUsed(one)),
+    manyIsUsedLater: read(calls.isAuthorizationUsed(many)),
+  }
+  return { now, later: { time: later, calls: afterwards } }
 }
 
-type Results = Record<keyof ReturnType<typeof callsOf>, Result>
-type Check = (results: Results, trial: Trial) => string | undefined
+type Calls = ReturnType<typeof callsOf>
+type Results = Record<keyof Calls['now'] | keyof Calls['later']['calls'], Result>
+type Payment = 'one' | 'many'
+/** What the results prove of the token; `made` are the payments that went through. */
+type Check = (results: Results, trial: Trial, made: readonly Payment[]) => string | undefined
 
 const word = (result: Result): bigint | undefined =>
   succeeded(result) ? wordIn(result.returnData) : undefined
 
-const forgeries: readonly [Forgery | 'forgedForContract', string][] = [
+const forgeries: readonly [Forgery | 'forgedForContract' | 'signedByNobody', string][] = [
   ['forged', 'a signature of somebody else than the payer'],
   ['forgedForContract', 'a signature of somebody else than the payer, given as bytes'],
+  ['signedByNobody', 'a signature that nobody made'],
   ['otherPayee', 'an authorization whose payee was altered after it was signed'],
   ['otherAmount', 'an authorization whose amount was altered after it was signed'],
   ['otherNonce', 'an authorization whose nonce was altered after it was signed'],
@@ -101,22 +129,15 @@ const checkForgeries: Check = (results) => {
   return taken && `transferWithAuthorization takes ${taken[1]}`
 }
 
-export const failsForGood = (reason: string): string =>
-  `transferWithAuthorization fails for a good authorization: ${printable(reason)}`
-
-const checkPays: Check = ({ one, many }) => {
-  const failed = [one, many].find((result) => !succeeded(result))
-  return failed && failsForGood(reasonOf(failed))
-}
-
-const checkMoves: Check = (results, { one, many }) => {
+const checkMoves: Check = (results, { one, many }, made) => {
   const moved = (before: Result, after: Result): bigint => (word(after) ?? 0n) - (word(before) ?? 0n)
   const { payerBefore, payeeBefore, payerAfterOne, payeeAfterOne } = results
   const { payerBetween, payeeBetween, payerAfterMany, payeeAfterMany } = results
-  const payments = [
-    [one.amount, -moved(payerBefore, payerAfterOne), moved(payeeBefore, payeeAfterOne)],
-    [many.amount, -moved(payerBetween, payerAfterMany), moved(payeeBetween, payeeAfterMany)],
-  ] as const
+  const all = {
+    one: [one.amount, -moved(payerBefore, payerAfterOne), moved(payeeBefore, payeeAfterOne)],
+    many: [many.amount, -moved(payerBetween, payerAfterMany), moved(payeeBetween, payeeAfterMany)],
+  } as const
+  const payments = made.map((name) => all[name])
   if (payments.some(([, lost, got]) => lost === 0n && got === 0n))
     return 'transferWithAuthorization moves nothing'
   const wrong = payments.find(([amount, lost, got]) => lost !== amount || got !== amount)
@@ -126,21 +147,37 @@ const checkMoves: Check = (results, { one, many }) => {
   )
 }
 
-const checkOnce: Check = ({ again, used }) => {
-  if (succeeded(again)) return 'transferWithAuthorization does not revert on an authorization that was used'
-  return word(used) === 1n ? undefined : 'authorizationState does not tell that an authorization was used'
+const repeated = {
+  one: ['again', 'oneAfterMany', 'oneLater'],
+  many: ['manyAgain', 'manyLater'],
+} as const
+const checkOnce: Check = (results, _, made) => {
+  if (made.flatMap((name) => repeated[name]).some((name) => succeeded(results[name])))
+    return 'transferWithAuthorization does not revert on an authorization that was used'
+  const isKnown = made.every((name) =>
+    ([`${name}IsUsed`, `${name}IsUsedLater`] as const).every((state) => word(results[state]) === 1n),
+  )
+  return isKnown ? undefined : 'authorizationState does not tell that an authorization was used'
 }
 
-const checkEvents: Check = (results, trial) =>
-  (['one', 'many'] as const).every((name) => holdsTransfer(results[name].logs, trial.asset, trial[name]))
+const checkEvents: Check = (results, trial, made) =>
+  made.every((name) => holdsTransfer(results[name].logs, trial.asset, trial[name]))
     ? undefined
     : 'transferWithAuthorization does not emit AuthorizationUsed and then Transfer of exactly the payment, by which it would be known to be settled'
 
-/** What is wrong with the token, the plainest first; undefined where nothing is. */
-export function problemIn(results: Results, trial: Trial): string | undefined {
-  for (const check of [checkForgeries, checkPays, checkMoves, checkOnce, checkEvents]) {
-    const problem = check(results, trial)
-    if (problem !== undefined) return problem
+/** No proof against the token: one that is paused, or limits a transfer, takes nothing from anybody. */
+export const failsForGood = (reason: string): Unfit => ({
+  problem: `transferWithAuthorization fails for a good authorization: ${printable(reason)}`,
+  isTokensFault: false,
+})
+
+/** What is wrong with the token: what is proven, the plainest first, then a payment that fails; undefined where nothing is. */
+export function problemIn(results: Results, trial: Trial): Unfit | undefined {
+  const made = (['one', 'many'] as const).filter((name) => succeeded(results[name]))
+  for (const check of [checkForgeries, checkMoves, checkOnce, checkEvents]) {
+    const problem = check(results, trial, made)
+    if (problem !== undefined) return { problem, isTokensFault: true }
   }
-  return undefined
+  const failed = [results.one, results.many].find((result) => !succeeded(result))
+  return failed && failsForGood(reasonOf(failed))
 }

@@ -1,5 +1,5 @@
 import { alterFaultyToken, deployFaultyToken, type TokenFault } from '@tollgate/devnet'
-import { ChainUnavailable } from '../family'
+import { ChainUnavailable, type Unfit } from '../family'
 import { createRpc } from './rpc'
 import { usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
@@ -24,6 +24,13 @@ const notTokensFault = (words: RegExp) => unfit(words, false)
 /** A node that fails at `method` as a real one does. */
 const failingNode = (method: string, code: number, message: string) =>
   startLyingNode(rpcUrl, (asked, reply) => (asked.method === method ? { error: { code, message } } : reply))
+type Simulated = { calls: { status: string }[] }[]
+/** A node that lies about what became of simulated calls. */
+const lyingSimulator = (change: (blocks: Simulated) => void) =>
+  startLyingNode(rpcUrl, ({ method }, reply) => {
+    if (method === 'eth_simulateV1') change(reply.result as Simulated)
+    return reply
+  })
 const vet = (asset: string, decimals = 6, chain = world.chain) => chain.vetToken({ asset, decimals })
 
 describe('vetToken takes', () => {
@@ -117,70 +124,135 @@ describe('vetToken refuses', () => {
     ['NoTransferEvent', /does not emit AuthorizationUsed and then Transfer/],
     ['WrongTransferEvent', /does not emit AuthorizationUsed and then Transfer/],
     ['NoUsedEvent', /does not emit AuthorizationUsed and then Transfer/],
+    ['LastNonceOnly', /does not revert on an authorization that was used/],
+    ['ForgetsInTime', /does not revert on an authorization that was used/],
+    ['NoSigner', /takes a signature that nobody made/],
+    ['Limited', /fails for a good authorization: .*too much at once/],
   ]
+  const unproven: TokenFault[] = ['HiddenBalance', 'Reverts', 'Endless', 'Limited']
   test.each(faults)('a token with the fault %s', async (fault, words) => {
     // Where no balance is found, the node may have had no ear for the storage it was given; what reverts may be paused.
-    const refusal = unfit(words, !['HiddenBalance', 'Reverts', 'Endless'].includes(fault))
+    const refusal = unfit(words, !unproven.includes(fault))
     expect(await vet(await deployFaultyToken(rpcUrl, { fault }))).toEqual(refusal)
     const proxied = await deployFaultyToken(rpcUrl, { fault, isProxied: true })
     expect(await vet(proxied)).toEqual(refusal)
   })
 
-  const forgeries: [number, RegExp][] = [
-    [0, /takes a signature of somebody else than the payer$/],
-    [1, /whose payee was altered/],
-    [2, /whose amount was altered/],
-    [3, /whose nonce was altered/],
-    [4, /whose validAfter was altered/],
-    [5, /whose validBefore was altered/],
-    [6, /after its validBefore/],
-    [7, /before its validAfter/],
-    [8, /somebody else than the payer, given as bytes/],
+  const one = 12
+  const many = 18
+  const used = /does not revert on an authorization that was used/
+  const mustFail: [block: number, call: number, words: RegExp][] = [
+    [0, 0, /takes a signature of somebody else than the payer$/],
+    [0, 1, /whose payee was altered/],
+    [0, 2, /whose amount was altered/],
+    [0, 3, /whose nonce was altered/],
+    [0, 4, /whose validAfter was altered/],
+    [0, 5, /whose validBefore was altered/],
+    [0, 6, /after its validBefore/],
+    [0, 7, /before its validAfter/],
+    [0, 8, /somebody else than the payer, given as bytes/],
+    [0, 9, /takes a signature that nobody made/],
+    // The first payment again: at once, after the second, and later. Then the second one.
+    [0, 15, used],
+    [0, 21, used],
+    [1, 0, used],
+    [0, 22, used],
+    [1, 1, used],
   ]
-  test.each(forgeries)('a token that takes forgery %s of all that are tried', async (index, words) => {
-    const node = await startLyingNode(rpcUrl, ({ method }, reply) => {
-      if (method !== 'eth_simulateV1') return reply
-      const [block] = reply.result as { calls: { status: string }[] }[]
-      block!.calls[index]!.status = '0x1'
-      return reply
-    })
+  test.each(mustFail)('a token that takes, in block %s, call %s', async (block, call, words) => {
+    const node = await lyingSimulator((blocks) => (blocks[block]!.calls[call]!.status = '0x1'))
     expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(tokensFault(words))
     await node.close()
+  })
+
+  test.each([
+    [0, 23],
+    [0, 24],
+    [1, 2],
+    [1, 3],
+  ])('a token that does not tell, in block %s by call %s, what was used', async (block, call) => {
+    const node = await lyingSimulator((blocks) => (blocks[block]!.calls[call]!.status = '0x0'))
+    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(
+      tokensFault(/authorizationState does not tell/),
+    )
+    await node.close()
+  })
+
+  test('a payment that fails in the simulation, as of a token paused meanwhile; that alone proves nothing', async () => {
+    for (const failing of [[one], [many], [one, many]]) {
+      const node = await lyingSimulator((blocks) => {
+        for (const call of failing) blocks[0]!.calls[call]!.status = '0x0'
+      })
+      const chain = world.connect({ rpcUrls: [node.url] })
+      expect(await vet(usdc.asset, 6, chain)).toEqual(notTokensFault(/fails for a good authorization/))
+      await node.close()
+    }
+  })
+
+  test('what the other payment proves, though one of them fails', async () => {
+    const asset = await deployFaultyToken(rpcUrl, { fault: 'ChargesPayer' })
+    const proofs: [failing: number, words: RegExp][] = [
+      [many, /takes a fee: of 1 the payer lost 2/],
+      [one, /takes a fee: of 1000000007 the payer lost 1000000008/],
+    ]
+    for (const [failing, words] of proofs) {
+      const node = await lyingSimulator((blocks) => (blocks[0]!.calls[failing]!.status = '0x0'))
+      expect(await vet(asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(tokensFault(words))
+      await node.close()
+    }
   })
 })
 
 describe('what a node cannot try', () => {
-  test('is refused, and not guessed, where it has no eth_simulateV1; another endpoint that has it is asked', async () => {
-    const node = await failingNode('eth_simulateV1', -32601, 'the method eth_simulateV1 is not there')
-    const refusal = notTokensFault(/cannot be tried out: .*RPC URL.* eth_simulateV1 .*eth_simulateV1/)
-    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))).toEqual(refusal)
-    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url, rpcUrl] }))).toEqual(usdc)
-    await node.close()
+  const lacking: [code: number, message: string][] = [
+    [-32601, 'the method is not there'],
+    [-32602, 'Invalid params'],
+    [-32602, 'too many arguments, want at most 2'],
+    [-32004, 'not supported'],
+    [-32600, 'Unsupported method: it is not for your plan'],
+    [-32000, 'the method eth_x does not exist/is not available'],
+    [4200, 'Method disabled'],
+  ]
+  describe.each(lacking)('is refused, and not guessed, where %s %s', (code, message) => {
+    test.each([
+      ['eth_simulateV1', 2],
+      ['eth_call', 3],
+    ])(
+      'is the answer to %s of %s parameters; another endpoint that has it is asked',
+      async (asked, count) => {
+        const node = await startLyingNode(rpcUrl, ({ method, params }, reply) =>
+          method === asked && params.length === count ? { error: { code, message } } : reply,
+        )
+        const refusal = await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))
+        expect(refusal).toEqual(notTokensFault(/cannot be tried out: .*RPC URL.* eth_simulateV1 and state/))
+        expect((refusal as Unfit).problem).toContain(`answers ${asked} with ${message}`)
+        expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url, rpcUrl] }))).toEqual(usdc)
+        await node.close()
+      },
+    )
   })
 
   test.each([
     ['eth_simulateV1', -32000, 'execution aborted (timeout = 5s)'],
     ['eth_simulateV1', -32000, 'header for hash not found'],
     ['eth_simulateV1', 3, 'execution reverted'],
+    ['eth_simulateV1', -38013, 'intrinsic gas too low'],
+    ['eth_simulateV1', -32600, 'Invalid request'],
     ['eth_getBlockByNumber', -32000, 'the database is closed'],
+    ['eth_getCode', -32000, 'missing'],
     ['eth_call', -32000, 'execution aborted (timeout = 5s)'],
-  ])('is unknown, and no fault of the token, where %s fails with %s %s', async (method, code, message) => {
-    const node = await failingNode(method, code, message)
-    const vetting = vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))
-    await expect(vetting).rejects.toThrow(ChainUnavailable)
-    await node.close()
-  })
+  ])(
+    'is unknown, and no fault of the token, where %s fails with %s %s; another endpoint is asked',
+    async (method, code, message) => {
+      const node = await failingNode(method, code, message)
+      const vetting = vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url] }))
+      await expect(vetting).rejects.toThrow(ChainUnavailable)
+      expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [node.url, rpcUrl] }))).toEqual(usdc)
+      await node.close()
+    },
+  )
 
-  test('is refused where it takes no state overrides', async () => {
-    const strict = await startLyingNode(rpcUrl, ({ method, params }, reply) =>
-      method === 'eth_call' && params.length > 2
-        ? { error: { code: -32602, message: 'takes two parameters' } }
-        : reply,
-    )
-    expect(await vet(usdc.asset, 6, world.connect({ rpcUrls: [strict.url] }))).toEqual(
-      notTokensFault(/cannot be tried out: .*state overrides.*takes two parameters/),
-    )
-    await strict.close()
+  test('is refused where it does not heed state overrides', async () => {
     const deaf = await startLyingNode(rpcUrl, ({ method, params }, reply) =>
       method === 'eth_call' && params.length > 2 ? { result: `0x${'00'.repeat(32)}` } : reply,
     )
@@ -222,7 +294,10 @@ test('every question names the gas it may use, and a vetting asks a bounded numb
     const [first] = params as [{ gas?: string; blockStateCalls?: { calls: { gas: string }[] }[] }]
     if (/eth_(call|createAccessList)/.test(method)) asked.push({ method, gas: [first.gas ?? 'any'] })
     if (method === 'eth_simulateV1')
-      asked.push({ method, gas: first.blockStateCalls![0]!.calls.map(({ gas }) => gas) })
+      asked.push({
+        method,
+        gas: first.blockStateCalls!.flatMap(({ calls }) => calls.map(({ gas }) => gas)),
+      })
     return reply
   })
   const asset = await deployFaultyToken(rpcUrl, { fault: 'HiddenBalance', isProxied: true })
@@ -231,6 +306,6 @@ test('every question names the gas it may use, and a vetting asks a bounded numb
   await vet(usdc.asset, 6, chain)
   const most = Math.max(...asked.flatMap(({ gas }) => gas.map(Number)))
   expect(most).toBe(Number(world.settings.maxGas))
-  expect(asked.length).toBeLessThan(100)
+  expect(asked.length).toBeLessThan(130)
   await node.close()
 })

@@ -4,7 +4,7 @@ import { wordIn } from './abi'
 import { Data, quantity } from './answers'
 import { calls, domainSeparator } from './eip3009'
 import { endow } from './endowment'
-import { MethodMissing, type Rpc, RpcError } from './rpc'
+import { MethodMissing, type Rpc } from './rpc'
 import { printable, simulate } from './simulation'
 import { describeToken, READ_GAS } from './token'
 import { callsOf, failsForGood, prepareTrial, problemIn } from './trial'
@@ -75,20 +75,14 @@ function differs({ name, version, decimals }: Token, wanted: Pick<Token, 'decima
   return undefined
 }
 
-/** Of JSON-RPC: parameters that the method does not have. */
-const INVALID_PARAMS = -32602
-
 /** More than any transfer takes: what fails with it does not fail for want of gas. */
 const AMPLE_GAS = 3_000_000n
 
-/** A node without the method or without state overrides will not have them later: a refusal. Other failures are rethrown. */
+/** Nodes without the method or without state overrides will not have them later: a refusal. Other failures are rethrown. */
 function explain(error: unknown): Unfit {
-  const refused = error instanceof ChainUnavailable && error.cause !== undefined ? error.cause : error
-  const isForGood =
-    refused instanceof MethodMissing || (refused instanceof RpcError && refused.code === INVALID_PARAMS)
-  if (!isForGood) throw error
+  if (!(error instanceof MethodMissing)) throw error
   return untried(
-    `give the network an RPC URL whose node offers eth_simulateV1 and state overrides (${printable(refused.message)})`,
+    `give the network an RPC URL whose node offers eth_simulateV1 and state overrides (${printable(error.message)})`,
   )
 }
 
@@ -117,9 +111,9 @@ async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<Unfit
     return checkAnswer(await run(calls.transfer(one, true), AMPLE_GAS)) ?? wantsMoreGas(maxGas)
   const tooLong = checkAnswer(paid)
   if (tooLong !== undefined) return tooLong
-  const results = await simulate(rpc, { from, to: asset, storage, block }, callsOf(trial, maxGas))
-  const problem = problemIn(results, trial)
-  return problem === undefined ? undefined : tokensFault(problem)
+  const { now, later } = callsOf(trial, maxGas)
+  const results = await simulate(rpc, { from, to: asset, storage, block }, now, later)
+  return problemIn(results, trial)
 }
 
 type Answer = { value: string } | { reverted: string }
@@ -135,8 +129,7 @@ function checkStandard(used: Answer): Unfit | undefined {
 
 /** Refuses long answers before the simulation, which would hold one for each of its calls in memory. */
 function checkAnswer(paid: Answer): Unfit | undefined {
-  // A token that is paused pays nobody, and takes nothing from anybody: it may pay again tomorrow.
-  if ('reverted' in paid) return { problem: failsForGood(paid.reverted), isTokensFault: false }
+  if ('reverted' in paid) return failsForGood(paid.reverted)
   return paid.value.length > 66
     ? tokensFault('transferWithAuthorization answers more than a word')
     : undefined

@@ -26,6 +26,10 @@ const tokenFaults = [
   'Talkative',
   'HiddenBalance',
   'PackedBalance',
+  'LastNonceOnly',
+  'ForgetsInTime',
+  'NoSigner',
+  'Limited',
 ] as const
 export type TokenFault = (typeof tokenFaults)[number]
 

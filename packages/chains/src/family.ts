@@ -77,7 +77,10 @@ export type Outcome =
   | { status: 'settled'; hash: string; blockNumber: bigint; fee: bigint }
   | { status: 'failed'; reason: ReasonCode; detail: string; blockNumber: bigint; fee: bigint }
 
-/** The chain could not be asked: every RPC endpoint refused, timed out or answered nonsense. Nothing is known. */
+/**
+ * The chain could not be asked: every RPC endpoint refused, timed out or answered nonsense, or the one that answered lacks
+ * blocks that are known to exist. Nothing is known.
+ */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable'
 }
@@ -95,7 +98,7 @@ export type Chain<P extends Payment = Payment> = {
   readonly network: NetworkName
   /** Addresses that can sign settlements; the first is shown as the fee payer. */
   readonly signers: readonly string[]
-  /** The newest block; `timestamp` in Unix seconds. */
+  /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
   head(): Promise<{ number: bigint; timestamp: number }>
   /**
    * The token as its chain describes it, where payments can be taken in it: it is what is `wanted`, and its way of paying
@@ -119,11 +122,13 @@ export type Chain<P extends Payment = Payment> = {
   outcome(hash: string, payment: P, terms: Terms): Promise<Outcome>
   /**
    * The transfer of this very payment, whoever sent it: an authorization may be taken from the open and sent first.
-   * `pending` while it lacks confirmations: ask again.
+   * `pending` while it lacks confirmations: ask again. Undefined holds as of block `seen` at least, whichever node answers;
+   * rejects with `ChainUnavailable` where that cannot be told.
    */
   findSettled(
     payment: P,
     terms: Terms,
+    seen?: bigint,
   ): Promise<Extract<Outcome, { status: 'settled' | 'pending' }> | undefined>
   close(): void
 }

@@ -78,6 +78,18 @@ describe('a claimed payment', () => {
     expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
   })
 
+  test('that somebody else settles before it is signed is a success all the same, without gas', async () => {
+    let theirs = ''
+    const { result, signer } = await settleWith((chain, { body }) => ({
+      async sign(...payment) {
+        theirs ||= await sendAuthorization(rpcUrl, body)
+        return chain.sign(...payment)
+      },
+    }))
+    expect(result).toMatchObject({ success: true, transaction: theirs })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+  })
+
   test('that cannot be signed holds up nobody else', async () => {
     const { facilitator } = await settleWith((chain, { body }) => ({
       sign: (payment, ...rest) =>

@@ -37,7 +37,9 @@ export function createFollower(parts: {
       if (outcome.status === 'pending') return false
       if (outcome.status === 'unknown') return await sendAgain(settlement, payment)
       const end =
-        outcome.status === 'settled' ? outcome : ((await chain.findSettled(payment, terms)) ?? outcome)
+        outcome.status === 'settled'
+          ? outcome
+          : ((await chain.findSettled(payment, terms, outcome.blockNumber)) ?? outcome)
       if (end.status === 'pending') return false
       await store.noteMined(transactionId, outcome)
       await conclude(pool, settlement, end)
@@ -65,8 +67,8 @@ export function createFollower(parts: {
       return false
     } catch (error) {
       if (!(error instanceof TransactionRejected)) throw error
-      const { timestamp } = await chain.head()
-      const elsewhere = await chain.findSettled(payment, terms)
+      const { number, timestamp } = await chain.head()
+      const elsewhere = await chain.findSettled(payment, terms, number)
       if (elsewhere?.status === 'settled') await conclude(pool, settlement, elsewhere)
       else if (!elsewhere && payment.validUntil !== undefined && BigInt(timestamp) >= payment.validUntil)
         await conclude(pool, settlement, { reason: 'payment_expired', detail: error.message })

@@ -1,4 +1,4 @@
-import { TransactionRejected, type Payment, type SignedTransaction } from '@tollgate/chains'
+import { TransactionRejected, type Payment, type Refusal, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
@@ -12,7 +12,8 @@ const BATCH = 50
 /** How long a claim that its chain could not be asked about lets others go first. */
 const POSTPONE_MS = 1_000
 
-type Good = { claim: Claim; payment: Payment }
+/** `seen` is the newest block when the payment was judged. */
+type Good = { claim: Claim; payment: Payment; seen: bigint }
 type Sent = { claim: Claim; transaction: SignedTransaction }
 
 /** Makes transactions of one signer out of claims. Only who holds the lock of that signer may call it. */
@@ -56,15 +57,27 @@ export function createSender(parts: {
         })
         return undefined
       }
-      const refusal = await chain.verify(payment, claim.terms, now())
-      if (!refusal) return { claim, payment }
-      const elsewhere = await chain.findSettled(payment, claim.terms)
-      if (elsewhere?.status === 'pending') postpone(claim)
-      else await conclude(session, claim, elsewhere ?? refusal)
+      const [{ number: seen }, refusal] = await Promise.all([
+        chain.head(),
+        chain.verify(payment, claim.terms, now()),
+      ])
+      if (!refusal) return { claim, payment, seen }
+      await refuse(session, { claim, payment, seen }, refusal)
     } catch (error) {
       postpone(claim, error)
     }
     return undefined
+  }
+
+  /** Ends a claim that cannot be signed, as paid where somebody else sent it since. */
+  async function refuse(
+    session: PoolClient,
+    { claim, payment, seen }: Good,
+    refusal: Refusal,
+  ): Promise<void> {
+    const elsewhere = await chain.findSettled(payment, claim.terms, seen)
+    if (elsewhere?.status === 'pending') postpone(claim)
+    else await conclude(session, claim, elsewhere ?? refusal)
   }
 
   /** Signs with nonces in a row. Where one cannot be signed those after it are left for the next time: no nonce is skipped. */
@@ -77,7 +90,8 @@ export function createSender(parts: {
       ),
     )
     const signed: Sent[] = []
-    for (const [index, { claim }] of good.entries()) {
+    for (const [index, one] of good.entries()) {
+      const { claim } = one
       const attempt = attempts[index]
       if (attempt?.status !== 'fulfilled') {
         for (const left of good.slice(index)) postpone(left.claim, attempt?.reason)
@@ -85,7 +99,7 @@ export function createSender(parts: {
       }
       const transaction = attempt.value
       if (isRefusal(transaction)) {
-        await conclude(session, claim, transaction)
+        await refuse(session, one, transaction).catch((error: unknown) => postpone(claim, error))
         break
       }
       const nonce = first + BigInt(index)

@@ -1,30 +1,81 @@
 import { createServer } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { closeLater } from '@tollgate/testing'
+import { callRpc } from './chain'
 
-type Message = { id: number; method: string }
+type Message = { jsonrpc: '2.0'; id: number; method: string; params: unknown[] }
 type Failure = { code: number; message: string }
 
 /** The node at `url`, but for `method`, which fails as `failure` says of each question (JSON); answers its URL. */
-export async function startFailingNode(
+export const startFailingNode = (
   url: string,
   method: string,
   failure: (question: string) => Failure | undefined,
-): Promise<string> {
-  const answerTo = async (message: Message): Promise<unknown> => {
-    const error = message.method === method ? failure(JSON.stringify(message)) : undefined
-    if (error) return { jsonrpc: '2.0', id: message.id, error }
-    const headers = { 'content-type': 'application/json' }
-    const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(message) })
-    return answer.json()
-  }
+): Promise<string> =>
+  startNode((messages) =>
+    messages.map((message) => {
+      const error = message.method === method ? failure(JSON.stringify(message)) : undefined
+      return error ? failed(message, error) : forward(url, message)
+    }),
+  )
+
+/** The node at `url`, but for the results of the methods that `lies` has another for; answers its URL. */
+export const startLyingNode = (
+  url: string,
+  lies: Readonly<Record<string, (result: unknown) => unknown>>,
+): Promise<string> =>
+  startNode((messages) =>
+    messages.map(async (message) => {
+      const reply = (await forward(url, message)) as { result?: unknown }
+      const lie = lies[message.method]
+      return lie ? { ...reply, result: lie(reply.result) } : reply
+    }),
+  )
+
+/**
+ * One URL with two nodes behind it: the one at `url`, and one that lacks its newest blocks, as many as `lacking` says when
+ * it is told what a question asks, or all of a batch: one node answers that; answers its URL.
+ */
+export const startLaggingNode = (
+  url: string,
+  lacking: (methods: readonly string[]) => number,
+): Promise<string> =>
+  startNode(async (messages) => {
+    const lack = BigInt(lacking(messages.map(({ method }) => method)))
+    const height = BigInt((await callRpc(url, 'eth_blockNumber')) as string) - lack
+    return messages.map((message) => (lack > 0n ? answerAt(height, url, message) : forward(url, message)))
+  })
+
+/** As a node answers whose newest block is that of this height, as far as tests ask. */
+function answerAt(height: bigint, url: string, message: Message): unknown {
+  const { id, method, params } = message
+  const newest = `0x${height.toString(16)}`
+  if (method === 'eth_blockNumber') return { jsonrpc: '2.0', id, result: newest }
+  if (method === 'eth_getLogs')
+    return forward(url, { ...message, params: [{ ...(params[0] as object), toBlock: newest }] })
+  if (method !== 'eth_call') return forward(url, message)
+  const [call, block] = params
+  if (block !== 'latest' && BigInt(block as string) > height)
+    return failed(message, { code: -32000, message: 'header not found' })
+  return forward(url, { ...message, params: [call, block === 'latest' ? newest : block] })
+}
+
+const failed = ({ id }: Message, error: Failure) => ({ jsonrpc: '2.0', id, error })
+
+async function forward(url: string, message: Message): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(message) })
+  return answer.json()
+}
+
+async function startNode(answer: (messages: Message[]) => unknown[] | Promise<unknown[]>): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
       const asked = JSON.parse(Buffer.concat(chunks).toString()) as Message | Message[]
-      const answers = Array.isArray(asked) ? Promise.all(asked.map(answerTo)) : answerTo(asked)
-      response.end(JSON.stringify(await answers))
+      const answers = await Promise.all(await answer(Array.isArray(asked) ? asked : [asked]))
+      response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]))
     })().catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -6,6 +6,12 @@ export const Quantity = z
   .regex(/^0x[0-9a-f]{1,64}$/i)
   .transform(BigInt)
 
+/**
+ * A count of blocks or seconds: exact as a number too, as those who ask us read it. A node that says more answers nonsense,
+ * and is passed over like any that does.
+ */
+const Count = Quantity.refine((count) => count <= BigInt(Number.MAX_SAFE_INTEGER))
+
 /** Hex in lower case, of the shape that `pattern` asks for. */
 export const hex = (pattern: RegExp) =>
   z
@@ -18,9 +24,9 @@ export const Hash = hex(/^0x[0-9a-f]{64}$/i)
 const Address = hex(/^0x[0-9a-f]{40}$/i)
 
 export const Block = z.object({
-  number: Quantity,
+  number: Count,
   hash: Hash,
-  timestamp: Quantity,
+  timestamp: Count,
   baseFeePerGas: Quantity.optional(),
 })
 export type Block = z.infer<typeof Block>
@@ -37,7 +43,7 @@ export type Log = z.infer<typeof Log>
 export const Receipt = z.object({
   transactionHash: Hash,
   blockHash: Hash,
-  blockNumber: Quantity,
+  blockNumber: Count,
   from: Address,
   status: Quantity,
   gasUsed: Quantity,

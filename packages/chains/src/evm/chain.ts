@@ -106,7 +106,7 @@ export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
 
     broadcast: (transaction) => broadcast(rpc, transaction),
     outcome: (hash, payment, terms) => readOutcome(rpc, { confirmations, signers }, hash, payment, terms),
-    findSettled: (payment, terms) => findSettled(rpc, { confirmations, signers }, payment, terms),
+    findSettled: (payment, terms, seen) => findSettled(rpc, { confirmations, signers }, payment, terms, seen),
     close: () => rpc.close(),
   }
 }

@@ -18,6 +18,7 @@ const TRANSFER_TYPE = id(
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
 )
 const AUTHORIZATION_USED = id('AuthorizationUsed(address,bytes32)')
+const AUTHORIZATION_CANCELED = id('AuthorizationCanceled(address,bytes32)')
 const TRANSFER = id('Transfer(address,address,uint256)')
 
 const keccakOfHex = (hex: string): string => keccak256(Buffer.from(hex, 'hex'))
@@ -73,11 +74,18 @@ export const calls = {
   },
 }
 
+const authorizationTopics = ({ payer, nonce }: EvmPayment): string[] => [addressTopic(payer), nonce]
+
 /** The topics of the event by which a token says that the payment's authorization was used. */
-export const usedTopics = ({ payer, nonce }: EvmPayment): string[] => [
+export const usedTopics = (payment: EvmPayment): string[] => [
   AUTHORIZATION_USED,
-  addressTopic(payer),
-  nonce,
+  ...authorizationTopics(payment),
+]
+
+/** The topics, as a filter, of the events by which a token says that the authorization was used or cancelled. */
+export const spentTopics = (payment: EvmPayment): (string | string[])[] => [
+  [AUTHORIZATION_USED, AUTHORIZATION_CANCELED],
+  ...authorizationTopics(payment),
 ]
 
 /**

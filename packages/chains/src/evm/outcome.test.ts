@@ -1,10 +1,13 @@
-import { hexlify, randomBytes, toQuantity } from 'ethers'
-import type { Terms } from '../family'
+import { hexlify, randomBytes, toBeHex, toQuantity } from 'ethers'
+import type { Outcome, Terms } from '../family'
 import { signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { carelessToken, feeTakingToken, silentToken } from './testing/contracts'
 import { startLyingNode } from './testing/node'
 import { calls } from './eip3009'
+import type { EvmPayment } from './payment'
+
+const [FALSE, TRUE] = [toBeHex(0, 32), toBeHex(1, 32)]
 
 let world: TestChain
 beforeAll(async () => {
@@ -133,6 +136,7 @@ describe('findSettled', () => {
     const later = 5_000n
     const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) => {
       if (method === 'eth_blockNumber') return { result: toQuantity(BigInt(reply.result as string) + later) }
+      if (method === 'eth_call') return { result: TRUE }
       return method === 'eth_getLogs' && !Array.isArray(reply.result) ? { result: [] } : reply
     })
     const chain = world.connect({ rpcUrls: [node.url] })
@@ -167,5 +171,81 @@ describe('findSettled', () => {
       await world.send(payer, usdc.asset, calls.transfer(elsewhere, true))
       expect(await world.chain.findSettled(paid, terms)).toBeUndefined()
     }
+  })
+})
+
+/** What a node answers instead of the truth. */
+type Lie = Parameters<typeof startLyingNode>[1]
+
+describe('findSettled, of a node that lacks the newest block', () => {
+  let paid: EvmPayment
+  let settled: Outcome & { status: 'settled' }
+  /** The block in which somebody else settled `paid`; the newest. */
+  let seen: bigint
+
+  beforeEach(async () => {
+    paid = await signPayment(world.payer, world.terms)
+    await world.send(await world.newWallet(), usdc.asset, calls.transfer(paid, true))
+    const found = await world.chain.findSettled(paid, world.terms)
+    if (found?.status !== 'settled') throw new Error('The payment did not settle')
+    settled = found
+    seen = found.blockNumber
+  })
+
+  /** As a chain finds the payment by way of a node that tells this lie. */
+  async function findBy(lie: Lie) {
+    const node = await startLyingNode(world.settings.rpcUrls[0]!, lie)
+    try {
+      return await world.connect({ rpcUrls: [node.url] }).findSettled(paid, world.terms, seen)
+    } finally {
+      await node.close()
+    }
+  }
+  const lags = expect.objectContaining({ name: 'ChainUnavailable' }) as Error
+
+  test('finds the payment while nothing lags', async () =>
+    expect(await findBy((_, reply) => reply)).toEqual(settled))
+
+  test('does not take its authorization for unused where the node says that it lacks the block', () =>
+    expect(
+      findBy(({ method }, reply) => {
+        if (method === 'eth_blockNumber') return { result: toQuantity(seen - 1n) }
+        return method === 'eth_call' ? { result: FALSE } : reply
+      }),
+    ).rejects.toThrow(lags))
+
+  test('does not take its authorization for unused where another node told the height', () =>
+    expect(
+      findBy(({ method, params }, reply) => {
+        if (method !== 'eth_call') return reply
+        return params[1] === 'latest' || BigInt(params[1] as string) < seen
+          ? { result: FALSE }
+          : { error: { code: -32000, message: 'header not found' } }
+      }),
+    ).rejects.toThrow(lags))
+
+  test('does not take a search that ended before the block for one that found nothing', async () => {
+    // Long ago as it may be: the node may lack as much.
+    await world.mine(100)
+    let heights = 0
+    await expect(
+      findBy(({ method }, reply) => {
+        if (method === 'eth_getLogs') return { result: [] }
+        return method === 'eth_blockNumber' && heights++ > 0 ? { result: toQuantity(seen - 1n) } : reply
+      }),
+    ).rejects.toThrow(lags)
+  })
+
+  test('does not believe a search that misses what was used lately, and believes it later', async () => {
+    const missingAt =
+      (height: bigint): Lie =>
+      ({ method, params }, reply) => {
+        if (method === 'eth_blockNumber') return { result: toQuantity(height) }
+        if (method === 'eth_call') return { result: BigInt(params[1] as string) < seen ? FALSE : TRUE }
+        return method === 'eth_getLogs' ? { result: [] } : reply
+      }
+    await expect(findBy(missingAt(seen))).rejects.toThrow(lags)
+    await expect(findBy(missingAt(seen + 19n))).rejects.toThrow(lags)
+    expect(await findBy(missingAt(seen + 20n))).toBeUndefined()
   })
 })

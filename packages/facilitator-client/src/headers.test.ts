@@ -27,6 +27,10 @@ describe('facilitatorConfig', () => {
     ])
   })
 
+  test('leaves no slash at the end of the address, after which the libraries put one of their own', () => {
+    expect(facilitatorConfig('https://host/api/v1/', key).url).toBe('https://host/api/v1')
+  })
+
   test.each(['', '/api/v1', 'host/api/v1', 'ftp://host', 'https://'])('refuses %j at once', (url) => {
     expect(() => facilitatorConfig(url, key)).toThrow(TypeError)
   })

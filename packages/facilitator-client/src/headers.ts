@@ -33,7 +33,9 @@ export function createAuthHeaders(clientId: string, clientToken: string) {
  *
  * @throws TypeError for an address that is no URL, or a key that no header can carry
  */
-export function facilitatorConfig(url: string, { clientId, clientToken }: ClientKey) {
+export function facilitatorConfig(address: string, { clientId, clientToken }: ClientKey) {
+  // The libraries put a slash after it, whether it ends with one or not.
+  const url = address.replace(/\/+$/, '')
   if (!isUrl(url)) throw new TypeError('The facilitator must be given as a URL with http or https')
   return { url, createAuthHeaders: createAuthHeaders(clientId, clientToken) }
 }

@@ -110,8 +110,12 @@ describe('4. /clients', () => {
       0,
       -1,
       -0.5,
+      1e-300,
+      0.000277,
       87_600.1,
     ])
+    const { message } = (await create({ title: 'Shop', ttl_hours: 1e-300 })).body as { message: string }
+    expect(message).toMatch(/ttl_hours: .*at least one second/)
     for (const number of ['1e999', '-1e999', '0e0', '-0', '1e300'])
       expect(outcomeOf(await create(`{"title":"Shop","ttl_hours":${number}}`))).toEqual(MALFORMED)
     expect((await made()).expiresAt).toBeNull()

@@ -1,5 +1,5 @@
 import { type HttpMetrics, type SettlementMetrics } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
+import { closeAll, readableLog } from '@tollgate/testing'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 import { callRpc, newPayer, newSigner, ownChain, sharedChain } from '../testing/chain'
 import {
@@ -246,6 +246,44 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
       ['/api/v1/clients/:id', 1],
       ['/api/v1/clients', 1],
     ])
+  })
+
+  test('a request whose caller left while being told apart counts as 499, for the user of its token', async () => {
+    const log = readableLog()
+    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
+    const here = await testFacilitator({ rpcUrl, signerKeys, log: log.stream })
+    const { accessToken } = await newUser(here.api)
+    const { pool } = here.database
+    const holder = await pool.connect()
+    try {
+      await holder.query('begin')
+      await holder.query('lock table users in access exclusive mode')
+      const leaving = new AbortController()
+      const asked = fetch(`${here.url}/api/v1/clients`, {
+        headers: { Authorization: `Bearer ${accessToken}`, 'X-Request-Id': 'left' },
+        signal: leaving.signal,
+      })
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      await until(
+        () => pool.query(waiting),
+        ({ rows }) => rows.length > 0,
+      )
+      leaving.abort()
+      await expect(asked).rejects.toThrow()
+      await until(
+        () => Promise.resolve(log.lines()),
+        (lines) => lines.some(({ requestId, status }) => requestId === 'left' && status === 499),
+      )
+    } finally {
+      await holder.query('rollback')
+      holder.release()
+    }
+    const headers = { Authorization: `Bearer ${accessToken}` }
+    const { statuses } = await until(
+      () => read<HttpMetrics>(headers, '/metrics/summary', {}, here),
+      ({ routes }) => routes.length > 0,
+    )
+    expect(statuses).toContainEqual({ status: 499, requests: 1 })
   })
 
   test('with nothing to tell: no days, no months, and a summary of nothing', async () => {

@@ -32,7 +32,7 @@ const noText = [null, 5, true, {}, [], '']
 
 describe('2. Registered resource', () => {
   const wrong: Record<string, unknown[]> = {
-    resource: [...noText, 'weather', '//evil.example', 'ftp://shop.example/', 'https://'],
+    resource: [...noText, 'weather', '//evil.example', '/\\evil.example', 'ftp://shop.example/', 'https://'],
     type: [...noText, 'HTTP', 'two words', 'x'.repeat(33), '\u0000'],
     x402Version: [null, '1', 0, 3, 1.5, -1, true, {}],
     accepts: [null, {}, 'exact', [], [null], ['exact'], Array(17).fill(way())],

@@ -88,8 +88,11 @@ beforeAll(async () => {
     where: { id: revokedKey['X-Client-ID'] },
     data: { deletedAt: new Date() },
   })
-  // It has ended before its answer is here.
-  expiredKey = await newClient(api, { ttl_hours: 1e-9 })
+  expiredKey = await newClient(api, { ttl_hours: 1 })
+  await facilitator.database.prisma.client.update({
+    where: { id: expiredKey['X-Client-ID'] },
+    data: { expiresAt: new Date() },
+  })
   const user = await newUser(api)
   accessToken = user.accessToken
   const login = await api.post('/api/v1/login').send({ email: user.email, password: user.password })

@@ -79,7 +79,7 @@ describe.each([
 })
 
 describe('8. ttl_hours | number; omitted means no expiry', () => {
-  test.each([0.001, 0.5, 1, 24.25, TEN_YEARS_HOURS])(
+  test.each([1 / 3_600, 0.001, 0.5, 1, 24.25, TEN_YEARS_HOURS])(
     '%d | expires after so many hours',
     async (ttl_hours) => {
       const { accessToken } = await newUser(api)

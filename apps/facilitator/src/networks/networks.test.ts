@@ -1,9 +1,10 @@
 import { startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
-import { type SettleResult, type SupportedKinds } from '@tollgate/protocol'
+import { type AssetList, type SettleResult, StatusReport, SupportedKinds } from '@tollgate/protocol'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { getAddress } from 'ethers'
 import { callRpc, newPayer, newSigner, ownChain } from '../testing/chain'
 import { newClient, testFacilitator, type Api, type TestFacilitator } from '../testing/facilitator'
+import { startLyingNode } from '../testing/failing-node'
 import { outcomeOf } from '../testing/outcome'
 import { paymentRequest } from '../testing/payment'
 
@@ -118,6 +119,14 @@ describe('GET /assets', () => {
   })
 })
 
+test('GET /assets names none of a network that is not configured any more', async () => {
+  const gone = { network: 'gone', asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6, active: true }
+  const { id } = await facilitator.database.prisma.asset.create({ data: gone })
+  const { data } = (await api.get('/api/v1/assets').expect(200)).body as AssetList
+  expect(data.map(({ network }) => network)).toEqual(['base-sepolia'])
+  await facilitator.database.prisma.asset.delete({ where: { id } })
+})
+
 describe('the fee payer', () => {
   test('is a signer of ours, the one that settles', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
@@ -172,6 +181,28 @@ describe('a network that stops answering', () => {
     const { api } = await testFacilitator({ rpcUrl, signerKeys, networks: [other] })
     expect(await kindsAt(api, '/api/v1/networks')).toMatchObject([{ network: 'base-sepolia' }])
     await api.get('/api/v1/networks/other').expect(503)
+  })
+
+  test.each([
+    { number: `0x${'f'.repeat(20)}` },
+    { number: '0x20000000000000' },
+    { timestamp: `0x${'f'.repeat(64)}` },
+  ])('to make sense, as with the block %j, leaves lists that clients can read', async (odd) => {
+    const node = await startLyingNode(rpcUrl, {
+      eth_chainId: () => '0x1',
+      eth_getBlockByNumber: (block) => ({ ...(block as object), ...odd }),
+    })
+    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
+    const networks = [{ name: 'other', chainId: '1', rpcUrls: [node] }]
+    const { api } = await testFacilitator({ rpcUrl, signerKeys, networks })
+    const offered = await api.get('/api/v1/networks').expect(200)
+    expect(SupportedKinds.parse(offered.body).kinds).toMatchObject([{ network: 'base-sepolia' }])
+    await api.get('/api/v1/networks/other').expect(503)
+    const status = await api.get('/api/v1/status').expect(200)
+    expect(StatusReport.parse(status.body).data.networks).toMatchObject([
+      { status: 'active' },
+      { network: 'other', status: 'unreachable', block: 0 },
+    ])
   })
 
   test('of another chain than configured is not offered', async () => {

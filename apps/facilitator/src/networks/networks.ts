@@ -53,7 +53,8 @@ export function createNetworks(parts: {
     },
     /** All networks, also those that give no answer. */
     states,
-    assets: () => store.active(),
+    /** The assets that payments may be made in: none of a network that is not configured any more. */
+    assets: () => store.active(all.map(({ name }) => name)),
     registerConfigured: () => registration.begin(),
     /** See `createRegistration`. */
     register: registration.register,

@@ -27,9 +27,10 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
   })
 
   return {
-    /** Those that payments may be made in, oldest first. */
-    async active(): Promise<Asset[]> {
-      return (await prisma.asset.findMany({ where: { active: true }, orderBy: { id: 'asc' } })).map(toAsset)
+    /** Those that payments may be made in on these networks, oldest first. */
+    async active(networks: readonly string[]): Promise<Asset[]> {
+      const where = { active: true, network: { in: [...networks] } }
+      return (await prisma.asset.findMany({ where, orderBy: { id: 'asc' } })).map(toAsset)
     },
 
     async find(network: string, asset: string): Promise<{ token: Token; active: boolean } | undefined> {

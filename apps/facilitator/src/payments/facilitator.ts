@@ -65,7 +65,7 @@ export function createFacilitator(parts: {
     if (!isSameRequest(settlement, asker)) return refuse(clientId, 'duplicate_settlement', settlement.network)
 
     const over = await outcomes.wait(settlement.id, askedAt + patienceSeconds * 1000 - now().getTime())
-    return over ? tell(over, asker) : tellPending(settlement, asker)
+    return over ? tell(over, asker, order) : tellPending(settlement, asker, order)
   }
 
   function refuse(clientId: string, reason: ReasonCode, network: string): SettleResult {
@@ -106,7 +106,9 @@ export function createFacilitator(parts: {
 
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())
 
-  async function tell(over: Settlement, asker: Asker): Promise<SettleResult> {
+  async function tell(over: Settlement, asker: Asker, order: Order): Promise<SettleResult> {
+    // Again: what was forgotten when it was claimed may have been lost since, and the payment verified.
+    await verdicts.forget(order)
     const { clientId } = asker
     if (!isSameRequest(over, asker)) return refuse(clientId, 'duplicate_settlement', over.network)
     if (over.status !== 'settled')
@@ -120,9 +122,10 @@ export function createFacilitator(parts: {
     if (errorReason && endedAt) tally.refused({ clientId, network, reason: errorReason, at: endedAt })
   }
 
-  async function tellPending(claim: Settlement, asker: Asker): Promise<SettleResult> {
+  async function tellPending(claim: Settlement, asker: Asker, order: Order): Promise<SettleResult> {
     const settlement = (await store.byId(claim.id)) ?? claim
-    if (settlement.status !== 'claimed' && settlement.status !== 'signed') return tell(settlement, asker)
+    if (settlement.status !== 'claimed' && settlement.status !== 'signed')
+      return tell(settlement, asker, order)
     const { id, network, transactionHash } = settlement
     logger.warn('settlement pending', {
       settlement: id,

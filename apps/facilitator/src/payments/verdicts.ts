@@ -2,12 +2,14 @@ import { ApiError, type EphemeralStore, type Logger } from '@tollgate/service'
 import { type Order } from './order'
 
 const CLAIMED = 'claimed'
+/** No authorization that is settled ends later, and no settlement takes as long. */
+const MAX_MARK_SECONDS = 2 * 86_400
 
 export type Verdicts = ReturnType<typeof createVerdicts>
 
 /**
  * Remembers for seconds which requests were found valid. Only those: an invalid payment may be cured at any moment. A
- * payment that is claimed is forgotten at once. Without its store everything is verified afresh.
+ * payment that is claimed is forgotten at once, and not remembered again. Without its store everything is verified afresh.
  */
 export function createVerdicts(parts: {
   store: EphemeralStore
@@ -23,11 +25,18 @@ export function createVerdicts(parts: {
     return undefined
   }
 
+  const secondsUntil = (end: number) => Math.floor(end - now().getTime() / 1000)
+
   /** Never for longer than the payment could still be settled. */
   function lifeOf({ network, payment }: Order): number {
     if (payment.validUntil === undefined) return ttlSeconds
-    const lastCall = Number(payment.validUntil) - network.confirmationBudgetSeconds
-    return Math.min(ttlSeconds, Math.floor(lastCall - now().getTime() / 1000))
+    return Math.min(ttlSeconds, secondsUntil(Number(payment.validUntil) - network.confirmationBudgetSeconds))
+  }
+
+  /** Until nothing of the payment would be remembered anyway. */
+  function lifeOfMark({ payment }: Order): number {
+    if (payment.validUntil === undefined) return MAX_MARK_SECONDS
+    return Math.min(MAX_MARK_SECONDS, Math.max(ttlSeconds, secondsUntil(Number(payment.validUntil))))
   }
 
   return {
@@ -39,9 +48,9 @@ export function createVerdicts(parts: {
       const life = lifeOf(order)
       if (life >= 1) await store.setOnce(keyOf(order), requestHash.toString('base64'), life).catch(orNothing)
     },
-    /** Also for a verification that is under way. */
+    /** For good: also what a verification finds that is under way, or comes later. */
     async forget(order: Order): Promise<void> {
-      await store.set(keyOf(order), CLAIMED, ttlSeconds).catch(orNothing)
+      await store.set(keyOf(order), CLAIMED, lifeOfMark(order)).catch(orNothing)
     },
   }
 }

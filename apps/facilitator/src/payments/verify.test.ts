@@ -1,6 +1,7 @@
 import { type VerifyResult } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
-import { newPayer, newSigner, sharedChain, transfersFrom } from '../testing/chain'
+import { createLogger, openEphemeralStore } from '@tollgate/service'
+import { closeAll, readableLog } from '@tollgate/testing'
+import { callRpc, newPayer, newSigner, ownChain, sharedChain, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { inSeconds, paymentRequest } from '../testing/payment'
 
@@ -53,6 +54,71 @@ describe('POST /verify', () => {
     expect(await verify(body)).toMatchObject({ isValid: true })
     await post('/api/v1/settle', body).expect(200)
     expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: 'invalid_transaction_state' })
+  })
+
+  test('does not remember what it finds while a settlement is under way, however long that takes', async () => {
+    const chain = await ownChain({ blockTime: 3_600 })
+    const [log, signer] = [readableLog(), await newSigner(chain.rpcUrl)]
+    let elapsedMs = 0
+    const now = () => new Date(Date.now() + elapsedMs)
+    const own = await testFacilitator({
+      rpcUrl: chain.rpcUrl,
+      signerKeys: [signer.privateKey],
+      ephemeral: await openEphemeralStore({
+        logger: createLogger({ service: 'test', level: 'info', stream: log.stream }),
+        now,
+      }),
+      log: log.stream,
+      now,
+    })
+    const headers = await newClient(own.api)
+    const ask = async (path: string, body: object) =>
+      (await own.api.post(path).set(headers).send(body).expect(200)).body as object
+    const body = await paymentRequest(await newPayer(chain.rpcUrl), {
+      requirements: { maxTimeoutSeconds: 1 },
+      authorization: { validBefore: inSeconds(300) },
+    })
+    expect(await ask('/api/v1/settle', body)).toMatchObject({ errorReason: 'settlement_pending' })
+    elapsedMs = 60_000
+    for (let i = 0; i < 2; i++)
+      expect(await ask('/api/v1/verify', body)).toMatchObject({ isValid: true, cachedResult: false })
+
+    await callRpc(chain.rpcUrl, 'evm_mine')
+    await log.line('settlement settled')
+    expect(await ask('/api/v1/verify', body)).toMatchObject({
+      isValid: false,
+      invalidReason: 'invalid_transaction_state',
+    })
+    expect(await ask('/api/v1/settle', body)).toMatchObject({ success: true })
+  })
+
+  test('never says valid once success was told, though the store had lost what was forgotten', async () => {
+    const chain = await ownChain({ blockTime: 3_600 })
+    const [log, signer] = [readableLog(), await newSigner(chain.rpcUrl)]
+    const settings = {
+      rpcUrl: chain.rpcUrl,
+      signerKeys: [signer.privateKey],
+      variables: { VERDICT_TTL_SECONDS: '60' },
+      log: log.stream,
+    }
+    // Each has a store of its own, so that the second one's knows nothing of the claim.
+    const first = await testFacilitator(settings)
+    const second = await testFacilitator({ ...settings, databaseUrl: first.databaseUrl })
+    const headers = await newClient(first.api)
+    const ask = async ({ api }: TestFacilitator, path: string, body: object) =>
+      (await api.post(path).set(headers).send(body).expect(200)).body as object
+    const body = await paymentRequest(await newPayer(chain.rpcUrl), {
+      requirements: { maxTimeoutSeconds: 1 },
+      authorization: { validBefore: inSeconds(300) },
+    })
+    expect(await ask(first, '/api/v1/settle', body)).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(await ask(second, '/api/v1/verify', body)).toMatchObject({ isValid: true })
+    expect(await ask(second, '/api/v1/verify', body)).toMatchObject({ isValid: true, cachedResult: true })
+
+    await callRpc(chain.rpcUrl, 'evm_mine')
+    await log.line('settlement settled')
+    expect(await ask(second, '/api/v1/settle', body)).toMatchObject({ success: true })
+    expect(await ask(second, '/api/v1/verify', body)).toMatchObject({ isValid: false })
   })
 
   test('does not remember an authorization for longer than it can be settled', async () => {

@@ -53,13 +53,10 @@ async function keyOf(token: string, body: object = {}) {
 async function keysOf(one: string, other: string) {
   const revoked = await keyOf(one)
   await facilitator.api.delete(`/api/v1/clients/${revoked.clientId}`).set(as(one)).expect(200)
-  return [
-    await keyOf(one),
-    await keyOf(other),
-    await keyOf(one, { scope: 'supported' }),
-    revoked,
-    await keyOf(one, { ttl_hours: 1e-9 }),
-  ]
+  const expired = await keyOf(one, { ttl_hours: 1 })
+  const where = { id: expired.clientId }
+  await facilitator.database.prisma.client.update({ where, data: { expiresAt: new Date() } })
+  return [await keyOf(one), await keyOf(other), await keyOf(one, { scope: 'supported' }), revoked, expired]
 }
 
 async function resourceOf(token: string, document: OpenApiDocument) {

@@ -213,6 +213,7 @@ describe('a resource', () => {
     'https://shop.example',
     '/weather/%2e%2e/:id',
     '/',
+    '/a\\b',
   ])('may be %s', async (resource) => {
     expect(await stored(await newResource(api, owner, { resource }))).toEqual(registration({ resource }))
   })
@@ -221,6 +222,7 @@ describe('a resource', () => {
     '',
     'weather',
     '//evil.example/x',
+    '/\\evil.example/x',
     'ftp://shop.example/',
     'javascript:alert(1)',
     'https://',

@@ -10,6 +10,7 @@ import {
   createMetrics,
   createServer,
   openEphemeralStore,
+  type EphemeralStore,
   readEnvironment,
 } from '@tollgate/service'
 import request from 'supertest'
@@ -25,6 +26,8 @@ export type TestOptions = {
   /** Another replica's; otherwise a new one. */
   databaseUrl?: string
   families?: Families
+  /** In place of one in Redis. It is closed with the facilitator. */
+  ephemeral?: EphemeralStore
   variables?: Record<string, string>
   now?: () => Date
   /** Where the log goes, from `debug` on; otherwise it is not kept. */
@@ -45,11 +48,13 @@ export async function testFacilitator(options: TestOptions) {
   const configuration = configurationOf({ ...options, databaseUrl })
   const logger = createLogger({ service: 'facilitator', level: 'debug', stream: options.log ?? nowhere() })
   const database = openFacilitatorDatabase({ url: databaseUrl, poolSize: 10 + sessionsOf(configuration) })
-  const ephemeral = await openEphemeralStore({
-    redisUrl: process.env.TEST_REDIS_URL,
-    prefix: `${randomBytes(8).toString('hex')}:`,
-    logger,
-  })
+  const ephemeral =
+    options.ephemeral ??
+    (await openEphemeralStore({
+      redisUrl: process.env.TEST_REDIS_URL,
+      prefix: `${randomBytes(8).toString('hex')}:`,
+      logger,
+    }))
   const facilitator = await wireFacilitator({
     configuration,
     families: options.families ?? families,

@@ -15,10 +15,11 @@ export const createUserGuard =
   async (req, res) => {
     res.set('Cache-Control', 'no-store')
     const userId = tokens.read(bearer(req))
+    // Before anything is waited for: who leaves meanwhile is counted too.
+    res.locals.userId = userId
     const user = userId === undefined ? undefined : await users.byId(userId)
     if (!user)
       throw new ApiError('UNAUTHORIZED', 'Send a valid access token as bearer; POST /api/v1/login gives one')
-    res.locals.userId = user.id
     await limit(String(user.id), res)
     await handler(req, res, user)
   }

@@ -108,6 +108,7 @@ export const Scope = z
       'The operations that the key may call: any of `verify`, `settle` and `supported`, comma-separated; empty means all.',
   })
 
+const MIN_TTL_HOURS = 1 / 3_600
 const MAX_TTL_HOURS = 87_600
 
 export const CreateClientRequest = z
@@ -119,10 +120,10 @@ export const CreateClientRequest = z
     scope: Scope.optional(),
     ttl_hours: z
       .number()
-      .positive()
+      .min(MIN_TTL_HOURS, 'must be at least one second, 1/3600 of an hour')
       .max(MAX_TTL_HOURS)
       .optional()
-      .describe('After how many hours the key expires; never, where left out.'),
+      .describe('After how many hours the key expires, a second at least; never, where left out.'),
   })
   .meta({
     id: 'CreateClientRequest',

@@ -172,6 +172,9 @@ describe('each request', () => {
       res.locals.caller = `of ${req.params.id}`
       res.json(requestId(req))
     })
+    const api = express.Router()
+    api.get('/calls/:id', (req, res) => void res.json(req.params.id))
+    app.use('/api/v1', api)
   }
 
   test('has an id: its own if that is sane, else a new one', async () => {
@@ -232,16 +235,18 @@ describe('each request', () => {
     ])
   })
 
-  test.each(['/calls/7?a=/b/c', '/calls/7#/x/y/z', '/calls/7?#/x', 'http://any.example/calls/7#/x/y'])(
-    'to %s is told by routes of ours alone',
-    async (target) => {
-      const answers: Answer[] = []
-      const { raw } = await serve({ routes, onAnswer: (answer) => answers.push(answer) })
-      await raw(`GET ${target} HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\n\r\n`)
-      while (answers.length < 1) await new Promise(setImmediate)
-      expect(['/calls/:id', 'none']).toContain(answers[0]?.route)
-    },
-  )
+  test.each([
+    ...['/calls/7?a=/b/c', '/calls/7#/x/y/z', '/calls/7?#/x', 'http://any.example/calls/7#/x/y'],
+    ...['/api\\v1/calls/7#', '/API/v1/calls/7\\#', '//api/v1/calls/7#', '*'],
+    ...['http://any.example:99999/calls/7', 'http://any%/calls/7', 'http://any@other/api/v1/calls/7'],
+  ])('to %j is told by routes of ours alone', async (target) => {
+    const answers: Answer[] = []
+    const { raw } = await serve({ routes, onAnswer: (answer) => answers.push(answer) })
+    const head = `GET ${target} HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\n\r\n`
+    await raw(Buffer.from(head, 'latin1'))
+    while (answers.length < 1) await new Promise(setImmediate)
+    expect(['/calls/:id', '/api/v1/calls/:id', 'none']).toContain(answers[0]?.route)
+  })
 
   test('whose caller leaves before its answer is told as such, not by a status that nobody got', async () => {
     const answers: Answer[] = []

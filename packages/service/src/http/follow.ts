@@ -57,6 +57,8 @@ export function follow(options: {
     const arrival = { at: new Date(startedAt), order: ++latest }
     Object.assign(req, { [idOf]: id, [arrivedAs]: arrival } satisfies Partial<Followed>)
     res.setHeader('X-Request-Id', id)
+    // As Express reads it to find the route: a backslash is a slash at times. Later, routers have cut off where they are mounted.
+    const { path } = req
 
     // Those who wait for the end of a streamed answer are more than the ten after which Node warns.
     res.setMaxListeners(32)
@@ -68,7 +70,13 @@ export function follow(options: {
       if (res.locals.code !== undefined) facts.code = res.locals.code
       if (!res.writableFinished || (req.destroyed && !req.complete)) facts.aborted = true
       logger.info('request', facts)
-      onAnswer?.({ method, route: routeOf(req), status, seconds: durationMs / 1000, locals: res.locals })
+      onAnswer?.({
+        method,
+        route: routeOf(req, path),
+        status,
+        seconds: durationMs / 1000,
+        locals: res.locals,
+      })
     })
     next()
   }
@@ -76,18 +84,16 @@ export function follow(options: {
 
 const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0]?.slice(0, 256)
 
-function routeOf(req: Request) {
+function routeOf(req: Request, path: string) {
   const route = req.route as { path: unknown } | undefined
-  return typeof route?.path === 'string' ? mountOf(req, route.path) + route.path : 'none'
+  return typeof route?.path === 'string' ? mountOf(path, route.path) + route.path : 'none'
 }
 
 /**
  * Where the router of a route is mounted: the path without as many parts as the route has, in one letter case of the many
  * that Express takes. `baseUrl` will not do: Express forgets it when a handler throws.
  */
-function mountOf({ originalUrl }: Request, route: string) {
-  // A request target may hold a fragment, which Express cuts off before it looks for the route.
-  const path = originalUrl.replace(/^[a-z]+:\/\/[^/?#]*/i, '').split(/[?#]/, 1)[0] ?? ''
+function mountOf(path: string, route: string) {
   const parts = path.replace(/\/$/, '').split('/')
   return parts
     .slice(0, Math.max(0, parts.length - route.split('/').length + 1))

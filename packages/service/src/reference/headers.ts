@@ -10,7 +10,7 @@ export const commonHeaders = {
   always: {
     'X-Request-Id': {
       description:
-        'In every answer: names the request in our logs, and is what to tell us when you ask about it. Your own, if you sent one.',
+        'In every answer: names the request in our logs, and is what to tell us when you ask about it. Your own, if you sent one of 1 to 64 letters, digits, `.`, `_` and `-`.',
       schema: text('0b9cbb9e-5f6a-4f0e-8a6e-3d1f9f0a7c11'),
     },
   } satisfies Headers,

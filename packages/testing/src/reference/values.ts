@@ -15,9 +15,10 @@ export function valuesOf(document: OpenApiDocument, schema: JsonSchema): fc.Arbi
   if (type === 'string') return stringsOf(schema)
   if (type === 'integer' || type === 'number') {
     const minimum = schema.minimum ?? (schema.exclusiveMinimum ?? -1) + 1
+    const min = Math.ceil(minimum)
     return fc.oneof(
       fc.constantFrom(minimum, maximum),
-      fc.integer({ min: minimum, max: Math.min(maximum, Math.max(minimum, 200)) }),
+      fc.integer({ min, max: Math.min(maximum, Math.max(min, 200)) }),
     )
   }
   if (type === 'boolean') return fc.boolean()

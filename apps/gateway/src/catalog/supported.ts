@@ -15,7 +15,10 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
   let asking: Promise<SupportedPaymentKind[]> | undefined
 
   const ask = async (): Promise<SupportedPaymentKind[]> => {
-    const [kinds, assets] = await Promise.all([facilitator.supported(), facilitator.assets()])
+    const questions = [facilitator.supported(), facilitator.assets()] as const
+    // Both to their end: an attempt that is left of a failed question would come beside the next one.
+    await Promise.allSettled(questions)
+    const [kinds, assets] = await Promise.all(questions)
     return kinds.flatMap(({ scheme, network }) =>
       assets.filter((asset) => asset.network === network).map(({ asset }) => ({ scheme, network, asset })),
     )

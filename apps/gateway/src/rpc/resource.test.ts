@@ -289,6 +289,8 @@ test('any depth of percent-encoding of a way out is refused', () => {
     'http://evil',
     'a\r\nb',
     'a/..;/b',
+    ';..',
+    'a;../b',
     '．．/x',
     '‥/x',
     'a#b',

@@ -10,7 +10,8 @@ const unsafe: readonly [RegExp, string][] = [
   [/@/, 'must not hold @'],
   [/#/, 'must not hold #'],
   [/[\s\p{C}]/u, 'must not hold spaces, control characters or what is invisible'],
-  [/(^|\/)\.{1,2}([/;?]|$)/, 'must not hold . or .. as a segment'],
+  // Some servers end a segment at a semicolon.
+  [/(^|[/;])\.{1,2}([/;?]|$)/, 'must not hold . or .. as a segment'],
 ]
 
 /**

@@ -1,5 +1,8 @@
 import { decodeJson } from '@tollgate/protocol'
+import { createLogger } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
+import { Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createCatalog } from '../catalog/catalog'
 import { balanceOf, broken, writePayment } from '../testing/accounts'
 import { clientKey, type Manner } from '../testing/facilitator'
@@ -7,8 +10,14 @@ import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { signPayment, x402 } from '../testing/payment'
 import { type TestWallet } from '../testing/wallet'
+import { startReconciler } from './reconciler'
 import { requirementsOf } from './requirements'
 
+const logger = createLogger({
+  service: 'gateway',
+  level: 'error',
+  stream: new Writable({ write: (_chunk, _encoding, done) => done() }),
+})
 let gateway: TestGateway
 let replica: TestGateway
 beforeAll(async () => {
@@ -230,6 +239,23 @@ describe('a crash', () => {
     expect(await call).toEqual([200, undefined])
     expect(askedFor(wallet)).toHaveLength(1)
     expect(decodeJson(payment)).toEqual(askedFor(wallet)[0]!.request.paymentPayload)
+  })
+
+  test('that the facilitator is slow to answer about holds up no other', async () => {
+    const slow = await leftBehind('settling')
+    const release = gateway.facilitator.hold()
+    const reconciler = startReconciler({ ...replica, store: replica.payments, logger })
+    try {
+      while (askedFor(slow.wallet).length === 0) await delay(10)
+      const { wallet } = await leftBehind('settled')
+      while ((await creditsOf(wallet)) === 0n) await delay(10)
+      // Its question is open still.
+      expect(await gateway.payments.find(slow.id)).toMatchObject({ status: 'settling', errorReason: null })
+    } finally {
+      release()
+      await reconciler.stop()
+    }
+    expect(await statusOf(slow.wallet)).toEqual(['credited'])
   })
 
   test('leaves payments that ended as they are', async () => {

@@ -6,18 +6,38 @@ const EVERY_MS = 1_000
 /** Each may hold a connection for as long as its account is held, and calls need some too. */
 const AT_ONCE = { atOnce: 6, settled: 4 }
 
-/** Finishes what crashes and outages left behind: every payment that is due is taken further, until it has ended. */
+/**
+ * Finishes what crashes and outages left behind: every payment that is due is taken further, until it has ended. One that
+ * the facilitator is slow to answer about holds up no other.
+ */
 export function startReconciler(parts: { store: PaymentStore; settlement: Settlement; logger: Logger }) {
   const { store, settlement, logger } = parts
-  return repeat({
+  const underWay = new Set<Promise<unknown>>()
+
+  function takeFurther(id: string) {
+    const step = settlement
+      .advance(id)
+      .catch((error: unknown) => logger.error('payment could not be taken further', { payment: id, error }))
+      .finally(() => underWay.delete(step))
+    underWay.add(step)
+  }
+
+  const rounds = repeat({
     everyMs: EVERY_MS,
     async work() {
-      const due = await store.due(AT_ONCE)
-      const ends = await Promise.allSettled(due.map((id) => settlement.advance(id)))
-      for (const end of ends)
-        if (end.status === 'rejected')
-          logger.error('payment could not be taken further', { error: end.reason as unknown })
+      const atOnce = AT_ONCE.atOnce - underWay.size
+      if (atOnce <= 0) return
+      const due = await store.due({ atOnce, settled: Math.min(AT_ONCE.settled, atOnce) })
+      due.forEach(takeFurther)
     },
     onError: (error) => logger.warn('payments could not be looked through', { error }),
   })
+
+  return {
+    /** Resolves when what is under way has ended; nothing is begun any more. */
+    async stop() {
+      await rounds.stop()
+      await Promise.all(underWay)
+    },
+  }
 }

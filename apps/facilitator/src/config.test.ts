@@ -55,6 +55,7 @@ test('reads the environment and the networks file, with its secrets from the env
       confirmationBudgetSeconds: 6,
       maxFeePerGas: 5_000_000_000n,
       maxGas: 300_000n,
+      signerBalanceWarning: 10_000_000_000_000_000n,
       assets: [{ asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', symbol: 'USDC', decimals: 6 }],
     },
   ])
@@ -85,6 +86,11 @@ test.each<[string, string, RegExp]>([
     /evm chain 84532 is there twice/,
   ],
   ['an unknown ecosystem', yaml.replace('evm', 'hidden'), /ecosystem/],
+  [
+    'a balance that is no number',
+    yaml.replace('max_fee_per_gas: 5000000000', 'signer_balance_warning: 0.01'),
+    /signer_balance_warning/,
+  ],
   ['a fee that is no number', yaml.replace('5000000000', '5 gwei'), /max_fee_per_gas/],
   ['a URL that is none', yaml.replace('https://one.example', 'ws://one'), /rpc_urls/],
 ])('refuses a networks file with %s', (_name, file, problem) => {

@@ -21,6 +21,8 @@ import { type Families } from './networks/network'
 import { createNetworks } from './networks/networks'
 import { createStatus } from './networks/status'
 import { createAssetStore } from './networks/store'
+import { createCounts } from './operations/counts'
+import { createOperations } from './operations/operations'
 import { createFacilitator } from './payments/facilitator'
 import { createPaymentHandlers } from './payments/handlers'
 import { createNotices } from './payments/notices'
@@ -71,9 +73,23 @@ export async function wireFacilitator(parts: {
   const notices = createNotices({ pool, logger })
   const store = createSettlementStore(pool)
   const outcomes = createOutcomes({ store, notices, logger })
+  const counts = createCounts({ metrics, networks: networks.all, now })
   const settlers = networks.all.flatMap((network) =>
-    network.chain.signers.map((signer) => createSettler({ network, signer, pool, notices, logger, now })),
+    network.chain.signers.map((signer) =>
+      createSettler({ network, signer, pool, notices, counts, logger, now }),
+    ),
   )
+  const operations = createOperations({
+    pool,
+    metrics,
+    logger,
+    lanes: networks.all.flatMap((network) =>
+      settlers
+        .filter((settler) => settler.network === network.name)
+        .map((settler) => ({ ...settler, network })),
+    ),
+    now,
+  })
   const tally = createTally({ pool, logger, now })
   const facilitator = createFacilitator({
     networks,
@@ -122,7 +138,7 @@ export async function wireFacilitator(parts: {
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     now,
   })
-  return { app, health, networks, notices, outcomes, settlers, tally }
+  return { app, health, networks, notices, operations, outcomes, settlers, tally }
 }
 
 /** Connections beside those that requests share: one for notices, and one for each signer's lock. */

@@ -53,7 +53,7 @@ void run('facilitator', async (closing) => {
     metrics,
     now: () => new Date(),
   })
-  const { app, health, networks, notices, outcomes, settlers, tally } = facilitator
+  const { app, health, networks, notices, operations, outcomes, settlers, tally } = facilitator
   closing.add('tally', () => tally.close())
   tally.begin()
   closing.add('networks', () => networks.close())
@@ -63,6 +63,8 @@ void run('facilitator', async (closing) => {
   notices.begin()
   closing.add('settlers', () => Promise.all(settlers.map((settler) => settler.close())))
   for (const settler of settlers) settler.begin()
+  closing.add('operations', () => operations.close())
+  operations.begin()
   closing.add('outcomes', () => outcomes.close())
 
   const metricsAt = { port: environment.METRICS_PORT, host: environment.METRICS_HOST }

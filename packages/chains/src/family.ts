@@ -51,6 +51,8 @@ export type Payment = {
   nonce: string
   /** Unix seconds of chain time from which on nobody can settle it any more; undefined where it never lapses. */
   validUntil?: bigint
+  /** The transaction that pays, where the payer signed a whole one: it is sent as it is, and never replaced. */
+  transaction?: SignedTransaction
 }
 
 /** What the payment must satisfy, from sources the payer has no hand in. `extra` is the caller's word, only ever compared. */
@@ -64,18 +66,42 @@ export type Terms = {
 /** Why a payment is not taken. `detail` is for the log. */
 export type Refusal = { reason: ReasonCode; detail: string }
 
+/** A payment and what it is to settle. `isAlone`: not to share a transaction with others, for it went wrong once. */
+export type Due<P extends Payment = Payment> = { payment: P; terms: Terms; isAlone: boolean }
+
 export type SignedTransaction = { raw: string; hash: string }
 
+export type BlockId = { number: bigint; hash: string }
+
 /**
- * What became of a transaction: `unknown` to the node (send it again), `pending` (not mined, or not yet confirmed),
- * `settled` (its receipt succeeded and the asset's Transfer names exactly payer, recipient and amount), or `failed`.
- * `fee` is what the network charged us, in its native smallest unit.
+ * What became of a transaction: `unknown` to the node (send it again), `waiting` to be mined, or `mined` in a block that the
+ * chain has at its height. It counts when `isConfirmed`: so deep as the network's settings ask.
  */
-export type Outcome =
+export type Inspection<P extends Payment = Payment> =
   | { status: 'unknown' }
+  | { status: 'waiting' }
+  | {
+      status: 'mined'
+      block: BlockId
+      isConfirmed: boolean
+      /** Of the transaction as a whole: one that carries many payments may succeed where one of them does not. */
+      succeeded: boolean
+      /** What the network charged us, in its native smallest unit; 0 where somebody else paid. */
+      fee: bigint
+      /** Whether the asset's own events in it name exactly this payment's payer, recipient and amount. */
+      settles(payment: P, terms: Terms): boolean
+    }
+
+/**
+ * What became of a payment on its chain, whoever sent it: `open` while nobody has settled it and somebody still may,
+ * `pending` while that lacks confirmations, `settled`, or `void`: no block to come can settle it, for it has lapsed, was
+ * cancelled, or was used for something else.
+ */
+export type Fate =
+  | { status: 'open' }
   | { status: 'pending' }
-  | { status: 'settled'; hash: string; blockNumber: bigint; fee: bigint }
-  | { status: 'failed'; reason: ReasonCode; detail: string; blockNumber: bigint; fee: bigint }
+  | { status: 'settled'; hash: string; blockNumber: bigint }
+  | ({ status: 'void' } & Refusal)
 
 /**
  * The chain could not be asked: every RPC endpoint refused, timed out or answered nonsense, or the one that answered lacks
@@ -87,7 +113,7 @@ export class ChainUnavailable extends Error {
 
 /**
  * The node will not take a signed transaction, and more time would not change that: its nonce is used, its signer cannot
- * pay the gas. Ask `findSettled` before giving up the payment: somebody else may have settled it.
+ * pay the gas. Ask for the `fate` of a payment before giving it up: somebody else may have settled it.
  */
 export class TransactionRejected extends Error {
   override readonly name = 'TransactionRejected'
@@ -107,29 +133,48 @@ export type Chain<P extends Payment = Payment> = {
   vetToken(wanted: Pick<Token, 'asset' | 'decimals'>): Promise<Token | Unfit>
   /** Why no payment could ever meet these terms, whoever signs it; undefined where one could. Asks no network. */
   checkTerms(terms: Terms): Refusal | undefined
-  /** All checks, cheap ones first; undefined means the payment would settle now. */
-  verify(payment: P, terms: Terms, now: Date): Promise<Refusal | undefined>
+  /**
+   * All checks, cheap ones first; undefined means the payment would settle now. `reserved` of the payer's balance (smallest
+   * units of the asset) is spoken for by payments of its that are on their way.
+   */
+  verify(payment: P, terms: Terms, now: Date, reserved?: bigint): Promise<Refusal | undefined>
+  /** What `signer` holds for fees, in the network's native smallest unit. */
+  funds(signer: string): Promise<bigint>
   /** The nonce that the next transaction of `signer` takes, as the chain sees it (pending included). */
   nextNonce(signer: string): Promise<bigint>
-  /** Signs the settlement of `payment`; nothing is sent. A refusal where the network's fees are past the cap. */
+  /** Whether a transaction of `signer` with this nonce is mined and confirmed: no other one ever will be. */
+  isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
+  /** What of `due` may share a transaction, in the order given; each of them is in one batch, be it alone in it. */
+  batches<D extends Due<P>>(due: readonly D[]): Promise<D[][]>
+  /**
+   * Signs the transaction that settles a batch; nothing is sent. In a batch of several each has its own result, and one that
+   * fails takes no other along. A refusal where the network's fees are past the cap, or the batch as a whole would fail now:
+   * its payments may still settle one by one. `cost`: what it may cost at most, in the native smallest unit.
+   */
   sign(
-    payment: P,
-    terms: Terms,
+    batch: readonly Due<P>[],
     from: { signer: string; nonce: bigint },
-  ): Promise<SignedTransaction | Refusal>
+  ): Promise<(SignedTransaction & { cost: bigint }) | Refusal>
+  /**
+   * The same transaction under fees that replace it, where those it offers no longer do; undefined where they do, or where the
+   * cap allows no more. `isOverdue`: it has waited so long that it is to offer more anyway.
+   */
+  replace(
+    transaction: SignedTransaction,
+    from: { signer: string; isOverdue: boolean },
+  ): Promise<SignedTransaction | undefined>
   /** Sends a signed transaction; one that the network already knows is no error. May reject with `TransactionRejected`. */
   broadcast(transaction: SignedTransaction): Promise<void>
-  outcome(hash: string, payment: P, terms: Terms): Promise<Outcome>
+  inspect(hash: string): Promise<Inspection<P>>
+  /** Blocks after which a transaction is never dropped again; the chain is looked back at until then. */
+  readonly reorgDepth: bigint
+  /** Whether the chain has this very block. Rejects with `ChainUnavailable` where a node is asked that is not that far yet. */
+  includes(block: BlockId): Promise<boolean>
   /**
-   * The transfer of this very payment, whoever sent it: an authorization may be taken from the open and sent first.
-   * `pending` while it lacks confirmations: ask again. Undefined holds as of block `seen` at least, whichever node answers;
-   * rejects with `ChainUnavailable` where that cannot be told.
+   * Holds as of block `seen` at least, whichever node answers; rejects with `ChainUnavailable` where that cannot be told.
+   * `void` holds whatever is mined or dropped from then on.
    */
-  findSettled(
-    payment: P,
-    terms: Terms,
-    seen?: bigint,
-  ): Promise<Extract<Outcome, { status: 'settled' | 'pending' }> | undefined>
+  fate(payment: P, terms: Terms, seen?: bigint): Promise<Fate>
   close(): void
 }
 

@@ -5,13 +5,18 @@ import { type NetworkConfiguration } from './settings'
 export type Families = Readonly<Partial<Record<Ecosystem, Family>>>
 
 /** A network that payments are taken on: its names, its chain, and the family that reads its payments. */
-export type Network = NetworkName & { family: Family; chain: Chain; confirmationBudgetSeconds: number }
+export type Network = NetworkName &
+  Pick<NetworkConfiguration, 'confirmationBudgetSeconds' | 'signerBalanceWarning'> & {
+    family: Family
+    chain: Chain
+  }
 
 export function connect(settings: NetworkConfiguration, families: Families): Network {
-  const { name, ecosystem, chainId, confirmationBudgetSeconds } = settings
+  const { name, ecosystem, chainId, confirmationBudgetSeconds, signerBalanceWarning } = settings
   const family = families[ecosystem]
   if (!family) throw new Error(`No chain family serves the ecosystem ${ecosystem} of ${name}`)
-  return { name, ecosystem, chainId, confirmationBudgetSeconds, family, chain: family.connect(settings) }
+  const chain = family.connect(settings)
+  return { name, ecosystem, chainId, confirmationBudgetSeconds, signerBalanceWarning, family, chain }
 }
 
 /** The asset as its network spells it, where it is one of its addresses. */

@@ -41,12 +41,17 @@ const NetworkEntry = z.strictObject({
   confirmation_budget_seconds: whole(1, 3_600).prefault('6'),
   max_fee_per_gas: wei.prefault('100000000000'),
   max_gas: wei.prefault('300000'),
+  signer_balance_warning: wei.prefault('10000000000000000'),
   assets: z.array(AssetEntry).prefault([]),
 })
 type NetworkEntry = z.infer<typeof NetworkEntry>
 
 type AssetSettings = z.infer<typeof AssetEntry>
-export type NetworkConfiguration = NetworkSettings & { assets: readonly AssetSettings[] }
+export type NetworkConfiguration = NetworkSettings & {
+  assets: readonly AssetSettings[]
+  /** In the native smallest unit: operators are warned of a signer that has less. */
+  signerBalanceWarning: bigint
+}
 
 /**
  * The networks of the YAML file at `path`. A value `env:NAME` in it is that variable's, so that secrets stay out of it.
@@ -143,6 +148,7 @@ const settingsOf = (entry: NetworkEntry): NetworkConfiguration => ({
   confirmationBudgetSeconds: entry.confirmation_budget_seconds,
   maxFeePerGas: entry.max_fee_per_gas,
   maxGas: entry.max_gas,
+  signerBalanceWarning: entry.signer_balance_warning,
   assets: entry.assets,
 })
 

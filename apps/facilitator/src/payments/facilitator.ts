@@ -62,7 +62,8 @@ export function createFacilitator(parts: {
     const asker: Asker = { clientId, idempotencyKey, requestHash: order.requestHash }
     const settlement = await claimed(order, asker, askedAt + CLAIM_WITHIN_MS)
     if (isRefusal(settlement)) return refuse(clientId, settlement.reason, order.network.name)
-    if (!isSameRequest(settlement, asker)) return refuse(clientId, 'duplicate_settlement', settlement.network)
+    if (!(await isSameRequest(settlement, asker)))
+      return refuse(clientId, 'duplicate_settlement', settlement.network)
 
     const over = await outcomes.wait(settlement.id, askedAt + patienceSeconds * 1000 - now().getTime())
     return over ? tell(over, asker, order) : tellPending(settlement, asker, order)
@@ -76,17 +77,18 @@ export function createFacilitator(parts: {
   /** The settlement of this payment, whoever claimed it first; or why nobody may. */
   async function claimed(order: Order, asker: Asker, until: number): Promise<Settlement | Refusal> {
     const earlier = await store.find(order)
-    if (earlier && !mayBeTakenOver(earlier, asker)) return earlier
+    if (earlier && !(await mayBeTakenOver(earlier, asker))) return earlier
 
     outcomes.refuseCrowd()
     const inactive = checkAsset(order)
     if (inactive) return inactive
-    const refusal = await judge(order)
-    const isPaidElsewhere = refusal?.reason === 'invalid_transaction_state' && (await findElsewhere(order))
-    if (!refusal || isPaidElsewhere) {
+    const [{ number: seen }, refusal] = await Promise.all([order.network.chain.head(), judge(order)])
+    const isPaid = refusal?.reason === 'invalid_transaction_state' && (await isPaidAlready(order, seen))
+    if (earlier && wasSent(earlier) && !isPaid) return earlier
+    if (!refusal || isPaid) {
       if (now().getTime() > until)
         throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
-      const own = await store.claim(order, asker)
+      const own = await store.claim(order, asker, { isPaid })
       if (own) {
         if (earlier) countOver(earlier)
         await verdicts.forget(order)
@@ -96,13 +98,15 @@ export function createFacilitator(parts: {
     }
     // Somebody may have claimed it since; what was settled meanwhile is refused by its chain for that very reason.
     const other = await store.find(order)
-    if (other && !(refusal && mayBeTakenOver(other, asker))) return other
+    if (other && !(refusal && (await mayBeTakenOver(other, asker)))) return other
     return refusal ?? { reason: 'duplicate_settlement', detail: 'claimed and gone' }
   }
 
   /** An authorization lies open once it is sent, and anybody may have sent it first: then it paid all the same. */
-  const findElsewhere = async ({ network, payment, terms }: Order) =>
-    (await network.chain.findSettled(payment, terms)) !== undefined
+  async function isPaidAlready({ network, payment, terms }: Order, seen: bigint): Promise<boolean> {
+    const { status } = await network.chain.fate(payment, terms, seen)
+    return status === 'settled' || status === 'pending'
+  }
 
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())
 
@@ -110,10 +114,10 @@ export function createFacilitator(parts: {
     // Again: what was forgotten when it was claimed may have been lost since, and the payment verified.
     await verdicts.forget(order)
     const { clientId } = asker
-    if (!isSameRequest(over, asker)) return refuse(clientId, 'duplicate_settlement', over.network)
+    if (!(await isSameRequest(over, asker))) return refuse(clientId, 'duplicate_settlement', over.network)
     if (over.status !== 'settled')
       return failure(over.errorReason ?? 'unexpected_settle_error', over.network, now())
-    if (await store.handOut(over.id, asker.idempotencyKey)) return success(over, now())
+    if (await store.handOut(over.id, asker)) return success(over, now())
     return refuse(clientId, 'duplicate_settlement', over.network)
   }
 
@@ -124,8 +128,7 @@ export function createFacilitator(parts: {
 
   async function tellPending(claim: Settlement, asker: Asker, order: Order): Promise<SettleResult> {
     const settlement = (await store.byId(claim.id)) ?? claim
-    if (settlement.status !== 'claimed' && settlement.status !== 'signed')
-      return tell(settlement, asker, order)
+    if (isOver(settlement)) return tell(settlement, asker, order)
     const { id, network, transactionHash } = settlement
     logger.warn('settlement pending', {
       settlement: id,
@@ -136,21 +139,38 @@ export function createFacilitator(parts: {
     return pending(settlement, now())
   }
 
+  /**
+   * By the client that claimed it, or another key of its user that takes its place: of one that is not valid any more, or
+   * under the same Idempotency-Key while nobody was told. A key that is changed loses nothing.
+   */
+  async function isSameRequest(settlement: Settlement, asker: Asker): Promise<boolean> {
+    if (!asker.requestHash.equals(settlement.requestHash)) return false
+    if (settlement.clientId === asker.clientId) return true
+    const succession = await store.succession(asker.clientId, settlement.clientId)
+    if (succession !== 'beside') return succession === 'after'
+    return (
+      settlement.handedOutAt === null &&
+      asker.idempotencyKey !== null &&
+      asker.idempotencyKey === settlement.idempotencyKey
+    )
+  }
+
+  /** A claim that came to nothing may be made anew; to repeat a request under its key is to ask what came of it. */
+  const mayBeTakenOver = async (settlement: Settlement, asker: Asker) =>
+    settlement.status === 'failed' &&
+    !(
+      asker.idempotencyKey !== null &&
+      asker.idempotencyKey === settlement.idempotencyKey &&
+      (await isSameRequest(settlement, asker))
+    )
+
   return { verify, settle }
 }
 
-const isSameRequest = (settlement: Settlement, asker: Asker) =>
-  settlement.clientId === asker.clientId && asker.requestHash.equals(settlement.requestHash)
+const wasSent = ({ transactionHash }: Settlement) => transactionHash !== null
 
-/** A claim that came to nothing before anything was signed may be made anew; to repeat a request is to ask what came of it. */
-const mayBeTakenOver = (settlement: Settlement, asker: Asker) =>
-  settlement.status === 'failed' &&
-  settlement.transactionHash === null &&
-  !(
-    asker.idempotencyKey !== null &&
-    asker.idempotencyKey === settlement.idempotencyKey &&
-    isSameRequest(settlement, asker)
-  )
+const isOver = ({ status, errorReason }: Settlement) =>
+  status === 'settled' || status === 'failed' || (status === 'reversed' && errorReason !== null)
 
 const factsOf = ({ network, payment, terms }: Order) => ({
   network: network.name,

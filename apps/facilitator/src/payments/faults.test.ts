@@ -6,7 +6,7 @@ import { Transaction } from 'ethers'
 import { callRpc, newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
-import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 import { sendAuthorization } from '../testing/stranger'
 
 const rpcUrl = sharedChain()
@@ -16,9 +16,10 @@ afterAll(closeAll)
 /** Settles one payment while `fault` does its worst to the chain between us and it. */
 async function settleWith(
   fault: (chain: Chain, parts: { body: PaymentRequest; drain: () => Promise<unknown> }) => Partial<Chain>,
+  authorization: { validBefore?: string } = {},
 ) {
   const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
-  const body = await paymentRequest(payer)
+  const body = await paymentRequest(payer, { authorization })
   const drain = () => callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, '0x0')
   const facilitator = await testFacilitator({
     rpcUrl,
@@ -92,10 +93,10 @@ describe('a claimed payment', () => {
 
   test('that cannot be signed holds up nobody else', async () => {
     const { facilitator } = await settleWith((chain, { body }) => ({
-      sign: (payment, ...rest) =>
-        payment.nonce === body.paymentPayload.payload.authorization.nonce
+      sign: (batch, from) =>
+        batch.some(({ payment }) => payment.nonce === body.paymentPayload.payload.authorization.nonce)
           ? Promise.resolve({ reason: 'invalid_transaction_state', detail: 'it would revert' })
-          : chain.sign(payment, ...rest),
+          : chain.sign(batch, from),
     }))
     const client = await newClient(facilitator.api)
     const other = await paymentRequest(await newPayer(rpcUrl))
@@ -105,19 +106,18 @@ describe('a claimed payment', () => {
 })
 
 describe('a signed transaction', () => {
-  test('that was reverted is never a success, and is not sent a second time', async () => {
-    const { result, settle, signer, payer, facilitator } = await settleWith((chain, { drain }) => ({
-      async broadcast(transaction) {
-        await drain()
-        await chain.broadcast(transaction)
-      },
-    }))
-    expect(result).toMatchObject({
-      success: false,
-      errorReason: 'invalid_transaction_state',
-      transaction: '',
-    })
-    expect(await settle()).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  test('that was reverted is never a success, not sent again while it would fail, and over once it has lapsed', async () => {
+    const { result, settle, signer, payer, facilitator } = await settleWith(
+      (chain, { drain }) => ({
+        async broadcast(transaction) {
+          await drain()
+          await chain.broadcast(transaction)
+        },
+      }),
+      { validBefore: inSeconds(10) },
+    )
+    expect(result).toMatchObject({ success: false, errorReason: 'payment_expired', transaction: '' })
+    expect(await settle()).toMatchObject({ success: false, errorReason: 'payment_expired' })
     expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
     expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
     const [transaction] = await facilitator.database.prisma.transaction.findMany()
@@ -154,8 +154,11 @@ describe('a signed transaction', () => {
     expect(result).toMatchObject({ success: true })
     // As if the chain had been set back by one block.
     await facilitator.database.pool.query(
-      `insert into transactions (network, signer, nonce, raw, hash)
-       select network, signer, 1, $1, $2 from transactions`,
+      `with stored as (
+         insert into transactions (network, signer, nonce, raw, hash)
+         select network, signer, 1, $1, $2 from transactions returning id
+       )
+       insert into transaction_versions (hash, transaction_id, raw) select $2, id, $1 from stored`,
       await nextRaw(signer),
     )
     const client = await newClient(facilitator.api)

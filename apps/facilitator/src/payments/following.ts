@@ -1,81 +1,200 @@
-import { TransactionRejected, type Payment } from '@tollgate/chains'
+import { TransactionRejected, type Fate, type Inspection, type Payment } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
-import { type Conclude } from './conclude'
-import { type SettlerStore, type Signed } from './settler-store'
+import { type Ending, type Tell } from './tell'
+import { type Claim, type SettlerStore } from './settler-store'
+import {
+  type Clearance,
+  type End,
+  type Lane,
+  type OpenTransaction,
+  type TransactionStore,
+} from './transaction-store'
 
-/** Transactions looked at together. */
-const BATCH = 200
+/** Transactions looked at together; where there are more, the next ones the next time. */
+const AT_ONCE = 100
+/** How long a problem that stays the same is not told again. */
+const SILENCE_MS = 60_000
 
-/** Sees signed settlements through to their end, whoever signed them and however often this process was killed meanwhile. */
+type Mined = Extract<Inspection, { status: 'mined' }>
+type Settled = { claim: Claim; end: End; told: Ending | undefined }
+
+/** Sees signed transactions through until they are mined, whoever signed them and however often this process was killed. */
 export function createFollower(parts: {
   network: Network
-  signer: string
+  lane: Lane
   pool: Pool
   store: SettlerStore
-  conclude: Conclude
+  transactions: TransactionStore
+  tell: Tell
   logger: Logger
 }) {
-  const { network, signer, pool, store, conclude, logger } = parts
+  const { network, lane, pool, store, transactions, tell, logger } = parts
   const { chain } = network
+  let after = 0n
+  const noted = new Map<bigint, { problem: string; at: number }>()
 
-  /** Looks once at all that is signed and not over. Resolves to how many are still open, and how many were ended. */
+  /** Looks once at what is signed and not over. Resolves to how many transactions are still open, and how many are not any more. */
   async function followSigned(): Promise<{ open: number; ended: number }> {
-    const signed = await store.unfinished(network.name, signer, BATCH)
-    const ends = await Promise.all(signed.map(follow))
+    const signed = await transactions.unmined(lane, { after, limit: AT_ONCE })
+    after = signed.length < AT_ONCE ? 0n : (signed.at(-1)?.id ?? 0n)
+    if (signed.length === 0) return { open: 0, ended: 0 }
+    const { timestamp } = await chain.head()
+    const ends = await Promise.all(signed.map((one) => follow(one, BigInt(timestamp))))
     const ended = ends.filter((isOver) => isOver).length
     return { open: signed.length - ended, ended }
   }
 
-  async function follow(settlement: Signed): Promise<boolean> {
-    const { id, payload, terms, transaction, transactionId } = settlement
+  async function follow(open: OpenTransaction, time: bigint): Promise<boolean> {
     try {
-      const payment = network.family.readPayment(payload)
-      if (!payment) throw new Error('the stored payload cannot be read')
-      const outcome = await chain.outcome(transaction.hash, payment, terms)
-      if (outcome.status === 'pending') return false
-      if (outcome.status === 'unknown') return await sendAgain(settlement, payment)
-      const end =
-        outcome.status === 'settled'
-          ? outcome
-          : ((await chain.findSettled(payment, terms, outcome.blockNumber)) ?? outcome)
-      if (end.status === 'pending') return false
-      await store.noteMined(transactionId, outcome)
-      await conclude(pool, settlement, end)
-      return true
+      const inspections = await Promise.all(open.hashes.map((hash) => chain.inspect(hash)))
+      const index = inspections.findIndex(({ status }) => status === 'mined')
+      const mined = inspections[index]
+      const hash = open.hashes[index]
+      if (mined?.status === 'mined' && hash !== undefined)
+        return mined.isConfirmed && (await isDone(open)) && (await clear(open, { ...mined, hash }))
+      await endLapsed(open, time)
+      return inspections[0]?.status === 'unknown' && (await sendAgain(open))
     } catch (error) {
-      const level = error instanceof TransactionRejected ? 'error' : 'warn'
-      logger.log(level, 'a signed settlement could not be followed; trying again', {
-        settlement: id,
-        transaction: transaction.hash,
-        error,
-      })
+      await note(open, error)
       return false
     }
+  }
+
+  /** A receipt alone is a node's word: the account's nonce must have moved as well. */
+  const isDone = async ({ signer, nonce }: OpenTransaction) =>
+    nonce === null || (await chain.isNonceSpent(signer, nonce))
+
+  /** Writes down what a mined transaction settled. False where the fate of one of its payments cannot be told yet. */
+  async function clear(open: OpenTransaction, mined: Mined & { hash: string }): Promise<boolean> {
+    const { hash, block, fee } = mined
+    const settled = await Promise.all(
+      open.settlements.map(async (claim): Promise<Settled | undefined> => {
+        const payment = paymentOf(claim)
+        if (mined.settles(payment, claim.terms)) return paid(claim, { hash, blockNumber: block.number })
+        const fate = await chain.fate(payment, claim.terms, block.number)
+        return endOf(claim, fate)
+      }),
+    )
+    return write(open, { status: 'mined', hash, block, fee }, settled)
   }
 
   /**
    * What the node does not know, be it lost or dropped, is sent as it was. Where the node will never take it, because its
-   * nonce went to another transaction, the payment has still not failed before nobody can settle it any more.
+   * nonce went to another transaction, its payments are told by their own fate.
    */
-  async function sendAgain(settlement: Signed, payment: Payment): Promise<boolean> {
-    const { transaction, terms } = settlement
+  async function sendAgain(open: OpenTransaction): Promise<boolean> {
     try {
-      await chain.broadcast(transaction)
-      await store.noteBroadcast(transaction.hash)
+      await chain.broadcast(open.transaction)
+      await store.noteBroadcast(open.transaction.hash)
       return false
     } catch (error) {
       if (!(error instanceof TransactionRejected)) throw error
-      const { number, timestamp } = await chain.head()
-      const elsewhere = await chain.findSettled(payment, terms, number)
-      if (elsewhere?.status === 'settled') await conclude(pool, settlement, elsewhere)
-      else if (!elsewhere && payment.validUntil !== undefined && BigInt(timestamp) >= payment.validUntil)
-        await conclude(pool, settlement, { reason: 'payment_expired', detail: error.message })
-      else throw error
-      return true
+      const isLost = open.nonce === null ? !open.wasBroadcast : await isDone(open)
+      const fates = await fatesOf(open)
+      // Mined after all: this node does not know it yet.
+      if (fates.some((fate) => fate.status === 'settled' && open.hashes.includes(fate.hash))) return false
+      const isOver =
+        open.nonce === null && fates.every(({ status }) => status === 'void' || status === 'settled')
+      if (!isLost && !isOver) throw error
+      const ends = open.settlements.map((claim, index) => {
+        const fate = fates[index]
+        if (!fate) return undefined
+        // A payer's own transaction that no node has had is nobody's but the payer's.
+        if (open.nonce === null && fate.status === 'open') return failed(claim, error.message)
+        return endOf(claim, fate)
+      })
+      logger.warn('the nonce of a transaction went to another', { transaction: open.transaction.hash })
+      return write(open, { status: 'lost' }, ends)
     }
   }
 
+  const fatesOf = ({ settlements }: OpenTransaction): Promise<Fate[]> =>
+    Promise.all(settlements.map((claim) => chain.fate(paymentOf(claim), claim.terms)))
+
+  async function write(
+    open: OpenTransaction,
+    clearance: Clearance,
+    settled: readonly (Settled | undefined)[],
+  ): Promise<boolean> {
+    const ends = settled.filter((one) => one !== undefined)
+    if (ends.length < settled.length) return false
+    const isWritten = await transactions.clear(
+      open,
+      clearance,
+      ends.map(({ end }) => end),
+    )
+    noted.delete(open.id)
+    if (!isWritten) return true
+    for (const { claim, told } of ends)
+      if (told) tell(claim, told)
+      else
+        logger.warn('a payment was not settled by its transaction; sending it again', {
+          settlement: claim.id,
+        })
+    return true
+  }
+
+  /** Payments that have lapsed while their transaction waits end before it does: nobody can settle them any more. */
+  async function endLapsed(open: OpenTransaction, time: bigint): Promise<void> {
+    const lapsed = open.settlements.filter((claim) => {
+      const { validUntil } = paymentOf(claim)
+      return validUntil !== undefined && time >= validUntil
+    })
+    for (const claim of lapsed) {
+      const fate = await chain.fate(paymentOf(claim), claim.terms)
+      if (fate.status !== 'void') continue
+      await transactions.fail(claim.id, fate.reason)
+      tell(claim, fate)
+    }
+  }
+
+  function paymentOf({ payload }: Claim): Payment {
+    const payment = network.family.readPayment(payload)
+    if (!payment) throw new Error('the stored payload cannot be read')
+    return payment
+  }
+
+  async function note({ id, transaction, settlements }: OpenTransaction, error: unknown): Promise<void> {
+    const problem = error instanceof Error ? error.message : String(error)
+    const before = noted.get(id)
+    if (before?.problem === problem && performance.now() - before.at < SILENCE_MS) return
+    noted.set(id, { problem, at: performance.now() })
+    const ids = settlements.map((claim) => claim.id)
+    const level = error instanceof TransactionRejected ? 'error' : 'warn'
+    logger.log(level, 'a signed transaction could not be followed; trying again', {
+      settlements: ids,
+      transaction: transaction.hash,
+      error,
+    })
+    await store.noteProblem(pool, ids, problem).catch(() => undefined)
+  }
+
   return { followSigned }
+}
+
+/** What a payment's fate makes of its settlement; undefined while that is not known. */
+function endOf(claim: Claim, fate: Fate): Settled | undefined {
+  switch (fate.status) {
+    case 'pending':
+      return undefined
+    case 'settled':
+      return paid(claim, fate)
+    case 'void':
+      return { claim, end: { id: claim.id, status: 'failed', reason: fate.reason }, told: fate }
+    case 'open':
+      return { claim, end: { id: claim.id, status: 'claimed' }, told: undefined }
+  }
+}
+
+const paid = (claim: Claim, { hash, blockNumber }: { hash: string; blockNumber: bigint }): Settled => ({
+  claim,
+  end: { id: claim.id, status: 'settled', hash, blockNumber },
+  told: { hash, blockNumber },
+})
+
+const failed = (claim: Claim, detail: string): Settled => {
+  const reason = 'invalid_transaction_state'
+  return { claim, end: { id: claim.id, status: 'failed', reason }, told: { reason, detail } }
 }

@@ -92,7 +92,8 @@ describe('two replicas', () => {
 
     expect(results.filter(({ success }) => success)).toHaveLength(20)
     const counts = await Promise.all(addresses.map((address) => transactionCount(rpcUrl, address)))
-    expect(sum(counts)).toBe(20)
+    expect(sum(counts)).toBe(new Set(results.map(({ transaction }) => transaction)).size)
+    for (const { address } of payers) expect(await transfersFrom(rpcUrl, address)).toHaveLength(1)
   })
 
   test('have one owner of a signer at a time; when it stops, the other one takes over and settles', async () => {

@@ -157,8 +157,9 @@ describe('POST /settle', () => {
     const results = await Promise.all(bodies.map((body) => settle(body)))
 
     expect(results.filter(({ success }) => success)).toHaveLength(50)
-    expect(new Set(results.map(({ transaction }) => transaction)).size).toBe(50)
-    expect(await transactionCount(rpcUrl, signer.address)).toBe(before + 50)
+    const { size } = new Set(results.map(({ transaction }) => transaction))
+    expect(size).toBeLessThan(50)
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(before + size)
     const transfers = await Promise.all(payers.map(({ address }) => transfersFrom(rpcUrl, address)))
     expect(transfers.map((list) => list.length)).toEqual(Array(10).fill(5))
   })

@@ -1,34 +1,33 @@
-import { type Outcome, type SignedTransaction, type Terms } from '@tollgate/chains'
+import { type SignedTransaction, type Terms } from '@tollgate/chains'
 import { type Pool, type PoolClient } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import { FINAL_CHANNEL } from './store'
 
 /** A claimed payment as it is stored: `payload` is what the payer signed, still to be read by its family. */
-export type Claim = { id: bigint; clientId: string; payload: unknown; terms: Terms }
-
-/** A settlement whose transaction is signed and stored, and may or may not have been sent. */
-export type Signed = Claim & { transactionId: bigint; transaction: SignedTransaction }
-
-type Signing = {
-  claim: Claim
-  network: string
-  signer: string
-  nonce: bigint
-  transaction: SignedTransaction
+export type Claim = {
+  id: bigint
+  clientId: string
+  payer: string
+  payload: unknown
+  terms: Terms
+  createdAt: Date
+  /** Transactions that were sent for it and came to nothing. */
+  attempts: number
+  /** Whether its authorization lies open, so that anybody may settle it. */
+  wasSent: boolean
+  /** Whether an operator wants it tried again. */
+  isRetried: boolean
 }
 
 /** How a settlement ends. `hash` is that of the transfer, which need not be ours. */
 export type Conclusion =
-  | Pick<Extract<Outcome, { status: 'settled' }>, 'status' | 'hash' | 'blockNumber'>
-  | { status: 'failed'; reason: ReasonCode }
+  { status: 'settled'; hash: string; blockNumber: bigint } | { status: 'failed'; reason: ReasonCode }
 
 export type SettlerStore = ReturnType<typeof createSettlerStore>
 
 export type Session = Pick<Pool | PoolClient, 'query'>
 
-type ClaimRow = {
-  id: bigint
-  clientId: string
+export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
   payload: string
   asset: string
   payTo: string
@@ -38,15 +37,23 @@ type ClaimRow = {
   name: string | null
   version: string | null
 }
-type SignedRow = ClaimRow & { transactionId: bigint; raw: string; hash: string }
 
-const claimColumns = `s.id, s.client_id as "clientId", s.payload, s.asset, s.pay_to as "payTo", s.amount,
-  a.symbol, a.decimals, a.name, a.version`
+export const claimColumns = `s.id, s.client_id as "clientId", s.payer, s.payload, s.asset, s.pay_to as "payTo", s.amount,
+  s.created_at as "createdAt", s.attempts, s.transaction_hash is not null as "wasSent",
+  s.retry_at is not null as "isRetried", a.symbol, a.decimals, a.name, a.version`
 
-/** Settlements as the settler carries them out. What is done on a `session` is part of the transaction open there. */
+/** A payer, by the asset that its balance is in. */
+type Account = { asset: string; payer: string }
+const accountOf = ({ terms, payer }: Claim): Account => ({ asset: terms.token.asset, payer })
+const named = ({ asset, payer }: Account) => `${asset} ${payer}`
+
+/** Settlements as they are signed. What is done on a `session` is part of the transaction open there. */
 export function createSettlerStore(pool: Pool) {
   return {
-    /** Up to `limit` claimed payments, locked until the transaction ends; those that another signer has locked are left to it. */
+    /**
+     * Up to `limit` claimed payments, locked until the transaction ends, the longest waiting first; those that another signer
+     * has locked are left to it. `except` are left out, but for those that an operator wants tried again.
+     */
     async lockClaimed(
       session: Session,
       network: string,
@@ -56,11 +63,50 @@ export function createSettlerStore(pool: Pool) {
       const { rows } = await session.query<ClaimRow>(
         `select ${claimColumns}
          from settlements s join assets a on a.network = s.network and a.asset = s.asset
-         where s.network = $1 and s.status = 'claimed' and s.id <> all($3)
+         where s.network = $1 and s.status = 'claimed' and (s.id <> all($3) or s.retry_at is not null)
          order by s.id limit $2 for update of s skip locked`,
         [network, limit, except],
       )
       return rows.map(toClaim)
+    },
+
+    /**
+     * What of each payer's balance is spoken for: `reserved` by its payments on their way, `before` by those that come before
+     * this one in `claims`. Until the transaction ends nobody else may send a payment of these payers; claims of payers that
+     * somebody else has are left out.
+     */
+    async reserve(
+      session: Session,
+      network: string,
+      claims: readonly Claim[],
+    ): Promise<{ claim: Claim; reserved: bigint; before: bigint }[]> {
+      const accounts = [
+        ...new Map(claims.map(accountOf).map((account) => [named(account), account])).values(),
+      ]
+      const locked = await session.query<Account>(
+        `select asset, payer from unnest($2::text[], $3::text[]) as account (asset, payer)
+         where pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', 'payer', $1::text, asset, payer), 0))`,
+        [network, accounts.map(({ asset }) => asset), accounts.map(({ payer }) => payer)],
+      )
+      const ours = locked.rows
+      // A statement of its own: it must see what was committed before the locks were had.
+      const { rows } = await session.query<Account & { amount: string }>(
+        `select asset, payer, sum(amount) as amount from settlements
+         where network = $1 and status = 'signed' and (asset, payer) in (select * from unnest($2::text[], $3::text[]))
+         group by asset, payer`,
+        [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
+      )
+      const reserved = new Map(ours.map((account) => [named(account), 0n]))
+      for (const row of rows) reserved.set(named(row), BigInt(row.amount))
+      const taken = new Map<string, bigint>()
+      return claims.flatMap((claim) => {
+        const account = named(accountOf(claim))
+        const onTheirWay = reserved.get(account)
+        if (onTheirWay === undefined) return []
+        const before = taken.get(account) ?? 0n
+        taken.set(account, before + claim.terms.amount)
+        return [{ claim, reserved: onTheirWay, before }]
+      })
     },
 
     /** One more than the highest nonce that we signed for this signer; 0 where we never did. */
@@ -72,48 +118,40 @@ export function createSettlerStore(pool: Pool) {
       return rows[0]?.nonce ?? 0n
     },
 
-    /** What we signed for this signer from this nonce on, the first hundred. */
-    async from(
-      session: Session,
-      network: string,
-      signer: string,
-      nonce: bigint,
-    ): Promise<SignedTransaction[]> {
-      const { rows } = await session.query<SignedTransaction>(
-        `select raw, hash from transactions where network = $1 and signer = $2 and nonce >= $3 order by nonce limit 100`,
-        [network, signer, nonce],
+    /** How many of our transactions of this signer are not mined. */
+    async unmined(session: Session, network: string, signer: string): Promise<number> {
+      const { rows } = await session.query<{ count: bigint }>(
+        `select count(*) from transactions
+         where network = $1 and signer = $2 and status = 'signed' and nonce is not null`,
+        [network, signer],
       )
-      return rows
+      return Number(rows[0]?.count ?? 0n)
     },
 
-    /** Stores the transaction of a claim before it is sent. One signer's nonce is stored once. */
-    async storeSigned(session: Session, signed: Signing): Promise<void> {
-      const { claim, network, signer, nonce, transaction } = signed
+    /** Stores the transaction of these claims before it is sent. One signer's nonce is stored once; null is a payer's own. */
+    async storeSigned(
+      session: Session,
+      signed: {
+        claims: readonly Claim[]
+        network: string
+        signer: string
+        nonce: bigint | null
+        transaction: SignedTransaction
+      },
+    ): Promise<void> {
+      const { claims, network, signer, nonce, transaction } = signed
       await session.query(
         `with stored as (
-           insert into transactions (network, signer, nonce, raw, hash) values ($2, $3, $4, $5, $6) returning id
+           insert into transactions (network, signer, nonce, raw, hash) values ($1, $2, $3, $4, $5) returning id
+         ), version as (
+           insert into transaction_versions (hash, transaction_id, raw) select $5, id, $4 from stored
          )
          update settlements
-         set status = 'signed', transaction_id = (select id from stored), transaction_hash = $6, updated_at = now()
-         where id = $1`,
-        [claim.id, network, signer, nonce, transaction.raw, transaction.hash],
+         set status = 'signed', transaction_id = (select id from stored), transaction_hash = $5, problem = null,
+           retry_at = null, updated_at = now()
+         where id = any($6)`,
+        [network, signer, nonce, transaction.raw, transaction.hash, claims.map(({ id }) => id)],
       )
-    },
-
-    /** Up to `limit` settlements of this signer that are signed and not over, in the order of their nonces. */
-    async unfinished(network: string, signer: string, limit: number): Promise<Signed[]> {
-      const { rows } = await pool.query<SignedRow>(
-        `select ${claimColumns}, t.id as "transactionId", t.raw, t.hash
-         from settlements s join transactions t on t.id = s.transaction_id
-           join assets a on a.network = s.network and a.asset = s.asset
-         where s.network = $1 and s.status = 'signed' and t.signer = $2
-         order by t.nonce limit $3`,
-        [network, signer, limit],
-      )
-      return rows.map((row) => {
-        const { transactionId, raw, hash } = row
-        return { ...toClaim(row), transactionId, transaction: { raw, hash } }
-      })
     },
 
     async noteBroadcast(hash: string): Promise<void> {
@@ -123,14 +161,16 @@ export function createSettlerStore(pool: Pool) {
       )
     },
 
-    async noteMined(id: bigint, { blockNumber, fee }: { blockNumber: bigint; fee: bigint }): Promise<void> {
-      await pool.query(
-        `update transactions set status = 'mined', block_number = $2, fee = $3 where id = $1`,
-        [id, blockNumber, fee],
+    /** Why these settlements do not go on at present, for operators; what they asked for is then done. */
+    async noteProblem(session: Session, ids: readonly bigint[], problem: string): Promise<void> {
+      await session.query(
+        `update settlements set problem = $2, retry_at = null
+         where id = any($1) and (problem is distinct from $2 or retry_at is not null)`,
+        [ids, problem.slice(0, 500)],
       )
     },
 
-    /** Ends a settlement, once, and tells those who wait for it. */
+    /** Ends a settlement that has no transaction on its way, once, and tells those who wait for it. */
     async conclude(session: Session, id: bigint, conclusion: Conclusion): Promise<void> {
       const [hash, blockNumber, reason] =
         conclusion.status === 'settled'
@@ -138,9 +178,9 @@ export function createSettlerStore(pool: Pool) {
           : [null, null, conclusion.reason]
       await session.query(
         `update settlements
-         set status = $2, transaction_hash = coalesce($3, transaction_hash), block_number = $4, error_reason = $5,
-           settled_at = case when $2 = 'settled' then now() end, updated_at = now()
-         where id = $1 and status in ('claimed', 'signed')
+         set status = ${endStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
+           error_reason = $5, settled_at = ${settledAt('$2')}, problem = null, retry_at = null, updated_at = now()
+         where id = $1 and status = 'claimed'
          returning pg_notify('${FINAL_CHANNEL}', id::text)`,
         [id, conclusion.status, hash, blockNumber, reason],
       )
@@ -148,8 +188,15 @@ export function createSettlerStore(pool: Pool) {
   }
 }
 
-function toClaim(row: ClaimRow): Claim {
-  const { id, clientId, payload, asset, symbol, decimals, name, version, payTo, amount } = row
+/** Success that was handed out is not a failure any more, whatever comes: it was reversed. */
+export const endStatus = (status: string) =>
+  `case when ${status} = 'failed' and handed_out_at is not null then 'reversed' else ${status} end`
+export const settledAt = (status: string) =>
+  `case when ${status} = 'settled' then coalesce(settled_at, now()) else settled_at end`
+
+export function toClaim(row: ClaimRow): Claim {
+  const { id, clientId, payer, createdAt, attempts, wasSent, isRetried } = row
+  const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
     symbol,
@@ -157,5 +204,7 @@ function toClaim(row: ClaimRow): Claim {
     ...(name === null ? {} : { name }),
     ...(version === null ? {} : { version }),
   }
-  return { id, clientId, payload: JSON.parse(payload), terms: { token, payTo, amount: BigInt(amount) } }
+  const payload: unknown = JSON.parse(row.payload)
+  const terms = { token, payTo, amount: BigInt(amount) }
+  return { id, clientId, payer, payload, terms, createdAt, attempts, wasSent, isRetried }
 }

@@ -3,22 +3,26 @@ import { caip2 } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { createBell } from './bell'
-import { createConclude } from './conclude'
+import { type Counts } from '../operations/counts'
+import { createTell } from './tell'
 import { createFollower } from './following'
 import { type Notices } from './notices'
+import { createReplacer } from './replacing'
 import { createSender } from './sending'
 import { keepSession, pause } from './session'
 import { createSettlerStore } from './settler-store'
 import { CLAIMED_CHANNEL } from './store'
+import { createTransactionStore } from './transaction-store'
+import { createWatcher } from './watching'
 
 /** Notices wake the settler; it looks for itself as well, because one may be lost. */
 const LOOK_AGAIN_MS = 1_000
 const TAKE_OVER_MS = 500
-const HEARTBEAT_MS = 3_000
-/** Postgres ends the session, and with it the lock, of an owner that has gone silent for so long. */
-const SILENCE_LIMIT = '15s'
+/** Postgres ends the session, and with it the lock, of an owner that has gone silent for so long; one that lives looks each second. */
+const SILENCE_LIMIT = '8s'
 const FOLLOW_FIRST_MS = 50
 const FOLLOW_LAST_MS = 2_000
+const WATCH_MS = 5_000
 
 /**
  * Carries out the settlements of one signer. Of all processes with that signer's key one at a time does so: the one whose
@@ -30,19 +34,35 @@ export function createSettler(parts: {
   signer: string
   pool: Pool
   notices: Notices
+  counts: Counts
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, pool, notices, now } = parts
+  const { network, signer, pool, notices, counts, now } = parts
   const logger = parts.logger.child({ network: network.name, signer })
   const store = createSettlerStore(pool)
-  const conclude = createConclude(store, logger)
-  const sender = createSender({ network, signer, store, conclude, logger, now })
-  const follower = createFollower({ network, signer, pool, store, conclude, logger })
+  const transactions = createTransactionStore(pool)
+  const [first] = network.chain.signers
+  const adoptsAllBut = signer === first ? network.chain.signers : undefined
+  const lane = { network: network.name, signer, adoptsAllBut }
+  const tell = createTell({ network: network.name, logger, counts })
+  const sender = createSender({ network, signer, store, tell, counts, logger, now })
+  const replaceStuck = createReplacer({
+    network,
+    signer,
+    store,
+    transactions,
+    send: sender.send,
+    counts,
+    logger,
+  })
+  const follower = createFollower({ network, lane, pool, store, transactions, tell, logger })
+  const watcher = createWatcher({ network, lane, transactions, counts, logger })
   const claimed = createBell()
   const sent = createBell()
   const stopping = new AbortController()
   let running: Promise<void> | undefined
+  let isOwner = false
 
   const unsubscribe = notices.subscribe(CLAIMED_CHANNEL, (name) => {
     if (name === network.name) claimed.ring()
@@ -52,15 +72,16 @@ export function createSettler(parts: {
     await session.query(`set idle_session_timeout = '${SILENCE_LIMIT}'`)
     if (!(await takeLock(session, signal))) return
     logger.info('settler took over')
-    const silent = new AbortController()
-    const heartbeat = setInterval(() => {
-      session.query('select 1').catch(() => {
-        silent.abort()
-      })
-    }, HEARTBEAT_MS)
-    const owning = AbortSignal.any([signal, silent.signal])
-    await Promise.all([keepSending(session, owning), keepFollowing(owning)])
-    clearInterval(heartbeat)
+    const lost = new AbortController()
+    const owning = AbortSignal.any([signal, lost.signal])
+    const sending = keepSending(session, owning).finally(() => lost.abort())
+    isOwner = true
+    try {
+      await Promise.all([sending, keepFollowing(owning), keepWatching(owning)])
+    } finally {
+      isOwner = false
+      await sender.drained()
+    }
   }
 
   async function takeLock(session: PoolClient, signal: AbortSignal): Promise<boolean> {
@@ -84,8 +105,11 @@ export function createSettler(parts: {
           sent.ring()
           continue
         }
+        await replaceStuck(session)
       } catch (error) {
         logger.warn('settlements could not be sent; trying again', { error })
+        // A session that is gone took the lock with it.
+        await session.query('select 1')
       }
       await claimed.sleep(LOOK_AGAIN_MS, signal)
     }
@@ -96,6 +120,8 @@ export function createSettler(parts: {
     while (!signal.aborted) {
       try {
         const { open, ended } = await follower.followSigned()
+        // What waited for room may go now.
+        if (ended > 0) claimed.ring()
         pauseMs =
           open === 0 ? FOLLOW_LAST_MS : ended > 0 ? FOLLOW_FIRST_MS : Math.min(pauseMs * 1.5, FOLLOW_LAST_MS)
       } catch (error) {
@@ -105,7 +131,23 @@ export function createSettler(parts: {
     }
   }
 
+  async function keepWatching(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await pause(WATCH_MS, signal)
+      try {
+        if (await watcher.watchMined()) sent.ring()
+      } catch (error) {
+        logger.warn('settlements could not be watched; trying again', { error })
+      }
+    }
+  }
+
   return {
+    network: network.name,
+    signer,
+    /** Whether this process carries out the settlements of the signer. */
+    isOwner: () => isOwner,
+
     begin() {
       running ??= keepSession(
         { pool, logger, purpose: `settler of ${signer}`, stopping: stopping.signal },

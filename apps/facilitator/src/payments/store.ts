@@ -19,13 +19,14 @@ export type Settlement = Asker & {
   errorReason: ReasonCode | null
   settledAt: Date | null
   endedAt: Date | null
+  handedOutAt: Date | null
 }
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>
 
 const columns = `id, network, payer, status, client_id as "clientId", request_hash as "requestHash",
   idempotency_key as "idempotencyKey", transaction_hash as "transactionHash", block_number as "blockNumber",
-  error_reason as "errorReason", settled_at as "settledAt", ended_at as "endedAt"`
+  error_reason as "errorReason", settled_at as "settledAt", ended_at as "endedAt", handed_out_at as "handedOutAt"`
 
 const samePayment = 'network = $1 and asset = $2 and payer = $3 and nonce = $4'
 const keyOf = ({ network, terms, payment }: Order) => [
@@ -47,9 +48,9 @@ export function createSettlementStore(pool: Pool) {
 
     /**
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
-     * A claim that came to nothing before anything was signed may be taken over.
+     * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all.
      */
-    claim: (order: Order, asker: Asker) =>
+    claim: (order: Order, asker: Asker, { isPaid }: { isPaid: boolean }) =>
       one(
         `with fresh as (
            insert into settlements
@@ -61,7 +62,7 @@ export function createSettlementStore(pool: Pool) {
            update settlements
            set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
              status = 'claimed', error_reason = null, created_at = now(), updated_at = now()
-           where ${samePayment} and status = 'failed' and transaction_id is null
+           where ${samePayment} and status = 'failed' and (transaction_hash is null or $11)
            returning *
          ), claimed as (select * from fresh union all select * from again)
          select ${columns}, pg_notify('${CLAIMED_CHANNEL}', network) from claimed`,
@@ -73,13 +74,27 @@ export function createSettlementStore(pool: Pool) {
           asker.requestHash,
           asker.idempotencyKey,
           JSON.stringify(order.payload),
+          isPaid,
         ],
       ),
+
+    /** Whether both are keys of one user, and if so, whether the `claimer`'s is valid still: keys are changed. */
+    async succession(heir: string, claimer: string): Promise<'none' | 'beside' | 'after'> {
+      const { rows } = await pool.query<{ isOver: boolean }>(
+        `select c.deleted_at is not null or coalesce(c.expires_at <= now(), false) as "isOver"
+         from clients h join clients c on c.user_id = h.user_id where h.client_id = $1 and c.client_id = $2`,
+        [heir, claimer],
+      )
+      const [claiming] = rows
+      if (!claiming) return 'none'
+      return claiming.isOver ? 'after' : 'beside'
+    },
 
     /** Those of `ids` that are over. */
     async over(ids: readonly bigint[]): Promise<Settlement[]> {
       const { rows } = await pool.query<Settlement>(
-        `select ${columns} from settlements where id = any($1) and status not in ('claimed', 'signed')`,
+        `select ${columns} from settlements
+         where id = any($1) and (status in ('settled', 'failed') or (status = 'reversed' and error_reason is not null))`,
         [ids],
       )
       return rows
@@ -88,16 +103,20 @@ export function createSettlementStore(pool: Pool) {
     byId: (id: bigint) => one(`select ${columns} from settlements where id = $1`, [id]),
 
     /**
-     * Hands success out: to the first that asks, and from then on only to those who come with its Idempotency-Key.
-     * Atomic: of any number of callers without one, one is told true.
+     * Hands success out: to the first that asks, whose settlement it then is, and from then on only to those who come with
+     * its Idempotency-Key. Atomic: of any number of callers without one, one is told true.
      */
-    async handOut(id: bigint, idempotencyKey: string | null): Promise<boolean> {
+    async handOut(
+      id: bigint,
+      { clientId, idempotencyKey }: Pick<Asker, 'clientId' | 'idempotencyKey'>,
+    ): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update settlements
          set idempotency_key = case when handed_out_at is null then $2 else idempotency_key end,
+           client_id = case when handed_out_at is null then $3 else client_id end,
            handed_out_at = coalesce(handed_out_at, now()), updated_at = now()
          where id = $1 and status = 'settled' and (handed_out_at is null or idempotency_key = $2)`,
-        [id, idempotencyKey],
+        [id, idempotencyKey, clientId],
       )
       return rowCount === 1
     },

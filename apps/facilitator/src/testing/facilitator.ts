@@ -55,20 +55,22 @@ export async function testFacilitator(options: TestOptions) {
       prefix: `${randomBytes(8).toString('hex')}:`,
       logger,
     }))
+  const metrics = createMetrics()
   const facilitator = await wireFacilitator({
     configuration,
     families: options.families ?? families,
     database,
     ephemeral,
     logger,
-    metrics: createMetrics(),
+    metrics,
     now,
   })
-  const { app, networks, notices, settlers, outcomes, tally } = facilitator
+  const { app, networks, notices, operations, settlers, outcomes, tally } = facilitator
   await networks.registerConfigured()
   tally.begin()
   notices.begin()
   for (const settler of settlers) settler.begin()
+  operations.begin()
   const server = createServer(app).listen(0)
 
   let closed: Promise<void> | undefined
@@ -76,6 +78,7 @@ export async function testFacilitator(options: TestOptions) {
     server.closeAllConnections()
     server.close()
     outcomes.close()
+    await operations.close()
     await Promise.all(settlers.map((settler) => settler.close()))
     await notices.close()
     await tally.close()
@@ -88,7 +91,9 @@ export async function testFacilitator(options: TestOptions) {
 
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  return { ...facilitator, api: request(server), url, database, databaseUrl, close }
+  /** What Prometheus would read now. */
+  const scrape = () => metrics.register.metrics()
+  return { ...facilitator, api: request(server), url, database, databaseUrl, scrape, close }
 }
 
 function configurationOf(options: TestOptions & { databaseUrl: string }): Configuration {
@@ -115,6 +120,7 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     confirmationBudgetSeconds: 6,
     maxFeePerGas,
     maxGas: 300_000n,
+    signerBalanceWarning: 10_000_000_000_000_000n,
     assets: [{ asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }],
   }
   const others = (options.networks ?? []).map((other) => ({

@@ -9,6 +9,10 @@ export const bytesWord = (hex: string): string => hex.slice(2)
 export const wordIn = (returned: string): bigint | undefined =>
   returned.length === 66 ? BigInt(returned) : undefined
 
+/** The same of a call that may have failed. */
+export const answeredWord = (answer: { value: string } | { reverted: string }): bigint | undefined =>
+  'value' in answer ? wordIn(answer.value) : undefined
+
 /** An address as an event's indexed argument. */
 export const addressTopic = (address: string): string => `0x${addressWord(address)}`
 

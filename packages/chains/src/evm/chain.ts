@@ -1,15 +1,17 @@
 import { computeAddress, SigningKey } from 'ethers'
 import { z } from 'zod'
-import type { Chain, NetworkSettings, Terms } from '../family'
+import type { Chain, NetworkSettings } from '../family'
 import { Quantity } from './answers'
-import { chainChecks, firstRefusal, offlineChecks, termsChecks } from './checks'
-import { authorizationDigest, calls, domainSeparator, isSignedByKey } from './eip3009'
-import { askFacts } from './facts'
-import { findSettled, readOutcome } from './outcome'
-import type { EvmPayment } from './payment'
+import { batches } from './batches'
+import { broadcast } from './broadcast'
+import { firstRefusal, termsChecks } from './checks'
+import { isNonceSpent } from './confirmed'
+import { includes, inspect } from './inspection'
+import { createMulticallDetector } from './multicall'
+import type { EvmNetwork } from './network'
+import { type EvmPayment, kindOf } from './payment'
 import { createRpc } from './rpc'
-import { broadcast, signCall } from './settlement'
-import { isCounterfactual } from './signature'
+import { replace, signBatch } from './settlement'
 import { vetToken } from './vetting'
 
 /** The settlement keys by their addresses; says which one is wrong without telling it. */
@@ -38,32 +40,24 @@ function checkSettings({ name, chainId, rpcUrls }: NetworkSettings): void {
     throw new Error(`${name}: give at least one RPC URL, each http:// or https://`)
 }
 
-const MAX_DOMAINS = 1_000
+/** Two epochs of Ethereum, after which its blocks are final; chains that build on it drop none so old either. */
+const REORG_DEPTH = 64n
 
-/** Computes each token's EIP-712 domain separator once. */
-function createDomains(chainId: string) {
-  const separators = new Map<string, string>()
-  return ({ asset, name = '', version = '' }: Terms['token']): string => {
-    const key = JSON.stringify([asset, name, version])
-    const known = separators.get(key)
-    if (known !== undefined) return known
-    if (separators.size >= MAX_DOMAINS) separators.clear()
-    const separator = domainSeparator(name, version, chainId, asset)
-    separators.set(key, separator)
-    return separator
-  }
-}
-
-/** An EVM network over JSON-RPC, as far as `exact` payments by EIP-3009 go. Throws where the settings cannot be used. */
-export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
-  checkSettings(settings)
-  const { name, ecosystem, chainId, maxGas, confirmations } = settings
-  const keys = readKeys(settings.signerKeys)
+/** An EVM network over JSON-RPC, as far as `exact` payments go. Throws where the settings cannot be used. */
+export function createChain({ signerKeys, ...settings }: NetworkSettings): Chain<EvmPayment> {
+  checkSettings({ signerKeys, ...settings })
+  const { name, ecosystem, chainId, maxGas } = settings
+  const keys = readKeys(signerKeys)
   const signers = [...keys.keys()]
   const rpc = createRpc(settings)
-  const domainOf = createDomains(chainId)
-  const confirmationBudget = BigInt(settings.confirmationBudgetSeconds)
-  const digestOf = (payment: EvmPayment, { token }: Terms) => authorizationDigest(payment, domainOf(token))
+  const network: EvmNetwork = { ...settings, rpc, signers }
+  const hasMulticall = createMulticallDetector(rpc)
+
+  function keyOf(signer: string): SigningKey {
+    const key = keys.get(signer)
+    if (key === undefined) throw new Error(`${signer} is no signer of ${name}: take one of Chain.signers`)
+    return key
+  }
 
   return {
     network: { name, ecosystem, chainId },
@@ -76,37 +70,26 @@ export function createChain(settings: NetworkSettings): Chain<EvmPayment> {
 
     vetToken: (wanted) => vetToken(rpc, { name, chainId, maxGas, signers }, wanted),
 
-    checkTerms: (terms) => firstRefusal(termsChecks, { terms, signers }),
+    checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
 
-    async verify(payment, terms, now) {
+    verify(payment, terms, now, reserved = 0n) {
       const seconds = BigInt(Math.floor(now.getTime() / 1000))
-      const question = { payment, terms, now: seconds, confirmationBudget, signers }
-      const refusal = firstRefusal(offlineChecks, question)
-      if (refusal !== undefined) return refusal
-      if (isCounterfactual(payment.signature))
-        return {
-          reason: 'invalid_exact_evm_payload_undeployed_smart_wallet',
-          detail: 'an EIP-6492 signature: deploy the wallet first',
-        }
-      const digest = digestOf(payment, terms)
-      const signedByKey = isSignedByKey(payment, digest)
-      const facts = await askFacts(rpc, { maxGas, signers }, { payment, terms, digest, signedByKey })
-      return firstRefusal(chainChecks, { ...question, facts })
+      return kindOf(payment).verify({ network, payment, terms, now: seconds, reserved })
     },
 
+    funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
     nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'pending']),
+    isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
 
-    async sign(payment, terms, { signer, nonce }) {
-      const key = keys.get(signer)
-      if (key === undefined) throw new Error(`${signer} is no signer of ${name}: take one of Chain.signers`)
-      const data = calls.transfer(payment, isSignedByKey(payment, digestOf(payment, terms)))
-      const call = { from: signer, to: terms.token.asset, data, nonce, notBefore: payment.validAfter }
-      return signCall(rpc, settings, key, call)
-    },
-
+    batches: (due) => batches({ network, hasMulticall }, due),
+    sign: async (batch, from) => signBatch(network, keyOf(from.signer), batch, from),
+    replace: async (transaction, from) => replace(network, keyOf(from.signer), transaction, from),
     broadcast: (transaction) => broadcast(rpc, transaction),
-    outcome: (hash, payment, terms) => readOutcome(rpc, { confirmations, signers }, hash, payment, terms),
-    findSettled: (payment, terms, seen) => findSettled(rpc, { confirmations, signers }, payment, terms, seen),
+
+    inspect: (hash) => inspect(network, hash),
+    reorgDepth: REORG_DEPTH,
+    includes: (block) => includes(network, block),
+    fate: (payment, terms, seen = 0n) => kindOf(payment).fate(network, payment, terms, seen),
     close: () => rpc.close(),
   }
 }

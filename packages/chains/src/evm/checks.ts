@@ -1,33 +1,22 @@
 import type { ReasonCode } from '@tollgate/protocol'
-import type { Refusal, Terms } from '../family'
+import type { Payment, Refusal, Terms } from '../family'
 import { sameAddress, ZERO_ADDRESS } from './address'
-import type { EvmPayment } from './payment'
+import type { EvmNetwork } from './network'
 
-/** A payment, what it must satisfy, and the circumstances. `now` and the budget in seconds. */
-export type Case = {
-  payment: EvmPayment
+/** A payment, what it must satisfy, and the circumstances. */
+export type Case<P extends Payment = Payment> = {
+  network: EvmNetwork
+  payment: P
   terms: Terms
+  /** Unix seconds. */
   now: bigint
-  confirmationBudget: bigint
-  signers: readonly string[]
+  /** Of the payer's balance, in smallest units: spoken for by others of its payments. */
+  reserved: bigint
 }
 
-/** What the chain says of a payment. */
-export type Facts = {
-  /** Seconds. */
-  chainTime: bigint
-  /** By the payer's key, or by the contract that the payer is. */
-  signatureHolds: boolean
-  /** Undefined where the contract has no such function. */
-  authorizationUsed: boolean | undefined
-  balance: bigint | undefined
-  /** Why the settlement would fail now; undefined where it would not. */
-  failure: string | undefined
-}
+export type Check<C> = (question: C) => Refusal | undefined
 
-type Check<C> = (question: C) => Refusal | undefined
-
-const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
+export const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
 
 /** The first refusal among the checks, in their order. */
 export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refusal | undefined {
@@ -39,12 +28,12 @@ export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refus
 }
 
 /** What the terms are judged by, whoever pays. */
-type TermsCase = Pick<Case, 'terms' | 'signers'>
+type TermsCase = { terms: Terms; network: Pick<EvmNetwork, 'signers'> }
 
 /** Amounts of a token are of this many values (uint256). */
 const AMOUNTS = 2n ** 256n
 
-const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount, token }, signers }) => {
+const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount, token }, network: { signers } }) => {
   const problem =
     (amount <= 0n && 'the amount is zero') ||
     (amount >= AMOUNTS && 'the amount is more than a token can count') ||
@@ -66,7 +55,7 @@ const checkDomain: Check<TermsCase> = ({ terms: { token, extra } }) => {
 
 const checkRecipient: Check<Case> = ({ payment, terms }) => {
   if (!sameAddress(payment.payTo, terms.payTo))
-    return refuse('invalid_exact_evm_payload_recipient_mismatch', 'the authorization pays somebody else')
+    return refuse('invalid_exact_evm_payload_recipient_mismatch', 'the payer pays somebody else')
   if (payment.payTo === payment.payer) return refuse('invalid_payment', 'the payer pays itself')
   return undefined
 }
@@ -76,72 +65,23 @@ const checkAmount: Check<Case> = ({ payment, terms }) =>
     ? undefined
     : refuse('invalid_exact_evm_payload_authorization_value', `${payment.amount} instead of ${terms.amount}`)
 
-/** Twice the longest timeout that x402 knows: an authorization that lives longer is a mistake, and lies around. */
-const LONGEST_LIFE_SECONDS = 2n * 86_400n
-
-const checkWindow: Check<Case> = ({ payment: { validAfter, validBefore }, now, confirmationBudget }) => {
-  if (validAfter > now) return refuse('invalid_exact_evm_payload_authorization_valid_after', 'not valid yet')
-  const problem =
-    (validBefore <= validAfter && 'ends before it begins') ||
-    (validBefore <= now && 'expired') ||
-    (validBefore <= now + confirmationBudget && 'ends before it could be settled') ||
-    (validBefore > now + LONGEST_LIFE_SECONDS && 'ends more than two days from now')
-  return problem ? refuse('invalid_exact_evm_payload_authorization_valid_before', problem) : undefined
-}
-
 /** Checks of the terms alone: what they refuse could never be paid. */
 export const termsChecks: readonly Check<TermsCase>[] = [checkTerms, checkDomain]
 
-/** Checks that need no network. */
-export const offlineChecks: readonly Check<Case>[] = [
-  ...termsChecks,
-  checkRecipient,
-  checkAmount,
-  checkWindow,
-]
+/** Checks of every kind of payment that need no network. */
+export const commonChecks: readonly Check<Case>[] = [...termsChecks, checkRecipient, checkAmount]
 
-export type ChainCase = Case & { facts: Facts }
-
-const checkSignature: Check<ChainCase> = ({ facts }) =>
-  facts.signatureHolds
-    ? undefined
-    : refuse(
-        'invalid_exact_evm_payload_signature',
-        'neither the key of the payer nor a contract in its place',
+/** Whether the payer has what it pays beside what is spoken for; `balance` is undefined where the asset does not tell. */
+export const checkBalance: Check<Case & { facts: { balance: bigint | undefined } }> = ({
+  payment,
+  reserved,
+  facts: { balance = 0n },
+}) =>
+  balance < payment.amount + reserved
+    ? refuse(
+        'insufficient_funds',
+        reserved === 0n
+          ? `the payer has ${balance}`
+          : `the payer has ${balance}, and ${reserved} is spoken for`,
       )
-
-const checkToken: Check<ChainCase> = ({ facts }) =>
-  facts.authorizationUsed === undefined || facts.balance === undefined
-    ? refuse('invalid_payment_requirements', 'the asset does not take EIP-3009 authorizations')
     : undefined
-
-const checkUnused: Check<ChainCase> = ({ facts }) =>
-  facts.authorizationUsed
-    ? refuse('invalid_transaction_state', 'the authorization was used or cancelled')
-    : undefined
-
-const checkBalance: Check<ChainCase> = ({ payment, facts }) =>
-  (facts.balance ?? 0n) < payment.amount
-    ? refuse('insufficient_funds', `the payer has ${facts.balance ?? 0n}`)
-    : undefined
-
-const checkSimulation: Check<ChainCase> = ({ payment, facts }) => {
-  if (facts.failure === undefined) return undefined
-  return payment.validAfter >= facts.chainTime
-    ? refuse('invalid_exact_evm_payload_authorization_valid_after', 'not valid yet by the clock of the chain')
-    : refuse('invalid_transaction_state', facts.failure)
-}
-
-/** The chain's clock may be ahead of ours. */
-const checkWindowOnChain: Check<ChainCase> = ({ facts, ...question }) =>
-  facts.chainTime > question.now ? checkWindow({ ...question, now: facts.chainTime }) : undefined
-
-/** Checks of what the chain says, the plainest reason first. */
-export const chainChecks: readonly Check<ChainCase>[] = [
-  checkSignature,
-  checkToken,
-  checkWindowOnChain,
-  checkUnused,
-  checkBalance,
-  checkSimulation,
-]

@@ -2,7 +2,7 @@ import { Wallet } from 'ethers'
 import { ChainUnavailable } from '../family'
 import { uintWord } from './abi'
 import { Data } from './answers'
-import { calls } from './eip3009'
+import { balanceCall } from './erc20'
 import { endow } from './endowment'
 import { createRpc } from './rpc'
 import { openTestChain, type TestChain } from './testing/chain'
@@ -38,7 +38,7 @@ async function endowed(asset: string, { url = rpcUrl, from = world.signer.addres
     const holder = Wallet.createRandom().address
     const storage = await endow(rpc, { asset, holder, amount, from })
     if (storage === undefined) return undefined
-    const call = { to: asset, data: calls.balance(holder) }
+    const call = { to: asset, data: balanceCall(holder) }
     const words = Object.values(storage).flatMap(({ stateDiff }) => Object.keys(stateDiff)).length
     return { has: BigInt(await rpc.call(Data, 'eth_call', [call, 'latest', storage])), words }
   } finally {

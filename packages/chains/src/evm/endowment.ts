@@ -1,9 +1,9 @@
 import { keccak256 } from '../keccak'
 import { z } from 'zod'
-import { addressWord, bytesWord, uintWord, wordIn } from './abi'
+import { addressWord, answeredWord, bytesWord, uintWord } from './abi'
 import { ZERO_ADDRESS } from './address'
 import { Data, Hash, hex, quantity } from './answers'
-import { calls } from './eip3009'
+import { balanceCall } from './erc20'
 import { MethodMissing, type Rpc } from './rpc'
 import type { StateOverrides } from './simulation'
 import { READ_GAS } from './token'
@@ -70,9 +70,9 @@ const storageOf = (words: readonly Word[], shift: bigint): StateOverrides => {
 const balancesIn = (rpc: Rpc, { asset, holder, from }: Question, storages: readonly StateOverrides[]) =>
   Promise.all(
     storages.map(async (storage) => {
-      const call = { from, to: asset, data: calls.balance(holder), gas: quantity(READ_GAS) }
+      const call = { from, to: asset, data: balanceCall(holder), gas: quantity(READ_GAS) }
       const told = await rpc.run(Data, 'eth_call', [call, 'latest', storage])
-      return 'value' in told ? wordIn(told.value) : undefined
+      return answeredWord(told)
     }),
   )
 
@@ -126,7 +126,7 @@ const CREATION_GAS = 100_000n
  * senders, the zero address and the signer, because some nodes require a sender that can pay the fees.
  */
 async function askWhatIsRead(rpc: Rpc, { asset, holder, from }: Question) {
-  const data = creationThatCalls(asset, calls.balance(holder))
+  const data = creationThatCalls(asset, balanceCall(holder))
   const gas = quantity(READ_GAS + CREATION_GAS)
   const lists = await Promise.allSettled(
     [...new Set([ZERO_ADDRESS, from])].map((asker) =>

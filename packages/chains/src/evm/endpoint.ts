@@ -26,10 +26,13 @@ function reason(error: unknown): string {
   return `failed with ${code ?? name ?? 'an error'}`
 }
 
+/** How long an endpoint is believed to be on the chain that it was on: what stands behind a URL changes. */
+const IDENTITY_MS = 30_000
+
 /** One JSON-RPC URL of the network `chainId`; it is asked for its chain before anything else, and not used if it is another. */
 export function createEndpoint(url: string, chainId: string, timeoutMs: number, agent: Agent) {
   const tooLate = `gave no answer within ${timeoutMs} ms`
-  let identity: Promise<void> | undefined
+  let identity: { known: Promise<void>; at: number } | undefined
   let takesBatches = true
 
   async function post(message: unknown): Promise<unknown> {
@@ -87,9 +90,10 @@ export function createEndpoint(url: string, chainId: string, timeoutMs: number, 
   return {
     /** The answers in the order of the questions, undefined where there is none; rejects with `EndpointFailure`. */
     async ask(questions: readonly Question[]): Promise<(Answer | undefined)[]> {
-      identity ??= identify()
+      if (identity === undefined || performance.now() - identity.at > IDENTITY_MS)
+        identity = { known: identify(), at: performance.now() }
       try {
-        await identity
+        await identity.known
       } catch (error) {
         identity = undefined
         throw error

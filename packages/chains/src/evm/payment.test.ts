@@ -13,6 +13,7 @@ describe('readPayment', () => {
     const payload = await valid()
     const { authorization, signature } = payload
     const read = {
+      kind: 'eip3009',
       payer: wallet.address,
       payTo,
       amount: 10_000n,
@@ -102,6 +103,9 @@ describe('readPayment', () => {
     [],
     {},
     { type: 'rawTx', rawTx: '0x02f8' },
+    { type: 'rawTx' },
+    '0x',
+    '0x02f8',
     { __proto__: { signature: '0x' } },
     Buffer.from('['.repeat(10_000) + ']'.repeat(10_000)).toString('base64'),
   ])('answers undefined for what is no payload', (payload) => expect(readPayment(payload)).toBeUndefined())

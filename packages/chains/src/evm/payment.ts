@@ -1,56 +1,32 @@
-import { Amount, decodeJson } from '@tollgate/protocol'
-import { z } from 'zod'
-import type { Payment } from '../family'
-import { parseAddress } from './address'
-import { hex } from './answers'
+import { decodeJson } from '@tollgate/protocol'
+import type { AuthorizedPayment } from './eip3009/payment'
+import { eip3009 } from './eip3009/kind'
+import type { Kind } from './kind'
+import { rawTransfer } from './raw-transfer/kind'
+import type { RawTransfer } from './raw-transfer/payment'
 
-/** An EIP-3009 authorization as its payer signed it. `validAfter` and `validBefore` in Unix seconds, exclusive. */
-export type EvmPayment = Payment & { validAfter: bigint; validBefore: bigint; signature: string }
+export type EvmPayment = AuthorizedPayment | RawTransfer
 
-const Address = z.string().transform((text, context) => {
-  const address = parseAddress(text)
-  if (address === undefined) context.addIssue({ code: 'custom', message: 'is no EVM address' })
-  return address ?? z.NEVER
-})
+/** Every way to pay on an EVM network; to add one is to add its folder and its word here. */
+const kinds: { [K in EvmPayment['kind']]: Kind<Extract<EvmPayment, { kind: K }>> } = {
+  eip3009,
+  raw_tx: rawTransfer,
+}
 
-const Uint256 = Amount.transform(BigInt).refine((value) => value < 2n ** 256n)
+/** What there is to know of payments like this one. */
+export const kindOf = <P extends EvmPayment>({ kind }: P): Kind<P> => kinds[kind] as unknown as Kind<P>
 
-/** Room for the signature of any smart wallet: 8 KiB. */
-const Signature = hex(/^0x(?:[0-9a-f]{2}){0,8192}$/i)
-
-const Authorization = z.object({
-  from: Address,
-  to: Address,
-  value: Uint256,
-  validAfter: Uint256,
-  validBefore: Uint256,
-  nonce: hex(/^0x[0-9a-f]{64}$/i),
-})
-
-const SignedAuthorization = z.object({ signature: Signature, authorization: Authorization })
-
-const EvmPayload = z.union([
-  SignedAuthorization,
-  z.object({ type: z.literal('eip3009'), eip3009: SignedAuthorization }).transform(({ eip3009 }) => eip3009),
-])
+/** Text is base64 or base64url of JSON, or else a raw transaction in hex. */
+const contentOf = (text: string): unknown => (/^0x/i.test(text) ? { rawTx: text } : decodeJson(text))
 
 /**
- * Reads `{ signature, authorization }` of the x402 `exact` scheme, or `{ type: 'eip3009', eip3009 }` around it,
- * as an object or as base64 or base64url of its JSON. Undefined for anything else.
+ * Reads the payload of an `exact` payment, as an object or as text. Undefined for anything else, and for what could be read in
+ * two ways.
  */
 export function readPayment(payload: unknown): EvmPayment | undefined {
-  const { data } = EvmPayload.safeParse(typeof payload === 'string' ? decodeJson(payload) : payload)
-  if (data === undefined) return undefined
-  const { from, to, value, validAfter, validBefore, nonce } = data.authorization
-  const { signature } = data
-  return {
-    payer: from,
-    payTo: to,
-    amount: value,
-    nonce,
-    validAfter,
-    validBefore,
-    validUntil: validBefore,
-    signature,
-  }
+  const content = typeof payload === 'string' ? contentOf(payload) : payload
+  const readings = Object.values(kinds)
+    .map(({ read }) => read(content))
+    .filter((payment) => payment !== undefined)
+  return readings.length === 1 ? readings[0] : undefined
 }

@@ -200,7 +200,7 @@ describe('verify refuses', () => {
 
   test('a payment that was settled, and one that was cancelled', async () => {
     const settled = await signPayment(world.payer, world.terms)
-    expect(await world.settle(settled)).toMatchObject({ status: 'settled' })
+    expect(await world.settle(settled)).toMatchObject({ isSettled: true })
     expect(await world.chain.verify(settled, world.terms, new Date())).toMatchObject({
       reason: 'invalid_transaction_state',
     })

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { ChainUnavailable } from '../family'
 import { Quantity } from './answers'
 import { createRpc, MethodMissing, type Rpc, RpcError } from './rpc'
@@ -55,6 +56,32 @@ describe('rpc', () => {
     expect(asked(wrong.requests)).toEqual(['eth_chainId'])
     expect(asked(right.requests).filter((method) => method === 'eth_chainId')).toHaveLength(1)
     await expect(ask(rpcTo(wrong.url))).rejects.toThrow('endpoint 1 is on chain 1, not 84532')
+  })
+
+  test('leaves an endpoint whose chain stands still for one whose chain goes on, and comes back to it', async () => {
+    let [first, second, isStill] = [1n, 101n, false]
+    const height = (block: bigint) => ({ result: `0x${block.toString(16)}` })
+    const [primary, other] = [
+      await node(() => height(isStill ? first : ++first)),
+      await node(() => height(++second)),
+    ]
+    const rpc = createRpc(
+      { name: 'base-sepolia', chainId: '84532', rpcUrls: [primary.url, other.url], rpcTimeoutMs: 10_000 },
+      20,
+    )
+    closing.push(() => rpc.close())
+    async function askedUntil(isIt: (block: bigint) => boolean) {
+      const deadline = performance.now() + 20_000
+      while (!isIt(await ask(rpc))) {
+        if (performance.now() > deadline) throw new Error('it goes on asking the wrong one')
+        await delay(5)
+      }
+    }
+    await askedUntil((block) => block < 100n)
+    isStill = true
+    await askedUntil((block) => block > 100n)
+    isStill = false
+    await askedUntil((block) => block < 100n)
   })
 
   test('sends what is asked at once in one request, and no more than twenty in it', async () => {

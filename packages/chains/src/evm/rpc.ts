@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { ChainUnavailable, type Nodes } from '../family'
-import { Block } from './answers'
+import { Block, Quantity, quantity } from './answers'
 import { type Answer, createAgent, createEndpoint, EndpointFailure, type Question } from './endpoint'
 
 /** The node understood the call and says no. `message` is the node's. */
@@ -40,6 +40,19 @@ const failed = ({ code, message }: Refusal): boolean => code === REVERTED || fai
 const saysNo = (refusal: Refusal): boolean =>
   failed(refusal) || !(cannotAnswer.has(refusal.code) || cannotAnswerNow.test(refusal.message))
 
+/** `ask`, but that all who ask for the same in one turn of the event loop share one question. */
+function sharedInTurn<T, Of extends readonly unknown[]>(ask: (...of: Of) => Promise<T>) {
+  const asked = new Map<unknown, Promise<T>>()
+  return (...of: Of): Promise<T> => {
+    const known = asked.get(of[0])
+    if (known !== undefined) return known
+    if (asked.size === 0) setImmediate(() => asked.clear())
+    const answer = ask(...of)
+    asked.set(of[0], answer)
+    return answer
+  }
+}
+
 /** `take` says whether the answer settled the matter; if not, the next endpoint is asked. */
 type Waiting = Question & {
   take(answer: Answer | undefined): boolean
@@ -48,18 +61,38 @@ type Waiting = Question & {
 
 export type Rpc = ReturnType<typeof createRpc>
 
+/** How often endpoints are compared. */
+const COMPARE_MS = 15_000
+
 /**
  * JSON-RPC over HTTP. Calls made in one turn of the event loop share a request. Endpoints are asked in order, beginning
- * with the one that answered last; each attempt has `rpcTimeoutMs`. Rejects with `ChainUnavailable` when none answers.
+ * with the one that answered last; each attempt has `rpcTimeoutMs`. Every `compareMs` the order begins anew with the first
+ * endpoint whose chain goes on: one that stands still answers, and is no use. Rejects with `ChainUnavailable` when none answers.
  */
-export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
+export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes, compareMs = COMPARE_MS) {
   const agent = createAgent()
   const endpoints = rpcUrls.map((url) => createEndpoint(url, chainId, rpcTimeoutMs, agent))
   let preferred = 0
   let waiting: Waiting[] = []
   let unanswered = 0
+  let comparedAt = performance.now()
+  let heights: (bigint | undefined)[] = []
+
+  function compareNowAndThen(): void {
+    if (endpoints.length === 1 || performance.now() - comparedAt < compareMs) return
+    comparedAt = performance.now()
+    void compare()
+  }
+
+  async function compare(): Promise<void> {
+    const before = heights
+    heights = await Promise.all(endpoints.map(heightOf))
+    const goesOn = heights.findIndex((height, i) => height !== undefined && height > (before[i] ?? height))
+    if (goesOn >= 0) preferred = goesOn
+  }
 
   async function deliver(questions: readonly Waiting[]): Promise<void> {
+    compareNowAndThen()
     const failures = new Set<string>()
     let open = questions
     for (let attempt = 0, first = preferred; attempt < endpoints.length && open.length > 0; attempt++) {
@@ -72,7 +105,7 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
           failures.add(`endpoint ${index + 1} answers ${question.method} with ${told}`)
           return true
         })
-        if (open.length === 0) preferred = index
+        if (open.length === 0 && index !== first) preferred = index
       } catch (error) {
         failures.add(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
       }
@@ -129,15 +162,14 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
   const call = <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> =>
     pose(() => false, schema, method, params)
 
-  let newest: Promise<Block> | undefined
-  /** The newest block. Callers in one turn of the event loop share one question. */
-  function newestBlock(): Promise<Block> {
-    if (!newest) {
-      setImmediate(() => (newest = undefined))
-      newest = call(Block, 'eth_getBlockByNumber', ['latest', false])
-    }
-    return newest
-  }
+  const newestBlock = sharedInTurn(() => call(Block, 'eth_getBlockByNumber', ['latest', false]))
+  const height = sharedInTurn(() => call(Quantity, 'eth_blockNumber', []))
+  const blockAt = sharedInTurn(async (number: bigint) => {
+    const block = await call(Block.nullable(), 'eth_getBlockByNumber', [quantity(number), false])
+    if (block !== null && block.number !== number)
+      throw new ChainUnavailable(`${name} answers block ${block.number} when asked for ${number}`)
+    return block ?? undefined
+  })
 
   return {
     /** Asks what a node may refuse; rejects with `RpcError` where it says no. */
@@ -145,7 +177,12 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
       pose(saysNo, schema, method, params),
 
     call,
+    /** The newest block. */
     newestBlock,
+    /** The number of the newest block. */
+    height,
+    /** The block that the chain has at this height; undefined where the node that was asked is not that far. */
+    blockAt,
 
     /**
      * Runs code on the chain without changing it (`eth_call`, `eth_estimateGas`): its result, or why it fails. A node that
@@ -167,5 +204,15 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes) {
     close(): void {
       void agent.destroy()
     },
+  }
+}
+
+/** The height of an endpoint's chain; undefined where it does not tell. */
+async function heightOf(endpoint: ReturnType<typeof createEndpoint>): Promise<bigint | undefined> {
+  try {
+    const [answer] = await endpoint.ask([{ method: 'eth_blockNumber', params: [] }])
+    return Quantity.safeParse(answer?.result).data
+  } catch {
+    return undefined
   }
 }

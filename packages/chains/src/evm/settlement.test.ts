@@ -1,5 +1,4 @@
-import { toQuantity, Transaction, Wallet } from 'ethers'
-import { ChainUnavailable, TransactionRejected } from '../family'
+import { toQuantity, Transaction } from 'ethers'
 import { signPayment, usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { startLyingNode, startRestingNode } from './testing/node'
@@ -10,31 +9,30 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const from = async () => ({
-  signer: world.signer.address,
-  nonce: await world.chain.nextNonce(world.signer.address),
-})
-
 describe('a settlement', () => {
   test('moves exactly the amount, once, and tells what it cost', async () => {
     const { chain, terms, provider, signer } = world
     const paid = await signPayment(world.payer, terms)
     const before = await world.balance(terms.payTo)
-    const funds = await provider.getBalance(signer.address)
+    const funds = await chain.funds(signer.address)
 
-    const outcome = await world.settle(paid)
-    const receipt = await provider.getTransactionReceipt((outcome as { hash: string }).hash)
-    expect(outcome).toEqual({
-      status: 'settled',
-      hash: receipt?.hash,
-      blockNumber: BigInt(receipt?.blockNumber ?? 0),
-      fee: receipt?.fee,
+    const settled = await world.settle(paid)
+    const receipt = await provider.getTransactionReceipt(settled.hash)
+    expect(settled).toMatchObject({
+      status: 'mined',
+      block: { number: BigInt(receipt!.blockNumber), hash: receipt!.blockHash },
+      isConfirmed: true,
+      succeeded: true,
+      fee: receipt!.fee,
+      isSettled: true,
     })
-    expect(await provider.getBalance(signer.address)).toBe(funds - receipt!.fee)
+    expect(await chain.funds(signer.address)).toBe(funds - receipt!.fee)
     expect(await world.balance(terms.payTo)).toBe(before + terms.amount)
 
     expect(await chain.verify(paid, terms, new Date())).toMatchObject({ reason: 'invalid_transaction_state' })
-    expect(await chain.sign(paid, terms, await from())).toMatchObject({ reason: 'invalid_transaction_state' })
+    expect(await chain.sign([world.due(paid)], await world.from())).toMatchObject({
+      reason: 'invalid_transaction_state',
+    })
     expect(await world.balance(terms.payTo)).toBe(before + terms.amount)
   })
 
@@ -42,7 +40,7 @@ describe('a settlement', () => {
     const wallet = await world.newSmartWallet(world.payer)
     const paid = await signPayment(world.payer, world.terms, { from: wallet })
     expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
-    expect(await world.settle(paid)).toMatchObject({ status: 'settled' })
+    expect(await world.settle(paid)).toMatchObject({ isSettled: true })
     expect(await world.balance(wallet)).toBe(1_000_000n - world.terms.amount)
   })
 })
@@ -51,8 +49,11 @@ describe('sign', () => {
   test('stays within the caps, and pays no more than the network asks', async () => {
     const maxFeePerGas = 3_000_000_000n
     const chain = world.connect({ maxFeePerGas, maxGas: 120_000n })
-    const { nonce } = await from()
-    const { raw, hash } = await world.sign(await signPayment(world.payer, world.terms), world.terms, chain)
+    const { nonce } = await world.from()
+    const paid = await signPayment(world.payer, world.terms)
+    const signed = await chain.sign([world.due(paid)], await world.from())
+    if ('reason' in signed) throw new Error(signed.detail)
+    const { raw, hash, cost } = signed
     const transaction = Transaction.from(raw)
     expect(transaction).toMatchObject({
       type: 2,
@@ -66,6 +67,7 @@ describe('sign', () => {
     expect(transaction.gasLimit).toBeLessThanOrEqual(120_000n)
     expect(transaction.maxFeePerGas).toBeLessThanOrEqual(maxFeePerGas)
     expect(transaction.maxPriorityFeePerGas).toBeLessThanOrEqual(transaction.maxFeePerGas!)
+    expect(cost).toBe(transaction.gasLimit * transaction.maxFeePerGas!)
   })
 
   test('leaves room for a dearer block, as far as the cap allows', async () => {
@@ -93,25 +95,25 @@ describe('sign', () => {
     const paid = await signPayment(world.payer, world.terms)
     const node = await startRestingNode(world.settings.rpcUrls[0]!, paid.validAfter, (data) => data !== '')
     const chain = world.connect({ rpcUrls: [node.url] })
-    expect(await chain.sign(paid, world.terms, await from())).toHaveProperty('raw')
+    expect(await chain.sign([world.due(paid)], await world.from())).toHaveProperty('raw')
     await node.close()
   })
 
   test('refuses when the network is dearer than the cap, and leaves the nonce free', async () => {
     const chain = world.connect({ maxFeePerGas: 1n })
     const paid = await signPayment(world.payer, world.terms)
-    const before = await from()
-    expect(await chain.sign(paid, world.terms, before)).toEqual({
+    const before = await world.from()
+    expect(await chain.sign([world.due(paid)], before)).toEqual({
       reason: 'unexpected_settle_error',
       detail: expect.stringContaining('cap of 1') as string,
     })
-    expect(await from()).toEqual(before)
+    expect(await world.from()).toEqual(before)
   })
 
   test('refuses what needs more gas than a settlement may use', async () => {
     const chain = world.connect({ maxGas: 40_000n })
     const paid = await signPayment(world.payer, world.terms)
-    expect(await chain.sign(paid, world.terms, await from())).toMatchObject({
+    expect(await chain.sign([world.due(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -122,7 +124,7 @@ describe('sign', () => {
     const paid = await signPayment(payer, world.terms)
     expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
     await world.send(payer, usdc.asset, world.tokenCall('transfer', [world.signer.address, 1n]))
-    expect(await world.chain.sign(paid, world.terms, await from())).toMatchObject({
+    expect(await world.chain.sign([world.due(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
       detail: expect.stringContaining('exceeds balance') as string,
     })
@@ -131,97 +133,15 @@ describe('sign', () => {
   test('refuses a payment that was cancelled since', async () => {
     const paid = await signPayment(world.payer, world.terms)
     await world.cancel(paid)
-    expect(await world.chain.sign(paid, world.terms, await from())).toMatchObject({
+    expect(await world.chain.sign([world.due(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
-    expect(await world.chain.findSettled(paid, world.terms)).toBeUndefined()
   })
 
   test('knows only its own signers', async () => {
     const paid = await signPayment(world.payer, world.terms)
     await expect(
-      world.chain.sign(paid, world.terms, { signer: world.payer.address, nonce: 0n }),
+      world.chain.sign([world.due(paid)], { signer: world.payer.address, nonce: 0n }),
     ).rejects.toThrow('is no signer of base-sepolia')
-  })
-})
-
-describe('broadcast', () => {
-  test('takes a transaction that is waiting or mined already for sent', async () => {
-    const paid = await signPayment(world.payer, world.terms)
-    const transaction = await world.sign(paid)
-    await world.chain.broadcast(transaction)
-    await world.chain.broadcast(transaction)
-    await world.mine()
-    await world.chain.broadcast(transaction)
-    expect(await world.chain.outcome(transaction.hash, paid, world.terms)).toMatchObject({
-      status: 'settled',
-    })
-
-    const early = await world.chain.sign(await signPayment(world.payer, world.terms), world.terms, {
-      signer: world.signer.address,
-      nonce: (await from()).nonce + 5n,
-    })
-    if ('reason' in early) throw new Error(early.detail)
-    await world.chain.broadcast(early)
-    await world.chain.broadcast(early)
-    expect(await world.chain.outcome(early.hash, paid, world.terms)).toEqual({ status: 'pending' })
-  })
-
-  test('tells a transaction that can never be mined', async () => {
-    const stale = await world.sign(await signPayment(world.payer, world.terms))
-    expect(await world.settle(await signPayment(world.payer, world.terms))).toMatchObject({
-      status: 'settled',
-    })
-    await expect(world.chain.broadcast(stale)).rejects.toThrow(TransactionRejected)
-
-    const poor = Wallet.createRandom()
-    const chain = world.connect({ signerKeys: [poor.privateKey] })
-    const unpaid = await chain.sign(await signPayment(world.payer, world.terms), world.terms, {
-      signer: poor.address,
-      nonce: 0n,
-    })
-    if ('reason' in unpaid) throw new Error(unpaid.detail)
-    await expect(chain.broadcast(unpaid)).rejects.toThrow(TransactionRejected)
-  })
-
-  test('does not take a node that is full, or away, for a verdict', async () => {
-    const transaction = await world.sign(await signPayment(world.payer, world.terms))
-    const full = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
-      method === 'eth_sendRawTransaction'
-        ? { error: { code: -32000, message: 'txpool is full' } }
-        : method === 'eth_getTransactionByHash'
-          ? { result: null }
-          : reply,
-    )
-    for (const url of [full.url, 'http://127.0.0.1:9'])
-      await expect(world.connect({ rpcUrls: [url] }).broadcast(transaction)).rejects.toThrow(ChainUnavailable)
-    await full.close()
-  })
-})
-
-describe('connect', () => {
-  test('names a wrong setting without telling a key or a URL', () => {
-    const key = `${world.signer.privateKey.slice(0, -2)}zz`
-    const problem = (changes: Parameters<TestChain['connect']>[0]) => {
-      try {
-        world.connect(changes)
-        return undefined
-      } catch (error) {
-        return (error as Error).message
-      }
-    }
-    expect(problem({ signerKeys: [world.signer.privateKey, key] })).toBe(
-      'Signer key 2 is no private key: give 0x and 64 hex digits',
-    )
-    expect(problem({ rpcUrls: [] })).toContain('at least one RPC URL')
-    expect(problem({ rpcUrls: ['ftp://secret'] })).not.toContain('secret')
-    expect(problem({ chainId: 'cosmoshub-4' })).toContain('is a number')
-  })
-
-  test('tells its signers by their addresses', () => {
-    const other = Wallet.createRandom()
-    const chain = world.connect({ signerKeys: [world.signer.privateKey, other.privateKey] })
-    expect(chain.signers).toEqual([world.signer.address, other.address])
-    expect(world.connect({ signerKeys: [] }).signers).toEqual([])
   })
 })

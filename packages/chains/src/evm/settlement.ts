@@ -1,94 +1,97 @@
-import { type SigningKey, Transaction as EthersTransaction } from 'ethers'
-import {
-  ChainUnavailable,
-  type NetworkSettings,
-  type Refusal,
-  type SignedTransaction,
-  TransactionRejected,
-} from '../family'
-import { Block, Hash, Quantity, quantity, Transaction } from './answers'
-import { type Rpc, RpcError } from './rpc'
-
-type Limits = Pick<NetworkSettings, 'name' | 'chainId' | 'maxGas' | 'maxFeePerGas'>
-
-/** Twice the base fee lasts six full blocks in a row; a fee past the cap is paid by nobody. */
-function feesNow(baseFee: bigint, tip: bigint, cap: bigint) {
-  if (baseFee + tip > cap) return undefined
-  const roomy = 2n * baseFee + tip
-  return { maxFeePerGas: roomy < cap ? roomy : cap, maxPriorityFeePerGas: tip }
-}
+import { type SigningKey, Transaction } from 'ethers'
+import type { Due, Refusal, SignedTransaction } from '../family'
+import { Quantity, quantity } from './answers'
+import { askPrice, covers, type Fees, feesAt, feesToReplace, MOST_GAS } from './fees'
+import type { SettlementCall } from './kind'
+import { aggregate3, MULTICALL3 } from './multicall'
+import type { EvmNetwork } from './network'
+import { type EvmPayment, kindOf } from './payment'
 
 /** Storage may be in another state when the transaction is mined. */
 const withMargin = (gas: bigint, most: bigint): bigint => (gas + gas / 4n < most ? gas + gas / 4n : most)
 
+function signed(transaction: Transaction, key: SigningKey): SignedTransaction {
+  transaction.signature = key.sign(transaction.unsignedHash)
+  return { raw: transaction.serialized, hash: transaction.hash ?? '' }
+}
+
+/** What is sent, and what its gas is estimated by. */
+type Plan = Omit<SettlementCall, 'isSignedByKey'> & { trial: string; gasLimit: bigint }
+
+function plan(network: EvmNetwork, batch: readonly Due<EvmPayment>[]): Plan {
+  const calls = batch.map(({ payment, terms }) => {
+    const call = kindOf(payment).call?.(network, payment, terms)
+    if (call === undefined)
+      throw new Error('A payment that is a transaction is sent as it is, and never signed')
+    return call
+  })
+  const [first, ...others] = calls
+  if (first === undefined) throw new Error('A batch holds at least one payment')
+  const allowed = network.maxGas * BigInt(calls.length)
+  const gasLimit = allowed < MOST_GAS ? allowed : MOST_GAS
+  if (others.length === 0) return { ...first, trial: first.data, gasLimit }
+  return {
+    to: MULTICALL3,
+    data: aggregate3(calls, true),
+    // Where a failure is allowed, a call that starved for gas is one, and the estimate would be too low.
+    trial: aggregate3(calls, false),
+    notBefore: calls.reduce((latest, { notBefore }) => (notBefore > latest ? notBefore : latest), 0n),
+    gasLimit,
+  }
+}
+
 /**
- * Signs an EIP-1559 transaction that makes this call of `to`; nothing is sent. Refuses where the call would fail, needs
- * more gas than allowed, or the network's fees are past the cap. `notBefore` (Unix seconds) tells a call that is only early.
+ * Signs an EIP-1559 transaction that settles the batch; nothing is sent. Refuses where a payment of it would fail now, where
+ * they need more gas than allowed, or the network's fees are past the cap.
  */
-export async function signCall(
-  rpc: Rpc,
-  limits: Limits,
+export async function signBatch(
+  network: EvmNetwork,
   key: SigningKey,
-  {
-    from,
-    to,
-    data,
-    nonce,
-    notBefore,
-  }: { from: string; to: string; data: string; nonce: bigint; notBefore: bigint },
-): Promise<SignedTransaction | Refusal> {
-  const { name, chainId, maxGas, maxFeePerGas: cap } = limits
+  batch: readonly Due<EvmPayment>[],
+  { signer, nonce }: { signer: string; nonce: bigint },
+): Promise<(SignedTransaction & { cost: bigint }) | Refusal> {
+  const { rpc, chainId, maxFeePerGas: cap } = network
+  const { to, data, trial, notBefore, gasLimit: mostGas } = plan(network, batch)
   const estimate = (block: string) =>
-    rpc.run(Quantity, 'eth_estimateGas', [{ from, to, data, gas: quantity(maxGas) }, block])
-  const [block, tip, firstEstimate] = await Promise.all([
-    rpc.call(Block, 'eth_getBlockByNumber', ['latest', false]),
-    rpc.call(Quantity, 'eth_maxPriorityFeePerGas', []),
-    estimate('latest'),
-  ])
+    rpc.run(Quantity, 'eth_estimateGas', [{ from: signer, to, data: trial, gas: quantity(mostGas) }, block])
+  const [price, estimateNow] = await Promise.all([askPrice(network), estimate('latest')])
+  // A chain at rest has an old clock: the next block may take what the last one would not.
   const gas =
-    'reverted' in firstEstimate && notBefore >= block.timestamp ? await estimate('pending') : firstEstimate
+    'reverted' in estimateNow && notBefore >= price.blockTime ? await estimate('pending') : estimateNow
   if ('reverted' in gas) return { reason: 'invalid_transaction_state', detail: gas.reverted }
-  if (block.baseFeePerGas === undefined) throw new ChainUnavailable(`${name} names no base fee (EIP-1559)`)
-  const fees = feesNow(block.baseFeePerGas, tip, cap)
+  const fees = feesAt(price, cap)
   if (fees === undefined)
     return {
       reason: 'unexpected_settle_error',
-      detail: `a base fee of ${block.baseFeePerGas} and a tip of ${tip} are past the cap of ${cap}`,
+      detail: `a base fee of ${price.baseFee} and a tip of ${price.tip} are past the cap of ${cap}`,
     }
-
-  const transaction = EthersTransaction.from({
+  const gasLimit = withMargin(gas.value, mostGas)
+  const transaction = Transaction.from({
     type: 2,
     chainId,
     to,
     data,
     nonce: Number(nonce),
-    gasLimit: withMargin(gas.value, maxGas),
+    gasLimit,
     ...fees,
   })
-  transaction.signature = key.sign(transaction.unsignedHash)
-  return { raw: transaction.serialized, hash: transaction.hash ?? '' }
+  return { ...signed(transaction, key), cost: gasLimit * fees.maxFeePerGas }
 }
 
-const alreadyThere = /already known|already imported|known transaction|already exists/i
-/** What more time would not change, the words of geth, anvil and their kin. */
-const forGood =
-  /nonce too low|insufficient funds|intrinsic gas|gas limit|underpriced|less than block base fee|fee cap|invalid (sender|chain)|not supported/i
-
-/** Whether the node has the transaction, mined or waiting. */
-const knows = async (rpc: Rpc, hash: string): Promise<boolean> =>
-  (await rpc.call(Transaction.nullable(), 'eth_getTransactionByHash', [hash]))?.hash === hash
-
-/**
- * Sends a signed transaction; one that the node has already is no error.
- * Rejects with `TransactionRejected` where the node will not take it, with `ChainUnavailable` where that is not known.
- */
-export async function broadcast(rpc: Rpc, { raw, hash }: SignedTransaction): Promise<void> {
-  try {
-    await rpc.ask(Hash, 'eth_sendRawTransaction', [raw])
-  } catch (error) {
-    if (!(error instanceof RpcError)) throw error
-    if (alreadyThere.test(error.message) || (await knows(rpc, hash))) return
-    const Problem = forGood.test(error.message) ? TransactionRejected : ChainUnavailable
-    throw new Problem(`The node does not take ${hash}: ${error.message}`, { cause: error })
-  }
+/** See `Chain.replace`; `key` is the signer's. */
+export async function replace(
+  network: EvmNetwork,
+  key: SigningKey,
+  { raw }: SignedTransaction,
+  { signer, isOverdue }: { signer: string; isOverdue: boolean },
+): Promise<SignedTransaction | undefined> {
+  const transaction = Transaction.from(raw)
+  const { from, maxFeePerGas, maxPriorityFeePerGas } = transaction
+  if (from !== signer || maxFeePerGas === null || maxPriorityFeePerGas === null)
+    throw new Error(`The transaction is none that ${signer} signed for a settlement`)
+  const old: Fees = { maxFeePerGas, maxPriorityFeePerGas }
+  const price = await askPrice(network)
+  if (!isOverdue && covers(old, price)) return undefined
+  const fees = feesToReplace(old, price, network.maxFeePerGas)
+  return fees && signed(Object.assign(transaction, fees), key)
 }

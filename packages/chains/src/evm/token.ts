@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Nodes, Token, Unfit } from '../family'
 import { sameAddress } from './address'
 import { Data, quantity } from './answers'
-import { domainSeparator } from './eip3009'
+import { domainSeparator } from './eip3009/authorization'
 import type { Rpc } from './rpc'
 
 const abi = new Interface([

@@ -1,8 +1,9 @@
 import { computeAddress, hexlify, randomBytes, SigningKey } from 'ethers'
 import type { Unfit } from '../family'
 import { uintWord, wordIn } from './abi'
-import { authorizationDigest, calls, holdsTransfer } from './eip3009'
-import type { EvmPayment } from './payment'
+import { authorizationDigest, calls, holdsTransfer } from './eip3009/authorization'
+import { balanceCall } from './erc20'
+import type { AuthorizedPayment } from './eip3009/payment'
 import { type Call, printable, reasonOf, type Result, succeeded } from './simulation'
 import { READ_GAS } from './token'
 
@@ -26,9 +27,10 @@ export function prepareTrial(asset: string, separator: string, decimals: number,
   const payTo = computeAddress(newKey())
   const large = 10n ** BigInt(Math.max(9, Math.min(decimals, 18) + 3)) + 7n
 
-  function sign(changes: Partial<EvmPayment> = {}, by = key): EvmPayment {
+  function sign(changes: Partial<AuthorizedPayment> = {}, by = key): AuthorizedPayment {
     const window = { validAfter: time - AN_HOUR, validBefore: time + AN_HOUR }
-    const payment = { payer, payTo, amount: 1n, nonce: newNonce(), ...window, signature: '0x', ...changes }
+    const parties = { kind: 'eip3009', payer, payTo } as const
+    const payment = { ...parties, amount: 1n, nonce: newNonce(), ...window, signature: '0x', ...changes }
     return { ...payment, signature: by.sign(authorizationDigest(payment, separator)).serialized }
   }
   const one = sign()
@@ -69,7 +71,7 @@ function withoutSigner({ data, gas }: Call): Call {
  */
 export function callsOf({ payer, payTo, one, many, refused, later }: Trial, maxGas: bigint) {
   const read = (data: string): Call => ({ data, gas: READ_GAS })
-  const pay = (payment: EvmPayment, byKey = true): Call => ({
+  const pay = (payment: AuthorizedPayment, byKey = true): Call => ({
     data: calls.transfer(payment, byKey),
     gas: maxGas,
   })
@@ -78,17 +80,17 @@ export function callsOf({ payer, payTo, one, many, refused, later }: Trial, maxG
     ...(Object.fromEntries(mustFail) as Record<Forgery, Call>),
     forgedForContract: pay(refused.forged, false),
     signedByNobody: withoutSigner(pay(refused.forged)),
-    payerBefore: read(calls.balance(payer)),
-    payeeBefore: read(calls.balance(payTo)),
+    payerBefore: read(balanceCall(payer)),
+    payeeBefore: read(balanceCall(payTo)),
     one: pay(one),
-    payerAfterOne: read(calls.balance(payer)),
-    payeeAfterOne: read(calls.balance(payTo)),
+    payerAfterOne: read(balanceCall(payer)),
+    payeeAfterOne: read(balanceCall(payTo)),
     again: pay(one),
-    payerBetween: read(calls.balance(payer)),
-    payeeBetween: read(calls.balance(payTo)),
+    payerBetween: read(balanceCall(payer)),
+    payeeBetween: read(balanceCall(payTo)),
     many: pay(many),
-    payerAfterMany: read(calls.balance(payer)),
-    payeeAfterMany: read(calls.balance(payTo)),
+    payerAfterMany: read(balanceCall(payer)),
+    payeeAfterMany: read(balanceCall(payTo)),
     oneAfterMany: pay(one),
     manyAgain: pay(many),
     oneIsUsed: read(calls.isAuthorizationUsed(one)),

@@ -1,5 +1,5 @@
 import { ChainUnavailable } from '../family'
-import { calls } from './eip3009'
+import { calls } from './eip3009/authorization'
 import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { credulousWallet, endlessWallet, lyingWallet } from './testing/contracts'
@@ -47,6 +47,17 @@ describe('verify takes', () => {
       const paid = payment({ signature, authorization })
       expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
     }
+  })
+})
+
+describe('verify counts what is reserved', () => {
+  const verify = async (reserved: bigint) =>
+    world.chain.verify(await signPayment(world.payer, world.terms), world.terms, new Date(), reserved)
+
+  test('of the balance, to the last unit', async () => {
+    const rest = (await world.balance(world.payer.address)) - world.terms.amount
+    expect(await verify(rest)).toBeUndefined()
+    expect(await verify(rest + 1n)).toMatchObject({ reason: 'insufficient_funds' })
   })
 })
 
@@ -111,7 +122,7 @@ describe('verify', () => {
     const lie = payment({ signature: '0x', authorization })
     expect(await world.chain.verify(lie, world.terms, new Date())).toBeUndefined()
     const before = await world.balance(world.terms.payTo)
-    expect(await world.settle(lie)).toMatchObject({ status: 'failed', reason: 'invalid_transaction_state' })
+    expect(await world.settle(lie)).toMatchObject({ succeeded: false, isSettled: false })
     expect(await world.balance(world.terms.payTo)).toBe(before)
   })
 })

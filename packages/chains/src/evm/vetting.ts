@@ -1,8 +1,8 @@
 import { ChainUnavailable, type NetworkSettings, type Token, type Unfit } from '../family'
 import { parseAddress, ZERO_ADDRESS } from './address'
-import { wordIn } from './abi'
+import { answeredWord } from './abi'
 import { Data, quantity } from './answers'
-import { calls, domainSeparator } from './eip3009'
+import { calls, domainSeparator } from './eip3009/authorization'
 import { endow } from './endowment'
 import { MethodMissing, type Rpc } from './rpc'
 import { printable, simulate } from './simulation'
@@ -119,7 +119,7 @@ async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<Unfit
 type Answer = { value: string } | { reverted: string }
 
 function checkStandard(used: Answer): Unfit | undefined {
-  const state = 'value' in used ? wordIn(used.value) : undefined
+  const state = answeredWord(used)
   if (state === undefined)
     return tokensFault('The token does not take EIP-3009 authorizations: authorizationState gives no answer')
   return state === 0n

@@ -1,6 +1,7 @@
 import { hexlify, randomBytes, type TypedDataDomain, type Wallet } from 'ethers'
 import type { Terms, Token } from '../../family'
-import { type EvmPayment, readPayment } from '../payment'
+import type { AuthorizedPayment } from '../eip3009/payment'
+import { readPayment } from '../payment'
 
 /** Base Sepolia's USDC, as the development chain has it. */
 export const usdc: Token & { name: string; version: string } = {
@@ -66,11 +67,11 @@ export async function signPayload(
   return { signature: await wallet.signTypedData(domain, transferTypes, authorization), authorization }
 }
 
-export function payment(payload: unknown): EvmPayment {
+export function payment(payload: unknown): AuthorizedPayment {
   const read = readPayment(payload)
-  if (read === undefined) throw new Error('The payload cannot be read')
+  if (read?.kind !== 'eip3009') throw new Error('The payload cannot be read')
   return read
 }
 
-export const signPayment = async (...of: Parameters<typeof signPayload>): Promise<EvmPayment> =>
+export const signPayment = async (...of: Parameters<typeof signPayload>): Promise<AuthorizedPayment> =>
   payment(await signPayload(...of))

@@ -1,22 +1,27 @@
-import { deploySmartWallet, fundWallet, usdcAbi } from '@tollgate/devnet'
+import { deployContracts, deploySmartWallet, fundWallet, startAnvil, usdcAbi } from '@tollgate/devnet'
 import { Contract, JsonRpcProvider, parseEther, toQuantity, Wallet } from 'ethers'
-import type { Chain, NetworkSettings, Outcome, Refusal, SignedTransaction, Terms } from '../../family'
+import type { Chain, Due, Inspection, NetworkSettings, Refusal, SignedTransaction, Terms } from '../../family'
 import { createChain } from '../chain'
 import type { EvmPayment } from '../payment'
 import { type Authorization, signPayment, usdc, usdcDomain } from './authorization'
 
-const rpcUrl = (): string => {
+const sharedChain = (): string => {
   const url = process.env.TEST_EVM_RPC_URL
   if (url === undefined)
     throw new Error('TEST_EVM_RPC_URL is not set: run the tests from the root, which starts a chain')
   return url
 }
 
+export type Mined = Extract<Inspection<EvmPayment>, { status: 'mined' }>
+
 export type TestChain = Awaited<ReturnType<typeof openTestChain>>
 
-/** The development chain, with a settlement signer and a payer of its own, and terms that the payer can meet. */
-export async function openTestChain() {
-  const provider = new JsonRpcProvider(rpcUrl(), 84532, { staticNetwork: true, cacheTimeout: -1 })
+/**
+ * A development chain, the one that all tests share unless another is given, with a settlement signer and a payer of this
+ * test's own, and terms that the payer can meet.
+ */
+export async function openTestChain(rpcUrl = sharedChain()) {
+  const provider = new JsonRpcProvider(rpcUrl, 84532, { staticNetwork: true, cacheTimeout: -1 })
   const open: Chain<EvmPayment>[] = []
 
   /** All that was sent before is in a block after. */
@@ -24,7 +29,7 @@ export async function openTestChain() {
 
   const newWallet = async (): Promise<Wallet> => {
     const wallet = new Wallet(Wallet.createRandom().privateKey, provider)
-    await fundWallet(rpcUrl(), wallet.address, { usdc: 0n, wei: parseEther('10') })
+    await fundWallet(rpcUrl, wallet.address, { usdc: 0n, wei: parseEther('10') })
     return wallet
   }
   const [signer, payer] = [await newWallet(), await newWallet()]
@@ -37,14 +42,14 @@ export async function openTestChain() {
     return transaction.hash
   }
   const tokenCall = (name: string, args: readonly unknown[]) => token.interface.encodeFunctionData(name, args)
-  const mint = (to: string, amount: bigint) => fundWallet(rpcUrl(), to, { usdc: amount })
+  const mint = (to: string, amount: bigint) => fundWallet(rpcUrl, to, { usdc: amount })
   await mint(payer.address, 1_000_000n)
 
   const settings: NetworkSettings = {
     name: 'base-sepolia',
     ecosystem: 'evm',
     chainId: '84532',
-    rpcUrls: [rpcUrl()],
+    rpcUrls: [rpcUrl],
     rpcTimeoutMs: 5_000,
     signerKeys: [signer.privateKey],
     confirmations: 1,
@@ -60,13 +65,29 @@ export async function openTestChain() {
   const chain = connect()
   const terms: Terms = { token: usdc, payTo: Wallet.createRandom().address, amount: 10_000n }
 
-  async function sign(payment: EvmPayment, of: Terms = terms, on = chain): Promise<SignedTransaction> {
-    const signed = await on.sign(payment, of, {
-      signer: signer.address,
-      nonce: await on.nextNonce(signer.address),
-    })
+  const due = (payment: EvmPayment, of: Terms = terms, isAlone = false): Due<EvmPayment> => ({
+    payment,
+    terms: of,
+    isAlone,
+  })
+  /** Where the signer's next transaction stands. */
+  const from = async (on = chain) => ({ signer: signer.address, nonce: await on.nextNonce(signer.address) })
+
+  async function signBatch(batch: readonly Due<EvmPayment>[], on = chain): Promise<SignedTransaction> {
+    const signed = await on.sign(batch, await from(on))
     if ('reason' in signed) throw new Error(signed.detail)
     return signed
+  }
+  const sign = (payment: EvmPayment, of: Terms = terms, on = chain): Promise<SignedTransaction> =>
+    signBatch([due(payment, of)], on)
+
+  /** Sends, waits for the block, and tells what became of it. */
+  async function carryOut(transaction: SignedTransaction): Promise<Mined & { hash: string }> {
+    await chain.broadcast(transaction)
+    await mine()
+    const inspection = await chain.inspect(transaction.hash)
+    if (inspection.status !== 'mined') throw new Error('The transaction was not mined')
+    return { ...inspection, hash: transaction.hash }
   }
 
   return {
@@ -81,7 +102,11 @@ export async function openTestChain() {
     send,
     mine,
     mint,
+    due,
+    from,
     sign,
+    signBatch,
+    carryOut,
     tokenCall,
 
     /** The payer takes an authorization back. */
@@ -106,7 +131,7 @@ export async function openTestChain() {
 
     /** A wallet that is a contract, and signs what `owner` signs. */
     async newSmartWallet(owner: Wallet): Promise<string> {
-      const address = await deploySmartWallet(rpcUrl(), owner.address)
+      const address = await deploySmartWallet(rpcUrl, owner.address)
       await mint(address, 1_000_000n)
       return address
     },
@@ -129,12 +154,13 @@ export async function openTestChain() {
       return on.verify(signed, { ...terms, ...otherTerms }, new Date())
     },
 
-    /** Signs, sends, waits for the block, and tells the outcome. */
-    async settle(payment: EvmPayment, of: Terms = terms): Promise<Outcome> {
-      const transaction = await sign(payment, of)
-      await chain.broadcast(transaction)
-      await mine()
-      return chain.outcome(transaction.hash, payment, of)
+    /** Signs, sends, waits for the block, and tells what became of it. */
+    async settle(
+      payment: EvmPayment,
+      of: Terms = terms,
+    ): Promise<Mined & { hash: string; isSettled: boolean }> {
+      const mined = await carryOut(await sign(payment, of))
+      return { ...mined, isSettled: mined.settles(payment, of) }
     },
 
     close(): void {
@@ -143,3 +169,19 @@ export async function openTestChain() {
     },
   }
 }
+
+/** A chain of this test's own, to stop, to hurry and to break. */
+export async function openOwnChain() {
+  const anvil = await startAnvil()
+  await deployContracts(anvil.rpcUrl)
+  const world = await openTestChain(anvil.rpcUrl)
+  return {
+    ...world,
+    setPace: anvil.setPace,
+    async close(): Promise<void> {
+      world.close()
+      await anvil.stop()
+    },
+  }
+}
+export type OwnChain = Awaited<ReturnType<typeof openOwnChain>>

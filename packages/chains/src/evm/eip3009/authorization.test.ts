@@ -1,23 +1,17 @@
 import { hexlify, Interface, randomBytes, TypedDataEncoder, Wallet } from 'ethers'
 import { hashTypedData } from 'viem'
-import { addressTopic, uintWord } from './abi'
-import { askContract } from './eip1271'
-import {
-  authorizationDigest,
-  calls,
-  domainSeparator,
-  holdsTransfer,
-  isSignedByKey,
-  usedTopics,
-} from './eip3009'
-import type { EvmPayment } from './payment'
-import { signPayment, transferTypes, usdc, usdcDomain } from './testing/authorization'
-import { bitFlips, compact, highTwin } from './testing/signatures'
+import { addressTopic, uintWord } from '../abi'
+import { askContract } from '../eip1271'
+import { balanceCall } from '../erc20'
+import { authorizationDigest, calls, domainSeparator, holdsTransfer, isSignedByKey } from './authorization'
+import type { AuthorizedPayment } from './payment'
+import { signPayment, transferTypes, usdc, usdcDomain } from '../testing/authorization'
+import { bitFlips, compact, highTwin } from '../testing/signatures'
 
 const separator = domainSeparator(usdc.name, usdc.version, '84532', usdc.asset)
 const terms = { payTo: Wallet.createRandom().address, amount: 10_000n }
-const digestOf = (payment: EvmPayment) => authorizationDigest(payment, separator)
-const typedData = ({ payer, payTo, amount, validAfter, validBefore, nonce }: EvmPayment) => ({
+const digestOf = (payment: AuthorizedPayment) => authorizationDigest(payment, separator)
+const typedData = ({ payer, payTo, amount, validAfter, validBefore, nonce }: AuthorizedPayment) => ({
   from: payer,
   to: payTo,
   value: amount,
@@ -25,7 +19,8 @@ const typedData = ({ payer, payTo, amount, validAfter, validBefore, nonce }: Evm
   validBefore,
   nonce,
 })
-const anyPayment = (): EvmPayment => ({
+const anyPayment = (): AuthorizedPayment => ({
+  kind: 'eip3009',
   payer: hexlify(randomBytes(20)),
   payTo: hexlify(randomBytes(20)),
   amount: BigInt(hexlify(randomBytes(32))),
@@ -134,7 +129,7 @@ describe('calls', () => {
       expect(calls.isAuthorizationUsed(payment)).toBe(
         byWallet.encodeFunctionData('authorizationState', [payer, nonce]),
       )
-      expect(calls.balance(payment.payer)).toBe(byWallet.encodeFunctionData('balanceOf', [payer]))
+      expect(balanceCall(payment.payer)).toBe(byWallet.encodeFunctionData('balanceOf', [payer]))
     }
   })
 
@@ -155,10 +150,15 @@ describe('calls', () => {
 describe('holdsTransfer', () => {
   const payment = anyPayment()
   const other = anyPayment()
+  const AUTHORIZATION_USED = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
   const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
   const address = usdc.asset.toLowerCase()
-  const used = (of: EvmPayment) => ({ address, topics: usedTopics(of), data: '0x' })
-  const transfer = ({ payer, payTo, amount }: Pick<EvmPayment, 'payer' | 'payTo' | 'amount'>) => ({
+  const used = ({ payer, nonce }: AuthorizedPayment) => ({
+    address,
+    topics: [AUTHORIZATION_USED, addressTopic(payer), nonce],
+    data: '0x',
+  })
+  const transfer = ({ payer, payTo, amount }: Pick<AuthorizedPayment, 'payer' | 'payTo' | 'amount'>) => ({
     address,
     topics: [TRANSFER, addressTopic(payer), addressTopic(payTo)],
     data: `0x${uintWord(amount)}`,

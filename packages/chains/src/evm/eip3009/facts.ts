@@ -1,38 +1,32 @@
-import type { NetworkSettings, Terms } from '../family'
-import { wordIn } from './abi'
-import { Data, quantity } from './answers'
+import { answeredWord } from '../abi'
+import { Data, quantity } from '../answers'
+import type { Case } from '../checks'
+import { askContract, vouches } from '../eip1271'
+import { balanceCall } from '../erc20'
+import { calls, digestOf, isSignedByKey } from './authorization'
 import type { Facts } from './checks'
-import { askContract, vouches } from './eip1271'
-import { calls } from './eip3009'
-import type { EvmPayment } from './payment'
-import type { Rpc } from './rpc'
-
-const word = (outcome: { value: string } | { reverted: string }): bigint | undefined =>
-  'value' in outcome ? wordIn(outcome.value) : undefined
+import type { AuthorizedPayment } from './payment'
 
 /**
  * Asks the chain all it knows of a payment, in one round trip. Contracts run with the gas that a settlement may use and
  * no more, so that a payer's contract that never ends costs little, here as on the chain.
  */
-export async function askFacts(
-  rpc: Rpc,
-  { maxGas, signers }: { maxGas: NetworkSettings['maxGas']; signers: readonly string[] },
-  {
-    payment,
-    terms,
-    digest,
-    signedByKey,
-  }: { payment: EvmPayment; terms: Terms; digest: Uint8Array; signedByKey: boolean },
-): Promise<Facts> {
+export async function askFacts({
+  network: { rpc, chainId, maxGas, signers },
+  payment,
+  terms,
+}: Case<AuthorizedPayment>): Promise<Facts> {
   const run = (to: string, data: string, block = 'latest') =>
     rpc.run(Data, 'eth_call', [{ from: signers[0], to, data, gas: quantity(maxGas) }, block])
   const { asset } = terms.token
+  const digest = digestOf(payment, terms.token, chainId)
+  const signedByKey = isSignedByKey(payment, digest)
   const settlement = calls.transfer(payment, signedByKey)
 
   const [block, used, balance, simulation, vouched] = await Promise.all([
     rpc.newestBlock(),
     run(asset, calls.isAuthorizationUsed(payment)),
-    run(asset, calls.balance(payment.payer)),
+    run(asset, balanceCall(payment.payer)),
     run(asset, settlement),
     signedByKey ? undefined : run(payment.payer, askContract(digest, payment.signature)),
   ])
@@ -42,12 +36,12 @@ export async function askFacts(
       ? await run(asset, settlement, 'pending')
       : simulation
 
-  const usedWord = word(used)
+  const usedWord = answeredWord(used)
   return {
     chainTime: block.timestamp,
     signatureHolds: signedByKey || (vouched !== undefined && vouches(vouched)),
     authorizationUsed: usedWord === undefined ? undefined : usedWord !== 0n,
-    balance: word(balance),
+    balance: answeredWord(balance),
     failure: 'reverted' in settled ? settled.reverted : undefined,
   }
 }

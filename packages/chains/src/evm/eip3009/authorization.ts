@@ -1,9 +1,11 @@
 import { id } from 'ethers'
-import { keccak256 } from '../keccak'
-import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from './abi'
-import type { Log } from './answers'
-import type { EvmPayment } from './payment'
-import { recoverSigner, splitSignature } from './signature'
+import type { Token } from '../../family'
+import { keccak256 } from '../../keccak'
+import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../abi'
+import type { Log } from '../answers'
+import { eventsOf, isTransferOf, sameTopics } from '../erc20'
+import { recoverSigner, splitSignature } from '../signature'
+import type { AuthorizedPayment } from './payment'
 
 const AUTHORIZATION_ARGUMENTS = 'address,address,uint256,uint256,uint256,bytes32'
 const transferByKey = functionCall(
@@ -11,7 +13,6 @@ const transferByKey = functionCall(
 )
 const transferByWallet = functionCall(`transferWithAuthorization(${AUTHORIZATION_ARGUMENTS},bytes)`)
 const authorizationState = functionCall('authorizationState(address,bytes32)')
-const balanceOf = functionCall('balanceOf(address)')
 
 const DOMAIN_TYPE = id('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)')
 const TRANSFER_TYPE = id(
@@ -19,7 +20,6 @@ const TRANSFER_TYPE = id(
 )
 const AUTHORIZATION_USED = id('AuthorizationUsed(address,bytes32)')
 const AUTHORIZATION_CANCELED = id('AuthorizationCanceled(address,bytes32)')
-const TRANSFER = id('Transfer(address,address,uint256)')
 
 const keccakOfHex = (hex: string): string => keccak256(Buffer.from(hex, 'hex'))
 
@@ -33,6 +33,20 @@ export const domainSeparator = (name: string, version: string, chainId: string, 
       addressWord(asset),
   )
 
+const MAX_DOMAINS = 1_000
+/** The separators met last, by chain and token: each costs four hashes, and is met with every payment. */
+const separators = new Map<string, string>()
+
+function separatorOf({ asset, name = '', version = '' }: Token, chainId: string): string {
+  const key = JSON.stringify([chainId, asset, name, version])
+  const known = separators.get(key)
+  if (known !== undefined) return known
+  if (separators.size >= MAX_DOMAINS) separators.clear()
+  const separator = domainSeparator(name, version, chainId, asset)
+  separators.set(key, separator)
+  return separator
+}
+
 const authorizationWords = ({
   payer,
   payTo,
@@ -40,7 +54,7 @@ const authorizationWords = ({
   validAfter,
   validBefore,
   nonce,
-}: EvmPayment): string[] => [
+}: AuthorizedPayment): string[] => [
   addressWord(payer),
   addressWord(payTo),
   uintWord(amount),
@@ -50,22 +64,25 @@ const authorizationWords = ({
 ]
 
 /** What the payer signed: the EIP-712 digest of the authorization in the token's domain. */
-export function authorizationDigest(payment: EvmPayment, separator: string): Uint8Array {
+export function authorizationDigest(payment: AuthorizedPayment, separator: string): Uint8Array {
   const struct = keccakOfHex(bytesWord(TRANSFER_TYPE) + authorizationWords(payment).join(''))
   return Buffer.from(keccakOfHex(`1901${bytesWord(separator)}${bytesWord(struct)}`).slice(2), 'hex')
 }
 
+/** `authorizationDigest` in the domain of this token. */
+export const digestOf = (payment: AuthorizedPayment, token: Token, chainId: string): Uint8Array =>
+  authorizationDigest(payment, separatorOf(token, chainId))
+
 /** Whether the payer's own key signed; if not, the payer may still be a contract that vouches for the signature. */
-export const isSignedByKey = (payment: EvmPayment, digest: Uint8Array): boolean =>
+export const isSignedByKey = (payment: AuthorizedPayment, digest: Uint8Array): boolean =>
   recoverSigner(digest, payment.signature) === payment.payer.toLowerCase()
 
 /** The calls by which a token is asked about a payment, and the one that settles it. */
 export const calls = {
-  isAuthorizationUsed: ({ payer, nonce }: EvmPayment) =>
+  isAuthorizationUsed: ({ payer, nonce }: AuthorizedPayment) =>
     authorizationState(addressWord(payer), bytesWord(nonce)),
-  balance: (holder: string) => balanceOf(addressWord(holder)),
   /** Tokens of the first edition know signatures of keys only, so those go the way that all of them know. */
-  transfer(payment: EvmPayment, signedByKey: boolean): string {
+  transfer(payment: AuthorizedPayment, signedByKey: boolean): string {
     const words = authorizationWords(payment)
     const parts = signedByKey ? splitSignature(payment.signature) : undefined
     return parts === undefined
@@ -74,33 +91,31 @@ export const calls = {
   },
 }
 
-const authorizationTopics = ({ payer, nonce }: EvmPayment): string[] => [addressTopic(payer), nonce]
-
-/** The topics of the event by which a token says that the payment's authorization was used. */
-export const usedTopics = (payment: EvmPayment): string[] => [
-  AUTHORIZATION_USED,
-  ...authorizationTopics(payment),
-]
+const authorizationTopics = ({ payer, nonce }: AuthorizedPayment): string[] => [addressTopic(payer), nonce]
 
 /** The topics, as a filter, of the events by which a token says that the authorization was used or cancelled. */
-export const spentTopics = (payment: EvmPayment): (string | string[])[] => [
+export const spentTopics = (payment: AuthorizedPayment): (string | string[])[] => [
   [AUTHORIZATION_USED, AUTHORIZATION_CANCELED],
   ...authorizationTopics(payment),
 ]
+
+const isUseOf = (log: Log, payment: AuthorizedPayment, events: readonly string[]): boolean => {
+  const [event = '', ...rest] = log.topics
+  return events.includes(event) && sameTopics(rest, authorizationTopics(payment))
+}
+
+/** Whether these logs tell that the payment's authorization was used or cancelled. */
+export const holdsUse = (logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean =>
+  eventsOf(logs, asset).some((log) => isUseOf(log, payment, [AUTHORIZATION_USED, AUTHORIZATION_CANCELED]))
 
 /**
  * Whether these logs of one transaction hold the transfer of this very payment: the token's AuthorizationUsed with its
  * payer and nonce, and as the token's next event the Transfer of exactly its amount to its recipient. A Transfer
  * elsewhere in the transaction may belong to another payment.
  */
-export function holdsTransfer(logs: readonly Log[], asset: string, payment: EvmPayment): boolean {
-  const ofToken = logs.filter((log) => log.address === asset.toLowerCase())
-  const used = usedTopics(payment)
-  const transfer = [TRANSFER, addressTopic(payment.payer), addressTopic(payment.payTo)]
-  const says = (log: Log | undefined, topics: string[]) =>
-    log?.topics.length === topics.length && topics.every((topic, i) => log.topics[i] === topic)
-  return ofToken.some((log, i) => {
-    const next = ofToken[i + 1]
-    return says(log, used) && says(next, transfer) && next?.data === `0x${uintWord(payment.amount)}`
-  })
+export function holdsTransfer(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  const ofToken = eventsOf(logs, asset)
+  return ofToken.some(
+    (log, i) => isUseOf(log, payment, [AUTHORIZATION_USED]) && isTransferOf(ofToken[i + 1], payment),
+  )
 }

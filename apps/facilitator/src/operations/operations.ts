@@ -1,0 +1,24 @@
+import { type Pool } from '@tollgate/database'
+import { type Logger, type Metrics } from '@tollgate/service'
+import { type Lane } from './lane'
+import { startSettlementWatch } from './settlement-watch'
+import { startSignerWatch } from './signer-watch'
+
+/** What operators are told of settlements and signers, from `begin` on, by metrics and log. */
+export function createOperations(parts: {
+  pool: Pool
+  metrics: Metrics
+  logger: Logger
+  lanes: readonly Lane[]
+  now: () => Date
+}) {
+  let watches: readonly { stop: () => Promise<void> }[] = []
+  return {
+    begin() {
+      watches = [startSettlementWatch(parts), startSignerWatch(parts)]
+    },
+    async close() {
+      await Promise.all(watches.map((watch) => watch.stop()))
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
+import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
+import { onPausedChain } from '../testing/paused'
+import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
+
+afterAll(closeAll)
+
+const drain = (rpcUrl: string, address: string) =>
+  callRpc(rpcUrl, 'anvil_dealERC20', address, USDC_ADDRESS, '0x0')
+
+/** As many payers as told, and a payment of each to one recipient of its own. */
+async function payments(rpcUrl: string, count: number) {
+  const payers = await Promise.all(Array.from({ length: count }, () => newPayer(rpcUrl)))
+  return Promise.all(payers.map(async (payer) => ({ payer, body: await paymentRequest(payer) })))
+}
+
+test('payments that wait together go in few transactions, each with a transfer and a share of the fee of its own', async () => {
+  const { rpcUrl, signer, pool, settle, mine, onTheirWay } = await onPausedChain()
+  const due = await payments(rpcUrl, 40)
+  const answers = Promise.all(due.map(({ body }) => settle(body)))
+  await onTheirWay(40)
+  await mine()
+
+  const results = await answers
+  expect(results.filter(({ success }) => success)).toHaveLength(40)
+  for (const [index, { payer }] of due.entries())
+    expect(await transfersFrom(rpcUrl, payer.address)).toMatchObject([
+      { value: AMOUNT, transaction: results[index]?.transaction },
+    ])
+  expect(await transactionCount(rpcUrl, signer.address)).toBeLessThan(20)
+  const { rows } = await pool.query(
+    `select t.fee = sum(s.fee) as exact, max(s.fee) - min(s.fee) <= 1 as equal
+     from settlements s join transactions t on t.id = s.transaction_id group by t.id`,
+  )
+  for (const row of rows) expect(row).toEqual({ exact: true, equal: true })
+})
+
+test('payments of one payer beyond its balance cost no gas: nothing that reverts is sent', async () => {
+  const { rpcUrl, signer, pool, settle, until, mine, onTheirWay } = await onPausedChain()
+  const payer = await newPayer(rpcUrl, 3n * AMOUNT)
+  const bodies = await Promise.all(Array.from({ length: 12 }, () => paymentRequest(payer)))
+  const answers = Promise.all(bodies.map((body) => settle(body)))
+  await onTheirWay(3)
+  await mine()
+  await until("settlements where status = 'settled'", 3)
+
+  const results = await answers
+  expect(results.filter(({ success }) => success)).toHaveLength(3)
+  expect(results.map(({ errorReason }) => errorReason).sort()).toEqual([
+    ...Array<string>(3).fill(''),
+    ...Array<string>(9).fill('insufficient_funds'),
+  ])
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(3)
+  const { rows } = await pool.query<{ count: bigint }>('select count(*) from transactions')
+  expect(BigInt(await transactionCount(rpcUrl, signer.address))).toBe(rows[0]?.count)
+  const reverted = await pool.query(
+    "select from settlements where status = 'failed' and transaction_hash is not null",
+  )
+  expect(reverted.rowCount).toBe(0)
+})
+
+test('one that fails when its batch is mined takes no other along, and ends only when nobody can settle it any more', async () => {
+  const { rpcUrl, pool, settle, until, mine, onTheirWay } = await onPausedChain()
+  const [bad, ...good] = await payments(rpcUrl, 5)
+  const body = await paymentRequest(bad!.payer, { authorization: { validBefore: inSeconds(20) } })
+  const answers = Promise.all(good.map((one) => settle(one.body)))
+  const failing = settle(body)
+  await onTheirWay(5)
+  await drain(rpcUrl, bad!.payer.address)
+  await mine()
+  expect((await answers).map(({ success }) => success)).toEqual([true, true, true, true])
+
+  await until("settlements where status = 'claimed' and attempts = 1", 1)
+  await callRpc(rpcUrl, 'evm_increaseTime', 60)
+  await mine()
+  expect(await failing).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  expect(await transfersFrom(rpcUrl, bad!.payer.address)).toEqual([])
+  const { rowCount } = await pool.query("select from settlements where status = 'settled'")
+  expect(rowCount).toBe(4)
+})
+
+test('one that failed in a batch and may still be settled is sent again, alone', async () => {
+  const { rpcUrl, signer, settle, until, mine, onTheirWay } = await onPausedChain()
+  const [unlucky, ...others] = await payments(rpcUrl, 3)
+  const answers = Promise.all([unlucky!, ...others].map(({ body }) => settle(body)))
+  await onTheirWay(3)
+  const sent = await transactionsOf(rpcUrl, signer.address)
+  await drain(rpcUrl, unlucky!.payer.address)
+  await mine()
+  await until('settlements where attempts = 1', 1)
+  await callRpc(rpcUrl, 'anvil_dealERC20', unlucky!.payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
+  await until("settlements where attempts = 1 and status = 'signed'", 1)
+  await mine()
+  expect((await answers).map(({ success }) => success)).toEqual([true, true, true])
+  expect(await transfersFrom(rpcUrl, unlucky!.payer.address)).toHaveLength(1)
+  expect(await transactionsOf(rpcUrl, signer.address)).toBe(sent + 1)
+})
+
+/** How many transactions of this address the node has, those included that wait. */
+const transactionsOf = async (rpcUrl: string, address: string): Promise<number> =>
+  Number(await callRpc(rpcUrl, 'eth_getTransactionCount', address, 'pending'))

@@ -1,0 +1,31 @@
+import { type Refusal } from '@tollgate/chains'
+import { type Logger } from '@tollgate/service'
+import { type Counts } from '../operations/counts'
+import { type Claim } from './settler-store'
+
+/** How a settlement ends, as far as the log tells it. */
+export type Ending = Refusal | { hash: string; blockNumber: bigint }
+
+export type Tell = (claim: Claim, end: Ending) => void
+
+/** Leaves a line in the log for a settlement that has ended, and counts it. To be called once that is written. */
+export const createTell =
+  ({ network, logger, counts }: { network: string; logger: Logger; counts: Counts }): Tell =>
+  ({ id, clientId, terms, createdAt, attempts }, end) => {
+    const facts = {
+      settlement: id,
+      client: clientId,
+      asset: terms.token.asset,
+      amount: terms.amount,
+      payTo: terms.payTo,
+      ...(attempts > 0 ? { attempts } : {}),
+    }
+    if ('reason' in end) {
+      logger.warn('settlement failed', { ...facts, reason: end.reason, detail: end.detail })
+      counts.ended({ network, end: 'failed', reason: end.reason, claimedAt: createdAt })
+    } else {
+      const { hash, blockNumber } = end
+      logger.info('settlement settled', { ...facts, transaction: hash, blockNumber })
+      counts.ended({ network, end: 'settled', reason: '', claimedAt: createdAt })
+    }
+  }

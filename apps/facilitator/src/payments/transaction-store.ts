@@ -1,0 +1,268 @@
+import { type BlockId, type SignedTransaction } from '@tollgate/chains'
+import { type Pool } from '@tollgate/database'
+import { type ReasonCode } from '@tollgate/protocol'
+import {
+  claimColumns,
+  endStatus,
+  settledAt,
+  toClaim,
+  type Claim,
+  type ClaimRow,
+  type Session,
+} from './settler-store'
+import { CLAIMED_CHANNEL, FINAL_CHANNEL } from './store'
+
+/** A transaction that is signed and not mined as far as we know, and the settlements that wait for it. */
+export type OpenTransaction = {
+  id: bigint
+  signer: string
+  /** Null of a payer's own. */
+  nonce: bigint | null
+  /** The newest version. */
+  transaction: SignedTransaction
+  /** Of all versions, the newest first: any of them may be mined. */
+  hashes: string[]
+  /** Whether a node took the newest version. */
+  wasBroadcast: boolean
+  settlements: Claim[]
+}
+
+/**
+ * Whose transactions are followed together: those of a signer, and where it is told all the signers there are, those of all
+ * others as well. Somebody must see to what signers have left behind that were taken out of the configuration.
+ */
+export type Lane = { network: string; signer: string; adoptsAllBut?: readonly string[] | undefined }
+
+const ofLane = `t.network = $1 and (t.signer = $2 or t.signer <> all($3::text[]))`
+const valuesOf = ({ network, signer, adoptsAllBut }: Lane) => [network, signer, adoptsAllBut ?? null]
+
+/** What becomes of a settlement once its transaction is mined or lost: over, or to be sent again. */
+export type End = { id: bigint } & (
+  | { status: 'settled'; hash: string; blockNumber: bigint }
+  | { status: 'failed'; reason: ReasonCode }
+  | { status: 'claimed' }
+)
+
+/** How a transaction got out of the way: mined as this version, or its nonce went to another. */
+export type Clearance = { status: 'mined'; hash: string; block: BlockId; fee: bigint } | { status: 'lost' }
+
+export type TransactionStore = ReturnType<typeof createTransactionStore>
+
+type OpenRow = Omit<OpenTransaction, 'transaction' | 'settlements'> & SignedTransaction
+
+const waiting = `(s.status = 'signed' or (s.status = 'reversed' and s.error_reason is null))`
+
+/** What each settlement of transaction $1 bears of its fee: equal parts, the first ones a unit more where it does not divide. */
+const shares = `select s.id, div(t.fee, n) + case when place <= mod(t.fee, n) then 1 else 0 end as share
+  from transactions t join (
+    select id, transaction_id, row_number() over (order by id) as place, count(*) over () as n
+    from settlements where transaction_id = $1
+  ) s on s.transaction_id = t.id`
+
+/** Transactions as they are followed: on their way, mined, and watched until no reorg can drop them any more. */
+export function createTransactionStore(pool: Pool) {
+  async function open(text: string, values: unknown[], session: Session = pool): Promise<OpenTransaction[]> {
+    const { rows } = await session.query<OpenRow>(
+      `select t.id, t.signer, t.nonce, t.raw, t.hash, t.broadcast_at is not null as "wasBroadcast",
+         array(select v.hash from transaction_versions v where v.transaction_id = t.id
+               order by v.created_at desc, v.hash) as hashes
+       from transactions t ${text}`,
+      values,
+    )
+    if (rows.length === 0) return []
+    const settlements = await session.query<ClaimRow & { transactionId: bigint }>(
+      `select ${claimColumns}, s.transaction_id as "transactionId"
+       from settlements s join assets a on a.network = s.network and a.asset = s.asset
+       where s.transaction_id = any($1) and ${waiting} order by s.id`,
+      [rows.map(({ id }) => id)],
+    )
+    return rows.map(({ raw, hash, ...row }) => ({
+      ...row,
+      transaction: { raw, hash },
+      settlements: settlements.rows.filter(({ transactionId }) => transactionId === row.id).map(toClaim),
+    }))
+  }
+
+  return {
+    /** Up to `limit` open transactions of this lane, those after the row `after` in the order in which they were signed. */
+    unmined: (lane: Lane, { after, limit }: { after: bigint; limit: number }) =>
+      open(`where ${ofLane} and t.status = 'signed' and t.id > $4 order by t.id limit $5`, [
+        ...valuesOf(lane),
+        after,
+        limit,
+      ]),
+
+    /**
+     * Our open transactions of this signer whose newest version has waited for `seconds`, in the order of their nonces; also
+     * those that an operator wants tried again. `isOverdue`: the first of all, and for `overdueSeconds`.
+     */
+    async waiting(
+      session: Session,
+      network: string,
+      signer: string,
+      { seconds, overdueSeconds }: { seconds: number; overdueSeconds: number },
+    ): Promise<(OpenTransaction & { isOverdue: boolean })[]> {
+      const { rows } = await session.query<{ id: bigint; isOverdue: boolean }>(
+        `select id, is_retried or (place = 1 and signed_at < now() - make_interval(secs => $4)) as "isOverdue"
+         from (
+           select id, nonce, signed_at, row_number() over (order by nonce) as place,
+             exists (select from settlements s where s.transaction_id = t.id and s.retry_at is not null) as is_retried
+           from transactions t where network = $1 and signer = $2 and status = 'signed' and nonce is not null
+         ) as ours
+         where is_retried or signed_at < now() - make_interval(secs => $3) order by nonce`,
+        [network, signer, seconds, overdueSeconds],
+      )
+      if (rows.length === 0) return []
+      const overdue = new Set(rows.filter(({ isOverdue }) => isOverdue).map(({ id }) => id))
+      const found = await open('where t.id = any($1) order by t.nonce', [rows.map(({ id }) => id)], session)
+      return found.map((one) => ({ ...one, isOverdue: overdue.has(one.id) }))
+    },
+
+    /** Stores a version with higher fees before it is sent. */
+    async storeVersion(session: Session, id: bigint, { raw, hash }: SignedTransaction): Promise<void> {
+      await session.query(
+        `with version as (
+           insert into transaction_versions (hash, transaction_id, raw) values ($2, $1, $3)
+         ), newest as (
+           update transactions set raw = $3, hash = $2, signed_at = now(), broadcast_at = null
+           where id = $1 and status = 'signed'
+         )
+         update settlements s set transaction_hash = $2, retry_at = null, updated_at = now()
+         where s.transaction_id = $1 and ${waiting}`,
+        [id, hash, raw],
+      )
+    },
+
+    /**
+     * Writes down how an open transaction got out of the way, what it cost, and what became of its settlements, all in one,
+     * and tells those who wait. Once: told again, by whomever, it changes nothing and answers false; neither is one lost that
+     * has a newer version than is known here.
+     */
+    async clear(
+      { id, transaction }: Pick<OpenTransaction, 'id' | 'transaction'>,
+      clearance: Clearance,
+      ends: readonly End[],
+    ): Promise<boolean> {
+      const mined = clearance.status === 'mined' ? clearance : undefined
+      const of = <T>(read: (end: Extract<End, { status: 'settled' }>) => T) =>
+        ends.map((end) => (end.status === 'settled' ? read(end) : null))
+      const { rowCount } = await pool.query(
+        `with cleared as (
+           update transactions t
+           set status = $2, hash = coalesce($3, hash), block_number = $4, block_hash = $5, fee = $6,
+             raw = coalesce((select v.raw from transaction_versions v where v.hash = $3), raw)
+           where id = $1 and status = 'signed' and ($2 <> 'lost' or hash = $12) returning id
+         ), shares as (
+           select id, div($6::numeric, n) + case when place <= mod($6::numeric, n) then 1 else 0 end as share
+           from (select id, row_number() over (order by id) as place, count(*) over () as n
+                 from settlements where transaction_id = $1) as part
+         ), ends as (
+           select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[])
+             as e (id, status, hash, block_number, reason)
+         ), ended as (
+           update settlements s
+           set status = ${endStatus('e.status')}, transaction_hash = coalesce(e.hash, s.transaction_hash),
+             block_number = e.block_number, error_reason = e.reason, settled_at = ${settledAt('e.status')},
+             attempts = s.attempts + case when e.status = 'claimed' then 1 else 0 end,
+             transaction_id = case when e.status = 'claimed' then null else s.transaction_id end,
+             fee = s.fee + coalesce(share, 0), problem = null, retry_at = null, updated_at = now()
+           from ends e join shares using (id)
+           where s.id = e.id and ${waiting} and exists (select from cleared)
+           returning s.id, s.status, s.network
+         ), charged as (
+           update settlements s set fee = s.fee + share from shares
+           where shares.id = s.id and share > 0 and s.id not in (select id from ends) and exists (select from cleared)
+         ), told as (
+           select case when status = 'claimed' then pg_notify('${CLAIMED_CHANNEL}', network)
+             else pg_notify('${FINAL_CHANNEL}', id::text) end from ended
+         )
+         select id, (select count(*) from told) from cleared`,
+        [
+          id,
+          clearance.status,
+          mined?.hash,
+          mined?.block.number,
+          mined?.block.hash,
+          mined?.fee,
+          ends.map((end) => end.id),
+          ends.map(({ status }) => status),
+          of(({ hash }) => hash),
+          of(({ blockNumber }) => blockNumber),
+          ends.map((end) => (end.status === 'failed' ? end.reason : null)),
+          transaction.hash,
+        ],
+      )
+      return rowCount === 1
+    },
+
+    /** Ends one settlement whose transaction is still on its way, where nothing can come of it any more. */
+    async fail(id: bigint, reason: ReasonCode): Promise<void> {
+      await pool.query(
+        `update settlements s
+         set status = ${endStatus("'failed'")}, error_reason = $2, problem = null, retry_at = null, updated_at = now()
+         where id = $1 and ${waiting} returning pg_notify('${FINAL_CHANNEL}', id::text)`,
+        [id, reason],
+      )
+    },
+
+    /** The blocks that hold what may still be dropped by a reorg, of this lane. */
+    async watched(lane: Lane): Promise<BlockId[]> {
+      const { rows } = await pool.query<BlockId>(
+        `select distinct block_number as number, block_hash as hash from transactions t
+         where ${ofLane} and t.status = 'mined' order by block_number`,
+        valuesOf(lane),
+      )
+      return rows
+    },
+
+    /** What no reorg can drop any more, for it is in this block or before it. */
+    async finalize(lane: Lane, upTo: bigint): Promise<void> {
+      await pool.query(
+        `update transactions t set status = 'final' where ${ofLane} and t.status = 'mined' and t.block_number <= $4`,
+        [...valuesOf(lane), upTo],
+      )
+    },
+
+    /** The mined transactions of this lane in one block. */
+    async minedIn(lane: Lane, { number, hash }: BlockId) {
+      const { rows } = await pool.query<{ id: bigint; hash: string }>(
+        `select t.id, t.hash from transactions t
+         where ${ofLane} and t.status = 'mined' and t.block_number = $4 and t.block_hash = $5`,
+        [...valuesOf(lane), number, hash],
+      )
+      return rows
+    },
+
+    /** The reorg left the transaction in another block. */
+    async move(id: bigint, block: BlockId): Promise<void> {
+      await pool.query(
+        `with moved as (
+           update transactions set block_number = $2, block_hash = $3 where id = $1 and status = 'mined' returning id, hash
+         )
+         update settlements s set block_number = $2, updated_at = now() from moved
+         where s.transaction_id = moved.id and s.transaction_hash = moved.hash and s.status = 'settled'`,
+        [id, block.number, block.hash],
+      )
+    },
+
+    /** A reorg dropped the transaction: what it settled is reversed, and it is on its way again. Answers the settlements' ids. */
+    async reverse(id: bigint): Promise<bigint[]> {
+      const { rows } = await pool.query<{ id: bigint }>(
+        `with shares as (${shares}), dropped as (
+           update transactions
+           set status = 'signed', block_number = null, block_hash = null, fee = null, broadcast_at = null, signed_at = now()
+           where id = $1 and status = 'mined' returning id, hash
+         ), refunded as (
+           update settlements s set fee = s.fee - share from shares, dropped
+           where shares.id = s.id and not (s.status = 'settled' and s.transaction_hash = dropped.hash)
+         )
+         update settlements s set status = 'reversed', fee = s.fee - share, updated_at = now()
+         from shares, dropped
+         where shares.id = s.id and s.status = 'settled' and s.transaction_hash = dropped.hash
+         returning s.id`,
+        [id],
+      )
+      return rows.map((row) => row.id)
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { readableLog } from '@tollgate/testing'
+import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc, newSigner, ownChain } from './chain'
+import { newClient, testFacilitator, type TestOptions } from './facilitator'
+import { type PaymentRequest } from './payment'
+
+const AN_HOUR = 3_600
+const PATIENCE_MS = 40_000
+
+/** A facilitator with one signer, on a chain of its own that mines when it is told to. */
+export async function onPausedChain(options: Partial<TestOptions> = {}) {
+  const { rpcUrl } = await ownChain({ blockTime: AN_HOUR })
+  const signer = await newSigner(rpcUrl)
+  const log = readableLog()
+  const settings = { rpcUrl, signerKeys: [signer.privateKey], log: log.stream, ...options }
+  const facilitator = await testFacilitator(settings)
+  const client = await newClient(facilitator.api)
+  const settle = async (body: PaymentRequest, headers: object = client) =>
+    (
+      await facilitator.api
+        .post('/api/v1/settle')
+        .set({ ...headers })
+        .send(body)
+        .expect(200)
+    ).body as SettleResult
+  const { pool } = facilitator.database
+  const count = async (what: string) => {
+    const { rows } = await pool.query<{ count: bigint }>(`select count(*) from ${what}`)
+    return Number(rows[0]?.count)
+  }
+
+  /** Resolves once there are so many rows of `what`: of a table, that meet a condition. */
+  async function until(what: string, wanted: number): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS
+    while ((await count(what)) !== wanted) {
+      if (performance.now() > deadline) throw new Error(`there are ${await count(what)} ${what}`)
+      await delay(20)
+    }
+  }
+
+  return {
+    rpcUrl,
+    signer,
+    log,
+    facilitator,
+    pool,
+    client,
+    settle,
+    count,
+    mine: () => callRpc(rpcUrl, 'evm_mine'),
+    until,
+    /** Resolves once the node has the transactions of so many settlements. */
+    onTheirWay: (settlements: number) =>
+      until(
+        `settlements s join transactions t on t.id = s.transaction_id where s.status = 'signed' and t.broadcast_at is not null`,
+        settlements,
+      ),
+  }
+}

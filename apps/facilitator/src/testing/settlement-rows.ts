@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { type Pool } from '@tollgate/database'
+import { USDC_ADDRESS } from '@tollgate/devnet'
+
+const hex = (bytes: number) => `0x${randomBytes(bytes).toString('hex')}`
+
+type Row = {
+  network?: string
+  clientId?: string
+  payer?: string
+  amount?: string
+  status?: 'claimed' | 'signed' | 'settled' | 'failed' | 'reversed'
+  /** How long ago it was claimed. */
+  ageSeconds?: number
+  attempts?: number
+  problem?: string
+  transactionId?: bigint
+  transactionHash?: string
+  errorReason?: string
+  fee?: string
+  endedAt?: string
+  isHandedOut?: boolean
+}
+
+type TransactionRow = {
+  network?: string
+  signer?: string
+  /** Null of a payer's own. */
+  nonce?: bigint | null
+  status?: 'signed' | 'mined' | 'final' | 'lost'
+  isBroadcast?: boolean
+  fee?: string
+  /** Hashes, the oldest first; the last is the newest. */
+  versions?: readonly string[]
+}
+
+/** Settlements and transactions written as they might be found, in any state: for what reads them. */
+export function settlementRows(pool: Pool) {
+  const network = 'base-sepolia'
+
+  return {
+    async user(email: string): Promise<number> {
+      const { rows } = await pool.query<{ id: number }>(
+        `insert into users (email, password_hash) values ($1, '') returning id`,
+        [email],
+      )
+      return rows[0]!.id
+    },
+
+    async client(userId: number, title = 'Shop'): Promise<string> {
+      const id = randomBytes(8).toString('hex')
+      await pool.query(
+        'insert into clients (client_id, user_id, token_hash, title) values ($1, $2, $3, $4)',
+        [id, userId, randomBytes(32), title],
+      )
+      return id
+    },
+
+    async asset(on = network) {
+      await pool.query(
+        `insert into assets (network, asset, symbol, decimals) values ($1, $2, 'USDC', 6) on conflict do nothing`,
+        [on, USDC_ADDRESS],
+      )
+    },
+
+    async transaction(row: TransactionRow = {}): Promise<bigint> {
+      const {
+        signer = hex(20),
+        nonce = 0n,
+        status = 'signed',
+        isBroadcast = true,
+        versions = [hex(32)],
+      } = row
+      const isMined = status === 'mined' || status === 'final'
+      const { rows } = await pool.query<{ id: bigint }>(
+        `insert into transactions (network, signer, nonce, raw, hash, status, broadcast_at, block_number, block_hash, fee)
+         values ($1, $2, $3, 'raw', $4, $5, $6, $7, $8, $9) returning id`,
+        [
+          row.network ?? network,
+          signer,
+          nonce,
+          versions.at(-1),
+          status,
+          isBroadcast ? new Date() : null,
+          isMined ? 17 : null,
+          isMined ? hex(32) : null,
+          isMined ? (row.fee ?? '100') : null,
+        ],
+      )
+      const { id } = rows[0]!
+      for (const [at, hash] of versions.entries())
+        await pool.query(
+          `insert into transaction_versions (hash, transaction_id, raw, created_at)
+           values ($1, $2, 'raw', now() - make_interval(secs => $3))`,
+          [hash, id, versions.length - at],
+        )
+      return id
+    },
+
+    async settlement(clientId: string, row: Row = {}): Promise<bigint> {
+      const { status = 'claimed', ageSeconds = 0, amount = '10000', transactionHash } = row
+      const isSettled = status === 'settled' || status === 'reversed'
+      const { rows } = await pool.query<{ id: bigint }>(
+        `insert into settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, payload, status,
+           attempts, problem, transaction_id, transaction_hash, block_number, error_reason, fee, settled_at, handed_out_at,
+           created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, '{}', $9, $10, $11, $12::bigint,
+           coalesce($13, (select hash from transactions where id = $12::bigint)), $14, $15, $16, $17, $18,
+           now() - make_interval(secs => $19), coalesce($20::timestamptz, now())) returning id`,
+        [
+          row.network ?? network,
+          USDC_ADDRESS,
+          row.payer ?? hex(20),
+          hex(32),
+          hex(20),
+          amount,
+          clientId,
+          randomBytes(32),
+          status,
+          row.attempts ?? 0,
+          row.problem ?? null,
+          row.transactionId ?? null,
+          transactionHash ?? (isSettled && row.transactionId === undefined ? hex(32) : null),
+          isSettled ? 17 : null,
+          row.errorReason ?? null,
+          row.fee ?? '0',
+          isSettled ? (row.endedAt ?? new Date()) : null,
+          row.isHandedOut ? new Date() : null,
+          ageSeconds,
+          row.endedAt ?? null,
+        ],
+      )
+      return rows[0]!.id
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { Wallet } from 'ethers'
+import { ChainUnavailable, TransactionRejected } from '../family'
+import { signPayment } from './testing/authorization'
+import { openTestChain, type TestChain } from './testing/chain'
+import { startLyingNode } from './testing/node'
+
+let world: TestChain
+beforeAll(async () => {
+  world = await openTestChain()
+})
+afterAll(() => world.close())
+
+describe('broadcast', () => {
+  test('takes a transaction that is waiting or mined already for sent', async () => {
+    const paid = await signPayment(world.payer, world.terms)
+    const transaction = await world.sign(paid)
+    await world.chain.broadcast(transaction)
+    await world.chain.broadcast(transaction)
+    await world.mine()
+    await world.chain.broadcast(transaction)
+    expect(await world.chain.inspect(transaction.hash)).toMatchObject({ status: 'mined', succeeded: true })
+
+    const early = await world.chain.sign([world.due(await signPayment(world.payer, world.terms))], {
+      signer: world.signer.address,
+      nonce: (await world.from()).nonce + 5n,
+    })
+    if ('reason' in early) throw new Error(early.detail)
+    await world.chain.broadcast(early)
+    await world.chain.broadcast(early)
+    expect(await world.chain.inspect(early.hash)).toEqual({ status: 'waiting' })
+  })
+
+  test('tells a transaction that can never be mined', async () => {
+    const stale = await world.sign(await signPayment(world.payer, world.terms))
+    expect(await world.settle(await signPayment(world.payer, world.terms))).toMatchObject({ isSettled: true })
+    await expect(world.chain.broadcast(stale)).rejects.toThrow(TransactionRejected)
+
+    const poor = Wallet.createRandom()
+    const chain = world.connect({ signerKeys: [poor.privateKey] })
+    const unpaid = await chain.sign([world.due(await signPayment(world.payer, world.terms))], {
+      signer: poor.address,
+      nonce: 0n,
+    })
+    if ('reason' in unpaid) throw new Error(unpaid.detail)
+    await expect(chain.broadcast(unpaid)).rejects.toThrow(TransactionRejected)
+  })
+
+  test('does not take a node that is full, or away, for a verdict', async () => {
+    const transaction = await world.sign(await signPayment(world.payer, world.terms))
+    const full = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+      method === 'eth_sendRawTransaction'
+        ? { error: { code: -32000, message: 'txpool is full' } }
+        : method === 'eth_getTransactionByHash'
+          ? { result: null }
+          : reply,
+    )
+    for (const url of [full.url, 'http://127.0.0.1:9'])
+      await expect(world.connect({ rpcUrls: [url] }).broadcast(transaction)).rejects.toThrow(ChainUnavailable)
+    await full.close()
+  })
+})

@@ -1,0 +1,27 @@
+import type { Terms } from '../../family'
+import { type Kind, type SettlementCall, verifier } from '../kind'
+import type { EvmNetwork } from '../network'
+import { calls, digestOf, holdsTransfer, isSignedByKey } from './authorization'
+import { chainChecks, offlineChecks } from './checks'
+import { askFacts } from './facts'
+import { fate } from './fate'
+import { type AuthorizedPayment, readAuthorization } from './payment'
+
+function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Terms): SettlementCall {
+  const signedByKey = isSignedByKey(payment, digestOf(payment, token, chainId))
+  return {
+    to: token.asset,
+    data: calls.transfer(payment, signedByKey),
+    notBefore: payment.validAfter,
+    isSignedByKey: signedByKey,
+  }
+}
+
+/** The payer signs an authorization (EIP-3009), which a signer of ours carries to the token. */
+export const eip3009: Kind<AuthorizedPayment> = {
+  read: readAuthorization,
+  verify: verifier({ offlineChecks, askFacts, chainChecks }),
+  call,
+  settles: ({ logs }, payment, { token }) => holdsTransfer(logs, token.asset, payment),
+  fate,
+}

@@ -1,0 +1,39 @@
+import type { Fate, Payment, Refusal, Terms } from '../family'
+import type { Receipt } from './answers'
+import { type Case, type Check, firstRefusal } from './checks'
+import type { EvmNetwork } from './network'
+
+/** The call by which anybody can settle a payment. */
+export type SettlementCall = {
+  to: string
+  data: string
+  /** Unix seconds: in no block of this time, or an earlier one, the call succeeds. */
+  notBefore: bigint
+  /** If not, a contract in the place of the payer vouches for it, and runs with it. */
+  isSignedByKey: boolean
+}
+
+/** One way to pay: all that there is to know of payments of this kind. */
+export type Kind<P extends Payment> = {
+  /** Reads a payload that is an object; undefined where it holds no payment of this kind. */
+  read(payload: unknown): P | undefined
+  /** All checks, those that need no network first; undefined means the payment would settle now. */
+  verify(question: Case<P>): Promise<Refusal | undefined>
+  /** Undefined where the payer signed a transaction of its own. */
+  call?(network: EvmNetwork, payment: P, terms: Terms): SettlementCall
+  /** Whether a transaction that succeeded settles exactly this payment, by the events of the asset in its receipt. */
+  settles(receipt: Receipt, payment: P, terms: Terms): boolean
+  /** See `Chain.fate`. */
+  fate(network: EvmNetwork, payment: P, terms: Terms, seen: bigint): Promise<Fate>
+}
+
+/** The checks of a kind as one: offline, then a look at the chain, then what follows from it. */
+export const verifier =
+  <P extends Payment, F>(parts: {
+    offlineChecks: readonly Check<Case<P>>[]
+    askFacts(question: Case<P>): Promise<F>
+    chainChecks: readonly Check<Case<P> & { facts: F }>[]
+  }): Kind<P>['verify'] =>
+  async (question) =>
+    firstRefusal(parts.offlineChecks, question) ??
+    firstRefusal(parts.chainChecks, { ...question, facts: await parts.askFacts(question) })

@@ -1,0 +1,92 @@
+import { sameAddress } from '../address'
+import { type Case, type Check, checkBalance, commonChecks, refuse } from '../checks'
+import { MOST_GAS } from '../fees'
+import type { RawTransfer } from './payment'
+
+/** What the chain says of a transfer. */
+export type Facts = {
+  baseFee: bigint
+  /** What the node suggests; 0 where it suggests none. */
+  tip: bigint
+  /** The payer's next nonce, by the transactions that are mined, and by those that wait beside them. */
+  nonce: { mined: bigint; waiting: bigint }
+  /** What the payer has for gas, in the native smallest unit. */
+  funds: bigint
+  /** Of the asset; undefined where the contract has no such function. */
+  balance: bigint | undefined
+  /** Why the transfer would fail now; undefined where it would not. */
+  failure: string | undefined
+}
+
+type OfflineCheck = Check<Case<RawTransfer>>
+type ChainCheck = Check<Case<RawTransfer> & { facts: Facts }>
+
+const checkNetwork: OfflineCheck = ({ payment: { chainId }, network }) =>
+  chainId === BigInt(network.chainId)
+    ? undefined
+    : refuse('invalid_network', `the transaction is for chain ${chainId}`)
+
+const checkAsset: OfflineCheck = ({ payment: { asset }, terms: { token } }) =>
+  sameAddress(asset, token.asset)
+    ? undefined
+    : refuse('invalid_payment', 'the transaction calls another contract than the asset')
+
+/** Payers set limits more generous than ours; past this, a limit is a mistake, or keeps other transactions out of a block. */
+const ROOM = 4n
+
+const checkGasLimit: OfflineCheck = ({ payment: { gasLimit }, network: { maxGas } }) => {
+  const most = ROOM * maxGas < MOST_GAS ? ROOM * maxGas : MOST_GAS
+  return gasLimit <= most
+    ? undefined
+    : refuse('invalid_payment', `a gas limit of ${gasLimit} is more than ${most}`)
+}
+
+/** Checks that need no network. */
+export const offlineChecks: readonly OfflineCheck[] = [
+  ...commonChecks,
+  checkNetwork,
+  checkAsset,
+  checkGasLimit,
+]
+
+const checkNonce: ChainCheck = ({ payment: { accountNonce }, facts: { nonce } }) => {
+  if (accountNonce < nonce.mined)
+    return refuse('invalid_transaction_state', `the account nonce ${accountNonce} is used`)
+  return accountNonce > nonce.mined && accountNonce > nonce.waiting
+    ? refuse('invalid_transaction_state', `the account nonce ${accountNonce} is past the next one`)
+    : undefined
+}
+
+/** It cannot be replaced by us, so it must offer enough as it is: what is left for a tip once the base fee is paid. */
+const checkFees: ChainCheck = ({ payment: { maxFeePerGas, maxPriorityFeePerGas }, facts }) => {
+  const { baseFee, tip } = facts
+  const room = maxFeePerGas - baseFee
+  const offered = room < maxPriorityFeePerGas ? room : maxPriorityFeePerGas
+  return offered < tip
+    ? refuse(
+        'invalid_transaction_state',
+        `offers ${offered} above the base fee of ${baseFee}, where ${tip} is usual`,
+      )
+    : undefined
+}
+
+const checkFunds: ChainCheck = ({ payment: { gasLimit, maxFeePerGas }, facts: { funds } }) =>
+  funds < gasLimit * maxFeePerGas ? refuse('insufficient_funds', `the payer has ${funds} for gas`) : undefined
+
+const checkToken: ChainCheck = ({ facts: { balance } }) =>
+  balance === undefined
+    ? refuse('invalid_payment_requirements', 'the asset does not tell a balance')
+    : undefined
+
+const checkSimulation: ChainCheck = ({ facts: { failure } }) =>
+  failure === undefined ? undefined : refuse('invalid_transaction_state', failure)
+
+/** Checks of what the chain says, the plainest reason first. */
+export const chainChecks: readonly ChainCheck[] = [
+  checkNonce,
+  checkFees,
+  checkFunds,
+  checkToken,
+  checkBalance,
+  checkSimulation,
+]

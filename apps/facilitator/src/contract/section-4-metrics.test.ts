@@ -1,5 +1,6 @@
+import { openFacilitatorDatabase } from '@tollgate/database'
 import { type HttpMetrics, type SettlementMetrics } from '@tollgate/protocol'
-import { closeAll, readableLog } from '@tollgate/testing'
+import { closeAll, closeLater, migratedDatabase, readableLog } from '@tollgate/testing'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 import { callRpc, newPayer, newSigner, ownChain, sharedChain } from '../testing/chain'
 import {
@@ -367,7 +368,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   /** All of these happens then, so that no test begins on one day and ends on the next. */
   const moment = new Date()
   const today = moment.toISOString().slice(0, 10)
-  const atMoment = async (options: { rpcUrl: string; signerKeys: string[] }) =>
+  const atMoment = async (options: { rpcUrl: string; signerKeys: string[]; databaseUrl?: string }) =>
     testFacilitator({ ...options, now: () => moment })
   /** The database takes its own time for what is settled. */
   const settledThen = async ({ database }: TestFacilitator) =>
@@ -459,6 +460,65 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     // Whose key was deleted keeps what was settled with it.
     await here.api.delete(`/api/v1/clients/${other.client}`).set(other.bearer).expect(200)
     expect(await read(other.bearer, '/x402-metrics/summary', {}, here)).toEqual(others)
+  })
+
+  test('payments of two users, over two days, in one transaction: their fees add up to what it cost', async () => {
+    const signer = await newSigner(rpcUrl)
+    const databaseUrl = await migratedDatabase('facilitator')
+    // While somebody else owns the signer payments wait for each other, and then go together.
+    const owner = openFacilitatorDatabase({ url: databaseUrl, poolSize: 1 })
+    closeLater(() => owner.close())
+    const lane = `settler eip155:84532 ${signer.address}`
+    await owner.pool.query('select pg_advisory_lock(hashtextextended($1, 0))', [lane])
+
+    const here = await atMoment({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
+    const [shop, other, root] = [await newShop(here), await newShop(here), await newUser(here.api)]
+    await makeAdmin(root, here)
+    const { pool } = here.database
+    const settling = await Promise.all(
+      [shop, shop, other].map(async ({ headers }) => ({
+        headers,
+        body: await paymentRequest(await newPayer(rpcUrl)),
+      })),
+    )
+    const answers = Promise.all(settling.map(({ headers, body }) => settle(here, headers, body)))
+    await until(
+      () => pool.query('select from settlements'),
+      ({ rowCount }) => rowCount === 3,
+    )
+    await owner.close()
+    const results = await answers
+    expect(results.map(({ success }) => success)).toEqual([true, true, true])
+    const [transaction, ...more] = new Set(results.map((result) => result.transaction))
+    expect(more).toEqual([])
+    await settledThen(here)
+    await pool.query(
+      `update settlements set settled_at = settled_at - interval '1 day'
+       where id = (select min(id) from settlements where client_id = $1)`,
+      [shop.client],
+    )
+
+    const fee = await feeOf(transaction!)
+    const feesOf = async (headers: object, path = '/x402-metrics/daily') => {
+      const found = await read<SettlementMetrics[]>(headers, path, {}, here)
+      return found.flatMap(({ fees }) => fees)
+    }
+    const [ofShop, ofOther, ofAll] = [
+      await feesOf(shop.bearer),
+      await feesOf(other.bearer),
+      await feesOf(await login(root, here)),
+    ]
+    const sum = (fees: SettlementMetrics['fees']) =>
+      fees.reduce((total, { amount }) => total + BigInt(amount), 0n)
+    expect([ofShop.length, ofOther.length, ofAll.length]).toEqual([2, 1, 2])
+    expect(sum(ofShop) + sum(ofOther)).toBe(fee)
+    expect(sum(ofAll)).toBe(fee)
+    for (const { amount, transactions } of [...ofShop, ...ofOther]) {
+      expect(transactions).toBe(1)
+      expect(BigInt(amount) - fee / 3n).toBeLessThanOrEqual(1n)
+    }
+    const summary = await read<SettlementMetrics>(await login(root, here), '/x402-metrics/summary', {}, here)
+    expect(summary.fees).toEqual([{ network: 'base-sepolia', transactions: 1, amount: fee.toString() }])
   })
 
   test('days are of UTC and of the end; failed and reversed do not count as settled; amounts of 78 digits are exact', async () => {

@@ -36,14 +36,14 @@ FROM settlement_refusals WHERE ${own} AND day BETWEEN $2 AND $3
 GROUP BY 1, network, reason
 ORDER BY period, network, asset`
 
-/** Network fees. A transaction is counted once, with its whole fee, in the period in which the first of its settlements ended. */
+/**
+ * Network fees: of each settlement its share of what its transactions cost. Shares are whole and add up to the fee, so that
+ * a transaction of many users, or over two days, is in each with its part; it is counted in each.
+ */
 export type FeeRow = { period: string; network: string; transactions: bigint; amount: string }
 
 export const FEES = `
-SELECT ${period(`ended_at AT TIME ZONE 'UTC'`)} AS period, network, count(*) AS transactions, sum(fee)::text AS amount
-FROM (
-  SELECT transaction_id AS id, min(ended_at) AS ended_at FROM settlements
-  WHERE ${ended} AND transaction_id IS NOT NULL GROUP BY transaction_id
-) AS sent JOIN transactions USING (id)
-WHERE fee IS NOT NULL
+SELECT ${period(`ended_at AT TIME ZONE 'UTC'`)} AS period, network, count(DISTINCT transaction_id) AS transactions,
+  sum(fee)::text AS amount
+FROM settlements WHERE ${ended} AND fee > 0
 GROUP BY 1, network ORDER BY period, network`

@@ -65,7 +65,7 @@ const settlementFields = {
     .int()
     .min(0)
     .describe(
-      'How many were settled and then reversed by a reorganization of their chain; these are in no other figure.',
+      'How many were settled and then reversed by a reorganization of their chain; these are not in `settled`, `failed` or `amounts`.',
     ),
   amounts: z
     .array(
@@ -83,12 +83,19 @@ const settlementFields = {
     .array(
       z.object({
         network: z.string(),
-        transactions: z.int().min(0),
-        amount: Total.describe('In the smallest unit of the network’s native currency.'),
+        transactions: z
+          .int()
+          .min(0)
+          .describe(
+            'How many transactions carried them; one that is shared is counted for each period and user.',
+          ),
+        amount: Total.describe(
+          'Their shares of the fees, in the smallest unit of the network’s native currency.',
+        ),
       }),
     )
     .describe(
-      'The network fees paid, including those of failed transactions. Each transaction is counted once.',
+      'What the networks charged for these settlements, including for transactions that failed. Settlements that share a transaction share its fee, in whole units that add up to it.',
     ),
   networks: z
     .array(

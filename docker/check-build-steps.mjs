@@ -17,6 +17,8 @@ every variable it needs and exit with 78. Also says what does not belong in an i
   --keep   leave the temporary folder, and say where it is
 `
 const services = ['gateway', 'facilitator']
+/** What the help of each service's command must name. */
+const commands = { gateway: 'catalog apply', facilitator: 'settlements list' }
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const EXIT_CONFIGURATION = 78
 
@@ -51,7 +53,7 @@ async function check(service, folder) {
   const problems = [
     ...(await refusesToStart(image)),
     ...(await knowsItsMigrations(image, service)),
-    ...(service === 'gateway' ? await answers(image, ['bin/gateway.js', '--help'], 0, 'catalog apply') : []),
+    ...(await answers(image, [`bin/${service}.js`, '--help'], 0, commands[service])),
     ...strangersIn(image),
   ]
   if (problems.length > 0) throw new Error(`${service}:\n  ${problems.join('\n  ')}`)

@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The image of the facilitator: the service and the migrations of its database. From the root of the checkout:
+# The image of the facilitator: the service, its command and the migrations of its database. From the root of the checkout:
 #   docker build --file docker/facilitator.Dockerfile --tag tollgate/facilitator:local .
 ARG NODE_IMAGE=node:24-bookworm-slim
 

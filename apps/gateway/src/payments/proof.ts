@@ -11,11 +11,14 @@ export const MAX_PROOF_LENGTH = 12_288
 const Authorization = z.object({ signature: z.string(), authorization: z.record(z.string(), z.unknown()) })
 const Wrapped = z.object({ paymentPayload: PaymentPayload })
 const Typed = z.object({ type: z.string(), eip3009: z.record(z.string(), z.unknown()) })
+const SignedTransaction = z.object({ type: z.string(), rawTx: z.string() })
+const rawTransaction = /^0x(?:[0-9a-f]{2})+$/i
 
 /**
  * The payment proof in `X-PAYMENT`, in any of the forms that wallets send: the x402 version 1 payload in base64,
  * base64url or as JSON; `{signature, authorization}` alone; `{paymentPayload, paymentRequirements}`, whose requirements
- * are not believed and so not read; `{type, eip3009}`. Undefined where there is no such header.
+ * are not believed and so not read; `{type, eip3009}` and `{type, rawTx}`; the hex of a raw signed transaction. Undefined
+ * where there is no such header.
  *
  * @throws ApiError INVALID_REQUEST where there are two proofs, or one that is none of these
  */
@@ -25,7 +28,9 @@ export function readProof(req: Request): Proof | undefined {
   const [text] = proofs
   if (text === undefined || text === '') return undefined
   if (text.length > MAX_PROOF_LENGTH) throw refused('is too long to be a payment')
-  const proof = parseProof(text.trimStart().startsWith('{') ? parseJson(text) : decodeJson(text))
+  const proof = rawTransaction.test(text)
+    ? paidBy(text)
+    : parseProof(text.trimStart().startsWith('{') ? parseJson(text) : decodeJson(text))
   if (!proof) throw refused('is no payment; send the base64 of an x402 version 1 payload')
   if (!isShallow(proof)) throw refused('is nested deeper than any payment')
   if (unwritable.test(JSON.stringify(proof))) throw refused('holds text that is not Unicode, or a NUL')
@@ -50,8 +55,11 @@ function parseProof(value: unknown): Proof | undefined {
   if (authorization.success) return { payload: authorization.data }
   const typed = Typed.safeParse(value)
   if (typed.success) return { payload: typed.data.eip3009 }
-  return undefined
+  const transaction = SignedTransaction.safeParse(value)
+  return transaction.success ? paidBy(transaction.data.rawTx) : undefined
 }
+
+const paidBy = (rawTx: string): Proof => ({ payload: { type: 'raw_tx', rawTx } })
 
 function parseJson(text: string): unknown {
   try {

@@ -76,8 +76,10 @@ export function createTransactionStore(pool: Pool) {
        where s.transaction_id = any($1) and ${waiting} order by s.id`,
       [rows.map(({ id }) => id)],
     )
-    return rows.map(({ raw, hash, ...row }) => ({
+    return rows.map(({ raw, hash, hashes, ...row }) => ({
       ...row,
+      // What a replica of an older version signed has no versions.
+      hashes: hashes.length > 0 ? hashes : [hash],
       transaction: { raw, hash },
       settlements: settlements.rows.filter(({ transactionId }) => transactionId === row.id).map(toClaim),
     }))

@@ -1,6 +1,6 @@
 import { closeAll } from '@tollgate/testing'
-import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
-import { newClient, newUser } from '../testing/facilitator'
+import { callRpc, newPayer, newSigner, transactionCount, transfersFrom } from '../testing/chain'
+import { newClient, newUser, testFacilitator } from '../testing/facilitator'
 import { onPausedChain } from '../testing/paused'
 import { inSeconds, paymentRequest } from '../testing/payment'
 
@@ -86,6 +86,23 @@ test('what a reorg drops is reversed, sent again, and settled by the same transa
     { status: 'settled', transaction_hash: result.transaction },
   ])
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})
+
+test('what a signer has on its way is seen to its end after the signer was taken out', async () => {
+  const { rpcUrl, facilitator, settle, mine, onTheirWay, client } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+  })
+  const payment = await paymentRequest(await newPayer(rpcUrl))
+  expect(await settle(payment)).toMatchObject({ errorReason: 'settlement_pending' })
+  await onTheirWay(1)
+  await facilitator.close()
+
+  const { databaseUrl } = facilitator
+  const { privateKey } = await newSigner(rpcUrl)
+  const { api } = await testFacilitator({ rpcUrl, databaseUrl, signerKeys: [privateKey] })
+  await mine()
+  const { body } = await api.post('/api/v1/settle').set(client).send(payment).expect(200)
+  expect(body).toMatchObject({ success: true })
 })
 
 describe('a client key that is changed while a payment settles', () => {

@@ -100,7 +100,13 @@ export type Inspection<P extends Payment = Payment> =
 export type Fate =
   | { status: 'open' }
   | { status: 'pending' }
-  | { status: 'settled'; hash: string; blockNumber: bigint }
+  | {
+      status: 'settled'
+      hash: string
+      blockNumber: bigint
+      /** Unix seconds of chain time; there where the payment itself says nothing of its age. */
+      minedAt?: bigint
+    }
   | ({ status: 'void' } & Refusal)
 
 /**

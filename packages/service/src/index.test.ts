@@ -22,7 +22,6 @@ test('exports these names and no others', () => {
      "flushed",
      "latestArrival",
      "listen",
-     "memberTexts",
      "noteOtherMethods",
      "openEphemeralStore",
      "operationsOf",

@@ -90,7 +90,7 @@ test('one that failed in a batch and may still be settled is sent again, alone',
   await mine()
   await until('settlements where attempts = 1', 1)
   await callRpc(rpcUrl, 'anvil_dealERC20', unlucky!.payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
-  await until("settlements where attempts = 1 and status = 'signed'", 1)
+  await onTheirWay(1)
   await mine()
   expect((await answers).map(({ success }) => success)).toEqual([true, true, true])
   expect(await transfersFrom(rpcUrl, unlucky!.payer.address)).toHaveLength(1)

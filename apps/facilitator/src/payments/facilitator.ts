@@ -12,6 +12,8 @@ import { type Verdicts } from './verdicts'
 
 /** A request older than this no longer claims: its caller may have given up and had another answer since. */
 const CLAIM_WITHIN_MS = 60_000
+/** How long ago a payer's own transaction may have been mined when it is first shown as a payment. */
+const PAID_WITHIN_SECONDS = 600n
 
 export type Facilitator = ReturnType<typeof createFacilitator>
 
@@ -102,10 +104,17 @@ export function createFacilitator(parts: {
     return refusal ?? { reason: 'duplicate_settlement', detail: 'claimed and gone' }
   }
 
-  /** An authorization lies open once it is sent, and anybody may have sent it first: then it paid all the same. */
+  /**
+   * An authorization lies open once it is sent, and anybody may have sent it first: then it paid all the same. A transaction
+   * of the payer's own names no purpose and no time: one of long ago was for something else.
+   */
   async function isPaidAlready({ network, payment, terms }: Order, seen: bigint): Promise<boolean> {
-    const { status } = await network.chain.fate(payment, terms, seen)
-    return status === 'settled' || status === 'pending'
+    const fate = await network.chain.fate(payment, terms, seen)
+    if (fate.status !== 'settled') return fate.status === 'pending'
+    const { minedAt } = fate
+    return (
+      minedAt === undefined || BigInt(Math.floor(now().getTime() / 1000)) - minedAt <= PAID_WITHIN_SECONDS
+    )
   }
 
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())

@@ -101,8 +101,8 @@ test('what a signer has on its way is seen to its end after the signer was taken
   const { privateKey } = await newSigner(rpcUrl)
   const { api } = await testFacilitator({ rpcUrl, databaseUrl, signerKeys: [privateKey] })
   await mine()
-  const { body } = await api.post('/api/v1/settle').set(client).send(payment).expect(200)
-  expect(body).toMatchObject({ success: true })
+  const answer = await api.post('/api/v1/settle').set(client).send(payment).expect(200)
+  expect(answer.body).toMatchObject({ success: true })
 })
 
 describe('a client key that is changed while a payment settles', () => {

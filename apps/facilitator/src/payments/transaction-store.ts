@@ -24,6 +24,8 @@ export type OpenTransaction = {
   hashes: string[]
   /** Whether a node took the newest version. */
   wasBroadcast: boolean
+  /** Whether it was signed a minute ago or more: nodes do not lag so far. */
+  isOld: boolean
   settlements: Claim[]
 }
 
@@ -64,6 +66,7 @@ export function createTransactionStore(pool: Pool) {
   async function open(text: string, values: unknown[], session: Session = pool): Promise<OpenTransaction[]> {
     const { rows } = await session.query<OpenRow>(
       `select t.id, t.signer, t.nonce, t.raw, t.hash, t.broadcast_at is not null as "wasBroadcast",
+         t.signed_at < now() - interval '1 minute' as "isOld",
          array(select v.hash from transaction_versions v where v.transaction_id = t.id
                order by v.created_at desc, v.hash) as hashes
        from transactions t ${text}`,
@@ -138,10 +141,10 @@ export function createTransactionStore(pool: Pool) {
     /**
      * Writes down how an open transaction got out of the way, what it cost, and what became of its settlements, all in one,
      * and tells those who wait. Once: told again, by whomever, it changes nothing and answers false; neither is one lost that
-     * has a newer version than is known here.
+     * was signed anew, or taken by a node, since it was read.
      */
     async clear(
-      { id, transaction }: Pick<OpenTransaction, 'id' | 'transaction'>,
+      { id, transaction, wasBroadcast }: Pick<OpenTransaction, 'id' | 'transaction' | 'wasBroadcast'>,
       clearance: Clearance,
       ends: readonly End[],
     ): Promise<boolean> {
@@ -153,7 +156,8 @@ export function createTransactionStore(pool: Pool) {
            update transactions t
            set status = $2, hash = coalesce($3, hash), block_number = $4, block_hash = $5, fee = $6,
              raw = coalesce((select v.raw from transaction_versions v where v.hash = $3), raw)
-           where id = $1 and status = 'signed' and ($2 <> 'lost' or hash = $12) returning id
+           where id = $1 and status = 'signed'
+             and ($2 <> 'lost' or (hash = $12 and (broadcast_at is not null) = $13)) returning id
          ), shares as (
            select id, div($6::numeric, n) + case when place <= mod($6::numeric, n) then 1 else 0 end as share
            from (select id, row_number() over (order by id) as place, count(*) over () as n
@@ -192,6 +196,7 @@ export function createTransactionStore(pool: Pool) {
           of(({ blockNumber }) => blockNumber),
           ends.map((end) => (end.status === 'failed' ? end.reason : null)),
           transaction.hash,
+          wasBroadcast,
         ],
       )
       return rowCount === 1

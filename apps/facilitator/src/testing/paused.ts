@@ -3,6 +3,7 @@ import { readableLog } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newSigner, ownChain } from './chain'
 import { newClient, testFacilitator, type TestOptions } from './facilitator'
+import { SENT } from './hostile'
 import { type PaymentRequest } from './payment'
 
 const AN_HOUR = 3_600
@@ -51,10 +52,6 @@ export async function onPausedChain(options: Partial<TestOptions> = {}) {
     mine: () => callRpc(rpcUrl, 'evm_mine'),
     until,
     /** Resolves once the node has the transactions of so many settlements. */
-    onTheirWay: (settlements: number) =>
-      until(
-        `settlements s join transactions t on t.id = s.transaction_id where s.status = 'signed' and t.broadcast_at is not null`,
-        settlements,
-      ),
+    onTheirWay: (settlements: number) => until(SENT, settlements),
   }
 }

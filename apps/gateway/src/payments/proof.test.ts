@@ -115,6 +115,7 @@ describe('X-PAYMENT', () => {
     ['a NUL', withMember('a\u0000b')],
     ['a NUL in a name', withMember({ 'a\u0000b': 1 })],
     ['half a character', withMember('\ud800')],
+    ['a member twice', (payment) => withNote(payment).replace('"note":0', '"note":0,"note":1')],
     ['lists in lists, a hundred deep', nested(100)],
     ['lists in lists, deeper than a stack', nested(5_000)],
     ['more than any payment', withMember('x'.repeat(10_000))],

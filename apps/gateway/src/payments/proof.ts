@@ -1,4 +1,4 @@
-import { PaymentPayload, decodeJson } from '@tollgate/protocol'
+import { PaymentPayload, decodeJson, parseJson } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Request } from 'express'
 import { z } from 'zod'
@@ -30,7 +30,7 @@ export function readProof(req: Request): Proof | undefined {
   if (text.length > MAX_PROOF_LENGTH) throw refused('is too long to be a payment')
   const proof = rawTransaction.test(text)
     ? paidBy(text)
-    : parseProof(text.trimStart().startsWith('{') ? parseJson(text) : decodeJson(text))
+    : parseProof(text.trimStart().startsWith('{') ? tryJson(text) : decodeJson(text))
   if (!proof) throw refused('is no payment; send the base64 of an x402 version 1 payload')
   if (!isShallow(proof)) throw refused('is nested deeper than any payment')
   if (unwritable.test(JSON.stringify(proof))) throw refused('holds text that is not Unicode, or a NUL')
@@ -61,9 +61,9 @@ function parseProof(value: unknown): Proof | undefined {
 
 const paidBy = (rawTx: string): Proof => ({ payload: { type: 'raw_tx', rawTx } })
 
-function parseJson(text: string): unknown {
+function tryJson(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

@@ -1,5 +1,4 @@
-import { type RpcRequest } from '@tollgate/protocol'
-import { memberTexts } from '@tollgate/service'
+import { memberTexts, type RpcRequest } from '@tollgate/protocol'
 import { type Dispatcher } from 'undici'
 import { type Kind } from './methods'
 import { addressBelow } from './resource'

@@ -1,7 +1,7 @@
+import { JsonError, memberText, parseJson } from '@tollgate/protocol'
 import { isUtf8 } from 'node:buffer'
 import express, { type Request, type RequestHandler } from 'express'
 import { ApiError } from '../errors'
-import { JsonError, memberText, parseJson } from '../json'
 
 declare global {
   // eslint-disable-next-line @typescript-eslint/no-namespace -- the one way to add a member to Express' Request

@@ -31,9 +31,12 @@ export async function fate(
   if (located.status === 'mined') {
     const { receipt, isConfirmed } = located
     if (!isConfirmed) return { status: 'pending' }
-    return receipt.status === 1n && settles(receipt, payment, terms)
-      ? { status: 'settled', hash: receipt.transactionHash, blockNumber: receipt.blockNumber }
-      : unusable('the transaction was mined, and does not hold the transfer')
+    if (receipt.status !== 1n || !settles(receipt, payment, terms))
+      return unusable('the transaction was mined, and does not hold the transfer')
+    const { transactionHash: hash, blockNumber } = receipt
+    const block = await network.rpc.blockAt(blockNumber)
+    if (block === undefined) throw new ChainUnavailable(`The node lacks block ${blockNumber}`)
+    return { status: 'settled', hash, blockNumber, minedAt: block.timestamp }
   }
   // A node that lacks the last blocks does not know what was mined in them, and calls that no error.
   if (has < confirmed) throw new ChainUnavailable(`The node is at block ${has}, behind ${confirmed}`)

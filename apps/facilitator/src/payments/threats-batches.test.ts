@@ -1,0 +1,144 @@
+import { USDC_ADDRESS, usdcAbi } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
+import { Interface, type HDNodeWallet } from 'ethers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc, newPayer, transfersFrom } from '../testing/chain'
+import { SENT } from '../testing/hostile'
+import { onPausedChain } from '../testing/paused'
+import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { outbid } from '../testing/stranger'
+
+const ETHER = '0xde0b6b3a7640000'
+afterAll(closeAll)
+
+type Paused = Awaited<ReturnType<typeof onPausedChain>>
+
+/** Payments whose payers have nothing to do with each other, signed to go, and not mined yet: in batches. */
+async function underWay(paused: Paused, count: number) {
+  const payers = await Promise.all(Array.from({ length: count }, () => newPayer(paused.rpcUrl)))
+  const bodies = await Promise.all(
+    payers.map((payer) => paymentRequest(payer, { authorization: { validBefore: inSeconds(40) } })),
+  )
+  const answers = bodies.map((body) => paused.settle(body))
+  await paused.until(SENT, count)
+  const { rows } = await paused.pool.query<{ payer: string }>(
+    `select payer from settlements where transaction_id in
+       (select transaction_id from settlements group by transaction_id having count(*) > 1)`,
+  )
+  /** One that shares its transaction. */
+  const index = payers.findIndex(({ address }) => address === rows[0]?.payer)
+  expect(index).toBeGreaterThanOrEqual(0)
+  const [payer, body] = [payers[index]!, bodies[index]!]
+  const others = payers.flatMap(({ address }, i) => (i === index ? [] : [{ address, answer: answers[i] }]))
+  return { payer, body, answer: answers[index], others }
+}
+
+async function expectPaidOnce(paused: Paused, { others }: Awaited<ReturnType<typeof underWay>>) {
+  for (const { address, answer } of others) {
+    expect(await answer).toMatchObject({ success: true, payer: address })
+    expect(await transfersFrom(paused.rpcUrl, address)).toMatchObject([{ value: AMOUNT }])
+  }
+}
+
+test('one of a batch that somebody else settles in the same block is paid once, by theirs, and takes no other along', async () => {
+  const paused = await onPausedChain()
+  const batch = await underWay(paused, 6)
+  const theirs = await outbid(paused.rpcUrl, batch.body)
+  await paused.mine()
+  expect(await batch.answer).toMatchObject({ success: true, transaction: theirs })
+  await expectPaidOnce(paused, batch)
+  expect(await transfersFrom(paused.rpcUrl, batch.payer.address)).toMatchObject([
+    { value: AMOUNT, transaction: theirs },
+  ])
+  expect(await paused.settle(batch.body)).toMatchObject({ errorReason: 'duplicate_settlement' })
+})
+
+test('all of a batch that somebody else settles in the same block are paid once, by theirs', async () => {
+  const paused = await onPausedChain()
+  const payers = await Promise.all(Array.from({ length: 5 }, () => newPayer(paused.rpcUrl)))
+  const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+  const answers = bodies.map((body) => paused.settle(body))
+  await paused.until(SENT, 5)
+  const theirs = await Promise.all(bodies.map((body) => outbid(paused.rpcUrl, body)))
+  await paused.mine()
+  expect((await Promise.all(answers)).map(({ success, transaction }) => [success, transaction])).toEqual(
+    theirs.map((transaction) => [true, transaction]),
+  )
+  for (const { address } of payers) expect(await transfersFrom(paused.rpcUrl, address)).toHaveLength(1)
+})
+
+test('one of a batch whose authorization is cancelled in the same block fails, and takes no other along', async () => {
+  const paused = await onPausedChain()
+  const batch = await underWay(paused, 6)
+  await cancelFirst(paused.rpcUrl, batch.payer, batch.body)
+  await paused.mine()
+  await expectPaidOnce(paused, batch)
+  expect(await batch.answer).toMatchObject({
+    success: false,
+    errorReason: 'invalid_transaction_state',
+    transaction: '',
+  })
+  expect(await transfersFrom(paused.rpcUrl, batch.payer.address)).toEqual([])
+})
+
+test('one of a batch that burns all gas of its transaction holds the others up, and takes none along', async () => {
+  const paused = await onPausedChain()
+  const batch = await underWay(paused, 6)
+  // Its payer has handed the account over, since, to code that never ends: the token asks that for the signature.
+  await callRpc(paused.rpcUrl, 'anvil_setCode', batch.payer.address, '0x5b5f56')
+  const deadline = Date.now() + 30_000
+  while ((await paused.count("settlements where status = 'settled'")) < batch.others.length) {
+    if (Date.now() > deadline) throw new Error('The others are not settled')
+    await paused.mine()
+    await delay(100)
+  }
+  await expectPaidOnce(paused, batch)
+  await callRpc(paused.rpcUrl, 'evm_increaseTime', 120)
+  await paused.mine()
+  expect(await batch.answer).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  expect(await transfersFrom(paused.rpcUrl, batch.payer.address)).toEqual([])
+})
+
+test('of two equal payments in one batch, of which the payer has the money for one, one is paid and one is not', async () => {
+  const paused = await onPausedChain({ variables: { SETTLE_WAIT_SECONDS: '2' } })
+  const payer = await newPayer(paused.rpcUrl, 2n * AMOUNT)
+  const first = await paymentRequest(payer)
+  const { payTo } = first.paymentRequirements
+  const second = await paymentRequest(payer, { requirements: { payTo } })
+  const crowd = await Promise.all(Array.from({ length: 3 }, () => newPayer(paused.rpcUrl)))
+  const bodies = [...(await Promise.all(crowd.map((one) => paymentRequest(one)))), first, second]
+  const answers = bodies.map((body) => paused.settle(body))
+  await paused.until(SENT, bodies.length)
+  await callRpc(paused.rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
+  await paused.mine()
+
+  const results = await Promise.all(answers)
+  expect(results.slice(0, 3).map(({ success }) => success)).toEqual([true, true, true])
+  expect(results.slice(3).filter(({ success }) => success)).toHaveLength(1)
+  const [paid, unpaid] = results[3]!.success ? [first, second] : [second, first]
+  expect(await paused.settle(paid)).toMatchObject({ errorReason: 'duplicate_settlement' })
+  expect(await paused.settle(unpaid)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+  expect(await transfersFrom(paused.rpcUrl, payer.address)).toHaveLength(1)
+})
+
+/** The payer takes its authorization back, and pays to come first in the next block. */
+async function cancelFirst(rpcUrl: string, payer: HDNodeWallet, { paymentPayload }: PaymentRequest) {
+  const { from: authorizer, nonce } = paymentPayload.payload.authorization
+  const domain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS }
+  const types = {
+    CancelAuthorization: [
+      { name: 'authorizer', type: 'address' },
+      { name: 'nonce', type: 'bytes32' },
+    ],
+  }
+  const signature = await payer.signTypedData(domain, types, { authorizer, nonce })
+  const data = new Interface([...usdcAbi]).encodeFunctionData('cancelAuthorization(address,bytes32,bytes)', [
+    authorizer,
+    nonce,
+    signature,
+  ])
+  await callRpc(rpcUrl, 'anvil_setBalance', payer.address, ETHER)
+  const transaction = { type: 2, chainId: 84532, nonce: 0, to: USDC_ADDRESS, data, gasLimit: 200_000 }
+  const fees = { maxFeePerGas: 90_000_000_000n, maxPriorityFeePerGas: 50_000_000_000n }
+  await callRpc(rpcUrl, 'eth_sendRawTransaction', await payer.signTransaction({ ...transaction, ...fees }))
+}

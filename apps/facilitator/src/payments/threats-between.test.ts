@@ -1,0 +1,163 @@
+import { USDC_ADDRESS, usdcAbi } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
+import { Interface, type HDNodeWallet } from 'ethers'
+import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { hostileGround, SENT } from '../testing/hostile'
+import { onPausedChain } from '../testing/paused'
+import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { outbid } from '../testing/stranger'
+
+const GWEI = 1_000_000_000n
+const rpcUrl = sharedChain()
+let lateMs = 0
+let ground: Awaited<ReturnType<typeof hostileGround>>
+beforeAll(async () => {
+  ground = await hostileGround({ now: () => new Date(Date.now() + lateMs) })
+})
+afterAll(closeAll)
+
+const usdc = new Interface([...usdcAbi])
+
+/** The payer takes its authorization back, in a transaction that somebody sends for it. */
+async function cancel(payer: HDNodeWallet, { paymentPayload }: PaymentRequest): Promise<void> {
+  const { from: authorizer, nonce } = paymentPayload.payload.authorization
+  const domain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS }
+  const types = {
+    CancelAuthorization: [
+      { name: 'authorizer', type: 'address' },
+      { name: 'nonce', type: 'bytes32' },
+    ],
+  }
+  const signature = await payer.signTypedData(domain, types, { authorizer, nonce })
+  const data = usdc.encodeFunctionData('cancelAuthorization(address,bytes32,bytes)', [
+    authorizer,
+    nonce,
+    signature,
+  ])
+  await callRpc(rpcUrl, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
+  await callRpc(rpcUrl, 'anvil_impersonateAccount', payer.address)
+  await callRpc(rpcUrl, 'eth_sendTransactionSync', { from: payer.address, to: USDC_ADDRESS, data })
+}
+
+const hold = (address: string, units: bigint) =>
+  callRpc(rpcUrl, 'anvil_dealERC20', address, USDC_ADDRESS, `0x${units.toString(16)}`)
+
+describe('what verify found valid, and remembers, settle refuses without claim or gas once', () => {
+  type Change = (payer: HDNodeWallet, body: PaymentRequest) => Promise<unknown>
+  test.each<[string, string, Change]>([
+    ['the payer is drained', 'insufficient_funds', ({ address }) => hold(address, 0n)],
+    ['the payer has one unit too few', 'insufficient_funds', ({ address }) => hold(address, AMOUNT - 1n)],
+    [
+      'the payer has paid somebody else with it',
+      'insufficient_funds',
+      async (payer) => {
+        await hold(payer.address, AMOUNT)
+        expect(await ground.settle(await paymentRequest(payer))).toMatchObject({ success: true })
+      },
+    ],
+    ['the authorization is cancelled', 'invalid_transaction_state', cancel],
+    [
+      'the authorization is about to lapse',
+      'invalid_exact_evm_payload_authorization_valid_before',
+      () => Promise.resolve((lateMs = 56_000)),
+    ],
+    [
+      'the asset is withdrawn',
+      'invalid_payment_requirements',
+      () => ground.facilitator.database.prisma.asset.updateMany({ data: { active: false } }),
+    ],
+  ])('%s', async (_, reason, change) => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    expect(await ground.verify(body)).toMatchObject({ isValid: true, cachedResult: false })
+    expect(await ground.verify(body)).toMatchObject({ isValid: true, cachedResult: true })
+    await change(payer, body)
+    const { settlement, asset } = ground.facilitator.database.prisma
+    const before = [await ground.sent(), await settlement.count()]
+    try {
+      expect(await ground.settle(body)).toMatchObject({
+        success: false,
+        errorReason: reason,
+        transaction: '',
+      })
+      expect([await ground.sent(), await settlement.count()]).toEqual(before)
+    } finally {
+      lateMs = 0
+      await asset.updateMany({ data: { active: true } })
+    }
+  })
+})
+
+test('verify and settle agree however few seconds are left, and what they take is paid', async () => {
+  const clock = { now: () => new Date() }
+  const paused = await onPausedChain({ now: () => clock.now() })
+  const stopped = new Date()
+  clock.now = () => stopped
+  const second = Math.floor(stopped.getTime() / 1_000)
+  const bodies = await Promise.all(
+    Array.from({ length: 9 }, async (_, index) => {
+      const validBefore = String(second + index + 1)
+      return paymentRequest(await newPayer(paused.rpcUrl), { authorization: { validBefore } })
+    }),
+  )
+  const verify = async (body: PaymentRequest) =>
+    (await paused.facilitator.api.post('/api/v1/verify').set(paused.client).send(body).expect(200)).body as {
+      isValid: boolean
+    }
+  const verdicts = await Promise.all(bodies.map(verify))
+  // A settlement may take six seconds here.
+  expect(verdicts.map(({ isValid }) => isValid)).toEqual([...Array<boolean>(6).fill(false), true, true, true])
+
+  const settling = bodies.map((body) => paused.settle(body))
+  await paused.until(SENT, 3)
+  await callRpc(paused.rpcUrl, 'evm_setNextBlockTimestamp', `0x${(second + 1).toString(16)}`)
+  await paused.mine()
+  const results = await Promise.all(settling)
+  expect(results.map(({ success }) => success)).toEqual(verdicts.map(({ isValid }) => isValid))
+  expect(new Set(results.slice(0, 6).map(({ errorReason }) => errorReason))).toEqual(
+    new Set(['invalid_exact_evm_payload_authorization_valid_before']),
+  )
+  const transfers = await Promise.all(
+    bodies.map(({ paymentPayload }) =>
+      transfersFrom(paused.rpcUrl, paymentPayload.payload.authorization.from),
+    ),
+  )
+  expect(transfers.map(({ length }) => length)).toEqual([0, 0, 0, 0, 0, 0, 1, 1, 1])
+})
+
+test('nothing is sent while fees spike past the cap, and no nonce is lost by it', async () => {
+  const paused = await onPausedChain({ maxFeePerGas: 20n * GWEI })
+  const setFee = async (fee: bigint) => {
+    await callRpc(paused.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', `0x${fee.toString(16)}`)
+    await paused.mine()
+  }
+  const [payer, patient] = [await newPayer(paused.rpcUrl), await newPayer(paused.rpcUrl)]
+  const body = await paymentRequest(payer)
+  await setFee(200n * GWEI)
+  expect(await paused.settle(body)).toMatchObject({ success: false, transaction: '' })
+  expect((await paused.pool.query('select from transactions')).rowCount).toBe(0)
+
+  await setFee(GWEI)
+  const settling = [paused.settle(body), paused.settle(await paymentRequest(patient))]
+  await paused.until(SENT, 2)
+  await paused.mine()
+  expect((await Promise.all(settling)).map(({ success }) => success)).toEqual([true, true])
+  const { rows } = await paused.pool.query<{ nonce: bigint }>('select nonce from transactions order by nonce')
+  expect(rows.map(({ nonce }) => Number(nonce))).toEqual(rows.map((_, index) => index))
+  expect(await transactionCount(paused.rpcUrl, paused.signer.address)).toBe(rows.length)
+  for (const { address } of [payer, patient])
+    expect(await transfersFrom(paused.rpcUrl, address)).toHaveLength(1)
+})
+
+test('a payment that somebody offers more for while ours waits is told once as paid, with their transaction', async () => {
+  const paused = await onPausedChain()
+  const payer = await newPayer(paused.rpcUrl)
+  const body = await paymentRequest(payer)
+  const settling = paused.settle(body)
+  await paused.until(SENT, 1)
+  const theirs = await outbid(paused.rpcUrl, body)
+  await paused.mine()
+  expect(await settling).toMatchObject({ success: true, transaction: theirs })
+  expect(await paused.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+  expect(await transfersFrom(paused.rpcUrl, payer.address)).toHaveLength(1)
+})

@@ -1,0 +1,63 @@
+import { closeAll } from '@tollgate/testing'
+import { newPayer, sharedChain, transfersFrom } from '../testing/chain'
+import { hostileGround } from '../testing/hostile'
+import { outcomeOf } from '../testing/outcome'
+import { inVersion2, paymentRequest } from '../testing/payment'
+
+const rpcUrl = sharedChain()
+let ground: Awaited<ReturnType<typeof hostileGround>>
+beforeAll(async () => (ground = await hostileGround()))
+afterAll(closeAll)
+
+const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+/** Each makes a good payment, as text, one that can be read in two ways, or that nobody should read. */
+const changes: [string, (text: string) => string][] = [
+  ['an amount twice', (text) => text.replace(/("(?:maxAmountRequired|amount)":)/, '$1"1",$1')],
+  ['a recipient twice, once escaped', (text) => text.replace('"payTo":', '"pay\\u0054o":"0x1","payTo":')],
+  ['a signature twice', (text) => text.replace('"signature":', '"signature":"0x","signature":')],
+  ['a network twice, and the same', (text) => text.replace(/("network":"[^"]+",)/, '$1$1')],
+  ['its payload twice', (text) => text.replace('"payload":', '"payload":{},"payload":')],
+  ['a __proto__', (text) => text.replace('{', '{"__proto__":{"success":true},')],
+  ['an escaped __proto__ within', (text) => text.replace('"payload":{', '"payload":{"\\u005f_proto__":{},')],
+  ['a constructor', (text) => text.replace('"extra":{', '"extra":{"constructor":{"prototype":{}},')],
+  ['ten thousand levels within', (text) => text.replace('"extra":{', `"extra":{"deep":${deep(10_000)},`)],
+  ['something after its end', (text) => `${text}{}`],
+  ['a mark at its beginning', (text) => `\ufeff${text}`],
+  ['a comment', (text) => text.replace('{', '{/**/')],
+  ['a comma too many', (text) => text.replace(/}$/, ',}')],
+]
+
+describe.each(['/api/v1', '/api/v2'])(
+  'a good payment to %s is 400, and nothing is claimed or sent, where it has',
+  (api) => {
+    test.each(changes)('%s', async (_, change) => {
+      const payer = await newPayer(rpcUrl)
+      const good = await paymentRequest(payer)
+      const text = JSON.stringify(api === '/api/v1' ? good : inVersion2(good))
+      const spoiled = change(text)
+      expect(spoiled).not.toBe(text)
+      const { settlement } = ground.facilitator.database.prisma
+      const before = [await ground.sent(), await settlement.count()]
+      for (const path of ['verify', 'settle']) {
+        const answer = await ground.facilitator.api
+          .post(`${api}/${path}`)
+          .set({ ...ground.client, 'Content-Type': 'application/json' })
+          .send(spoiled)
+        expect([path, ...outcomeOf(answer)]).toEqual([path, 400, 'INVALID_REQUEST'])
+      }
+      expect([await ground.sent(), await settlement.count()]).toEqual(before)
+      expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+    })
+
+    test('nothing of that: it is settled', async () => {
+      const payer = await newPayer(rpcUrl)
+      const good = await paymentRequest(payer)
+      const answer = await ground.facilitator.api
+        .post(`${api}/settle`)
+        .set({ ...ground.client, 'Content-Type': 'application/json' })
+        .send(JSON.stringify(api === '/api/v1' ? good : inVersion2(good)))
+      expect(answer.body).toMatchObject({ success: true })
+    })
+  },
+)

@@ -1,0 +1,173 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { encodeJson, type SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { Transaction } from 'ethers'
+import { callRpc, newPayer, ownChain, transfersFrom } from '../testing/chain'
+import { newClient } from '../testing/facilitator'
+import { hostileGround, SENT } from '../testing/hostile'
+import { onPausedChain } from '../testing/paused'
+import { AMOUNT, paymentRequest } from '../testing/payment'
+import { GWEI, legacy, newSender, payTo, rawOf, rawRequest } from '../testing/raw-transfer'
+
+let rpcUrl: string
+let ground: Awaited<ReturnType<typeof hostileGround>>
+beforeAll(async () => {
+  ;({ rpcUrl } = await ownChain())
+  ground = await hostileGround({ chainUrl: rpcUrl })
+})
+afterAll(closeAll)
+const payerOn = (url = rpcUrl) => newSender(url)
+
+const forms: [string, (raw: string) => string | object][] = [
+  ['the hex', (raw) => raw],
+  ['the hex in large letters', (raw) => `0x${raw.slice(2).toUpperCase()}`],
+  ['base64 of the type and the hex', (raw) => encodeJson({ type: 'raw_tx', rawTx: raw })],
+  ['an object', (raw) => ({ type: 'raw_tx', rawTx: raw })],
+]
+
+describe('a transaction that its payer signed whole pays as what it is, be it', () => {
+  test.each(forms)('%s', async (_, write) => {
+    const payer = await payerOn()
+    const raw = rawOf(payer)
+    const body = await rawRequest(write(raw))
+    const sent = await ground.sent()
+    expect(await ground.verify(body)).toMatchObject({ isValid: true, payer: payer.address })
+    expect(await ground.settle(body)).toMatchObject({
+      success: true,
+      payer: payer.address,
+      transaction: Transaction.from(raw).hash,
+    })
+    expect(await transfersFrom(rpcUrl, payer.address)).toMatchObject([
+      { to: payTo.toLowerCase(), value: AMOUNT },
+    ])
+    expect(await ground.sent()).toBe(sent)
+  })
+
+  test.each([
+    ['of the first type', legacy],
+    ['with an access list', { ...legacy, type: 1, accessList: [] }],
+  ])('%s', async (_, changes) => {
+    const body = await rawRequest(rawOf(await payerOn(), changes))
+    expect(await ground.settle(body)).toMatchObject({ success: true })
+  })
+})
+
+test('one transaction, in all its forms, by many clients at once and later, is one transfer and one success', async () => {
+  const payer = await payerOn()
+  const raw = rawOf(payer)
+  const clients = await Promise.all([1, 2, 3].map(() => newClient(ground.facilitator.api)))
+  const bodies = await Promise.all(forms.map(([, write]) => rawRequest(write(raw))))
+  const settleAll = () =>
+    Promise.all(clients.flatMap((client) => bodies.map((body) => ground.settle(body, client))))
+  const results = [...(await settleAll()), ...(await settleAll())]
+  expect(results.filter(({ success }) => success)).toHaveLength(1)
+  const others = results.filter(({ success }) => !success).map(({ errorReason }) => errorReason)
+  expect(new Set(others)).toEqual(new Set(['duplicate_settlement']))
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})
+
+test('one transaction pays one of two who ask for it', async () => {
+  const payer = await payerOn()
+  const raw = rawOf(payer)
+  const [first, second] = [await rawRequest(raw), await rawRequest(raw)]
+  second.paymentRequirements.resource = 'https://other.example/report'
+  const results = await Promise.all([ground.settle(first), ground.settle(second)])
+  expect(results.filter(({ success }) => success)).toHaveLength(1)
+})
+
+test('one whose nonce went to another transaction is not sent, and refused once no node may lack its block', async () => {
+  const payer = await payerOn()
+  await callRpc(rpcUrl, 'eth_sendRawTransaction', rawOf(payer, { to: payer.address, data: '0x' }))
+  const raw = rawOf(payer)
+  const body = await rawRequest(raw)
+  body.paymentRequirements.maxTimeoutSeconds = 1
+  expect(await ground.verify(body)).toMatchObject({
+    isValid: false,
+    invalidReason: 'invalid_transaction_state',
+  })
+  expect(await ground.settle(body)).toMatchObject({ success: false, transaction: '' })
+  await callRpc(rpcUrl, 'anvil_mine', '0x19')
+  let told = await ground.settle(body)
+  while (told.errorReason === 'settlement_pending') told = await ground.settle(body)
+  expect(told).toMatchObject({ success: false, errorReason: 'invalid_transaction_state', transaction: '' })
+  expect(await callRpc(rpcUrl, 'eth_getTransactionByHash', Transaction.from(raw).hash)).toBeNull()
+  expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+})
+
+test('one that its payer has sent itself is told once as paid', async () => {
+  const payer = await payerOn()
+  const raw = rawOf(payer)
+  await callRpc(rpcUrl, 'eth_sendRawTransaction', raw)
+  const body = await rawRequest(raw)
+  expect(await ground.settle(body)).toMatchObject({ success: true, transaction: Transaction.from(raw).hash })
+  expect(await ground.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})
+
+test('one that its payer sent long ago, for whatever it was, pays nothing now', async () => {
+  const payer = await payerOn()
+  const raw = rawOf(payer)
+  await callRpc(rpcUrl, 'eth_sendRawTransaction', raw)
+  const later = await hostileGround({ chainUrl: rpcUrl, now: () => new Date(Date.now() + 700_000) })
+  await later.expectRefused(await rawRequest(raw), 'invalid_transaction_state')
+})
+
+describe('while it waits to be mined,', () => {
+  const later = (paused: Awaited<ReturnType<typeof onPausedChain>>, answer: Promise<SettleResult>) =>
+    Promise.all([answer, paused.until("settlements where status in ('settled', 'failed')", 1)]).then(
+      ([told]) => told,
+    )
+
+  test('one that its payer replaces is not a success, and the one in its place is not taken for it', async () => {
+    const paused = await onPausedChain()
+    const payer = await payerOn(paused.rpcUrl)
+    const body = await rawRequest(rawOf(payer))
+    const answer = paused.settle(body)
+    await paused.until(SENT, 1)
+    const fees = { maxFeePerGas: 90n * GWEI, maxPriorityFeePerGas: 50n * GWEI }
+    await callRpc(
+      paused.rpcUrl,
+      'eth_sendRawTransaction',
+      rawOf(payer, { ...fees, to: payer.address, data: '0x' }),
+    )
+    for (let blocks = 0; blocks < 25; blocks++) await paused.mine()
+    expect(await later(paused, answer)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_transaction_state',
+    })
+    expect(await transfersFrom(paused.rpcUrl, payer.address)).toEqual([])
+  })
+
+  test('one whose payer spends the money is not a success', async () => {
+    const paused = await onPausedChain()
+    const payer = await payerOn(paused.rpcUrl)
+    const answer = paused.settle(await rawRequest(rawOf(payer)))
+    await paused.until(SENT, 1)
+    await callRpc(paused.rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, '0x0')
+    await paused.mine()
+    expect(await later(paused, answer)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_transaction_state',
+    })
+    expect(await transfersFrom(paused.rpcUrl, payer.address)).toEqual([])
+  })
+
+  test('one shares nothing with the payments beside it, and costs us no gas', async () => {
+    const paused = await onPausedChain()
+    const payer = await payerOn(paused.rpcUrl)
+    const bodies = [
+      await rawRequest(rawOf(payer)),
+      ...(await Promise.all([1, 2, 3, 4].map(async () => paymentRequest(await newPayer(paused.rpcUrl))))),
+    ]
+    const answers = bodies.map((body) => paused.settle(body))
+    await paused.until(SENT, bodies.length)
+    await paused.mine()
+    const results = await Promise.all(answers)
+    expect(results.map(({ success }) => success)).toEqual(bodies.map(() => true))
+    const { rows } = await paused.pool.query(
+      'select nonce, fee::text, (select count(*)::int from settlements s where s.transaction_id = t.id) as carries from transactions t where hash = $1',
+      [results[0]!.transaction],
+    )
+    expect(rows).toEqual([{ nonce: null, fee: '0', carries: 1 }])
+  })
+})

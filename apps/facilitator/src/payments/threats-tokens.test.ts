@@ -1,0 +1,126 @@
+import { alterFaultyToken, deployFaultyToken, USDC_ADDRESS, type TokenFault } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
+import { id } from 'ethers'
+import { callRpc, newPayer, sharedChain, transfersFrom } from '../testing/chain'
+import { hostileGround, SENT, signInDomain } from '../testing/hostile'
+import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
+import { onPausedChain } from '../testing/paused'
+
+const ADMIN_TOKEN = 'the admin token of this test, long enough'
+const rpcUrl = sharedChain()
+let ground: Awaited<ReturnType<typeof hostileGround>>
+beforeAll(async () => {
+  ground = await hostileGround({ variables: { ADMIN_TOKEN, SETTLE_WAIT_SECONDS: '3' } })
+})
+afterAll(closeAll)
+
+/** A token that was sound when it was registered, and a payment in it. */
+async function registeredToken() {
+  const asset = await deployFaultyToken(rpcUrl)
+  await ground.facilitator.api
+    .post('/admin/assets')
+    .set({ Authorization: `Bearer ${ADMIN_TOKEN}` })
+    .send({ network: 'base-sepolia', asset, symbol: 'FLT', decimals: 6 })
+    .expect(200)
+  const payer = await newPayer(rpcUrl)
+  await callRpc(rpcUrl, 'anvil_dealERC20', payer.address, asset, `0x${(100n * AMOUNT).toString(16)}`)
+  const domain = { name: 'Faulty', version: '1' }
+  const newPayment = async () =>
+    signInDomain(
+      payer,
+      await paymentRequest(payer, {
+        requirements: { asset, extra: domain },
+        authorization: { validBefore: inSeconds(30) },
+      }),
+      { ...domain, verifyingContract: asset },
+    )
+  const transfers = async () => {
+    const from = `0x${payer.address.slice(2).toLowerCase().padStart(64, '0')}`
+    const topics = [id('Transfer(address,address,uint256)'), from]
+    return (await callRpc(rpcUrl, 'eth_getLogs', { address: asset, fromBlock: '0x0', topics })) as unknown[]
+  }
+  return { asset, newPayment, transfers }
+}
+
+describe('a registered token that its owner alters is never a success, and costs one transaction at most, where it', () => {
+  test.each<[string, TokenFault]>([
+    ['reverts', 'Reverts'],
+    ['never ends', 'Endless'],
+    ['moves the money and does not say so', 'NoTransferEvent'],
+    ['names another amount than it was told', 'WrongTransferEvent'],
+    ['does not name the authorization', 'NoUsedEvent'],
+    ['has no authorizations any more', 'NoStandard'],
+  ])('%s', async (_, fault) => {
+    const { asset, newPayment } = await registeredToken()
+    const body = await newPayment()
+    await alterFaultyToken(rpcUrl, asset, { fault })
+    const sent = await ground.sent()
+    const told = await ground.settle(body)
+    expect(told).toMatchObject({ success: false })
+    expect(await ground.settle(body)).toMatchObject({ success: false })
+    expect((await ground.sent()) - sent).toBeLessThanOrEqual(1)
+  })
+})
+
+test('where a token calls an authorization used, and no block tells of it, nothing is believed and nothing is sent', async () => {
+  const { asset, newPayment } = await registeredToken()
+  const body = await newPayment()
+  await alterFaultyToken(rpcUrl, asset, { fault: 'ClaimsUse' })
+  expect(await ground.verify(body)).toMatchObject({
+    isValid: false,
+    invalidReason: 'invalid_transaction_state',
+  })
+  const { api, database } = ground.facilitator
+  const sent = await ground.sent()
+  const answer = await api.post('/api/v1/settle').set(ground.client).send(body)
+  expect([answer.status, (answer.body as { code: string }).code]).toEqual([500, 'SETTLEMENT_FAILED'])
+  expect(await database.prisma.settlement.count({ where: { asset } })).toBe(0)
+  expect(await ground.sent()).toBe(sent)
+})
+
+test('a token that takes a used authorization again is paid once: nothing is sent for what the chain calls used', async () => {
+  const { asset, newPayment, transfers } = await registeredToken()
+  await alterFaultyToken(rpcUrl, asset, { fault: 'Replayable' })
+  const body = await newPayment()
+  const results = await Promise.all(Array.from({ length: 5 }, () => ground.settle(body)))
+  expect(results.filter(({ success }) => success)).toHaveLength(1)
+  expect(await ground.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+  expect(await transfers()).toHaveLength(1)
+
+  // Another facilitator has never heard of it.
+  const other = await hostileGround({ variables: { ADMIN_TOKEN } })
+  await alterFaultyToken(rpcUrl, asset, {})
+  await other.facilitator.api
+    .post('/admin/assets')
+    .set({ Authorization: `Bearer ${ADMIN_TOKEN}` })
+    .send({ network: 'base-sepolia', asset, symbol: 'FLT', decimals: 6 })
+    .expect(200)
+  await alterFaultyToken(rpcUrl, asset, { fault: 'Replayable' })
+  expect(await other.verify(body)).toMatchObject({
+    isValid: false,
+    invalidReason: 'invalid_transaction_state',
+  })
+  await other.settle(body)
+  expect(await transfers()).toHaveLength(1)
+  expect(await other.sent()).toBe(0)
+})
+
+/** Says that it took the authorization, and moved one unit less than that. */
+const push32 = (hex: string) => `7f${hex.slice(2)}`
+const [from, to, value, nonce] = ['600435', '602435', '604435', '60a435']
+const taking = `${nonce}${from}${push32(id('AuthorizationUsed(address,bytes32)'))}5f5fa36001${value}035f52${to}${from}${push32(id('Transfer(address,address,uint256)'))}60205fa300`
+/** The same, and calls each authorization used when it is asked for its state: by a question of 68 bytes. */
+const feeTaking = `0x3660441460${(taking.length / 2 + 7).toString(16)}57${taking}5b60015f5260205ff3`
+
+test('a token that begins to take a fee between our signature and the block is not called paid', async () => {
+  const paused = await onPausedChain({ variables: { SETTLE_WAIT_SECONDS: '1' } })
+  const payer = await newPayer(paused.rpcUrl)
+  const body = await paymentRequest(payer)
+  expect(await paused.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+  await paused.until(SENT, 1)
+  await callRpc(paused.rpcUrl, 'anvil_setCode', USDC_ADDRESS, feeTaking)
+  await paused.mine()
+  expect(await transfersFrom(paused.rpcUrl, payer.address)).toMatchObject([{ value: AMOUNT - 1n }])
+  await paused.until("settlements where status = 'failed'", 1)
+  expect(await paused.settle(body)).toMatchObject({ success: false, transaction: '' })
+})

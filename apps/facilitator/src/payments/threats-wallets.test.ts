@@ -1,0 +1,122 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
+import { id, Wallet } from 'ethers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { hostileGround, SENT, withSignature } from '../testing/hostile'
+import { onPausedChain } from '../testing/paused'
+import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
+
+afterAll(closeAll)
+
+const MAGIC = `7f${id('isValidSignature(bytes32,bytes)').slice(2, 10).padEnd(64, '0')}`
+const RETURN_WORD = '5f5260205ff3'
+
+/** Contracts in the place of a payer, of a few instructions. */
+const wallets = {
+  honest: `0x${MAGIC}${RETURN_WORD}`,
+  refusing: `0x5f${RETURN_WORD}`,
+  endless: '0x5b5f56',
+  /** Answers a megabyte. */
+  talkative: '0x620fffff5ff3',
+  silent: '0x00',
+  /** Vouches while nobody pays for the gas: for a question, and not in a transaction. */
+  lying: `0x${MAGIC}3a1502${RETURN_WORD}`,
+  /** The same, but in a transaction it never ends. */
+  trapping: `0x3a602b57${MAGIC}${RETURN_WORD}5b602b56`,
+}
+
+/** A payment of a contract with this code, which holds what it pays. */
+async function paymentOf(rpcUrl: string, code: string): Promise<PaymentRequest> {
+  const { address } = Wallet.createRandom()
+  await callRpc(rpcUrl, 'anvil_setCode', address, code)
+  await callRpc(rpcUrl, 'anvil_dealERC20', address, USDC_ADDRESS, `0x${(2n * AMOUNT).toString(16)}`)
+  const signer = Wallet.createRandom()
+  const body = await paymentRequest(signer, { authorization: { from: address } })
+  return withSignature(body, `0x${'5c'.repeat(65)}`)
+}
+
+/** A payment of a wallet that signs with its key, and has handed its account over to this code (EIP-7702). */
+async function delegatedPayment(rpcUrl: string, code: string): Promise<PaymentRequest> {
+  const payer = await newPayer(rpcUrl)
+  await callRpc(rpcUrl, 'anvil_setCode', payer.address, code)
+  return paymentRequest(payer)
+}
+
+const payerOf = ({ paymentPayload }: PaymentRequest) => paymentPayload.payload.authorization.from
+
+describe('a wallet that is a contract is refused without gas where it', () => {
+  let ground: Awaited<ReturnType<typeof hostileGround>>
+  beforeAll(async () => (ground = await hostileGround()))
+
+  test.each([
+    ['vouches for nothing', 'refusing'],
+    ['never ends', 'endless'],
+    ['answers a megabyte', 'talkative'],
+    ['answers nothing', 'silent'],
+  ] as const)('%s', async (_, kind) => {
+    const body = await paymentOf(sharedChain(), wallets[kind])
+    await ground.expectRefused(body, 'invalid_exact_evm_payload_signature')
+  })
+})
+
+test('a wallet that vouches in questions only is sent three times at most, and is never a success', async () => {
+  const { rpcUrl, signer, pool, settle, count, mine } = await onPausedChain()
+  const liars = await Promise.all([paymentOf(rpcUrl, wallets.lying), paymentOf(rpcUrl, wallets.trapping)])
+  const answers = liars.map((body) => settle(body))
+  const until = Date.now() + 40_000
+  while ((await count('settlements where attempts = 3')) < 2) {
+    if (Date.now() > until) throw new Error('They are not sent so often')
+    await mine()
+    await delay(100)
+  }
+  await callRpc(rpcUrl, 'evm_increaseTime', 120)
+  await mine()
+  for (const answer of answers)
+    expect(await answer).toMatchObject({ success: false, errorReason: 'payment_expired', transaction: '' })
+  for (const body of liars) expect(await transfersFrom(rpcUrl, payerOf(body))).toEqual([])
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(6)
+  expect((await pool.query('select from transactions')).rowCount).toBe(6)
+})
+
+test('wallets that are contracts share their transaction with nobody: those that lie take no other payment along', async () => {
+  const { rpcUrl, pool, settle, until, mine } = await onPausedChain()
+  const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+  const honest = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+  const contracts = {
+    honest: await paymentOf(rpcUrl, wallets.honest),
+    lying: await paymentOf(rpcUrl, wallets.lying),
+    trapping: await paymentOf(rpcUrl, wallets.trapping),
+    delegated: await delegatedPayment(rpcUrl, wallets.trapping),
+  }
+  const liars = [contracts.lying, contracts.trapping, contracts.delegated]
+  const mixed = [...honest.slice(0, 2), ...Object.values(contracts), ...honest.slice(2)]
+  const answers = mixed.map((body) => settle(body))
+  await until(SENT, mixed.length)
+  const { rows } = await pool.query<{ payer: string; beside: number }>(
+    `select payer, (select count(*)::int from settlements o where o.transaction_id = s.transaction_id) as beside
+     from settlements s`,
+  )
+  const contractPayers = Object.values(contracts).map(payerOf)
+  expect(rows.filter(({ payer }) => contractPayers.includes(payer)).map(({ beside }) => beside)).toEqual([
+    1, 1, 1, 1,
+  ])
+  expect(Math.max(...rows.map(({ beside }) => beside))).toBeGreaterThan(1)
+
+  await mine()
+  for (const [index, body] of mixed.entries()) {
+    if (liars.includes(body)) continue
+    expect(await answers[index]).toMatchObject({ success: true, payer: payerOf(body) })
+    expect(await transfersFrom(rpcUrl, payerOf(body))).toHaveLength(1)
+  }
+  await until("settlements where status = 'settled'", mixed.length - liars.length)
+  await callRpc(rpcUrl, 'evm_increaseTime', 120)
+  await mine()
+  for (const body of liars) {
+    expect(await answers[mixed.indexOf(body)]).toMatchObject({
+      success: false,
+      errorReason: 'payment_expired',
+    })
+    expect(await transfersFrom(rpcUrl, payerOf(body))).toEqual([])
+  }
+})

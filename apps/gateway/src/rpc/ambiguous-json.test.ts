@@ -1,0 +1,49 @@
+import { closeAll } from '@tollgate/testing'
+import { balanceOf } from '../testing/accounts'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+
+let gateway: TestGateway
+beforeAll(async () => (gateway = await testGateway()))
+afterAll(closeAll)
+
+const good = JSON.stringify({
+  ecosystem: 'evm',
+  chain_id: '84532',
+  resource: '',
+  method: 'POST',
+  transport: 'rpc',
+  payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
+})
+const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+const changes: [string, string][] = [
+  ['its payload twice', good.replace('"payload":', '"payload":{},"payload":')],
+  ['its payload twice, once escaped', good.replace('"payload":', '"\\u0070ayload":{},"payload":')],
+  ['a method within twice', good.replace('"id":1', '"id":1,"method":"eth_call"')],
+  ['a resource twice', good.replace('"resource":', '"resource":"../x","resource":')],
+  ['a __proto__', good.replace('{', '{"__proto__":{"cost":0},')],
+  ['a __proto__ within', good.replace('"id":1', '"id":1,"__proto__":{}')],
+  ['a constructor within', good.replace('"id":1', '"id":1,"constructor":{}')],
+  ['ten thousand levels within', good.replace('"params":[]', `"params":${deep(10_000)}`)],
+  ['something after its end', `${good}{}`],
+]
+
+test.each(changes)(
+  'a good call is 400, costs nothing and is not forwarded where it has %s',
+  async (_, body) => {
+    const wallet = gateway.wallet()
+    await gateway.fund(wallet.address, 5)
+    const { token, call } = await wallet.signIn()
+    const before = gateway.upstream.asked.length
+    const answer = await gateway.api
+      .post('/rpc')
+      .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
+      .send(body)
+    expect(body).not.toBe(good)
+    expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
+    expect(gateway.upstream.asked).toHaveLength(before)
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(5n)
+    await call().expect(200)
+  },
+)

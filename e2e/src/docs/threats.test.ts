@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(__dirname, '../../..')
+const page = readFileSync(join(root, 'docs/threats.md'), 'utf8')
+
+/** The short names that the page gives to folders. */
+const folders = [...page.matchAll(/`([a-z]+\/)`\s+is\s+`([^`]+\/)`/g)].map(([, name = '', folder = '']) => [
+  name,
+  folder,
+])
+/** The threats: each row of a table but its heading and the line under it. */
+const rows = page
+  .split('\n')
+  .filter((line) => line.startsWith('|') && !/^\|\s*(Threat\s*\||-)/.test(line))
+  .map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
+
+const isFile = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true
+
+/** The tests that a cell names, by their whole paths. */
+const testsIn = (cell = '') =>
+  [...cell.matchAll(/`([^`]+)`/g)].map(([, path = '']) => {
+    const [name, folder] = folders.find(([short = '-']) => path.startsWith(short)) ?? ['', '']
+    return `${folder}${path.slice(name?.length)}`
+  })
+
+describe('docs/threats.md', () => {
+  test('has the short names that it uses', () => expect(folders).toHaveLength(6))
+
+  test.each(rows)('%s: has an outcome, and tests that there are', (...cells) => {
+    const [, outcome, tests] = cells
+    expect(cells).toHaveLength(3)
+    expect(outcome).toMatch(/\w/)
+    expect(testsIn(tests)).not.toEqual([])
+    expect(testsIn(tests).filter((path) => !path.endsWith('.test.ts') || !isFile(path))).toEqual([])
+  })
+
+  test('names every test that was written for it', () => {
+    const folder = 'apps/facilitator/src/payments/'
+    const written = readdirSync(join(root, folder)).filter((name) => name.startsWith('threats-'))
+    const named = rows.flatMap(([, , tests]) => testsIn(tests))
+    expect(written.filter((name) => !named.includes(folder + name))).toEqual([])
+    expect(rows.length).toBeGreaterThan(50)
+  })
+})

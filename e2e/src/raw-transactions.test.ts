@@ -1,0 +1,113 @@
+import { usdcAbi } from '@tollgate/devnet'
+import { encodeJson, type PaymentRequired } from '@tollgate/protocol'
+import { Interface, JsonRpcProvider, Transaction, Wallet } from 'ethers'
+import { tokenAt } from './testing/chain'
+import { call, until } from './testing/paying'
+import { signIn, startWorld, walletAt, type World } from './testing/world'
+
+let world: World
+let token: ReturnType<typeof tokenAt>
+let provider: JsonRpcProvider
+
+beforeAll(async () => {
+  world = await startWorld()
+  token = tokenAt(world.foundation.rpcUrl)
+  provider = new JsonRpcProvider(world.foundation.rpcUrl, undefined, { staticNetwork: true })
+}, 120_000)
+
+afterAll(async () => {
+  provider.destroy()
+  token.close()
+  await world.stop()
+}, 30_000)
+
+const erc20 = new Interface([...usdcAbi])
+const GWEI = 10n ** 9n
+
+/** What the 402 asks for, as a whole transaction of the wallet. */
+async function signTransfer({ privateKey }: { privateKey: string }, asked: unknown): Promise<string> {
+  const [offer] = (asked as PaymentRequired).accepts ?? []
+  if (!offer) throw new Error('The 402 offers no way to pay')
+  const wallet = new Wallet(privateKey)
+  return wallet.signTransaction({
+    type: 2,
+    chainId: 84532,
+    nonce: await provider.getTransactionCount(wallet.address),
+    to: offer.asset,
+    data: erc20.encodeFunctionData('transfer', [offer.payTo, offer.maxAmountRequired]),
+    gasLimit: 100_000,
+    maxFeePerGas: 60n * GWEI,
+    maxPriorityFeePerGas: 10n * GWEI,
+  })
+}
+
+/** A wallet signed in, with the payment that it was asked for, and what it has. */
+async function customer(index: number) {
+  const wallet = walletAt(index)
+  const session = await signIn(world, wallet)
+  const raw = await signTransfer(wallet, (await call(world, session)).body)
+  return {
+    ...wallet,
+    session,
+    raw,
+    pay: (payment: string) => call(world, session, payment),
+    held: () => token.balanceOf(wallet.address),
+    credits: async () => await (await fetch(`${world.gateway.url}/credits/${wallet.address}`)).json(),
+  }
+}
+
+const creditsOf = (remaining: number) => [{ pricing_plan_id: 1, remaining_credits: remaining }]
+
+describe('a payment that is a signed transaction', () => {
+  test('is sent as it is, buys the plan once, and in whatever form it comes again it is the same', async () => {
+    const { plan } = world
+    const buyer = await customer(0)
+    const before = await buyer.held()
+    const answers = [
+      await buyer.pay(buyer.raw),
+      await buyer.pay(encodeJson({ type: 'raw_tx', rawTx: buyer.raw })),
+      await buyer.pay(`0x${buyer.raw.slice(2).toUpperCase()}`),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(before - (await buyer.held())).toBe(BigInt(plan.amount))
+    expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 3))
+    const { hash } = Transaction.from(buyer.raw)
+    expect(await token.transfersOf(hash!)).toEqual([
+      { from: buyer.address, to: plan.pay_to, value: BigInt(plan.amount) },
+    ])
+  })
+
+  test('is one purchase though fifty calls bring it at once', async () => {
+    const { plan } = world
+    const buyer = await customer(1)
+    const before = await buyer.held()
+    const answers = await Promise.all(Array.from({ length: 50 }, () => buyer.pay(buyer.raw)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(before - (await buyer.held())).toBe(BigInt(plan.amount))
+    expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 50))
+  })
+
+  test('of somebody else buys nothing, and stays good for its owner', async () => {
+    const { plan } = world
+    const [owner, thief] = [await customer(2), await customer(3)]
+    expect((await thief.pay(owner.raw)).status).toBe(402)
+    expect(await thief.credits()).toEqual([])
+    expect((await owner.pay(owner.raw)).status).toBe(200)
+    expect(await owner.credits()).toEqual(creditsOf(plan.credits - 1))
+  })
+
+  test('that its payer has sent itself is credited once', async () => {
+    const { plan } = world
+    const buyer = await customer(4)
+    const before = await buyer.held()
+    await (await provider.broadcastTransaction(buyer.raw)).wait()
+    const served = await until(
+      () => buyer.pay(buyer.raw),
+      ({ status }) => status !== 503,
+    )
+    expect(served.status).toBe(200)
+    expect((await buyer.pay(buyer.raw)).status).toBe(200)
+    expect(before - (await buyer.held())).toBe(BigInt(plan.amount))
+    expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 2))
+  })
+})

@@ -6,14 +6,18 @@ import { type Made } from './load'
 
 const EXAMPLES = 3
 
-/** What callers and upstream saw of one round, held against the gateway's books. */
+/**
+ * What callers and upstream saw of one round, held against the gateway's books. `away`: the codes by which the gateway may
+ * say, while something it needs is out of order, that a call cannot be served.
+ */
 export async function auditCalls(parts: {
   round: number
   made: readonly Made[]
   books: Books
   upstream: CountingUpstream
+  away?: readonly string[]
 }) {
-  const { round, made, books, upstream } = parts
+  const { round, made, books, upstream, away = [] } = parts
   const problems: string[] = []
   const prefix = `${round}/`
   const all = await books.usage(resourceOf(prefix))
@@ -38,7 +42,8 @@ export async function auditCalls(parts: {
   const unpaid = made.filter(({ status }) => status === 402)
   const pending = made.filter(({ status, code }) => status === 503 && code === 'PAYMENT_PENDING')
   const cut = made.filter(({ status }) => status === undefined)
-  const known = new Set([...served, ...failed, ...unpaid, ...pending, ...cut])
+  const turnedAway = made.filter(({ code }) => code !== undefined && away.includes(code))
+  const known = new Set([...served, ...failed, ...unpaid, ...pending, ...cut, ...turnedAway])
   const isTakenBack = (call: Made) => rowOf(call)?.outcome === 'replica_died'
 
   mustNotBe(
@@ -61,6 +66,10 @@ export async function auditCalls(parts: {
   calls(
     'a call that was refused and charged',
     [...unpaid, ...pending].filter((call) => rowOf(call)),
+  )
+  calls(
+    'a call that could not be served and was charged',
+    turnedAway.filter((call) => rowOf(call) && rowOf(call)?.state !== 'refunded'),
   )
   const ids = new Set(made.map(({ id }) => resourceOf(id)))
   mustNotBe(
@@ -90,6 +99,7 @@ export async function auditCalls(parts: {
     unpaid: unpaid.length,
     pending: pending.length,
     cut: cut.length,
+    turnedAway: turnedAway.length,
     done: all.filter(({ state }) => state === 'done').length,
     refunded: all.filter(({ state }) => state === 'refunded').length,
     /** Answered just before the kill, so that `done` was never written: its caller has answer and credit. */

@@ -1,21 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { openBooks } from '../testing/books'
 import { openCallers } from '../testing/callers'
-import { applyCatalog } from '../testing/catalog'
-import { tokenAt } from '../testing/chain'
-import { newCustomer, type Customer } from '../testing/customers'
 import { until } from '../testing/paying'
-import { startCountingUpstream } from '../testing/upstream'
-import { startWorld } from '../testing/world'
 import { auditCalls, auditMoney } from './audit'
 import { startLoad, type Load } from './load'
-import { type Scenario } from './scenario'
-import { createTable } from './table'
+import { answers, startLoadedWorld } from './loaded-world'
+import { type Row, type Scenario } from './scenario'
+import { createTable, type Column } from './table'
 
 const CUSTOMERS = 24
 const CREDITS = 25
-/** Of USDC's smallest unit: what no customer can spend in the longest run. */
-const MONEY = 100_000_000n
 const RESOLVED_WITHIN_SECONDS = 60
 /** Before the kill, and after it by whoever serves then. */
 const ANSWERS = 400
@@ -36,25 +29,10 @@ const HELP = `kill -9 of the gateway under load. Many wallets call, buy and buy 
 export const gatewayKilled: Scenario = {
   name: 'gateway-killed',
   help: HELP,
+  rounds: 20,
   async run({ rounds, signal, closeLater, say }) {
-    const starting = startWorld({ signal })
-    closeLater(async () => (await starting.catch(() => undefined))?.stop())
-    const world = await starting
-    const upstream = await startCountingUpstream()
-    closeLater(() => upstream.stop())
-    const books = openBooks(world.foundation.postgres.gateway)
-    closeLater(() => books.close())
-    const token = tokenAt(world.foundation.rpcUrl)
-    closeLater(() => token.close())
-
-    const plan = { ...world.plan, id: 2, credits: CREDITS }
-    await applyCatalog(world, { plans: [plan], upstreamUrl: upstream.url })
-    await until(
-      async () => (await fetch(`${world.gateway.url}/pricing/${plan.id}`)).status,
-      (status) => status === 200,
-    )
-    const customers: Customer[] = []
-    while (customers.length < CUSTOMERS) customers.push(await newCustomer(world, plan, MONEY))
+    const loaded = await startLoadedWorld({ signal, closeLater }, { count: CUSTOMERS, credits: CREDITS })
+    const { world, upstream, books, token, plan, customers } = loaded
     say(`· ${CUSTOMERS} wallets with money and a session`)
 
     const table = createTable(say)
@@ -66,7 +44,17 @@ export const gatewayKilled: Scenario = {
       problems.push(...found.map((problem) => `round ${round}: ${problem}`))
     }
     table.totals()
-    return problems
+    const sum = (name: Column) => table.rows.reduce((all, row) => all + row[name], 0)
+    const row: Row = {
+      fault: 'kill -9 under load',
+      where: 'gateway',
+      times: table.rows.length,
+      payments: table.rows.at(-1)?.credited ?? 0,
+      outcome: 'Every call is paid for and answered once, or refunded; every payment is credited once.',
+      counted: `${sum('served')} calls answered, ${sum('refunded')} refunded, ${sum('servedFree')} of them answered all the same; ${table.rows.at(-1)?.transfers ?? 0} transfers`,
+      worstSeconds: Math.max(...table.rows.map(({ resolved }) => resolved)),
+    }
+    return { problems, rows: [row] }
 
     async function playRound(round: number): Promise<string[]> {
       const survivor = round % 2 === 0 ? await world.addGateway() : undefined
@@ -138,16 +126,6 @@ export const gatewayKilled: Scenario = {
       return calls + (await books.count("FROM payments WHERE status NOT IN ('credited', 'failed')"))
     }
   },
-}
-
-/** Resolves when so many more calls were answered. */
-async function answers(load: Load, count: number) {
-  const already = load.answered()
-  await until(
-    () => Promise.resolve(load.answered()),
-    (now) => now >= already + count,
-    60,
-  )
 }
 
 /** Resolves at some moment at which payments are under way, at whatever stage. */

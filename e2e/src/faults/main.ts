@@ -1,46 +1,93 @@
 import { constants } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { root } from '../testing/world'
+import { burst } from './burst'
+import { clock } from './clock/clock'
+import { crashPoints } from './crash-points'
+import { faultyNode } from './faulty-node'
+import { gasSpike } from './gas-spike'
 import { gatewayKilled } from './gateway-killed'
-import { type Scenario } from './scenario'
+import { lateBlock } from './late-block'
+import { onePayment } from './one-payment'
+import { outagesUnderLoad } from './outages'
+import { reorg } from './reorg'
+import { openReport } from './report'
+import { type Result, type Scenario, type Stage } from './scenario'
+import { stuckTransaction } from './stuck-transaction'
 
-const scenarios: Scenario[] = [gatewayKilled]
+const scenarios: Scenario[] = [
+  crashPoints,
+  gatewayKilled,
+  burst,
+  onePayment,
+  lateBlock,
+  reorg,
+  gasSpike,
+  stuckTransaction,
+  faultyNode,
+  outagesUnderLoad,
+  clock,
+]
 
-const HELP = `Usage: pnpm faults [NAME...] [--rounds 20]
+const HELP = `Usage: pnpm faults [NAME | NAME/PART ...] [--rounds N] [--report FOLDER]
 
 Brings up both services on a chain and stores of their own, breaks them again and again, and checks after each time that
-no call and no payment was lost, doubled or given away. Needs a build. Exits with 0 if all held, 1 if anything did not.
+no call and no payment was lost, doubled or given away. Needs a build. What held is written to docs/reliability.md, row by
+row: what was not run stays as it was, and so does a scenario of which anything did not hold. Exits with 0 if all held, 1 if
+anything did not.
 
-${scenarios.map(({ name, help }) => `${name}\n  ${help}`).join('\n\n')}
+${scenarios.map(({ name, rounds, help }) => `${name} (${rounds} rounds)\n  ${help}`).join('\n\n')}
 
-  --rounds N   how often each fault is made (20)
-  --help       this text
+  --rounds N        how often each fault is made; each scenario has a number of its own
+  --report FOLDER   where reliability.md is written, and reliability.json, from which it is made (docs)
+  --help            this text
 `
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 const complain = (line: string) => void process.stderr.write(`${line}\n`)
 
-/** The scenarios and rounds that the command line asks for. @throws Error that says what is wrong with it */
+/** What the command line asks for. @throws Error that says what is wrong with it */
 function readCommand() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
-      rounds: { type: 'string', default: '20' },
+      rounds: { type: 'string' },
+      report: { type: 'string', default: join(root, 'docs') },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const rounds = Number(values.rounds)
-  if (!Number.isInteger(rounds) || rounds < 1)
+  const rounds = values.rounds === undefined ? undefined : Number(values.rounds)
+  if (rounds !== undefined && (!Number.isInteger(rounds) || rounds < 1))
     throw new Error('--rounds: expected a whole number, at least 1')
-  const chosen = positionals.map((name) => {
+  return {
+    help: values.help,
+    rounds,
+    reportFolder: values.report,
+    chosen:
+      positionals.length > 0 ? choose(positionals) : scenarios.map((scenario): Chosen => ({ scenario })),
+  }
+}
+type Command = ReturnType<typeof readCommand>
+type Chosen = { scenario: Scenario; parts?: string[] }
+
+/** A scenario that is named as a whole and in parts is played as a whole. */
+function choose(names: string[]): Chosen[] {
+  const chosen = new Map<Scenario, Chosen>()
+  for (const given of names) {
+    const [name, part] = given.split('/', 2)
     const scenario = scenarios.find((candidate) => candidate.name === name)
-    if (!scenario) throw new Error(`There is no fault "${name}"`)
-    return scenario
-  })
-  return { help: values.help, rounds, chosen: chosen.length > 0 ? chosen : scenarios }
+    if (!scenario || (part !== undefined && !scenario.parts?.includes(part)))
+      throw new Error(`There is no fault "${given}"`)
+    const { parts = [] } = chosen.get(scenario) ?? {}
+    const isWhole = part === undefined || (chosen.has(scenario) && parts.length === 0)
+    chosen.set(scenario, isWhole ? { scenario } : { scenario, parts: [...parts, part] })
+  }
+  return [...chosen.values()]
 }
 
 async function main(): Promise<number> {
-  let command: ReturnType<typeof readCommand>
+  let command: Command
   try {
     command = readCommand()
   } catch (error) {
@@ -63,20 +110,28 @@ async function main(): Promise<number> {
         resolve(128 + constants.signals[name])
       })
   })
-  const closing: (() => unknown)[] = []
-  try {
-    const { chosen, rounds } = command
-    return await Promise.race([play(chosen, rounds, stopping.signal, closing), interrupted])
-  } finally {
-    for (const close of closing.reverse()) await close()
-  }
-}
-
-async function play(chosen: Scenario[], rounds: number, signal: AbortSignal, closing: (() => unknown)[]) {
   const problems: string[] = []
-  for (const { name, run } of chosen) {
-    say(`${name}, ${rounds} rounds`)
-    problems.push(...(await run({ rounds, signal, closeLater: (close) => closing.push(close), say })))
+  const names = scenarios.map(({ name }) => name)
+  const report = openReport(command.reportFolder, names)
+  for (const chosen of command.chosen) {
+    const closing: (() => unknown)[] = []
+    const playing = play(chosen, {
+      rounds: command.rounds ?? chosen.scenario.rounds,
+      ...(chosen.parts ? { parts: chosen.parts } : {}),
+      signal: stopping.signal,
+      closeLater: (close) => closing.push(close),
+      say,
+    })
+    try {
+      // What an interrupted run has under way is not waited for.
+      const played = await Promise.race([playing, interrupted])
+      if (typeof played === 'number') return played
+      problems.push(...played.problems)
+      if (played.problems.length === 0)
+        report.write(chosen.scenario.name, played.rows, { isWhole: chosen.parts === undefined })
+    } finally {
+      for (const close of closing.reverse()) await close()
+    }
   }
   if (problems.length === 0) say('Everything held.')
   else
@@ -86,11 +141,23 @@ async function play(chosen: Scenario[], rounds: number, signal: AbortSignal, clo
   return problems.length === 0 ? 0 : 1
 }
 
+/** What the scenario found; one that broke off is a problem too, and does not keep the others from being played. */
+async function play({ scenario: { name, run } }: Chosen, stage: Stage): Promise<Result> {
+  say(`${name}, ${stage.rounds} rounds`)
+  try {
+    const { problems, rows } = await run(stage)
+    return { problems: problems.map((problem) => `${name}: ${problem}`), rows }
+  } catch (error) {
+    return { problems: [`${name} broke off: ${textOf(error)}`], rows: [] }
+  }
+}
+
+const textOf = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
 main().then(
-  // What an interrupted run has under way is not waited for.
   (code) => process.exit(code),
   (error: unknown) => {
-    complain(`faults: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    complain(`faults: ${textOf(error)}`)
     process.exit(1)
   },
 )

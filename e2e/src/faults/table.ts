@@ -17,7 +17,7 @@ const columns = {
   resolved: 'resolved',
   problems: 'broken',
 }
-type Column = keyof typeof columns
+export type Column = keyof typeof columns
 type Row = Record<Column, number>
 
 /** Those of which the totals have a sum; of the others it has the last, or the worst. */
@@ -34,6 +34,7 @@ export function createTable(say: (line: string) => void) {
     name === 'resolved' ? `${value.toFixed(1)} s` : String(value)
 
   return {
+    rows: rows as readonly Row[],
     row(row: Row) {
       if (rows.length % 10 === 0) header()
       rows.push(row)

@@ -7,7 +7,7 @@ import {
   type SettleRequest,
 } from '@tollgate/protocol'
 import { Wallet, hexlify, randomBytes } from 'ethers'
-import { blockNumberCall, type World } from './world'
+import { blockNumberCall } from './world'
 
 const TransferWithAuthorization = [
   { name: 'from', type: 'address' },
@@ -20,7 +20,7 @@ const TransferWithAuthorization = [
 
 /** A paid call as a client makes it that keeps its payment: it may send the same one again. */
 export async function call(
-  { gateway }: World,
+  { gateway }: { gateway: { url: string } },
   token: string,
   payment?: string,
 ): Promise<{ status: number; headers: Headers; body: Record<string, unknown> }> {
@@ -42,8 +42,14 @@ export async function call(
 
 type PrivateKey = Pick<DevelopmentWallet, 'privateKey'>
 
-/** Signs what a 402 asks for; valid for ten minutes, so that an outage in between does not end it. */
-export async function sign({ privateKey }: PrivateKey, asked: unknown): Promise<string> {
+type Signing = { nonce?: string; validSeconds?: number }
+
+/** Signs what a 402 asks for; valid for ten minutes unless told, so that an outage in between does not end it. */
+export async function sign(
+  { privateKey }: PrivateKey,
+  asked: unknown,
+  { nonce = hexlify(randomBytes(32)), validSeconds = 600 }: Signing = {},
+): Promise<string> {
   const { accepts, paymentRequirements } = asked as PaymentRequired
   const [offer] = accepts ?? []
   if (!offer) throw new Error('The 402 offers no way to pay')
@@ -53,8 +59,8 @@ export async function sign({ privateKey }: PrivateKey, asked: unknown): Promise<
     to: offer.payTo,
     value: offer.maxAmountRequired,
     validAfter: '0',
-    validBefore: String(Math.floor(Date.now() / 1000) + 600),
-    nonce: hexlify(randomBytes(32)),
+    validBefore: String(Math.floor(Date.now() / 1000) + validSeconds),
+    nonce,
   }
   const domain = { ...offer.extra, chainId: paymentRequirements.network, verifyingContract: offer.asset }
   const signature = await wallet.signTypedData(domain, { TransferWithAuthorization }, authorization)
@@ -67,7 +73,12 @@ export async function sign({ privateKey }: PrivateKey, asked: unknown): Promise<
 }
 
 /** The body of `/verify` and `/settle` for a payment of `value` to `payTo`. */
-export async function settleRequest(payer: PrivateKey, payTo: string, value: bigint): Promise<SettleRequest> {
+export async function settleRequest(
+  payer: PrivateKey,
+  payTo: string,
+  value: bigint,
+  signing: Signing = {},
+): Promise<SettleRequest> {
   const paymentRequirements = {
     scheme: 'exact',
     network: 'base-sepolia',
@@ -81,7 +92,7 @@ export async function settleRequest(payer: PrivateKey, payTo: string, value: big
     extra: { name: 'USDC', version: '2' },
   }
   const offered = { accepts: [paymentRequirements], paymentRequirements: { network: '84532' } }
-  const paymentPayload = decodeJson(await sign(payer, offered)) as PaymentPayload
+  const paymentPayload = decodeJson(await sign(payer, offered, signing)) as PaymentPayload
   return { x402Version: 1, paymentPayload, paymentRequirements }
 }
 
@@ -90,12 +101,19 @@ export async function until<T>(
   ask: () => Promise<T>,
   done: (answer: T) => boolean,
   seconds = 30,
+  pauseMs = 200,
 ): Promise<T> {
   const deadline = Date.now() + seconds * 1000
   for (;;) {
-    const answer = await ask().catch(() => undefined)
-    if (answer !== undefined && done(answer)) return answer
-    if (Date.now() > deadline) throw new Error(`Not so after ${seconds} s; last: ${JSON.stringify(answer)}`)
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    let last: string
+    try {
+      const answer = await ask()
+      if (done(answer)) return answer
+      last = JSON.stringify(answer)
+    } catch (error) {
+      last = String(error)
+    }
+    if (Date.now() > deadline) throw new Error(`Not so after ${seconds} s; last: ${last}`)
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }

@@ -4,6 +4,7 @@ import {
   developmentWallets,
   openState,
   startDevnet,
+  type Alterations,
   type Apps,
   type DevelopmentWallet,
 } from '@tollgate/devnet'
@@ -17,16 +18,19 @@ export const root = join(__dirname, '../../..')
 
 export type World = Apps & {
   folder: string
-  /** The log file of a service. */
-  log: (service: 'gateway' | 'facilitator') => string
+  /** The log file of a service: `gateway`, or `gateway-2` for the first that was added. */
+  log: (service: string) => string
   stop: () => Promise<void>
 }
 
 /**
- * Both services as processes of their own, on a chain and stores of their own, as `npm start` brings them up. `signal`
- * stops them, be they up or on their way.
+ * Both services as processes of their own, on a chain and stores of their own, as `npm start` brings them up, but for the
+ * `alterations`. `signal` stops them, be they up or on their way.
  */
-export async function startWorld({ signal }: { signal?: AbortSignal } = {}): Promise<World> {
+export async function startWorld({
+  signal,
+  alterations = {},
+}: { signal?: AbortSignal; alterations?: Alterations } = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'))
   const parts = createParts()
   const stop = async () => {
@@ -36,7 +40,7 @@ export async function startWorld({ signal }: { signal?: AbortSignal } = {}): Pro
   }
   signal?.addEventListener('abort', () => void parts.stop(), { once: true })
   try {
-    const apps = await startDevnet({ root, state: openState(folder), parts, usualPorts: false })
+    const apps = await startDevnet({ root, state: openState(folder), parts, usualPorts: false, alterations })
     return { ...apps, folder, log: (service) => join(folder, 'logs', `${service}.log`), stop }
   } catch (error) {
     await stop()

@@ -28,6 +28,14 @@ export type Apps = {
   plan: typeof plan
 }
 
+/** What is to be otherwise than `npm start` has it, for whoever looks into the services or stands between them and the chain. */
+export type Alterations = {
+  /** Of one process, beside what it is told anyway, or instead; `name` is that of its log: "facilitator", "facilitator-2". */
+  environment?: (name: string) => NodeJS.ProcessEnv
+  /** Settings of the facilitator's network, likewise. `rpcUrl` is the chain's own. */
+  network?: (rpcUrl: string) => Record<string, unknown>
+}
+
 const SERVICE_NAME = 'Tollgate'
 /** Above what any test from one address asks for. */
 const WIDE_LIMIT = '1000000'
@@ -61,9 +69,10 @@ export async function startApps(options: {
   foundation: Foundation
   watch: boolean
   usualPorts: boolean
+  alterations: Alterations
   onRestart: (apps: Apps) => void
 }): Promise<Apps> {
-  const { root, state, parts, foundation, watch, usualPorts, onRestart } = options
+  const { root, state, parts, foundation, watch, usualPorts, alterations, onRestart } = options
   const secrets = state.secrets()
   mkdirSync(state.at('logs'), { recursive: true })
   const redis: Environment = foundation.redisUrl === undefined ? {} : { REDIS_URL: foundation.redisUrl }
@@ -94,7 +103,8 @@ export async function startApps(options: {
         environment: ({ url }) => ({
           ...redis,
           PUBLIC_URL: publicUrl ?? url,
-          ...facilitatorEnvironment(state, foundation, secrets),
+          ...facilitatorEnvironment(state, foundation, secrets, alterations),
+          ...alterations.environment?.(logName),
         }),
       }),
     )
@@ -136,6 +146,7 @@ export async function startApps(options: {
           RATE_LIMIT_AUTH_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_RPC_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_READS_PER_MINUTE: WIDE_LIMIT,
+          ...alterations.environment?.(logName),
         }),
       }),
     )
@@ -165,10 +176,17 @@ function facilitatorEnvironment(
   state: State,
   { postgres, rpcUrl }: Foundation,
   secrets: Secrets,
+  { network: altered }: Alterations,
 ): Environment {
   const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }
   const networks = [
-    { ...network, rpc_urls: [rpcUrl], signer_keys: 'env:BASE_SEPOLIA_SIGNER_KEYS', assets: [asset] },
+    {
+      ...network,
+      rpc_urls: [rpcUrl],
+      signer_keys: 'env:BASE_SEPOLIA_SIGNER_KEYS',
+      assets: [asset],
+      ...altered?.(rpcUrl),
+    },
   ]
   return {
     DATABASE_URL: postgres.facilitator,

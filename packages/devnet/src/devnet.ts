@@ -1,4 +1,4 @@
-import { startApps, type Apps } from './apps'
+import { startApps, type Alterations, type Apps } from './apps'
 import { devnetDescription } from './devnet-file'
 import { startFoundation } from './foundation'
 import { type Parts } from './parts'
@@ -35,8 +35,9 @@ export async function startDevnet(options: {
   watch?: boolean
   /** Puts the services on the ports they are known by, if these are free. Who kills one should not: another copy takes its port. */
   usualPorts?: boolean
+  alterations?: Alterations
 }): Promise<Apps> {
-  const { root, state, parts, watch = false, usualPorts = true } = options
+  const { root, state, parts, watch = false, usualPorts = true, alterations = {} } = options
   state.remove('devnet.json')
   const writeDescription = (apps: Apps) => state.writeJson('devnet.json', devnetDescription(apps))
   const foundation = await startFoundation({ root, state, parts })
@@ -48,6 +49,7 @@ export async function startDevnet(options: {
     foundation,
     watch,
     usualPorts,
+    alterations,
     onRestart: writeDescription,
   })
   writeDescription(apps)

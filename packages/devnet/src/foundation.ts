@@ -26,7 +26,7 @@ export async function startFoundation({ root, state, parts }: { root: string; st
     const gateway = await server.createDatabase('gateway')
     const facilitator = await server.createDatabase('facilitator')
     await Promise.all([migrate(root, 'gateway', gateway), migrate(root, 'facilitator', facilitator)])
-    return { port: server.port, gateway, facilitator }
+    return { port: server.port, gateway, facilitator, server }
   }
   const redis = () => parts.addFoundation(startRedis({ folder: state.at('redis'), port: 63790, onExit }))
   const chain = async () => {
@@ -36,16 +36,16 @@ export async function startFoundation({ root, state, parts }: { root: string; st
     return anvil
   }
 
-  const [databases, redisUrl, anvil] = await Promise.all([
+  const [databases, redisServer, anvil] = await Promise.all([
     timed('Postgres', postgres, ({ port }) => `port ${port}, both databases migrated`),
     timed(
       'Redis',
       redis,
       (server) => server?.url ?? 'none on the PATH; each service keeps a store of its own',
-    ).then((server) => server?.url),
+    ),
     timed('EVM chain', chain, ({ rpcUrl }) => `${rpcUrl}, USDC and Multicall3 deployed, wallets funded`),
   ])
-  return { postgres: databases, redisUrl, rpcUrl: anvil.rpcUrl, anvil }
+  return { postgres: databases, redis: redisServer, redisUrl: redisServer?.url, rpcUrl: anvil.rpcUrl, anvil }
 }
 
 const MIGRATE_TIMEOUT_MS = 60_000

@@ -103,6 +103,20 @@ describe('startAnvil', () => {
     expect(await callRpc(rpcUrl, 'eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
   })
 
+  test('makes no block while its pace is stopped, and mines what waited when it goes on', async () => {
+    const { rpcUrl, setPace } = await start({})
+    await callRpc(rpcUrl, 'anvil_impersonateAccount', stranger)
+    await callRpc(rpcUrl, 'anvil_setBalance', stranger, '0xde0b6b3a7640000')
+    await setPace('stopped')
+    const { number } = await latest(rpcUrl)
+    const hash = await callRpc(rpcUrl, 'eth_sendTransaction', { from: stranger, to: stranger })
+    await delay(3000)
+
+    expect((await latest(rpcUrl)).number).toBe(number)
+    await setPace('at-once')
+    expect(await callRpc(rpcUrl, 'eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x1' })
+  })
+
   test('is Base Sepolia by its number, and has no account that anybody could send from', async () => {
     const { rpcUrl } = await start({})
 

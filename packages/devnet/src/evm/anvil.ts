@@ -19,6 +19,9 @@ export interface AnvilOptions {
   onExit?: (exit: ProcessExit) => void
 }
 
+/** How blocks come: with every transaction and in intervals besides, in intervals only, or not at all. */
+type Pace = 'at-once' | 'by-interval' | 'stopped'
+
 /** Base's own pace: the chain's clock is never further behind than this, busy or idle. */
 const BLOCK_SECONDS = 2
 const PORT_LOST_MS = 400
@@ -72,8 +75,21 @@ export async function startAnvil(options: AnvilOptions = {}) {
   })
 
   const mine = () => callRpc(rpcUrl, 'evm_mine')
-  const clock = setInterval(() => void mine().catch(() => undefined), (blockTime ?? BLOCK_SECONDS) * 1000)
+  let isStopped = false
+  const clock = setInterval(
+    () => {
+      if (!isStopped) void mine().catch(() => undefined)
+    },
+    (blockTime ?? BLOCK_SECONDS) * 1000,
+  )
   clock.unref()
+
+  /** How blocks come from now on. What waits when they come with every transaction again is mined at once. */
+  async function setPace(pace: Pace) {
+    isStopped = pace === 'stopped'
+    await callRpc(rpcUrl, 'evm_setAutomine', pace === 'at-once')
+    if (pace === 'at-once') await mine()
+  }
 
   async function stop() {
     clearInterval(clock)
@@ -87,5 +103,5 @@ export async function startAnvil(options: AnvilOptions = {}) {
     await stop()
     throw problem
   }
-  return { rpcUrl, chainId, pid: server.pid, restored: state.restored, stop }
+  return { rpcUrl, chainId, pid: server.pid, restored: state.restored, setPace, stop }
 }

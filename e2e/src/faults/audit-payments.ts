@@ -1,0 +1,85 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { type Evm } from './evm'
+import { type Payment, type PayingChain, type Transfer } from './paying-chain'
+import { type SettlementBooks } from './settlement-books'
+
+/** A payment, and what its payer's shop was told in the end: undefined where nobody knew in time. */
+export type Ended = { payment: Payment; end: SettleResult | undefined }
+
+const EXAMPLES = 3
+
+/**
+ * What shops were told of payments to `payTo`, held against the chain and the facilitator's books: a success is one
+ * transfer, in the transaction that was told, and everything else none.
+ */
+export async function auditPayments(parts: {
+  payTo: string
+  ended: readonly Ended[]
+  chain: PayingChain
+  books: SettlementBooks
+}) {
+  const { payTo, ended, chain, books } = parts
+  const transfers = await chain.paidTo(payTo)
+  const made = new Map<string, Transfer[]>()
+  for (const transfer of transfers) made.set(transfer.id, [...(made.get(transfer.id) ?? []), transfer])
+  const written = new Map((await books.paidTo(payTo)).map((row) => [row.id, row]))
+  const transfersOf = ({ payment }: Ended) => made.get(payment.id) ?? []
+  const isSettled = ({ payment }: Ended) => written.get(payment.id)?.status === 'settled'
+
+  const problems: string[] = []
+  const mustNotBe = (what: string, found: readonly Ended[]) => {
+    const examples = found
+      .slice(0, EXAMPLES)
+      .map(({ payment, end }) => `${payment.id} (${end?.errorReason ?? ''} ${end?.transaction ?? ''})`)
+    if (found.length > 0) problems.push(`${found.length} × ${what}: ${examples.join(', ')}`)
+  }
+  const successes = ended.filter(({ end }) => end?.success === true)
+  const failures = ended.filter(({ end }) => end?.success === false)
+  const of = (from: readonly Ended[], isWrong: (one: Ended) => boolean) => from.filter(isWrong)
+  mustNotBe(
+    'a payment whose outcome nobody told',
+    of(ended, ({ end }) => end === undefined),
+  )
+  mustNotBe(
+    'a payment with more than one transfer',
+    of(ended, (one) => transfersOf(one).length > 1),
+  )
+  mustNotBe(
+    'a success that is not the transfer told of',
+    of(successes, (one) => transfersOf(one)[0]?.transaction !== one.end?.transaction),
+  )
+  mustNotBe(
+    'a success that is not settled in the books',
+    of(successes, (one) => !isSettled(one)),
+  )
+  mustNotBe(
+    'a failure whose money moved',
+    of(failures, (one) => transfersOf(one).length > 0),
+  )
+  mustNotBe('a failure that is settled in the books', of(failures, isSettled))
+  const known = new Set(ended.map(({ payment }) => payment.id))
+  const strange = transfers.filter(({ id }) => !known.has(id))
+  if (strange.length > 0) problems.push(`${strange.length} × a transfer of no payment`)
+
+  return {
+    problems,
+    successes: successes.length,
+    failures: failures.length,
+    transfers: transfers.length,
+    transactions: new Set(transfers.map(({ transaction }) => transaction)),
+  }
+}
+
+/** What does not hold of the signers' nonces and of the transactions they were used for; true only while nothing is under way. */
+export async function auditTransactions({ chain, books }: { chain: Evm; books: SettlementBooks }) {
+  const problems = await books.nonceProblems(chain)
+  for (const { signer, nonce, hash, status } of await books.transactions()) {
+    const mined = await chain.mined(hash)
+    const isRight = status === 'mined' || status === 'final'
+    if (!isRight || mined?.signer.toLowerCase() !== signer.toLowerCase())
+      problems.push(
+        `nonce ${nonce ?? '?'} of ${signer}: ${hash} is ${status}, and the chain has it ${mined ? '' : 'not'}`,
+      )
+  }
+  return problems
+}

@@ -1,0 +1,49 @@
+import { until } from '../../testing/paying'
+import { auditPayments, auditTransactions } from '../audit-payments'
+import { signMany, type Ground } from '../ground'
+import { PAYMENTS, type Leap, type Played } from './leap'
+
+const AMOUNT = 10_000n
+const MONEY = 1_000_000n
+
+/**
+ * Payments at the facilitator, around the leap of a clock. `validSeconds` is what they are signed for before it is made, and
+ * when it is over.
+ */
+export async function settleAroundLeap(
+  ground: Ground,
+  { fault, wrong, right }: Leap,
+  { before, after }: { before: number; after: number } = { before: 600, after: 600 },
+): Promise<{ problems: string[]; played: Played }> {
+  const { chain, books } = ground
+  const payTo = chain.newRecipient()
+  const payer = await chain.newPayer(MONEY)
+  const sign = (validSeconds: number) => signMany(payer, PAYMENTS, { payTo, amount: AMOUNT, validSeconds })
+  const [first, second, third] = [await sign(before), await sign(before), await sign(after)]
+
+  await chain.setPace('stopped')
+  const early = ground.settleAll(first)
+  await until(
+    () => books.paidTo(payTo),
+    (rows) => rows.length === PAYMENTS && rows.every(({ status }) => status === 'signed'),
+  )
+  await wrong()
+  await chain.setPace('at-once')
+  const under = [...(await early), ...(await ground.settleAll(second))]
+  await right()
+  const began = performance.now()
+  const last = await ground.settleAll(third)
+  await until(books.open, (open) => open === 0)
+  const seconds = (performance.now() - began) / 1000
+
+  const ended = [...under, ...last]
+  const { problems, successes, transfers } = await auditPayments({ ...ground, payTo, ended })
+  problems.push(...(await auditTransactions(ground)))
+  if (!last.every(({ end }) => end.success))
+    problems.push('a payment failed although the clock is right again')
+  const refusals = ended.flatMap(({ end }) => (end.success ? [] : [end.errorReason]))
+  return {
+    problems: problems.map((problem) => `${fault}: ${problem}`),
+    played: { fault, payments: ended.length, successes, refusals, transfers, seconds },
+  }
+}

@@ -1,0 +1,168 @@
+import { newThirdParty } from '../../testing/client-keys'
+import { until } from '../../testing/paying'
+import { type World } from '../../testing/world'
+import { type Payer, type PayingChain, type Payment, type Transfer } from '../paying-chain'
+import { type Stage } from '../scenario'
+import { openSettlementBooks, type SettlementRow } from '../settlement-books'
+import { openShop, type Shop, type Told } from '../shop'
+import { paymentsIn, type Target } from './round'
+import { facilitatorPoints, type Step } from './steps'
+import { type Kill } from './trap'
+
+/** Fewer than payments, so that some share their payer. */
+const PAYERS = 3
+const MONEY = 1_000_000_000n
+const AMOUNT = 1_000n
+/** The process that was killed needs most of it to be there again. */
+const RECOVERS_WITHIN_SECONDS = 25
+const TAKEN_OVER_WITHIN_SECONDS = 10
+const LOOK_AGAIN_MS = 20
+
+/** The facilitator, killed at each step while a shop has payments settled: by two signers, of which it owns both. */
+export async function facilitatorTarget(world: World, chain: PayingChain, stage: Stage): Promise<Target> {
+  const books = openSettlementBooks(world.foundation.postgres.facilitator)
+  stage.closeLater(() => books.close())
+  const key = await (await newThirdParty(world.facilitator)).newKey()
+  const payers: Payer[] = []
+  while (payers.length < PAYERS) payers.push(await chain.newPayer(MONEY))
+  const { signers } = chain
+  const owners = () => books.owners(chain)
+
+  return {
+    where: 'facilitator',
+    outcome: 'Every payment has its end, is paid once, and its success is told once.',
+    recoversWithinSeconds: RECOVERS_WITHIN_SECONDS,
+    steps: Object.keys(facilitatorPoints) as Step[],
+    first: world.facilitator,
+    addSecond: world.addFacilitator,
+
+    async play({ round, step, replicas, spring }) {
+      const shop = openShop(
+        replicas.map(({ url }) => url),
+        key,
+      )
+      try {
+        await until(owners, (all) => all.length === signers.length)
+        const recipient = chain.newRecipient()
+        const payments = await paymentsTo(recipient, paymentsIn(round))
+        // Every other payment is asked for under an Idempotency-Key, so that its success can be had again.
+        const keyOf = (i: number) => (i % 2 === 0 ? `${step}-${round}-${recipient}-${i}` : undefined)
+        let asking: Promise<PromiseSettledResult<Told>[]> = Promise.resolve([])
+        const kill = await spring(payments.length, () => {
+          asking = Promise.allSettled(payments.map(({ request }, i) => shop.settle(i, request, keyOf(i))))
+        })
+        const takeover = replicas.length > 1 ? await takeoverAfter(kill) : { problems: [] }
+        const told = await asking
+        await until(books.open, (count) => count === 0, RECOVERS_WITHIN_SECONDS, LOOK_AGAIN_MS)
+        const recoveredSeconds = (Date.now() - kill.at) / 1000
+
+        const heard = payments.map((payment, i) => judge(payment, told[i], keyOf(i) !== undefined))
+        const transfers = await chain.paidTo(recipient)
+        const problems = [
+          ...takeover.problems,
+          ...heard.flatMap((one) => one.problems),
+          ...(await askAgain(shop, payments, keyOf, told)),
+          ...auditTransfers(payments, transfers),
+          ...auditSettlements(payments, await books.paidTo(recipient)),
+          ...(await books.nonceProblems(chain)),
+        ]
+        return {
+          payments: payments.length,
+          counts: {
+            transfers: transfers.length,
+            transactions: new Set(transfers.map(({ transaction }) => transaction)).size,
+            successes: heard.filter(({ isHeard }) => isHeard).length,
+            'successes cut off by the kill': heard.filter(({ isHeard }) => !isHeard).length,
+          },
+          takeoverSeconds: takeover.seconds,
+          recoveredSeconds,
+          problems,
+        }
+      } finally {
+        await shop.close()
+      }
+    },
+  }
+
+  async function paymentsTo(recipient: string, count: number) {
+    const payments: Payment[] = []
+    for (let i = 0; i < count; i++) {
+      const payer = payers[i % PAYERS]
+      if (payer) payments.push(await payer.pay(recipient, AMOUNT + BigInt(i)))
+    }
+    return payments
+  }
+
+  /** Every signer that was the dead one's is the survivor's, in time. */
+  async function takeoverAfter({
+    at,
+    owners: dead,
+  }: Kill): Promise<{ problems: string[]; seconds?: number }> {
+    if (dead.length === 0) return { problems: [] }
+    const seconds = () => (Date.now() - at) / 1000
+    try {
+      const now = await until(
+        owners,
+        (all) => all.length === signers.length && all.every(({ session }) => !dead.includes(session)),
+        TAKEN_OVER_WITHIN_SECONDS - seconds(),
+        LOOK_AGAIN_MS,
+      )
+      const late = now.filter(({ since }) => since.getTime() > at)
+      return {
+        seconds: seconds(),
+        problems: late.map(({ signer }) => `${signer} was taken over by a process that was started later`),
+      }
+    } catch (error) {
+      return { problems: [`no takeover within ${TAKEN_OVER_WITHIN_SECONDS} s: ${String(error)}`] }
+    }
+  }
+}
+
+function auditTransfers(payments: readonly Payment[], transfers: readonly Transfer[]) {
+  const problems = payments.flatMap(({ id }) => {
+    const { length } = transfers.filter((transfer) => transfer.id === id)
+    return length === 1 ? [] : [`${id} was paid ${length} times`]
+  })
+  return transfers.length === payments.length
+    ? problems
+    : [...problems, `${transfers.length} transfers of ${payments.length} payments`]
+}
+
+function auditSettlements(payments: readonly Payment[], settlements: readonly SettlementRow[]) {
+  const wrong = settlements.filter(({ status, handedOut }) => status !== 'settled' || !handedOut)
+  const problems = wrong.map(
+    ({ id, status, handedOut }) => `${id} is ${status}${handedOut ? '' : ' and not handed out'}`,
+  )
+  return settlements.length === payments.length
+    ? problems
+    : [...problems, `${settlements.length} settlements of ${payments.length} payments`]
+}
+
+/** Success was handed out once: the shop has it, or it left just before the kill and cannot be had again without a key. */
+function judge({ id }: Payment, told: PromiseSettledResult<Told> | undefined, hasKey: boolean) {
+  if (told?.status !== 'fulfilled') return { isHeard: false, problems: [`${id}: ${String(told?.reason)}`] }
+  const { successes, cuts, end } = told.value
+  if (successes === 1) return { isHeard: true, problems: [] }
+  const isCutOff = !hasKey && cuts > 0 && end.errorReason === 'duplicate_settlement'
+  return { isHeard: false, problems: isCutOff ? [] : [`${id} ended with ${end.errorReason}`] }
+}
+
+/** A success is told again to who has its key, and to nobody else. */
+async function askAgain(
+  shop: Shop,
+  payments: readonly Payment[],
+  keyOf: (i: number) => string | undefined,
+  told: readonly PromiseSettledResult<Told>[],
+) {
+  const problems = await Promise.all(
+    payments.map(async ({ id, request }, i) => {
+      const first = told[i]
+      const { end } = await shop.settle(i, request, keyOf(i))
+      const isSame = first?.status === 'fulfilled' && first.value.end.transaction === end.transaction
+      const isRight =
+        keyOf(i) === undefined ? end.errorReason === 'duplicate_settlement' : end.success && isSame
+      return isRight ? [] : [`${id} asked for again: ${end.errorReason || 'another success'}`]
+    }),
+  )
+  return problems.flat()
+}

@@ -1,0 +1,85 @@
+import { type Alterations } from '@tollgate/devnet'
+import { randomUUID } from 'node:crypto'
+import { newThirdParty } from '../testing/client-keys'
+import { startWorld } from '../testing/world'
+import { openEvm } from './evm'
+import { type Payer, type Payment } from './paying-chain'
+import { type Stage } from './scenario'
+import { openSettlementBooks } from './settlement-books'
+import { openShop, type Told } from './shop'
+
+/** A payment, and what its shop was told of it. */
+export type Settled = Told & { payment: Payment }
+
+/** Of one payer's. */
+export type Terms = { payTo: string; amount: bigint; validSeconds?: number }
+
+export async function signMany(
+  payer: Payer,
+  count: number,
+  { payTo, amount, ...signing }: Terms,
+): Promise<Payment[]> {
+  const payments: Payment[] = []
+  while (payments.length < count) payments.push(await payer.pay(payTo, amount, signing))
+  return payments
+}
+
+export type Ground = Awaited<ReturnType<typeof prepareGround>>
+
+/** A world with so many facilitators, its chain and the facilitators' books opened, and a shop that they know. */
+export async function prepareGround(
+  { signal, closeLater }: Pick<Stage, 'signal' | 'closeLater'>,
+  { facilitators = 1, alterations = {} }: { facilitators?: number; alterations?: Alterations } = {},
+) {
+  const starting = startWorld({ signal, alterations })
+  closeLater(async () => (await starting.catch(() => undefined))?.stop())
+  const world = await starting
+  const replicas = [world.facilitator]
+  while (replicas.length < facilitators) replicas.push(await world.addFacilitator())
+  const urls = replicas.map(({ url }) => url)
+
+  const chain = openEvm(world.foundation.anvil)
+  closeLater(() => chain.close())
+  const books = openSettlementBooks(world.foundation.postgres.facilitator)
+  closeLater(() => books.close())
+  const owner = await newThirdParty(world.facilitator)
+  /** Each with a client key of its own. */
+  const newShop = async () => {
+    const shop = openShop(urls, await owner.newKey())
+    closeLater(() => shop.close())
+    return shop
+  }
+  const shop = await newShop()
+
+  /** Has all of them settled at the same time, each under an Idempotency-Key of its own, and asks until each has its end. */
+  const settleAll = (payments: readonly Payment[]): Promise<Settled[]> =>
+    Promise.all(
+      payments.map(async (payment, turn) => ({
+        payment,
+        ...(await shop.settle(turn, payment.request, randomUUID())),
+      })),
+    )
+
+  /** What a metric of the facilitators adds up to, over all of them and all its labels. */
+  async function counted(metric: string): Promise<number> {
+    const pages = await Promise.all(replicas.map(async ({ metricsUrl }) => (await fetch(metricsUrl)).text()))
+    const lines = pages.flatMap((page) => page.split('\n')).filter((line) => line.startsWith(`${metric}{`))
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+  }
+  return { world, chain, books, shop, newShop, settleAll, counted }
+}
+
+/** Plays the rounds one after the other, and answers what did not hold in them. */
+export async function playRounds(
+  { rounds, signal, say }: Pick<Stage, 'rounds' | 'signal' | 'say'>,
+  play: (round: number) => Promise<string[]>,
+): Promise<string[]> {
+  const problems: string[] = []
+  for (let round = 1; round <= rounds; round++) {
+    signal.throwIfAborted()
+    const found = await play(round)
+    for (const problem of found) say(`! round ${round}: ${problem}`)
+    problems.push(...found.map((problem) => `round ${round}: ${problem}`))
+  }
+  return problems
+}

@@ -1,0 +1,167 @@
+import { newCustomer, type Customer } from '../testing/customers'
+import { call, sign, until } from '../testing/paying'
+import { type World } from '../testing/world'
+import { auditPayments, auditTransactions } from './audit-payments'
+import { playRounds, prepareGround, type Ground } from './ground'
+import { type Payment } from './paying-chain'
+import { type Scenario } from './scenario'
+
+const DIRECT = 5
+const CALLERS = 3
+const AMOUNT = 10_000n
+const MONEY = 1_000_000_000n
+const MAX_TIMEOUT_SECONDS = 2
+/** What an answer may come later than its deadline, on a busy machine. */
+const SLACK_SECONDS = 3
+const WITHIN_SECONDS = 60
+
+const HELP = `The chain makes no blocks. ${DIRECT} payments are settled at the facilitator: each must be told that it is pending, within its
+  maxTimeoutSeconds and with its transaction. ${CALLERS} callers pay the gateway: each must be told 503 PAYMENT_PENDING with Retry-After,
+  as often as it asks. Then blocks come again: each payment, asked about again, has succeeded, once; each caller's credits
+  arrive before it asks again, and its call is served. One transfer each.`
+
+export const lateBlock: Scenario = {
+  name: 'late-block',
+  help: HELP,
+  rounds: 10,
+  async run(stage) {
+    const environment = () => ({ SETTLE_WAIT_SECONDS: '3' })
+    const ground = await prepareGround(stage, { facilitators: 2, alterations: { environment } })
+    const { chain, shop, world } = ground
+    const totals = { successes: 0, transfers: 0, served: 0 }
+    let worstSeconds = 0
+
+    const problems = await playRounds(stage, async (round) => {
+      const payTo = chain.newRecipient()
+      const payer = await chain.newPayer(MONEY)
+      const payments = await Promise.all(
+        Array.from({ length: DIRECT }, () => hasty(payer.pay(payTo, AMOUNT))),
+      )
+      const callers: Caller[] = []
+      while (callers.length < CALLERS) callers.push(await newCaller(world))
+
+      await chain.setPace('stopped')
+      const waiting = await Promise.all([
+        ...payments.map((payment, turn) => pending(ground, payment, turn)),
+        ...callers.map((caller) => turnedAway(world, caller)),
+      ])
+      await chain.setPace('at-once')
+      const began = performance.now()
+      // The same requests again, and no Idempotency-Key: they are follow-ups to a pending answer.
+      const ending = payments.map(async (payment, turn) => ({
+        payment,
+        ...(await shop.settle(turn + 1, payment.request)),
+      }))
+      const [told, serving] = await Promise.all([
+        Promise.all(ending),
+        Promise.all(callers.map((caller) => served(world, caller))),
+      ])
+      worstSeconds = Math.max(worstSeconds, (performance.now() - began) / 1000)
+
+      const direct = await auditPayments({ ...ground, payTo, ended: told })
+      const problems = [...waiting.flat(), ...serving.flat(), ...direct.problems]
+      for (const [turn, { request }] of payments.entries()) {
+        const { result } = await shop.ask(turn, request)
+        if (result.errorReason !== 'duplicate_settlement')
+          problems.push(`a success was handed out, and then: ${JSON.stringify(result)}`)
+      }
+      const addresses = callers.map(({ customer }) => customer.address.toLowerCase())
+      const paid = (await chain.paidTo(world.plan.pay_to)).filter(({ id }) =>
+        addresses.includes(id.split(' ')[0] ?? ''),
+      )
+      if (direct.successes !== DIRECT) problems.push(`${direct.successes} of ${DIRECT} succeeded`)
+      if (paid.length !== CALLERS) problems.push(`${paid.length} transfers of ${CALLERS} callers`)
+      problems.push(...(await auditTransactions(ground)))
+
+      totals.successes += direct.successes
+      totals.transfers += direct.transfers + paid.length
+      const servedNow = serving.filter((found) => found.length === 0).length
+      totals.served += servedNow
+      stage.say(
+        `· round ${round}: ${DIRECT} told to wait, then ${direct.successes} successes and ${direct.transfers} transfers; ` +
+          `${CALLERS} callers told to wait, then ${servedNow} served and ${paid.length} transfers`,
+      )
+      return problems
+    })
+    return {
+      problems,
+      rows: [
+        {
+          fault: 'No block comes before the answer is due',
+          where: 'chain',
+          times: stage.rounds,
+          payments: stage.rounds * (DIRECT + CALLERS),
+          outcome:
+            'The facilitator answers settlement_pending in time, the gateway 503 with Retry-After; once blocks come, asking again tells the outcome, credits arrive by themselves, and nobody is charged twice.',
+          counted: `${stage.rounds * DIRECT} pending, then ${totals.successes} successes; ${stage.rounds * CALLERS} callers told to wait, then ${totals.served} served; ${totals.transfers} transfers`,
+          worstSeconds,
+        },
+      ],
+    }
+  },
+}
+
+/** A payment of somebody who does not want to wait for long. */
+async function hasty(signing: Promise<Payment>): Promise<Payment> {
+  const { id, request } = await signing
+  const paymentRequirements = { ...request.paymentRequirements, maxTimeoutSeconds: MAX_TIMEOUT_SECONDS }
+  return { id, request: { ...request, paymentRequirements } }
+}
+
+/** Asks once, while the outcome cannot be known. */
+async function pending({ shop }: Ground, { request }: Payment, turn: number): Promise<string[]> {
+  const began = performance.now()
+  const { status, result } = await shop.ask(turn, request)
+  const seconds = (performance.now() - began) / 1000
+  const problems: string[] = []
+  if (status !== 200 || result.errorReason !== 'settlement_pending' || result.transaction === '')
+    problems.push(`not pending, with its transaction: ${status} ${JSON.stringify(result)}`)
+  if (seconds > MAX_TIMEOUT_SECONDS + SLACK_SECONDS)
+    problems.push(`answered after ${seconds.toFixed(1)} s instead of ${MAX_TIMEOUT_SECONDS}`)
+  return problems
+}
+
+type Caller = { customer: Customer; payment: string }
+
+/** Somebody who has signed what the gateway asks for, and not sent it. */
+async function newCaller(world: World): Promise<Caller> {
+  const customer = await newCustomer(world, world.plan)
+  const asked = await call(world, customer.session.token)
+  return { customer, payment: await sign(customer.wallet, asked.body) }
+}
+
+const creditsOf = async ({ gateway }: World, { customer }: Caller) => {
+  const answer = await fetch(`${gateway.url}/credits/${customer.address}`)
+  const accounts = (await answer.json()) as { remaining_credits: number }[]
+  return accounts.reduce((sum, { remaining_credits }) => sum + remaining_credits, 0)
+}
+
+/** Pays twice, by the same payment, while its outcome cannot be known. */
+async function turnedAway(world: World, caller: Caller): Promise<string[]> {
+  const problems: string[] = []
+  for (const attempt of [1, 2]) {
+    const { status, body, headers } = await call(world, caller.customer.session.token, caller.payment)
+    const retryAfter = Number(headers.get('retry-after'))
+    if (status !== 503 || body['code'] !== 'PAYMENT_PENDING' || !(retryAfter > 0))
+      problems.push(
+        `attempt ${attempt}: a caller was told ${status} ${JSON.stringify(body)}, Retry-After ${retryAfter}`,
+      )
+  }
+  if ((await creditsOf(world, caller)) !== 0) problems.push('credits came before the payment was settled')
+  return problems
+}
+
+/** Waits for its credits without asking, and is served then by the payment that it sent. */
+async function served(world: World, caller: Caller): Promise<string[]> {
+  const { credits } = world.plan
+  await until(
+    () => creditsOf(world, caller),
+    (balance) => balance === credits,
+    WITHIN_SECONDS,
+  )
+  const { status, body } = await call(world, caller.customer.session.token, caller.payment)
+  const left = await creditsOf(world, caller)
+  return status === 200 && left === credits - 1
+    ? []
+    : [`a caller whose credits had come was told ${status} ${JSON.stringify(body)}, and has ${left} left`]
+}

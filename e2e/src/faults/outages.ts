@@ -1,0 +1,174 @@
+import { startPostgres, startRedis } from '@tollgate/devnet'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openCallers } from '../testing/callers'
+import { until } from '../testing/paying'
+import { type World } from '../testing/world'
+import { auditCalls, auditMoney } from './audit'
+import { auditTransactions } from './audit-payments'
+import { openEvm } from './evm'
+import { playRounds } from './ground'
+import { startLoad } from './load'
+import { answers, startLoadedWorld } from './loaded-world'
+import { type Row, type Scenario } from './scenario'
+import { openSettlementBooks } from './settlement-books'
+
+const CUSTOMERS = 12
+const CREDITS = 10
+/** Before the outage, and after it. */
+const ANSWERS = 200
+const AWAY_SECONDS = 2
+const RESOLVED_WITHIN_SECONDS = 90
+/** What the gateway says of a call that it cannot serve just now; nothing may be charged for it. */
+const AWAY = ['UNAVAILABLE', 'OVERLOADED', 'INTERNAL_ERROR']
+
+const HELP = `Under load (${CUSTOMERS} wallets that call and buy again and again) what both services stand on is stopped for ${AWAY_SECONDS} seconds and
+  started again: in odd rounds Postgres, as \`pg_ctl stop -m immediate\` stops it, in even ones Redis, by kill -9. Blocks come
+  every two seconds, so that payments are under way. Then every call must be paid for and answered once, or refunded, and
+  every payment credited once, with one transfer; while Redis is away calls go on and nobody can sign in.`
+
+type Outage = {
+  fault: string
+  where: string
+  outcome: string
+  stop(world: World): void
+  start(world: World): Promise<void>
+}
+
+const outages: readonly Outage[] = [
+  {
+    fault: 'Postgres is stopped with `immediate` under load, and started again',
+    where: 'Postgres',
+    outcome:
+      'Calls are turned away, and nothing is charged for them; payments go on from where they were, and each is settled and credited once.',
+    stop: ({ foundation }) => process.kill(foundation.postgres.server.pid, 'SIGQUIT'),
+    async start({ foundation, folder }) {
+      const { server } = foundation.postgres
+      const again = await startPostgres({ folder: join(folder, 'postgres'), port: server.port })
+      Object.assign(server, { pid: again.pid, stop: again.stop })
+    },
+  },
+  {
+    fault: 'Redis is killed (kill -9) under load, and started again, empty',
+    where: 'Redis',
+    outcome:
+      'Calls and payments go on; nobody can sign in while it is away (503), and everybody can when it is back.',
+    stop: ({ foundation }) => process.kill(foundation.redis?.pid ?? 0, 'SIGKILL'),
+    async start({ foundation, folder }) {
+      const port = foundation.redis?.port
+      if (port === undefined) return
+      const again = await startRedis({ folder: join(folder, 'redis'), port })
+      if (again) Object.assign(foundation.redis ?? {}, { pid: again.pid, stop: again.stop })
+    },
+  },
+]
+
+type Played = {
+  outage: Outage
+  served: number
+  turnedAway: number
+  refunded: number
+  credited: number
+  transfers: number
+  seconds: number
+}
+
+export const outagesUnderLoad: Scenario = {
+  name: 'outages',
+  help: HELP,
+  rounds: 20,
+  async run(stage) {
+    const { closeLater, say } = stage
+    const loaded = await startLoadedWorld(stage, { count: CUSTOMERS, credits: CREDITS })
+    const { world, upstream, books, token, plan, customers } = loaded
+    const settlements = openSettlementBooks(world.foundation.postgres.facilitator)
+    closeLater(() => settlements.close())
+    const chain = openEvm(world.foundation.anvil)
+    closeLater(() => chain.close())
+    const possible = outages.filter(({ where }) => where !== 'Redis' || world.foundation.redis)
+    if (possible.length < outages.length)
+      say('· there is no redis-server on this machine: its outage is left out')
+
+    const played: Played[] = []
+    let before = { credited: 0, transfers: 0 }
+    const problems = await playRounds(stage, (round) =>
+      playRound(round, possible[(round - 1) % possible.length] as Outage),
+    )
+    return { problems, rows: possible.flatMap((outage) => rowsOf(outage, played)) }
+
+    async function playRound(round: number, outage: Outage): Promise<string[]> {
+      const problems: string[] = []
+      const callers = openCallers([world.gateway.url], 2 * CUSTOMERS)
+      await chain.setPace('by-interval')
+      const load = startLoad({ round, customers, callers })
+      await answers(load, ANSWERS)
+      await until(
+        () => settlements.open(),
+        (open) => open > 0,
+      )
+      outage.stop(world)
+      if (outage.where === 'Redis') {
+        await answers(load, ANSWERS)
+        const refused = await signInStatus()
+        if (refused !== 503) problems.push(`a sign-in without Redis was answered ${refused}`)
+      }
+      await delay(AWAY_SECONDS * 1000)
+      await outage.start(world)
+      const began = performance.now()
+      await until(signInStatus, (status) => status === 200, RESOLVED_WITHIN_SECONDS)
+      await answers(load, ANSWERS)
+      await load.stop()
+      await callers.close()
+      await until(unresolved, (count) => count === 0, RESOLVED_WITHIN_SECONDS)
+      const seconds = (performance.now() - began) / 1000
+      await chain.setPace('at-once')
+
+      const calls = await auditCalls({ round, made: load.made, books, upstream, away: AWAY })
+      const money = await auditMoney(books, await token.authorizationsTo(plan.pay_to))
+      problems.push(...calls.problems, ...money.problems)
+      problems.push(...(await auditTransactions({ chain, books: settlements })))
+      const { served, turnedAway, refunded } = calls.counts
+      const credited = money.credited - before.credited
+      const transfers = money.transfers - before.transfers
+      before = money
+      played.push({ outage, served, turnedAway, refunded, credited, transfers, seconds })
+      say(
+        `· round ${round}, ${outage.where} away: ${served} calls answered, ${turnedAway} turned away, ${refunded} refunded, ` +
+          `${credited} payments credited, ${transfers} transfers; in order after ${seconds.toFixed(1)} s`,
+      )
+      return problems
+    }
+
+    /** How somebody is answered who begins to sign in. */
+    async function signInStatus(): Promise<number> {
+      const answer = await fetch(`${world.gateway.url}/auth/nonce?address=${plan.pay_to}`)
+      return answer.status
+    }
+
+    async function unresolved() {
+      const calls = await books.count("FROM usage WHERE state = 'reserved'")
+      const payments = await books.count("FROM payments WHERE status NOT IN ('credited', 'failed')")
+      return calls + payments + (await settlements.open())
+    }
+  },
+}
+
+function rowsOf(outage: Outage, all: readonly Played[]): Row[] {
+  const rounds = all.filter((one) => one.outage === outage)
+  if (rounds.length === 0) return []
+  const sum = (of: (one: Played) => number) => rounds.reduce((total, one) => total + of(one), 0)
+  return [
+    {
+      fault: outage.fault,
+      where: outage.where,
+      times: rounds.length,
+      payments: sum(({ credited }) => credited),
+      outcome: outage.outcome,
+      counted:
+        `${sum(({ served }) => served)} calls answered, ${sum(({ turnedAway }) => turnedAway)} turned away, ` +
+        `${sum(({ refunded }) => refunded)} refunded; ${sum(({ credited }) => credited)} payments credited, ` +
+        `${sum(({ transfers }) => transfers)} transfers`,
+      worstSeconds: Math.max(...rounds.map(({ seconds }) => seconds)),
+    },
+  ]
+}

@@ -1,0 +1,116 @@
+import { until } from '../testing/paying'
+import { auditPayments, auditTransactions } from './audit-payments'
+import { playRounds, prepareGround, signMany, type Ground } from './ground'
+import { type Scenario } from './scenario'
+
+const PAYMENTS = 3
+const AMOUNT = 10_000n
+const MONEY = 1_000_000_000n
+const GWEI = 10n ** 9n
+const SENT_WITHIN_SECONDS = 30
+
+const HELP = `${PAYMENTS} payments are sent while no block comes, and then the base fee rises above all that their transactions offer. Each
+  transaction must be replaced by one with the same nonce that offers more, and be mined in a block of that base fee;
+  ${PAYMENTS} payments that are asked for meanwhile must succeed as well, with contiguous nonces.`
+
+export const stuckTransaction: Scenario = {
+  name: 'stuck-transaction',
+  help: HELP,
+  rounds: 5,
+  async run(stage) {
+    const ground = await prepareGround(stage, { facilitators: 2 })
+    const { chain, books } = ground
+    const payer = await chain.newPayer(MONEY)
+    const sign = (payTo: string) => signMany(payer, PAYMENTS, { payTo, amount: AMOUNT })
+    const totals = { replaced: 0, versions: 0, successes: 0, transfers: 0 }
+    let worstSeconds = 0
+
+    const problems = await playRounds(stage, async (round) => {
+      const payTo = chain.newRecipient()
+      const [early, late] = [await sign(payTo), await sign(payTo)]
+      await chain.setPace('stopped')
+      const first = ground.settleAll(early)
+      const stuck = await sent(ground, payTo)
+      const baseFee = await above(ground, stuck)
+      const began = performance.now()
+      const second = ground.settleAll(late)
+      const mining = keepMining(ground, baseFee)
+      const ended = (await Promise.all([first, second]).finally(() => mining.stop())).flat()
+      const seconds = (performance.now() - began) / 1000
+      worstSeconds = Math.max(worstSeconds, seconds)
+      await chain.mine({ baseFee: GWEI })
+      await chain.setPace('at-once')
+      await until(books.open, (open) => open === 0)
+
+      const audited = await auditPayments({ ...ground, payTo, ended })
+      const problems = [...audited.problems, ...(await auditTransactions(ground))]
+      if (audited.successes !== ended.length)
+        problems.push(`${audited.successes} of ${ended.length} succeeded`)
+      const now = await books.transactions()
+      const replaced = stuck.flatMap(({ signer, nonce, hash }) => {
+        const same = now.find((one) => one.signer === signer && one.nonce === nonce)
+        return same && same.hash !== hash && same.versions > 1n ? [same] : []
+      })
+      if (replaced.length !== stuck.length)
+        problems.push(`${replaced.length} of ${stuck.length} stuck transactions were replaced`)
+      totals.replaced += replaced.length
+      totals.versions += replaced.reduce((sum, { versions }) => sum + Number(versions), 0)
+      totals.successes += audited.successes
+      totals.transfers += audited.transfers
+      stage.say(
+        `· round ${round}: ${replaced.length} of ${stuck.length} stuck transactions replaced, ${audited.successes} of ${ended.length} payments succeeded, ${seconds.toFixed(1)} s`,
+      )
+      return problems
+    })
+    return {
+      problems,
+      rows: [
+        {
+          fault: 'Transactions are stuck: the base fee rises above what they offer',
+          where: 'chain',
+          times: stage.rounds,
+          payments: 2 * stage.rounds * PAYMENTS,
+          outcome: 'Each is replaced by one with the same nonce that offers more; later ones are unaffected.',
+          counted: `${totals.replaced} transactions replaced (${totals.versions} versions), ${totals.successes} successes, ${totals.transfers} transfers`,
+          worstSeconds,
+        },
+      ],
+    }
+  },
+}
+
+/** The transactions that wait for a block, once all payments to `payTo` are in one. */
+async function sent({ books }: Ground, payTo: string) {
+  await until(
+    () => books.paidTo(payTo),
+    (rows) =>
+      rows.length === PAYMENTS &&
+      rows.every(({ status, transaction }) => status === 'signed' && transaction !== null),
+    SENT_WITHIN_SECONDS,
+  )
+  return (await books.transactions()).filter(({ status }) => status === 'signed')
+}
+
+/** A base fee (wei) that none of these transactions pays, and not so high that none may. */
+async function above({ chain }: Ground, stuck: readonly { hash: string }[]): Promise<bigint> {
+  const offers = await Promise.all(
+    stuck.map(({ hash }) =>
+      until(
+        async () => (await chain.rpc('eth_getTransactionByHash', hash)) as { maxFeePerGas: string } | null,
+        (found) => found !== null,
+        SENT_WITHIN_SECONDS,
+      ),
+    ),
+  )
+  const highest = offers.reduce((high, offer) => {
+    const fee = BigInt(offer?.maxFeePerGas ?? 0)
+    return fee > high ? fee : high
+  }, 0n)
+  return 2n * highest
+}
+
+/** A block every second, all with this base fee. */
+function keepMining({ chain }: Ground, baseFee: bigint) {
+  const timer = setInterval(() => void chain.mine({ baseFee }).catch(() => undefined), 1_000)
+  return { stop: () => clearInterval(timer) }
+}

@@ -56,6 +56,10 @@ const passwords: [string, string][] = [
   ['too long for one', 'x'.repeat(1024)],
 ]
 
+/** The statement of a query, however it was given. */
+const textOf = ([query]: unknown[]) =>
+  typeof query === 'string' ? query : String((query as { text?: unknown }).text)
+
 describe('POST /login', () => {
   test.each(addresses)(
     'refuses in the same words, after one query and one hash: an email that is %s',
@@ -66,7 +70,7 @@ describe('POST /login', () => {
         const verify = jest.spyOn(argon2, 'verify')
         const query = jest.spyOn(facilitator.database.pool, 'query')
         expect(await learned(of(email), password)).toEqual(refused)
-        expect(query.mock.calls.filter((call) => /\busers\b/.test(JSON.stringify(call)))).toHaveLength(1)
+        expect(query.mock.calls.filter((call) => /\busers\b/.test(textOf(call)))).toHaveLength(1)
         expect(verify.mock.calls).toEqual([
           [expect.stringMatching(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/), password],
         ])

@@ -57,12 +57,15 @@ const checkNonce: ChainCheck = ({ payment: { accountNonce }, facts: { nonce } })
     : undefined
 }
 
+/** What nodes call usual leaps about with what a few paid lately: so small a part of it is mined as well, only later. */
+const PART_OF_USUAL_TIP = 10n
+
 /** It cannot be replaced by us, so it must offer enough as it is: what is left for a tip once the base fee is paid. */
 const checkFees: ChainCheck = ({ payment: { maxFeePerGas, maxPriorityFeePerGas }, facts }) => {
   const { baseFee, tip } = facts
   const room = maxFeePerGas - baseFee
   const offered = room < maxPriorityFeePerGas ? room : maxPriorityFeePerGas
-  return offered < tip
+  return offered * PART_OF_USUAL_TIP < tip
     ? refuse(
         'invalid_transaction_state',
         `offers ${offered} above the base fee of ${baseFee}, where ${tip} is usual`,

@@ -137,7 +137,7 @@ describe('verify, of a raw transfer, refuses', () => {
     expect(await refused()).toEqual({ reason, detail: expect.any(String) as string })
   })
 
-  test('a tip that the base fee leaves no room for', async () => {
+  test('less than a tenth of the usual tip, also where the base fee leaves no room for it', async () => {
     const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_getBlockByNumber'
         ? { result: { ...(reply.result as object), baseFeePerGas: toQuantity(10n * gwei) } }
@@ -147,8 +147,9 @@ describe('verify, of a raw transfer, refuses', () => {
     )
     const settings = { rpcUrls: [node.url] }
     const fees = (maxFeePerGas: bigint) => ({ maxFeePerGas, maxPriorityFeePerGas: 2n * gwei })
-    expect(await refusal(fees(12n * gwei), { settings })).toBeUndefined()
-    expect(await refusal(fees(12n * gwei - 1n), { settings })).toMatchObject({
+    const tenth = gwei / 5n
+    expect(await refusal(fees(10n * gwei + tenth), { settings })).toBeUndefined()
+    expect(await refusal(fees(10n * gwei + tenth - 1n), { settings })).toMatchObject({
       reason: 'invalid_transaction_state',
     })
     await node.close()

@@ -125,7 +125,7 @@ test('a wallet that knows nothing but the list finds a resource, pays what the l
 
   const receipt = Buffer.from(answer.headers.get('x-payment-response') ?? '', 'base64').toString()
   const token = tokenAt(world.foundation.rpcUrl)
-  expect(await token.transfersOf((JSON.parse(receipt) as SettleResult).transaction)).toEqual([
+  expect(await token.transfersOf((JSON.parse(receipt) as SettleResult).transaction, wallet.address)).toEqual([
     { from: wallet.address, to: payTo, value: 10_000n },
   ])
   token.close()

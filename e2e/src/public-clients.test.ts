@@ -29,7 +29,7 @@ const receiptIn = (header: string | null | undefined) =>
 async function expectPaidOnce(address: string, receipt: SettleResult) {
   const { plan, gateway } = world
   expect(receipt).toMatchObject({ success: true, network: plan.network, payer: address })
-  expect(await token.transfersOf(receipt.transaction)).toEqual([
+  expect(await token.transfersOf(receipt.transaction, address)).toEqual([
     { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
   ])
   const credits: unknown = await (await fetch(`${gateway.url}/credits/${address}`)).json()

@@ -249,7 +249,7 @@ describe.each([
       const [paid, ...more] = await books.payments(address)
       expect([paid, more]).toEqual([expect.objectContaining({ status: 'credited', grants: 1n }), []])
       const { plan } = world
-      expect(await token.transfersOf(paid?.transaction ?? '')).toEqual([
+      expect(await token.transfersOf(paid?.transaction ?? '', address)).toEqual([
         { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
       ])
       expect(before - (await token.balanceOf(address))).toBe(BigInt(plan.amount))

@@ -72,7 +72,7 @@ describe('a payment that is a signed transaction', () => {
     expect(before - (await buyer.held())).toBe(BigInt(plan.amount))
     expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 3))
     const { hash } = Transaction.from(buyer.raw)
-    expect(await token.transfersOf(hash!)).toEqual([
+    expect(await token.transfersOf(hash!, buyer.address)).toEqual([
       { from: buyer.address, to: plan.pay_to, value: BigInt(plan.amount) },
     ])
   })

@@ -53,7 +53,7 @@ const paymentsOf = async (payer: string, shop: Shop) =>
 
 async function expectPaidOnce(shop: Shop, payer: string, { receipt }: Paid) {
   expect(receipt).toMatchObject({ success: true, payer })
-  expect(await token.transfersOf(receipt.transaction ?? '')).toEqual([
+  expect(await token.transfersOf(receipt.transaction ?? '', payer)).toEqual([
     { from: payer, to: shop.payTo, value: PRICE },
   ])
   expect(await paymentsOf(payer, shop)).toEqual([

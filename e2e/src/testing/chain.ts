@@ -11,15 +11,15 @@ export function tokenAt(rpcUrl: string) {
   const token = new Contract(USDC_ADDRESS, usdcAbi, provider)
   return {
     balanceOf: async (address: string) => (await token.getFunction('balanceOf')(address)) as bigint,
-    /** The transfers of one transaction. */
-    async transfersOf(transaction: string) {
+    /** The transfers of one transaction that this address sent: others may share it. */
+    async transfersOf(transaction: string, payer: string) {
       const receipt = await provider.getTransactionReceipt(transaction)
       if (receipt?.status !== 1) throw new Error(`Transaction ${transaction} did not succeed`)
       return receipt.logs.flatMap((log: Log) => {
         const event = token.interface.parseLog(log)
         if (event?.name !== 'Transfer') return []
         const [from, to, value] = event.args as unknown as [string, string, bigint]
-        return [{ from, to, value }]
+        return from === payer ? [{ from, to, value }] : []
       })
     },
     /**

@@ -18,9 +18,12 @@ async function payingFetchV1(privateKey: string, send: Fetch): Promise<Fetch> {
   return wrapFetchWithPayment(send, await signerOf(privateKey))
 }
 
-function payingFetchV2(privateKey: string, send: Fetch): Promise<Fetch> {
+function payingFetchV2(privateKey: string, send: Fetch, rpcUrl?: string): Promise<Fetch> {
   const client = new x402Client()
-  registerExactEvmScheme(client, { signer: privateKeyToAccount(privateKey as `0x${string}`) })
+  registerExactEvmScheme(client, {
+    signer: privateKeyToAccount(privateKey as `0x${string}`),
+    ...(rpcUrl === undefined ? {} : { schemeOptions: { rpcUrl } }),
+  })
   return Promise.resolve(wrapFetchV2(send, client) as Fetch)
 }
 
@@ -71,6 +74,10 @@ export const publicPayers: {
     pay: async (url, privateKey) => read(await (await payingFetchV2(privateKey, fetch))(url)),
   },
 ]
+
+/** `@x402/fetch` where it can read the chain: asked for a payment by Permit2, it signs the token's permit where it has to. */
+export const payByPermit2 = async (url: string, privateKey: string, rpcUrl: string): Promise<Paid> =>
+  read(await (await payingFetchV2(privateKey, fetch, rpcUrl))(url))
 
 const headerOf = { 1: 'x-payment', 2: 'payment-signature' } as const
 

@@ -1,6 +1,7 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
 import { facilitatorConfig } from '@tollgate/facilitator-client'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
-import { HTTPFacilitatorClient } from '@x402/core/server'
+import { HTTPFacilitatorClient, type RouteConfig } from '@x402/core/server'
 import { paymentMiddleware as paymentMiddlewareV2, x402ResourceServer } from '@x402/express'
 import { randomBytes } from 'node:crypto'
 import { type AddressInfo } from 'node:net'
@@ -10,6 +11,7 @@ import { paymentMiddleware } from 'x402-express'
 import { type ClientKey } from './client-keys'
 
 type Hex = `0x${string}`
+const NETWORK = 'eip155:84532'
 
 /** A third party's server with one route, which costs a cent and belongs to the shop alone. */
 export type Shop = Awaited<ReturnType<typeof openShop>>
@@ -24,32 +26,47 @@ const middlewares = {
       { '/report': { price: '$0.01', network: 'base-sepolia' } },
       facilitatorConfig(`${facilitatorUrl}/api/v1`, { clientId, clientToken: token }),
     ),
-  2: (payTo: Hex, facilitatorUrl: string, { clientId, token }: ClientKey): RequestHandler => {
-    const facilitator = new HTTPFacilitatorClient(
-      facilitatorConfig(`${facilitatorUrl}/api/v2`, { clientId, clientToken: token }),
-    )
-    const network = 'eip155:84532'
-    return paymentMiddlewareV2(
-      {
-        'GET /report': {
-          accepts: { scheme: 'exact', price: '$0.01', network, payTo },
-          mimeType: 'text/plain',
-        },
-      },
-      new x402ResourceServer(facilitator).register(network, new ExactEvmScheme()),
-    )
-  },
+  2: (payTo: Hex, facilitatorUrl: string, key: ClientKey): RequestHandler =>
+    sellingV2(facilitatorUrl, key, { accepts: { scheme: 'exact', price: '$0.01', network: NETWORK, payTo } }),
+}
+
+function sellingV2(
+  facilitatorUrl: string,
+  { clientId, token }: ClientKey,
+  route: Pick<RouteConfig, 'accepts' | 'extensions'>,
+): RequestHandler {
+  const facilitator = new HTTPFacilitatorClient(
+    facilitatorConfig(`${facilitatorUrl}/api/v2`, { clientId, clientToken: token }),
+  )
+  return paymentMiddlewareV2(
+    { 'GET /report': { ...route, mimeType: 'text/plain' } },
+    new x402ResourceServer(facilitator).register(NETWORK, new ExactEvmScheme()),
+  )
 }
 
 export type Version = keyof typeof middlewares
 
 /** Opens a shop that sells `content` for `PRICE` to a new address, through `facilitator` and with `key`. */
-export async function openShop(version: Version, facilitator: { url: string }, key: ClientKey) {
+export const openShop = (version: Version, facilitator: { url: string }, key: ClientKey) =>
+  openWith((payTo) => middlewares[version](payTo, facilitator.url, key))
+
+/** The same, by version 2, for payments by Permit2 that may bring the token's own permit. */
+export const openPermit2Shop = (facilitator: { url: string }, key: ClientKey) =>
+  openWith((payTo) => {
+    const extra = { assetTransferMethod: 'permit2', name: 'USDC', version: '2' }
+    const price = { asset: USDC_ADDRESS, amount: PRICE.toString(), extra }
+    return sellingV2(facilitator.url, key, {
+      accepts: { scheme: 'exact', price, network: NETWORK, payTo },
+      extensions: { eip2612GasSponsoring: { info: { description: 'Permits are taken', version: '1' } } },
+    })
+  })
+
+async function openWith(middleware: (payTo: Hex) => RequestHandler) {
   const payTo = Wallet.createRandom().address as Hex
   const content = `secret ${randomBytes(16).toString('hex')}`
   let made = 0
   const app = express()
-  app.use(middlewares[version](payTo, facilitator.url, key))
+  app.use(middleware(payTo))
   app.get('/report', (_req, res) => {
     made++
     res.type('text/plain').send(content)

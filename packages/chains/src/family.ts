@@ -132,6 +132,8 @@ export type Chain<P extends Payment = Payment> = {
   readonly signers: readonly string[]
   /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
   head(): Promise<{ number: bigint; timestamp: number }>
+  /** The extensions of x402 version 2 that payments here may use, by what the network has deployed. */
+  extensions(): Promise<string[]>
   /**
    * The token as its chain describes it, where payments can be taken in it: it is what is `wanted`, and its way of paying
    * was tried out on the chain's present state, without anything being sent. Bounded in time and gas, whatever the token does.

@@ -3,7 +3,9 @@ import * as devnet from './index'
 test('exports what the start, the tests and the story need, and no more', () => {
   expect(Object.keys(devnet).sort()).toEqual([
     'MULTICALL3_ADDRESS',
+    'PERMIT2_ADDRESS',
     'USDC_ADDRESS',
+    'X402_PERMIT2_PROXY_ADDRESS',
     'alterFaultyToken',
     'createParts',
     'deployContracts',
@@ -17,6 +19,7 @@ test('exports what the start, the tests and the story need, and no more', () => 
     'fundWallets',
     'multicall3Abi',
     'openState',
+    'permit2Abi',
     'removePostgres',
     'startAnvil',
     'startDevnet',

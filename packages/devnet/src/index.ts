@@ -6,8 +6,11 @@ export {
   fundWallets,
   MULTICALL3_ADDRESS,
   multicall3Abi,
+  PERMIT2_ADDRESS,
+  permit2Abi,
   USDC_ADDRESS,
   usdcAbi,
+  X402_PERMIT2_PROXY_ADDRESS,
 } from './evm/deploy'
 export { alterFaultyToken, deployFaultyToken, type TokenFault } from './evm/faulty-token'
 export {

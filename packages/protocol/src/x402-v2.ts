@@ -57,7 +57,10 @@ export const PaymentPayloadV2 = z
     payload: z
       .union([word(65_536), z.record(z.string(), z.unknown())])
       .describe('What the payer signed, as its network has it.'),
-    extensions: z.record(z.string(), z.unknown()).nullish(),
+    extensions: z
+      .record(z.string(), z.unknown())
+      .nullish()
+      .describe('With a payment by Permit2, `eip2612GasSponsoring` may hold the token’s own permit.'),
   })
   .meta({ id: 'PaymentPayloadV2', description: 'A signed payment, as x402 version 2 defines it.' })
 export type PaymentPayloadV2 = z.infer<typeof PaymentPayloadV2>
@@ -108,7 +111,9 @@ export const SupportedKindsV2 = z
         extra: z.record(z.string(), z.unknown()).optional(),
       }),
     ),
-    extensions: z.array(z.string()).describe('The protocol extensions that are supported: none.'),
+    extensions: z
+      .array(z.string())
+      .describe('The protocol extensions that some network supports: `eip2612GasSponsoring`.'),
     signers: z
       .record(z.string(), z.array(z.string()))
       .describe('By network, the addresses that send settlements and pay their fees.'),
@@ -118,7 +123,7 @@ export const SupportedKindsV2 = z
     examples: [
       {
         kinds: [exampleKindV2],
-        extensions: [],
+        extensions: ['eip2612GasSponsoring'],
         signers: { 'eip155:84532': ['0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'] },
       },
     ],

@@ -266,7 +266,7 @@ describe('POST /api/v2/settle', () => {
 
   const permit2Authorization = { permitted: { token: network, amount: '1' }, from: '0x', nonce: '1' }
   test.each<[string, object, RegExp]>([
-    ['a Permit2 payload', { payload: { signature: '0x', permit2Authorization } }, /Permit2/],
+    ['a Permit2 payload', { payload: { signature: '0x', permit2Authorization } }, /decoded/],
     ['a payload that is no payment', { payload: { transaction: 'AAAA' } }, /decoded/],
     ['a payload that is not base64', { payload: '%%%' }, /decoded/],
   ])('answers 400 INVALID_PAYLOAD to %s, and says why', async (_name, changes, says) => {
@@ -364,11 +364,11 @@ describe('one authorization that comes by version 1 and by version 2', () => {
 })
 
 describe('GET /api/v2/supported', () => {
-  test('lists the networks of version 2, who settles on them, and no extensions', async () => {
+  test('lists the networks of version 2, who settles on them, and what they offer beside', async () => {
     const answer = await facilitator.api.get('/api/v2/supported').set(client).expect(200)
     expect(answer.body).toEqual({
       kinds: [{ x402Version: 2, scheme: 'exact', network }],
-      extensions: [],
+      extensions: ['eip2612GasSponsoring'],
       signers: { [network]: [signer] },
     } satisfies SupportedKindsV2)
   })

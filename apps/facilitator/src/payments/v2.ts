@@ -1,6 +1,7 @@
-import { caip2, SettleRequestV2, type SupportedKindsV2 } from '@tollgate/protocol'
-import { ApiError, parse } from '@tollgate/service'
+import { caip2, type PaymentPayloadV2, SettleRequestV2, type SupportedKindsV2 } from '@tollgate/protocol'
+import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
+import { type Network } from '../networks/network'
 import { type Networks } from '../networks/networks'
 import { checkVersions, hashOf, type Dialect } from './dialect'
 import { type Facilitator } from './facilitator'
@@ -13,14 +14,13 @@ export function createPaymentHandlersV2(facilitator: Facilitator, networks: Netw
       const problem = checkVersions(body, 2)
       if (problem) return problem
       const { paymentPayload, paymentRequirements } = parse(SettleRequestV2, body)
-      const { payload, accepted } = paymentPayload
-      refusePermit2(payload)
+      const { accepted } = paymentPayload
       const { extra, ...required } = paymentRequirements
       return {
         network: required.network,
         required: { ...required, ...(extra ? { extra } : {}) },
         accepted,
-        payload,
+        payload: signedIn(paymentPayload),
         requestHash: hashOf(paymentPayload, paymentRequirements),
       }
     },
@@ -33,27 +33,34 @@ export function createPaymentHandlersV2(facilitator: Facilitator, networks: Netw
   return {
     ...createPaymentHandlers(facilitator, v2),
 
-    /** The networks that answer now, and who settles on them. */
+    /** The networks that answer now, who settles on them, and the extensions that they offer. */
     async supported(_req: Request, res: Response) {
       const kinds = await networks.kinds()
       const served = kinds.flatMap(({ network, scheme }) => {
         const found = networks.find(network)
-        return found ? [{ scheme, id: caip2(found), signers: [...found.chain.signers] }] : []
+        return found ? [{ scheme, found, id: caip2(found), signers: [...found.chain.signers] }] : []
       })
       res.json({
         kinds: served.map(({ scheme, id }) => ({ x402Version: 2, scheme, network: id })),
-        extensions: [],
+        extensions: await extensionsOf(served.map(({ found }) => found)),
         signers: Object.fromEntries(served.map(({ id, signers }) => [id, signers])),
       } satisfies SupportedKindsV2)
     },
   }
 }
 
-/** The other way to pay by version 2's schemes `exact` and `upto`: its payer signs for a contract that we do not call. */
-function refusePermit2(payload: unknown) {
-  if (typeof payload === 'object' && payload !== null && 'permit2Authorization' in payload)
-    throw new ApiError(
-      'INVALID_PAYLOAD',
-      'Permit2 payments are not taken; sign an EIP-3009 authorization (extra.assetTransferMethod "eip3009") instead',
-    )
+const GAS_SPONSORING = 'eip2612GasSponsoring'
+
+/** What the payer signed; by Permit2 it may bring the token's own permit along, which version 2 has as an extension. */
+function signedIn({ payload, extensions }: PaymentPayloadV2): unknown {
+  const sponsoring = extensions?.[GAS_SPONSORING] ?? undefined
+  return typeof payload === 'object' && 'permit2Authorization' in payload && sponsoring !== undefined
+    ? { ...payload, [GAS_SPONSORING]: sponsoring }
+    : payload
+}
+
+/** The extensions that some network offers; one that gives no answer now offers none. */
+async function extensionsOf(served: readonly Network[]): Promise<string[]> {
+  const offered = await Promise.all(served.map(({ chain }) => chain.extensions().catch(() => [])))
+  return [...new Set(offered.flat())]
 }

@@ -16,7 +16,7 @@ export async function batches<D extends Due<EvmPayment>>(
   { network, hasMulticall }: Batcher,
   due: readonly D[],
 ): Promise<D[][]> {
-  const candidates = due.filter((one) => isSignedByKey(network, one))
+  const candidates = due.filter((one) => isShareable(network, one))
   if (candidates.length < 2) return due.map((one) => [one])
   const [canShare, plain] = await Promise.all([hasMulticall(), accountsWithoutCode(network, candidates)])
   if (!canShare) return due.map((one) => [one])
@@ -38,8 +38,8 @@ export async function batches<D extends Due<EvmPayment>>(
   return all
 }
 
-const isSignedByKey = (network: EvmNetwork, { payment, terms, isAlone }: Due<EvmPayment>): boolean =>
-  !isAlone && kindOf(payment).call?.(network, payment, terms).isSignedByKey === true
+const isShareable = (network: EvmNetwork, { payment, terms, isAlone }: Due<EvmPayment>): boolean =>
+  !isAlone && kindOf(payment).call?.(network, payment, terms).isShareable === true
 
 /**
  * The payers at whose address is no contract. An account with a key may have handed itself over to one (EIP-7702), which the

@@ -10,6 +10,7 @@ import { includes, inspect } from './inspection'
 import { createMulticallDetector } from './multicall'
 import type { EvmNetwork } from './network'
 import { type EvmPayment, kindOf } from './payment'
+import { createPermit2Detector } from './permit2/contracts'
 import { createRpc } from './rpc'
 import { replace, signBatch } from './settlement'
 import { vetToken } from './vetting'
@@ -52,6 +53,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings): Chain
   const rpc = createRpc(settings)
   const network: EvmNetwork = { ...settings, rpc, signers }
   const hasMulticall = createMulticallDetector(rpc)
+  const hasPermit2 = createPermit2Detector(rpc)
 
   function keyOf(signer: string): SigningKey {
     const key = keys.get(signer)
@@ -67,6 +69,8 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings): Chain
       const { number, timestamp } = await rpc.newestBlock()
       return { number, timestamp: Number(timestamp) }
     },
+
+    extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
 
     vetToken: (wanted) => vetToken(rpc, { name, chainId, maxGas, signers }, wanted),
 

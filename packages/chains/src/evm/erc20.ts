@@ -16,11 +16,18 @@ export const sameTopics = (some: readonly string[], others: readonly string[]): 
 export const eventsOf = (logs: readonly Log[], asset: string): Log[] =>
   logs.filter(({ address }) => address === asset.toLowerCase())
 
+/** The topics, as a filter, of the ERC-20 Transfers from this payer to this recipient. */
+export const transferTopics = ({ payer, payTo }: Pick<Payment, 'payer' | 'payTo'>): string[] => [
+  TRANSFER,
+  addressTopic(payer),
+  addressTopic(payTo),
+]
+
 /** Whether the event is an ERC-20 Transfer of exactly this amount from this payer to this recipient. */
 export const isTransferOf = (
   log: Log | undefined,
   { payer, payTo, amount }: Pick<Payment, 'payer' | 'payTo' | 'amount'>,
 ): boolean =>
   log !== undefined &&
-  sameTopics(log.topics, [TRANSFER, addressTopic(payer), addressTopic(payTo)]) &&
+  sameTopics(log.topics, transferTopics({ payer, payTo })) &&
   log.data === `0x${uintWord(amount)}`

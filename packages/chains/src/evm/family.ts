@@ -6,7 +6,7 @@ import { verifyContractSignIn, verifySignIn } from './sign-in'
 
 /**
  * Ethereum and its kin: wallets are EIP-55 addresses, sign in by EIP-191 or EIP-1271, and pay by
- * EIP-3009 or by a signed ERC-20 transfer.
+ * EIP-3009, by Permit2 or by a signed ERC-20 transfer.
  */
 export const evm: Family<EvmPayment> = {
   ecosystem: 'evm',

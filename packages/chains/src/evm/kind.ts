@@ -9,8 +9,11 @@ export type SettlementCall = {
   data: string
   /** Unix seconds: in no block of this time, or an earlier one, the call succeeds. */
   notBefore: bigint
-  /** If not, a contract in the place of the payer vouches for it, and runs with it. */
-  isSignedByKey: boolean
+  /**
+   * Whether it may share a transaction with others: not where a contract in the place of the payer vouches for it, and runs
+   * with it, and not where the events of an equal payment would be the same.
+   */
+  isShareable: boolean
 }
 
 /** One way to pay: all that there is to know of payments of this kind. */

@@ -2,15 +2,18 @@ import { decodeJson } from '@tollgate/protocol'
 import type { AuthorizedPayment } from './eip3009/payment'
 import { eip3009 } from './eip3009/kind'
 import type { Kind } from './kind'
+import { permit2 } from './permit2/kind'
+import type { PermittedPayment } from './permit2/payment'
 import { rawTransfer } from './raw-transfer/kind'
 import type { RawTransfer } from './raw-transfer/payment'
 
-export type EvmPayment = AuthorizedPayment | RawTransfer
+export type EvmPayment = AuthorizedPayment | RawTransfer | PermittedPayment
 
 /** Every way to pay on an EVM network; to add one is to add its folder and its word here. */
 const kinds: { [K in EvmPayment['kind']]: Kind<Extract<EvmPayment, { kind: K }>> } = {
   eip3009,
   raw_tx: rawTransfer,
+  permit2,
 }
 
 /** What there is to know of payments like this one. */

@@ -16,7 +16,7 @@ function signed(transaction: Transaction, key: SigningKey): SignedTransaction {
 }
 
 /** What is sent, and what its gas is estimated by. */
-type Plan = Omit<SettlementCall, 'isSignedByKey'> & { trial: string; gasLimit: bigint }
+type Plan = Omit<SettlementCall, 'isShareable'> & { trial: string; gasLimit: bigint }
 
 function plan(network: EvmNetwork, batch: readonly Due<EvmPayment>[]): Plan {
   const calls = batch.map(({ payment, terms }) => {

@@ -20,6 +20,12 @@ export function recoverSigner(digest: Uint8Array, signature: string): string | u
   return publicKey && `0x${keccak256(publicKey.subarray(1)).slice(26)}`
 }
 
+/** Whether the payer's own key signed; if not, the payer may still be a contract that vouches for the signature. */
+export const isSignedByKey = (
+  { payer, signature }: { payer: string; signature: string },
+  digest: Uint8Array,
+): boolean => recoverSigner(digest, signature) === payer.toLowerCase()
+
 const EIP6492_SUFFIX = '6492'.repeat(16)
 
 /** Whether `signature` is that of a wallet not deployed yet (EIP-6492): it would have to be deployed to be checked. */

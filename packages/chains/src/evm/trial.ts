@@ -28,7 +28,8 @@ export function prepareTrial(asset: string, separator: string, decimals: number,
   const large = 10n ** BigInt(Math.max(9, Math.min(decimals, 18) + 3)) + 7n
 
   function sign(changes: Partial<AuthorizedPayment> = {}, by = key): AuthorizedPayment {
-    const window = { validAfter: time - AN_HOUR, validBefore: time + AN_HOUR }
+    const end = time + AN_HOUR
+    const window = { validAfter: time - AN_HOUR, validBefore: end, validUntil: end }
     const parties = { kind: 'eip3009', payer, payTo } as const
     const payment = { ...parties, amount: 1n, nonce: newNonce(), ...window, signature: '0x', ...changes }
     return { ...payment, signature: by.sign(authorizationDigest(payment, separator)).serialized }

@@ -14,7 +14,13 @@ export const ARTIFACTS_FILE = join(CONTRACTS_FOLDER, 'artifacts.json')
 /** Our contracts as `pnpm --filter @tollgate/devnet run contracts` compiled them last. */
 export function readArtifacts() {
   return JSON.parse(readFileSync(ARTIFACTS_FILE, 'utf8')) as Record<
-    'USDC' | 'Multicall3' | 'SmartWallet' | 'FaultyToken' | 'TokenProxy',
+    | 'USDC'
+    | 'Multicall3'
+    | 'Permit2'
+    | 'X402ExactPermit2Proxy'
+    | 'SmartWallet'
+    | 'FaultyToken'
+    | 'TokenProxy',
     Artifact
   >
 }

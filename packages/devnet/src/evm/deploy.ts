@@ -1,4 +1,4 @@
-import { AbiCoder, Interface } from 'ethers'
+import { AbiCoder, hexlify, Interface, randomBytes } from 'ethers'
 import { readArtifacts } from './artifacts'
 import { callRpc } from './rpc'
 import { developmentSigners, developmentWallets } from './wallets'
@@ -10,22 +10,28 @@ export const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 /** Where every public chain has Multicall3. */
 export const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
+/** Where every public chain has Permit2. */
+export const PERMIT2_ADDRESS = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+/** Where x402 has its proxy for payments by Permit2. */
+export const X402_PERMIT2_PROXY_ADDRESS = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+
 export const usdcAbi: readonly string[] = artifacts.USDC.abi
 export const multicall3Abi: readonly string[] = artifacts.Multicall3.abi
+export const permit2Abi: readonly string[] = artifacts.Permit2.abi
 
 const usdc = new Interface(usdcAbi)
 const multicall3 = new Interface(multicall3Abi)
-/** Nobody holds its key; anvil sends in its name. */
-const FAUCET = '0x00000000000000000000000000000000000FA0Ce'
 const ETHER = 10n ** 18n
 const WALLET_WEI = 100n * ETHER
 const WALLET_USDC = 10_000n * 10n ** 6n
 
-/** Puts our USDC and Multicall3 where clients expect them; what is there and the same is left alone, balances with it. */
+/** Puts our contracts where clients expect them; what is there and the same is left alone, balances with it. */
 export async function deployContracts(rpcUrl: string): Promise<void> {
   const wanted = [
     [USDC_ADDRESS, artifacts.USDC.deployedBytecode],
     [MULTICALL3_ADDRESS, artifacts.Multicall3.deployedBytecode],
+    [PERMIT2_ADDRESS, artifacts.Permit2.deployedBytecode],
+    [X402_PERMIT2_PROXY_ADDRESS, artifacts.X402ExactPermit2Proxy.deployedBytecode],
   ] as const
   for (const [address, code] of wanted) {
     const present = await callRpc(rpcUrl, 'eth_getCode', address, 'latest')
@@ -87,14 +93,19 @@ async function mint(rpcUrl: string, grants: { to: string; value: bigint }[]) {
   await send(rpcUrl, { to: MULTICALL3_ADDRESS, data: multicall3.encodeFunctionData('aggregate3', [calls]) })
 }
 
-/** Sends from the faucet and waits until it is mined. */
+/**
+ * Sends and waits until it is mined. The account is made up for it, so that two who send at once share no nonce; nobody holds
+ * its key, and anvil sends in its name.
+ */
 export async function send(rpcUrl: string, transaction: { to?: string; data: string }) {
-  await callRpc(rpcUrl, 'anvil_impersonateAccount', FAUCET)
-  await setBalance(rpcUrl, FAUCET, ETHER)
-  const receipt = (await callRpc(rpcUrl, 'eth_sendTransactionSync', { from: FAUCET, ...transaction })) as {
+  const from = hexlify(randomBytes(20))
+  await callRpc(rpcUrl, 'anvil_impersonateAccount', from)
+  await setBalance(rpcUrl, from, ETHER)
+  const receipt = (await callRpc(rpcUrl, 'eth_sendTransactionSync', { from, ...transaction })) as {
     status: string
     contractAddress: string
   }
+  await callRpc(rpcUrl, 'anvil_stopImpersonatingAccount', from)
   if (receipt.status !== '0x1')
     throw new Error('The development chain refused to fund a wallet: start with fresh state')
   return receipt

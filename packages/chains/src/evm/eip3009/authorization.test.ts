@@ -3,7 +3,8 @@ import { hashTypedData } from 'viem'
 import { addressTopic, uintWord } from '../abi'
 import { askContract } from '../eip1271'
 import { balanceCall } from '../erc20'
-import { authorizationDigest, calls, domainSeparator, holdsTransfer, isSignedByKey } from './authorization'
+import { isSignedByKey } from '../signature'
+import { authorizationDigest, calls, domainSeparator, holdsTransfer } from './authorization'
 import type { AuthorizedPayment } from './payment'
 import { signPayment, transferTypes, usdc, usdcDomain } from '../testing/authorization'
 import { bitFlips, compact, highTwin } from '../testing/signatures'
@@ -26,6 +27,7 @@ const anyPayment = (): AuthorizedPayment => ({
   amount: BigInt(hexlify(randomBytes(32))),
   validAfter: BigInt(hexlify(randomBytes(5))),
   validBefore: BigInt(hexlify(randomBytes(8))),
+  validUntil: 0n,
   nonce: hexlify(randomBytes(32)),
   signature: hexlify(randomBytes(65)),
 })

@@ -1,10 +1,10 @@
 import { id } from 'ethers'
 import type { Token } from '../../family'
-import { keccak256 } from '../../keccak'
 import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../abi'
 import type { Log } from '../answers'
 import { eventsOf, isTransferOf, sameTopics } from '../erc20'
-import { recoverSigner, splitSignature } from '../signature'
+import { splitSignature } from '../signature'
+import { keccakOfHex, typedDigest } from '../typed-data'
 import type { AuthorizedPayment } from './payment'
 
 const AUTHORIZATION_ARGUMENTS = 'address,address,uint256,uint256,uint256,bytes32'
@@ -20,8 +20,6 @@ const TRANSFER_TYPE = id(
 )
 const AUTHORIZATION_USED = id('AuthorizationUsed(address,bytes32)')
 const AUTHORIZATION_CANCELED = id('AuthorizationCanceled(address,bytes32)')
-
-const keccakOfHex = (hex: string): string => keccak256(Buffer.from(hex, 'hex'))
 
 /** The EIP-712 domain separator, in hex, of a token contract on a chain. */
 export const domainSeparator = (name: string, version: string, chainId: string, asset: string): string =>
@@ -66,16 +64,12 @@ const authorizationWords = ({
 /** What the payer signed: the EIP-712 digest of the authorization in the token's domain. */
 export function authorizationDigest(payment: AuthorizedPayment, separator: string): Uint8Array {
   const struct = keccakOfHex(bytesWord(TRANSFER_TYPE) + authorizationWords(payment).join(''))
-  return Buffer.from(keccakOfHex(`1901${bytesWord(separator)}${bytesWord(struct)}`).slice(2), 'hex')
+  return typedDigest(separator, struct)
 }
 
 /** `authorizationDigest` in the domain of this token. */
 export const digestOf = (payment: AuthorizedPayment, token: Token, chainId: string): Uint8Array =>
   authorizationDigest(payment, separatorOf(token, chainId))
-
-/** Whether the payer's own key signed; if not, the payer may still be a contract that vouches for the signature. */
-export const isSignedByKey = (payment: AuthorizedPayment, digest: Uint8Array): boolean =>
-  recoverSigner(digest, payment.signature) === payment.payer.toLowerCase()
 
 /** The calls by which a token is asked about a payment, and the one that settles it. */
 export const calls = {

@@ -1,38 +1,23 @@
-import { z } from 'zod'
 import { ChainUnavailable, type Fate, type Terms } from '../../family'
 import { answeredWord } from '../abi'
-import { Data, Log, quantity } from '../answers'
+import { Data, quantity } from '../answers'
+import { unusedFate } from '../carried'
 import { BLOCKS_APART, confirmedHeight, heightSince, locate, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
+import { searchBack } from '../search'
 import { calls, holdsTransfer, holdsUse, spentTopics } from './authorization'
 import type { AuthorizedPayment } from './payment'
 
-/** Most public nodes search this many blocks in one call; together this is a day of a chain with a block every two seconds. */
-const BLOCKS_A_SEARCH = 2_000n
-const MAX_SEARCHES = 25
-
 /** The transaction in which the authorization of `payment` was used or cancelled, newest blocks first. */
 async function findUse(
-  { rpc }: EvmNetwork,
+  network: EvmNetwork,
   height: bigint,
   payment: AuthorizedPayment,
   asset: string,
 ): Promise<string | undefined> {
-  const topics = spentTopics(payment)
-  let last = height
-  for (let search = 0; search < MAX_SEARCHES && last >= 0n; search++) {
-    const first = last < BLOCKS_A_SEARCH ? 0n : last - BLOCKS_A_SEARCH + 1n
-    // A node that lacks the last blocks finds nothing in them, and calls that no error.
-    const [logs, has] = await Promise.all([
-      rpc.call(z.array(Log), 'eth_getLogs', [
-        { address: asset, topics, fromBlock: quantity(first), toBlock: quantity(last) },
-      ]),
-      rpc.height(),
-    ])
-    const hash = logs.find(({ removed }) => removed !== true)?.transactionHash
-    if (hash) return hash
-    if (has < last) throw new ChainUnavailable(`The node is at block ${has}, behind ${last}`)
-    last = first - 1n
+  for await (const logs of searchBack(network, height, { address: asset, topics: spentTopics(payment) })) {
+    const [use] = logs
+    if (use?.transactionHash) return use.transactionHash
   }
   return undefined
 }
@@ -59,8 +44,7 @@ export async function fate(
   }
   const height = await heightSince(network, seen)
   const confirmed = confirmedHeight(network, height)
-  if (!(await isUsedAt(height)))
-    return (await hasLapsed(network, payment, confirmed)) ? lapsed : { status: 'open' }
+  if (!(await isUsedAt(height))) return unusedFate(network, payment, confirmed)
 
   const hash = await findUse(network, height, payment, asset)
   if (hash === undefined) {
@@ -81,18 +65,4 @@ export async function fate(
   return holdsTransfer(receipt.logs, asset, payment)
     ? { status: 'settled', hash: receipt.transactionHash, blockNumber: receipt.blockNumber }
     : unusable('the authorization was cancelled, or used for another transfer')
-}
-
-const lapsed: Fate = {
-  status: 'void',
-  reason: 'payment_expired',
-  detail: 'the authorization lapsed before anybody used it',
-}
-
-/** Whether no block after the newest confirmed one can take the authorization: their clocks only go forward. */
-async function hasLapsed({ rpc }: EvmNetwork, { validBefore }: AuthorizedPayment, confirmed: bigint) {
-  if (confirmed < 0n) return false
-  const block = await rpc.blockAt(confirmed)
-  if (block === undefined) throw new ChainUnavailable(`The node lacks block ${confirmed}`)
-  return block.timestamp >= validBefore
 }

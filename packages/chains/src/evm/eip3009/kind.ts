@@ -1,7 +1,8 @@
 import type { Terms } from '../../family'
 import { type Kind, type SettlementCall, verifier } from '../kind'
 import type { EvmNetwork } from '../network'
-import { calls, digestOf, holdsTransfer, isSignedByKey } from './authorization'
+import { isSignedByKey } from '../signature'
+import { calls, digestOf, holdsTransfer } from './authorization'
 import { chainChecks, offlineChecks } from './checks'
 import { askFacts } from './facts'
 import { fate } from './fate'
@@ -13,7 +14,7 @@ function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Te
     to: token.asset,
     data: calls.transfer(payment, signedByKey),
     notBefore: payment.validAfter,
-    isSignedByKey: signedByKey,
+    isShareable: signedByKey,
   }
 }
 

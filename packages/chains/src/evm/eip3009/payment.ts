@@ -1,27 +1,13 @@
-import { Amount } from '@tollgate/protocol'
 import { z } from 'zod'
-import type { Payment } from '../../family'
-import { parseAddress } from '../address'
 import { hex } from '../answers'
+import type { CarriedPayment } from '../carried'
+import { Address, Signature, Uint256 } from '../fields'
 
 /** An EIP-3009 authorization as its payer signed it. `validAfter` and `validBefore` in Unix seconds, exclusive. */
-export type AuthorizedPayment = Payment & {
+export type AuthorizedPayment = CarriedPayment & {
   kind: 'eip3009'
-  validAfter: bigint
   validBefore: bigint
-  signature: string
 }
-
-const Address = z.string().transform((text, context) => {
-  const address = parseAddress(text)
-  if (address === undefined) context.addIssue({ code: 'custom', message: 'is no EVM address' })
-  return address ?? z.NEVER
-})
-
-const Uint256 = Amount.transform(BigInt).refine((value) => value < 2n ** 256n)
-
-/** Room for the signature of any smart wallet: 8 KiB. */
-const Signature = hex(/^0x(?:[0-9a-f]{2}){0,8192}$/i)
 
 const Authorization = z.object({
   from: Address,

@@ -1,0 +1,103 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { facilitatorWithClient, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { AMOUNT, paymentRequest } from '../testing/payment'
+import { byPermit2 } from '../testing/permit2'
+
+const rpcUrl = sharedChain()
+let facilitator: TestFacilitator
+let client: ClientHeaders
+let signer: string
+
+beforeAll(async () => {
+  ;({ facilitator, client, signer } = await facilitatorWithClient())
+})
+afterAll(closeAll)
+
+type Body = Awaited<ReturnType<typeof byPermit2>>
+
+const post = async (path: string, body: object) =>
+  (await facilitator.api.post(path).set(client).send(body).expect(200)).body as SettleResult
+const verify = (body: object) => post('/api/v2/verify', body)
+const settle = (body: object) => post('/api/v2/settle', body)
+
+/** The same as version 1 carries it, the permit inside the payload. */
+function inVersion1({ paymentPayload }: Body, { paymentRequirements }: { paymentRequirements: object }) {
+  const { payload, extensions } = paymentPayload
+  const permit2 = { ...payload, ...extensions }
+  const content = { type: 'permit2', permit2 }
+  return {
+    x402Version: 1,
+    paymentPayload: { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload: content },
+    paymentRequirements,
+  }
+}
+
+test('a payment by Permit2 of a wallet that approved nothing is valid, and settles once, by whichever version', async () => {
+  const payer = await newPayer(rpcUrl)
+  const request = await paymentRequest(payer)
+  const body = await byPermit2(payer, request)
+  expect(await verify(body)).toMatchObject({ isValid: true, payer: payer.address })
+  const sent = await transactionCount(rpcUrl, signer)
+
+  const result = await settle(body)
+  expect(result).toMatchObject({ success: true, network: 'eip155:84532', payer: payer.address })
+  const duplicate = { success: false, errorReason: 'duplicate_settlement' }
+  expect(await settle(body)).toMatchObject(duplicate)
+  expect(await post('/api/v1/settle', inVersion1(body, request))).toMatchObject(duplicate)
+  expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: 'invalid_transaction_state' })
+
+  const { payTo } = body.paymentRequirements
+  expect(await transfersFrom(rpcUrl, payer.address)).toEqual([
+    {
+      from: payer.address.toLowerCase(),
+      to: payTo.toLowerCase(),
+      value: AMOUNT,
+      transaction: result.transaction,
+    },
+  ])
+  expect(await transactionCount(rpcUrl, signer)).toBe(sent + 1)
+})
+
+test('one in version 1 settles likewise', async () => {
+  const payer = await newPayer(rpcUrl)
+  const request = await paymentRequest(payer)
+  const body = inVersion1(await byPermit2(payer, request), request)
+  expect(await post('/api/v1/settle', body)).toMatchObject({ success: true, payer: payer.address })
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})
+
+test('without its permit, which version 2 carries as an extension, it is refused, and nothing is sent', async () => {
+  const payer = await newPayer(rpcUrl)
+  const body = await byPermit2(payer, await paymentRequest(payer))
+  const bare = { ...body, paymentPayload: { ...body.paymentPayload, extensions: undefined } }
+  expect(await verify(bare)).toMatchObject({ isValid: false, invalidReason: 'invalid_transaction_state' })
+  expect(await settle(bare)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+})
+
+test('many with one permit of one payer, all at once, pay once, and cost no transaction that fails', async () => {
+  const payer = await newPayer(rpcUrl)
+  const bodies = await Promise.all(
+    Array.from({ length: 10 }, async () => byPermit2(payer, await paymentRequest(payer))),
+  )
+  const sent = await transactionCount(rpcUrl, signer)
+
+  const results = await Promise.all(bodies.map(settle))
+
+  expect(results.filter(({ success }) => success)).toHaveLength(1)
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  expect(await transactionCount(rpcUrl, signer)).toBe(sent + 1)
+})
+
+test('payments of many payers at once are told apart, and each is paid once', async () => {
+  const payers = await Promise.all(Array.from({ length: 8 }, () => newPayer(rpcUrl)))
+  const bodies = await Promise.all(payers.map(async (payer) => byPermit2(payer, await paymentRequest(payer))))
+  const results = await Promise.all(bodies.map(settle))
+  for (const [i, { address }] of payers.entries()) {
+    expect(results[i]).toMatchObject({ success: true, payer: address })
+    const [transfer, ...others] = await transfersFrom(rpcUrl, address)
+    expect([transfer?.transaction, others]).toEqual([results[i]!.transaction, []])
+  }
+})

@@ -1,0 +1,52 @@
+import { ChainUnavailable, type Fate, type Terms } from '../../family'
+import { answeredWord } from '../abi'
+import { Data, quantity } from '../answers'
+import { unusedFate } from '../carried'
+import { BLOCKS_APART, confirmedHeight, heightSince, locate, unusable } from '../confirmed'
+import { eventsOf, isTransferOf } from '../erc20'
+import type { EvmNetwork } from '../network'
+import { PERMIT2 } from './contracts'
+import type { PermittedPayment } from './payment'
+import { isUsedIn, questions } from './transfer'
+import { findSettlement } from './use'
+
+/**
+ * What became of a transfer by Permit2, whoever sent it. Permit2 tells that a nonce is used or given up and not by what, so
+ * its settlement is looked for among the transfers of the asset from payer to recipient; a nonce that was used so long ago
+ * that every node knows, and by no settlement of the last 50,000 blocks, counts as void. Rejects with `ChainUnavailable` where a
+ * node that lacks block `seen` may have been asked, or no node can tell what a transaction did.
+ */
+export async function fate(
+  network: EvmNetwork,
+  payment: PermittedPayment,
+  { token: { asset } }: Terms,
+  seen: bigint,
+): Promise<Fate> {
+  const { rpc } = network
+  /** By the block's number: a node that lacks the block refuses, where it has a `latest` of its own. */
+  async function isUsedAt(block: bigint): Promise<boolean> {
+    const data = questions.nonceWord(payment)
+    const word = answeredWord(await rpc.run(Data, 'eth_call', [{ to: PERMIT2, data }, quantity(block)]))
+    if (word === undefined) throw new ChainUnavailable('Permit2 does not tell the state of a nonce')
+    return isUsedIn(word, payment)
+  }
+  const height = await heightSince(network, seen)
+  const confirmed = confirmedHeight(network, height)
+  if (!(await isUsedAt(height))) return unusedFate(network, payment, confirmed)
+
+  const hash = await findSettlement(network, height, payment, asset)
+  if (hash === undefined) {
+    const longAgo = height - BLOCKS_APART < confirmed ? height - BLOCKS_APART : confirmed
+    return longAgo >= 0n && (await isUsedAt(longAgo))
+      ? unusable('the nonce was given up, or used for another transfer')
+      : { status: 'pending' }
+  }
+  const use = await locate(network, hash)
+  if (use.status === 'unknown') throw new ChainUnavailable(`The node names ${hash} and does not know it`)
+  if (use.status === 'waiting' || !use.isConfirmed) return { status: 'pending' }
+  const { receipt } = use
+  const isThere = eventsOf(receipt.logs, asset).some((log) => isTransferOf(log, payment))
+  if (receipt.status !== 1n || !isThere)
+    throw new ChainUnavailable(`The node finds a transfer in ${hash}, which does not hold it`)
+  return { status: 'settled', hash: receipt.transactionHash, blockNumber: receipt.blockNumber }
+}

@@ -1,0 +1,28 @@
+import { type Kind, type SettlementCall, verifier } from '../kind'
+import type { EvmNetwork } from '../network'
+import { chainChecks, offlineChecks } from './checks'
+import { PROXY } from './contracts'
+import { askFacts } from './facts'
+import { fate } from './fate'
+import { type PermittedPayment, readPermit2 } from './payment'
+import { holdsTransfer, settlementCall } from './transfer'
+
+const call = (_: EvmNetwork, payment: PermittedPayment): SettlementCall => ({
+  to: PROXY,
+  data: settlementCall(payment),
+  notBefore: payment.validAfter - 1n,
+  // No event names the nonce: two equal payments in one transaction could not be told apart.
+  isShareable: false,
+})
+
+/**
+ * The payer signs a transfer by Permit2, which a signer of ours carries to the proxy of x402, with the token's own permit
+ * for Permit2 where the payer has not approved it (EIP-2612).
+ */
+export const permit2: Kind<PermittedPayment> = {
+  read: readPermit2,
+  verify: verifier({ offlineChecks, askFacts, chainChecks }),
+  call,
+  settles: (receipt, payment, { token }) => holdsTransfer(receipt, token.asset, payment),
+  fate,
+}

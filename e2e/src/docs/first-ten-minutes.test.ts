@@ -109,7 +109,7 @@ describe('packages/facilitator-client/README.md', () => {
     const transactions = visits.flatMap(({ paid }) => paid?.transaction ?? [])
     expect(transactions).toHaveLength(2)
     for (const transaction of transactions)
-      expect(await token.transfersOf(transaction)).toEqual([
+      expect(await token.transfersOf(transaction, payer.address)).toEqual([
         { from: payer.address, to: payTo, value: 10_000n },
       ])
     expect(await token.balanceOf(payTo)).toBe(20_000n)

@@ -148,7 +148,7 @@ export type Chain<P extends Payment = Payment> = {
   verify(payment: P, terms: Terms, now: Date, reserved?: bigint): Promise<Refusal | undefined>
   /** What `signer` holds for fees, in the network's native smallest unit. */
   funds(signer: string): Promise<bigint>
-  /** The nonce that the next transaction of `signer` takes, as the chain sees it (pending included). */
+  /** The nonce after all that is mined of `signer`, as the chain sees it. */
   nextNonce(signer: string): Promise<bigint>
   /** Whether a transaction of `signer` with this nonce is mined and confirmed: no other one ever will be. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>

@@ -91,7 +91,7 @@ export function createFollower(parts: {
       return false
     } catch (error) {
       if (!(error instanceof TransactionRejected)) throw error
-      const isLost = open.nonce === null ? !open.wasBroadcast && open.isOld : await isDone(open)
+      const isLost = open.nonce === null ? !open.wasOffered && open.isOld : await isDone(open)
       const fates = await fatesOf(open)
       // Mined after all: this node does not know it yet.
       if (fates.some((fate) => fate.status === 'settled' && open.hashes.includes(fate.hash))) return false

@@ -64,7 +64,8 @@ export function createSender(parts: {
       const signed = await sign(session, judged.filter(isGood), room)
       const held = [...judged.filter(isHeld), ...signed.held]
       for (const one of held) await hold(session, one)
-      const isMore = signed.sent.length > 0 || mine.some(({ claim }) => alone.has(claim.id))
+      const isMore =
+        signed.sent.length > 0 || locked.length >= BATCH || mine.some(({ claim }) => alone.has(claim.id))
       return { held, sent: signed.sent, isMore }
     })
     for (const one of held)
@@ -154,10 +155,10 @@ export function createSender(parts: {
     batches: readonly (readonly Good[])[],
     sent: Sent[],
   ): Promise<Held[]> {
-    const funds = await chain.funds(signer)
-    const first = await nextNonce(session)
+    const [funds, from] = await Promise.all([chain.funds(signer), chain.nextNonce(signer)])
+    const nonces = await store.freeNonces(session, name, signer, { from, count: batches.length })
     const attempts = await Promise.allSettled(
-      batches.map((batch, index) => chain.sign(batch, { signer, nonce: first + BigInt(index) })),
+      batches.map((batch, index) => chain.sign(batch, { signer, nonce: nonces[index] ?? from })),
     )
     let cost = 0n
     for (const [index, batch] of batches.entries()) {
@@ -176,7 +177,7 @@ export function createSender(parts: {
         return leftWith(`the signer has ${funds} and may need ${cost} for fees`)
       }
       const claims = batch.map(({ claim }) => claim)
-      const nonce = first + BigInt(index)
+      const nonce = nonces[index] ?? from
       await store.storeSigned(session, { claims, network: name, signer, nonce, transaction })
       sent.push({ claims, transaction })
     }
@@ -203,12 +204,6 @@ export function createSender(parts: {
     return sent
   }
 
-  /** The nonce after all that the chain has seen and all that we ever signed; what of that is missing is sent by who follows it. */
-  async function nextNonce(session: PoolClient): Promise<bigint> {
-    const [onChain, stored] = [await chain.nextNonce(signer), await store.nextNonce(session, name, signer)]
-    return onChain > stored ? onChain : stored
-  }
-
   /** Not waited for: what does not arrive is stored, and sent again by who follows it. */
   function send(transaction: SignedTransaction): void {
     const sending = broadcast(transaction).finally(() => underWay.delete(sending))
@@ -220,8 +215,9 @@ export function createSender(parts: {
       await chain.broadcast(transaction)
       await store.noteBroadcast(transaction.hash)
     } catch (error) {
-      const level = error instanceof TransactionRejected ? 'error' : 'warn'
-      logger.log(level, 'a signed transaction could not be sent; trying again', {
+      const isRefused = error instanceof TransactionRejected
+      if (isRefused) await store.noteRefused(transaction.hash).catch(() => undefined)
+      logger.log(isRefused ? 'error' : 'warn', 'a signed transaction could not be sent; trying again', {
         transaction: transaction.hash,
         error,
       })
@@ -230,8 +226,7 @@ export function createSender(parts: {
 
   async function postpone(session: PoolClient, { id }: Claim, problem: unknown): Promise<void> {
     const before = postponed.get(id)?.forMs
-    const isFirst = before === undefined || problem === WAITS_FOR_ITS_PAYER
-    const forMs = isFirst ? FIRST_POSTPONE_MS : Math.min(2 * before, LAST_POSTPONE_MS)
+    const forMs = before === undefined ? FIRST_POSTPONE_MS : Math.min(2 * before, LAST_POSTPONE_MS)
     postponed.set(id, { until: now().getTime() + forMs, forMs })
     const text = problem instanceof Error ? problem.message : String(problem)
     await store.noteProblem(session, [id], text)

@@ -42,6 +42,9 @@ export const claimColumns = `s.id, s.client_id as "clientId", s.payer, s.payload
   s.created_at as "createdAt", s.attempts, s.transaction_hash is not null as "wasSent",
   s.retry_at is not null as "isRetried", a.symbol, a.decimals, a.name, a.version`
 
+/** Claims of one payer that are looked at together: whoever makes many must not stand in the way of others. */
+const OF_ONE_PAYER = 10
+
 /** A payer, by the asset that its balance is in. */
 type Account = { asset: string; payer: string }
 const accountOf = ({ terms, payer }: Claim): Account => ({ asset: terms.token.asset, payer })
@@ -51,8 +54,9 @@ const named = ({ asset, payer }: Account) => `${asset} ${payer}`
 export function createSettlerStore(pool: Pool) {
   return {
     /**
-     * Up to `limit` claimed payments, locked until the transaction ends, the longest waiting first; those that another signer
-     * has locked are left to it. `except` are left out, but for those that an operator wants tried again.
+     * Up to `limit` claimed payments, locked until the transaction ends, the longest waiting first, and not many of one payer;
+     * those that another signer has locked are left to it. `except` are left out, but for those that an operator wants tried
+     * again, and so are those of a payer that another payment of came to nothing: it ends first.
      */
     async lockClaimed(
       session: Session,
@@ -63,8 +67,16 @@ export function createSettlerStore(pool: Pool) {
       const { rows } = await session.query<ClaimRow>(
         `select ${claimColumns}
          from settlements s join assets a on a.network = s.network and a.asset = s.asset
-         where s.network = $1 and s.status = 'claimed' and (s.id <> all($3) or s.retry_at is not null)
-         order by s.id limit $2 for update of s skip locked`,
+         where s.id in (
+           select id from (
+             select id, row_number() over (partition by asset, payer order by id) as place from settlements c
+             where network = $1 and status = 'claimed' and (id <> all($3) or retry_at is not null)
+               and (attempts > 0 or not exists (
+                 select from settlements o where o.network = $1 and o.asset = c.asset and o.payer = c.payer
+                   and o.status in ('claimed', 'signed') and o.attempts > 0))
+           ) as waiting where place <= ${OF_ONE_PAYER} order by id limit $2
+         ) and s.status = 'claimed'
+         order by s.id for update of s skip locked`,
         [network, limit, except],
       )
       return rows.map(toClaim)
@@ -109,13 +121,20 @@ export function createSettlerStore(pool: Pool) {
       })
     },
 
-    /** One more than the highest nonce that we signed for this signer; 0 where we never did. */
-    async nextNonce(session: Session, network: string, signer: string): Promise<bigint> {
+    /** The first `count` nonces from `from` on that we signed nothing for; a gap that was left is filled first. */
+    async freeNonces(
+      session: Session,
+      network: string,
+      signer: string,
+      { from, count }: { from: bigint; count: number },
+    ): Promise<bigint[]> {
       const { rows } = await session.query<{ nonce: bigint }>(
-        'select coalesce(max(nonce) + 1, 0) as nonce from transactions where network = $1 and signer = $2',
-        [network, signer],
+        `with used as (select nonce from transactions where network = $1 and signer = $2 and nonce >= $3)
+         select nonce from generate_series($3::bigint, $3::bigint + $4::int + (select count(*) from used)) as free (nonce)
+         where nonce not in (select nonce from used) order by nonce limit $4`,
+        [network, signer, from, count],
       )
-      return rows[0]?.nonce ?? 0n
+      return rows.map(({ nonce }) => nonce)
     },
 
     /** How many of our transactions of this signer are not mined. */
@@ -128,7 +147,10 @@ export function createSettlerStore(pool: Pool) {
       return Number(rows[0]?.count ?? 0n)
     },
 
-    /** Stores the transaction of these claims before it is sent. One signer's nonce is stored once; null is a payer's own. */
+    /**
+     * Stores the transaction of these claims before it is sent. One signer's nonce is stored once; null is a payer's own,
+     * which may have been there before.
+     */
     async storeSigned(
       session: Session,
       signed: {
@@ -142,9 +164,13 @@ export function createSettlerStore(pool: Pool) {
       const { claims, network, signer, nonce, transaction } = signed
       await session.query(
         `with stored as (
-           insert into transactions (network, signer, nonce, raw, hash) values ($1, $2, $3, $4, $5) returning id
+           insert into transactions (network, signer, nonce, raw, hash) values ($1, $2, $3, $4, $5)
+           on conflict (hash) do update set status = 'signed', signer = $2, offered_at = now(), broadcast_at = null,
+             signed_at = now(), block_number = null, block_hash = null, fee = null
+           returning id
          ), version as (
            insert into transaction_versions (hash, transaction_id, raw) select $5, id, $4 from stored
+           on conflict (hash) do nothing
          )
          update settlements
          set status = 'signed', transaction_id = (select id from stored), transaction_hash = $5, problem = null,
@@ -159,6 +185,13 @@ export function createSettlerStore(pool: Pool) {
         'update transactions set broadcast_at = coalesce(broadcast_at, now()) where hash = $1',
         [hash],
       )
+    },
+
+    /** The first node that was asked refused it, and no other was: nobody has it. */
+    async noteRefused(hash: string): Promise<void> {
+      await pool.query('update transactions set offered_at = null where hash = $1 and broadcast_at is null', [
+        hash,
+      ])
     },
 
     /** Why these settlements do not go on at present, for operators; what they asked for is then done. */

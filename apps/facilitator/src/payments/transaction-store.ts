@@ -22,8 +22,8 @@ export type OpenTransaction = {
   transaction: SignedTransaction
   /** Of all versions, the newest first: any of them may be mined. */
   hashes: string[]
-  /** Whether a node took the newest version. */
-  wasBroadcast: boolean
+  /** Whether a node may have it, or had it once. */
+  wasOffered: boolean
   /** Whether it was signed a minute ago or more: nodes do not lag so far. */
   isOld: boolean
   settlements: Claim[]
@@ -45,6 +45,9 @@ export type End = { id: bigint } & (
   | { status: 'claimed' }
 )
 
+/** A payment that was settled by the transaction `hash`, which is not ours. */
+export type Elsewhere = Claim & { hash: string }
+
 /** How a transaction got out of the way: mined as this version, or its nonce went to another. */
 export type Clearance = { status: 'mined'; hash: string; block: BlockId; fee: bigint } | { status: 'lost' }
 
@@ -54,18 +57,11 @@ type OpenRow = Omit<OpenTransaction, 'transaction' | 'settlements'> & SignedTran
 
 const waiting = `(s.status = 'signed' or (s.status = 'reversed' and s.error_reason is null))`
 
-/** What each settlement of transaction $1 bears of its fee: equal parts, the first ones a unit more where it does not divide. */
-const shares = `select s.id, div(t.fee, n) + case when place <= mod(t.fee, n) then 1 else 0 end as share
-  from transactions t join (
-    select id, transaction_id, row_number() over (order by id) as place, count(*) over () as n
-    from settlements where transaction_id = $1
-  ) s on s.transaction_id = t.id`
-
 /** Transactions as they are followed: on their way, mined, and watched until no reorg can drop them any more. */
 export function createTransactionStore(pool: Pool) {
   async function open(text: string, values: unknown[], session: Session = pool): Promise<OpenTransaction[]> {
     const { rows } = await session.query<OpenRow>(
-      `select t.id, t.signer, t.nonce, t.raw, t.hash, t.broadcast_at is not null as "wasBroadcast",
+      `select t.id, t.signer, t.nonce, t.raw, t.hash, t.offered_at is not null as "wasOffered",
          t.signed_at < now() - interval '1 minute' as "isOld",
          array(select v.hash from transaction_versions v where v.transaction_id = t.id
                order by v.created_at desc, v.hash) as hashes
@@ -144,7 +140,7 @@ export function createTransactionStore(pool: Pool) {
      * was signed anew, or taken by a node, since it was read.
      */
     async clear(
-      { id, transaction, wasBroadcast }: Pick<OpenTransaction, 'id' | 'transaction' | 'wasBroadcast'>,
+      { id, transaction, wasOffered }: Pick<OpenTransaction, 'id' | 'transaction' | 'wasOffered'>,
       clearance: Clearance,
       ends: readonly End[],
     ): Promise<boolean> {
@@ -157,11 +153,14 @@ export function createTransactionStore(pool: Pool) {
            set status = $2, hash = coalesce($3, hash), block_number = $4, block_hash = $5, fee = $6,
              raw = coalesce((select v.raw from transaction_versions v where v.hash = $3), raw)
            where id = $1 and status = 'signed'
-             and ($2 <> 'lost' or (hash = $12 and (broadcast_at is not null) = $13)) returning id
+             and ($2 <> 'lost' or (hash = $12 and (offered_at is not null) = $13)) returning id
          ), shares as (
            select id, div($6::numeric, n) + case when place <= mod($6::numeric, n) then 1 else 0 end as share
            from (select id, row_number() over (order by id) as place, count(*) over () as n
                  from settlements where transaction_id = $1) as part
+         ), charged as (
+           insert into charges (transaction_id, settlement_id, fee)
+           select $1, id, share from shares where $2 = 'mined' and exists (select from cleared)
          ), ends as (
            select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[])
              as e (id, status, hash, block_number, reason)
@@ -175,7 +174,7 @@ export function createTransactionStore(pool: Pool) {
            from ends e join shares using (id)
            where s.id = e.id and ${waiting} and exists (select from cleared)
            returning s.id, s.status, s.network
-         ), charged as (
+         ), others as (
            update settlements s set fee = s.fee + share from shares
            where shares.id = s.id and share > 0 and s.id not in (select id from ends) and exists (select from cleared)
          ), told as (
@@ -196,7 +195,7 @@ export function createTransactionStore(pool: Pool) {
           of(({ blockNumber }) => blockNumber),
           ends.map((end) => (end.status === 'failed' ? end.reason : null)),
           transaction.hash,
-          wasBroadcast,
+          wasOffered,
         ],
       )
       return rowCount === 1
@@ -240,36 +239,59 @@ export function createTransactionStore(pool: Pool) {
       return rows
     },
 
-    /** The reorg left the transaction in another block. */
-    async move(id: bigint, block: BlockId): Promise<void> {
-      await pool.query(
-        `with moved as (
-           update transactions set block_number = $2, block_hash = $3 where id = $1 and status = 'mined' returning id, hash
-         )
-         update settlements s set block_number = $2, updated_at = now() from moved
-         where s.transaction_id = moved.id and s.transaction_hash = moved.hash and s.status = 'settled'`,
-        [id, block.number, block.hash],
-      )
-    },
-
-    /** A reorg dropped the transaction: what it settled is reversed, and it is on its way again. Answers the settlements' ids. */
+    /**
+     * A reorg dropped the transaction from its block: what it settled is reversed, what it cost is not owed any more, and it
+     * is on its way again. Answers the ids of what was reversed.
+     */
     async reverse(id: bigint): Promise<bigint[]> {
       const { rows } = await pool.query<{ id: bigint }>(
-        `with shares as (${shares}), dropped as (
+        `with dropped as (
            update transactions
            set status = 'signed', block_number = null, block_hash = null, fee = null, broadcast_at = null, signed_at = now()
            where id = $1 and status = 'mined' returning id, hash
-         ), refunded as (
-           update settlements s set fee = s.fee - share from shares, dropped
-           where shares.id = s.id and not (s.status = 'settled' and s.transaction_hash = dropped.hash)
+         ), returned as (
+           delete from charges c using dropped d where c.transaction_id = d.id returning c.settlement_id, c.fee
+         ), moved as (
+           update settlements s
+           set fee = s.fee - r.fee,
+             status = case when ${settledBy('d')} then 'reversed' else s.status end,
+             updated_at = case when ${settledBy('d')} then now() else s.updated_at end
+           from returned r, dropped d where s.id = r.settlement_id
+           returning s.id, s.status, s.transaction_id
          )
-         update settlements s set status = 'reversed', fee = s.fee - share, updated_at = now()
-         from shares, dropped
-         where shares.id = s.id and s.status = 'settled' and s.transaction_hash = dropped.hash
-         returning s.id`,
+         select m.id from moved m where m.status = 'reversed' and m.transaction_id = $1`,
         [id],
       )
       return rows.map((row) => row.id)
     },
+
+    /** What somebody else's transaction settled, in a block after this one: no transaction of ours is watched for it. */
+    async settledElsewhere(network: string, after: bigint): Promise<Elsewhere[]> {
+      const { rows } = await pool.query<ClaimRow & { hash: string }>(
+        `select ${claimColumns}, s.transaction_hash as hash
+         from settlements s join assets a on a.network = s.network and a.asset = s.asset
+           left join transactions t on t.id = s.transaction_id
+         where s.network = $1 and s.status = 'settled' and s.block_number > $2 and t.hash is distinct from s.transaction_hash
+         order by s.id`,
+        [network, after],
+      )
+      return rows.map((row) => ({ ...toClaim(row), hash: row.hash }))
+    },
+
+    /** A reorg dropped what somebody else had sent: the payment is to be settled again. Once. */
+    async reclaim({ id, hash }: Elsewhere): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `update settlements s
+         set status = 'claimed', transaction_id = null, block_number = null, updated_at = now()
+         where s.id = $1 and s.status = 'settled' and s.transaction_hash = $2
+         returning pg_notify('${CLAIMED_CHANNEL}', network)`,
+        [id, hash],
+      )
+      return rowCount === 1
+    },
   }
 }
+
+/** Whether settlement `s` was settled by the transaction `t`. */
+const settledBy = (t: string) =>
+  `(s.status = 'settled' and s.transaction_id = ${t}.id and s.transaction_hash = ${t}.hash)`

@@ -2,7 +2,7 @@ import { type BlockId } from '@tollgate/chains'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Counts } from '../operations/counts'
-import { type Lane, type TransactionStore } from './transaction-store'
+import { type Elsewhere, type Lane, type TransactionStore } from './transaction-store'
 
 /**
  * Watches what is settled until no reorg can undo it. What a reorg drops is reversed, and followed again as if it had never
@@ -18,33 +18,57 @@ export function createWatcher(parts: {
   const { network, lane, transactions, counts, logger } = parts
   const { chain, name } = network
 
-  /** Looks once at every block that holds a transaction of ours and is not too deep for a reorg. Resolves to whether one was dropped. */
+  /**
+   * Looks once at every block that holds a transaction of ours, and at what others settled for us, where it is not too deep
+   * for a reorg. Resolves to whether something was dropped.
+   */
   async function watchMined(): Promise<boolean> {
     const blocks = await transactions.watched(lane)
-    if (blocks.length === 0) return false
     const { number: height } = await chain.head()
-    const isThere = await Promise.all(blocks.map((block) => chain.includes(block)))
-    const gone = blocks.filter((_, index) => !isThere[index])
-    for (const block of gone) await lookAfter(block)
-    if (gone.length === 0) await transactions.finalize(lane, height - chain.reorgDepth)
-    return gone.length > 0
+    const final = height - chain.reorgDepth
+    const isDropped = await Promise.all([
+      ...blocks.map(lookAtBlock),
+      ...(await transactions.settledElsewhere(name, final)).map(lookAtTheirs),
+    ])
+    if (isDropped.every((dropped) => dropped === false)) await transactions.finalize(lane, final)
+    return isDropped.some((dropped) => dropped === true)
   }
 
-  async function lookAfter(block: BlockId) {
-    for (const { id, hash } of await transactions.minedIn(lane, block)) {
-      const inspection = await chain.inspect(hash)
-      if (inspection.status === 'mined') {
-        await transactions.move(id, inspection.block)
-        continue
+  /** Undefined where it cannot be told now; it holds up no other. */
+  async function lookAtBlock(block: BlockId): Promise<boolean | undefined> {
+    try {
+      if (await chain.includes(block)) return false
+      for (const { id, hash } of await transactions.minedIn(lane, block)) {
+        const inspection = await chain.inspect(hash)
+        if (inspection.status === 'mined' && inspection.block.hash === block.hash) continue
+        tellReversed(hash, await transactions.reverse(id))
       }
-      const settlements = await transactions.reverse(id)
-      logger.error('a reorg dropped a transaction; it is sent again', {
-        transaction: hash,
-        blockNumber: block.number,
-        settlements,
-      })
-      settlements.forEach(() => counts.reversed({ network: name }))
+      return true
+    } catch (error) {
+      logger.warn('a settled transaction could not be looked at; trying again', { block, error })
+      return undefined
     }
+  }
+
+  async function lookAtTheirs(settlement: Elsewhere): Promise<boolean | undefined> {
+    try {
+      const payment = network.family.readPayment(settlement.payload)
+      const fate = payment && (await chain.fate(payment, settlement.terms))
+      if (fate?.status !== 'open' && fate?.status !== 'void') return false
+      if (await transactions.reclaim(settlement)) tellReversed(settlement.hash, [settlement.id])
+      return true
+    } catch (error) {
+      logger.warn('a settled payment could not be looked at; trying again', {
+        settlement: settlement.id,
+        error,
+      })
+      return undefined
+    }
+  }
+
+  function tellReversed(transaction: string, settlements: readonly bigint[]) {
+    logger.error('a reorg dropped a transaction; it is sent again', { transaction, settlements })
+    settlements.forEach(() => counts.reversed({ network: name }))
   }
 
   return { watchMined }

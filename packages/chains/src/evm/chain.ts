@@ -82,7 +82,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings): Chain
     },
 
     funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
-    nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'pending']),
+    nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
     isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
 
     batches: (due) => batches({ network, hasMulticall }, due),

@@ -7,6 +7,7 @@ ADD COLUMN "retry_at" TIMESTAMPTZ(3);
 -- AlterTable
 ALTER TABLE "transactions" ADD COLUMN "block_hash" TEXT,
 ADD COLUMN "signed_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+ADD COLUMN "offered_at" TIMESTAMPTZ(3) DEFAULT CURRENT_TIMESTAMP,
 ALTER COLUMN "nonce" DROP NOT NULL;
 
 -- CreateTable
@@ -19,11 +20,26 @@ CREATE TABLE "transaction_versions" (
     CONSTRAINT "transaction_versions_pkey" PRIMARY KEY ("hash")
 );
 
+-- CreateTable
+CREATE TABLE "charges" (
+    "transaction_id" BIGINT NOT NULL,
+    "settlement_id" BIGINT NOT NULL,
+    "fee" DECIMAL(78,0) NOT NULL,
+
+    CONSTRAINT "charges_pkey" PRIMARY KEY ("transaction_id","settlement_id")
+);
+
 -- CreateIndex
 CREATE INDEX "transaction_versions_transaction_id_idx" ON "transaction_versions"("transaction_id");
 
 -- AddForeignKey
 ALTER TABLE "transaction_versions" ADD CONSTRAINT "transaction_versions_transaction_id_fkey" FOREIGN KEY ("transaction_id") REFERENCES "transactions"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "charges" ADD CONSTRAINT "charges_transaction_id_fkey" FOREIGN KEY ("transaction_id") REFERENCES "transactions"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "charges" ADD CONSTRAINT "charges_settlement_id_fkey" FOREIGN KEY ("settlement_id") REFERENCES "settlements"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 -- What was sent before this version had one version each, and one settlement in each transaction.
 INSERT INTO "transaction_versions" ("hash", "transaction_id", "raw", "created_at")

@@ -36,7 +36,7 @@ clients all at once.
 ## Run it again
 
 \`\`\`sh
-npm install && npx turbo run build
+pnpm install && pnpm build
 pnpm faults                             # all of it, each fault as often as above
 pnpm faults crash-points --rounds 5     # one scenario
 pnpm faults crash-points/stored         # one part of it

@@ -165,7 +165,7 @@ export type Chain<P extends Payment = Payment> = {
   ): Promise<(SignedTransaction & { cost: bigint }) | Refusal>
   /**
    * The same transaction under fees that replace it, where those it offers no longer do; undefined where they do, or where the
-   * cap allows no more. `isOverdue`: it has waited so long that it is to offer more anyway.
+   * cap allows no more. `isOverdue`: it has waited so long that it is to offer more anyway, until that is ample.
    */
   replace(
     transaction: SignedTransaction,

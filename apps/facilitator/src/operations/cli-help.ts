@@ -50,8 +50,8 @@ Has open settlements tried again at once, and says for each what is done:
   claimed               is looked at now, and sent if it would go through, even if it was
                         sent as often as it may be by itself
   signed, or reversed   its transaction is signed with higher fees under the same nonce
-                        and sent, as far as the network's max_fee_per_gas allows; what the
-                        payer signed whole stays as it is
+                        and sent, as far as the network's max_fee_per_gas allows; refused
+                        where the payer signed the transaction whole
 
 It is safe: no payment is ever made twice by it, whenever and however often it is run. One
 that is over is refused. It only writes down the wish; the facilitator that owns the

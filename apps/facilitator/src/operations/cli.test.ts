@@ -339,6 +339,17 @@ describe('facilitator settlements retry', () => {
     expect(await retriedIds()).toEqual([claimed])
   })
 
+  test('refuses one whose payer signed the transaction whole, and leaves no wish that nobody carries out', async () => {
+    const transactionId = await rows.transaction({ signer, nonce: null })
+    const id = await rows.settlement(clientId, { status: 'signed', transactionId })
+    const { code, out } = await settlements('retry', String(id))
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/^1 +signed +refused: its payer signed the transaction whole/),
+    ])
+    expect((await pool.query('select retry_at from settlements')).rows).toEqual([{ retry_at: null }])
+  })
+
   test('says so of one that comes to its end at this very moment', async () => {
     const { claimed } = await oneOfEach()
     const settler = await pool.connect()

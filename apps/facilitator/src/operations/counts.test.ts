@@ -22,7 +22,11 @@ test('all that may be counted is there as zero from the start, so that the first
     ['tollgate_transaction_payments_count', { 'network="base"': 0 }],
     [
       'tollgate_settlement_duration_seconds_count',
-      { 'network="base",end="settled"': 0, 'network="base",end="failed"': 0 },
+      {
+        'network="base",end="settled"': 0,
+        'network="base",end="failed"': 0,
+        'network="base",end="reversed"': 0,
+      },
     ],
   ]
   for (const [name, figures] of zeros) expect([name, await figuresOf(scrape, name)]).toEqual([name, figures])
@@ -56,6 +60,7 @@ test('counts ends by how and why with the time they took, replacements, reversal
   expect(await figuresOf(scrape, 'tollgate_settlement_duration_seconds_sum')).toEqual({
     'network="base",end="settled"': 2.5,
     'network="base",end="failed"': 60,
+    'network="base",end="reversed"': 0,
   })
   expect(await figuresOf(scrape, 'tollgate_settlement_replacements_total')).toEqual({
     'network="base",signer="0xabc"': 1,

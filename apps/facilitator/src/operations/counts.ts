@@ -3,10 +3,15 @@ import { type Metrics } from '@tollgate/service'
 /** What this process did, counted where it is done. Of all replicas each counts its own: add them up. */
 export type Counts = {
   /**
-   * A settlement came to its end, and this process wrote so: `reason` is empty where it was settled. `claimedAt` is by
-   * the database's clock.
+   * A settlement came to its end, and this process wrote so: `reason` is empty where it was settled. One that was settled,
+   * and reversed for good, has ended twice. `claimedAt` is by the database's clock.
    */
-  ended(of: { network: string; end: 'settled' | 'failed'; reason: string; claimedAt: Date }): void
+  ended(of: {
+    network: string
+    end: 'settled' | 'failed' | 'reversed'
+    reason: string
+    claimedAt: Date
+  }): void
   /** A transaction was signed anew, with the same nonce and higher fees. */
   replaced(of: { network: string; signer: string }): void
   /** A reorg dropped a settlement that had counted. */
@@ -56,7 +61,7 @@ export function createCounts(parts: {
     ended.inc({ network, end: 'settled', reason: '' }, 0)
     reversed.inc({ network }, 0)
     payments.zero({ network })
-    for (const end of ['settled', 'failed']) duration.zero({ network, end })
+    for (const end of ['settled', 'failed', 'reversed']) duration.zero({ network, end })
     for (const signer of chain.signers) replaced.inc({ network, signer }, 0)
   }
 

@@ -48,7 +48,11 @@ test('an operator is told what a payment waits for, and once that is mended it i
   const payer = await newPayer(rpcUrl)
   const answer = settle(await paymentRequest(payer))
   await until('settlements where problem is not null', 1)
-  expect(await command('list')).toMatch(/ claimed .* the signer has 0 and may need \d+ for fees\n$/)
+  expect(await command('list')).toMatch(
+    new RegExp(
+      ` claimed .* ${signer.address} has 0 and may need \\d+ for fees, in the smallest native unit\\n$`,
+    ),
+  )
   await setBalance(10n ** 18n)
   expect(await command('retry', '1')).toMatch(/^1 +claimed +retried: /)
   await onTheirWay(1)

@@ -70,6 +70,8 @@ export type SentTransaction = {
 export type Retry = {
   id: bigint
   isRetried: boolean
+  /** The payer signed its transaction whole: nobody else can have it offer more. */
+  isPayersOwn: boolean
   state: Shown['state'] | undefined
   errorReason: string | null
 }
@@ -102,15 +104,18 @@ FROM transactions t WHERE t.id = $1`
 const VERSIONS = `
 SELECT hash, created_at AS "createdAt" FROM transaction_versions WHERE transaction_id = $1 ORDER BY created_at, hash`
 
+const isPayersOwn = `EXISTS (SELECT FROM transactions t WHERE t.id = s.transaction_id AND t.nonce IS NULL)`
+
 /** Locked in the order of their ids, as the settlers lock them. */
 const RETRY = `
 WITH open AS MATERIALIZED (
-  SELECT id FROM settlements s WHERE id = ANY ($1::bigint[]) AND ${isOpen('s')} ORDER BY id FOR UPDATE
+  SELECT id FROM settlements s WHERE id = ANY ($1::bigint[]) AND ${isOpen('s')} AND NOT ${isPayersOwn}
+  ORDER BY id FOR UPDATE
 ), retried AS (
   UPDATE settlements SET retry_at = now() FROM open WHERE settlements.id = open.id
   RETURNING settlements.id, pg_notify($2, network)
 )
-SELECT asked.id, retried.id IS NOT NULL AS "isRetried", s.status AS state, s.error_reason AS "errorReason"
+SELECT asked.id, retried.id IS NOT NULL AS "isRetried", ${isPayersOwn} AS "isPayersOwn", s.status AS state, s.error_reason AS "errorReason"
 FROM unnest($1::bigint[]) WITH ORDINALITY AS asked (id, place)
   LEFT JOIN retried USING (id) LEFT JOIN settlements s USING (id)
 ORDER BY place`

@@ -1,6 +1,7 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
+import { faulty } from '../testing/faulty'
 import { onPausedChain } from '../testing/paused'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 
@@ -100,3 +101,45 @@ test('one that failed in a batch and may still be settled is sent again, alone',
 /** How many transactions of this address the node has, those included that wait. */
 const transactionsOf = async (rpcUrl: string, address: string): Promise<number> =>
   Number(await callRpc(rpcUrl, 'eth_getTransactionCount', address, 'pending'))
+
+test('hundreds of claims that wait for their payer hold up nobody else’s payment', async () => {
+  const { rpcUrl, signer, settle, count, until, mine, onTheirWay } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+  })
+  const greedy = await newPayer(rpcUrl, AMOUNT)
+  const claimed = await Promise.all(
+    Array.from({ length: 250 }, async () => settle(await paymentRequest(greedy))),
+  )
+  expect(new Set(claimed.map(({ errorReason }) => errorReason))).toEqual(new Set(['settlement_pending']))
+  await onTheirWay(1)
+  expect(await count("settlements where status = 'claimed'")).toBe(249)
+
+  const honest = settle(await paymentRequest(await newPayer(rpcUrl)))
+  await onTheirWay(2)
+  await mine()
+  await until("settlements where status = 'settled'", 2)
+  await honest
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(2)
+})
+
+test('a gap that a node left in the nonces, which once named too high a one, is filled by the next payment', async () => {
+  let added = 2n
+  const { rpcUrl, signer, settle, mine, onTheirWay } = await onPausedChain({
+    families: faulty((chain) => ({
+      async nextNonce(address) {
+        const nonce = (await chain.nextNonce(address)) + added
+        added = 0n
+        return nonce
+      },
+    })),
+  })
+  const payers = await Promise.all([1, 2, 3].map(() => newPayer(rpcUrl)))
+  const answers = []
+  for (const [index, payer] of payers.entries()) {
+    answers.push(settle(await paymentRequest(payer)))
+    await onTheirWay(index + 1)
+  }
+  await mine()
+  expect((await Promise.all(answers)).map(({ success }) => success)).toEqual([true, true, true])
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
+})

@@ -29,7 +29,7 @@ export function createReplacer(parts: {
     store.noteProblem(
       session,
       settlements.map(({ id }) => id),
-      'it is not mined, and the cap allows no higher fees',
+      'it is not mined, and higher fees would not help, or the cap does not allow them',
     )
 
   /** Looks once. Each new version is stored before it is sent; whichever is mined settles the same payments. */

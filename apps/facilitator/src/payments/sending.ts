@@ -174,7 +174,7 @@ export function createSender(parts: {
       cost += transaction.cost
       if (cost > funds) {
         logger.error('the signer cannot pay the fees; send it funds', { funds, needed: cost })
-        return leftWith(`the signer has ${funds} and may need ${cost} for fees`)
+        return leftWith(`${signer} has ${funds} and may need ${cost} for fees, in the smallest native unit`)
       }
       const claims = batch.map(({ claim }) => claim)
       const nonce = nonces[index] ?? from

@@ -17,6 +17,8 @@ export type Claim = {
   wasSent: boolean
   /** Whether an operator wants it tried again. */
   isRetried: boolean
+  /** Whether somebody was told that it succeeded: then it is reversed where it comes to nothing, and never failed. */
+  isHandedOut: boolean
 }
 
 /** How a settlement ends. `hash` is that of the transfer, which need not be ours. */
@@ -40,7 +42,7 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 
 export const claimColumns = `s.id, s.client_id as "clientId", s.payer, s.payload, s.asset, s.pay_to as "payTo", s.amount,
   s.created_at as "createdAt", s.attempts, s.transaction_hash is not null as "wasSent",
-  s.retry_at is not null as "isRetried", a.symbol, a.decimals, a.name, a.version`
+  s.retry_at is not null as "isRetried", s.handed_out_at is not null as "isHandedOut", a.symbol, a.decimals, a.name, a.version`
 
 /** Claims of one payer that are looked at together: whoever makes many must not stand in the way of others. */
 const OF_ONE_PAYER = 10
@@ -228,7 +230,7 @@ export const settledAt = (status: string) =>
   `case when ${status} = 'settled' then coalesce(settled_at, now()) else settled_at end`
 
 export function toClaim(row: ClaimRow): Claim {
-  const { id, clientId, payer, createdAt, attempts, wasSent, isRetried } = row
+  const { id, clientId, payer, createdAt, attempts, wasSent, isRetried, isHandedOut } = row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
@@ -239,5 +241,5 @@ export function toClaim(row: ClaimRow): Claim {
   }
   const payload: unknown = JSON.parse(row.payload)
   const terms = { token, payTo, amount: BigInt(amount) }
-  return { id, clientId, payer, payload, terms, createdAt, attempts, wasSent, isRetried }
+  return { id, clientId, payer, payload, terms, createdAt, attempts, wasSent, isRetried, isHandedOut }
 }

@@ -88,6 +88,27 @@ test('what a reorg drops is reversed, sent again, and settled by the same transa
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
 })
 
+test('what a reorg drops for good after its success was told is told to operators as that, and as no mere failure', async () => {
+  const { rpcUrl, log, settle, mine, until, onTheirWay, facilitator } = await onPausedChain()
+  const payer = await newPayer(rpcUrl)
+  await mine()
+  const settling = settle(await paymentRequest(payer, { authorization: { validBefore: inSeconds(60) } }))
+  await onTheirWay(1)
+  await mine()
+  expect(await settling).toMatchObject({ success: true })
+
+  await callRpc(rpcUrl, 'anvil_reorg', 2, [])
+  await callRpc(rpcUrl, 'evm_increaseTime', 120)
+  await log.line('a reorg dropped a transaction; it is sent again')
+  await mine()
+  await until("settlements where status = 'reversed' and error_reason is not null", 1)
+  await log.line('settlement reversed for good')
+  expect(await facilitator.scrape()).toMatch(
+    /^tollgate_settlements_ended_total\{.*end="reversed",reason=".+"\} 1$/m,
+  )
+  expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+})
+
 test('what a signer has on its way is seen to its end after the signer was taken out', async () => {
   const { rpcUrl, facilitator, settle, mine, onTheirWay, client } = await onPausedChain({
     variables: { SETTLE_WAIT_SECONDS: '1' },

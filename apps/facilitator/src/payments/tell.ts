@@ -11,7 +11,7 @@ export type Tell = (claim: Claim, end: Ending) => void
 /** Leaves a line in the log for a settlement that has ended, and counts it. To be called once that is written. */
 export const createTell =
   ({ network, logger, counts }: { network: string; logger: Logger; counts: Counts }): Tell =>
-  ({ id, clientId, terms, createdAt, attempts }, end) => {
+  ({ id, clientId, terms, createdAt, attempts, isHandedOut }, end) => {
     const facts = {
       settlement: id,
       client: clientId,
@@ -21,8 +21,10 @@ export const createTell =
       ...(attempts > 0 ? { attempts } : {}),
     }
     if ('reason' in end) {
-      logger.warn('settlement failed', { ...facts, reason: end.reason, detail: end.detail })
-      counts.ended({ network, end: 'failed', reason: end.reason, claimedAt: createdAt })
+      const { reason, detail } = end
+      if (isHandedOut) logger.error('settlement reversed for good', { ...facts, reason, detail })
+      else logger.warn('settlement failed', { ...facts, reason, detail })
+      counts.ended({ network, end: isHandedOut ? 'reversed' : 'failed', reason, claimedAt: createdAt })
     } else {
       const { hash, blockNumber } = end
       logger.info('settlement settled', { ...facts, transaction: hash, blockNumber })

@@ -1,9 +1,12 @@
+import { ChainUnavailable, TransactionRejected } from '@tollgate/chains'
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { encodeJson, type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Transaction } from 'ethers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, ownChain, transfersFrom } from '../testing/chain'
 import { newClient } from '../testing/facilitator'
+import { faulty } from '../testing/faulty'
 import { hostileGround, SENT } from '../testing/hostile'
 import { onPausedChain } from '../testing/paused'
 import { AMOUNT, paymentRequest } from '../testing/payment'
@@ -170,4 +173,34 @@ describe('while it waits to be mined,', () => {
     )
     expect(rows).toEqual([{ nonce: null, fee: '0', carries: 1 }])
   })
+})
+
+test('one that a node may have is not told as failed because another refuses it, and is paid when it is mined', async () => {
+  let isHidden = true
+  let offers = 0
+  const { rpcUrl, pool, settle, until, mine } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+    families: faulty((chain) => ({
+      async broadcast(transaction) {
+        if (offers++ > 0) throw new TransactionRejected('transaction underpriced')
+        await chain.broadcast(transaction)
+        throw new ChainUnavailable('limit exceeded')
+      },
+      inspect: (hash) => (isHidden ? Promise.resolve({ status: 'unknown' }) : chain.inspect(hash)),
+    })),
+  })
+  const payer = await payerOn(rpcUrl)
+  const body = await rawRequest(rawOf(payer))
+  expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
+  await until("settlements where problem like '%underpriced%'", 1)
+  const before = offers
+  while (offers < before + 3) await delay(50)
+  expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+
+  isHidden = false
+  await mine()
+  await until("settlements where status = 'settled'", 1)
+  expect(await settle(body)).toMatchObject({ success: true })
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
 })

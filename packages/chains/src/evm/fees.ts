@@ -41,6 +41,13 @@ export function feesToReplace(old: Fees, price: Price, cap: bigint): Fees | unde
   return maxFeePerGas > cap ? undefined : { maxFeePerGas, maxPriorityFeePerGas }
 }
 
+/** A tip of so many times what the network asks in all moves nothing: what still waits then waits for something else. */
+const MOST_TIMES = 4n
+
+/** Whether these fees would be in the next block if fees were all that a transaction waits for; to offer more only costs more. */
+export const isAmple = (fees: Fees, price: Price): boolean =>
+  covers(fees, price) && fees.maxPriorityFeePerGas >= MOST_TIMES * (price.baseFee + price.tip)
+
 /** Whether a transaction of these fees can be in a block of this base fee, and pays its whole tip there. */
 export const covers = ({ maxFeePerGas, maxPriorityFeePerGas }: Fees, { baseFee }: Price): boolean =>
   maxFeePerGas >= baseFee + maxPriorityFeePerGas

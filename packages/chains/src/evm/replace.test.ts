@@ -53,6 +53,18 @@ describe('replace', () => {
     expect(await world.carryOut(newest)).toMatchObject({ succeeded: true })
   })
 
+  test('stops where higher fees would only cost more, however often it is asked, far below the cap', async () => {
+    const { transaction } = await waiting()
+    const chain = world.connect({ maxFeePerGas: 1_000_000n * gwei })
+    let newest = transaction
+    for (let i = 0; i < 40; i++) newest = (await chain.replace(newest, overdue())) ?? newest
+    expect(await chain.replace(newest, overdue())).toBeUndefined()
+    const block = await world.provider.getBlock('latest')
+    const usual = block!.baseFeePerGas! + Transaction.from(transaction.raw).maxPriorityFeePerGas!
+    expect(Transaction.from(newest.raw).maxPriorityFeePerGas).toBeLessThanOrEqual(5n * usual)
+    await world.mine()
+  })
+
   test('leaves alone what the next block can take, unless it is overdue', async () => {
     const { transaction } = await waiting()
     expect(await world.chain.replace(transaction, inTime())).toBeUndefined()

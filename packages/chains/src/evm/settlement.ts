@@ -1,7 +1,7 @@
 import { type SigningKey, Transaction } from 'ethers'
 import type { Due, Refusal, SignedTransaction } from '../family'
 import { Quantity, quantity } from './answers'
-import { askPrice, covers, type Fees, feesAt, feesToReplace, MOST_GAS } from './fees'
+import { askPrice, covers, type Fees, feesAt, feesToReplace, isAmple, MOST_GAS } from './fees'
 import type { SettlementCall } from './kind'
 import { aggregate3, MULTICALL3 } from './multicall'
 import type { EvmNetwork } from './network'
@@ -91,7 +91,7 @@ export async function replace(
     throw new Error(`The transaction is none that ${signer} signed for a settlement`)
   const old: Fees = { maxFeePerGas, maxPriorityFeePerGas }
   const price = await askPrice(network)
-  if (!isOverdue && covers(old, price)) return undefined
+  if (isOverdue ? isAmple(old, price) : covers(old, price)) return undefined
   const fees = feesToReplace(old, price, network.maxFeePerGas)
   return fees && signed(Object.assign(transaction, fees), key)
 }

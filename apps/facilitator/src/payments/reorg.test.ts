@@ -1,0 +1,108 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
+import { Wallet } from 'ethers'
+import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
+import { onPausedChain } from '../testing/paused'
+import { inSeconds, paymentRequest } from '../testing/payment'
+import { newSender, rawOf, transfer } from '../testing/raw-transfer'
+import { sendAuthorization } from '../testing/stranger'
+
+afterAll(closeAll)
+
+test('what a reorg leaves mined but reverted is reversed, and costs what it costs there', async () => {
+  const { rpcUrl, pool, settle, mine, until, onTheirWay } = await onPausedChain()
+  const payer = await newSender(rpcUrl)
+  await mine()
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = settle(body)
+  await onTheirWay(1)
+  await mine()
+  expect(await settling).toMatchObject({ success: true })
+
+  const { rows } = await pool.query<{ raw: string; hash: string }>('select raw, hash from transactions')
+  const [{ raw, hash }] = rows as [{ raw: string; hash: string }]
+  const drain = rawOf(payer, { data: transfer(Wallet.createRandom().address, 1_000_000_000n) })
+  const block = [
+    [drain, 0],
+    [raw, 0],
+  ]
+  await callRpc(rpcUrl, 'anvil_reorg', 1, block)
+  expect(await callRpc(rpcUrl, 'eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x0' })
+  // It may be settled yet: its payer could have money again.
+  await until("settlements where status = 'claimed' and attempts = 1 and handed_out_at is not null", 1)
+  const charged = await pool.query<{ exact: boolean }>(
+    'select t.fee = s.fee as exact from transactions t, settlements s',
+  )
+  expect(charged.rows).toEqual([{ exact: true }])
+  await callRpc(rpcUrl, 'evm_increaseTime', 700)
+  await mine()
+  await until("settlements where status = 'reversed' and error_reason = 'payment_expired'", 1)
+})
+
+test('a batch of which one payment had come to nothing is reversed as a whole, and nonces and fees go on', async () => {
+  const { rpcUrl, signer, pool, settle, mine, until, onTheirWay } = await onPausedChain()
+  const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+  const bodies = await Promise.all(
+    payers.map((payer) => paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })),
+  )
+  await mine()
+  const answers = Promise.all(bodies.map((body) => settle(body)))
+  await onTheirWay(6)
+  const { rows } = await pool.query<{ payer: string }>(
+    `select payer from settlements where transaction_id in
+       (select transaction_id from settlements group by transaction_id having count(*) > 1) limit 1`,
+  )
+  const poor = rows[0]?.payer ?? ''
+  await callRpc(rpcUrl, 'anvil_dealERC20', poor, USDC_ADDRESS, '0x0')
+  await mine()
+  await until("settlements where status = 'settled'", 5)
+  await until("settlements where status = 'claimed' and attempts = 1", 1)
+
+  await callRpc(rpcUrl, 'anvil_reorg', 2, [])
+  await until("settlements where status = 'reversed'", 5)
+  await until(
+    "transactions where status = 'signed' and broadcast_at is not null",
+    Number(await transactionsOf(pool)),
+  )
+  await mine()
+  // The reorg gave the poor one its money back.
+  await until("settlements where status = 'settled'", 6)
+  await answers
+  const { rows: books } = await pool.query<{ charged: string; paid: string }>(
+    `select (select sum(fee)::text from settlements) as charged, (select sum(fee)::text from transactions) as paid`,
+  )
+  expect(books[0]?.charged).toBe(books[0]?.paid)
+  for (const { address } of payers) expect(await transfersFrom(rpcUrl, address)).toHaveLength(1)
+
+  const later = settle(await paymentRequest(await newPayer(rpcUrl)))
+  await onTheirWay(1)
+  await mine()
+  expect(await later).toMatchObject({ success: true })
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(Number(await transactionsOf(pool)))
+})
+
+test('what somebody else had sent for a payer and a reorg drops is settled again', async () => {
+  const { rpcUrl, pool, log, settle, mine, until, onTheirWay } = await onPausedChain()
+  const payer = await newPayer(rpcUrl)
+  await mine()
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const sending = sendAuthorization(rpcUrl, body)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  await mine()
+  const theirs = await sending
+  expect(await settle(body)).toMatchObject({ success: true, transaction: theirs })
+
+  await callRpc(rpcUrl, 'anvil_reorg', 1, [])
+  await log.line('a reorg dropped a transaction; it is sent again')
+  await onTheirWay(1)
+  await mine()
+  await until("settlements where status = 'settled'", 1)
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  const { rows } = await pool.query<{ hash: string }>('select transaction_hash as hash from settlements')
+  expect(rows).not.toEqual([{ hash: theirs }])
+})
+
+const transactionsOf = async (pool: { query(text: string): Promise<{ rows: unknown[] }> }) => {
+  const { rows } = await pool.query('select count(*) from transactions')
+  return (rows[0] as { count: bigint }).count
+}

@@ -66,8 +66,11 @@ export type Terms = {
 /** Why a payment is not taken. `detail` is for the log. */
 export type Refusal = { reason: ReasonCode; detail: string }
 
-/** A payment and what it is to settle. `isAlone`: not to share a transaction with others, for it went wrong once. */
-export type Due<P extends Payment = Payment> = { payment: P; terms: Terms; isAlone: boolean }
+/**
+ * A payment and what it is to settle. `isAlone`: not to share a transaction with others, for it went wrong once. `isBehind`:
+ * other payments of its payer are on their way.
+ */
+export type Due<P extends Payment = Payment> = { payment: P; terms: Terms; isAlone: boolean; isBehind: boolean }
 
 export type SignedTransaction = { raw: string; hash: string }
 
@@ -152,7 +155,11 @@ export type Chain<P extends Payment = Payment> = {
   nextNonce(signer: string): Promise<bigint>
   /** Whether a transaction of `signer` with this nonce is mined and confirmed: no other one ever will be. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
-  /** What of `due` may share a transaction, in the order given; each of them is in one batch, be it alone in it. */
+  /**
+   * What of `due` may share a transaction, in the order given; each of them is in one batch, be it alone in it. Where the
+   * payer may be a contract, whose payments can all come to nothing when they are mined, they go one at a time: those behind
+   * another of the same payer are in no batch.
+   */
   batches<D extends Due<P>>(due: readonly D[]): Promise<D[][]>
   /**
    * Signs the transaction that settles a batch; nothing is sent. In a batch of several each has its own result, and one that

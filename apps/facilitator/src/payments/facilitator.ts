@@ -7,6 +7,7 @@ import { failure, invalid, pending, success, valid } from './answers'
 import { type Asked, type WrongVersion } from './dialect'
 import { checkAsset, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
+import { isOver } from './state'
 import { type Asker, type Settlement, type SettlementStore } from './store'
 import { type Verdicts } from './verdicts'
 
@@ -177,9 +178,6 @@ export function createFacilitator(parts: {
 }
 
 const wasSent = ({ transactionHash }: Settlement) => transactionHash !== null
-
-const isOver = ({ status, errorReason }: Settlement) =>
-  status === 'settled' || status === 'failed' || (status === 'reversed' && errorReason !== null)
 
 const factsOf = ({ network, payment, terms }: Order) => ({
   network: network.name,

@@ -3,6 +3,7 @@ import { USDC_ADDRESS } from '@tollgate/devnet'
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Transaction } from 'ethers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
@@ -53,6 +54,56 @@ test('a payment whose chain took more than a minute to judge it is not claimed, 
   expect((await settle().expect(500)).body).toMatchObject({ code: 'SETTLEMENT_FAILED' })
   expect((await database.pool.query('select from settlements')).rowCount).toBe(0)
   expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+})
+
+test('a payment that cannot be written down holds up no other, and is settled once it can be', async () => {
+  const signer = await newSigner(rpcUrl)
+  const { api, database } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+  const client = await newClient(api)
+  const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+  const [spoilt] = payers
+  await database.pool.query(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'not this one'; end $$;
+    create trigger refuse before update on settlements for each row
+      when (new.status = 'signed' and new.payer = '${spoilt!.address}') execute function refuse()`)
+  const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+  const answers = bodies.map(
+    async (body) => (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult,
+  )
+  const others = await Promise.all(answers.slice(1))
+  expect(others.map(({ success }) => success)).toEqual(others.map(() => true))
+  const { rows } = await database.pool.query('select problem from settlements where status = $1', ['claimed'])
+  expect(rows).toEqual([{ problem: 'not this one' }])
+
+  await database.pool.query('drop trigger refuse on settlements')
+  expect(await answers[0]).toMatchObject({ success: true, payer: spoilt!.address })
+})
+
+test('a payment that cannot be signed holds up no other', async () => {
+  const signer = await newSigner(rpcUrl)
+  const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+  const [spoilt] = payers
+  const { api, database } = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signer.privateKey],
+    families: faulty((chain) => ({
+      async sign(batch, from) {
+        if (batch.some(({ payment }) => payment.payer === spoilt!.address))
+          throw new TypeError('not this one')
+        return chain.sign(batch, from)
+      },
+    })),
+  })
+  const client = await newClient(api)
+  const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+  const settle = async (body: PaymentRequest) =>
+    (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult
+  const [first, ...others] = bodies
+  settle(first!).catch(() => undefined)
+  while ((await database.pool.query('select from settlements where problem is not null')).rowCount === 0)
+    await delay(20)
+  const results = await Promise.all(others.map(settle))
+  expect(results.map(({ success }) => success)).toEqual(others.map(() => true))
 })
 
 describe('a claimed payment', () => {

@@ -2,15 +2,9 @@ import { TransactionRejected, type Fate, type Inspection, type Payment } from '@
 import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
-import { type Ending, type Tell } from './tell'
-import { type Claim, type SettlerStore } from './settler-store'
-import {
-  type Clearance,
-  type End,
-  type Lane,
-  type OpenTransaction,
-  type TransactionStore,
-} from './transaction-store'
+import { type Tell } from './tell'
+import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
+import { type Clearance, type Lane, type OpenTransaction, type TransactionStore } from './transaction-store'
 
 /** Transactions looked at together; where there are more, the next ones the next time. */
 const AT_ONCE = 100
@@ -18,7 +12,8 @@ const AT_ONCE = 100
 const SILENCE_MS = 60_000
 
 type Mined = Extract<Inspection, { status: 'mined' }>
-type Settled = { claim: Claim; end: End; told: Ending | undefined }
+/** How the settlement of `claim` ends; undefined where it is to be sent again. */
+type Result = { claim: Claim; conclusion: Conclusion | undefined }
 
 /** Sees signed transactions through until they are mined, whoever signed them and however often this process was killed. */
 export function createFollower(parts: {
@@ -27,10 +22,12 @@ export function createFollower(parts: {
   pool: Pool
   store: SettlerStore
   transactions: TransactionStore
+  /** Whether this process is sending the transaction just now. */
+  isSending: (hash: string) => boolean
   tell: Tell
   logger: Logger
 }) {
-  const { network, lane, pool, store, transactions, tell, logger } = parts
+  const { network, lane, pool, store, transactions, isSending, tell, logger } = parts
   const { chain } = network
   let after = 0n
   const noted = new Map<bigint, { problem: string; at: number }>()
@@ -69,15 +66,15 @@ export function createFollower(parts: {
   /** Writes down what a mined transaction settled. False where the fate of one of its payments cannot be told yet. */
   async function clear(open: OpenTransaction, mined: Mined & { hash: string }): Promise<boolean> {
     const { hash, block, fee } = mined
-    const settled = await Promise.all(
-      open.settlements.map(async (claim): Promise<Settled | undefined> => {
+    const results = await Promise.all(
+      open.settlements.map(async (claim): Promise<Result | undefined> => {
         const payment = paymentOf(claim)
-        if (mined.settles(payment, claim.terms)) return paid(claim, { hash, blockNumber: block.number })
-        const fate = await chain.fate(payment, claim.terms, block.number)
-        return endOf(claim, fate)
+        if (mined.settles(payment, claim.terms))
+          return { claim, conclusion: { status: 'settled', hash, blockNumber: block.number } }
+        return resultOf(claim, await chain.fate(payment, claim.terms, block.number))
       }),
     )
-    return write(open, { status: 'mined', hash, block, fee }, settled)
+    return write(open, { status: 'mined', hash, block, fee }, results)
   }
 
   /**
@@ -85,12 +82,16 @@ export function createFollower(parts: {
    * nonce went to another transaction, its payments are told by their own fate.
    */
   async function sendAgain(open: OpenTransaction): Promise<boolean> {
+    const { hash } = open.transaction
+    if (isSending(hash)) return false
     try {
+      await store.noteOffered(hash)
       await chain.broadcast(open.transaction)
-      await store.noteBroadcast(open.transaction.hash)
+      await store.noteBroadcast(hash)
       return false
     } catch (error) {
       if (!(error instanceof TransactionRejected)) throw error
+      if (!open.wasOffered) await store.noteRefused(hash)
       const isLost = open.nonce === null ? !open.wasOffered && open.isOld : await isDone(open)
       const fates = await fatesOf(open)
       // Mined after all: this node does not know it yet.
@@ -98,15 +99,15 @@ export function createFollower(parts: {
       const isOver =
         open.nonce === null && fates.every(({ status }) => status === 'void' || status === 'settled')
       if (!isLost && !isOver) throw error
-      const ends = open.settlements.map((claim, index) => {
+      const results = open.settlements.map((claim, index): Result | undefined => {
         const fate = fates[index]
         if (!fate) return undefined
         // A payer's own transaction that no node has had is nobody's but the payer's.
-        if (open.nonce === null && fate.status === 'open') return failed(claim, error.message)
-        return endOf(claim, fate)
+        if (open.nonce === null && fate.status === 'open') return neverTaken(claim, error.message)
+        return resultOf(claim, fate)
       })
-      logger.warn('the nonce of a transaction went to another', { transaction: open.transaction.hash })
-      return write(open, { status: 'lost' }, ends)
+      logger.warn('the nonce of a transaction went to another', { transaction: hash })
+      return write(open, { status: 'lost' }, results)
     }
   }
 
@@ -116,19 +117,19 @@ export function createFollower(parts: {
   async function write(
     open: OpenTransaction,
     clearance: Clearance,
-    settled: readonly (Settled | undefined)[],
+    results: readonly (Result | undefined)[],
   ): Promise<boolean> {
-    const ends = settled.filter((one) => one !== undefined)
-    if (ends.length < settled.length) return false
+    const known = results.filter((result) => result !== undefined)
+    if (known.length < results.length) return false
     const isWritten = await transactions.clear(
       open,
       clearance,
-      ends.map(({ end }) => end),
+      known.map(({ claim: { id }, conclusion }) => ({ id, ...(conclusion ?? { status: 'claimed' }) })),
     )
     noted.delete(open.id)
     if (!isWritten) return true
-    for (const { claim, told } of ends)
-      if (told) tell(claim, told)
+    for (const { claim, conclusion } of known)
+      if (conclusion) tell(claim, conclusion)
       else
         logger.warn('a payment was not settled by its transaction; sending it again', {
           settlement: claim.id,
@@ -146,7 +147,7 @@ export function createFollower(parts: {
       const fate = await chain.fate(paymentOf(claim), claim.terms)
       if (fate.status !== 'void') continue
       await transactions.fail(claim.id, fate.reason)
-      tell(claim, fate)
+      tell(claim, { ...fate, status: 'failed' })
     }
   }
 
@@ -175,26 +176,20 @@ export function createFollower(parts: {
 }
 
 /** What a payment's fate makes of its settlement; undefined while that is not known. */
-function endOf(claim: Claim, fate: Fate): Settled | undefined {
+function resultOf(claim: Claim, fate: Fate): Result | undefined {
   switch (fate.status) {
     case 'pending':
       return undefined
     case 'settled':
-      return paid(claim, fate)
+      return { claim, conclusion: fate }
     case 'void':
-      return { claim, end: { id: claim.id, status: 'failed', reason: fate.reason }, told: fate }
+      return { claim, conclusion: { ...fate, status: 'failed' } }
     case 'open':
-      return { claim, end: { id: claim.id, status: 'claimed' }, told: undefined }
+      return { claim, conclusion: undefined }
   }
 }
 
-const paid = (claim: Claim, { hash, blockNumber }: { hash: string; blockNumber: bigint }): Settled => ({
+const neverTaken = (claim: Claim, detail: string): Result => ({
   claim,
-  end: { id: claim.id, status: 'settled', hash, blockNumber },
-  told: { hash, blockNumber },
+  conclusion: { status: 'failed', reason: 'invalid_transaction_state', detail },
 })
-
-const failed = (claim: Claim, detail: string): Settled => {
-  const reason = 'invalid_transaction_state'
-  return { claim, end: { id: claim.id, status: 'failed', reason }, told: { reason, detail } }
-}

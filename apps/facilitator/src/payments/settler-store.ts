@@ -21,9 +21,10 @@ export type Claim = {
   isHandedOut: boolean
 }
 
-/** How a settlement ends. `hash` is that of the transfer, which need not be ours. */
+/** How a settlement ends. `hash` is that of the transfer, which need not be ours; `detail` is for the log. */
 export type Conclusion =
-  { status: 'settled'; hash: string; blockNumber: bigint } | { status: 'failed'; reason: ReasonCode }
+  | { status: 'settled'; hash: string; blockNumber: bigint }
+  | { status: 'failed'; reason: ReasonCode; detail: string }
 
 export type SettlerStore = ReturnType<typeof createSettlerStore>
 
@@ -86,14 +87,14 @@ export function createSettlerStore(pool: Pool) {
 
     /**
      * What of each payer's balance is spoken for: `reserved` by its payments on their way, `before` by those that come before
-     * this one in `claims`. Until the transaction ends nobody else may send a payment of these payers; claims of payers that
-     * somebody else has are left out.
+     * this one in `claims`; and how many of our transactions of the last day its payments had mined `inVain`. Until the
+     * transaction ends nobody else may send a payment of these payers; claims of payers that somebody else has are left out.
      */
     async reserve(
       session: Session,
       network: string,
       claims: readonly Claim[],
-    ): Promise<{ claim: Claim; reserved: bigint; before: bigint }[]> {
+    ): Promise<{ claim: Claim; reserved: bigint; before: bigint; inVain: number }[]> {
       const accounts = [
         ...new Map(claims.map(accountOf).map((account) => [named(account), account])).values(),
       ]
@@ -110,6 +111,15 @@ export function createSettlerStore(pool: Pool) {
          group by asset, payer`,
         [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
       )
+      const vain = await session.query<{ payer: string; count: bigint }>(
+        `select s.payer, count(*) from settlements s
+           join charges c on c.settlement_id = s.id join transactions t on t.id = c.transaction_id
+         where s.network = $1 and s.payer = any($2) and s.attempts > 0 and s.status <> 'settled'
+           and c.fee > 0 and t.signed_at > now() - interval '1 day'
+         group by s.payer`,
+        [network, ours.map(({ payer }) => payer)],
+      )
+      const inVain = new Map(vain.rows.map(({ payer, count }) => [payer, Number(count)]))
       const reserved = new Map(ours.map((account) => [named(account), 0n]))
       for (const row of rows) reserved.set(named(row), BigInt(row.amount))
       const taken = new Map<string, bigint>()
@@ -119,7 +129,7 @@ export function createSettlerStore(pool: Pool) {
         if (onTheirWay === undefined) return []
         const before = taken.get(account) ?? 0n
         taken.set(account, before + claim.terms.amount)
-        return [{ claim, reserved: onTheirWay, before }]
+        return [{ claim, reserved: onTheirWay, before, inVain: inVain.get(claim.payer) ?? 0 }]
       })
     },
 
@@ -184,12 +194,20 @@ export function createSettlerStore(pool: Pool) {
 
     async noteBroadcast(hash: string): Promise<void> {
       await pool.query(
-        'update transactions set broadcast_at = coalesce(broadcast_at, now()) where hash = $1',
+        `update transactions
+         set broadcast_at = coalesce(broadcast_at, now()), offered_at = coalesce(offered_at, now()) where hash = $1`,
         [hash],
       )
     },
 
-    /** The first node that was asked refused it, and no other was: nobody has it. */
+    /** From now on a node may have it. */
+    async noteOffered(hash: string): Promise<void> {
+      await pool.query('update transactions set offered_at = now() where hash = $1 and offered_at is null', [
+        hash,
+      ])
+    },
+
+    /** Every node that was asked since it was last offered refused it: nobody has it. */
     async noteRefused(hash: string): Promise<void> {
       await pool.query('update transactions set offered_at = null where hash = $1 and broadcast_at is null', [
         hash,

@@ -7,6 +7,7 @@ import { type Counts } from '../operations/counts'
 import { createTell } from './tell'
 import { createFollower } from './following'
 import { type Notices } from './notices'
+import { createReorgStore } from './reorg-store'
 import { createReplacer } from './replacing'
 import { createSender } from './sending'
 import { keepSession, pause } from './session'
@@ -56,8 +57,9 @@ export function createSettler(parts: {
     counts,
     logger,
   })
-  const follower = createFollower({ network, lane, pool, store, transactions, tell, logger })
-  const watcher = createWatcher({ network, lane, transactions, counts, logger })
+  const { isSending } = sender
+  const follower = createFollower({ network, lane, pool, store, transactions, isSending, tell, logger })
+  const watcher = createWatcher({ network, lane, store: createReorgStore(pool), counts, logger })
   const claimed = createBell()
   const sent = createBell()
   const stopping = new AbortController()

@@ -1,6 +1,7 @@
 import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import { type Order } from './order'
+import { isOpenSql, type State } from './state'
 
 export const CLAIMED_CHANNEL = 'settlement_claimed'
 export const FINAL_CHANNEL = 'settlement_final'
@@ -13,7 +14,7 @@ export type Settlement = Asker & {
   id: bigint
   network: string
   payer: string
-  status: 'claimed' | 'signed' | 'settled' | 'failed' | 'reversed'
+  status: State
   transactionHash: string | null
   blockNumber: bigint | null
   errorReason: ReasonCode | null
@@ -93,8 +94,7 @@ export function createSettlementStore(pool: Pool) {
     /** Those of `ids` that are over. */
     async over(ids: readonly bigint[]): Promise<Settlement[]> {
       const { rows } = await pool.query<Settlement>(
-        `select ${columns} from settlements
-         where id = any($1) and (status in ('settled', 'failed') or (status = 'reversed' and error_reason is not null))`,
+        `select ${columns} from settlements where id = any($1) and not ${isOpenSql('settlements')}`,
         [ids],
       )
       return rows

@@ -1,17 +1,13 @@
-import { type Refusal } from '@tollgate/chains'
 import { type Logger } from '@tollgate/service'
 import { type Counts } from '../operations/counts'
-import { type Claim } from './settler-store'
+import { type Claim, type Conclusion } from './settler-store'
 
-/** How a settlement ends, as far as the log tells it. */
-export type Ending = Refusal | { hash: string; blockNumber: bigint }
-
-export type Tell = (claim: Claim, end: Ending) => void
+export type Tell = (claim: Claim, conclusion: Conclusion) => void
 
 /** Leaves a line in the log for a settlement that has ended, and counts it. To be called once that is written. */
 export const createTell =
   ({ network, logger, counts }: { network: string; logger: Logger; counts: Counts }): Tell =>
-  ({ id, clientId, terms, createdAt, attempts, isHandedOut }, end) => {
+  ({ id, clientId, terms, createdAt, attempts, isHandedOut }, conclusion) => {
     const facts = {
       settlement: id,
       client: clientId,
@@ -20,13 +16,13 @@ export const createTell =
       payTo: terms.payTo,
       ...(attempts > 0 ? { attempts } : {}),
     }
-    if ('reason' in end) {
-      const { reason, detail } = end
+    if (conclusion.status === 'failed') {
+      const { reason, detail } = conclusion
       if (isHandedOut) logger.error('settlement reversed for good', { ...facts, reason, detail })
       else logger.warn('settlement failed', { ...facts, reason, detail })
       counts.ended({ network, end: isHandedOut ? 'reversed' : 'failed', reason, claimedAt: createdAt })
     } else {
-      const { hash, blockNumber } = end
+      const { hash, blockNumber } = conclusion
       logger.info('settlement settled', { ...facts, transaction: hash, blockNumber })
       counts.ended({ network, end: 'settled', reason: '', claimedAt: createdAt })
     }

@@ -175,32 +175,65 @@ describe('while it waits to be mined,', () => {
   })
 })
 
-test('one that a node may have is not told as failed because another refuses it, and is paid when it is mined', async () => {
-  let isHidden = true
+test.each([
+  ['at first', 0],
+  ['only when it is offered again', 1],
+])(
+  'one that a node takes %s is not told as failed because another refuses it, and is paid when it is mined',
+  async (_, takenAt) => {
+    let isHidden = true
+    let offers = 0
+    const { rpcUrl, pool, settle, until, mine } = await onPausedChain({
+      variables: { SETTLE_WAIT_SECONDS: '1' },
+      families: faulty((chain) => ({
+        async broadcast(transaction) {
+          if (offers++ !== takenAt) throw new TransactionRejected('transaction underpriced')
+          await chain.broadcast(transaction)
+          throw new ChainUnavailable('limit exceeded')
+        },
+        inspect: (hash) => (isHidden ? Promise.resolve({ status: 'unknown' }) : chain.inspect(hash)),
+      })),
+    })
+    const payer = await payerOn(rpcUrl)
+    const body = await rawRequest(rawOf(payer))
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+    await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
+    await until("settlements where problem like '%underpriced%'", 1)
+    const before = offers
+    while (offers < before + 3) await delay(50)
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+
+    isHidden = false
+    await mine()
+    await until("settlements where status = 'settled'", 1)
+    expect(await settle(body)).toMatchObject({ success: true })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  },
+)
+
+test('one is not offered again while it is being sent', async () => {
   let offers = 0
-  const { rpcUrl, pool, settle, until, mine } = await onPausedChain({
-    variables: { SETTLE_WAIT_SECONDS: '1' },
+  let looks = 0
+  let letGo = () => {}
+  const isTaken = new Promise<void>((resolve) => (letGo = resolve))
+  const { rpcUrl, settle, until, mine } = await onPausedChain({
     families: faulty((chain) => ({
       async broadcast(transaction) {
-        if (offers++ > 0) throw new TransactionRejected('transaction underpriced')
-        await chain.broadcast(transaction)
-        throw new ChainUnavailable('limit exceeded')
+        offers++
+        await isTaken
+        return chain.broadcast(transaction)
       },
-      inspect: (hash) => (isHidden ? Promise.resolve({ status: 'unknown' }) : chain.inspect(hash)),
+      async inspect(hash) {
+        looks++
+        return chain.inspect(hash)
+      },
     })),
   })
-  const payer = await payerOn(rpcUrl)
-  const body = await rawRequest(rawOf(payer))
-  expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
-  await until("settlements where problem like '%underpriced%'", 1)
-  const before = offers
-  while (offers < before + 3) await delay(50)
-  expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-
-  isHidden = false
+  const answer = settle(await rawRequest(rawOf(await payerOn(rpcUrl))))
+  while (looks < 5) await delay(20)
+  expect(offers).toBe(1)
+  letGo()
+  await until(SENT, 1)
   await mine()
-  await until("settlements where status = 'settled'", 1)
-  expect(await settle(body)).toMatchObject({ success: true })
-  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  expect(await answer).toMatchObject({ success: true })
 })

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { hostileGround, SENT, withSignature } from '../testing/hostile'
 import { onPausedChain } from '../testing/paused'
-import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 afterAll(closeAll)
 
@@ -28,11 +28,23 @@ const wallets = {
 
 /** A payment of a contract with this code, which holds what it pays. */
 async function paymentOf(rpcUrl: string, code: string): Promise<PaymentRequest> {
+  return paymentFrom(await contractWith(rpcUrl, code))
+}
+
+async function contractWith(rpcUrl: string, code: string): Promise<string> {
   const { address } = Wallet.createRandom()
   await callRpc(rpcUrl, 'anvil_setCode', address, code)
-  await callRpc(rpcUrl, 'anvil_dealERC20', address, USDC_ADDRESS, `0x${(2n * AMOUNT).toString(16)}`)
-  const signer = Wallet.createRandom()
-  const body = await paymentRequest(signer, { authorization: { from: address } })
+  await callRpc(rpcUrl, 'anvil_dealERC20', address, USDC_ADDRESS, `0x${(20n * AMOUNT).toString(16)}`)
+  return address
+}
+
+async function paymentFrom(
+  contract: string,
+  authorization: { validBefore?: string } = {},
+): Promise<PaymentRequest> {
+  const body = await paymentRequest(Wallet.createRandom(), {
+    authorization: { from: contract, ...authorization },
+  })
   return withSignature(body, `0x${'5c'.repeat(65)}`)
 }
 
@@ -77,6 +89,37 @@ test('a wallet that vouches in questions only is sent three times at most, and i
   for (const body of liars) expect(await transfersFrom(rpcUrl, payerOf(body))).toEqual([])
   expect(await transactionCount(rpcUrl, signer.address)).toBe(6)
   expect((await pool.query('select from transactions')).rowCount).toBe(6)
+})
+
+test('a wallet that lies costs three transactions a day, one at a time, however many payments it makes', async () => {
+  const { rpcUrl, signer, pool, settle, count, mine } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+  })
+  const liar = await contractWith(rpcUrl, wallets.lying)
+  const bodies = await Promise.all(Array.from({ length: 6 }, () => paymentFrom(liar)))
+  const answers = await Promise.all(bodies.map((body) => settle(body)))
+  expect(answers.map(({ errorReason }) => errorReason)).toEqual(bodies.map(() => 'settlement_pending'))
+  const until = Date.now() + 40_000
+  while ((await count('settlements where attempts = 3')) < 1) {
+    if (Date.now() > until) throw new Error('None is sent so often')
+    expect(await count("transactions where status = 'signed'")).toBeLessThanOrEqual(1)
+    await mine()
+    await delay(100)
+  }
+
+  await callRpc(rpcUrl, 'evm_increaseTime', 120)
+  await mine()
+  while ((await count("settlements where status = 'failed'")) < bodies.length) await delay(50)
+  const validBefore = inSeconds(3_600)
+  const later = await paymentFrom(liar, { validBefore })
+  expect(await settle(later)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
+
+  await pool.query("update transactions set signed_at = now() - interval '25 hours'")
+  expect(await settle(await paymentFrom(liar, { validBefore }))).toMatchObject({
+    errorReason: 'settlement_pending',
+  })
+  expect(await count('transactions')).toBe(4)
 })
 
 test('wallets that are contracts share their transaction with nobody: those that lie take no other payment along', async () => {

@@ -8,8 +8,10 @@ import {
   toClaim,
   type Claim,
   type ClaimRow,
+  type Conclusion,
   type Session,
 } from './settler-store'
+import { isOpenSql } from './state'
 import { CLAIMED_CHANNEL, FINAL_CHANNEL } from './store'
 
 /** A transaction that is signed and not mined as far as we know, and the settlements that wait for it. */
@@ -35,18 +37,11 @@ export type OpenTransaction = {
  */
 export type Lane = { network: string; signer: string; adoptsAllBut?: readonly string[] | undefined }
 
-const ofLane = `t.network = $1 and (t.signer = $2 or t.signer <> all($3::text[]))`
-const valuesOf = ({ network, signer, adoptsAllBut }: Lane) => [network, signer, adoptsAllBut ?? null]
+export const ofLane = `t.network = $1 and (t.signer = $2 or t.signer <> all($3::text[]))`
+export const valuesOf = ({ network, signer, adoptsAllBut }: Lane) => [network, signer, adoptsAllBut ?? null]
 
 /** What becomes of a settlement once its transaction is mined or lost: over, or to be sent again. */
-export type End = { id: bigint } & (
-  | { status: 'settled'; hash: string; blockNumber: bigint }
-  | { status: 'failed'; reason: ReasonCode }
-  | { status: 'claimed' }
-)
-
-/** A payment that was settled by the transaction `hash`, which is not ours. */
-export type Elsewhere = Claim & { hash: string }
+export type Transition = { id: bigint } & (Conclusion | { status: 'claimed' })
 
 /** How a transaction got out of the way: mined as this version, or its nonce went to another. */
 export type Clearance = { status: 'mined'; hash: string; block: BlockId; fee: bigint } | { status: 'lost' }
@@ -55,9 +50,10 @@ export type TransactionStore = ReturnType<typeof createTransactionStore>
 
 type OpenRow = Omit<OpenTransaction, 'transaction' | 'settlements'> & SignedTransaction
 
-const waiting = `(s.status = 'signed' or (s.status = 'reversed' and s.error_reason is null))`
+/** Of settlement `s`: it waits for its transaction. */
+const isOnItsWay = `(${isOpenSql('s')} and s.status <> 'claimed')`
 
-/** Transactions as they are followed: on their way, mined, and watched until no reorg can drop them any more. */
+/** Transactions as they are followed, from when they are signed until they are mined; see reorg-store for what comes then. */
 export function createTransactionStore(pool: Pool) {
   async function open(text: string, values: unknown[], session: Session = pool): Promise<OpenTransaction[]> {
     const { rows } = await session.query<OpenRow>(
@@ -72,7 +68,7 @@ export function createTransactionStore(pool: Pool) {
     const settlements = await session.query<ClaimRow & { transactionId: bigint }>(
       `select ${claimColumns}, s.transaction_id as "transactionId"
        from settlements s join assets a on a.network = s.network and a.asset = s.asset
-       where s.transaction_id = any($1) and ${waiting} order by s.id`,
+       where s.transaction_id = any($1) and ${isOnItsWay} order by s.id`,
       [rows.map(({ id }) => id)],
     )
     return rows.map(({ raw, hash, hashes, ...row }) => ({
@@ -129,7 +125,7 @@ export function createTransactionStore(pool: Pool) {
            where id = $1 and status = 'signed'
          )
          update settlements s set transaction_hash = $2, retry_at = null, updated_at = now()
-         where s.transaction_id = $1 and ${waiting}`,
+         where s.transaction_id = $1 and ${isOnItsWay}`,
         [id, hash, raw],
       )
     },
@@ -142,11 +138,11 @@ export function createTransactionStore(pool: Pool) {
     async clear(
       { id, transaction, wasOffered }: Pick<OpenTransaction, 'id' | 'transaction' | 'wasOffered'>,
       clearance: Clearance,
-      ends: readonly End[],
+      transitions: readonly Transition[],
     ): Promise<boolean> {
       const mined = clearance.status === 'mined' ? clearance : undefined
-      const of = <T>(read: (end: Extract<End, { status: 'settled' }>) => T) =>
-        ends.map((end) => (end.status === 'settled' ? read(end) : null))
+      const of = <T>(read: (settled: Extract<Transition, { status: 'settled' }>) => T) =>
+        transitions.map((one) => (one.status === 'settled' ? read(one) : null))
       const { rowCount } = await pool.query(
         `with cleared as (
            update transactions t
@@ -161,22 +157,22 @@ export function createTransactionStore(pool: Pool) {
          ), charged as (
            insert into charges (transaction_id, settlement_id, fee)
            select $1, id, share from shares where $2 = 'mined' and exists (select from cleared)
-         ), ends as (
+         ), transitions as (
            select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[])
              as e (id, status, hash, block_number, reason)
          ), ended as (
            update settlements s
            set status = ${endStatus('e.status')}, transaction_hash = coalesce(e.hash, s.transaction_hash),
              block_number = e.block_number, error_reason = e.reason, settled_at = ${settledAt('e.status')},
-             attempts = s.attempts + case when e.status = 'claimed' then 1 else 0 end,
+             attempts = s.attempts + case when e.status = 'settled' then 0 else 1 end,
              transaction_id = case when e.status = 'claimed' then null else s.transaction_id end,
              fee = s.fee + coalesce(share, 0), problem = null, retry_at = null, updated_at = now()
-           from ends e join shares using (id)
-           where s.id = e.id and ${waiting} and exists (select from cleared)
+           from transitions e join shares using (id)
+           where s.id = e.id and ${isOnItsWay} and exists (select from cleared)
            returning s.id, s.status, s.network
          ), others as (
            update settlements s set fee = s.fee + share from shares
-           where shares.id = s.id and share > 0 and s.id not in (select id from ends) and exists (select from cleared)
+           where shares.id = s.id and share > 0 and s.id not in (select id from transitions) and exists (select from cleared)
          ), told as (
            select case when status = 'claimed' then pg_notify('${CLAIMED_CHANNEL}', network)
              else pg_notify('${FINAL_CHANNEL}', id::text) end from ended
@@ -189,11 +185,11 @@ export function createTransactionStore(pool: Pool) {
           mined?.block.number,
           mined?.block.hash,
           mined?.fee,
-          ends.map((end) => end.id),
-          ends.map(({ status }) => status),
+          transitions.map((one) => one.id),
+          transitions.map(({ status }) => status),
           of(({ hash }) => hash),
           of(({ blockNumber }) => blockNumber),
-          ends.map((end) => (end.status === 'failed' ? end.reason : null)),
+          transitions.map((one) => (one.status === 'failed' ? one.reason : null)),
           transaction.hash,
           wasOffered,
         ],
@@ -206,92 +202,9 @@ export function createTransactionStore(pool: Pool) {
       await pool.query(
         `update settlements s
          set status = ${endStatus("'failed'")}, error_reason = $2, problem = null, retry_at = null, updated_at = now()
-         where id = $1 and ${waiting} returning pg_notify('${FINAL_CHANNEL}', id::text)`,
+         where id = $1 and ${isOnItsWay} returning pg_notify('${FINAL_CHANNEL}', id::text)`,
         [id, reason],
       )
     },
-
-    /** The blocks that hold what may still be dropped by a reorg, of this lane. */
-    async watched(lane: Lane): Promise<BlockId[]> {
-      const { rows } = await pool.query<BlockId>(
-        `select distinct block_number as number, block_hash as hash from transactions t
-         where ${ofLane} and t.status = 'mined' order by block_number`,
-        valuesOf(lane),
-      )
-      return rows
-    },
-
-    /** What no reorg can drop any more, for it is in this block or before it. */
-    async finalize(lane: Lane, upTo: bigint): Promise<void> {
-      await pool.query(
-        `update transactions t set status = 'final' where ${ofLane} and t.status = 'mined' and t.block_number <= $4`,
-        [...valuesOf(lane), upTo],
-      )
-    },
-
-    /** The mined transactions of this lane in one block. */
-    async minedIn(lane: Lane, { number, hash }: BlockId) {
-      const { rows } = await pool.query<{ id: bigint; hash: string }>(
-        `select t.id, t.hash from transactions t
-         where ${ofLane} and t.status = 'mined' and t.block_number = $4 and t.block_hash = $5`,
-        [...valuesOf(lane), number, hash],
-      )
-      return rows
-    },
-
-    /**
-     * A reorg dropped the transaction from its block: what it settled is reversed, what it cost is not owed any more, and it
-     * is on its way again. Answers the ids of what was reversed.
-     */
-    async reverse(id: bigint): Promise<bigint[]> {
-      const { rows } = await pool.query<{ id: bigint }>(
-        `with dropped as (
-           update transactions
-           set status = 'signed', block_number = null, block_hash = null, fee = null, broadcast_at = null, signed_at = now()
-           where id = $1 and status = 'mined' returning id, hash
-         ), returned as (
-           delete from charges c using dropped d where c.transaction_id = d.id returning c.settlement_id, c.fee
-         ), moved as (
-           update settlements s
-           set fee = s.fee - r.fee,
-             status = case when ${settledBy('d')} then 'reversed' else s.status end,
-             updated_at = case when ${settledBy('d')} then now() else s.updated_at end
-           from returned r, dropped d where s.id = r.settlement_id
-           returning s.id, s.status, s.transaction_id
-         )
-         select m.id from moved m where m.status = 'reversed' and m.transaction_id = $1`,
-        [id],
-      )
-      return rows.map((row) => row.id)
-    },
-
-    /** What somebody else's transaction settled, in a block after this one: no transaction of ours is watched for it. */
-    async settledElsewhere(network: string, after: bigint): Promise<Elsewhere[]> {
-      const { rows } = await pool.query<ClaimRow & { hash: string }>(
-        `select ${claimColumns}, s.transaction_hash as hash
-         from settlements s join assets a on a.network = s.network and a.asset = s.asset
-           left join transactions t on t.id = s.transaction_id
-         where s.network = $1 and s.status = 'settled' and s.block_number > $2 and t.hash is distinct from s.transaction_hash
-         order by s.id`,
-        [network, after],
-      )
-      return rows.map((row) => ({ ...toClaim(row), hash: row.hash }))
-    },
-
-    /** A reorg dropped what somebody else had sent: the payment is to be settled again. Once. */
-    async reclaim({ id, hash }: Elsewhere): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `update settlements s
-         set status = 'claimed', transaction_id = null, block_number = null, updated_at = now()
-         where s.id = $1 and s.status = 'settled' and s.transaction_hash = $2
-         returning pg_notify('${CLAIMED_CHANNEL}', network)`,
-        [id, hash],
-      )
-      return rowCount === 1
-    },
   }
 }
-
-/** Whether settlement `s` was settled by the transaction `t`. */
-const settledBy = (t: string) =>
-  `(s.status = 'settled' and s.transaction_id = ${t}.id and s.transaction_hash = ${t}.hash)`

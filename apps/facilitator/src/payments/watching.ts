@@ -2,7 +2,8 @@ import { type BlockId } from '@tollgate/chains'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Counts } from '../operations/counts'
-import { type Elsewhere, type Lane, type TransactionStore } from './transaction-store'
+import { type Elsewhere, type ReorgStore } from './reorg-store'
+import { type Lane } from './transaction-store'
 
 /**
  * Watches what is settled until no reorg can undo it. What a reorg drops is reversed, and followed again as if it had never
@@ -11,11 +12,11 @@ import { type Elsewhere, type Lane, type TransactionStore } from './transaction-
 export function createWatcher(parts: {
   network: Network
   lane: Lane
-  transactions: TransactionStore
+  store: ReorgStore
   counts: Counts
   logger: Logger
 }) {
-  const { network, lane, transactions, counts, logger } = parts
+  const { network, lane, store, counts, logger } = parts
   const { chain, name } = network
 
   /**
@@ -23,14 +24,14 @@ export function createWatcher(parts: {
    * for a reorg. Resolves to whether something was dropped.
    */
   async function watchMined(): Promise<boolean> {
-    const blocks = await transactions.watched(lane)
+    const blocks = await store.watched(lane)
     const { number: height } = await chain.head()
     const final = height - chain.reorgDepth
     const isDropped = await Promise.all([
       ...blocks.map(lookAtBlock),
-      ...(await transactions.settledElsewhere(name, final)).map(lookAtTheirs),
+      ...(await store.settledElsewhere(name, final)).map(lookAtTheirs),
     ])
-    if (isDropped.every((dropped) => dropped === false)) await transactions.finalize(lane, final)
+    if (isDropped.every((dropped) => dropped === false)) await store.finalize(lane, final)
     return isDropped.some((dropped) => dropped === true)
   }
 
@@ -38,10 +39,10 @@ export function createWatcher(parts: {
   async function lookAtBlock(block: BlockId): Promise<boolean | undefined> {
     try {
       if (await chain.includes(block)) return false
-      for (const { id, hash } of await transactions.minedIn(lane, block)) {
+      for (const { id, hash } of await store.minedIn(lane, block)) {
         const inspection = await chain.inspect(hash)
         if (inspection.status === 'mined' && inspection.block.hash === block.hash) continue
-        tellReversed(hash, await transactions.reverse(id))
+        tellReversed(hash, await store.reverse(id))
       }
       return true
     } catch (error) {
@@ -55,7 +56,7 @@ export function createWatcher(parts: {
       const payment = network.family.readPayment(settlement.payload)
       const fate = payment && (await chain.fate(payment, settlement.terms))
       if (fate?.status !== 'open' && fate?.status !== 'void') return false
-      if (await transactions.reclaim(settlement)) tellReversed(settlement.hash, [settlement.id])
+      if (await store.reclaim(settlement)) tellReversed(settlement.hash, [settlement.id])
       return true
     } catch (error) {
       logger.warn('a settled payment could not be looked at; trying again', {

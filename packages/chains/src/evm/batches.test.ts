@@ -72,6 +72,27 @@ describe('batches', () => {
     expect(await placesOf(due)).toEqual([[0, 1, 3], [2]])
   })
 
+  test('hold one payment of a payer that is a contract, and none where others of its are on their way', async () => {
+    const wallet = await world.newSmartWallet(world.payer)
+    const byContract = async () => world.due(await signPayment(world.payer, world.terms, { from: wallet }))
+    const [first, second] = [await byContract(), await byContract()]
+    const [plain] = await someDue(1)
+    const behind = { isBehind: true }
+    expect(await world.chain.batches([first, plain!, second])).toEqual([[first], [plain]])
+    expect(await world.chain.batches([{ ...first, ...behind }, plain!])).toEqual([[plain]])
+    expect(await world.chain.batches([{ ...first, ...behind }])).toEqual([])
+    expect(await world.chain.batches([{ ...plain!, ...behind }])).toHaveLength(1)
+  })
+
+  test('hold none behind another where the node does not tell what its payer is', async () => {
+    const due = (await someDue(2)).map((one, i) => ({ ...one, isBehind: i === 1 }))
+    const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+      method === 'eth_getCode' ? { error: { code: -32603, message: 'internal error' } } : reply,
+    )
+    expect(await world.connect({ rpcUrls: [node.url] }).batches(due)).toEqual([[due[0]]])
+    await node.close()
+  })
+
   test('wait for a network that has Multicall3, which is asked no more once it has', async () => {
     const due = await someDue(3)
     let code: 'none' | 'unknown' | 'there' = 'none'

@@ -9,31 +9,35 @@ const MAX_BATCH = 50
 type Batcher = { network: EvmNetwork; hasMulticall: () => Promise<boolean> }
 
 /**
- * Puts what may share a transaction together, by asset and in the order given; each of the rest is alone. The network is asked
- * only where two or more might share, and where it gives no answer each is alone.
+ * Puts what may share a transaction together, by asset and in the order given; each of the rest is alone. Of a payer that may
+ * be a contract one payment goes at a time; those behind it are left out. Where the network does not tell, each payer may be.
  */
 export async function batches<D extends Due<EvmPayment>>(
   { network, hasMulticall }: Batcher,
   due: readonly D[],
 ): Promise<D[][]> {
-  const candidates = due.filter((one) => isShareable(network, one))
-  if (candidates.length < 2) return due.map((one) => [one])
-  const [canShare, plain] = await Promise.all([hasMulticall(), accountsWithoutCode(network, candidates)])
-  if (!canShare) return due.map((one) => [one])
+  const [first] = due
+  if (first === undefined || (due.length === 1 && !first.isBehind)) return due.map((one) => [one])
+  const [canShare, plain] = await Promise.all([hasMulticall(), accountsWithoutCode(network, due)])
 
-  const sharing = new Set(candidates.filter(({ payment }) => plain.has(payment.payer)))
   const all: D[][] = []
   const open = new Map<string, D[]>()
+  const ahead = new Set<string>()
   for (const one of due) {
+    const { payer } = one.payment
+    const isPlain = plain.has(payer)
+    if (!isPlain && (one.isBehind || ahead.has(payer))) continue
+    ahead.add(payer)
+    const canJoin = canShare && isPlain && isShareable(network, one)
     const asset = one.terms.token.asset.toLowerCase()
-    const batch = sharing.has(one) ? open.get(asset) : undefined
+    const batch = canJoin ? open.get(asset) : undefined
     if (batch !== undefined && batch.length < MAX_BATCH) {
       batch.push(one)
       continue
     }
     const fresh = [one]
     all.push(fresh)
-    if (sharing.has(one)) open.set(asset, fresh)
+    if (canJoin) open.set(asset, fresh)
   }
   return all
 }

@@ -69,6 +69,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
     payment,
     terms: of,
     isAlone,
+    isBehind: false,
   })
   /** Where the signer's next transaction stands. */
   const from = async (on = chain) => ({ signer: signer.address, nonce: await on.nextNonce(signer.address) })

@@ -1,0 +1,98 @@
+import { type BlockId } from '@tollgate/chains'
+import { type Pool } from '@tollgate/database'
+import { claimColumns, toClaim, type Claim, type ClaimRow } from './settler-store'
+import { CLAIMED_CHANNEL } from './store'
+import { ofLane, valuesOf, type Lane } from './transaction-store'
+
+/** A payment that was settled by the transaction `hash`, which is not ours. */
+export type Elsewhere = Claim & { hash: string }
+
+export type ReorgStore = ReturnType<typeof createReorgStore>
+
+/** What is mined, until no reorg can drop it any more. */
+export function createReorgStore(pool: Pool) {
+  return {
+    /** The blocks that hold what may still be dropped by a reorg, of this lane. */
+    async watched(lane: Lane): Promise<BlockId[]> {
+      const { rows } = await pool.query<BlockId>(
+        `select distinct block_number as number, block_hash as hash from transactions t
+         where ${ofLane} and t.status = 'mined' order by block_number`,
+        valuesOf(lane),
+      )
+      return rows
+    },
+
+    /** What no reorg can drop any more, for it is in this block or before it. */
+    async finalize(lane: Lane, upTo: bigint): Promise<void> {
+      await pool.query(
+        `update transactions t set status = 'final' where ${ofLane} and t.status = 'mined' and t.block_number <= $4`,
+        [...valuesOf(lane), upTo],
+      )
+    },
+
+    /** The mined transactions of this lane in one block. */
+    async minedIn(lane: Lane, { number, hash }: BlockId) {
+      const { rows } = await pool.query<{ id: bigint; hash: string }>(
+        `select t.id, t.hash from transactions t
+         where ${ofLane} and t.status = 'mined' and t.block_number = $4 and t.block_hash = $5`,
+        [...valuesOf(lane), number, hash],
+      )
+      return rows
+    },
+
+    /**
+     * A reorg dropped the transaction from its block: what it settled is reversed, what it cost is not owed any more, and it
+     * is on its way again. Answers the ids of what was reversed.
+     */
+    async reverse(id: bigint): Promise<bigint[]> {
+      const { rows } = await pool.query<{ id: bigint }>(
+        `with dropped as (
+           update transactions
+           set status = 'signed', block_number = null, block_hash = null, fee = null, broadcast_at = null, signed_at = now()
+           where id = $1 and status = 'mined' returning id, hash
+         ), returned as (
+           delete from charges c using dropped d where c.transaction_id = d.id returning c.settlement_id, c.fee
+         ), moved as (
+           update settlements s
+           set fee = s.fee - r.fee,
+             status = case when ${settledBy('d')} then 'reversed' else s.status end,
+             updated_at = case when ${settledBy('d')} then now() else s.updated_at end
+           from returned r, dropped d where s.id = r.settlement_id
+           returning s.id, s.status, s.transaction_id
+         )
+         select m.id from moved m where m.status = 'reversed' and m.transaction_id = $1`,
+        [id],
+      )
+      return rows.map((row) => row.id)
+    },
+
+    /** What somebody else's transaction settled, in a block after this one: no transaction of ours is watched for it. */
+    async settledElsewhere(network: string, after: bigint): Promise<Elsewhere[]> {
+      const { rows } = await pool.query<ClaimRow & { hash: string }>(
+        `select ${claimColumns}, s.transaction_hash as hash
+         from settlements s join assets a on a.network = s.network and a.asset = s.asset
+           left join transactions t on t.id = s.transaction_id
+         where s.network = $1 and s.status = 'settled' and s.block_number > $2 and t.hash is distinct from s.transaction_hash
+         order by s.id`,
+        [network, after],
+      )
+      return rows.map((row) => ({ ...toClaim(row), hash: row.hash }))
+    },
+
+    /** A reorg dropped what somebody else had sent: the payment is to be settled again. Once. */
+    async reclaim({ id, hash }: Elsewhere): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        `update settlements s
+         set status = 'claimed', transaction_id = null, block_number = null, updated_at = now()
+         where s.id = $1 and s.status = 'settled' and s.transaction_hash = $2
+         returning pg_notify('${CLAIMED_CHANNEL}', network)`,
+        [id, hash],
+      )
+      return rowCount === 1
+    },
+  }
+}
+
+/** Whether settlement `s` was settled by the transaction `t`. */
+const settledBy = (t: string) =>
+  `(s.status = 'settled' and s.transaction_id = ${t}.id and s.transaction_hash = ${t}.hash)`

@@ -1,0 +1,16 @@
+/** The states in which a settlement may be open, so that somebody still has to end it. */
+export const openStates = ['claimed', 'signed', 'reversed'] as const
+export type OpenState = (typeof openStates)[number]
+export type State = OpenState | 'settled' | 'failed'
+
+/** Whether a settlement has come to its end. A reversed one is open until a reason says that it stays reversed. */
+export const isOver = ({ status, errorReason }: { status: State; errorReason: string | null }): boolean =>
+  status === 'settled' || status === 'failed' || (status === 'reversed' && errorReason !== null)
+
+/** The contrary, of a row of `settlements`; in the words of the index of open settlements, so that it is used. */
+export const isOpenSql = (row: string) =>
+  `(${row}.status IN ('claimed', 'signed') OR (${row}.status = 'reversed' AND ${row}.error_reason IS NULL))`
+
+/** Success was told of it, and a reorg dropped it: nobody can settle it any more. */
+export const isReversedForGoodSql = (row: string) =>
+  `(${row}.status = 'reversed' AND ${row}.error_reason IS NOT NULL)`

@@ -3,7 +3,7 @@ import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
 import { onPausedChain } from '../testing/paused'
-import { inSeconds, paymentRequest } from '../testing/payment'
+import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 import { newSender, rawOf, transfer } from '../testing/raw-transfer'
 import { sendAuthorization } from '../testing/stranger'
 
@@ -79,6 +79,27 @@ test('a batch of which one payment had come to nothing is reversed as a whole, a
   await mine()
   expect(await later).toMatchObject({ success: true })
   expect(await transactionCount(rpcUrl, signer.address)).toBe(Number(await transactionsOf(pool)))
+})
+
+test('what a reorg reversed is spoken for in the balance of its payer while it is on its way again', async () => {
+  const { rpcUrl, signer, settle, mine, until, onTheirWay } = await onPausedChain()
+  const payer = await newPayer(rpcUrl)
+  await callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
+  await mine()
+  const settling = settle(await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } }))
+  await onTheirWay(1)
+  await mine()
+  expect(await settling).toMatchObject({ success: true })
+  await callRpc(rpcUrl, 'anvil_reorg', 1, [])
+  await until("settlements where status = 'reversed'", 1)
+
+  const other = settle(await paymentRequest(payer))
+  await until("settlements where problem = 'waits for other payments of its payer'", 1)
+  await until('transactions where broadcast_at is not null', 1)
+  await mine()
+  expect(await other).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
+  await until("settlements where status = 'settled'", 1)
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
 })
 
 test('what somebody else had sent for a payer and a reorg drops is settled again', async () => {

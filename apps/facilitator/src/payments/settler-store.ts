@@ -1,6 +1,7 @@
 import { type SignedTransaction, type Terms } from '@tollgate/chains'
 import { type Pool, type PoolClient } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
+import { isOnItsWaySql } from './state'
 import { FINAL_CHANNEL } from './store'
 
 /** A claimed payment as it is stored: `payload` is what the payer signed, still to be read by its family. */
@@ -106,8 +107,8 @@ export function createSettlerStore(pool: Pool) {
       const ours = locked.rows
       // A statement of its own: it must see what was committed before the locks were had.
       const { rows } = await session.query<Account & { amount: string }>(
-        `select asset, payer, sum(amount) as amount from settlements
-         where network = $1 and status = 'signed' and (asset, payer) in (select * from unnest($2::text[], $3::text[]))
+        `select asset, payer, sum(amount) as amount from settlements s
+         where network = $1 and ${isOnItsWaySql('s')} and (asset, payer) in (select * from unnest($2::text[], $3::text[]))
          group by asset, payer`,
         [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
       )

@@ -11,6 +11,10 @@ export const isOver = ({ status, errorReason }: { status: State; errorReason: st
 export const isOpenSql = (row: string) =>
   `(${row}.status IN ('claimed', 'signed') OR (${row}.status = 'reversed' AND ${row}.error_reason IS NULL))`
 
+/** It waits for its transaction to be mined, or to be mined again. */
+export const isOnItsWaySql = (row: string) =>
+  `(${row}.status IN ('signed', 'reversed') AND ${row}.error_reason IS NULL)`
+
 /** Success was told of it, and a reorg dropped it: nobody can settle it any more. */
 export const isReversedForGoodSql = (row: string) =>
   `(${row}.status = 'reversed' AND ${row}.error_reason IS NOT NULL)`

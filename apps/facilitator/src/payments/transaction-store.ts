@@ -11,7 +11,7 @@ import {
   type Conclusion,
   type Session,
 } from './settler-store'
-import { isOpenSql } from './state'
+import { isOnItsWaySql } from './state'
 import { CLAIMED_CHANNEL, FINAL_CHANNEL } from './store'
 
 /** A transaction that is signed and not mined as far as we know, and the settlements that wait for it. */
@@ -50,8 +50,7 @@ export type TransactionStore = ReturnType<typeof createTransactionStore>
 
 type OpenRow = Omit<OpenTransaction, 'transaction' | 'settlements'> & SignedTransaction
 
-/** Of settlement `s`: it waits for its transaction. */
-const isOnItsWay = `(${isOpenSql('s')} and s.status <> 'claimed')`
+const isOnItsWay = isOnItsWaySql('s')
 
 /** Transactions as they are followed, from when they are signed until they are mined; see reorg-store for what comes then. */
 export function createTransactionStore(pool: Pool) {

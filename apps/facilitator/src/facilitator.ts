@@ -83,7 +83,7 @@ export async function wireFacilitator(parts: {
     pool,
     metrics,
     logger,
-    lanes: networks.all.flatMap((network) =>
+    signers: networks.all.flatMap((network) =>
       settlers
         .filter((settler) => settler.network === network.name)
         .map((settler) => ({ ...settler, network })),

@@ -4,9 +4,8 @@ import { CLAIMED_CHANNEL } from '../payments/store'
 import { HELP, VERB_HELP } from './cli-help'
 import { expectationOf } from './expectation'
 import { listText } from './list'
-import { openStates, type OpenState } from './open'
 import { retryText } from './retry'
-import { createOperatorStore, type OperatorStore } from './settlements'
+import { createOperatorStore, listedStates, type ListedState, type OperatorStore } from './settlements'
 import { showText } from './show'
 
 type Io = { environment: NodeJS.ProcessEnv; out: (text: string) => unknown; err: (text: string) => unknown }
@@ -77,7 +76,7 @@ function list(args: string[]): Work {
     limit: wholeNumber('--limit', limit ?? String(DEFAULT_LIMIT), 1),
   }
   return async (store, { out }) => {
-    const { found, total } = await store.open(filter)
+    const { found, total } = await store.list(filter)
     out(values.json ? json({ settlements: found, total }) : listText(found, total, filter))
     return 0
   }
@@ -119,10 +118,10 @@ function parse<Options extends NonNullable<ParseArgsConfig['options']>>(args: st
   }
 }
 
-function stateOf(word: string): OpenState {
-  const state = openStates.find((one) => one === word)
+function stateOf(word: string): ListedState {
+  const state = listedStates.find((one) => one === word)
   if (state) return state
-  throw new UsageError(`--state is one of ${openStates.join(', ')}; what is over is not listed`)
+  throw new UsageError(`--state is one of ${listedStates.join(', ')}; nothing else that is over is listed`)
 }
 
 function wholeNumber(option: string, text: string, least: number): number {
@@ -159,7 +158,7 @@ function reasonOf(error: unknown): string {
   if (code === '42P01' || code === '42703')
     return 'the database lacks tables or columns of this version; run its migrations first: tollgate-database migrate facilitator'
   if (code === '57014' || code === '55P03')
-    return 'a settlement is held by a facilitator that is at work on it; nothing was changed, so try again'
+    return 'the database did not answer in time, or a settlement is held by a facilitator that is at work on it; nothing was changed, so try again'
   const message = error instanceof Error ? error.message : String(error)
   return `failed, and nothing was changed: ${message.trim().split('\n').at(-1) ?? ''}`
 }

@@ -73,8 +73,8 @@ test('counts ends by how and why with the time they took, replacements, reversal
 test('what is scraped of a facilitator tells what it settled, what is open, and of its signer', async () => {
   const { address: signer, privateKey } = await newSigner(rpcUrl)
   const { api, scrape } = await testFacilitator({ rpcUrl, signerKeys: [privateKey] })
-  const lane = `network="base-sepolia",signer="${signer}"`
-  await untilFigure(scrape, 'tollgate_signer_balance', lane, 1e19)
+  const labels = `network="base-sepolia",signer="${signer}"`
+  await untilFigure(scrape, 'tollgate_signer_balance', labels, 1e19)
   const body = await paymentRequest(await newPayer(rpcUrl))
   const answer = await api
     .post('/api/v1/settle')
@@ -95,8 +95,8 @@ test('what is scraped of a facilitator tells what it settled, what is open, and 
     'tollgate_settlements_stuck{network="base-sepolia",state="reversed"} 0',
     'tollgate_settlements_oldest_seconds{network="base-sepolia",state="claimed"} 0',
     'tollgate_transaction_payments_sum{network="base-sepolia"} 1',
-    `tollgate_signer_unmined_transactions{${lane}} 0`,
-    `tollgate_settler_owner{${lane}} 1`,
+    `tollgate_signer_unmined_transactions{${labels}} 0`,
+    `tollgate_settler_owner{${labels}} 1`,
     'tollgate_settlements_reversed_total{network="base-sepolia"} 0',
   ])
     expect(lines).toContain(line)

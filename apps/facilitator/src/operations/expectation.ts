@@ -1,4 +1,5 @@
-import { type Shown } from './settlements'
+import { isOver } from '../payments/state'
+import { type Shown } from './shown'
 
 /** What happens to a settlement from here on, and what an operator may do, in plain words. */
 export function expectationOf(settlement: Shown): string {
@@ -8,7 +9,9 @@ export function expectationOf(settlement: Shown): string {
     case 'signed':
       return onItsWay(settlement)
     case 'reversed':
-      return settlement.errorReason === null ? reversed(settlement) : reversedForGood(settlement)
+      return isOver({ status: settlement.state, errorReason: settlement.errorReason })
+        ? reversedForGood(settlement)
+        : reversed(settlement)
     case 'settled':
       return settled(settlement)
     case 'failed':
@@ -21,7 +24,7 @@ function claimed({ attempts, problem, handedOutAt }: Shown): string {
   const why = problem === null ? '' : ' The problem above is what it waits for.'
   if (attempts === 0)
     return `It waits to be signed, which takes a moment while a facilitator owns a signer of its network.${why} Nothing was sent for it. "retry" has it looked at again at once.`
-  return `What was sent for it came to nothing, but its authorization is known and may be used until it lapses.${why} It is sent again by itself, alone, at most three times in all; then it waits until it lapses, is cancelled or is settled by somebody else. "retry" sends it once more, if it would still go through.`
+  return `What was sent for it came to nothing, but its authorization is known and may be used until it lapses.${why} It is sent again by itself, alone, unless three transactions for payments of its payer were mined in vain within a day: then it waits for the day to pass, or until it lapses, is cancelled or is settled by somebody else. "retry" sends it once more, if it would still go through.`
 }
 
 const reversedAndFree = `Its client was told that it succeeded; then a reorg dropped it, and its transaction came to nothing. It is sent again by itself, as one that failed once. "retry" has it looked at again at once.`
@@ -38,7 +41,7 @@ function onItsWay({ transaction }: Shown): string {
       if (transaction?.nonce === null)
         return `The payer's own transaction waits to be mined and confirmed. It is sent again as it is, and never with other fees. There is nothing to do but to wait: it is not failed while it may still be mined.`
       return transaction?.broadcastAt
-        ? `Its transaction waits to be mined and confirmed. It is sent again where the node does not know it, and gets higher fees under the same nonce once it is overdue, up to the network's max_fee_per_gas. "retry" raises its fees at once.`
+        ? `Its transaction waits to be mined and confirmed. It is sent again where the node does not know it. While the key of its signer is configured, it gets higher fees under the same nonce once it needs them, up to the network's max_fee_per_gas, and "retry" raises them at once.`
         : `Its transaction is stored, and no node has taken it yet, as far as is known. The same one is sent again until one does. Look at the node and at the signer's balance.`
   }
 }
@@ -54,8 +57,13 @@ function settled(settlement: Shown): string {
   return `It is over, and paid. ${told(settlement)}${watch} There is nothing to do.`
 }
 
-const reversed = (settlement: Shown) =>
-  `A reorg dropped it after it had counted. The same transaction is sent again, and it ends as settled, or stays reversed if it can never be settled any more. ${told(settlement)} "retry" raises the fees at once.`
+function reversed(settlement: Shown): string {
+  const isPayersOwn = settlement.transaction?.nonce === null
+  const fees = isPayersOwn
+    ? 'It is its payer’s own, and never sent with other fees.'
+    : 'While the key of its signer is configured, "retry" raises the fees at once.'
+  return `A reorg dropped it after it had counted. The same transaction is sent again, and it ends as settled, or stays reversed if it can never be settled any more. ${told(settlement)} ${fees}`
+}
 
 const reversedForGood = (settlement: Shown) =>
   `It is over: a reorg dropped it, and nobody can settle it any more. The payer keeps the money. ${told(settlement)} Whoever delivered for it was not paid, and wants to know.`

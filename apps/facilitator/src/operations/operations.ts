@@ -1,15 +1,15 @@
 import { type Pool } from '@tollgate/database'
 import { type Logger, type Metrics } from '@tollgate/service'
-import { type Lane } from './lane'
 import { startSettlementWatch } from './settlement-watch'
 import { startSignerWatch } from './signer-watch'
+import { type WatchedSigner } from './watched-signer'
 
 /** What operators are told of settlements and signers, from `begin` on, by metrics and log. */
 export function createOperations(parts: {
   pool: Pool
   metrics: Metrics
   logger: Logger
-  lanes: readonly Lane[]
+  signers: readonly WatchedSigner[]
   now: () => Date
 }) {
   let watches: readonly { stop: () => Promise<void> }[] = []

@@ -3,13 +3,13 @@ import { createLogger, createMetrics } from '@tollgate/service'
 import { closeAll, closeLater, migratedDatabase, readableLog } from '@tollgate/testing'
 import { figuresOf, untilFigure } from '../testing/figures'
 import { settlementRows } from '../testing/settlement-rows'
-import { type Lane } from './lane'
 import { startSettlementWatch } from './settlement-watch'
+import { type WatchedSigner } from './watched-signer'
 
 afterAll(closeAll)
 
 const signer = '0x2222222222222222222222222222222222222222'
-const lane: Lane = {
+const watchedSigner: WatchedSigner = {
   network: { name: 'base', signerBalanceWarning: 1n, chain: { funds: () => Promise.resolve(1n) } },
   signer,
   isOwner: () => true,
@@ -34,7 +34,7 @@ async function watched() {
       pool,
       metrics,
       logger: createLogger({ service: 'facilitator', level: 'info', stream: log.stream }),
-      lanes: [lane],
+      signers: [watchedSigner],
       now: () => new Date(seconds * 1000),
       everyMs: 10,
     })

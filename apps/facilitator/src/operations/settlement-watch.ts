@@ -1,7 +1,7 @@
 import { type Pool } from '@tollgate/database'
 import { repeat, type Logger, type Metrics } from '@tollgate/service'
-import { type Lane } from './lane'
-import { isOpen, openStates, type OpenState } from './open'
+import { isOpenSql, openStates, type OpenState } from '../payments/state'
+import { type WatchedSigner } from './watched-signer'
 
 const EVERY_MS = 5_000
 const STUCK_SECONDS = 120
@@ -25,7 +25,7 @@ SELECT network, status AS state, count(*) AS count,
   count(*) FILTER (WHERE created_at < now() - make_interval(secs => $1)) AS stuck,
   extract(epoch FROM now() - min(created_at))::float8 AS "oldestSeconds",
   (array_agg(id ORDER BY created_at, id))[1] AS oldest, (array_agg(problem ORDER BY created_at, id))[1] AS problem
-FROM settlements WHERE ${isOpen('settlements')} GROUP BY network, status`
+FROM settlements WHERE ${isOpenSql('settlements')} GROUP BY network, status`
 
 /** What a payer signed whole takes no nonce of a signer's. */
 const UNMINED = `
@@ -41,11 +41,11 @@ export function startSettlementWatch(parts: {
   pool: Pool
   metrics: Metrics
   logger: Logger
-  lanes: readonly Pick<Lane, 'network' | 'signer'>[]
+  signers: readonly Pick<WatchedSigner, 'network' | 'signer'>[]
   now: () => Date
   everyMs?: number
 }) {
-  const { pool, metrics, logger, lanes, now, everyMs = EVERY_MS } = parts
+  const { pool, metrics, logger, signers, now, everyMs = EVERY_MS } = parts
   const gauge = (name: string, help: string) =>
     metrics.gauge({ name: `tollgate_settlements_${name}`, help, labelNames: ['network', 'state'] })
   const open = gauge('open', 'Settlements that are not over, as the database has it')
@@ -70,7 +70,7 @@ export function startSettlementWatch(parts: {
     for (const {
       network: { name: network },
       signer,
-    } of lanes) {
+    } of signers) {
       unmined.set({ network, signer }, 0)
       for (const state of openStates) for (const one of [open, oldest, stuck]) one.set({ network, state }, 0)
     }

@@ -1,5 +1,5 @@
 import { expectationOf } from './expectation'
-import { type SentTransaction, type Shown } from './settlements'
+import { type Charge, type SentTransaction, type Shown, type Version } from './shown'
 import { ageOf, columns, inOneLine, moneyOf, timeOf, wrapped } from './words'
 
 const WIDTH = 100
@@ -32,16 +32,29 @@ function factsOf(settlement: Shown): Fact[] {
     ...optional('reason', errorReason),
     ...optional('problem', problem && inOneLine(problem)),
     ...optional('retry asked', retryAt && timeOf(retryAt)),
-    ['sent in vain', settlement.attempts === 1 ? 'once' : `${settlement.attempts} times`],
+    ['sent in vain', inVainOf(settlement)],
     ['fee', `${settlement.fee}, its share so far, in the smallest native unit`],
+    ...settlement.charges.map(chargeFactOf),
     ...optional('transaction hash', transactionHash),
     ...optional('block', settlement.blockNumber?.toString()),
   ]
 }
 
+/** What came to nothing need not have cost anything: only what is mined does. */
+function inVainOf({ attempts, charges }: Shown): string {
+  const mined = charges.filter(({ settledIt }) => !settledIt).length
+  const sent = Math.max(attempts, mined)
+  return `${sent === 1 ? 'once' : `${sent} times`}${mined > 0 ? `, ${mined} mined` : ''}`
+}
+
+const chargeFactOf = ({ hash, blockNumber, fee, share, settledIt }: Charge): Fact => [
+  settledIt ? '  to settle it' : '  in vain',
+  `${share} of the ${fee ?? 'unknown'} for ${hash}, in block ${blockNumber ?? 'unknown'}`,
+]
+
 function transactionFactsOf(transaction: SentTransaction | null): Fact[] {
   if (!transaction) return [['transaction', 'none on its way']]
-  const { signer, nonce, state, payments, broadcastAt, blockNumber, fee, versions } = transaction
+  const { signer, nonce, state, payments, broadcastAt, blockNumber, versions } = transaction
   const others = payments > 1 ? `, shared with ${payments - 1} more` : ''
   return [
     ['transaction', `${state}${others}`],
@@ -49,14 +62,17 @@ function transactionFactsOf(transaction: SentTransaction | null): Fact[] {
     ...optional('  nonce', nonce?.toString()),
     ['  taken by a node', broadcastAt ? timeOf(broadcastAt) : 'not yet, in its newest version'],
     ...optional('  block', blockNumber?.toString()),
-    ...optional('  fee', fee),
-    ...versions.map(({ hash, createdAt }, at): Fact => [
+    ...versions.map((version, at): Fact => [
       `  version ${at + 1}`,
-      `${hash}, signed ${timeOf(createdAt)}${hash === transaction.hash ? currentWords[state] : ''}`,
+      `${version.hash}, signed ${timeOf(version.createdAt)}${fateOf(version, transaction)}`,
     ]),
   ]
 }
 
-const currentWords = { signed: ', the newest', mined: ', mined', final: ', mined', lost: '' }
+function fateOf({ hash, fee }: Version, { hash: current, state, nonce }: SentTransaction): string {
+  if (hash !== current || state === 'lost') return ''
+  if (state === 'signed') return ', the newest'
+  return nonce === null ? ', mined, its fee paid by the payer' : `, mined, for a fee of ${fee ?? 'unknown'}`
+}
 
 const optional = (name: string, value: string | null | undefined): Fact[] => (value ? [[name, value]] : [])

@@ -24,7 +24,7 @@ async function watched(options: Partial<TestOptions> = {}) {
   const scrape = () => metrics.register.metrics()
   let minutes = 0
   const watch = startSignerWatch({
-    lanes: networks.all.flatMap((network) =>
+    signers: networks.all.flatMap((network) =>
       network.chain.signers.map((address) => ({
         network,
         signer: address,

@@ -1,6 +1,6 @@
 import { type Pool } from '@tollgate/database'
 import { repeat, type Logger, type Metrics } from '@tollgate/service'
-import { type Lane } from './lane'
+import { type WatchedSigner } from './watched-signer'
 
 const EVERY_MS = 30_000
 const TELL_EVERY_MS = 600_000
@@ -23,14 +23,14 @@ type Level = 'enough' | 'low' | 'empty'
  * every ten minutes; and when it has enough again. A signer is empty where it cannot pay for one more settlement.
  */
 export function startSignerWatch(parts: {
-  lanes: readonly Lane[]
+  signers: readonly WatchedSigner[]
   pool: Pool
   metrics: Metrics
   logger: Logger
   now: () => Date
   everyMs?: number
 }) {
-  const { lanes, pool, metrics, logger, now, everyMs = EVERY_MS } = parts
+  const { signers, pool, metrics, logger, now, everyMs = EVERY_MS } = parts
   const labelNames = ['network', 'signer'] as const
   const balance = metrics.gauge({
     name: 'tollgate_signer_balance',
@@ -47,27 +47,27 @@ export function startSignerWatch(parts: {
     help: '1 where this process is the one that sends for the signer, 0 where it is ready to take over',
     labelNames,
     collect() {
-      for (const { network, signer, isOwner } of lanes)
+      for (const { network, signer, isOwner } of signers)
         this.set({ network: network.name, signer }, isOwner() ? 1 : 0)
     },
   })
-  for (const { network, signer } of lanes)
+  for (const { network, signer } of signers)
     warning.set({ network: network.name, signer }, Number(network.signerBalanceWarning))
-  const looks = lanes.map((lane) => {
-    const tell = createTeller(lane, logger, now)
+  const looks = signers.map((watched) => {
+    const tell = createTeller(watched, logger, now)
     return async () => {
-      const { network, signer } = lane
+      const { network, signer } = watched
       try {
         const funds = await network.chain.funds(signer)
         balance.set({ network: network.name, signer }, Number(funds))
-        tell(funds, await levelOf(lane, funds))
+        tell(funds, await levelOf(watched, funds))
       } catch (error) {
         logger.warn('the balance of a signer could not be read', { network: network.name, signer, error })
       }
     }
   })
 
-  async function levelOf({ network, signer }: Lane, funds: bigint): Promise<Level> {
+  async function levelOf({ network, signer }: WatchedSigner, funds: bigint): Promise<Level> {
     if (funds >= network.signerBalanceWarning) return 'enough'
     if (funds === 0n) return 'empty'
     const { rows } = await pool.query<{ cost: string }>(COST, [network.name, signer])
@@ -83,7 +83,7 @@ export function startSignerWatch(parts: {
   })
 }
 
-function createTeller({ network, signer }: Lane, logger: Logger, now: () => Date) {
+function createTeller({ network, signer }: WatchedSigner, logger: Logger, now: () => Date) {
   let told: { level: Level; at: number } = { level: 'enough', at: 0 }
   return (funds: bigint, level: Level) => {
     const at = now().getTime()

@@ -97,6 +97,15 @@ export function settlementRows(pool: Pool) {
       return id
     },
 
+    /** What the settlement bears of the fee of a transaction that was mined with it. */
+    async charge(transactionId: bigint, settlementId: bigint, fee: string) {
+      await pool.query('insert into charges (transaction_id, settlement_id, fee) values ($1, $2, $3)', [
+        transactionId,
+        settlementId,
+        fee,
+      ])
+    },
+
     async settlement(clientId: string, row: Row = {}): Promise<bigint> {
       const { status = 'claimed', ageSeconds = 0, amount = '10000', transactionHash } = row
       const isSettled = status === 'settled' || status === 'reversed'

@@ -1,9 +1,9 @@
 import { type Network } from '../networks/network'
 
-/** A signer of a network, whose transactions one process at a time sends. */
-export type Lane = {
+/** A signer of a network, as operators are told of it. */
+export type WatchedSigner = {
   network: Pick<Network, 'name' | 'signerBalanceWarning'> & { chain: Pick<Network['chain'], 'funds'> }
   signer: string
-  /** Whether this process is that one. */
+  /** Whether this process is the one that sends its transactions: of all, one at a time does. */
   isOwner: () => boolean
 }

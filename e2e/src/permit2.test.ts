@@ -1,26 +1,33 @@
-import { fundWallet } from '@tollgate/devnet'
-import { Wallet } from 'ethers'
+import { fundWallet, X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
+import { encodeJson } from '@tollgate/protocol'
+import { Contract, JsonRpcProvider, Signature, Wallet } from 'ethers'
+import { openBooks, type Books } from './testing/books'
 import { tokenAt } from './testing/chain'
 import { newThirdParty } from './testing/client-keys'
-import { payByPermit2, type Paid } from './testing/public-payers'
+import { newCustomer } from './testing/customers'
+import { call, until } from './testing/paying'
+import { payByPermit2, signedByPermit2, type Paid, type Permit2Payload } from './testing/public-payers'
 import { openPermit2Shop, PRICE, type Shop } from './testing/shops'
-import { startWorld, type World } from './testing/world'
+import { startWorld, walletAt, type World } from './testing/world'
 
 const BUDGET = 1_000_000n
 
 let world: World
 let token: ReturnType<typeof tokenAt>
 let shop: Shop
+let books: Books
 
 beforeAll(async () => {
   world = await startWorld()
   token = tokenAt(world.foundation.rpcUrl)
+  books = openBooks(world.foundation.postgres.gateway)
   const thirdParty = await newThirdParty(world.facilitator)
   shop = await openPermit2Shop(world.facilitator, await thirdParty.newKey())
 }, 120_000)
 
 afterAll(async () => {
   await shop.close()
+  await books.close()
   token.close()
   await world.stop()
 }, 30_000)
@@ -69,4 +76,108 @@ test('a wallet without the means to pay is served nothing, and nothing moves', a
   expect(status).toBe(402)
   expect(body).not.toContain(shop.content)
   expect(await token.balanceOf(shop.payTo)).toBe(before)
+})
+
+const proxyAbi = [
+  'function settleWithPermit((uint256 value, uint256 deadline, bytes32 r, bytes32 s, uint8 v), ((address token, uint256 amount) permitted, uint256 nonce, uint256 deadline), address owner, (address to, uint256 validAfter), bytes signature)',
+]
+
+/** Does what the facilitator would do, at the cost of `sender`. */
+async function settleByProxy({ privateKey }: { privateKey: string }, signed: Permit2Payload) {
+  const { signature, permit2Authorization: transfer, eip2612GasSponsoring } = signed
+  const permit = eip2612GasSponsoring?.info
+  if (!permit) throw new Error('There is no permit to hand in')
+  const { r, s, v } = Signature.from(permit.signature)
+  const provider = new JsonRpcProvider(world.foundation.rpcUrl, undefined, { staticNetwork: true })
+  const proxy = new Contract(X402_PERMIT2_PROXY_ADDRESS, proxyAbi, new Wallet(privateKey, provider))
+  const sent = await proxy
+    .getFunction('settleWithPermit')
+    .send(
+      { value: permit.amount, deadline: permit.deadline, r, s, v },
+      transfer,
+      transfer.from,
+      transfer.witness,
+      signature,
+    )
+  await sent.wait()
+  provider.destroy()
+}
+
+describe('at the gateway, which asks for it nowhere,', () => {
+  /** Somebody signed in, with what the public client signs for the 402 that was answered. */
+  async function buyer() {
+    const { address, wallet, session } = await newCustomer(world, world.plan, BUDGET)
+    const { body } = await call(world, session.token)
+    const sign = () => signedByPermit2(body, wallet.privateKey, world.foundation.rpcUrl)
+    const pay = (payment: string) => call(world, session.token, payment)
+    return { address, sign, signed: await sign(), pay }
+  }
+  const inVersion1 = (payload: object) =>
+    encodeJson({ x402Version: 1, scheme: 'exact', network: world.plan.network, payload })
+  const paymentsOf = async (address: string) =>
+    (await books.payments(address)).map(({ nonce, status, grants }) => [nonce, status, grants])
+  /** What a purchase leaves behind, after `calls` that were served. */
+  async function expectBoughtOnce(address: string, signed: Permit2Payload, calls: number) {
+    const { amount, credits, pay_to } = world.plan
+    expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(amount))
+    expect(await books.balance(address)).toBe(BigInt(credits - calls))
+    const nonce = `permit2 ${signed.permit2Authorization.nonce}`
+    expect(await paymentsOf(address)).toEqual([[nonce, 'credited', 1n]])
+    const [{ transaction } = { transaction: null }] = await books.payments(address)
+    expect(await token.transfersOf(transaction ?? '', address)).toEqual([
+      { from: address, to: pay_to, value: BigInt(amount) },
+    ])
+  }
+
+  test('a payment by Permit2 buys the plan once, and in whatever form it comes again it is the same', async () => {
+    const { address, signed, pay } = await buyer()
+    expect(signed).toHaveProperty('eip2612GasSponsoring')
+    const forms = [
+      inVersion1(signed),
+      inVersion1({ type: 'permit2', permit2: signed }),
+      encodeJson(signed),
+      JSON.stringify(signed),
+      encodeJson({ type: 'permit2', permit2: signed }),
+    ]
+    for (const form of forms) expect((await pay(form)).status).toBe(200)
+    await expectBoughtOnce(address, signed, forms.length)
+  })
+
+  test('it is one purchase though thirty calls bring it at once', async () => {
+    const { address, signed, pay } = await buyer()
+    const answers = await Promise.all(Array.from({ length: 30 }, () => pay(inVersion1(signed))))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    await expectBoughtOnce(address, signed, 30)
+  })
+
+  test('of somebody else it buys nothing, and stays good for its owner', async () => {
+    const [owner, thief] = [await buyer(), await buyer()]
+    expect((await thief.pay(inVersion1(owner.signed))).status).toBe(402)
+    expect([await books.balance(thief.address), await paymentsOf(thief.address)]).toEqual([0n, []])
+    expect((await owner.pay(inVersion1(owner.signed))).status).toBe(200)
+    await expectBoughtOnce(owner.address, owner.signed, 1)
+  })
+
+  test('without the permit that it needs it is refused with the reason, and the next one is taken', async () => {
+    const { address, signed, sign, pay } = await buyer()
+    const bare = inVersion1({ ...signed, eip2612GasSponsoring: undefined })
+    const refused = [await pay(bare), await pay(bare)]
+    for (const { status, body } of refused)
+      expect([status, body.error]).toEqual([402, 'invalid_transaction_state'])
+    expect(await token.balanceOf(address)).toBe(BUDGET)
+    expect((await pay(inVersion1(await sign()))).status).toBe(200)
+    expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(world.plan.amount))
+    expect(await books.balance(address)).toBe(BigInt(world.plan.credits - 1))
+  })
+
+  test('it is credited once though somebody else hands it to the proxy first', async () => {
+    const { address, signed, pay } = await buyer()
+    await settleByProxy(walletAt(0), signed)
+    const served = await until(
+      () => pay(inVersion1(signed)),
+      ({ status }) => status !== 503,
+    )
+    expect(served.status).toBe(200)
+    await expectBoughtOnce(address, signed, 1)
+  })
 })

@@ -1,3 +1,4 @@
+import { reasonAway } from '@tollgate/database'
 import {
   addressKey,
   createApp,
@@ -114,6 +115,7 @@ export function createSurface(surface: Surface) {
     now,
     bodyLimitBytes: BODY_LIMIT_BYTES,
     trustProxy: environment.TRUSTED_PROXIES,
+    reasonAway,
     onAnswer(answer) {
       metrics.observe(answer)
       tally.answered(answer)

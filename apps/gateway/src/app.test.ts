@@ -216,6 +216,32 @@ describe('a request that nobody sends in good faith', () => {
   })
 })
 
+test('while Postgres is away everything that needs it is 503 with Retry-After, and the log says why', async () => {
+  const wallet = gateway.wallet()
+  const { token, refresh_token } = await wallet.signIn()
+  const [payment, body] = [await wallet.pay(), await wallet.login()]
+  const alone = await testGateway({ beside: gateway })
+  await alone.database.close()
+
+  for (const answer of [
+    await alone.api.get('/pricing'),
+    await alone.api.get(`/credits/${wallet.address}`),
+    await alone.api.get(`/history/${wallet.address}`),
+    await alone.api.post('/auth/login').send(body),
+    await alone.api.post('/auth/refresh').send({ refresh_token }),
+    await callWith(alone.api, token)(),
+    await callWith(alone.api, token)({ payment }),
+  ]) {
+    expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+  }
+  expect(await alone.log.line('request failed')).toMatchObject({
+    level: 'error',
+    code: 'UNAVAILABLE',
+    reason: expect.stringContaining('Postgres: ') as string,
+  })
+})
+
 test('while Redis is away nobody can sign in, and whoever has is served', async () => {
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 5)

@@ -1,3 +1,4 @@
+import { reasonAway } from '@tollgate/database'
 import {
   addressKey,
   createApp,
@@ -76,6 +77,7 @@ export function createGateway(surface: Surface) {
     now,
     bodyLimitBytes: bodyLimit(withSession),
     trustProxy: environment.TRUSTED_PROXIES,
+    reasonAway,
     onAnswer: (answer) => metrics.observe(answer),
     cors: {
       origins: '*',

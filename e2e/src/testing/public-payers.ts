@@ -1,5 +1,6 @@
-import { type SettleResult } from '@tollgate/protocol'
-import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { type PaymentRequired, type SettleResult } from '@tollgate/protocol'
+import { type ExactPermit2Payload } from '@x402/evm'
+import { ExactEvmScheme, registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment as wrapFetchV2, x402Client } from '@x402/fetch'
 import axios, { isAxiosError, type AxiosResponse } from 'axios'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -78,6 +79,35 @@ export const publicPayers: {
 /** `@x402/fetch` where it can read the chain: asked for a payment by Permit2, it signs the token's permit where it has to. */
 export const payByPermit2 = async (url: string, privateKey: string, rpcUrl: string): Promise<Paid> =>
   read(await (await payingFetchV2(privateKey, fetch, rpcUrl))(url))
+
+/** What a payer signs by Permit2, with the token's own permit where Permit2 may not move the token yet. */
+export type Permit2Payload = ExactPermit2Payload & {
+  eip2612GasSponsoring?: { info: Record<'amount' | 'deadline' | 'signature', string> }
+}
+
+/**
+ * What the same client signs by Permit2 for the first offer of a version 1 402, the token's permit beside it where it has to
+ * bring one: what `payload` of a version 1 payment then is.
+ */
+export async function signedByPermit2(
+  asked: unknown,
+  privateKey: string,
+  rpcUrl: string,
+): Promise<Permit2Payload> {
+  const { accepts, paymentRequirements } = asked as PaymentRequired
+  const [offer] = accepts ?? []
+  if (!offer) throw new Error('The 402 offers no way to pay')
+  const { maxAmountRequired: amount, asset, payTo, maxTimeoutSeconds } = offer
+  const network = `eip155:${paymentRequirements.network}` as const
+  const extra = { ...offer.extra, assetTransferMethod: 'permit2' }
+  const scheme = new ExactEvmScheme(privateKeyToAccount(privateKey as `0x${string}`), { rpcUrl })
+  const { payload, extensions } = await scheme.createPaymentPayload(
+    2,
+    { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds, extra },
+    { extensions: { eip2612GasSponsoring: { info: {} } } },
+  )
+  return { ...payload, ...extensions } as Permit2Payload
+}
 
 const headerOf = { 1: 'x-payment', 2: 'payment-signature' } as const
 

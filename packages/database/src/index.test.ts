@@ -11,6 +11,7 @@ test('the door has these names and no others', () => {
     'migrate',
     'openFacilitatorDatabase',
     'openGatewayDatabase',
+    'reasonAway',
     'waitForDatabase',
   ])
 })

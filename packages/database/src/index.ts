@@ -1,3 +1,4 @@
+export { reasonAway } from './away'
 export { openFacilitatorDatabase, openGatewayDatabase } from './open'
 export type { Database, FacilitatorDatabase, GatewayDatabase } from './open'
 export { QUERY_TIMEOUT_MS } from './pool'

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, type ClientConfig } from 'pg'
 import { addressOf, sessionSettings, tell } from './address'
+import { reasonIn } from './away'
 import { DatabaseProblem } from './problem'
 
 export interface Waiting {
@@ -14,20 +15,6 @@ export interface Waiting {
 const ATTEMPT_TIMEOUT_MS = 3_000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
-
-/** What may pass by itself. */
-const passing: Record<string, string> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOENT: 'nothing listens there',
-  ENOTFOUND: 'the host name is unknown',
-  EAI_AGAIN: 'the host name could not be looked up',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
-  ETIMEDOUT: 'it does not answer',
-  ECONNRESET: 'it hung up',
-  '57P03': 'it is starting up or shutting down',
-  '53300': 'all its connections are taken',
-}
 
 /** What no waiting mends. */
 const lasting: Record<string, string> = {
@@ -87,9 +74,10 @@ function diagnose(error: unknown): { reason: string; lasts: boolean } {
   const { code = '', message } = error as { code?: string; message: string }
   const mended = lasting[code] ?? lastingByMessage(message)
   if (mended) return { reason: mended, lasts: true }
-  if (/timeout expired/.test(message)) return { reason: 'it does not answer', lasts: false }
-  if (/terminated/.test(message)) return { reason: 'it hung up', lasts: false }
-  return { reason: passing[code] ?? `the connection failed (${code || 'no error code'})`, lasts: false }
+  return {
+    reason: reasonIn(error) ?? `the connection failed (${code || 'no error code'})`,
+    lasts: false,
+  }
 }
 
 /** Refusals that the driver makes itself, without a code. */

@@ -274,7 +274,17 @@ describe('7. VERIFICATION_FAILED and SETTLEMENT_FAILED | 500', () => {
 })
 
 describe('7. INTERNAL_ERROR | 500', () => {
-  test('unexpected server error | the database is gone; all goes on once it is back', async () => {
+  test('unexpected server error | a statement that the database does not understand', async () => {
+    const other = await testFacilitator({ rpcUrl, signerKeys: [] })
+    await other.database.pool.query('alter table users rename to no_users')
+    const answer = await other.api.post('/api/v1/login').send(credentials)
+    expect(outcomeOf(answer)).toEqual([500, 'INTERNAL_ERROR'])
+    expect(answer.text).not.toMatch(/users|relation|table|prisma/i)
+  })
+})
+
+describe('7. UNAVAILABLE | 503, beside the table', () => {
+  test('the database is gone, and nothing is told of it; all goes on once it is back', async () => {
     const other = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
     const { api } = other
     const { email, password, accessToken } = await newUser(api)
@@ -292,7 +302,8 @@ describe('7. INTERNAL_ERROR | 500', () => {
         await ask('/api/v1/settle', body, other, key),
       ]
       for (const answer of failed) {
-        expect(outcomeOf(answer)).toEqual([500, 'INTERNAL_ERROR'])
+        expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])
+        expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
         expect(answer.text).not.toMatch(/database|postgres|prisma|connection|select|[0-9a-f]{32}/i)
       }
       expect(outcomeOf(await api.get('/ready'))).toEqual([503, 'UNAVAILABLE'])

@@ -8,17 +8,27 @@ export type Proof = Pick<PaymentPayload, 'payload'> & Partial<Omit<PaymentPayloa
 
 export const MAX_PROOF_LENGTH = 12_288
 
-const Authorization = z.object({ signature: z.string(), authorization: z.record(z.string(), z.unknown()) })
+const Members = z.record(z.string(), z.unknown())
+/** Which of these it has says what was signed; both at once is nothing. */
+const Signed = z.object({
+  signature: z.string(),
+  authorization: Members.optional(),
+  permit2Authorization: Members.optional(),
+  eip2612GasSponsoring: Members.optional(),
+})
 const Wrapped = z.object({ paymentPayload: PaymentPayload })
-const Typed = z.object({ type: z.string(), eip3009: z.record(z.string(), z.unknown()) })
+const Typed = z.union([
+  z.object({ type: z.literal('permit2'), permit2: Members }).transform(({ permit2 }) => permit2),
+  z.object({ type: z.string(), eip3009: Members }).transform(({ eip3009 }) => eip3009),
+])
 const SignedTransaction = z.object({ type: z.string(), rawTx: z.string() })
 const rawTransaction = /^0x(?:[0-9a-f]{2})+$/i
 
 /**
  * The payment proof in `X-PAYMENT`, in any of the forms that wallets send: the x402 version 1 payload in base64,
- * base64url or as JSON; `{signature, authorization}` alone; `{paymentPayload, paymentRequirements}`, whose requirements
- * are not believed and so not read; `{type, eip3009}` and `{type, rawTx}`; the hex of a raw signed transaction. Undefined
- * where there is no such header.
+ * base64url or as JSON; `{signature, authorization}` or `{signature, permit2Authorization}` alone;
+ * `{paymentPayload, paymentRequirements}`, whose requirements are not believed and so not read; `{type, eip3009}`,
+ * `{type, permit2}` and `{type, rawTx}`; the hex of a raw signed transaction. Undefined where there is no such header.
  *
  * @throws ApiError INVALID_REQUEST where there are two proofs, or one that is none of these
  */
@@ -51,10 +61,10 @@ function parseProof(value: unknown): Proof | undefined {
   if (whole.success) return whole.data
   const wrapped = Wrapped.safeParse(value)
   if (wrapped.success) return wrapped.data.paymentPayload
-  const authorization = Authorization.safeParse(value)
-  if (authorization.success) return { payload: authorization.data }
+  const signed = Signed.safeParse(value)
+  if (signed.success) return { payload: signed.data }
   const typed = Typed.safeParse(value)
-  if (typed.success) return { payload: typed.data.eip3009 }
+  if (typed.success) return { payload: typed.data }
   const transaction = SignedTransaction.safeParse(value)
   return transaction.success ? paidBy(transaction.data.rawTx) : undefined
 }

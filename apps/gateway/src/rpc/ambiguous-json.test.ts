@@ -2,19 +2,13 @@ import { closeAll } from '@tollgate/testing'
 import { balanceOf } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { blockNumberCall } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
 afterAll(closeAll)
 
-const good = JSON.stringify({
-  ecosystem: 'evm',
-  chain_id: '84532',
-  resource: '',
-  method: 'POST',
-  transport: 'rpc',
-  payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
-})
+const good = JSON.stringify(blockNumberCall)
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 const changes: [string, string][] = [

@@ -16,14 +16,7 @@ export const transferTypes = {
   ],
 }
 
-export type Authorization = {
-  from: string
-  to: string
-  value: string
-  validAfter: string
-  validBefore: string
-  nonce: string
-}
+export type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
 export type SignedPayment = { signature: string; authorization: Authorization }
 
 /** What a public client signs for these terms: EIP-3009 typed data in the token's own domain. */

@@ -83,19 +83,21 @@ type Call = {
   payment?: string
 }
 
-/** `POST /rpc` with a bearer token: a read on chain 84532, unless told. */
+/** A call of `POST /rpc`: a read on chain 84532. */
+export const blockNumberCall = {
+  ecosystem: 'evm',
+  chain_id: '84532',
+  resource: '',
+  method: 'POST',
+  transport: 'rpc',
+  payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
+}
+
+/** `POST /rpc` with a bearer token: that call, but for the changes. */
 export const callWith =
   (api: Api, token: string) =>
   ({ payment, ...changes }: Call = {}) => {
     const request = api.post('/rpc').set('Authorization', `Bearer ${token}`)
     if (payment !== undefined) void request.set('X-PAYMENT', payment)
-    return request.send({
-      ecosystem: 'evm',
-      chain_id: '84532',
-      resource: '',
-      method: 'POST',
-      transport: 'rpc',
-      payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
-      ...changes,
-    })
+    return request.send({ ...blockNumberCall, ...changes })
   }

@@ -70,6 +70,35 @@ describe('errors', () => {
     })
   })
 
+  test('of a part that is away are 503 with Retry-After, and the log has the reason, whatever they are answered', async () => {
+    const away = new Error('connect ECONNREFUSED 10.0.0.7')
+    const { url, log } = await serve({
+      reasonAway: (error) => (error === away ? 'nothing listens there' : undefined),
+      routes(app) {
+        app.get('/', () => Promise.reject(away))
+        app.get('/settle', () => {
+          throw new ApiError('SETTLEMENT_FAILED', 'Ask again', { cause: away })
+        })
+      },
+    })
+    const answer = await fetch(url)
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
+    const text = await answer.text()
+    expect(JSON.parse(text)).toMatchObject({ code: 'UNAVAILABLE' })
+    expect(text).not.toMatch(/10\.0\.0\.7|listens/)
+    expect(await errorOf(await fetch(`${url}/settle`))).toEqual([500, 'SETTLEMENT_FAILED'])
+    await log.flushed()
+    expect(log.lines().filter(({ message }) => message === 'request failed')).toMatchObject([
+      {
+        level: 'error',
+        code: 'UNAVAILABLE',
+        reason: 'nothing listens there',
+        error: { message: away.message },
+      },
+      { level: 'error', code: 'SETTLEMENT_FAILED', reason: 'nothing listens there' },
+    ])
+  })
+
   test.each<[ErrorCode, Record<string, string>, string | null]>([
     ['INVALID_TOKEN', {}, 'Bearer'],
     ['INVALID_TOKEN', { authorization: 'Bearer x' }, 'Bearer error="invalid_token"'],

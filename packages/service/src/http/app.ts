@@ -4,7 +4,7 @@ import helmet from 'helmet'
 import { type Logger } from '../logger'
 import { jsonBody } from './body'
 import { refuseNonconforming } from './conformance'
-import { answerErrors } from './errors'
+import { answerErrors, type ReasonAway } from './errors'
 import { follow, type Answer } from './follow'
 import { noteOtherMethods, nothingHere } from './unserved'
 
@@ -23,6 +23,8 @@ export type AppOptions = {
   }
   /** How many proxies stand in front, or which: Express' `trust proxy`. By default none is believed. */
   trustProxy?: boolean | number | string[]
+  /** Tells the errors of a part that is away from defects: they are answered 503 instead of 500. */
+  reasonAway?: ReasonAway
   /** Called once for every request, when it is over. */
   onAnswer?: (answer: Answer) => void
 }
@@ -47,7 +49,7 @@ export function createApp(options: AppOptions): Express {
   options.routes(app)
   noteOtherMethods(app.router)
   app.use(nothingHere)
-  app.use(answerErrors(options.logger))
+  app.use(answerErrors(options.logger, options.reasonAway))
   return app
 }
 

@@ -166,7 +166,10 @@ function responsesOf(operation: Operation, shared: Shared): OperationObject['res
       responses[status] = errorResponse(codes, headers, shared.schemas)
     } else {
       const name = (STATUS_CODES[status] ?? status).replace(/[^A-Za-z]/g, '')
-      const headers = referToHeaders({ ...commonHeaders.always, ...commonHeaders.limited }, shared)
+      const headers = referToHeaders(
+        { ...commonHeaders.always, ...commonHeaders.limited, ...refusedHeaders },
+        shared,
+      )
       shared.responses[name] ??= errorResponse(codes, headers, shared.schemas)
       responses[status] = { $ref: `#/components/responses/${name}` }
     }

@@ -61,4 +61,5 @@ export const everywhere = {
   EXPECTATION_FAILED: 'The request expects something of us that we do not do.',
   HEADERS_TOO_LARGE: 'The headers are larger than 16 KiB.',
   INTERNAL_ERROR: 'Something failed on our side.',
+  UNAVAILABLE: 'A part of the service gives no answer just now; try again after `Retry-After`.',
 } satisfies Partial<Record<ErrorCode, string>>

@@ -133,6 +133,12 @@ describe('createOpenApi', () => {
       expect(responses[status]).toMatchObject({ headers: { 'Retry-After': {}, RateLimit: {} } })
     expect(responses['200']).toMatchObject({ headers: { 'X-Request-Id': {}, RateLimit: {} } })
     expect(responses['408']).toEqual({ $ref: '#/components/responses/RequestTimeout' })
+    expect(document.paths['/coins']!['post']!.responses['503']).toEqual({
+      $ref: '#/components/responses/ServiceUnavailable',
+    })
+    expect(document.components.responses['ServiceUnavailable']).toMatchObject({
+      headers: { 'Retry-After': {} },
+    })
   })
 
   test('tells headers that must come together from those of which one will do', () => {

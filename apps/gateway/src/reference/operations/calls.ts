@@ -10,7 +10,7 @@ const Headers = z.object({
     .max(MAX_PROOF_LENGTH)
     .optional()
     .describe(
-      'A signed payment that resolves a 402: base64 of an x402 version 1 payload, or of `{paymentPayload, paymentRequirements}`; also the payload, or its `{signature, authorization}`, as plain JSON. At most one.',
+      'A signed payment that resolves a 402: base64 of an x402 version 1 payload, or of `{paymentPayload, paymentRequirements}`; also the payload, or its `{signature, authorization}`, as plain JSON. A payment by Permit2 is `{signature, permit2Authorization}`, with the token’s own permit beside them as `eip2612GasSponsoring` where Permit2 may not move the token yet. At most one.',
     ),
 })
 

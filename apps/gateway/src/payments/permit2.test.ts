@@ -1,0 +1,157 @@
+import { families } from '@tollgate/chains'
+import { encodeJson } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { balanceOf, broken } from '../testing/accounts'
+import { planOf } from '../testing/catalog'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { paymentHeader, signPayment, usdc, x402 } from '../testing/payment'
+import { type TestWallet } from '../testing/wallet'
+
+let gateway: TestGateway
+beforeAll(async () => (gateway = await testGateway()))
+afterEach(async () => expect(await broken(gateway.pool)).toEqual([]))
+afterAll(closeAll)
+
+const PROXY = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+const permit2Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
+/** Who signed is for the facilitator to say; here it need only look like a signature. */
+const signature = `0x${'11'.repeat(64)}1b`
+
+/** The plan's price by Permit2, with the token's own permit. */
+function transferOf({ address }: TestWallet, changes: object = {}) {
+  const { pay_to, amount } = planOf()
+  const deadline = String(Math.floor(Date.now() / 1000) + 120)
+  const permit2Authorization = {
+    from: address,
+    permitted: { token: usdc, amount },
+    spender: PROXY,
+    nonce: '7',
+    deadline,
+    witness: { to: pay_to, validAfter: '0' },
+    ...changes,
+  }
+  const permit = { from: address, asset: usdc, spender: permit2Address, amount, nonce: '0', deadline }
+  return {
+    signature,
+    permit2Authorization,
+    eip2612GasSponsoring: { info: { ...permit, signature, version: '1' } },
+  }
+}
+type Transfer = ReturnType<typeof transferOf>
+
+const wrapped = (payload: unknown) => ({ ...x402({} as never), payload })
+const forms: [string, (transfer: Transfer) => string][] = [
+  ['the x402 payload in base64', (transfer) => encodeJson(wrapped(transfer))],
+  ['the same with its type', (transfer) => encodeJson(wrapped({ type: 'permit2', permit2: transfer }))],
+  ['the same with its inner part in base64', (transfer) => encodeJson(wrapped(encodeJson(transfer)))],
+  ['the payload and its requirements', (transfer) => encodeJson({ paymentPayload: wrapped(transfer) })],
+  ['what was signed in base64', (transfer) => encodeJson(transfer)],
+  ['what was signed as JSON', (transfer) => JSON.stringify(transfer)],
+  ['its type and what was signed', (transfer) => encodeJson({ type: 'permit2', permit2: transfer })],
+]
+
+const pending = [503, 'PAYMENT_PENDING']
+const askedSince = (before: number) => gateway.facilitator.asked.slice(before)
+const noncesOf = async ({ address }: TestWallet) =>
+  (
+    await gateway.pool.query<{ nonce: string }>(
+      'SELECT nonce FROM payments WHERE payer = $1 ORDER BY created_at',
+      [address],
+    )
+  ).rows.map(({ nonce }) => nonce)
+
+async function caller() {
+  const wallet = gateway.wallet()
+  return { wallet, ...(await wallet.signIn()), before: gateway.facilitator.asked.length }
+}
+
+describe('a transfer by Permit2 as payment', () => {
+  test.each(forms)('may be %s, and is asked about whole, by the plan’s terms', async (_, write) => {
+    const { wallet, call, before } = await caller()
+    const transfer = transferOf(wallet)
+    gateway.facilitator.next('pending')
+    expect(outcomeOf(await call({ payment: write(transfer) }))).toEqual(pending)
+    const [{ request }, ...more] = askedSince(before) as [(typeof gateway.facilitator.asked)[number]]
+    expect(more).toEqual([])
+    expect(families.evm?.readPayment(request.paymentPayload.payload)).toEqual(
+      families.evm?.readPayment(transfer),
+    )
+    const { pay_to, amount, asset_address } = planOf()
+    expect(request.paymentRequirements).toMatchObject({
+      payTo: pay_to,
+      maxAmountRequired: amount,
+      asset: asset_address,
+    })
+  })
+
+  test('is one payment in all of these forms: asked about once, and never a fresh 402 while it is open', async () => {
+    const { wallet, call, before } = await caller()
+    gateway.facilitator.next('pending')
+    for (const [, write] of forms)
+      expect(outcomeOf(await call({ payment: write(transferOf(wallet)) }))).toEqual(pending)
+    expect(outcomeOf(await call())).toEqual(pending)
+    expect(askedSince(before)).toHaveLength(1)
+    expect(await noncesOf(wallet)).toEqual(['permit2 7'])
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
+  })
+
+  test('is another payment than one by EIP-3009 under the same number', async () => {
+    const { wallet, call, before } = await caller()
+    const nonce = `0x${'7'.padStart(64, '0')}`
+    gateway.facilitator.next('pending', 'pending')
+    await call({ payment: encodeJson(transferOf(wallet)) })
+    const terms = { payTo: planOf().pay_to, amount: planOf().amount }
+    await call({ payment: paymentHeader(await signPayment(wallet.signer, terms, { nonce })) })
+    expect(askedSince(before)).toHaveLength(2)
+    expect(await noncesOf(wallet)).toEqual(['permit2 7', nonce])
+  })
+
+  test('of another wallet buys its thief nothing, and nobody is asked', async () => {
+    const [owner, { call, before }] = [gateway.wallet(), await caller()]
+    for (const [, write] of forms)
+      expect((await call({ payment: write(transferOf(owner)) })).status).toBe(402)
+    expect(askedSince(before)).toEqual([])
+    expect(await noncesOf(owner)).toEqual([])
+  })
+
+  test('that the facilitator refuses is answered 402, then and later, and buys nothing', async () => {
+    const { wallet, call } = await caller()
+    gateway.facilitator.next('denied')
+    for (const [, write] of forms)
+      expect((await call({ payment: write(transferOf(wallet)) })).status).toBe(402)
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
+  })
+
+  test.each<[string, (wallet: TestWallet) => Promise<string> | string]>([
+    [
+      'is a payload of version 2, which no 402 of ours asks for',
+      (wallet) => {
+        const { eip2612GasSponsoring, ...payload } = transferOf(wallet)
+        const accepted = { scheme: 'exact', network: 'eip155:84532', amount: planOf().amount, asset: usdc }
+        return encodeJson({ x402Version: 2, accepted, payload, extensions: { eip2612GasSponsoring } })
+      },
+    ],
+    [
+      'is also an authorization by EIP-3009',
+      async (wallet) => {
+        const terms = { payTo: planOf().pay_to, amount: planOf().amount }
+        return encodeJson({ ...transferOf(wallet), ...(await signPayment(wallet.signer, terms)) })
+      },
+    ],
+    ['has no recipient', (wallet) => encodeJson(transferOf(wallet, { witness: { validAfter: '0' } }))],
+    ['has a nonce that is no number', (wallet) => encodeJson(transferOf(wallet, { nonce: '7 ' }))],
+    [
+      'has a nonce beyond all numbers',
+      (wallet) => encodeJson(transferOf(wallet, { nonce: String(2n ** 256n) })),
+    ],
+    ['has a nonce that is spelled otherwise', (wallet) => encodeJson(transferOf(wallet, { nonce: '07' }))],
+    ['is nothing but a signature', () => encodeJson({ signature })],
+    ['has a type and nothing else', () => encodeJson({ type: 'permit2', permit2: {} })],
+  ])('that %s is 400, and nobody is asked', async (_, write) => {
+    const { wallet, call, before } = await caller()
+    expect(outcomeOf(await call({ payment: await write(wallet) }))).toEqual([400, 'INVALID_REQUEST'])
+    expect(askedSince(before)).toEqual([])
+    expect(await noncesOf(wallet)).toEqual([])
+  })
+})

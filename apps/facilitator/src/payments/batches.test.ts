@@ -1,3 +1,4 @@
+import { ChainUnavailable } from '@tollgate/chains'
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
@@ -142,4 +143,28 @@ test('a gap that a node left in the nonces, which once named too high a one, is 
   await mine()
   expect((await Promise.all(answers)).map(({ success }) => success)).toEqual([true, true, true])
   expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
+})
+
+test('a payment of which nobody can tell what became holds up none of its batch, and ends once somebody can', async () => {
+  let isUntold = true
+  const { rpcUrl, settle, mine, until, onTheirWay } = await onPausedChain({
+    families: faulty((chain) => ({
+      fate: (...payment) =>
+        isUntold ? Promise.reject(new ChainUnavailable('the answer is too long')) : chain.fate(...payment),
+    })),
+  })
+  const due = await payments(rpcUrl, 6)
+  const answers = due.map(({ body }) => settle(body))
+  await onTheirWay(6)
+  const poor = due.at(-1)!
+  await drain(rpcUrl, poor.payer.address)
+  await mine()
+  for (const answer of answers.slice(0, -1)) expect(await answer).toMatchObject({ success: true })
+  await until("settlements where status = 'claimed' and problem = 'the answer is too long'", 1)
+
+  isUntold = false
+  await callRpc(rpcUrl, 'evm_increaseTime', 120)
+  await mine()
+  expect(await answers.at(-1)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  expect(await transfersFrom(rpcUrl, poor.payer.address)).toEqual([])
 })

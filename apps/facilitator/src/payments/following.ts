@@ -63,7 +63,7 @@ export function createFollower(parts: {
   const isDone = async ({ signer, nonce }: OpenTransaction) =>
     nonce === null || (await chain.isNonceSpent(signer, nonce))
 
-  /** Writes down what a mined transaction settled. False where the fate of one of its payments cannot be told yet. */
+  /** Writes down what a mined transaction settled. False where what became of its payment cannot be told yet. */
   async function clear(open: OpenTransaction, mined: Mined & { hash: string }): Promise<boolean> {
     const { hash, block, fee } = mined
     const results = await Promise.all(
@@ -71,7 +71,16 @@ export function createFollower(parts: {
         const payment = paymentOf(claim)
         if (mined.settles(payment, claim.terms))
           return { claim, conclusion: { status: 'settled', hash, blockNumber: block.number } }
-        return resultOf(claim, await chain.fate(payment, claim.terms, block.number))
+        const isAlone = open.settlements.length === 1
+        try {
+          const result = resultOf(claim, await chain.fate(payment, claim.terms, block.number))
+          return result ?? (isAlone ? undefined : sentAgain(claim))
+        } catch (error) {
+          if (isAlone) throw error
+          // Its payer may have seen to it that nobody can tell: the others beside it are told all the same.
+          logger.warn('a payment is looked at again by itself', { settlement: claim.id, error })
+          return sentAgain(claim)
+        }
       }),
     )
     return write(open, { status: 'mined', hash, block, fee }, results)
@@ -185,9 +194,12 @@ function resultOf(claim: Claim, fate: Fate): Result | undefined {
     case 'void':
       return { claim, conclusion: { ...fate, status: 'failed' } }
     case 'open':
-      return { claim, conclusion: undefined }
+      return sentAgain(claim)
   }
 }
+
+/** Once it is good: what is claimed is judged anew first. */
+const sentAgain = (claim: Claim): Result => ({ claim, conclusion: undefined })
 
 const neverTaken = (claim: Claim, detail: string): Result => ({
   claim,

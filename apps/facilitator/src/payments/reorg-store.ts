@@ -41,29 +41,36 @@ export function createReorgStore(pool: Pool) {
     },
 
     /**
-     * A reorg dropped the transaction from its block: what it settled is reversed, what it cost is not owed any more, and it
-     * is on its way again. Answers the ids of what was reversed.
+     * A reorg dropped the transaction from its block: what it settled is reversed, what had come to nothing in it may be
+     * settled by it after all, what it cost is not owed any more, and it is on its way again. Answers the ids of both.
      */
-    async reverse(id: bigint): Promise<bigint[]> {
-      const { rows } = await pool.query<{ id: bigint }>(
+    async reverse(id: bigint): Promise<{ reversed: bigint[]; reopened: bigint[] }> {
+      const { rows } = await pool.query<{ id: bigint; wasSettled: boolean }>(
         `with dropped as (
            update transactions
            set status = 'signed', block_number = null, block_hash = null, fee = null, broadcast_at = null, signed_at = now()
            where id = $1 and status = 'mined' returning id, hash
          ), returned as (
            delete from charges c using dropped d where c.transaction_id = d.id returning c.settlement_id, c.fee
+         ), affected as (
+           select s.id, s.status = 'settled' as was_settled from settlements s, dropped d
+           where s.transaction_id = d.id
+             and (s.transaction_hash = d.hash and s.status = 'settled' or s.error_reason is not null)
          ), moved as (
            update settlements s
            set fee = s.fee - r.fee,
-             status = case when ${settledBy('d')} then 'reversed' else s.status end,
-             updated_at = case when ${settledBy('d')} then now() else s.updated_at end
-           from returned r, dropped d where s.id = r.settlement_id
-           returning s.id, s.status, s.transaction_id
+             status = case when a.id is null then s.status when s.status = 'failed' then 'signed' else 'reversed' end,
+             error_reason = case when a.id is null then s.error_reason end,
+             updated_at = case when a.id is null then s.updated_at else now() end
+           from returned r left join affected a on a.id = r.settlement_id where s.id = r.settlement_id
+           returning s.id
          )
-         select m.id from moved m where m.status = 'reversed' and m.transaction_id = $1`,
+         select a.id, a.was_settled as "wasSettled" from affected a join moved m using (id) order by a.id`,
         [id],
       )
-      return rows.map((row) => row.id)
+      const idsOf = (wasSettled: boolean) =>
+        rows.filter((row) => row.wasSettled === wasSettled).map((row) => row.id)
+      return { reversed: idsOf(true), reopened: idsOf(false) }
     },
 
     /** What somebody else's transaction settled, in a block after this one: no transaction of ours is watched for it. */
@@ -92,7 +99,3 @@ export function createReorgStore(pool: Pool) {
     },
   }
 }
-
-/** Whether settlement `s` was settled by the transaction `t`. */
-const settledBy = (t: string) =>
-  `(s.status = 'settled' and s.transaction_id = ${t}.id and s.transaction_hash = ${t}.hash)`

@@ -1,6 +1,7 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
+import { aheadOfOurs, cancelFirst } from '../testing/cancel'
 import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
 import { onPausedChain } from '../testing/paused'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
@@ -100,6 +101,54 @@ test('what a reorg reversed is spoken for in the balance of its payer while it i
   expect(await other).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
   await until("settlements where status = 'settled'", 1)
   expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+})
+
+test('what failed because of a block that a reorg drops is settled if its transaction then settles it', async () => {
+  const { rpcUrl, log, settle, mine, until, onTheirWay } = await onPausedChain()
+  const payer = await newPayer(rpcUrl)
+  await mine()
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = settle(body)
+  await onTheirWay(1)
+  await cancelFirst(rpcUrl, payer, body)
+  await mine()
+  expect(await settling).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+
+  await callRpc(rpcUrl, 'anvil_reorg', 1, [])
+  await log.line('a reorg undid what had ended payments; they are open again')
+  await onTheirWay(1)
+  await mine()
+  await until("settlements where status = 'settled'", 1)
+  expect(await settle(body)).toMatchObject({ success: true })
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})
+
+test('a nonce that another transaction had taken is used again once a reorg drops that one', async () => {
+  const { rpcUrl, signer, settle, mine, until } = await onPausedChain()
+  await mine()
+  const authorization = { validBefore: inSeconds(600) }
+  const settling = settle(await paymentRequest(await newPayer(rpcUrl), { authorization }))
+  await until("transactions where status = 'signed' and broadcast_at is not null", 1)
+  await callRpc(
+    rpcUrl,
+    'eth_sendRawTransaction',
+    rawOf(signer, { to: signer.address, data: '0x', ...aheadOfOurs }),
+  )
+  await mine()
+  await until("transactions where status = 'lost'", 1)
+  await until("transactions where status = 'signed' and broadcast_at is not null", 1)
+  await mine()
+  expect(await settling).toMatchObject({ success: true })
+
+  await callRpc(rpcUrl, 'anvil_reorg', 2, [])
+  await until("settlements where status = 'reversed'", 1)
+  const later = settle(await paymentRequest(await newPayer(rpcUrl), { authorization }))
+  await until("transactions where status = 'signed' and nonce = 0 and broadcast_at is not null", 1)
+  await until("transactions where status = 'signed' and nonce = 1 and broadcast_at is not null", 1)
+  await mine()
+  expect(await later).toMatchObject({ success: true })
+  await until("settlements where status = 'settled'", 2)
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(2)
 })
 
 test('what somebody else had sent for a payer and a reorg drops is settled again', async () => {

@@ -134,7 +134,10 @@ export function createSettlerStore(pool: Pool) {
       })
     },
 
-    /** The first `count` nonces from `from` on that we signed nothing for; a gap that was left is filled first. */
+    /**
+     * The first `count` nonces from `from` on that nothing of ours is to use; a gap that was left is filled first, be it that
+     * a reorg dropped what had taken a nonce from us.
+     */
     async freeNonces(
       session: Session,
       network: string,
@@ -142,7 +145,7 @@ export function createSettlerStore(pool: Pool) {
       { from, count }: { from: bigint; count: number },
     ): Promise<bigint[]> {
       const { rows } = await session.query<{ nonce: bigint }>(
-        `with used as (select nonce from transactions where network = $1 and signer = $2 and nonce >= $3)
+        `with used as (select nonce from transactions where network = $1 and signer = $2 and nonce >= $3 and status <> 'lost')
          select nonce from generate_series($3::bigint, $3::bigint + $4::int + (select count(*) from used)) as free (nonce)
          where nonce not in (select nonce from used) order by nonce limit $4`,
         [network, signer, from, count],
@@ -161,7 +164,7 @@ export function createSettlerStore(pool: Pool) {
     },
 
     /**
-     * Stores the transaction of these claims before it is sent. One signer's nonce is stored once; null is a payer's own,
+     * Stores the transaction of these claims before it is sent. One signer's nonce is had by one that is not lost; null is a payer's own,
      * which may have been there before.
      */
     async storeSigned(

@@ -1,14 +1,13 @@
-import { USDC_ADDRESS, usdcAbi } from '@tollgate/devnet'
+import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
-import { Interface, type HDNodeWallet } from 'ethers'
 import { setTimeout as delay } from 'node:timers/promises'
+import { cancelFirst } from '../testing/cancel'
 import { callRpc, newPayer, transfersFrom } from '../testing/chain'
 import { SENT } from '../testing/hostile'
 import { onPausedChain } from '../testing/paused'
-import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 import { outbid } from '../testing/stranger'
 
-const ETHER = '0xde0b6b3a7640000'
 afterAll(closeAll)
 
 type Paused = Awaited<ReturnType<typeof onPausedChain>>
@@ -120,25 +119,3 @@ test('of two equal payments in one batch, of which the payer has the money for o
   expect(await paused.settle(unpaid)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
   expect(await transfersFrom(paused.rpcUrl, payer.address)).toHaveLength(1)
 })
-
-/** The payer takes its authorization back, and pays to come first in the next block. */
-async function cancelFirst(rpcUrl: string, payer: HDNodeWallet, { paymentPayload }: PaymentRequest) {
-  const { from: authorizer, nonce } = paymentPayload.payload.authorization
-  const domain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS }
-  const types = {
-    CancelAuthorization: [
-      { name: 'authorizer', type: 'address' },
-      { name: 'nonce', type: 'bytes32' },
-    ],
-  }
-  const signature = await payer.signTypedData(domain, types, { authorizer, nonce })
-  const data = new Interface([...usdcAbi]).encodeFunctionData('cancelAuthorization(address,bytes32,bytes)', [
-    authorizer,
-    nonce,
-    signature,
-  ])
-  await callRpc(rpcUrl, 'anvil_setBalance', payer.address, ETHER)
-  const transaction = { type: 2, chainId: 84532, nonce: 0, to: USDC_ADDRESS, data, gasLimit: 200_000 }
-  const fees = { maxFeePerGas: 90_000_000_000n, maxPriorityFeePerGas: 50_000_000_000n }
-  await callRpc(rpcUrl, 'eth_sendRawTransaction', await payer.signTransaction({ ...transaction, ...fees }))
-}

@@ -1,6 +1,7 @@
-import { USDC_ADDRESS, usdcAbi } from '@tollgate/devnet'
+import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
-import { Interface, type HDNodeWallet } from 'ethers'
+import { type HDNodeWallet } from 'ethers'
+import { cancellation } from '../testing/cancel'
 import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { hostileGround, SENT } from '../testing/hostile'
 import { onPausedChain } from '../testing/paused'
@@ -16,24 +17,9 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-const usdc = new Interface([...usdcAbi])
-
 /** The payer takes its authorization back, in a transaction that somebody sends for it. */
-async function cancel(payer: HDNodeWallet, { paymentPayload }: PaymentRequest): Promise<void> {
-  const { from: authorizer, nonce } = paymentPayload.payload.authorization
-  const domain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS }
-  const types = {
-    CancelAuthorization: [
-      { name: 'authorizer', type: 'address' },
-      { name: 'nonce', type: 'bytes32' },
-    ],
-  }
-  const signature = await payer.signTypedData(domain, types, { authorizer, nonce })
-  const data = usdc.encodeFunctionData('cancelAuthorization(address,bytes32,bytes)', [
-    authorizer,
-    nonce,
-    signature,
-  ])
+async function cancel(payer: HDNodeWallet, body: PaymentRequest): Promise<void> {
+  const data = await cancellation(payer, body)
   await callRpc(rpcUrl, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
   await callRpc(rpcUrl, 'anvil_impersonateAccount', payer.address)
   await callRpc(rpcUrl, 'eth_sendTransactionSync', { from: payer.address, to: USDC_ADDRESS, data })

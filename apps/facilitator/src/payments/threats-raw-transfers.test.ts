@@ -237,3 +237,46 @@ test('one is not offered again while it is being sent', async () => {
   await mine()
   expect(await answer).toMatchObject({ success: true })
 })
+
+test('one that no node took, that its payer sent itself, and that a reorg drops as it is claimed again, is sent and paid', async () => {
+  let isRefused = true
+  let drop = () => Promise.resolve<unknown>(undefined)
+  const { rpcUrl, pool, settle, until, mine } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+    families: faulty((chain) => ({
+      broadcast: (transaction) =>
+        isRefused
+          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+          : chain.broadcast(transaction),
+      async fate(...about) {
+        const fate = await chain.fate(...about)
+        if (fate.status === 'settled') await drop()
+        return fate
+      },
+    })),
+  })
+  const payer = await payerOn(rpcUrl)
+  const raw = rawOf(payer)
+  const body = await rawRequest(raw)
+  expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
+  await until("settlements where status = 'failed'", 1)
+
+  isRefused = false
+  await callRpc(rpcUrl, 'eth_sendRawTransaction', raw)
+  await mine()
+  drop = () => {
+    drop = () => Promise.resolve()
+    return callRpc(rpcUrl, 'anvil_reorg', 1, [])
+  }
+  expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+  await until(SENT, 1)
+  await mine()
+  await until("settlements where status = 'settled'", 1)
+  expect(await settle(body)).toMatchObject({ success: true, transaction: Transaction.from(raw).hash })
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  const { rows } = await pool.query(
+    'select hash from transactions union all select hash from transaction_versions',
+  )
+  expect(rows).toHaveLength(2)
+})

@@ -42,7 +42,13 @@ export function createWatcher(parts: {
       for (const { id, hash } of await store.minedIn(lane, block)) {
         const inspection = await chain.inspect(hash)
         if (inspection.status === 'mined' && inspection.block.hash === block.hash) continue
-        tellReversed(hash, await store.reverse(id))
+        const { reversed, reopened } = await store.reverse(id)
+        tellReversed(hash, reversed)
+        if (reopened.length > 0)
+          logger.warn('a reorg undid what had ended payments; they are open again', {
+            transaction: hash,
+            settlements: reopened,
+          })
       }
       return true
     } catch (error) {

@@ -1,9 +1,8 @@
-import { USDC_ADDRESS } from '@tollgate/devnet'
 import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { type HDNodeWallet, type TypedDataDomain } from 'ethers'
 import { newSigner, sharedChain, transactionCount } from './chain'
 import { newClient, testFacilitator, type TestOptions } from './facilitator'
-import { type PaymentRequest } from './payment'
+import { transferTypes, usdcDomain, type PaymentRequest } from './payment'
 
 /**
  * A facilitator on the chain at `chainUrl`, the shared one unless told, which it may see by another node, and what a payment is
@@ -58,26 +57,15 @@ export async function hostileGround({
 export const SENT = `settlements s join transactions t on t.id = s.transaction_id
   where s.status = 'signed' and t.broadcast_at is not null`
 
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-}
-
 /** Signs the payment anew in another EIP-712 domain: of another chain, another token, or the same under another name. */
 export async function signInDomain(
   payer: HDNodeWallet,
   body: PaymentRequest,
   changes: TypedDataDomain,
 ): Promise<PaymentRequest> {
-  const domain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS, ...changes }
+  const domain = { ...usdcDomain, ...changes }
   const { authorization } = body.paymentPayload.payload
-  return withSignature(body, await payer.signTypedData(domain, types, authorization))
+  return withSignature(body, await payer.signTypedData(domain, transferTypes, authorization))
 }
 
 /** The same payment under another signature, or another spelling of its own. */

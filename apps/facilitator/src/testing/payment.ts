@@ -1,19 +1,15 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { type PaymentRequirements } from '@tollgate/protocol'
-import { hexlify, randomBytes, Wallet, type HDNodeWallet } from 'ethers'
+import { hexlify, randomBytes, Wallet, type HDNodeWallet, type TypedDataField } from 'ethers'
 
 export const AMOUNT = 10_000n
 
-const domain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS }
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
+export const usdcDomain = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS }
+
+export const transferTypes = {
+  TransferWithAuthorization: members(
+    'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce',
+  ),
 }
 
 type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
@@ -35,7 +31,7 @@ async function signPayment(
     nonce: hexlify(randomBytes(32)),
     ...changes,
   }
-  return { signature: await payer.signTypedData(domain, types, authorization), authorization }
+  return { signature: await payer.signTypedData(usdcDomain, transferTypes, authorization), authorization }
 }
 
 const requirements = (changes: Partial<PaymentRequirements> = {}): PaymentRequirements => ({
@@ -92,3 +88,9 @@ export function inVersion2({ paymentPayload, paymentRequirements }: PaymentReque
   }
 }
 export type PaymentRequestV2 = ReturnType<typeof inVersion2>
+
+/** The members of an EIP-712 type as its name tells them: `address from, address to`. */
+export function members(type: string): TypedDataField[] {
+  const words = type.split(', ').map((member) => member.split(' '))
+  return words.map(([of = '', name = '']) => ({ name, type: of }))
+}

@@ -1,35 +1,18 @@
-import { PERMIT2_ADDRESS, USDC_ADDRESS, X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
+import { PERMIT2_ADDRESS, X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
 import { hexlify, randomBytes, type HDNodeWallet } from 'ethers'
-import { inSeconds, inVersion2, type PaymentRequest } from './payment'
+import { inSeconds, inVersion2, members, usdcDomain, type PaymentRequest } from './payment'
 
 const permit2 = { name: 'Permit2', chainId: 84532, verifyingContract: PERMIT2_ADDRESS }
-const usdc = { name: 'USDC', version: '2', chainId: 84532, verifyingContract: USDC_ADDRESS }
 
 const transferTypes = {
-  PermitWitnessTransferFrom: [
-    { name: 'permitted', type: 'TokenPermissions' },
-    { name: 'spender', type: 'address' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-    { name: 'witness', type: 'Witness' },
-  ],
-  TokenPermissions: [
-    { name: 'token', type: 'address' },
-    { name: 'amount', type: 'uint256' },
-  ],
-  Witness: [
-    { name: 'to', type: 'address' },
-    { name: 'validAfter', type: 'uint256' },
-  ],
+  PermitWitnessTransferFrom: members(
+    'TokenPermissions permitted, address spender, uint256 nonce, uint256 deadline, Witness witness',
+  ),
+  TokenPermissions: members('address token, uint256 amount'),
+  Witness: members('address to, uint256 validAfter'),
 }
 const permitTypes = {
-  Permit: [
-    { name: 'owner', type: 'address' },
-    { name: 'spender', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-  ],
+  Permit: members('address owner, address spender, uint256 value, uint256 nonce, uint256 deadline'),
 }
 
 /**
@@ -54,7 +37,7 @@ export async function byPermit2(payer: HDNodeWallet, request: PaymentRequest, nu
     from: payer.address,
     asset,
     amount,
-    signature: await payer.signTypedData(usdc, permitTypes, permitMessage),
+    signature: await payer.signTypedData(usdcDomain, permitTypes, permitMessage),
     version: '1',
   }
   const payload = {

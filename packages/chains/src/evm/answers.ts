@@ -36,6 +36,8 @@ export const Log = z.object({
   topics: z.array(Hash),
   data: Data,
   transactionHash: Hash.nullish(),
+  blockNumber: Count.nullish(),
+  blockHash: Hash.nullish(),
   removed: z.boolean().optional(),
 })
 export type Log = z.infer<typeof Log>

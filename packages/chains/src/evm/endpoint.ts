@@ -13,6 +13,7 @@ export type Answer = z.infer<typeof Answer>
 
 /** Why an endpoint gave no answer. Says nothing of its URL, which may hold a key. */
 export class EndpointFailure extends Error {}
+class TooLong extends EndpointFailure {}
 
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
@@ -20,10 +21,12 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 export const createAgent = (): Agent =>
   new Agent({ connections: 32, maxResponseSize: MAX_ANSWER_BYTES, connect: { timeout: 10_000 } })
 
-function reason(error: unknown): string {
-  if (error instanceof EndpointFailure) return error.message
+function failureOf(error: unknown): EndpointFailure {
+  if (error instanceof EndpointFailure) return error
   const { name, code } = error as { name?: string; code?: string }
-  return `failed with ${code ?? name ?? 'an error'}`
+  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    return new TooLong(`answers with more than ${MAX_ANSWER_BYTES} bytes`)
+  return new EndpointFailure(`failed with ${code ?? name ?? 'an error'}`)
 }
 
 /** How long an endpoint is believed to be on the chain that it was on: what stands behind a URL changes. */
@@ -52,7 +55,7 @@ export function createEndpoint(url: string, chainId: string, timeoutMs: number, 
         throw new EndpointFailure(`answered with HTTP status ${statusCode}`)
       return JSON.parse(text)
     } catch (error) {
-      throw new EndpointFailure(reason(error))
+      throw failureOf(error)
     } finally {
       clearTimeout(timer)
     }
@@ -65,9 +68,13 @@ export function createEndpoint(url: string, chainId: string, timeoutMs: number, 
   }
 
   async function askTogether(questions: readonly Question[]): Promise<(Answer | undefined)[]> {
-    const answers = await post(
-      questions.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })),
-    )
+    const messages = questions.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
+    const answers = await post(messages).catch((error: unknown) => {
+      // One long answer takes no others along.
+      if (error instanceof TooLong) return undefined
+      throw error
+    })
+    if (answers === undefined) return askApart(questions)
     if (!Array.isArray(answers)) {
       takesBatches = false
       return askApart(questions)

@@ -3,7 +3,7 @@ import type { Payment } from '../family'
 import { addressTopic, addressWord, functionCall, uintWord } from './abi'
 import type { Log } from './answers'
 
-const TRANSFER = id('Transfer(address,address,uint256)')
+export const TRANSFER = id('Transfer(address,address,uint256)')
 
 const balanceOf = functionCall('balanceOf(address)')
 /** Asks a token what an address holds of it. */

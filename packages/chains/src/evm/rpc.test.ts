@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ChainUnavailable } from '../family'
-import { Quantity } from './answers'
+import { Data, Quantity } from './answers'
 import { createRpc, MethodMissing, type Rpc, RpcError } from './rpc'
 import { startAnsweringNode, startNode } from './testing/node'
 
@@ -106,6 +106,25 @@ describe('rpc', () => {
     closing.push(() => single.close())
     const rpc = rpcTo(single.url)
     expect(await Promise.all([ask(rpc), ask(rpc), ask(rpc)])).toEqual([7n, 7n, 7n])
+  })
+
+  test('reads what together is longer than an answer may be, but for what is so by itself', async () => {
+    const long = `0x${'00'.repeat(2 * 1024 * 1024)}`
+    const { url } = await node(({ params: [kind] }) => {
+      if (kind === 'short') return { result: '0x7' }
+      return { result: kind === 'long' ? long : long.repeat(3) }
+    })
+    const rpc = rpcTo(url)
+    const answers = await Promise.allSettled([
+      rpc.call(Quantity, 'eth_echo', ['short']),
+      rpc.call(Data, 'eth_echo', ['long']),
+      rpc.call(Data, 'eth_echo', ['too long']),
+    ])
+    expect(answers).toEqual([
+      { status: 'fulfilled', value: 7n },
+      { status: 'fulfilled', value: long },
+      { status: 'rejected', reason: expect.any(ChainUnavailable) as Error },
+    ])
   })
 
   test('matches answers to questions by id, in whatever order they come', async () => {
@@ -262,7 +281,7 @@ describe('rpc', () => {
   test('reads no more of an answer than it can bear', async () => {
     const endless = await startNode((_, response) => void pipeline(megabytes, response, () => undefined))
     closing.push(() => endless.close())
-    await expect(ask(rpcWithin(20_000, endless.url))).rejects.toThrow('UND_ERR_RES_EXCEEDED_MAX_SIZE')
+    await expect(ask(rpcWithin(20_000, endless.url))).rejects.toThrow('answers with more than 8388608 bytes')
   })
 
   test('remembers which endpoint answered, and comes back when that one fails', async () => {

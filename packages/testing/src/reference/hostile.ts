@@ -109,25 +109,25 @@ function replaced(value: unknown, [name, ...rest]: string[], by: (before: unknow
   return copy
 }
 
+/** What is put in the place of a value. Made once, like all that does not depend on what is spoiled: to make a text takes longer than to draw it. */
+const replacements = fc.oneof(
+  { weight: 4, arbitrary: hostileValues.map((by) => (): unknown => by) },
+  { weight: 1, arbitrary: fc.constant((): unknown => undefined) },
+  { weight: 1, arbitrary: fc.constant((before: unknown): unknown => [before]) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.string({ minLength: 1, maxLength: 8 }), hostileValues).map(
+      ([name, by]) =>
+        (before: unknown): unknown =>
+          isObject(before) ? { ...before, [name]: by } : { [name]: before },
+    ),
+  },
+)
+
 /** The value with one thing in it wrong: another value, a member less, a member more, or one layer more around it. */
 export const spoiled = (value: unknown): fc.Arbitrary<unknown> =>
   fc
-    .tuple(
-      fc.constantFrom(...placesIn(value)),
-      fc.oneof(
-        { weight: 4, arbitrary: hostileValues.map((by) => () => by) },
-        { weight: 1, arbitrary: fc.constant(() => undefined) },
-        { weight: 1, arbitrary: fc.constant((before: unknown) => [before]) },
-        {
-          weight: 1,
-          arbitrary: fc.tuple(fc.string({ minLength: 1, maxLength: 8 }), hostileValues).map(
-            ([name, by]) =>
-              (before: unknown) =>
-                isObject(before) ? { ...before, [name]: by } : { [name]: before },
-          ),
-        },
-      ),
-    )
+    .tuple(fc.constantFrom(...placesIn(value)), replacements)
     .map(([place, by]) => replaced(value, place, by) ?? null)
 
 const isObject = (value: unknown): value is object =>
@@ -135,36 +135,47 @@ const isObject = (value: unknown): value is object =>
 
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
+type Edit = (text: string) => string
+
+const another =
+  (found: RegExp, by: string): Edit =>
+  (text) =>
+    text.replace(found, by)
+
+const edits = fc.constantFrom<Edit>(
+  another(/^\{("(?:[^"\\]|\\.)*"):/, '{$1:null,$1:'),
+  another(/^\{/, '{"__proto__":{"admin":true},'),
+  another(/^\{/, '{"constructor":{"prototype":{}},'),
+  another(/^\{/, '{"\\u005f_proto__":1,'),
+  another(/:"[^"]*"/, ':1e400'),
+  another(/:"[^"]*"/, ':123456789012345678901234567890'),
+  another(/:"[^"]*"/, ':9007199254740993'),
+  another(/:-?[0-9][0-9.]*(?=[,}\]])/, ':9007199254740993'),
+  another(/:"[^"]*"/, ':"\\ud800"'),
+  another(/:"[^"]*"/, ':"\\u0000"'),
+  another(/:"[^"]*"/, ':-0.0e-0'),
+  another(/:\{/, `:{"x":${deep(60)},`),
+  another(/:\{/, `:{"x":${deep(10_000)},`),
+  ...[
+    (text: string) => '\ufeff' + text,
+    (text: string) => text + '\u0000',
+    (text: string) => text + text,
+    (text: string) => `[${text}]`,
+    (text: string) => `// x\n${text}`,
+    (text: string) => text.replaceAll('"', "'"),
+  ],
+  ...[deep(10_000), '{"a":'.repeat(5_000)].map((whole) => () => whole),
+  ...['', ' ', 'null', '1', '""', '[]', '{}', 'true', 'NaN', "{'a':1}"].map((whole) => () => whole),
+)
+
+const insertions = fc.string({ unit: 'binary', minLength: 1, maxLength: 3 })
+
 /** The text of a body with something wrong that only its text shows. */
 export const spoiledText = (text: string): fc.Arbitrary<string> =>
   fc.oneof(
-    fc.constantFrom(
-      text.replace(/^\{("(?:[^"\\]|\\.)*"):/, '{$1:null,$1:'),
-      text.replace(/^\{/, '{"__proto__":{"admin":true},'),
-      text.replace(/^\{/, '{"constructor":{"prototype":{}},'),
-      text.replace(/^\{/, '{"\\u005f_proto__":1,'),
-      text.replace(/:"[^"]*"/, ':1e400'),
-      text.replace(/:"[^"]*"/, ':123456789012345678901234567890'),
-      text.replace(/:"[^"]*"/, ':9007199254740993'),
-      text.replace(/:-?[0-9][0-9.]*(?=[,}\]])/, ':9007199254740993'),
-      text.replace(/:"[^"]*"/, ':"\\ud800"'),
-      text.replace(/:"[^"]*"/, ':"\\u0000"'),
-      text.replace(/:"[^"]*"/, ':-0.0e-0'),
-      text.replace(/:\{/, `:{"x":${deep(60)},`),
-      text.replace(/:\{/, `:{"x":${deep(10_000)},`),
-      ...[
-        deep(10_000),
-        '{"a":'.repeat(5_000),
-        '\ufeff' + text,
-        text + '\u0000',
-        text + text,
-        `[${text}]`,
-        `// x\n${text}`,
-      ],
-      ...['', ' ', 'null', '1', '""', '[]', '{}', 'true', 'NaN', "{'a':1}", text.replaceAll('"', "'")],
-    ),
+    edits.map((edit) => edit(text)),
     fc.nat({ max: text.length }).map((end) => text.slice(0, end)),
     fc
-      .tuple(fc.nat({ max: text.length }), fc.string({ unit: 'binary', minLength: 1, maxLength: 3 }))
+      .tuple(fc.nat({ max: text.length }), insertions)
       .map(([at, inserted]) => text.slice(0, at) + inserted + text.slice(at)),
   )

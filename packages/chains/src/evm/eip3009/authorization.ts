@@ -2,7 +2,7 @@ import { id } from 'ethers'
 import type { Token } from '../../family'
 import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../abi'
 import type { Log } from '../answers'
-import { eventsOf, isTransferOf, sameTopics } from '../erc20'
+import { eventsOf, isTransferOf, sameTopics, TRANSFER } from '../erc20'
 import { splitSignature } from '../signature'
 import { keccakOfHex, typedDigest } from '../typed-data'
 import type { AuthorizedPayment } from './payment'
@@ -91,6 +91,12 @@ const authorizationTopics = ({ payer, nonce }: AuthorizedPayment): string[] => [
 export const spentTopics = (payment: AuthorizedPayment): (string | string[])[] => [
   [AUTHORIZATION_USED, AUTHORIZATION_CANCELED],
   ...authorizationTopics(payment),
+]
+
+/** The topics, as a filter, of all that tells what became of the payer's authorizations and money. */
+export const payerTopics = ({ payer }: AuthorizedPayment): (string | string[])[] => [
+  [AUTHORIZATION_USED, AUTHORIZATION_CANCELED, TRANSFER],
+  addressTopic(payer),
 ]
 
 const isUseOf = (log: Log, payment: AuthorizedPayment, events: readonly string[]): boolean => {

@@ -2,22 +2,22 @@ import { ChainUnavailable, type Fate, type Terms } from '../../family'
 import { answeredWord } from '../abi'
 import { Data, quantity } from '../answers'
 import { unusedFate } from '../carried'
-import { BLOCKS_APART, confirmedHeight, heightSince, locate, unusable } from '../confirmed'
+import { BLOCKS_APART, confirmedHeight, heightSince, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
-import { searchBack } from '../search'
-import { calls, holdsTransfer, holdsUse, spentTopics } from './authorization'
+import { eventsWithin, type Place, placeOf, searchBack } from '../search'
+import { calls, holdsTransfer, holdsUse, payerTopics, spentTopics } from './authorization'
 import type { AuthorizedPayment } from './payment'
 
-/** The transaction in which the authorization of `payment` was used or cancelled, newest blocks first. */
+/** Where the authorization of `payment` was used or cancelled, newest blocks first. */
 async function findUse(
   network: EvmNetwork,
   height: bigint,
   payment: AuthorizedPayment,
   asset: string,
-): Promise<string | undefined> {
+): Promise<Place | undefined> {
   for await (const logs of searchBack(network, height, { address: asset, topics: spentTopics(payment) })) {
-    const [use] = logs
-    if (use?.transactionHash) return use.transactionHash
+    const [place] = logs.flatMap((log) => placeOf(log) ?? [])
+    if (place !== undefined) return place
   }
   return undefined
 }
@@ -46,23 +46,20 @@ export async function fate(
   const confirmed = confirmedHeight(network, height)
   if (!(await isUsedAt(height))) return unusedFate(network, payment, confirmed)
 
-  const hash = await findUse(network, height, payment, asset)
-  if (hash === undefined) {
+  const use = await findUse(network, height, payment, asset)
+  if (use === undefined) {
     const longAgo = height - BLOCKS_APART < confirmed ? height - BLOCKS_APART : confirmed
     if (longAgo >= 0n && (await isUsedAt(longAgo)))
       return unusable('the authorization was used or cancelled longer ago than anybody looks back')
     throw new ChainUnavailable('The node knows of an authorization used lately, and not of its event')
   }
-  const use = await locate(network, hash)
-  if (use.status === 'unknown') throw new ChainUnavailable(`The node names ${hash} and does not know it`)
-  if (use.status === 'waiting') return { status: 'pending' }
-  const { receipt, isConfirmed } = use
-  if (receipt.status !== 1n || !holdsUse(receipt.logs, asset, payment))
+  const events = await eventsWithin(network, use, { address: asset, topics: payerTopics(payment) })
+  if (events === undefined || use.blockNumber > confirmed) return { status: 'pending' }
+  if (!holdsUse(events, asset, payment))
     throw new ChainUnavailable(
-      `The node finds the use of an authorization in ${hash}, which does not hold it`,
+      `The node finds the use of an authorization in ${use.hash}, which does not hold it`,
     )
-  if (!isConfirmed) return { status: 'pending' }
-  return holdsTransfer(receipt.logs, asset, payment)
-    ? { status: 'settled', hash: receipt.transactionHash, blockNumber: receipt.blockNumber }
+  return holdsTransfer(events, asset, payment)
+    ? { status: 'settled', hash: use.hash, blockNumber: use.blockNumber }
     : unusable('the authorization was cancelled, or used for another transfer')
 }

@@ -1,7 +1,7 @@
 import { toBeHex, toQuantity, type Wallet } from 'ethers'
 import { usdc } from '../testing/authorization'
 import { openOwnChain, type OwnChain } from '../testing/chain'
-import { startLyingNode } from '../testing/node'
+import { startLyingNode, type Lie } from '../testing/node'
 import { signTransfer } from '../testing/raw-transfer'
 import type { RawTransfer } from './payment'
 
@@ -104,7 +104,6 @@ describe('the fate of a raw transfer is', () => {
 })
 
 describe('the fate of a raw transfer, as a node tells it that lacks the newest blocks', () => {
-  type Lie = Parameters<typeof startLyingNode>[1]
   const lags = expect.objectContaining({ name: 'ChainUnavailable' }) as Error
   let payment: RawTransfer
   let fate: object

@@ -1,4 +1,4 @@
-import { hexlify, randomBytes, type TypedDataDomain, type Wallet } from 'ethers'
+import { hexlify, randomBytes, type TypedDataDomain, type TypedDataField, type Wallet } from 'ethers'
 import type { Terms, Token } from '../../family'
 import type { AuthorizedPayment } from '../eip3009/payment'
 import { readPayment } from '../payment'
@@ -19,27 +19,22 @@ export const usdcDomain: TypedDataDomain = {
   verifyingContract: usdc.asset,
 }
 
+/** The members of an EIP-712 type as its name tells them: `address from, address to`. */
+export const members = (text: string): TypedDataField[] =>
+  text.split(', ').map((member) => {
+    const [type = '', name = ''] = member.split(' ')
+    return { name, type }
+  })
+
 export const transferTypes = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
+  TransferWithAuthorization: members(
+    'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce',
+  ),
 }
 
-export type Authorization = {
-  from: string
-  to: string
-  value: string
-  validAfter: string
-  validBefore: string
-  nonce: string
-}
+export type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
 
-const inSeconds = (seconds: number): string => String(Math.floor(Date.now() / 1000) + seconds)
+export const inSeconds = (seconds: number): string => String(Math.floor(Date.now() / 1000) + seconds)
 
 /** What a public client would sign for these terms, now, unless `changes` say otherwise. */
 const authorizationFor = (

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { toBeHex, toQuantity } from 'ethers'
 
 type Message = { id: number; method: string; params: unknown[] }
 type Reply = { id: number | null; result?: unknown; error?: { code: number; message: string } }
@@ -43,11 +44,11 @@ export const startAnsweringNode = (answer: (message: Message) => Omit<Reply, 'id
     response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
   })
 
+/** What a node answers instead of the truth. */
+export type Lie = (message: Message, reply: Reply) => Omit<Reply, 'id'>
+
 /** The node at `url`, but for the replies that `change` alters: a node that lies, or lags. */
-export const startLyingNode = (
-  url: string,
-  change: (message: Message, reply: Reply) => Omit<Reply, 'id'>,
-): Promise<Node> =>
+export const startLyingNode = (url: string, change: Lie): Promise<Node> =>
   startNode(async (messages, response, body) => {
     const real = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const json = (await real.json()) as Reply | Reply[]
@@ -58,6 +59,15 @@ export const startLyingNode = (
     }))
     response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
   })
+
+/** Of a node at block `height` that calls a nonce `used` as of block `since`, and finds nothing that used it. */
+export const findingNothing =
+  ({ since, used }: { since: bigint; used: string }, height: bigint): Lie =>
+  ({ method, params }, reply) => {
+    if (method === 'eth_blockNumber') return { result: toQuantity(height) }
+    if (method === 'eth_call') return { result: BigInt(params[1] as string) < since ? toBeHex(0, 32) : used }
+    return method === 'eth_getLogs' ? { result: [] } : reply
+  }
 
 const time = (seconds: bigint): string => `0x${seconds.toString(16)}`
 

@@ -3,39 +3,22 @@ import type { Terms } from '../../family'
 import { readPayment } from '../payment'
 import { PERMIT2, PROXY } from '../permit2/contracts'
 import type { PermittedPayment } from '../permit2/payment'
-import { usdc, usdcDomain } from './authorization'
+import { inSeconds, members, usdc, usdcDomain } from './authorization'
 
 export const permit2Domain: TypedDataDomain = { name: 'Permit2', chainId: 84532, verifyingContract: PERMIT2 }
 
-const TokenPermissions = [
-  { name: 'token', type: 'address' },
-  { name: 'amount', type: 'uint256' },
-]
-const permitFields = [
-  { name: 'permitted', type: 'TokenPermissions' },
-  { name: 'spender', type: 'address' },
-  { name: 'nonce', type: 'uint256' },
-  { name: 'deadline', type: 'uint256' },
-]
+const TokenPermissions = members('address token, uint256 amount')
+const permitMembers = members('TokenPermissions permitted, address spender, uint256 nonce, uint256 deadline')
 export const transferTypes = {
-  PermitWitnessTransferFrom: [...permitFields, { name: 'witness', type: 'Witness' }],
+  PermitWitnessTransferFrom: [...permitMembers, ...members('Witness witness')],
   TokenPermissions,
-  Witness: [
-    { name: 'to', type: 'address' },
-    { name: 'validAfter', type: 'uint256' },
-  ],
+  Witness: members('address to, uint256 validAfter'),
 }
 /** A transfer that names no recipient: whoever is the spender decides. */
-export const plainTransferTypes = { PermitTransferFrom: permitFields, TokenPermissions }
+export const plainTransferTypes = { PermitTransferFrom: permitMembers, TokenPermissions }
 
 const permitTypes = {
-  Permit: [
-    { name: 'owner', type: 'address' },
-    { name: 'spender', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'nonce', type: 'uint256' },
-    { name: 'deadline', type: 'uint256' },
-  ],
+  Permit: members('address owner, address spender, uint256 value, uint256 nonce, uint256 deadline'),
 }
 
 export type Authorization = {
@@ -56,8 +39,6 @@ type Permit = {
 }
 type Signer = Pick<Wallet, 'address' | 'signTypedData'>
 type Wanted = Pick<Terms, 'payTo' | 'amount'>
-
-export const inSeconds = (seconds: number): string => String(Math.floor(Date.now() / 1000) + seconds)
 
 /** What is signed of it: its payer is told by the signature. */
 export const messageOf = ({ permitted, spender, nonce, deadline, witness }: Authorization) => ({

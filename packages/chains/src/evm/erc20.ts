@@ -23,6 +23,10 @@ export const transferTopics = ({ payer, payTo }: Pick<Payment, 'payer' | 'payTo'
   addressTopic(payTo),
 ]
 
+/** Whether the event is an ERC-20 Transfer from this payer, whatever its amount and its recipient. */
+export const isTransferFrom = (log: Log | undefined, { payer }: Pick<Payment, 'payer'>): boolean =>
+  log !== undefined && sameTopics(log.topics.slice(0, 2), [TRANSFER, addressTopic(payer)])
+
 /** Whether the event is an ERC-20 Transfer of exactly this amount from this payer to this recipient. */
 export const isTransferOf = (
   log: Log | undefined,

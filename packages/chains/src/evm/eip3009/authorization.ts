@@ -2,7 +2,7 @@ import { id } from 'ethers'
 import type { Token } from '../../family'
 import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../abi'
 import type { Log } from '../answers'
-import { eventsOf, isTransferOf, sameTopics, TRANSFER } from '../erc20'
+import { eventsOf, isTransferFrom, isTransferOf, sameTopics, TRANSFER } from '../erc20'
 import { splitSignature } from '../signature'
 import { keccakOfHex, typedDigest } from '../typed-data'
 import type { AuthorizedPayment } from './payment'
@@ -117,5 +117,20 @@ export function holdsTransfer(logs: readonly Log[], asset: string, payment: Auth
   const ofToken = eventsOf(logs, asset)
   return ofToken.some(
     (log, i) => isUseOf(log, payment, [AUTHORIZATION_USED]) && isTransferOf(ofToken[i + 1], payment),
+  )
+}
+
+/**
+ * Whether these logs tell that the authorization can pay nobody any more: that it was cancelled, or what else it moved. Its
+ * mere use does not: a node may have left out the transfer.
+ */
+export function holdsOtherUse(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  const ofToken = eventsOf(logs, asset)
+  return ofToken.some(
+    (log, i) =>
+      isUseOf(log, payment, [AUTHORIZATION_CANCELED]) ||
+      (isUseOf(log, payment, [AUTHORIZATION_USED]) &&
+        isTransferFrom(ofToken[i + 1], payment) &&
+        !isTransferOf(ofToken[i + 1], payment)),
   )
 }

@@ -1,4 +1,4 @@
-import { toBeHex, toQuantity } from 'ethers'
+import { id, toBeHex, toQuantity } from 'ethers'
 import { ChainUnavailable, type Fate } from '../../family'
 import { signPayment, usdc } from '../testing/authorization'
 import { openOwnChain, type OwnChain } from '../testing/chain'
@@ -223,6 +223,17 @@ describe('the fate of a payment, as a node tells it that lacks the newest block'
       fateBy(({ method, params }, reply) => {
         const { fromBlock, toBlock } = (params[0] ?? {}) as { fromBlock?: string; toBlock?: string }
         return method === 'eth_getLogs' && fromBlock === toBlock ? { result: [] } : reply
+      }),
+    ).rejects.toThrow(lags))
+
+  test('is not void by a block that holds the use of the authorization, and not what it moved', () =>
+    expect(
+      fateBy(({ method }, reply) => {
+        if (method !== 'eth_getLogs') return reply
+        const logs = reply.result as { topics: string[] }[]
+        return {
+          result: logs.filter(({ topics: [event] }) => event !== id('Transfer(address,address,uint256)')),
+        }
       }),
     ).rejects.toThrow(lags))
 

@@ -5,7 +5,7 @@ import { unusedFate } from '../carried'
 import { BLOCKS_APART, confirmedHeight, heightSince, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
 import { eventsWithin, type Place, placeOf, searchBack } from '../search'
-import { calls, holdsTransfer, holdsUse, payerTopics, spentTopics } from './authorization'
+import { calls, holdsOtherUse, holdsTransfer, holdsUse, payerTopics, spentTopics } from './authorization'
 import type { AuthorizedPayment } from './payment'
 
 /** Where the authorization of `payment` was used or cancelled, newest blocks first. */
@@ -59,7 +59,11 @@ export async function fate(
     throw new ChainUnavailable(
       `The node finds the use of an authorization in ${use.hash}, which does not hold it`,
     )
-  return holdsTransfer(events, asset, payment)
-    ? { status: 'settled', hash: use.hash, blockNumber: use.blockNumber }
-    : unusable('the authorization was cancelled, or used for another transfer')
+  if (holdsTransfer(events, asset, payment))
+    return { status: 'settled', hash: use.hash, blockNumber: use.blockNumber }
+  if (holdsOtherUse(events, asset, payment))
+    return unusable('the authorization was cancelled, or used for another transfer')
+  throw new ChainUnavailable(
+    `The node finds the use of an authorization in ${use.hash}, and not what it moved`,
+  )
 }

@@ -9,22 +9,32 @@ import { type Row, type Scenario } from './scenario'
 const PAYMENTS = 3
 const AMOUNT = 10_000n
 const MONEY = 1_000_000_000n
-const FAULT_SECONDS = 4
+const FAULT_SECONDS = 1.5
 const HONEST = {}
 
 const names = Object.keys(nodeFaults) as FaultName[]
 
 const HELP = `The facilitator's only node is faulty for ${FAULT_SECONDS} seconds, in each round in another way, in turn: it
   ${names.join(', ')}.
-  ${PAYMENTS} payments are under way when it begins and ${PAYMENTS} are asked for meanwhile. No success may be told that is not on the chain;
-  once the node is honest again every payment must have one end, with one transfer or none, and ${PAYMENTS} new ones must succeed.`
+  ${PAYMENTS} payments are under way when it begins and ${PAYMENTS} are asked for meanwhile. No success may be told that is not on the chain,
+  and none of a transaction whose receipt was false before the node is honest again. Then every payment must have one end,
+  with one transfer or none, and ${PAYMENTS} new ones must succeed.`
 
-type Played = { name: FaultName; successes: number; failures: number; transfers: number; seconds: number }
+type Played = {
+  name: FaultName
+  /** Of the node, while it was faulty. */
+  answers: number
+  receipts: number
+  successes: number
+  failures: number
+  transfers: number
+  seconds: number
+}
 
 export const faultyNode: Scenario = {
   name: 'faulty-node',
   help: HELP,
-  rounds: 5 * names.length,
+  rounds: 10 * names.length,
   async run(stage) {
     const elsewhere = await startAnvil({ chainId: 31337 })
     stage.closeLater(() => elsewhere.stop())
@@ -36,7 +46,7 @@ export const faultyNode: Scenario = {
         environment: () => ({ SETTLE_WAIT_SECONDS: '3' }),
         network(rpcUrl) {
           node = rpcUrl
-          return { rpc_urls: [proxy.url], rpc_timeout_ms: 1000 }
+          return { rpc_urls: [proxy.url], rpc_timeout_ms: 500 }
         },
       },
     })
@@ -57,7 +67,7 @@ export const faultyNode: Scenario = {
       proxy.become(nodeFaults[name])
       const meanwhile = ground.settleAll(second)
       await delay(FAULT_SECONDS * 1000)
-      proxy.become(HONEST)
+      const { answers, receipts } = proxy.become(HONEST)
       const began = performance.now()
       const under = (await Promise.all([early, meanwhile])).flat()
       await until(books.open, (open) => open === 0)
@@ -70,14 +80,20 @@ export const faultyNode: Scenario = {
         ended: [...under, ...after],
       })
       problems.push(...(await auditTransactions(ground)))
+      if (answers === 0) problems.push('the facilitator never met the fault')
+      const believed = under.filter(
+        ({ end, toldAt }) => end.success && toldAt < began && receipts.has(end.transaction.toLowerCase()),
+      )
+      if (believed.length > 0)
+        problems.push(`${believed.length} successes were told although the receipt says otherwise`)
       if (!after.every(({ end }) => end.success))
         problems.push('a payment failed although the node is honest again')
       const told = reasons.get(name) ?? new Set()
       for (const { end } of under) if (!end.success) told.add(end.errorReason)
       reasons.set(name, told)
-      played.push({ name, successes, failures, transfers, seconds })
+      played.push({ name, answers, receipts: receipts.size, successes, failures, transfers, seconds })
       stage.say(
-        `· round ${round}, the node ${name}: ${successes} successes, ${failures} failures ${[...told].join(', ')}, ${transfers} transfers; in order after ${seconds.toFixed(1)} s`,
+        `· round ${round}, the node ${name} (${answers} answers, receipts of ${receipts.size} transactions): ${successes} successes, ${failures} failures ${[...told].join(', ')}, ${transfers} transfers; in order after ${seconds.toFixed(1)} s`,
       )
       return problems.map((problem) => `${name}: ${problem}`)
     })
@@ -89,15 +105,19 @@ function rowsOf(name: FaultName, all: readonly Played[], reasons: readonly strin
   const rounds = all.filter((one) => one.name === name)
   if (rounds.length === 0) return []
   const sum = (of: (one: Played) => number) => rounds.reduce((total, one) => total + of(one), 0)
-  const refused = reasons.length === 0 ? '' : `, or is refused (${reasons.join(', ')}) and costs nothing`
+  const receipts = sum((one) => one.receipts)
+  const refused = reasons.length === 0 ? '' : `, or is refused (${reasons.join(', ')}) and moves no money`
+  const believed = receipts === 0 ? '' : ' No false receipt makes a success.'
   return [
     {
       fault: `The only node ${name}`,
       where: 'RPC node',
       times: rounds.length,
       payments: rounds.length * 3 * PAYMENTS,
-      outcome: `No success is told that is not on the chain; each payment waits until the node can be believed, and then succeeds${refused}.`,
-      counted: `${sum(({ successes }) => successes)} successes, ${sum(({ failures }) => failures)} failures, ${sum(({ transfers }) => transfers)} transfers`,
+      outcome: `Each payment succeeds, by one transfer${refused}; all that come once the node is honest again succeed.${believed}`,
+      counted:
+        `${sum(({ answers }) => answers)} faulty answers${receipts === 0 ? '' : `, false receipts of ${receipts} transactions`}; ` +
+        `${sum(({ successes }) => successes)} successes, ${sum(({ failures }) => failures)} failures, ${sum(({ transfers }) => transfers)} transfers`,
       worstSeconds: Math.max(...rounds.map(({ seconds }) => seconds)),
     },
   ]

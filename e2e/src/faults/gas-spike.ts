@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { formatUnits, Transaction } from 'ethers'
 import { until } from '../testing/paying'
 import { auditPayments, auditTransactions } from './audit-payments'
-import { playRounds, prepareGround, signMany } from './ground'
-import { type Scenario } from './scenario'
+import { playRounds, prepareGround, signMany, type Ground } from './ground'
+import { type Row, type Scenario } from './scenario'
+import { mineAt, waiting } from './waiting'
 
 const PAYMENTS = 5
 const AMOUNT = 10_000n
@@ -11,11 +13,14 @@ const GWEI = 10n ** 9n
 const CAP = 50n * GWEI
 const SPIKE = 500n * GWEI
 const USUAL = GWEI
-const SPIKE_SECONDS = 4
+/** Longer than a transaction waits until the facilitator asks whether it offers too little. */
+const SPIKE_SECONDS = 7
 
-const HELP = `The base fee rises to ten times what the network's max_fee_per_gas allows, for ${SPIKE_SECONDS} seconds. ${PAYMENTS} payments that are asked for
-  then must not be sent: no transaction is signed, no nonce used. Then fees fall: each of them ends, as a success with one
-  transfer or as a failure with none, and ${PAYMENTS} new ones all succeed, with contiguous nonces.`
+const HELP = `The base fee rises to ten times what the network's max_fee_per_gas allows, for ${SPIKE_SECONDS} seconds with a block in each.
+  ${PAYMENTS} payments are signed and sent before, and not mined; ${PAYMENTS} are asked for meanwhile. While it lasts nothing may be signed for
+  the new ones, no nonce used, and none of the old ones mined. Then fees fall: the old ones must all succeed, the new ones
+  each end, as a success with one transfer or as a failure with none, and ${PAYMENTS} that come last all succeed. No version of any
+  transaction may offer more than the cap, and the nonces must be contiguous.`
 
 export const gasSpike: Scenario = {
   name: 'gas-spike',
@@ -27,61 +32,119 @@ export const gasSpike: Scenario = {
     const { chain, books } = ground
     const payer = await chain.newPayer(MONEY)
     const sign = (payTo: string) => signMany(payer, PAYMENTS, { payTo, amount: AMOUNT })
-    const totals = { waited: 0, refused: 0, later: 0, transfers: 0 }
+    const totals = {
+      transactions: 0,
+      early: 0,
+      earlyTransfers: 0,
+      waited: 0,
+      refused: 0,
+      late: 0,
+      transfers: 0,
+    }
     const reasons = new Set<string>()
-    let worstSeconds = 0
+    const worstSeconds = { early: 0, late: 0 }
+    let offers: bigint[] = []
 
     const problems = await playRounds(stage, async (round) => {
-      const payTo = chain.newRecipient()
-      const [early, late] = [await sign(payTo), await sign(payTo)]
+      const [payTo, payToLater] = [chain.newRecipient(), chain.newRecipient()]
+      const [before, during, after] = [await sign(payTo), await sign(payToLater), await sign(payToLater)]
+      const signedSoFar = (await books.transactions()).length
       await chain.setPace('stopped')
-      await chain.mine({ baseFee: SPIKE })
-      const signedBefore = (await books.transactions()).length
-      const settling = ground.settleAll(early)
+      const settlingBefore = ground.settleAll(before)
+      const sent = await waiting(ground, payTo, PAYMENTS)
+
+      const mining = await mineAt(ground, SPIKE)
+      const settlingDuring = ground.settleAll(during)
       await delay(SPIKE_SECONDS * 1000)
+      mining.stop()
+      const inSpike = (await books.transactions()).slice(signedSoFar)
       const problems: string[] = []
-      const signed = (await books.transactions()).length - signedBefore
-      if (signed > 0) problems.push(`${signed} transactions were signed although gas was past the cap`)
+      const added = inSpike.length - sent.length
+      if (added > 0) problems.push(`${added} transactions were signed although gas was past the cap`)
+      const mined = inSpike.filter(({ status }) => status !== 'signed')
+      if (mined.length > 0)
+        problems.push(`${mined.length} transactions were mined although gas was past the cap`)
 
       await chain.mine({ baseFee: USUAL })
       await chain.setPace('at-once')
       const began = performance.now()
-      const ended = [...(await settling), ...(await ground.settleAll(late))]
+      const secondsNow = () => (performance.now() - began) / 1000
+      const first = await settlingBefore
+      worstSeconds.early = Math.max(worstSeconds.early, secondsNow())
+      const second = await settlingDuring
+      const third = await ground.settleAll(after)
       await until(books.open, (open) => open === 0)
-      worstSeconds = Math.max(worstSeconds, (performance.now() - began) / 1000)
+      worstSeconds.late = Math.max(worstSeconds.late, secondsNow())
 
-      const audited = await auditPayments({ ...ground, payTo, ended })
-      problems.push(...audited.problems, ...(await auditTransactions(ground)))
-      const refused = ended.filter(({ end }) => !end.success)
-      const lateOnes = ended.slice(PAYMENTS).filter(({ end }) => end.success)
-      if (lateOnes.length !== PAYMENTS)
-        problems.push(`${lateOnes.length} of ${PAYMENTS} succeeded after the spike`)
-      for (const { end } of refused) reasons.add(end.errorReason)
-      totals.refused += refused.length
-      totals.waited += audited.successes - lateOnes.length
-      totals.later += lateOnes.length
-      totals.transfers += audited.transfers
+      const early = await auditPayments({ ...ground, payTo, ended: first })
+      const later = await auditPayments({ ...ground, payTo: payToLater, ended: [...second, ...third] })
+      problems.push(...early.problems, ...later.problems, ...(await auditTransactions(ground)))
+      if (early.successes !== PAYMENTS)
+        problems.push(`${early.successes} of ${PAYMENTS} succeeded that were on their way before the spike`)
+      const refusals = second.flatMap(({ end }) => (end.success ? [] : [end.errorReason]))
+      const late = third.filter(({ end }) => end.success).length
+      if (late !== PAYMENTS) problems.push(`${late} of ${PAYMENTS} succeeded after the spike`)
+      offers = await offersOf(ground)
+      const highest = highestOf(offers)
+      if (highest > CAP) problems.push(`a transaction offers ${highest} wei for gas, past the cap of ${CAP}`)
+
+      for (const reason of refusals) reasons.add(reason)
+      totals.transactions += sent.length
+      totals.early += early.successes
+      totals.earlyTransfers += early.transfers
+      totals.waited += PAYMENTS - refusals.length
+      totals.refused += refusals.length
+      totals.late += late
+      totals.transfers += later.transfers
       stage.say(
-        `· round ${round}: of ${PAYMENTS} in the spike ${audited.successes - lateOnes.length} waited and succeeded, ${refused.length} were refused; ` +
-          `${lateOnes.length} succeeded after it`,
+        `· round ${round}: ${PAYMENTS} payments in ${sent.length} transactions waited through the spike, ${early.successes} succeeded then; ` +
+          `of ${PAYMENTS} in it ${PAYMENTS - refusals.length} waited and succeeded, ${refusals.length} were refused; ${late} succeeded after it; ` +
+          `at most ${inGwei(highest)} gwei offered`,
       )
       return problems
     })
+
+    const row = (told: Pick<Row, 'fault' | 'payments' | 'outcome' | 'counted' | 'worstSeconds'>): Row => ({
+      where: 'chain',
+      times: stage.rounds,
+      ...told,
+    })
+    const versions = `${offers.length} versions of all transactions, the dearest offers ${inGwei(highestOf(offers))} gwei of ${inGwei(CAP)} allowed`
     return {
       problems,
       rows: [
-        {
-          fault: 'Gas is dearer than the cap for a while',
-          where: 'chain',
-          times: stage.rounds,
+        row({
+          fault: 'Gas becomes dearer than the cap while payments are on their way',
+          payments: stage.rounds * PAYMENTS,
+          outcome:
+            'They stay unmined, and none is sent dearer than the cap. When fees fall each succeeds, and no nonce is left over.',
+          counted: `${totals.transactions} transactions, ${totals.early} successes, ${totals.earlyTransfers} transfers; ${versions}`,
+          worstSeconds: worstSeconds.early,
+        }),
+        row({
+          fault: 'Payments are asked for while gas is dearer than the cap, and when it is no more',
           payments: 2 * stage.rounds * PAYMENTS,
-          outcome: `Nothing is sent and no nonce is used while it is. What was asked for then waits and succeeds when fees fall, or is refused${
-            reasons.size > 0 ? ` (${[...reasons].join(', ')})` : ''
-          } and costs nothing; all that comes after succeeds.`,
-          counted: `${totals.waited} waited, ${totals.refused} refused, ${totals.later} succeeded after it; ${totals.transfers} transfers`,
-          worstSeconds,
-        },
+          outcome: `While it is, nothing is signed for them and no nonce used: ${fateOf(totals, [...reasons])}. All that are asked for afterwards succeed.`,
+          counted: `${totals.waited} waited and succeeded, ${totals.refused} refused, ${totals.late} succeeded afterwards; ${totals.transfers} transfers`,
+          worstSeconds: worstSeconds.late,
+        }),
       ],
     }
   },
+}
+
+/** What every version of every transaction so far offers at most for each unit of gas, in wei. */
+const offersOf = async ({ books }: Ground): Promise<bigint[]> =>
+  (await books.versions()).map((raw) => Transaction.from(raw).maxFeePerGas ?? 0n)
+
+const highestOf = (offers: readonly bigint[]) =>
+  offers.reduce((high, offer) => (offer > high ? offer : high), 0n)
+const inGwei = (wei: bigint) => formatUnits(wei, 'gwei').replace(/\.0$/, '')
+
+/** What became of those that were asked for in the spike, and of no others. */
+function fateOf({ waited, refused }: { waited: number; refused: number }, reasons: readonly string[]) {
+  const waits = 'waits, and succeeds when fees fall'
+  const isRefused = `is refused (${reasons.join(', ')}), and moves no money`
+  if (refused === 0) return `each ${waits}`
+  return waited === 0 ? `each ${isRefused}` : `each ${waits}, or ${isRefused}`
 }

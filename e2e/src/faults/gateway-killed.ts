@@ -50,7 +50,8 @@ export const gatewayKilled: Scenario = {
       where: 'gateway',
       times: table.rows.length,
       payments: table.rows.at(-1)?.credited ?? 0,
-      outcome: 'Every call is paid for and answered once, or refunded; every payment is credited once.',
+      outcome:
+        'Every call that was answered is paid for, once, or refunded; none is forwarded twice, or unpaid. Every payment is settled by one transfer, and credited once.',
       counted: `${sum('served')} calls answered, ${sum('refunded')} refunded, ${sum('servedFree')} of them answered all the same; ${table.rows.at(-1)?.transfers ?? 0} transfers`,
       worstSeconds: Math.max(...table.rows.map(({ resolved }) => resolved)),
     }

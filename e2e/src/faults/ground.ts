@@ -1,5 +1,6 @@
 import { type Alterations } from '@tollgate/devnet'
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { newThirdParty } from '../testing/client-keys'
 import { startWorld } from '../testing/world'
 import { openEvm } from './evm'
@@ -8,8 +9,11 @@ import { type Stage } from './scenario'
 import { openSettlementBooks } from './settlement-books'
 import { openShop, type Told } from './shop'
 
-/** A payment, and what its shop was told of it. */
-export type Settled = Told & { payment: Payment }
+/** A payment, what its shop was told of it in the end, and when (`performance.now()`). */
+export type Settled = Told & { payment: Payment; toldAt: number }
+
+/** A line of a service's log: its message, and its facts. */
+export type LogLine = Record<string, unknown>
 
 /** Of one payer's. */
 export type Terms = { payTo: string; amount: bigint; validSeconds?: number }
@@ -57,16 +61,30 @@ export async function prepareGround(
       payments.map(async (payment, turn) => ({
         payment,
         ...(await shop.settle(turn, payment.request, randomUUID())),
+        toldAt: performance.now(),
       })),
     )
 
-  /** What a metric of the facilitators adds up to, over all of them and all its labels. */
-  async function counted(metric: string): Promise<number> {
+  /** What a metric of the facilitators adds up to, over all of them and all its labels but the one that is told. */
+  async function counted(metric: string, label = ''): Promise<number> {
     const pages = await Promise.all(replicas.map(async ({ metricsUrl }) => (await fetch(metricsUrl)).text()))
     const lines = pages.flatMap((page) => page.split('\n')).filter((line) => line.startsWith(`${metric}{`))
-    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+    return lines
+      .filter((line) => line.includes(label))
+      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
   }
-  return { world, chain, books, shop, newShop, settleAll, counted }
+
+  const logNames = replicas.map((_, index) => (index === 0 ? 'facilitator' : `facilitator-${index + 1}`))
+  /** The lines with this message in the logs of the facilitators, each with its facts. */
+  const logged = (message: string): LogLine[] =>
+    logNames.flatMap((name) =>
+      readFileSync(world.log(name), 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(JSON.stringify(message)))
+        .map((line) => JSON.parse(line) as LogLine)
+        .filter((line) => line['message'] === message),
+    )
+  return { world, chain, books, shop, newShop, settleAll, counted, logged }
 }
 
 /** Plays the rounds one after the other, and answers what did not hold in them. */

@@ -39,7 +39,8 @@ anything did not.
 
 ${scenarios.map(({ name, rounds, help }) => `${name} (${rounds} rounds)\n  ${help}`).join('\n\n')}
 
-  --rounds N        how often each fault is made; each scenario has a number of its own
+  --rounds N        how many rounds each scenario plays: in each it makes all its faults once, or, where it says so, the next of
+                    them; each scenario has a number of its own
   --report FOLDER   where reliability.md is written, and reliability.json, from which it is made (docs)
   --help            this text
 `

@@ -7,14 +7,19 @@ type Question = { id: number; method: string; params: unknown[] }
 type Reply = { jsonrpc: '2.0'; id: number; result?: unknown; error?: unknown }
 /** Asks the honest node, and rejects with `Refused` where it refuses. */
 type Ask = (method: string, ...params: unknown[]) => Promise<unknown>
-type Receipt = { status: string; logs: unknown[] } & Record<string, unknown>
+type Log = { topics: string[] }
+/** What a node says that a transaction did. */
+type Seen = { status: string; logs: Log[] }
+type Receipt = Seen & { transactionHash: string }
+/** Notes an answer that is not the honest one, and which transaction's receipt it is, and answers it. */
+type Lie = <Told>(told: Told, transaction?: string) => Told
 
 /** What can be wrong with a node that still has a port. */
 export type Fault = {
   /** Instead of any answer. */
   refuses?: (res: ServerResponse) => void
   /** One answer for another. */
-  answers?: (question: Question, ask: Ask) => Promise<unknown>
+  answers?: (question: Question, ask: Ask, lie: Lie) => Promise<unknown>
   /** It is a node of another chain. */
   isElsewhere?: true
 }
@@ -29,11 +34,18 @@ class Refused extends Error {
 export const BLOCKS_BEHIND = 5
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-/** A node that lies about receipts: as it would have them for a transaction that succeeded and moved nothing. */
-const receiptThat = (lie: (receipt: Receipt) => Receipt): Fault => ({
-  async answers({ method, params }, ask) {
+/** ERC-20: `Transfer(address,address,uint256)`. */
+const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
+
+/** A node that says of what moved money that it moved none, in its receipts and where events are searched for. */
+const moneyThat = (altered: (seen: Seen) => Seen): Fault => ({
+  async answers({ method, params }, ask, lie) {
     const result = await ask(method, ...params)
-    return method === 'eth_getTransactionReceipt' && result !== null ? lie(result as Receipt) : result
+    if (result === null) return result
+    if (method === 'eth_getLogs') return lie(altered({ status: '0x1', logs: result as Log[] }).logs)
+    if (method !== 'eth_getTransactionReceipt') return result
+    const receipt = result as Receipt
+    return lie({ ...receipt, ...altered(receipt) }, receipt.transactionHash)
   },
 })
 
@@ -44,25 +56,26 @@ export const nodeFaults = {
     refuses: (res) => void res.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>'),
   },
   'is on another chain': { isElsewhere: true },
-  'leaves the events out of its receipts': receiptThat((receipt) => ({ ...receipt, logs: [] })),
-  'says in its receipts that what succeeded failed': receiptThat((receipt) => ({
-    ...receipt,
-    status: '0x0',
-    logs: [],
+  'leaves out the events of transactions': moneyThat(({ status }) => ({ status, logs: [] })),
+  'says of transactions that they succeeded and moved nothing': moneyThat(({ status, logs }) => ({
+    status,
+    logs: logs.filter(({ topics }) => topics[0] !== TRANSFER),
   })),
+  'says that what succeeded failed': moneyThat(() => ({ status: '0x0', logs: [] })),
   'gives receipts for what was never mined': {
-    async answers({ method, params }, ask) {
-      if (method === 'eth_sendRawTransaction') return ask('web3_sha3', params[0])
+    async answers({ method, params }, ask, lie) {
+      if (method === 'eth_sendRawTransaction') return lie(await ask('web3_sha3', params[0]))
       const result = await ask(method, ...params)
       if (method !== 'eth_getTransactionReceipt' || result !== null) return result
       const block = (await ask('eth_getBlockByNumber', 'latest', false)) as { number: string; hash: string }
-      return inventedReceipt(params[0] as string, block)
+      const transaction = params[0] as string
+      return lie(inventedReceipt(transaction, block), transaction)
     },
   },
   'shows an old chain': {
-    async answers({ method, params }, ask) {
+    async answers({ method, params }, ask, lie) {
       const height = BigInt((await ask('eth_blockNumber')) as string) - BigInt(BLOCKS_BEHIND)
-      return stale({ method, params }, height, ask)
+      return stale({ method, params }, { height, ask, lie })
     },
   },
 } satisfies Record<string, Fault>
@@ -86,30 +99,43 @@ const inventedReceipt = (transactionHash: string, { number, hash }: { number: st
   logs: [],
 })
 
+const STATE_METHODS = [
+  'eth_call',
+  'eth_getBalance',
+  'eth_getTransactionCount',
+  'eth_getCode',
+  'eth_estimateGas',
+]
+
 /** The answer of a node whose newest block is that of this height. */
 async function stale(
   { method, params }: Pick<Question, 'method' | 'params'>,
-  height: bigint,
-  ask: Ask,
+  { height, ask, lie }: { height: bigint; ask: Ask; lie: Lie },
 ): Promise<unknown> {
-  if (method === 'eth_blockNumber') return hex(height)
+  if (method === 'eth_blockNumber') return lie(hex(height))
   const at = (block: unknown) => (block === 'latest' || block === 'pending' ? hex(height) : block)
-  if (method === 'eth_getBlockByNumber') return ask(method, at(params[0]), params[1])
-  if (
-    ['eth_call', 'eth_getBalance', 'eth_getTransactionCount', 'eth_getCode', 'eth_estimateGas'].includes(
-      method,
-    )
-  )
-    return ask(method, params[0], at(params[1] ?? 'latest'), ...params.slice(2))
-  if (method === 'eth_getLogs') return ask(method, { ...(params[0] as object), toBlock: hex(height) })
-  const result = await ask(method, ...params)
-  if (method !== 'eth_getTransactionReceipt' || result === null) return result
-  return BigInt((result as { blockNumber: string }).blockNumber) > height ? null : result
+  if (method === 'eth_getBlockByNumber') return lie(await ask(method, at(params[0]), params[1]))
+  if (STATE_METHODS.includes(method))
+    return lie(await ask(method, params[0], at(params[1] ?? 'latest'), ...params.slice(2)))
+  if (method === 'eth_getLogs')
+    return lie(await ask(method, { ...(params[0] as object), toBlock: hex(height) }))
+  const result = (await ask(method, ...params)) as { blockNumber?: string } | null
+  if (method !== 'eth_getTransactionReceipt' || result?.blockNumber === undefined) return result
+  return BigInt(result.blockNumber) > height ? lie(null) : result
 }
+
+/** What a node did while it was faulty: its answers that were not honest, or were none, and whose receipts were not. */
+type Told = { answers: number; receipts: Set<string> }
 
 /** A node in front of two others, honest until it is told otherwise; `urls` are asked for with every question. */
 export async function startNodeProxy(urls: () => { node: string; elsewhere: string }) {
   let fault: Fault = {}
+  let told: Told = { answers: 0, receipts: new Set() }
+  const lie: Lie = (answer, transaction) => {
+    told.answers++
+    if (transaction !== undefined) told.receipts.add(transaction.toLowerCase())
+    return answer
+  }
 
   async function forward(url: string, question: Question): Promise<Reply> {
     const headers = { 'content-type': 'application/json' }
@@ -119,14 +145,15 @@ export async function startNodeProxy(urls: () => { node: string; elsewhere: stri
 
   async function reply({ id, method, params }: Question): Promise<Reply> {
     const { node, elsewhere } = urls()
-    if (!fault.answers) return forward(fault.isElsewhere ? elsewhere : node, { id, method, params })
+    if (fault.isElsewhere) return lie(await forward(elsewhere, { id, method, params }))
+    if (!fault.answers) return forward(node, { id, method, params })
     const ask: Ask = async (asked, ...of) => {
       const { result, error } = await forward(node, { id, method: asked, params: of })
       if (error !== undefined) throw new Refused(error)
       return result
     }
     try {
-      return { jsonrpc: '2.0', id, result: (await fault.answers({ id, method, params }, ask)) ?? null }
+      return { jsonrpc: '2.0', id, result: (await fault.answers({ id, method, params }, ask, lie)) ?? null }
     } catch (error) {
       if (error instanceof Refused) return { jsonrpc: '2.0', id, error: error.error }
       throw error
@@ -137,6 +164,7 @@ export async function startNodeProxy(urls: () => { node: string; elsewhere: stri
     void (async () => {
       const asked = (await json(req)) as Question | Question[]
       if (fault.refuses) {
+        lie(undefined)
         fault.refuses(res)
         return
       }
@@ -150,8 +178,12 @@ export async function startNodeProxy(urls: () => { node: string; elsewhere: stri
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    become(next: Fault) {
+    /** From now on; answers what was told under the last fault. */
+    become(next: Fault): Told {
+      const before = told
       fault = next
+      told = { answers: 0, receipts: new Set() }
+      return before
     },
     close() {
       server.closeAllConnections()

@@ -20,7 +20,7 @@ const ANSWERS = 200
 const AWAY_SECONDS = 2
 const RESOLVED_WITHIN_SECONDS = 90
 /** What the gateway says of a call that it cannot serve just now; nothing may be charged for it. */
-const AWAY = ['UNAVAILABLE', 'OVERLOADED', 'INTERNAL_ERROR']
+const AWAY = ['UNAVAILABLE', 'OVERLOADED']
 
 const HELP = `Under load (${CUSTOMERS} wallets that call and buy again and again) what both services stand on is stopped for ${AWAY_SECONDS} seconds and
   started again: in odd rounds Postgres, as \`pg_ctl stop -m immediate\` stops it, in even ones Redis, by kill -9. Blocks come
@@ -40,7 +40,7 @@ const outages: readonly Outage[] = [
     fault: 'Postgres is stopped with `immediate` under load, and started again',
     where: 'Postgres',
     outcome:
-      'Calls are turned away, and nothing is charged for them; payments go on from where they were, and each is settled and credited once.',
+      'No call that was turned away is charged; each that was answered is paid for, once, or refunded. Every payment is settled by one transfer, and credited once.',
     stop: ({ foundation }) => process.kill(foundation.postgres.server.pid, 'SIGQUIT'),
     async start({ foundation, folder }) {
       const { server } = foundation.postgres
@@ -52,7 +52,7 @@ const outages: readonly Outage[] = [
     fault: 'Redis is killed (kill -9) under load, and started again, empty',
     where: 'Redis',
     outcome:
-      'Calls and payments go on; nobody can sign in while it is away (503), and everybody can when it is back.',
+      'Calls are answered while it is away, and each is paid for, once, or refunded; a sign-in is answered 503 then, and works when it is back. Every payment is settled by one transfer, and credited once.',
     stop: ({ foundation }) => process.kill(foundation.redis?.pid ?? 0, 'SIGKILL'),
     async start({ foundation, folder }) {
       const port = foundation.redis?.port

@@ -15,8 +15,9 @@ everything that was checked held each time.
 - **Every payment has its end.** What was claimed is carried out, or refused with a reason, by whichever process lives.
   While nobody knows, the answer is \`settlement_pending\` (the facilitator) or 503 with \`Retry-After\` (the gateway), and never
   a new demand to pay.
-- **A failure is final.** A payment that was sent is called failed only when nobody can settle it any more: it has lapsed, was
-  cancelled, or was used for something else. One that was refused before anything was sent may be asked for anew.
+- **What was sent and failed cannot be settled any more.** A payment that was sent is called failed only when its
+  authorization has lapsed, was cancelled, or was used for something else. One that was refused before anything was sent has
+  moved no money, and may be asked for anew.
 - **Credits follow the money.** What the chain shows as paid to a plan is credited once; what is not paid is not credited.
 - **A signer's nonces stay in a row.** Of all replicas one at a time sends from a signer, and only what it has stored before.
   When its owner dies another replica takes the signer over within ten seconds.
@@ -37,8 +38,8 @@ clients all at once.
 
 \`\`\`sh
 pnpm install && pnpm build
-pnpm faults                             # all of it, each fault as often as above
-pnpm faults crash-points --rounds 5     # one scenario
+pnpm faults                             # all of it; --help tells how many rounds each scenario has
+pnpm faults crash-points --rounds 5     # one scenario, with so many rounds
 pnpm faults crash-points/stored         # one part of it
 pnpm faults --help                      # what each scenario does, and what it checks
 \`\`\`

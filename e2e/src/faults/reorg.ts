@@ -1,6 +1,6 @@
 import { until } from '../testing/paying'
 import { auditPayments, auditTransactions } from './audit-payments'
-import { playRounds, prepareGround, signMany, type Ground } from './ground'
+import { playRounds, prepareGround, signMany, type Ground, type LogLine } from './ground'
 import { type Payment } from './paying-chain'
 import { type Row, type Scenario } from './scenario'
 
@@ -8,13 +8,18 @@ const DROPPED = 4
 const AMOUNT = 10_000n
 const MONEY = 1_000_000_000n
 const REVERSED = 'tollgate_settlements_reversed_total'
+const ENDED = 'tollgate_settlements_ended_total'
+const DROPPED_LINE = 'a reorg dropped a transaction; it is sent again'
+const FOR_GOOD_LINE = 'settlement reversed for good'
+const LOGGED_WITHIN_SECONDS = 10
 const REVERSED_WITHIN_SECONDS = 30
 const SETTLED_AGAIN_WITHIN_SECONDS = 60
 
 const HELP = `Payments that have succeeded are dropped by a reorg (anvil_reorg) with the blocks they were in. Of ${DROPPED} of them nothing
   else happens: each must be marked reversed, sent again, and settled again, by one transfer in another block. One more has its
-  authorization used otherwise in the block that comes instead: it must stay reversed, with its reason. Afterwards new
-  payments must settle, with contiguous nonces.`
+  authorization used otherwise in the block that comes instead: it must stay reversed, with its reason. The metrics must count
+  each reversal, and each that is for good; the log must have a line for every transaction that was dropped, and one with
+  the reason for what is reversed for good. Afterwards new payments must settle, with contiguous nonces.`
 
 export const reorg: Scenario = {
   name: 'reorg',
@@ -22,22 +27,28 @@ export const reorg: Scenario = {
   rounds: 10,
   async run(stage) {
     const ground = await prepareGround(stage, { facilitators: 2 })
-    const dropped = { transfers: 0, again: 0, worstSeconds: 0 }
-    const stolen = { reversed: 0, transfers: 0, worstSeconds: 0 }
+    const dropped = { transfers: 0, again: 0, counted: 0, lines: 0, worstSeconds: 0 }
+    const stolen = { reversed: 0, transfers: 0, counted: 0, lines: 0, worstSeconds: 0 }
 
     const problems = await playRounds(stage, async (round) => {
-      const before = await ground.counted(REVERSED)
+      const before = await tellsOf(ground)
       const again = await dropPayments(ground)
       const otherwise = await usedOtherwise(ground)
       const after = await settleNew(ground)
-      const reversed = (await ground.counted(REVERSED)) - before
+      const now = await tellsOf(ground)
+      const [reversed, forGood] = [now.reversed - before.reversed, now.forGood - before.forGood]
       if (reversed !== DROPPED + 1) after.push(`the metrics count ${reversed} settlements that were reversed`)
+      if (forGood !== 1) after.push(`the metrics count ${forGood} settlements that were reversed for good`)
 
       dropped.transfers += again.transfers
       dropped.again += again.settledAgain
+      dropped.counted += reversed
+      dropped.lines += again.lines
       dropped.worstSeconds = Math.max(dropped.worstSeconds, again.seconds)
       stolen.reversed += otherwise.stays ? 1 : 0
       stolen.transfers += otherwise.transfers
+      stolen.counted += forGood
+      stolen.lines += otherwise.lines
       stolen.worstSeconds = Math.max(stolen.worstSeconds, otherwise.seconds)
       stage.say(
         `· round ${round}: ${again.settledAgain} of ${DROPPED} settled again after ${again.seconds.toFixed(1)} s; ` +
@@ -52,8 +63,9 @@ export const reorg: Scenario = {
         where: 'chain',
         times: stage.rounds,
         payments: stage.rounds * DROPPED,
-        outcome: 'Each is marked reversed, sent again, and settled again in another block.',
-        counted: `${dropped.again} settled again, ${dropped.transfers} transfers`,
+        outcome:
+          'Each is marked reversed, sent again, and settled again in another block; the log has a line for each transaction that was dropped.',
+        counted: `${dropped.again} settled again, ${dropped.transfers} transfers; ${dropped.lines} lines in the log; ${dropped.counted} reversals in the metrics, with those of the next row`,
         worstSeconds: dropped.worstSeconds,
       },
       {
@@ -62,8 +74,8 @@ export const reorg: Scenario = {
         times: stage.rounds,
         payments: stage.rounds,
         outcome:
-          'It stays reversed, with its reason, in the books, the metrics and the log; nothing is held up by it.',
-        counted: `${stolen.reversed} reversed for good, ${stolen.transfers} transfers`,
+          'It stays reversed, with its reason in the books and in a line of the log, and the metrics count it; new payments succeed.',
+        counted: `${stolen.reversed} reversed for good in the books, ${stolen.counted} in the metrics, ${stolen.lines} in the log; ${stolen.transfers} transfers`,
         worstSeconds: stolen.worstSeconds,
       },
     ]
@@ -104,7 +116,13 @@ async function dropPayments(ground: Ground) {
   const heights = await blocksOf(ground, transferOf.values())
   if (heights.some((height) => blocksBefore.includes(height)))
     problems.push('a payment is in the block that was dropped')
-  return { problems, seconds, transfers: transfers.length, settledAgain: rows.length }
+  const hashes = new Set(first.values())
+  const lines = await linesOf(ground, hashes.size, DROPPED_LINE, (line) =>
+    hashes.has(String(line['transaction'])),
+  )
+  if (lines !== hashes.size)
+    problems.push(`${lines} lines of the log tell of ${hashes.size} transactions that were dropped`)
+  return { problems, seconds, transfers: transfers.length, settledAgain: rows.length, lines }
 }
 
 /** Settles a payment, drops it, and has its payer use the authorization for something else in the block that comes instead. */
@@ -125,8 +143,32 @@ async function usedOtherwise(ground: Ground) {
   const seconds = (performance.now() - began) / 1000
   const transfers = (await chain.paidTo(payTo)).length
   if (transfers > 0) problems.push('a payment that cannot be settled any more moved money')
-  return { problems, seconds, transfers, stays: row?.errorReason }
+  const lines = await linesOf(
+    ground,
+    1,
+    FOR_GOOD_LINE,
+    (line) => line['payTo'] === payTo && line['reason'] === row?.errorReason,
+  )
+  if (lines !== 1) problems.push(`${lines} lines of the log tell that it is reversed for good`)
+  return { problems, seconds, transfers, stays: row?.errorReason, lines }
 }
+
+/** How many lines of the log with this message are meant, once there are as many as are due: they are written after the books. */
+async function linesOf(
+  { logged }: Ground,
+  due: number,
+  message: string,
+  isMeant: (line: LogLine) => boolean,
+) {
+  const count = () => Promise.resolve(logged(message).filter(isMeant).length)
+  return until(count, (lines) => lines >= due, LOGGED_WITHIN_SECONDS).catch(count)
+}
+
+/** What the metrics of the facilitators have counted so far. */
+const tellsOf = async ({ counted }: Ground) => ({
+  reversed: await counted(REVERSED),
+  forGood: await counted(ENDED, 'end="reversed"'),
+})
 
 /** @throws Error where one does not succeed: then there is nothing to drop */
 async function settleFirst(ground: Ground, payTo: string, payments: readonly Payment[]): Promise<string[]> {

@@ -58,6 +58,10 @@ export function openSettlementBooks(url: string) {
          from transactions order by id`,
       ),
 
+    /** Every version of every transaction, as it was signed. */
+    versions: async () =>
+      (await rows<{ raw: string }>('select raw from transaction_versions')).map(({ raw }) => raw),
+
     /**
      * What does not hold of the signers' nonces: ours must be in a row from 0 on, and the chain must have used exactly these.
      * True only where nobody sends from those keys but the facilitator, and nothing is under way.

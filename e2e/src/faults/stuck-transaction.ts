@@ -1,13 +1,13 @@
 import { until } from '../testing/paying'
 import { auditPayments, auditTransactions } from './audit-payments'
-import { playRounds, prepareGround, signMany, type Ground } from './ground'
+import { playRounds, prepareGround, signMany } from './ground'
 import { type Scenario } from './scenario'
+import { mineAt, waiting } from './waiting'
 
 const PAYMENTS = 3
 const AMOUNT = 10_000n
 const MONEY = 1_000_000_000n
 const GWEI = 10n ** 9n
-const SENT_WITHIN_SECONDS = 30
 
 const HELP = `${PAYMENTS} payments are sent while no block comes, and then the base fee rises above all that their transactions offer. Each
   transaction must be replaced by one with the same nonce that offers more, and be mined in a block of that base fee;
@@ -30,11 +30,12 @@ export const stuckTransaction: Scenario = {
       const [early, late] = [await sign(payTo), await sign(payTo)]
       await chain.setPace('stopped')
       const first = ground.settleAll(early)
-      const stuck = await sent(ground, payTo)
-      const baseFee = await above(ground, stuck)
+      const stuck = await waiting(ground, payTo, PAYMENTS)
+      // None of them pays it, and it is not so high that none may.
+      const baseFee = 2n * stuck.reduce((high, { offer }) => (offer > high ? offer : high), 0n)
       const began = performance.now()
       const second = ground.settleAll(late)
-      const mining = keepMining(ground, baseFee)
+      const mining = await mineAt(ground, baseFee)
       const ended = (await Promise.all([first, second]).finally(() => mining.stop())).flat()
       const seconds = (performance.now() - began) / 1000
       worstSeconds = Math.max(worstSeconds, seconds)
@@ -70,47 +71,12 @@ export const stuckTransaction: Scenario = {
           where: 'chain',
           times: stage.rounds,
           payments: 2 * stage.rounds * PAYMENTS,
-          outcome: 'Each is replaced by one with the same nonce that offers more; later ones are unaffected.',
+          outcome:
+            'Each is replaced by one with the same nonce that offers more; all payments in them succeed, and so do those asked for meanwhile.',
           counted: `${totals.replaced} transactions replaced (${totals.versions} versions), ${totals.successes} successes, ${totals.transfers} transfers`,
           worstSeconds,
         },
       ],
     }
   },
-}
-
-/** The transactions that wait for a block, once all payments to `payTo` are in one. */
-async function sent({ books }: Ground, payTo: string) {
-  await until(
-    () => books.paidTo(payTo),
-    (rows) =>
-      rows.length === PAYMENTS &&
-      rows.every(({ status, transaction }) => status === 'signed' && transaction !== null),
-    SENT_WITHIN_SECONDS,
-  )
-  return (await books.transactions()).filter(({ status }) => status === 'signed')
-}
-
-/** A base fee (wei) that none of these transactions pays, and not so high that none may. */
-async function above({ chain }: Ground, stuck: readonly { hash: string }[]): Promise<bigint> {
-  const offers = await Promise.all(
-    stuck.map(({ hash }) =>
-      until(
-        async () => (await chain.rpc('eth_getTransactionByHash', hash)) as { maxFeePerGas: string } | null,
-        (found) => found !== null,
-        SENT_WITHIN_SECONDS,
-      ),
-    ),
-  )
-  const highest = offers.reduce((high, offer) => {
-    const fee = BigInt(offer?.maxFeePerGas ?? 0)
-    return fee > high ? fee : high
-  }, 0n)
-  return 2n * highest
-}
-
-/** A block every second, all with this base fee. */
-function keepMining({ chain }: Ground, baseFee: bigint) {
-  const timer = setInterval(() => void chain.mine({ baseFee }).catch(() => undefined), 1_000)
-  return { stop: () => clearInterval(timer) }
 }

@@ -9,6 +9,7 @@ const MINUTES = 10
 /** More than payments are valid for that are under way. */
 const CHAIN_LEAP_SECONDS = 660
 const VALID_SECONDS = 600
+const CHAIN_FAULT = 'The clock of the chain leaps past the validity of payments under way'
 
 const HELP = `Clocks leap while payments are under way: the facilitator's ${MINUTES} minutes ahead, and ${MINUTES} behind, the gateway's likewise, and the
   chain's ahead of all (evm_increaseTime), by more than the payments under way are valid for. ${PAYMENTS} payments are under way then,
@@ -32,7 +33,7 @@ export const clock: Scenario = {
       right: () => clocks.move(name, world[name], 0),
     })
     const chainLeap: Leap = {
-      fault: 'The clock of the chain leaps past the validity of payments under way',
+      fault: CHAIN_FAULT,
       wrong: () => chain.rpc('evm_increaseTime', CHAIN_LEAP_SECONDS),
       right: () => Promise.resolve(),
     }
@@ -72,13 +73,14 @@ export const clock: Scenario = {
 function rowOf(fault: string, rounds: readonly Played[]): Row {
   const sum = (of: (one: Played) => number) => rounds.reduce((total, one) => total + of(one), 0)
   const reasons = [...new Set(rounds.flatMap(({ refusals }) => refusals))]
-  const refused = reasons.length === 0 ? '' : `, or is refused (${reasons.join(', ')}) and costs nothing`
+  const refused = reasons.length === 0 ? '' : `, or is refused (${reasons.join(', ')}) and moves no money`
+  const last = fault === CHAIN_FAULT ? 'signed by the time of the chain' : 'when the clock is right again'
   return {
     fault,
     where: 'clock',
     times: rounds.length,
     payments: sum(({ payments }) => payments),
-    outcome: `Each payment succeeds once${refused}; what comes when the clock is right again succeeds.`,
+    outcome: `Each payment succeeds, by one transfer${refused}. Those that come last, ${last}, all succeed.`,
     counted: `${sum(({ successes }) => successes)} successes, ${sum(({ refusals }) => refusals.length)} refused, ${sum(({ transfers }) => transfers)} transfers`,
     worstSeconds: Math.max(...rounds.map(({ seconds }) => seconds)),
   }

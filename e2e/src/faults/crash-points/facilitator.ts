@@ -32,7 +32,8 @@ export async function facilitatorTarget(world: World, chain: PayingChain, stage:
 
   return {
     where: 'facilitator',
-    outcome: 'Every payment has its end, is paid once, and its success is told once.',
+    outcome:
+      'Every payment is settled by one transfer. Its success is told once, or was cut off by the kill: then it is told again to whoever has its Idempotency-Key, and to nobody without.',
     recoversWithinSeconds: RECOVERS_WITHIN_SECONDS,
     steps: Object.keys(facilitatorPoints) as Step[],
     first: world.facilitator,

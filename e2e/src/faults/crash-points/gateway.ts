@@ -21,7 +21,7 @@ export function gatewayTarget(world: World, chain: PayingChain, stage: Stage): T
 
   return {
     where: 'gateway',
-    outcome: 'Every payment has its end, is paid once, and its credits are granted once.',
+    outcome: 'Every payment is settled by one transfer, and its credits are granted once.',
     recoversWithinSeconds: RECOVERS_WITHIN_SECONDS,
     steps: Object.keys(gatewayPoints) as Step[],
     first: world.gateway,

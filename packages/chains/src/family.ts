@@ -66,11 +66,15 @@ export type Terms = {
 /** Why a payment is not taken. `detail` is for the log. */
 export type Refusal = { reason: ReasonCode; detail: string }
 
-/**
- * A payment and what it is to settle. `isAlone`: not to share a transaction with others, for it went wrong once. `isBehind`:
- * other payments of its payer are on their way.
- */
-export type Due<P extends Payment = Payment> = { payment: P; terms: Terms; isAlone: boolean; isBehind: boolean }
+/** A payment that waits to be sent, and what it is to settle. */
+export type Due<P extends Payment = Payment> = {
+  payment: P
+  terms: Terms
+  /** Not to share a transaction with others: it went wrong once. */
+  isAlone: boolean
+  /** Other payments of its payer are on their way. */
+  isBehind: boolean
+}
 
 export type SignedTransaction = { raw: string; hash: string }
 
@@ -180,13 +184,15 @@ export type Chain<P extends Payment = Payment> = {
   ): Promise<SignedTransaction | undefined>
   /** Sends a signed transaction; one that the network already knows is no error. May reject with `TransactionRejected`. */
   broadcast(transaction: SignedTransaction): Promise<void>
+  /** What became of the transaction with this hash. Of a payment it tells success only: ask for its `fate` otherwise. */
   inspect(hash: string): Promise<Inspection<P>>
   /** Blocks after which a transaction is never dropped again; the chain is looked back at until then. */
   readonly reorgDepth: bigint
   /** Whether the chain has this very block. Rejects with `ChainUnavailable` where a node is asked that is not that far yet. */
   includes(block: BlockId): Promise<boolean>
   /**
-   * Holds as of block `seen` at least, whichever node answers; rejects with `ChainUnavailable` where that cannot be told.
+   * What became of the payment, whoever sent it. Holds as of block `seen` at least, whichever node answers; rejects with
+   * `ChainUnavailable` where that cannot be told.
    * `void` holds whatever is mined or dropped from then on.
    */
   fate(payment: P, terms: Terms, seen?: bigint): Promise<Fate>

@@ -37,6 +37,7 @@ describe('facilitator', () => {
     ],
     [['settlements', 'list', '--limit', '0'], '--limit wants a whole number from 1'],
     [['settlements', 'list', '--limit', '1e9'], '--limit wants a whole number'],
+    [['settlements', 'list', '--limit', '100001'], '--limit wants a whole number from 1 to 100000'],
     [['settlements', 'list', '--older-than', '-1'], '--older-than'],
     [['settlements', 'list', '--all'], '--all'],
     [['settlements', 'show'], 'settlements show wants one id'],

@@ -1,6 +1,5 @@
 import { DatabaseError, DatabaseProblem, openFacilitatorDatabase, waitForDatabase } from '@tollgate/database'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { CLAIMED_CHANNEL } from '../payments/store'
 import { HELP, VERB_HELP } from './cli-help'
 import { expectationOf } from './expectation'
 import { listText } from './list'
@@ -15,7 +14,9 @@ class UsageError extends Error {}
 /** As sysexits.h has it: the configuration must be changed first. */
 const EXIT_CONFIGURATION = 78
 const DEFAULT_LIMIT = 100
-const MOST = 100_000
+const LARGEST_LIMIT = 100_000
+/** Of ten digits: some three hundred years. */
+const LONGEST_SECONDS = 9_999_999_999
 const LARGEST_ID = 2n ** 63n - 1n
 const RETRIES_AT_ONCE = 1_000
 
@@ -72,8 +73,11 @@ function list(args: string[]): Work {
   const filter = {
     network,
     state: state === undefined ? undefined : stateOf(state),
-    olderThanSeconds: wholeNumber('--older-than', values['older-than'] ?? '0', 0),
-    limit: wholeNumber('--limit', limit ?? String(DEFAULT_LIMIT), 1),
+    olderThanSeconds: wholeNumber('--older-than', values['older-than'] ?? '0', {
+      from: 0,
+      to: LONGEST_SECONDS,
+    }),
+    limit: wholeNumber('--limit', limit ?? String(DEFAULT_LIMIT), { from: 1, to: LARGEST_LIMIT }),
   }
   return async (store, { out }) => {
     const { found, total } = await store.list(filter)
@@ -124,11 +128,10 @@ function stateOf(word: string): ListedState {
   throw new UsageError(`--state is one of ${listedStates.join(', ')}; nothing else that is over is listed`)
 }
 
-function wholeNumber(option: string, text: string, least: number): number {
+function wholeNumber(option: string, text: string, { from, to }: { from: number; to: number }): number {
   const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : NaN
-  if (number >= least && (option !== '--limit' || number <= MOST)) return number
-  const most = option === '--limit' ? ` to ${MOST}` : ''
-  throw new UsageError(`${option} wants a whole number from ${least}${most}`)
+  if (number >= from && number <= to) return number
+  throw new UsageError(`${option} wants a whole number from ${from} to ${to}`)
 }
 
 function idOf(text: string): bigint {
@@ -145,7 +148,7 @@ async function withDatabase(url: string, io: Io, work: Work): Promise<number> {
   await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
   const database = openFacilitatorDatabase({ url, poolSize: 1 })
   try {
-    return await work(createOperatorStore(database.pool, CLAIMED_CHANNEL), io)
+    return await work(createOperatorStore(database.pool), io)
   } finally {
     await database.close()
   }

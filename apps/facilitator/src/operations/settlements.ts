@@ -1,5 +1,6 @@
 import { type Pool } from '@tollgate/database'
 import { isOpenSql, isReversedForGoodSql, openStates, type OpenState, type State } from '../payments/state'
+import { CLAIMED_CHANNEL } from '../payments/store'
 import { readShown, type Shown } from './shown'
 
 /** What may be listed: what is open, and of what is over, only what somebody should know of. */
@@ -80,7 +81,7 @@ ORDER BY place`
 export type OperatorStore = ReturnType<typeof createOperatorStore>
 
 /** Settlements as operators see them, and the one thing that they may do: have those that are open tried again. */
-export function createOperatorStore(pool: Pool, claimedChannel: string) {
+export function createOperatorStore(pool: Pool) {
   return {
     /** The open ones, oldest first, or those reversed for good, newest first; and how many there are in all. */
     async list({
@@ -104,7 +105,7 @@ export function createOperatorStore(pool: Pool, claimedChannel: string) {
     async retry(ids: readonly bigint[]): Promise<Retry[]> {
       const { rows } = await pool.query<Retry & { state: Retry['state'] | null }>(RETRY, [
         ids,
-        claimedChannel,
+        CLAIMED_CHANNEL,
       ])
       return rows.map((row) => ({ ...row, state: row.state ?? undefined }))
     },

@@ -5,6 +5,7 @@ import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/c
 import { faulty } from '../testing/faulty'
 import { onPausedChain } from '../testing/paused'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
+import { outbid } from '../testing/stranger'
 
 afterAll(closeAll)
 
@@ -145,7 +146,7 @@ test('a gap that a node left in the nonces, which once named too high a one, is 
   expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
 })
 
-test('a payment of which nobody can tell what became holds up none of its batch, and ends once somebody can', async () => {
+test('a payment of which nobody can tell what became holds up no other and no nonce, and ends once somebody can', async () => {
   let isUntold = true
   const { rpcUrl, settle, mine, until, onTheirWay } = await onPausedChain({
     families: faulty((chain) => ({
@@ -153,18 +154,31 @@ test('a payment of which nobody can tell what became holds up none of its batch,
         isUntold ? Promise.reject(new ChainUnavailable('the answer is too long')) : chain.fate(...payment),
     })),
   })
-  const due = await payments(rpcUrl, 6)
-  const answers = due.map(({ body }) => settle(body))
-  await onTheirWay(6)
-  const poor = due.at(-1)!
+  const due = await payments(rpcUrl, 7)
+  // The first goes alone, the others together.
+  const first = settle(due[0]!.body)
+  await onTheirWay(1)
+  const others = due.slice(1).map(({ body }) => settle(body))
+  await onTheirWay(7)
+  const [overtaken, poor] = [due[0]!, due.at(-1)!]
+  await outbid(rpcUrl, overtaken.body)
   await drain(rpcUrl, poor.payer.address)
   await mine()
-  for (const answer of answers.slice(0, -1)) expect(await answer).toMatchObject({ success: true })
-  await until("settlements where status = 'claimed' and problem = 'the answer is too long'", 1)
+  for (const answer of others.slice(0, -1)) expect(await answer).toMatchObject({ success: true })
+  await until("settlements where status = 'claimed' and problem = 'the answer is too long'", 2)
+  await until("transactions where status = 'signed'", 0)
+
+  const authorization = { validBefore: inSeconds(3_600) }
+  const next = settle(await paymentRequest(overtaken.payer, { authorization }))
+  await until("transactions where status = 'signed'", 1)
+  await mine()
+  expect(await next).toMatchObject({ success: true })
 
   isUntold = false
   await callRpc(rpcUrl, 'evm_increaseTime', 120)
   await mine()
-  expect(await answers.at(-1)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  expect(await first).toMatchObject({ success: true })
+  expect(await others.at(-1)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  expect(await transfersFrom(rpcUrl, overtaken.payer.address)).toHaveLength(2)
   expect(await transfersFrom(rpcUrl, poor.payer.address)).toEqual([])
 })

@@ -1,7 +1,8 @@
-import { TransactionRejected, type Fate, type Inspection, type Payment } from '@tollgate/chains'
+import { TransactionRejected, type BlockId, type Fate, type Inspection, type Payment } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
+import { type Broadcaster } from './broadcasting'
 import { type Tell } from './tell'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
 import { type Clearance, type Lane, type OpenTransaction, type TransactionStore } from './transaction-store'
@@ -23,7 +24,7 @@ export function createFollower(parts: {
   store: SettlerStore
   transactions: TransactionStore
   /** Whether this process is sending the transaction just now. */
-  isSending: (hash: string) => boolean
+  isSending: Broadcaster['isSending']
   tell: Tell
   logger: Logger
 }) {
@@ -63,7 +64,10 @@ export function createFollower(parts: {
   const isDone = async ({ signer, nonce }: OpenTransaction) =>
     nonce === null || (await chain.isNonceSpent(signer, nonce))
 
-  /** Writes down what a mined transaction settled. False where what became of its payment cannot be told yet. */
+  /**
+   * Writes down what a mined transaction settled. False where its only payment lacks confirmations. What nobody can tell at
+   * present goes back to be judged anew: its payer may have seen to that, and it must hold up neither others nor our nonces.
+   */
   async function clear(open: OpenTransaction, mined: Mined & { hash: string }): Promise<boolean> {
     const { hash, block, fee } = mined
     const results = await Promise.all(
@@ -71,16 +75,8 @@ export function createFollower(parts: {
         const payment = paymentOf(claim)
         if (mined.settles(payment, claim.terms))
           return { claim, conclusion: { status: 'settled', hash, blockNumber: block.number } }
-        const isAlone = open.settlements.length === 1
-        try {
-          const result = resultOf(claim, await chain.fate(payment, claim.terms, block.number))
-          return result ?? (isAlone ? undefined : sentAgain(claim))
-        } catch (error) {
-          if (isAlone) throw error
-          // Its payer may have seen to it that nobody can tell: the others beside it are told all the same.
-          logger.warn('a payment is looked at again by itself', { settlement: claim.id, error })
-          return sentAgain(claim)
-        }
+        const fate = await fateAfter(open, claim, block)
+        return fate === 'unknown' ? sentAgain(claim) : resultOf(claim, fate)
       }),
     )
     return write(open, { status: 'mined', hash, block, fee }, results)
@@ -117,6 +113,21 @@ export function createFollower(parts: {
       })
       logger.warn('the nonce of a transaction went to another', { transaction: hash })
       return write(open, { status: 'lost' }, results)
+    }
+  }
+
+  /** Of a payment that its mined transaction did not settle. Of what its payer signed whole it must be known: that is charged once. */
+  async function fateAfter(open: OpenTransaction, claim: Claim, block: BlockId): Promise<Fate | 'unknown'> {
+    try {
+      const fate = await chain.fate(paymentOf(claim), claim.terms, block.number)
+      return fate.status === 'pending' && open.settlements.length > 1 ? 'unknown' : fate
+    } catch (error) {
+      if (open.nonce === null) throw error
+      logger.warn('what became of a payment cannot be told; it is looked at again by itself', {
+        settlement: claim.id,
+        error,
+      })
+      return 'unknown'
     }
   }
 

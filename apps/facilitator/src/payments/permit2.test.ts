@@ -1,6 +1,7 @@
+import { PERMIT2_ADDRESS, USDC_ADDRESS } from '@tollgate/devnet'
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { facilitatorWithClient, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, paymentRequest } from '../testing/payment'
 import { byPermit2 } from '../testing/permit2'
@@ -89,6 +90,26 @@ test('many with one permit of one payer, all at once, pay once, and cost no tran
   expect(results.filter(({ success }) => success)).toHaveLength(1)
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   expect(await transactionCount(rpcUrl, signer)).toBe(sent + 1)
+})
+
+test('a permit that would lower what Permit2 may move is not taken before payments by it, and costs no transaction', async () => {
+  const payer = await newPayer(rpcUrl)
+  const large = '0xffffffffffff'
+  await callRpc(rpcUrl, 'anvil_setERC20Allowance', payer.address, PERMIT2_ADDRESS, USDC_ADDRESS, large)
+  const pay = async () => byPermit2(payer, await paymentRequest(payer))
+  const sponsored = await pay()
+  const bare = (await Promise.all(Array.from({ length: 5 }, pay))).map((body) => ({
+    ...body,
+    paymentPayload: { ...body.paymentPayload, extensions: undefined },
+  }))
+  const sent = await transactionCount(rpcUrl, signer)
+
+  expect(await settle(sponsored)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  const results = await Promise.all(bare.map(settle))
+
+  expect(results.map(({ success }) => success)).toEqual(Array(bare.length).fill(true))
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(bare.length)
+  expect(await transactionCount(rpcUrl, signer)).toBe(sent + bare.length)
 })
 
 test('payments of many payers at once are told apart, and each is paid once', async () => {

@@ -55,10 +55,12 @@ export function createReorgStore(pool: Pool) {
          ), affected as (
            select s.id, s.status = 'settled' as was_settled from settlements s, dropped d
            where s.transaction_id = d.id
-             and (s.transaction_hash = d.hash and s.status = 'settled' or s.error_reason is not null)
+               and (s.transaction_hash = d.hash and s.status = 'settled' or s.error_reason is not null)
+             or s.transaction_id is null and s.error_reason is not null and s.id in (select settlement_id from returned)
          ), moved as (
            update settlements s
            set fee = s.fee - r.fee,
+             transaction_id = case when a.id is null then s.transaction_id else $1 end,
              status = case when a.id is null then s.status when s.status = 'failed' then 'signed' else 'reversed' end,
              error_reason = case when a.id is null then s.error_reason end,
              updated_at = case when a.id is null then s.updated_at else now() end

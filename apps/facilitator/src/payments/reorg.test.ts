@@ -1,7 +1,7 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { aheadOfOurs, cancelFirst } from '../testing/cancel'
+import { aheadOfOurs, cancelFirst, cancellation } from '../testing/cancel'
 import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
 import { onPausedChain } from '../testing/paused'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
@@ -123,6 +123,36 @@ test('what failed because of a block that a reorg drops is settled if its transa
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
 })
 
+test('what was sent in vain and failed later is settled if a reorg drops both and its transaction then settles it', async () => {
+  const { rpcUrl, pool, settle, mine, until, onTheirWay } = await onPausedChain()
+  const payer = await newSender(rpcUrl)
+  await mine()
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = settle(body)
+  await onTheirWay(1)
+  const send = (nonce: number, data: string) =>
+    callRpc(
+      rpcUrl,
+      'eth_sendRawTransaction',
+      rawOf(payer, { nonce, data, gasLimit: 200_000, ...aheadOfOurs }),
+    )
+  await send(0, transfer(Wallet.createRandom().address, 1_000_000_000n))
+  await mine()
+  await until("settlements where status = 'claimed' and attempts = 1", 1)
+  await send(1, await cancellation(payer, body))
+  await mine()
+  expect(await settling).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+
+  await callRpc(rpcUrl, 'anvil_reorg', 2, [])
+  await until("settlements where status = 'signed'", 1)
+  await until('transactions where broadcast_at is not null', 1)
+  await mine()
+  await until("settlements where status = 'settled'", 1)
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  const { rows } = await pool.query('select s.fee = t.fee as exact from settlements s, transactions t')
+  expect(rows).toEqual([{ exact: true }])
+})
+
 test('a nonce that another transaction had taken is used again once a reorg drops that one', async () => {
   const { rpcUrl, signer, settle, mine, until } = await onPausedChain()
   await mine()
@@ -163,7 +193,7 @@ test('what somebody else had sent for a payer and a reorg drops is settled again
   expect(await settle(body)).toMatchObject({ success: true, transaction: theirs })
 
   await callRpc(rpcUrl, 'anvil_reorg', 1, [])
-  await log.line('a reorg dropped a transaction; it is sent again')
+  await log.line('a reorg dropped a transaction; what it settled is reversed')
   await onTheirWay(1)
   await mine()
   await until("settlements where status = 'settled'", 1)

@@ -3,6 +3,7 @@ import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Counts } from '../operations/counts'
+import { type Broadcaster } from './broadcasting'
 import { inTransaction } from './session'
 import { type Claim, type SettlerStore } from './settler-store'
 import { type TransactionStore } from './transaction-store'
@@ -18,7 +19,7 @@ export function createReplacer(parts: {
   signer: string
   store: SettlerStore
   transactions: TransactionStore
-  send: (transaction: SignedTransaction) => void
+  send: Broadcaster['send']
   counts: Counts
   logger: Logger
 }) {

@@ -1,33 +1,21 @@
-import {
-  ChainUnavailable,
-  TransactionRejected,
-  type Due,
-  type Refusal,
-  type SignedTransaction,
-} from '@tollgate/chains'
+import { ChainUnavailable, type Refusal, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Counts } from '../operations/counts'
+import { type Broadcaster } from './broadcasting'
+import { createJudge, isGood, isHeld, WAITS_FOR_ITS_PAYER, type Good, type Held } from './judging'
 import { isRefusal } from './order'
 import { createPostponer } from './postponing'
 import { inTransaction } from './session'
-import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
+import { type Claim, type SettlerStore } from './settler-store'
 import { type Tell } from './tell'
 
 /** Claims that are signed in one transaction of the database. */
 const MAX_CLAIMS = 100
 /** Nodes keep few transactions of one account that are not mined; what waits for them goes together, later. */
 const MAX_UNMINED = 16
-/** Transactions that one payer may make us pay for in vain within a day, unless an operator wants one more. */
-const MAX_IN_VAIN = 3
-const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
 
-/** A claim that is good now. `seen` is the newest block when it was judged. */
-type Good = Due & { claim: Claim; seen: bigint }
-/** A claim that cannot go: it ends, or it has to wait. */
-type Held = { claim: Claim } & ({ conclusion: Conclusion } | { problem: unknown })
-type Candidate = Awaited<ReturnType<SettlerStore['reserve']>>[number]
 type Sent = { claims: readonly Claim[]; transaction: SignedTransaction }
 type Round = { held: Held[]; sent: Sent[]; isMore: boolean }
 
@@ -36,17 +24,18 @@ export function createSender(parts: {
   network: Network
   signer: string
   store: SettlerStore
+  send: Broadcaster['send']
   tell: Tell
   counts: Counts
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, store, tell, counts, logger, now } = parts
+  const { network, signer, store, send, tell, counts, logger, now } = parts
   const { chain, name } = network
+  const { judge, refuse } = createJudge({ network, now })
   const { postpone, waiting, forget } = createPostponer(now)
   /** Went wrong in a batch, before anything was sent. */
   const alone = new Set<bigint>()
-  const underWay = new Map<string, Promise<void>>()
   let claimsAtOnce = MAX_CLAIMS
 
   /**
@@ -75,7 +64,7 @@ export function createSender(parts: {
     let locked: Claim[] = []
     try {
       const done = await inTransaction(session, async () => {
-        const room = MAX_UNMINED - (await store.unmined(session, name, signer))
+        const room = MAX_UNMINED - (await store.unminedCount(session, name, signer))
         if (room > 0) locked = await store.lockClaimed(session, name, claimsAtOnce, waiting())
         return locked.length === 0 ? { held: [], sent: [], isMore: false } : signRound(session, locked, room)
       })
@@ -93,7 +82,7 @@ export function createSender(parts: {
 
   async function signRound(session: PoolClient, locked: readonly Claim[], room: number): Promise<Round> {
     const mine = await store.reserve(session, name, locked)
-    const judged = await Promise.all(mine.map(judge))
+    const judged = await Promise.all(mine.map((one) => judge(one, { wentWrong: alone.has(one.claim.id) })))
     const signed = await sign(session, judged.filter(isGood), room)
     const held = [...judged.filter(isHeld), ...signed.held]
     for (const one of held)
@@ -109,43 +98,6 @@ export function createSender(parts: {
       alone.delete(id)
       forget(id)
     }
-  }
-
-  /** A claim may have waited: what was good when it was made must be so still, or gas is spent for nothing. */
-  async function judge({ claim, reserved, before, inVain }: Candidate): Promise<Good | Held> {
-    const { terms, attempts, isRetried } = claim
-    try {
-      const payment = network.family.readPayment(claim.payload)
-      if (!payment)
-        return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
-      const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor)
-      const [{ number: seen }, refusal] = await Promise.all([chain.head(), verify(reserved)])
-      const isAlone = attempts > 0 || alone.has(claim.id)
-      const good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
-      if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
-      if (refusal) return await refuse(good, refusal)
-      if (inVain >= MAX_IN_VAIN && !isRetried && !payment.transaction)
-        return await refuse(good, {
-          reason: 'invalid_transaction_state',
-          detail: `${inVain} transactions for payments of its payer came to nothing within a day`,
-        })
-      const isTooMuch = before > 0n && lacksFunds(await verify(reserved + before))
-      return isTooMuch ? { claim, problem: WAITS_FOR_ITS_PAYER } : good
-    } catch (error) {
-      return { claim, problem: error }
-    }
-  }
-
-  /**
-   * What becomes of a claim that cannot be signed: paid where somebody else sent it since, and failed, once its authorization
-   * lies open, only where that cannot come any more.
-   */
-  async function refuse({ claim, payment, terms, seen }: Good, refusal: Refusal): Promise<Held> {
-    const fate = await chain.fate(payment, terms, seen)
-    if (fate.status === 'settled') return { claim, conclusion: fate }
-    if (fate.status === 'pending' || (fate.status === 'open' && claim.wasSent))
-      return { claim, problem: refusal.detail }
-    return failed(claim, fate.status === 'void' && claim.wasSent ? fate : refusal)
   }
 
   async function sign(
@@ -239,29 +191,6 @@ export function createSender(parts: {
     return sent
   }
 
-  /** Not waited for: what does not arrive is stored, and sent again by who follows it. */
-  function send(transaction: SignedTransaction): void {
-    const { hash } = transaction
-    underWay.set(
-      hash,
-      broadcast(transaction).finally(() => underWay.delete(hash)),
-    )
-  }
-
-  async function broadcast(transaction: SignedTransaction): Promise<void> {
-    try {
-      await chain.broadcast(transaction)
-      await store.noteBroadcast(transaction.hash)
-    } catch (error) {
-      const isRefused = error instanceof TransactionRejected
-      if (isRefused) await store.noteRefused(transaction.hash).catch(() => undefined)
-      logger.log(isRefused ? 'error' : 'warn', 'a signed transaction could not be sent; trying again', {
-        transaction: transaction.hash,
-        error,
-      })
-    }
-  }
-
   async function wait(session: PoolClient, { id }: Claim, problem: unknown): Promise<void> {
     postpone(id)
     const text = problem instanceof Error ? problem.message : String(problem)
@@ -270,24 +199,8 @@ export function createSender(parts: {
     logger.log(level, 'a claimed payment has to wait; trying again', { settlement: id, problem: text })
   }
 
-  return {
-    sendClaimed,
-    send,
-    isSending: (hash: string) => underWay.has(hash),
-    /** Resolves when nothing is being sent any more. */
-    drained: () => Promise.all(underWay.values()),
-  }
+  return { sendClaimed }
 }
-
-const isGood = (judged: Good | Held): judged is Good => 'payment' in judged
-const isHeld = (judged: Good | Held): judged is Held => !isGood(judged)
-
-const lacksFunds = (refusal: Refusal | undefined) => refusal?.reason === 'insufficient_funds'
 
 const heldFor = (those: readonly Good[], problem: unknown): Held[] =>
   those.map(({ claim }) => ({ claim, problem }))
-
-const failed = (claim: Claim, { reason, detail }: Refusal): Held => ({
-  claim,
-  conclusion: { status: 'failed', reason, detail },
-})

@@ -60,7 +60,7 @@ export function createSettlerStore(pool: Pool) {
     /**
      * Up to `limit` claimed payments, locked until the transaction ends, the longest waiting first, and not many of one payer;
      * those that another signer has locked are left to it. `except` are left out, but for those that an operator wants tried
-     * again, and so are those of a payer that another payment of came to nothing: it ends first.
+     * again, and so are those of a payer while another payment of its that came to nothing is on its way again, or about to be.
      */
     async lockClaimed(
       session: Session,
@@ -77,7 +77,8 @@ export function createSettlerStore(pool: Pool) {
              where network = $1 and status = 'claimed' and (id <> all($3) or retry_at is not null)
                and (attempts > 0 or not exists (
                  select from settlements o where o.network = $1 and o.asset = c.asset and o.payer = c.payer
-                   and o.status in ('claimed', 'signed') and o.attempts > 0))
+                   and o.attempts > 0
+                   and (o.status = 'signed' or o.status = 'claimed' and o.problem is null)))
            ) as waiting where place <= ${OF_ONE_PAYER} order by id limit $2
          ) and s.status = 'claimed'
          order by s.id for update of s skip locked`,
@@ -154,7 +155,7 @@ export function createSettlerStore(pool: Pool) {
     },
 
     /** How many of our transactions of this signer are not mined. */
-    async unmined(session: Session, network: string, signer: string): Promise<number> {
+    async unminedCount(session: Session, network: string, signer: string): Promise<number> {
       const { rows } = await session.query<{ count: bigint }>(
         `select count(*) from transactions
          where network = $1 and signer = $2 and status = 'signed' and nonce is not null`,

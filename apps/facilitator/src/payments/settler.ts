@@ -3,6 +3,7 @@ import { caip2 } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { createBell } from './bell'
+import { createBroadcaster } from './broadcasting'
 import { type Counts } from '../operations/counts'
 import { createTell } from './tell'
 import { createFollower } from './following'
@@ -47,17 +48,17 @@ export function createSettler(parts: {
   const adoptsAllBut = signer === first ? network.chain.signers : undefined
   const lane = { network: network.name, signer, adoptsAllBut }
   const tell = createTell({ network: network.name, logger, counts })
-  const sender = createSender({ network, signer, store, tell, counts, logger, now })
+  const { send, isSending, drained } = createBroadcaster({ network, store, logger })
+  const sender = createSender({ network, signer, store, send, tell, counts, logger, now })
   const replaceStuck = createReplacer({
     network,
     signer,
     store,
     transactions,
-    send: sender.send,
+    send,
     counts,
     logger,
   })
-  const { isSending } = sender
   const follower = createFollower({ network, lane, pool, store, transactions, isSending, tell, logger })
   const watcher = createWatcher({ network, lane, store: createReorgStore(pool), counts, logger })
   const claimed = createBell()
@@ -82,7 +83,7 @@ export function createSettler(parts: {
       await Promise.all([sending, keepFollowing(owning), keepWatching(owning)])
     } finally {
       isOwner = false
-      await sender.drained()
+      await drained()
     }
   }
 

@@ -75,7 +75,7 @@ test('what a reorg drops is reversed, sent again, and settled by the same transa
   expect(result).toMatchObject({ success: true })
 
   await callRpc(rpcUrl, 'anvil_reorg', 2, [])
-  await log.line('a reorg dropped a transaction; it is sent again')
+  await log.line('a reorg dropped a transaction; what it settled is reversed')
   expect((await pool.query('select status, fee from settlements')).rows).toEqual([
     { status: 'reversed', fee: '0' },
   ])
@@ -99,7 +99,7 @@ test('what a reorg drops for good after its success was told is told to operator
 
   await callRpc(rpcUrl, 'anvil_reorg', 2, [])
   await callRpc(rpcUrl, 'evm_increaseTime', 120)
-  await log.line('a reorg dropped a transaction; it is sent again')
+  await log.line('a reorg dropped a transaction; what it settled is reversed')
   await mine()
   await until("settlements where status = 'reversed' and error_reason is not null", 1)
   await log.line('settlement reversed for good')

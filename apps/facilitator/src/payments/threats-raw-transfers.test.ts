@@ -197,7 +197,8 @@ test.each([
     const payer = await payerOn(rpcUrl)
     const body = await rawRequest(rawOf(payer))
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-    await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
+    await until('transactions', 1)
+  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
     await until("settlements where problem like '%underpriced%'", 1)
     const before = offers
     while (offers < before + 3) await delay(50)
@@ -259,6 +260,7 @@ test('one that no node took, that its payer sent itself, and that a reorg drops 
   const raw = rawOf(payer)
   const body = await rawRequest(raw)
   expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+  await until('transactions', 1)
   await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
   await until("settlements where status = 'failed'", 1)
 

@@ -74,7 +74,8 @@ export function createWatcher(parts: {
   }
 
   function tellReversed(transaction: string, settlements: readonly bigint[]) {
-    logger.error('a reorg dropped a transaction; it is sent again', { transaction, settlements })
+    if (settlements.length === 0) return
+    logger.error('a reorg dropped a transaction; what it settled is reversed', { transaction, settlements })
     settlements.forEach(() => counts.reversed({ network: name }))
   }
 

@@ -1,6 +1,7 @@
-import { ChainUnavailable, type Fate, type Payment } from '../family'
+import type { Fate, Payment } from '../family'
 import { type Case, type Check, refuse } from './checks'
 import type { EvmNetwork } from './network'
+import { timeAt } from './search'
 import { isCounterfactual } from './signature'
 
 /** A payment that its payer signs and a signer of ours carries to the chain. */
@@ -67,12 +68,10 @@ const lapsed: Fate = {
  * take it, for their clocks only go forward.
  */
 export async function unusedFate(
-  { rpc }: EvmNetwork,
+  network: EvmNetwork,
   { validUntil }: CarriedPayment,
   confirmed: bigint,
 ): Promise<Fate> {
   if (confirmed < 0n) return { status: 'open' }
-  const block = await rpc.blockAt(confirmed)
-  if (block === undefined) throw new ChainUnavailable(`The node lacks block ${confirmed}`)
-  return block.timestamp >= validUntil ? lapsed : { status: 'open' }
+  return (await timeAt(network, confirmed)) >= validUntil ? lapsed : { status: 'open' }
 }

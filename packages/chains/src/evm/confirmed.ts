@@ -9,6 +9,12 @@ export const BLOCKS_APART = 20n
 export const confirmedHeight = ({ confirmations }: EvmNetwork, height: bigint): bigint =>
   height - BigInt(confirmations) + 1n
 
+/** The height of the newest block that is confirmed and that every node has, as seen from `height`; below 0 where there is none. */
+export function longAgoHeight(network: EvmNetwork, height: bigint): bigint {
+  const [confirmed, everywhere] = [confirmedHeight(network, height), height - BLOCKS_APART]
+  return everywhere < confirmed ? everywhere : confirmed
+}
+
 /**
  * The newest height. Behind one URL may be nodes of different height, each question going to another of them: rejects with
  * `ChainUnavailable` where the one that answers lacks block `seen`.

@@ -23,32 +23,32 @@ const MAX_UNANSWERED = 5_000
 /** Codes by which a node says that it cannot answer, so that another may be asked: EIP-1474 and custom. */
 const cannotAnswer = new Set([-32700, -32600, -32601, -32603, -32001, -32002, -32004, -32005, -32097, 429])
 const cannotAnswerNow = /header not found|unknown block|missing trie node|rate limit|too many/i
-type Refusal = { code: number; message: string }
+type ErrorAnswer = NonNullable<Answer['error']>
 
 /** Of EIP-1474: method not found, method not supported, invalid params. Providers also say so in words, by any code. */
 const methodMissing = new Set([-32601, -32004, -32602])
 const methodMissingByWords =
   /unsupported method|method .*\b(not (supported|available|found|allowed)|does not exist)|method .*\bdisabled/i
-const lacksMethod = ({ code, message }: Refusal): boolean =>
+const lacksMethod = ({ code, message }: ErrorAnswer): boolean =>
   methodMissing.has(code) || (methodMissingByWords.test(message) && !cannotAnswerNow.test(message))
 
 const REVERTED = 3
 const failsInEvm =
   /revert|out of ?gas|EVM error|invalid opcode|invalid jump|gas required exceeds|stack (over|under)flow/i
 /** What a contract says while it fails is its own choice, "rate limit" among it. */
-const failed = ({ code, message }: Refusal): boolean => code === REVERTED || failsInEvm.test(message)
-const saysNo = (refusal: Refusal): boolean =>
-  failed(refusal) || !(cannotAnswer.has(refusal.code) || cannotAnswerNow.test(refusal.message))
+const failed = ({ code, message }: ErrorAnswer): boolean => code === REVERTED || failsInEvm.test(message)
+const saysNo = (error: ErrorAnswer): boolean =>
+  failed(error) || !(cannotAnswer.has(error.code) || cannotAnswerNow.test(error.message))
 
 /** `ask`, but that all who ask for the same in one turn of the event loop share one question. */
-function sharedInTurn<T, Of extends readonly unknown[]>(ask: (...of: Of) => Promise<T>) {
-  const asked = new Map<unknown, Promise<T>>()
-  return (...of: Of): Promise<T> => {
-    const known = asked.get(of[0])
+function sharedInTurn<T, Key = void>(ask: (key: Key) => Promise<T>) {
+  const asked = new Map<Key, Promise<T>>()
+  return (key: Key): Promise<T> => {
+    const known = asked.get(key)
     if (known !== undefined) return known
     if (asked.size === 0) setImmediate(() => asked.clear())
-    const answer = ask(...of)
-    asked.set(of[0], answer)
+    const answer = ask(key)
+    asked.set(key, answer)
     return answer
   }
 }
@@ -125,7 +125,7 @@ export function createRpc({ name, chainId, rpcUrls, rpcTimeoutMs }: Nodes, compa
 
   /** Rejects with `RpcError` where an endpoint refuses and that `settles` the matter; otherwise the next one is asked. */
   function pose<T>(
-    settles: (refusal: Refusal) => boolean,
+    settles: (error: ErrorAnswer) => boolean,
     schema: z.ZodType<T>,
     method: string,
     params: readonly unknown[],

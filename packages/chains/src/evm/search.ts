@@ -82,5 +82,5 @@ export async function eventsWithin(
   ])
   if (height < blockNumber) throw behind(height, blockNumber)
   if (block?.hash !== blockHash) return undefined
-  return events.filter(({ transactionHash }) => transactionHash === hash)
+  return events.filter((event) => event.transactionHash === hash && event.blockHash === blockHash)
 }

@@ -237,6 +237,16 @@ describe('the fate of a payment, as a node tells it that lacks the newest block'
       }),
     ).rejects.toThrow(lags))
 
+  test('is told by the receipt where its block holds more than a node tells', async () =>
+    expect(
+      await fateBy(({ method, params }, reply) => {
+        const { fromBlock, toBlock } = (params[0] ?? {}) as { fromBlock?: string; toBlock?: string }
+        return method === 'eth_getLogs' && fromBlock === toBlock
+          ? { error: { code: -32005, message: 'query returned more than 10000 results' } }
+          : reply
+      }),
+    ).toEqual(fate))
+
   test('is told however long the receipt of its transaction is: what else is in there is not read', async () =>
     expect(
       await fateBy(({ method }, reply) =>

@@ -1,8 +1,8 @@
 import { ChainUnavailable, type Fate, type Terms } from '../../family'
 import { answeredWord } from '../abi'
-import { Data, quantity } from '../answers'
+import { Data, type Log, quantity } from '../answers'
 import { unusedFate } from '../carried'
-import { BLOCKS_APART, confirmedHeight, heightSince, unusable } from '../confirmed'
+import { confirmedHeight, heightSince, locate, longAgoHeight, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
 import { eventsWithin, type Place, placeOf, searchBack } from '../search'
 import { calls, holdsOtherUse, holdsTransfer, holdsUse, payerTopics, spentTopics } from './authorization'
@@ -20,6 +20,25 @@ async function findUse(
     if (place !== undefined) return place
   }
   return undefined
+}
+
+/**
+ * What the token says of the payer where the authorization was used; undefined where the chain has another block there. Others
+ * can fill the block with events of the payer's until it is too long to read, or the transaction itself, and hardly both.
+ */
+async function eventsOfUse(
+  network: EvmNetwork,
+  use: Place,
+  payment: AuthorizedPayment,
+  asset: string,
+): Promise<Log[] | undefined> {
+  try {
+    return await eventsWithin(network, use, { address: asset, topics: payerTopics(payment) })
+  } catch (error) {
+    const located = await locate(network, use.hash)
+    if (located.status !== 'mined' || located.receipt.blockHash !== use.blockHash) throw error
+    return located.receipt.logs
+  }
 }
 
 /**
@@ -48,12 +67,12 @@ export async function fate(
 
   const use = await findUse(network, height, payment, asset)
   if (use === undefined) {
-    const longAgo = height - BLOCKS_APART < confirmed ? height - BLOCKS_APART : confirmed
+    const longAgo = longAgoHeight(network, height)
     if (longAgo >= 0n && (await isUsedAt(longAgo)))
       return unusable('the authorization was used or cancelled longer ago than anybody looks back')
     throw new ChainUnavailable('The node knows of an authorization used lately, and not of its event')
   }
-  const events = await eventsWithin(network, use, { address: asset, topics: payerTopics(payment) })
+  const events = await eventsOfUse(network, use, payment, asset)
   if (events === undefined || use.blockNumber > confirmed) return { status: 'pending' }
   if (!holdsUse(events, asset, payment))
     throw new ChainUnavailable(

@@ -67,13 +67,20 @@ function problemOfPermit({ payment, facts: { permitNonce }, now, network }: Para
 /**
  * Permit2 may move what is paid, or will by the token's permit. That permit has the payer's next number at the token and names
  * one amount: while others of its payments are on their way, none that brings one can be told to settle, and it waits, as for
- * funds. So does one that would have to share an allowance with them.
+ * funds. So does one that would have to share an allowance with them. Nor is a permit taken that would lower an allowance:
+ * payments by that allowance, judged while this one is on its way, would fail at our cost.
  */
 const checkAllowance: ChainCheck = (question) => {
   const { payment, reserved, facts } = question
-  const { allowance = 0n } = facts
+  const { allowance = 0n, permitNonce } = facts
   if (reserved > 0n && payment.permit !== undefined)
     return refuse('insufficient_funds', `brings a permit while ${reserved} of the payer's is spoken for`)
+  const takesEffect = permitNonce !== undefined && fittingPermit(payment)?.nonce === permitNonce
+  if (takesEffect && allowance > payment.amount)
+    return refuse(
+      'invalid_transaction_state',
+      `Permit2 may move ${allowance}, and the permit would lower that: pay without it`,
+    )
   if (allowance >= payment.amount + reserved) return undefined
   if (allowance >= payment.amount)
     return refuse('insufficient_funds', `Permit2 may move ${allowance}, and ${reserved} is spoken for`)

@@ -2,10 +2,10 @@ import { permit2Abi } from '@tollgate/devnet'
 import { Interface, MaxUint256, toBeHex, toQuantity, Wallet } from 'ethers'
 import { ChainUnavailable, type Fate, type Terms } from '../../family'
 import { aggregate3, MULTICALL3 } from '../multicall'
-import { signPayment, usdc } from '../testing/authorization'
+import { inSeconds, signPayment, usdc } from '../testing/authorization'
 import { openOwnChain, type OwnChain } from '../testing/chain'
-import { startLyingNode } from '../testing/node'
-import { inSeconds, permit2Domain, permitted, plainTransferTypes, signTransfer } from '../testing/permit2'
+import { findingNothing, startLyingNode, type Lie } from '../testing/node'
+import { permit2Domain, permitted, plainTransferTypes, signTransfer } from '../testing/permit2'
 import { PERMIT2, PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
 import { settlementCall } from './transfer'
@@ -72,8 +72,6 @@ async function useElsewhere({ permitNonce: nonce }: PermittedPayment): Promise<v
 
 const settledIn = (hash: string) => ({ status: 'settled', hash, blockNumber: expect.any(BigInt) as bigint })
 
-/** What a node answers instead of the truth. */
-type Lie = Parameters<typeof startLyingNode>[1]
 async function fateBy(lie: Lie, payment: PermittedPayment, seen?: bigint, confirmations = 1) {
   const node = await startLyingNode(world.settings.rpcUrls[0]!, lie)
   try {
@@ -254,13 +252,7 @@ describe('the fate of a transfer by Permit2, as a node tells it that lacks the n
   })
 
   test('is pending by a search that misses what was used lately, and void only later', async () => {
-    const missingAt =
-      (height: bigint): Lie =>
-      ({ method, params }, reply) => {
-        if (method === 'eth_blockNumber') return { result: toQuantity(height) }
-        if (method === 'eth_call') return { result: BigInt(params[1] as string) < seen ? FALSE : TRUE }
-        return method === 'eth_getLogs' ? { result: [] } : reply
-      }
+    const missingAt = (height: bigint) => findingNothing({ since: seen, used: TRUE }, height)
     expect(await fateBy(missingAt(seen), payment, seen)).toEqual({ status: 'pending' })
     expect(await fateBy(missingAt(seen + BigInt(BLOCKS_APART) - 1n), payment, seen)).toEqual({
       status: 'pending',
@@ -282,25 +274,31 @@ describe('the fate of a transfer by Permit2, as a node tells it that lacks the n
       ),
     ).rejects.toThrow(lags))
 
-  test.each([
-    ['failed', { status: '0x0' }],
-    ['holds no transfer', { logs: [] }],
-  ])('is not settled by a transaction that %s', (_, changes) =>
+  type Search = { address: string; fromBlock: string; toBlock: string }
+  test.each<[string, (search: Search) => boolean]>([
+    ['in which the proxy settled nothing', ({ address }) => address === PROXY],
+    ['that holds no transfer any more', ({ fromBlock, toBlock }) => fromBlock === toBlock],
+  ])('is not told by a transaction %s', async (_, misses) => {
+    const missing: Lie = ({ method, params }, reply) =>
+      method === 'eth_getLogs' && misses(params[0] as Search) ? { result: [] } : reply
+    await world.mine(BLOCKS_APART)
+    await expect(fateBy(missing, payment, seen)).rejects.toThrow(lags)
+  })
+
+  test('is not void by a node that has forgotten what a stranger settled', async () => {
+    const another = await pay()
+    await settledWithin(another)
+    await world.mine(BLOCKS_APART)
+    const forgetful: Lie = ({ method, params }, reply) => {
+      const { fromBlock, toBlock } = (params[0] ?? {}) as Partial<Search>
+      return method === 'eth_getLogs' && fromBlock === toBlock ? { result: [] } : reply
+    }
+    await expect(fateBy(forgetful, another)).rejects.toThrow(lags)
+  })
+
+  test('is not told where the block of its transfer is not the chain’s', () =>
     expect(
       fateBy(
-        ({ method }, reply) =>
-          method === 'eth_getTransactionReceipt'
-            ? { result: { ...(reply.result as object), ...changes } }
-            : reply,
-        payment,
-        seen,
-      ),
-    ).rejects.toThrow(lags),
-  )
-
-  test('is pending where the block of its transfer is not the chain’s', async () =>
-    expect(
-      await fateBy(
         ({ method, params }, reply) =>
           method === 'eth_getBlockByNumber' && params[0] === toQuantity(seen)
             ? { result: { ...(reply.result as object), hash: toBeHex(1, 32) } }
@@ -308,5 +306,5 @@ describe('the fate of a transfer by Permit2, as a node tells it that lacks the n
         payment,
         seen,
       ),
-    ).toEqual({ status: 'pending' }))
+    ).rejects.toThrow(lags))
 })

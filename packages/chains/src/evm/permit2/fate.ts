@@ -2,8 +2,7 @@ import { ChainUnavailable, type Fate, type Terms } from '../../family'
 import { answeredWord } from '../abi'
 import { Data, quantity } from '../answers'
 import { unusedFate } from '../carried'
-import { BLOCKS_APART, confirmedHeight, heightSince, locate, unusable } from '../confirmed'
-import { eventsOf, isTransferOf } from '../erc20'
+import { confirmedHeight, heightSince, longAgoHeight, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
 import { PERMIT2 } from './contracts'
 import type { PermittedPayment } from './payment'
@@ -34,19 +33,13 @@ export async function fate(
   const confirmed = confirmedHeight(network, height)
   if (!(await isUsedAt(height))) return unusedFate(network, payment, confirmed)
 
-  const hash = await findSettlement(network, height, payment, asset)
-  if (hash === undefined) {
-    const longAgo = height - BLOCKS_APART < confirmed ? height - BLOCKS_APART : confirmed
+  const { searched, use } = await findSettlement(network, height, payment, asset)
+  if (use === undefined) {
+    const longAgo = longAgoHeight(network, searched)
     return longAgo >= 0n && (await isUsedAt(longAgo))
       ? unusable('the nonce was given up, or used for another transfer')
       : { status: 'pending' }
   }
-  const use = await locate(network, hash)
-  if (use.status === 'unknown') throw new ChainUnavailable(`The node names ${hash} and does not know it`)
-  if (use.status === 'waiting' || !use.isConfirmed) return { status: 'pending' }
-  const { receipt } = use
-  const isThere = eventsOf(receipt.logs, asset).some((log) => isTransferOf(log, payment))
-  if (receipt.status !== 1n || !isThere)
-    throw new ChainUnavailable(`The node finds a transfer in ${hash}, which does not hold it`)
-  return { status: 'settled', hash: receipt.transactionHash, blockNumber: receipt.blockNumber }
+  const { hash, blockNumber } = use
+  return blockNumber > confirmed ? { status: 'pending' } : { status: 'settled', hash, blockNumber }
 }

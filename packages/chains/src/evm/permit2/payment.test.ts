@@ -1,15 +1,8 @@
 import { encodeJson } from '@tollgate/protocol'
 import { hexlify, TypedDataEncoder, Wallet } from 'ethers'
 import { readPayment } from '../payment'
-import { signPayload } from '../testing/authorization'
-import {
-  inSeconds,
-  messageOf,
-  permit2Domain,
-  permitted,
-  signTransfer,
-  transferTypes,
-} from '../testing/permit2'
+import { inSeconds, signPayload } from '../testing/authorization'
+import { messageOf, permit2Domain, permitted, signTransfer, transferTypes } from '../testing/permit2'
 import { PERMIT2, PROXY } from './contracts'
 import { digestOf, isSettlementCall, settlementCall } from './transfer'
 

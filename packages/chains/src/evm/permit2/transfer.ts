@@ -108,8 +108,18 @@ export function settlementCall(payment: PermittedPayment): string {
 const SELECTOR_LENGTH = 10
 const WORD_LENGTH = 64
 
+export const SELECTORS = [...wordsInFront.keys()]
+/** Of the input of a call: what tells what it settles. */
+export const HEAD_BYTES = 4 + 32 * 12
+
+export type Call = { to: string; input: string }
+
+/** Whether a call asks the proxy to settle something: it does, and says so by an event, or fails. */
+export const asksToSettle = ({ to, input }: Call): boolean =>
+  sameAddress(to, PROXY) && wordsInFront.has(input.slice(0, SELECTOR_LENGTH))
+
 /** Whether a call of the proxy, if it succeeds, settles this payment; one that is used up makes any such call fail. */
-export function isSettlementCall({ to, input }: { to: string; input: string }, payment: PermittedPayment) {
+export function isSettlementCall({ to, input }: Call, payment: PermittedPayment): boolean {
   const inFront = wordsInFront.get(input.slice(0, SELECTOR_LENGTH))
   if (!sameAddress(to, PROXY) || inFront === undefined) return false
   const words = settleWords(payment)
@@ -118,11 +128,13 @@ export function isSettlementCall({ to, input }: { to: string; input: string }, p
   return whatMoves(given) === whatMoves(words)
 }
 
-const [SETTLED, SETTLED_WITH_PERMIT] = [id('Settled()'), id('SettledWithPermit()')]
+const SETTLED = [id('Settled()'), id('SettledWithPermit()')]
 
-/** What the proxy says of what it settled: that it did, and not what. */
-export const proxyEvents = (logs: readonly Log[]): Log[] =>
-  eventsOf(logs, PROXY).filter(({ topics: [event] }) => event === SETTLED || event === SETTLED_WITH_PERMIT)
+/** What the proxy says of what it settled, as a filter: that it did, and not what. */
+export const settlementEvents = { address: PROXY, topics: [SETTLED] }
+
+const proxyEvents = (logs: readonly Log[]): Log[] =>
+  eventsOf(logs, PROXY).filter(({ topics: [event = ''] }) => SETTLED.includes(event))
 
 /**
  * Whether a transaction that was sent for this payment alone settles it: one transfer by the proxy, and one of exactly its

@@ -1,16 +1,9 @@
 import { MaxUint256, Signature, Wallet } from 'ethers'
 import { ChainUnavailable, type Refusal, type Terms } from '../../family'
-import { signPayment, usdc } from '../testing/authorization'
+import { inSeconds, signPayment, usdc } from '../testing/authorization'
 import { openTestChain, type TestChain } from '../testing/chain'
 import { startLyingNode } from '../testing/node'
-import {
-  type Authorization,
-  inSeconds,
-  permit2Domain,
-  permitted,
-  signPermit,
-  signTransfer,
-} from '../testing/permit2'
+import { type Authorization, permit2Domain, permitted, signPermit, signTransfer } from '../testing/permit2'
 import { highTwin } from '../testing/signatures'
 import { PERMIT2, PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
@@ -238,6 +231,18 @@ describe('verify, of a transfer by Permit2, refuses', () => {
     const payment = permitted(await signTransfer(wallet, world.terms))
     expect(await verify(payment, {}, 5n)).toBeUndefined()
     expect(await verify(payment, {}, 6n)).toEqual(because('insufficient_funds', saying(/may move 10005/)))
+  })
+
+  test('a permit that would lower what Permit2 may move, however soon it ends, and takes the same payment without it', async () => {
+    for (const changes of [{}, { deadline: inSeconds(2) }]) {
+      const payment = await sponsored(changes, approver)
+      expect(await verify(payment)).toEqual(
+        because('invalid_transaction_state', saying(/would lower that: pay without it/)),
+      )
+      const { permit, ...bare } = payment
+      expect(permit).toBeDefined()
+      expect(await verify(bare)).toBeUndefined()
+    }
   })
 
   test('one that was settled, and one that was given up', async () => {

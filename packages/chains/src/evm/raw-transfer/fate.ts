@@ -1,7 +1,8 @@
 import { ChainUnavailable, type Fate, type Terms } from '../../family'
-import { BLOCKS_APART, confirmedHeight, heightSince, locate, nonceAt, unusable } from '../confirmed'
+import { confirmedHeight, heightSince, locate, longAgoHeight, nonceAt, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
 import type { RawTransfer } from './payment'
+import { timeAt } from '../search'
 import { settles } from './settles'
 
 /**
@@ -22,11 +23,10 @@ export async function fate(
   if (!(await isSpentAt(height))) return { status: 'open' }
 
   const confirmed = confirmedHeight(network, height)
-  const longAgo = height - BLOCKS_APART < confirmed ? height - BLOCKS_APART : confirmed
   const [located, has, isSpentLongAgo] = await Promise.all([
     locate(network, transaction.hash),
     network.rpc.height(),
-    isSpentAt(longAgo),
+    isSpentAt(longAgoHeight(network, height)),
   ])
   if (located.status === 'mined') {
     const { receipt, isConfirmed } = located
@@ -34,9 +34,7 @@ export async function fate(
     if (receipt.status !== 1n || !settles(receipt, payment, terms))
       return unusable('the transaction was mined, and does not hold the transfer')
     const { transactionHash: hash, blockNumber } = receipt
-    const block = await network.rpc.blockAt(blockNumber)
-    if (block === undefined) throw new ChainUnavailable(`The node lacks block ${blockNumber}`)
-    return { status: 'settled', hash, blockNumber, minedAt: block.timestamp }
+    return { status: 'settled', hash, blockNumber, minedAt: await timeAt(network, blockNumber) }
   }
   // A node that lacks the last blocks does not know what was mined in them, and calls that no error.
   if (has < confirmed) throw new ChainUnavailable(`The node is at block ${has}, behind ${confirmed}`)

@@ -1,0 +1,73 @@
+import { type Due, type Refusal } from '@tollgate/chains'
+import { type Network } from '../networks/network'
+import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
+
+/** Transactions that one payer may make us pay for in vain within a day, unless an operator wants one more. */
+const MAX_IN_VAIN = 3
+export const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
+
+type Candidate = Awaited<ReturnType<SettlerStore['reserve']>>[number]
+/** A claim that is good now. `seen` is the newest block when it was judged. */
+export type Good = Due & { claim: Claim; seen: bigint }
+/** A claim that cannot go: it ends, or it has to wait. */
+export type Held = { claim: Claim } & ({ conclusion: Conclusion } | { problem: unknown })
+
+/** Tells whether claims may be signed, by what their chain says now. Writes nothing. */
+export function createJudge({ network, now }: { network: Network; now: () => Date }) {
+  const { chain, family } = network
+
+  /**
+   * A claim may have waited: what was good when it was made must be so still, or gas is spent for nothing. `wentWrong`: in a
+   * batch, before anything was sent.
+   */
+  async function judge(
+    { claim, reserved, before, inVain }: Candidate,
+    { wentWrong }: { wentWrong: boolean },
+  ): Promise<Good | Held> {
+    const { terms, attempts, isRetried } = claim
+    try {
+      const payment = family.readPayment(claim.payload)
+      if (!payment)
+        return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
+      const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor)
+      const [{ number: seen }, refusal] = await Promise.all([chain.head(), verify(reserved)])
+      const isAlone = attempts > 0 || wentWrong
+      const good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
+      if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
+      if (refusal) return await refuse(good, refusal)
+      if (inVain >= MAX_IN_VAIN && !isRetried && !payment.transaction)
+        return await refuse(good, {
+          reason: 'invalid_transaction_state',
+          detail: `${inVain} transactions for payments of its payer came to nothing within a day`,
+        })
+      const isTooMuch = before > 0n && lacksFunds(await verify(reserved + before))
+      return isTooMuch ? { claim, problem: WAITS_FOR_ITS_PAYER } : good
+    } catch (error) {
+      return { claim, problem: error }
+    }
+  }
+
+  /**
+   * What becomes of a claim that cannot be signed: paid where somebody else sent it since, and failed, once its authorization
+   * lies open, only where that cannot come any more. Rejects where the chain does not tell.
+   */
+  async function refuse({ claim, payment, terms, seen }: Good, refusal: Refusal): Promise<Held> {
+    const fate = await chain.fate(payment, terms, seen)
+    if (fate.status === 'settled') return { claim, conclusion: fate }
+    if (fate.status === 'pending' || (fate.status === 'open' && claim.wasSent))
+      return { claim, problem: refusal.detail }
+    return failed(claim, fate.status === 'void' && claim.wasSent ? fate : refusal)
+  }
+
+  return { judge, refuse }
+}
+
+export const isGood = (judged: Good | Held): judged is Good => 'payment' in judged
+export const isHeld = (judged: Good | Held): judged is Held => !isGood(judged)
+
+const lacksFunds = (refusal: Refusal | undefined) => refusal?.reason === 'insufficient_funds'
+
+const failed = (claim: Claim, { reason, detail }: Refusal): Held => ({
+  claim,
+  conclusion: { status: 'failed', reason, detail },
+})

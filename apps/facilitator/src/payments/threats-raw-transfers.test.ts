@@ -198,7 +198,7 @@ test.each([
     const body = await rawRequest(rawOf(payer))
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
     await until('transactions', 1)
-  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
+    await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
     await until("settlements where problem like '%underpriced%'", 1)
     const before = offers
     while (offers < before + 3) await delay(50)

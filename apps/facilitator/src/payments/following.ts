@@ -65,7 +65,8 @@ export function createFollower(parts: {
     nonce === null || (await chain.isNonceSpent(signer, nonce))
 
   /**
-   * Writes down what a mined transaction settled. False where its only payment lacks confirmations. What nobody can tell at
+   * Writes down what a mined transaction settled. False where what its payer signed whole lacks
+   * confirmations. What nobody can tell at
    * present goes back to be judged anew: its payer may have seen to that, and it must hold up neither others nor our nonces.
    */
   async function clear(open: OpenTransaction, mined: Mined & { hash: string }): Promise<boolean> {
@@ -120,7 +121,7 @@ export function createFollower(parts: {
   async function fateAfter(open: OpenTransaction, claim: Claim, block: BlockId): Promise<Fate | 'unknown'> {
     try {
       const fate = await chain.fate(paymentOf(claim), claim.terms, block.number)
-      return fate.status === 'pending' && open.settlements.length > 1 ? 'unknown' : fate
+      return fate.status === 'pending' && open.nonce !== null ? 'unknown' : fate
     } catch (error) {
       if (open.nonce === null) throw error
       logger.warn('what became of a payment cannot be told; it is looked at again by itself', {
@@ -164,8 +165,9 @@ export function createFollower(parts: {
       return validUntil !== undefined && time >= validUntil
     })
     for (const claim of lapsed) {
-      const fate = await chain.fate(paymentOf(claim), claim.terms)
-      if (fate.status !== 'void') continue
+      // What nobody can tell now must not keep the transaction from being sent again.
+      const fate = await chain.fate(paymentOf(claim), claim.terms).catch(() => undefined)
+      if (fate?.status !== 'void') continue
       await transactions.fail(claim.id, fate.reason)
       tell(claim, { ...fate, status: 'failed' })
     }

@@ -1,9 +1,11 @@
-import { type Due, type Refusal } from '@tollgate/chains'
+import { ChainUnavailable, type Due, type Refusal } from '@tollgate/chains'
 import { type Network } from '../networks/network'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
 
 /** Transactions that one payer may make us pay for in vain within a day, unless an operator wants one more. */
 const MAX_IN_VAIN = 3
+/** A round is a transaction of the database, and all in it wait for the slowest. */
+const FATE_MS = 10_000
 export const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
 
 type Candidate = Awaited<ReturnType<SettlerStore['reserve']>>[number]
@@ -52,7 +54,7 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
    * lies open, only where that cannot come any more. Rejects where the chain does not tell.
    */
   async function refuse({ claim, payment, terms, seen }: Good, refusal: Refusal): Promise<Held> {
-    const fate = await chain.fate(payment, terms, seen)
+    const fate = await within(FATE_MS, chain.fate(payment, terms, seen))
     if (fate.status === 'settled') return { claim, conclusion: fate }
     if (fate.status === 'pending' || (fate.status === 'open' && claim.wasSent))
       return { claim, problem: refusal.detail }
@@ -64,6 +66,15 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
 
 export const isGood = (judged: Good | Held): judged is Good => 'payment' in judged
 export const isHeld = (judged: Good | Held): judged is Held => !isGood(judged)
+
+async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_, reject) => {
+    const error = new ChainUnavailable(`what became of it is not told within ${ms} ms`)
+    timer = setTimeout(() => reject(error), ms)
+  })
+  return Promise.race([answer, tooLate]).finally(() => clearTimeout(timer))
+}
 
 const lacksFunds = (refusal: Refusal | undefined) => refusal?.reason === 'insufficient_funds'
 

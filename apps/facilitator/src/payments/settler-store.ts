@@ -114,7 +114,7 @@ export function createSettlerStore(pool: Pool) {
         [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
       )
       const vain = await session.query<{ payer: string; count: bigint }>(
-        `select s.payer, count(*) from settlements s
+        `select s.payer, count(distinct c.transaction_id) from settlements s
            join charges c on c.settlement_id = s.id join transactions t on t.id = c.transaction_id
          where s.network = $1 and s.payer = any($2) and s.attempts > 0 and s.status <> 'settled'
            and c.fee > 0 and t.signed_at > now() - interval '1 day'

@@ -98,6 +98,29 @@ test('one of a batch that burns all gas of its transaction holds the others up, 
   expect(await transfersFrom(paused.rpcUrl, batch.payer.address)).toEqual([])
 })
 
+test('one that burns the gas of a batch with many payments of another payer does not have that one barred', async () => {
+  const paused = await onPausedChain()
+  const [first, payer, burner] = await Promise.all([1, 2, 3].map(() => newPayer(paused.rpcUrl)))
+  const alone = paused.settle(await paymentRequest(first!))
+  await paused.until(SENT, 1)
+  const together = [payer!, payer!, payer!, payer!, burner!].map(async (one) =>
+    paused.settle(await paymentRequest(one)),
+  )
+  await paused.until(SENT, 6)
+  await callRpc(paused.rpcUrl, 'anvil_setCode', burner!.address, '0x5b5f56')
+  const deadline = Date.now() + 40_000
+  while ((await paused.count("settlements where status = 'settled'")) < 5) {
+    if (Date.now() > deadline) throw new Error('The others are not settled')
+    await paused.mine()
+    await delay(100)
+  }
+  await callRpc(paused.rpcUrl, 'evm_increaseTime', 120)
+  await paused.mine()
+  const [fifth, ...honest] = (await Promise.all(together)).reverse()
+  expect([...honest, await alone].map(({ success }) => success)).toEqual([true, true, true, true, true])
+  expect(fifth).toMatchObject({ success: false, errorReason: 'payment_expired' })
+})
+
 test('of two equal payments in one batch, of which the payer has the money for one, one is paid and one is not', async () => {
   const paused = await onPausedChain({ variables: { SETTLE_WAIT_SECONDS: '2' } })
   const payer = await newPayer(paused.rpcUrl, 2n * AMOUNT)

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { ChainUnavailable } from '../../family'
-import { sameAddress } from '../address'
 import { Data, hex, type Log } from '../answers'
 import { isTransferOf, transferTopics } from '../erc20'
 import type { EvmNetwork } from '../network'
@@ -27,7 +26,6 @@ async function isSettledBy(
   const { hash } = place
   const sent = await network.rpc.call(Sent.nullable(), 'eth_getTransactionByHash', [hash])
   if (sent === null) throw new ChainUnavailable(`The node names ${hash} and does not know it`)
-  if (sameAddress(asset, sent.to)) return false
   const [moved, events] = await Promise.all([
     eventsWithin(network, place, { address: asset, topics: transferTopics(payment) }),
     eventsWithin(network, place, settlementEvents),

@@ -1,8 +1,8 @@
 import { ChainUnavailable, type Fate, type Terms } from '../../family'
 import { answeredWord } from '../abi'
-import { Data, type Log, quantity } from '../answers'
+import { Data, type Log, quantity, Receipt } from '../answers'
 import { unusedFate } from '../carried'
-import { confirmedHeight, heightSince, locate, longAgoHeight, unusable } from '../confirmed'
+import { confirmedHeight, heightSince, longAgoHeight, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
 import { eventsWithin, type Place, placeOf, searchBack } from '../search'
 import { calls, holdsOtherUse, holdsTransfer, holdsUse, payerTopics, spentTopics } from './authorization'
@@ -23,8 +23,8 @@ async function findUse(
 }
 
 /**
- * What the token says of the payer where the authorization was used; undefined where the chain has another block there. Others
- * can fill the block with events of the payer's until it is too long to read, or the transaction itself, and hardly both.
+ * What the token says of the payer where the authorization was used, by the receipt and by the block: others can make either too
+ * long to read, and hardly both; what is read must agree. Undefined where the chain has another block there.
  */
 async function eventsOfUse(
   network: EvmNetwork,
@@ -32,14 +32,31 @@ async function eventsOfUse(
   payment: AuthorizedPayment,
   asset: string,
 ): Promise<Log[] | undefined> {
-  try {
-    return await eventsWithin(network, use, { address: asset, topics: payerTopics(payment) })
-  } catch (error) {
-    const located = await locate(network, use.hash)
-    if (located.status !== 'mined' || located.receipt.blockHash !== use.blockHash) throw error
-    return located.receipt.logs
+  const { rpc } = network
+  const [ofBlock, receipt] = await Promise.allSettled([
+    eventsWithin(network, use, { address: asset, topics: payerTopics(payment) }),
+    rpc.call(Receipt.nullable(), 'eth_getTransactionReceipt', [use.hash]),
+  ])
+  if (receipt.status === 'rejected') {
+    if (ofBlock.status === 'rejected') throw ofBlock.reason
+    return ofBlock.value
   }
+  if (ofBlock.status === 'rejected' && (await rpc.blockAt(use.blockNumber))?.hash !== use.blockHash)
+    return undefined
+  const events = ofBlock.status === 'rejected' ? receipt.value?.logs : ofBlock.value
+  if (events === undefined) return undefined
+  if (!isReceiptOf(receipt.value, use) || !agree(events, receipt.value.logs, asset, payment))
+    throw new ChainUnavailable(`The node tells of ${use.hash} in a block what its receipt does not`)
+  return events
 }
+
+const isReceiptOf = (receipt: Receipt | null, { hash, blockHash }: Place): receipt is Receipt =>
+  receipt?.status === 1n && receipt.transactionHash === hash && receipt.blockHash === blockHash
+
+const agree = (some: readonly Log[], others: readonly Log[], asset: string, payment: AuthorizedPayment) =>
+  [holdsUse, holdsTransfer, holdsOtherUse].every(
+    (holds) => holds(some, asset, payment) === holds(others, asset, payment),
+  )
 
 /**
  * What became of an authorization, whoever used it. One that was used more than 50,000 blocks ago is not looked for any more

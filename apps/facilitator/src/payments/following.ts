@@ -90,14 +90,15 @@ export function createFollower(parts: {
   async function sendAgain(open: OpenTransaction): Promise<boolean> {
     const { hash } = open.transaction
     if (isSending(hash)) return false
+    // Asked of the database: what was read of it may be from before our own attempt was refused.
+    const isFirstOffer = await store.noteOffered(hash)
     try {
-      await store.noteOffered(hash)
       await chain.broadcast(open.transaction)
       await store.noteBroadcast(hash)
       return false
     } catch (error) {
       if (!(error instanceof TransactionRejected)) throw error
-      if (!open.wasOffered) await store.noteRefused(hash)
+      if (isFirstOffer) await store.noteRefused(hash)
       const isLost = open.nonce === null ? !open.wasOffered && open.isOld : await isDone(open)
       const fates = await fatesOf(open)
       // Mined after all: this node does not know it yet.

@@ -205,11 +205,13 @@ export function createSettlerStore(pool: Pool) {
       )
     },
 
-    /** From now on a node may have it. */
-    async noteOffered(hash: string): Promise<void> {
-      await pool.query('update transactions set offered_at = now() where hash = $1 and offered_at is null', [
-        hash,
-      ])
+    /** From now on a node may have it. Whether none had been offered it before, or each had refused it. */
+    async noteOffered(hash: string): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        'update transactions set offered_at = now() where hash = $1 and offered_at is null',
+        [hash],
+      )
+      return rowCount === 1
     },
 
     /** Every node that was asked since it was last offered refused it: nobody has it. */

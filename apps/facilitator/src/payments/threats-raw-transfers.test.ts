@@ -212,6 +212,38 @@ test.each([
   },
 )
 
+test('one that no node takes fails in the end, though it was looked at just as the first node refused it', async () => {
+  let isLookedAt = () => {}
+  const lookedAt = new Promise<void>((resolve) => (isLookedAt = resolve))
+  let isNoted: () => Promise<boolean> = () => Promise.resolve(false)
+  let looks = 0
+  const { pool, rpcUrl, settle, count, until } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+    families: faulty((chain) => ({
+      async broadcast() {
+        await lookedAt
+        throw new TransactionRejected('transaction underpriced')
+      },
+      async inspect(hash) {
+        isLookedAt()
+        if (looks++ === 0) {
+          while (!(await isNoted())) await delay(10)
+          // So that whoever sent it has done with it.
+          await delay(100)
+        }
+        return chain.inspect(hash)
+      },
+    })),
+  })
+  isNoted = async () => (await count('transactions where offered_at is null')) === 1
+  expect(await settle(await rawRequest(rawOf(await payerOn(rpcUrl))))).toMatchObject({
+    errorReason: 'settlement_pending',
+  })
+  await until('transactions', 1)
+  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
+  await until("settlements where status = 'failed'", 1)
+})
+
 test('one is not offered again while it is being sent', async () => {
   let offers = 0
   let looks = 0

@@ -3,6 +3,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { obtainClientKey } from './client-key'
+import { COSMOS_CHAIN_ID } from './cosmos/cosmos'
+import { developmentCosmosPayTo, developmentCosmosSigner } from './cosmos/wallets'
 import { USDC_ADDRESS } from './evm/deploy'
 import { developmentPayTo, developmentSigners } from './evm/wallets'
 import { type Foundation } from './foundation'
@@ -26,14 +28,17 @@ export type Apps = {
   /** The gateway's own, at the facilitator. */
   clientKey: NonNullable<Secrets['clientKey']>
   plan: typeof plan
+  cosmosPlan: typeof cosmosPlan
 }
 
 /** What is to be otherwise than `npm start` has it, for whoever looks into the services or stands between them and the chain. */
 export type Alterations = {
   /** Of one process, beside what it is told anyway, or instead; `name` is that of its log: "facilitator", "facilitator-2". */
   environment?: (name: string) => NodeJS.ProcessEnv
-  /** Settings of the facilitator's network, likewise. `rpcUrl` is the chain's own. */
+  /** Settings of the facilitator's EVM network, likewise. `rpcUrl` is the chain's own. */
   network?: (rpcUrl: string) => Record<string, unknown>
+  /** The same of its Cosmos network. */
+  cosmosNetwork?: (rpcUrl: string) => Record<string, unknown>
 }
 
 const SERVICE_NAME = 'Tollgate'
@@ -41,6 +46,8 @@ const SERVICE_NAME = 'Tollgate'
 const WIDE_LIMIT = '1000000'
 
 const network = { name: 'base-sepolia', ecosystem: 'evm', chain_id: '84532' }
+const cosmosNetwork = { name: COSMOS_CHAIN_ID, ecosystem: 'cosmos', chain_id: COSMOS_CHAIN_ID }
+export const COSMOS_PREFIX = 'cosmos'
 
 /** One cent buys a hundred calls: below what public x402 clients refuse to pay unasked. */
 export const plan = {
@@ -57,6 +64,20 @@ export const plan = {
   display_denom: 'USDC',
   credits: 100,
   pay_to: developmentPayTo.address,
+}
+
+export const cosmosPlan = {
+  id: 2,
+  plan_name: 'Cosmos starter',
+  network: cosmosNetwork.name,
+  chain_id: cosmosNetwork.chain_id,
+  ecosystem: cosmosNetwork.ecosystem,
+  asset_address: 'uatom',
+  amount: '10000',
+  decimals: 6,
+  display_denom: 'ATOM',
+  credits: 100,
+  pay_to: developmentCosmosPayTo.address,
 }
 
 type Environment = NodeJS.ProcessEnv
@@ -125,7 +146,7 @@ export async function startApps(options: {
   await timed(
     'catalog',
     () => applyCatalog(root, state, foundation),
-    () => `plan ${plan.id}: ${plan.plan_name}`,
+    () => [plan, cosmosPlan].map(({ id, plan_name }) => `plan ${id}: ${plan_name}`).join(', '),
   )
 
   const startGateway = (logName: string, publicUrl?: string) =>
@@ -168,15 +189,16 @@ export async function startApps(options: {
     secrets,
     clientKey,
     plan,
+    cosmosPlan,
   }
   return running.apps
 }
 
 function facilitatorEnvironment(
   state: State,
-  { postgres, rpcUrl }: Foundation,
+  { postgres, rpcUrl, cosmos }: Foundation,
   secrets: Secrets,
-  { network: altered }: Alterations,
+  altered: Alterations,
 ): Environment {
   const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }
   const networks = [
@@ -185,7 +207,19 @@ function facilitatorEnvironment(
       rpc_urls: [rpcUrl],
       signer_keys: 'env:BASE_SEPOLIA_SIGNER_KEYS',
       assets: [asset],
-      ...altered?.(rpcUrl),
+      ...altered.network?.(rpcUrl),
+    },
+    {
+      ...cosmosNetwork,
+      rpc_urls: [cosmos.rpcUrl],
+      signer_keys: 'env:COSMOS_SIGNER_KEY',
+      bech32_prefix: COSMOS_PREFIX,
+      fee_denom: 'uatom',
+      gas_price: '0.025',
+      gasless_max_fee: '10000',
+      max_fees_per_day: '1000000000',
+      assets: [{ asset: 'uatom', symbol: 'ATOM', decimals: 6 }],
+      ...altered.cosmosNetwork?.(cosmos.rpcUrl),
     },
   ]
   return {
@@ -193,6 +227,7 @@ function facilitatorEnvironment(
     // YAML, of which JSON is a part.
     NETWORKS_FILE: state.writeJson('networks.yaml', networks),
     BASE_SEPOLIA_SIGNER_KEYS: developmentSigners.map(({ privateKey }) => privateKey).join(','),
+    COSMOS_SIGNER_KEY: developmentCosmosSigner.privateKey,
     JWT_SECRET: secrets.facilitatorJwt,
     ADMIN_TOKEN: secrets.adminToken,
     RATE_LIMIT_ACCOUNTS_PER_MINUTE: WIDE_LIMIT,
@@ -203,7 +238,7 @@ function facilitatorEnvironment(
   }
 }
 
-async function applyCatalog(root: string, state: State, { postgres, rpcUrl }: Foundation) {
+async function applyCatalog(root: string, state: State, { postgres, rpcUrl, cosmos }: Foundation) {
   const provider = {
     provider_id: 'devnet',
     category: network.ecosystem,
@@ -211,7 +246,15 @@ async function applyCatalog(root: string, state: State, { postgres, rpcUrl }: Fo
     rpc: [rpcUrl],
     description: 'The EVM chain of this development network',
   }
-  const file = state.writeJson('catalog.yaml', { plans: [plan], providers: [provider] })
+  const cosmosProvider = {
+    provider_id: 'devnet-cosmos',
+    category: cosmosNetwork.ecosystem,
+    chain_id: cosmosNetwork.chain_id,
+    rpc: [cosmos.rpcUrl],
+    description: 'The Cosmos chain of this development network',
+  }
+  const catalog = { plans: [plan, cosmosPlan], providers: [provider, cosmosProvider] }
+  const file = state.writeJson('catalog.yaml', catalog)
   const command = join(root, 'apps/gateway/bin/gateway.js')
   await promisify(execFile)(process.execPath, [command, 'catalog', 'apply', file], {
     env: { ...process.env, DATABASE_URL: postgres.gateway },

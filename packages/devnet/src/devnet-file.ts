@@ -1,9 +1,18 @@
-import { type Apps } from './apps'
+import { COSMOS_PREFIX, type Apps } from './apps'
+import { developmentCosmosWallets } from './cosmos/wallets'
 import { developmentWallets } from './evm/wallets'
 
 /** `.tollgate/devnet.json`: where everything is, for scripts and tests. TEST WALLETS ONLY: everybody knows their keys. */
-export function devnetDescription({ gateway, facilitator, foundation, serviceName, secrets, plan }: Apps) {
-  const { postgres, redisUrl, rpcUrl } = foundation
+export function devnetDescription({
+  gateway,
+  facilitator,
+  foundation,
+  serviceName,
+  secrets,
+  plan,
+  cosmosPlan,
+}: Apps) {
+  const { postgres, redisUrl, rpcUrl, cosmos } = foundation
   return {
     notice: 'Development only: the wallets and keys in this file are known to everybody',
     gateway: {
@@ -21,18 +30,24 @@ export function devnetDescription({ gateway, facilitator, foundation, serviceNam
     postgres: { gatewayUrl: postgres.gateway, facilitatorUrl: postgres.facilitator },
     ...(redisUrl === undefined ? {} : { redis: { url: redisUrl } }),
     networks: [
+      { ...networkOf(plan), rpcUrl, wallets: developmentWallets },
       {
-        ecosystem: plan.ecosystem,
-        network: plan.network,
-        chainId: plan.chain_id,
-        rpcUrl,
-        asset: plan.asset_address,
-        decimals: plan.decimals,
-        payTo: plan.pay_to,
-        planId: plan.id,
-        wallets: developmentWallets,
+        ...networkOf(cosmosPlan),
+        rpcUrl: cosmos.rpcUrl,
+        prefix: COSMOS_PREFIX,
+        wallets: developmentCosmosWallets,
       },
     ],
     processes: { gateway: gateway.pid(), facilitator: facilitator.pid() },
   }
 }
+
+const networkOf = (plan: Apps['plan'] | Apps['cosmosPlan']) => ({
+  ecosystem: plan.ecosystem,
+  network: plan.network,
+  chainId: plan.chain_id,
+  asset: plan.asset_address,
+  decimals: plan.decimals,
+  payTo: plan.pay_to,
+  planId: plan.id,
+})

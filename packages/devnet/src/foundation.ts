@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { startCosmos } from './cosmos/cosmos'
 import { startAnvil } from './evm/anvil'
 import { deployContracts, fundWallets } from './evm/deploy'
 import { type Parts } from './parts'
@@ -17,7 +18,7 @@ const onExit = ({ name, output }: ProcessExit) =>
     `${name} ended although nobody asked it to; stop with Ctrl-C and start again. Its last words:\n${output}`,
   )
 
-/** What the services stand on: Postgres with both databases migrated, Redis if there is one, and a chain with contracts. */
+/** What the services stand on: Postgres with both databases migrated, Redis if there is one, and two chains. */
 export async function startFoundation({ root, state, parts }: { root: string; state: State; parts: Parts }) {
   const postgres = async () => {
     const server = await parts.addFoundation(
@@ -35,8 +36,10 @@ export async function startFoundation({ root, state, parts }: { root: string; st
     await fundWallets(anvil.rpcUrl)
     return anvil
   }
+  const cosmosChain = () =>
+    parts.addFoundation(startCosmos({ folder: state.at('cosmos'), port: 26657, onExit }))
 
-  const [databases, redisServer, anvil] = await Promise.all([
+  const [databases, redisServer, anvil, cosmos] = await Promise.all([
     timed('Postgres', postgres, ({ port }) => `port ${port}, both databases migrated`),
     timed(
       'Redis',
@@ -44,8 +47,16 @@ export async function startFoundation({ root, state, parts }: { root: string; st
       (server) => server?.url ?? 'none on the PATH; each service keeps a store of its own',
     ),
     timed('EVM chain', chain, ({ rpcUrl }) => `${rpcUrl}, USDC and Multicall3 deployed, wallets funded`),
+    timed('Cosmos chain', cosmosChain, ({ rpcUrl, chainId }) => `${rpcUrl}, ${chainId}, wallets funded`),
   ])
-  return { postgres: databases, redis: redisServer, redisUrl: redisServer?.url, rpcUrl: anvil.rpcUrl, anvil }
+  return {
+    postgres: databases,
+    redis: redisServer,
+    redisUrl: redisServer?.url,
+    rpcUrl: anvil.rpcUrl,
+    anvil,
+    cosmos,
+  }
 }
 
 const MIGRATE_TIMEOUT_MS = 60_000

@@ -2,6 +2,7 @@ import * as devnet from './index'
 
 test('exports what the start, the tests and the story need, and no more', () => {
   expect(Object.keys(devnet).sort()).toEqual([
+    'COSMOS_CHAIN_ID',
     'MULTICALL3_ADDRESS',
     'PERMIT2_ADDRESS',
     'USDC_ADDRESS',
@@ -11,10 +12,14 @@ test('exports what the start, the tests and the story need, and no more', () => 
     'deployContracts',
     'deployFaultyToken',
     'deploySmartWallet',
+    'developmentCosmosPayTo',
+    'developmentCosmosSigner',
+    'developmentCosmosWallets',
     'developmentPayTo',
     'developmentSigners',
     'developmentWallets',
     'freePort',
+    'fundCosmosWallet',
     'fundWallet',
     'fundWallets',
     'multicall3Abi',
@@ -22,6 +27,7 @@ test('exports what the start, the tests and the story need, and no more', () => 
     'permit2Abi',
     'removePostgres',
     'startAnvil',
+    'startCosmos',
     'startDevnet',
     'startPostgres',
     'startProcess',

@@ -1,3 +1,6 @@
+export { COSMOS_CHAIN_ID, type CosmosOptions, startCosmos } from './cosmos/cosmos'
+export { fundCosmosWallet } from './cosmos/fund'
+export { developmentCosmosPayTo, developmentCosmosSigner, developmentCosmosWallets } from './cosmos/wallets'
 export { type AnvilOptions, startAnvil } from './evm/anvil'
 export {
   deployContracts,

@@ -1,12 +1,13 @@
 import { dirname } from 'node:path'
 import { type Apps } from './apps'
 import { startDevnet } from './devnet'
-import { fundWallet } from './evm/deploy'
 import { createParts } from './parts'
 import { removePostgres } from './postgres-home'
 import { screen } from './screen'
 import { openState, type State } from './state'
-import { tellEvmStory } from './story'
+import { cosmosHero } from './story/cosmos'
+import { evmHero } from './story/evm'
+import { tellStory } from './story/story'
 
 export type StartOptions = {
   /** Holds all that outlives a start. */
@@ -17,11 +18,10 @@ export type StartOptions = {
 }
 
 const root = dirname(dirname(dirname(__dirname)))
-const STORY_MONEY = 1_000_000n
 
 /**
- * Brings everything up, tells the story of one paid call, and stays up until it is told to stop; with `once` it stops
- * after the story. Ends the process: with 0, or with 1 if a part did not start or a step of the story did not hold.
+ * Brings everything up, tells the story of one paid call for each kind of wallet, and stays up until it is told to stop; with `once` it stops
+ * after that. Ends the process: with 0, or with 1 if a part did not start or a step of the story did not hold.
  */
 export async function start({
   folder,
@@ -50,7 +50,7 @@ export async function start({
     if (fresh) forget(state)
     screen.title('Starting: test money and test keys only, on 127.0.0.1 only')
     const apps = await startDevnet({ root, state, parts, watch })
-    await tellStory(apps)
+    await tellStories(apps)
     if (once) await stop(0)
     else tellWhere(state, apps)
   } catch (error) {
@@ -61,19 +61,17 @@ export async function start({
 
 function forget(state: State) {
   removePostgres(state.at('postgres'))
-  for (const name of ['postgres', 'redis', 'anvil', 'secrets.json']) state.remove(name)
+  for (const name of ['postgres', 'redis', 'anvil', 'cosmos', 'secrets.json']) state.remove(name)
 }
 
-async function tellStory({ gateway, foundation, serviceName, plan }: Apps) {
-  screen.title('One paid call, from a wallet that was never here before')
-  await tellEvmStory({
-    gatewayUrl: gateway.url,
-    serviceName,
-    rpcUrl: foundation.rpcUrl,
-    planId: plan.id,
-    fund: (address) => fundWallet(foundation.rpcUrl, address, { usdc: STORY_MONEY }),
-    say: screen.fact,
-  })
+async function tellStories({ gateway, foundation, serviceName, plan, cosmosPlan }: Apps) {
+  const { rpcUrl, cosmos } = foundation
+  const world = { gatewayUrl: gateway.url, serviceName, say: screen.fact }
+  screen.title('One paid call, from an EVM wallet that was never here before')
+  await tellStory({ ...world, planId: plan.id }, await evmHero(rpcUrl))
+  screen.title('The same for a Cosmos wallet, which holds the price and nothing for fees')
+  const price = cosmosPlan.amount + cosmosPlan.asset_address
+  await tellStory({ ...world, planId: cosmosPlan.id }, await cosmosHero(cosmos.rpcUrl, price))
 }
 
 function tellWhere(state: State, { gateway, facilitator, foundation }: Apps) {
@@ -81,5 +79,6 @@ function tellWhere(state: State, { gateway, facilitator, foundation }: Apps) {
   screen.fact('gateway', gateway.url)
   screen.fact('facilitator', `${facilitator.url}/api/v1`)
   screen.fact('EVM chain', foundation.rpcUrl)
+  screen.fact('Cosmos chain', foundation.cosmos.rpcUrl)
   screen.fact('the rest', `${state.at('devnet.json')} (addresses, test wallets), ${state.at('logs')}`)
 }

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startCosmos } from './cosmos/cosmos'
 import { startAnvil } from './evm/anvil'
 import { deployContracts, fundWallets } from './evm/deploy'
 import { startPostgres } from './postgres'
@@ -13,13 +14,15 @@ export interface TestWorld {
   /** Undefined where the machine has no `redis-server`. */
   redisUrl: string | undefined
   evmRpcUrl: string
+  cosmosRpcUrl: string
 }
 
 let stopWorld: (() => Promise<void>) | undefined
 
 /**
- * Starts what tests stand on, once for a run: a Postgres that forgets, Redis if there is one, and a chain with contracts and funded wallets.
- * Tests find it by TEST_POSTGRES_URL, TEST_REDIS_URL (only if there is one) and TEST_EVM_RPC_URL.
+ * Starts what tests stand on, once for a run: a Postgres that forgets, Redis if there is one, an EVM chain with contracts, a
+ * Cosmos chain, and funded wallets on both. Tests find it by TEST_POSTGRES_URL, TEST_REDIS_URL (only if there is one), TEST_EVM_RPC_URL and
+ * TEST_COSMOS_RPC_URL.
  */
 export async function startTestWorld(): Promise<TestWorld> {
   if (stopWorld) throw new Error('The test world already stands: call stopTestWorld first')
@@ -31,6 +34,7 @@ export async function startTestWorld(): Promise<TestWorld> {
     startPostgres({ folder: postgresFolder, durable: false }),
     startRedis({ folder: join(folder, 'redis') }),
     startFundedChain(join(folder, 'chain')),
+    startCosmos({ folder: join(folder, 'cosmos') }),
   ] as const
   stopWorld = async () => {
     const parts = await Promise.allSettled(starting)
@@ -42,11 +46,17 @@ export async function startTestWorld(): Promise<TestWorld> {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    const [postgres, redis, chain] = await Promise.all(starting)
-    const world = { postgresUrl: postgres.url('postgres'), redisUrl: redis?.url, evmRpcUrl: chain.rpcUrl }
+    const [postgres, redis, chain, cosmos] = await Promise.all(starting)
+    const world = {
+      postgresUrl: postgres.url('postgres'),
+      redisUrl: redis?.url,
+      evmRpcUrl: chain.rpcUrl,
+      cosmosRpcUrl: cosmos.rpcUrl,
+    }
     process.env['TEST_POSTGRES_URL'] = world.postgresUrl
     if (world.redisUrl) process.env['TEST_REDIS_URL'] = world.redisUrl
     process.env['TEST_EVM_RPC_URL'] = world.evmRpcUrl
+    process.env['TEST_COSMOS_RPC_URL'] = world.cosmosRpcUrl
     return world
   } catch (problem) {
     await stopTestWorld()
@@ -58,7 +68,7 @@ export async function startTestWorld(): Promise<TestWorld> {
 export async function stopTestWorld(): Promise<void> {
   const stop = stopWorld
   stopWorld = undefined
-  for (const name of ['TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_EVM_RPC_URL'])
+  for (const name of ['TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_EVM_RPC_URL', 'TEST_COSMOS_RPC_URL'])
     Reflect.deleteProperty(process.env, name)
   await stop?.()
 }

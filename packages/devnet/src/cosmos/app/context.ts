@@ -1,0 +1,31 @@
+import { type GasMeter } from './gas'
+import { type Store } from './store'
+
+export interface Event {
+  type: string
+  attributes: { key: string; value: string }[]
+}
+
+export interface Block {
+  height: number
+  /** Milliseconds since 1970. */
+  time: number
+}
+
+/** Why a transaction is run: before it may wait, again after each block, in its block, or only to see. */
+export type Mode = 'check' | 'recheck' | 'deliver' | 'simulate'
+
+/** What a check or a message works on. */
+export interface Context {
+  store: Store
+  gas: GasMeter
+  events: Event[]
+  block: Block
+  chainId: string
+  minimumGasPrice: { denom: string; /** In units of 10^-18. */ price: bigint }
+  mode: Mode
+}
+
+export function event(type: string, attributes: Record<string, string>): Event {
+  return { type, attributes: Object.entries(attributes).map(([key, value]) => ({ key, value })) }
+}

@@ -1,0 +1,160 @@
+import { MsgExec } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
+import { MsgMultiSend, MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
+import { MsgGrantAllowance, MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
+import { type Any } from 'cosmjs-types/google/protobuf/any'
+import { readAddress } from './address'
+import { allowanceAmino, readAllowance } from './allowance'
+import { multiSend, send } from './bank'
+import { readCoins } from './coins'
+import { type Context, event } from './context'
+import { AbciError, sdkError, wrapped } from './errors'
+import { chargeMessage } from './gas'
+import { grantAllowance, revokeAllowance } from './feegrant'
+
+/** A message of a transaction, ready to be executed. */
+export interface Message {
+  typeUrl: string
+  /** The addresses that must sign, as the message writes them. */
+  signers(): string[]
+  /** What of it stands in an amino sign document; undefined where it has no such form here. */
+  amino(): { type: string; value: Record<string, unknown> } | undefined
+  /** Throws where it fails; what it wrote before that is the caller's to drop. Answers its encoded response. */
+  execute(context: Context): Uint8Array
+}
+
+const NOTHING = new Uint8Array()
+
+const readers: Readonly<Record<string, (value: Uint8Array) => Omit<Message, 'typeUrl'>>> = {
+  '/cosmos.bank.v1beta1.MsgSend'(value) {
+    const { fromAddress, toAddress, amount } = MsgSend.decode(value)
+    const coins = readCoins(amount)
+    return {
+      signers: () => [fromAddress],
+      amino: () => ({
+        type: 'cosmos-sdk/MsgSend',
+        value: { from_address: fromAddress, to_address: toAddress, amount },
+      }),
+      execute(context) {
+        send(context, addressIn('from', fromAddress), addressIn('to', toAddress), coins)
+        return NOTHING
+      },
+    }
+  },
+
+  '/cosmos.bank.v1beta1.MsgMultiSend'(value) {
+    const { inputs, outputs } = MsgMultiSend.decode(value)
+    const given = inputs.map(({ address, coins }) => ({ address, coins: readCoins(coins) }))
+    const taken = outputs.map(({ address, coins }) => ({ address, coins: readCoins(coins) }))
+    return {
+      signers: () => inputs.map(({ address }) => address),
+      amino: () => ({ type: 'cosmos-sdk/MsgMultiSend', value: { inputs, outputs } }),
+      execute(context) {
+        multiSend(context, given, taken)
+        return NOTHING
+      },
+    }
+  },
+
+  '/cosmos.feegrant.v1beta1.MsgGrantAllowance'(value) {
+    const { granter, grantee, allowance: any } = MsgGrantAllowance.decode(value)
+    const allowance = any && readAllowance(any)
+    return {
+      signers: () => [granter],
+      amino() {
+        const inner = allowance && allowanceAmino(allowance)
+        return (
+          inner && { type: 'cosmos-sdk/MsgGrantAllowance', value: { granter, grantee, allowance: inner } }
+        )
+      },
+      execute(context) {
+        grantAllowance(context, granter, grantee, allowance)
+        return NOTHING
+      },
+    }
+  },
+
+  '/cosmos.feegrant.v1beta1.MsgRevokeAllowance'(value) {
+    const { granter, grantee } = MsgRevokeAllowance.decode(value)
+    return {
+      signers: () => [granter],
+      amino: () => ({ type: 'cosmos-sdk/MsgRevokeAllowance', value: { granter, grantee } }),
+      execute(context) {
+        revokeAllowance(context, granter, grantee)
+        return NOTHING
+      },
+    }
+  },
+
+  /** Nobody can grant an authorization here, so it serves who wraps messages of their own: those need none. */
+  '/cosmos.authz.v1beta1.MsgExec'(value) {
+    const { grantee, msgs } = MsgExec.decode(value)
+    const inner = msgs.map(readMessage)
+    return {
+      signers: () => [grantee],
+      amino() {
+        const parts = inner.map((message) => message.amino())
+        if (parts.includes(undefined)) return undefined
+        return { type: 'cosmos-sdk/MsgExec', value: { grantee, msgs: parts } }
+      },
+      execute(context) {
+        if (inner.length === 0) throw sdkError('invalid request', 'messages cannot be empty')
+        for (const message of inner) executeAs(context, readAddress(grantee), message)
+        return NOTHING
+      },
+    }
+  },
+}
+
+/** What the message is. A type that the chain knows of and does not execute is read all the same: its execution is refused. */
+export function readMessage({ typeUrl, value }: Any): Message {
+  const read = readers[typeUrl]
+  if (!read)
+    throw sdkError(
+      'tx parse error',
+      `no concrete type registered for type URL ${typeUrl} against interface *types.Msg`,
+    )
+  return { typeUrl, ...read(value) }
+}
+
+/** One message of a transaction, with the event that tells of it. */
+export function execute(context: Context, message: Message, index: number): Uint8Array {
+  const outer = context.events
+  const own: Context = { ...context, events: [] }
+  try {
+    chargeMessage(context.gas)
+    const response = message.execute(own)
+    const told = [
+      event('message', {
+        action: message.typeUrl,
+        sender: readAddress(message.signers()[0] ?? ''),
+        module: message.typeUrl.split('.')[1] ?? '',
+      }),
+      ...own.events,
+    ]
+    for (const { attributes } of told) attributes.push({ key: 'msg_index', value: String(index) })
+    outer.push(...told)
+    return response
+  } catch (problem) {
+    throw wrapped(problem, `failed to execute message; message index: ${index}`)
+  }
+}
+
+function executeAs(context: Context, grantee: string, message: Message) {
+  const [signer = '', ...others] = message.signers().map(readAddress)
+  if (others.length > 0) throw sdkError('authorization can be given to msg with only one signer')
+  if (signer !== grantee)
+    throw sdkError(
+      'authorization not found',
+      `failed to get grant with given granter: ${signer}, grantee: ${grantee} & msgType: ${message.typeUrl} `,
+    )
+  message.execute(context)
+}
+
+function addressIn(role: 'from' | 'to', text: string) {
+  try {
+    return readAddress(text)
+  } catch (problem) {
+    if (!(problem instanceof AbciError)) throw problem
+    throw sdkError('invalid address', `invalid ${role} address: ${problem.message}`)
+  }
+}

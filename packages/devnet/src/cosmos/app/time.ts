@@ -1,0 +1,11 @@
+/** As Go writes a time in UTC (RFC 3339, up to nanoseconds, no trailing zeros). */
+export function goTime({ seconds, nanos }: { seconds: bigint; nanos: number }): string {
+  const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19)
+  const fraction = nanos === 0 ? '' : `.${String(nanos).padStart(9, '0').replace(/0+$/, '')}`
+  return `${whole}${fraction}Z`
+}
+
+export const timestampOf = (milliseconds: number) => ({
+  seconds: BigInt(Math.floor(milliseconds / 1000)),
+  nanos: Math.round((milliseconds % 1000) * 1_000_000),
+})

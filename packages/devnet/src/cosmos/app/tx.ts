@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { PubKey } from 'cosmjs-types/cosmos/crypto/secp256k1/keys'
+import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
+import { type Any } from 'cosmjs-types/google/protobuf/any'
+import { readAddress } from './address'
+import { type Coin, readCoins } from './coins'
+import { AbciError, sdkError } from './errors'
+import { type Message, readMessage } from './messages'
+import { rejectOtherEncodings, rejectUnknownFields } from './wire'
+
+export interface Signer {
+  publicKey: Any | undefined
+  /** The number of a `SignMode`, or `multi`; undefined where the transaction says none. */
+  mode: number | 'multi' | undefined
+  sequence: bigint
+  signature: Uint8Array
+}
+
+export interface Tx {
+  bytes: Uint8Array
+  raw: TxRaw
+  body: TxBody
+  authInfo: AuthInfo
+  messages: Message[]
+  signers: Signer[]
+  fee: { coins: Coin[]; gas: bigint; payer: string; granter: string } | undefined
+  hasUnknownNonCriticals: boolean
+  /** Who must sign, in order: the signers of the messages, each once, and then a fee payer that is named. Throws where one is no address. */
+  requiredSigners(): string[]
+}
+
+/** Upper-case hex. */
+export const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex').toUpperCase()
+
+/** The transaction, as `x/auth/tx` of the SDK decodes it; what it does not take is refused (2). */
+export function decodeTx(bytes: Uint8Array): Tx {
+  rejectOtherEncodings(bytes)
+  rejectUnknownFields(bytes, 'cosmos.tx.v1beta1.TxRaw', false)
+  const raw = attempt(() => TxRaw.decode(bytes))
+  const hasUnknownNonCriticals = rejectUnknownFields(raw.bodyBytes, 'cosmos.tx.v1beta1.TxBody', true)
+  const body = attempt(() => TxBody.decode(raw.bodyBytes))
+  rejectUnknownFields(raw.authInfoBytes, 'cosmos.tx.v1beta1.AuthInfo', false)
+  const authInfo = attempt(() => AuthInfo.decode(raw.authInfoBytes))
+  for (const option of [...body.extensionOptions, ...body.nonCriticalExtensionOptions])
+    if (!option.typeUrl.includes('ExtensionOption'))
+      throw sdkError(
+        'tx parse error',
+        `no concrete type registered for type URL ${option.typeUrl} against interface *tx.TxExtensionOptionI`,
+      )
+  for (const { publicKey } of authInfo.signerInfos) if (publicKey) rejectWrongLength(publicKey)
+  const { fee } = authInfo
+  const messages = body.messages.map((message) => attempt(() => readMessage(message)))
+  let required: string[] | undefined
+  return {
+    bytes,
+    raw,
+    body,
+    authInfo,
+    messages,
+    signers: authInfo.signerInfos.map(({ publicKey, modeInfo, sequence }, i) => ({
+      publicKey,
+      mode: modeInfo?.single ? modeInfo.single.mode : modeInfo?.multi ? 'multi' : undefined,
+      sequence,
+      signature: raw.signatures[i] ?? new Uint8Array(),
+    })),
+    fee: fee && {
+      coins: readCoins(fee.amount),
+      gas: fee.gasLimit,
+      payer: fee.payer,
+      granter: fee.granter,
+    },
+    hasUnknownNonCriticals,
+    requiredSigners() {
+      const named = [...messages.flatMap((message) => message.signers()), ...(fee?.payer ? [fee.payer] : [])]
+      return (required ??= [...new Set(named.map(readAddress))])
+    },
+  }
+}
+
+/** Decoding a key of the SDK fails where its bytes are not 33. */
+function rejectWrongLength({ typeUrl, value }: Any) {
+  if (typeUrl !== '/cosmos.crypto.secp256k1.PubKey') return
+  const { length } = attempt(() => PubKey.decode(value)).key
+  if (length !== 33) throw sdkError('tx parse error', `invalid secp256k1 pubkey length ${length}`)
+}
+
+function attempt<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (problem) {
+    if (problem instanceof AbciError) throw problem
+    throw sdkError('tx parse error', String(problem))
+  }
+}

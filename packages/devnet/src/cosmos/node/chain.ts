@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto'
+import { ensureAccount } from '../app/accounts'
+import { moduleAddress } from '../app/address'
+import { FEE_COLLECTOR, mint } from '../app/bank'
+import { type Coins } from '../app/coins'
+import { type Context, type Event } from '../app/context'
+import { removeExpired } from '../app/feegrant'
+import { createGasMeter } from '../app/gas'
+import { runTx, type Setting } from '../app/run-tx'
+import { branch, type Changes, createStore, type Store } from '../app/store'
+import { hashOf } from '../app/tx'
+import { type Block } from './block'
+import { dataHashOf, type Header, headerHash, resultsHashOf } from './header'
+import { createTxIndex } from './index-of-txs'
+import { openJournal, readJournal } from './journal'
+import { createMempool } from './mempool'
+
+export interface ChainOptions {
+  chainId: string
+  /** Holds the chain between starts. */
+  folder: string
+  now?: () => number
+  /** Who has coins from the first block on. */
+  genesis: readonly { address: string; coins: Coins }[]
+}
+
+/** How far back a query may look. */
+const STATES_KEPT = 200
+/** A block of no transactions is forgotten after so many more, and after fewer at the next start. */
+const EMPTY_BLOCKS_KEPT = 1000
+const EMPTY_BLOCKS_RESTORED = 256
+const NO_HASH = createHash('sha256').digest('hex').toUpperCase()
+
+export type Chain = ReturnType<typeof createChain>
+
+/** The chain as one node that agrees with itself: its state, its blocks, and what waits for the next of them. */
+export function createChain({ chainId, folder, now = Date.now, genesis }: ChainOptions) {
+  const store = createStore()
+  const blocks = new Map<number, Block>()
+  const index = createTxIndex()
+  /** What undoes each of the last blocks, the newest last. */
+  const undos: { height: number; undo: Changes }[] = []
+  /** Who waits for a transaction to be in a block, by its hash. */
+  const waiting = new Map<string, Set<() => void>>()
+  let minimumGasPrice: Setting['minimumGasPrice'] = { denom: 'uatom', price: 25n * 10n ** 15n }
+  let appHash = NO_HASH
+  let height = 0
+  let base = 1
+
+  const restored = restore()
+  const snapshot = { chainId, height, appHash, state: store.entries() }
+  const journal = openJournal(folder, snapshot, [...blocks.values()])
+  const mempool = createMempool((state, bytes, mode) => runTx(state, bytes, mode, setting(latest())), store)
+  if (!blocks.has(height)) makeBlock(height === 0 ? { before: openAccounts } : {})
+
+  return {
+    chainId,
+    restored,
+    store: store as Store,
+    index,
+    mempool,
+    latest,
+    block: (at: number) => blocks.get(at),
+    /** From here on every block is kept; before it, those with transactions. */
+    baseHeight: () => base,
+    /** Of the state after the newest block. */
+    appHash: () => appHash,
+    minimumGasPrice: () => minimumGasPrice,
+    setMinimumGasPrice: (price: Setting['minimumGasPrice']) => void (minimumGasPrice = price),
+    stateAt,
+    whenIncluded,
+    mine: () => makeBlock({ txs: mempool.pending() }),
+
+    /** Makes coins, in a block of its own that takes no transaction along. */
+    fund: (address: string, coins: Coins) =>
+      makeBlock({ before: (context) => mint(context, address, coins) }),
+
+    /** Changes the state by hand, in a block of its own that takes no transaction along. */
+    change: (by: (state: Store) => void) => makeBlock({ before: (context) => by(context.store) }),
+
+    close: journal.close,
+  }
+
+  function latest(): Block {
+    const block = blocks.get(height)
+    if (!block) throw new Error('The chain has no block')
+    return block
+  }
+
+  function setting({ header }: { header: Pick<Header, 'height' | 'time'> }): Setting {
+    return { chainId, minimumGasPrice, block: { height: header.height, time: header.time } }
+  }
+
+  /** The state after the block of this height; undefined where it is kept no more, or not yet. */
+  function stateAt(at: number): Store | undefined {
+    if (at === height) return store
+    const later = undos.filter((one) => one.height > at)
+    if (at < 1 || at > height || later.length !== height - at) return undefined
+    const changes = new Map<string, string | undefined>()
+    for (const { undo } of later.reverse()) for (const [key, value] of undo) changes.set(key, value)
+    return branch(store, changes)
+  }
+
+  /** Tells once, when the transaction is in a block; answers what takes the request back. */
+  function whenIncluded(hash: string, tell: () => void) {
+    const others = waiting.get(hash) ?? new Set()
+    waiting.set(hash, others.add(tell))
+    return () => void others.delete(tell)
+  }
+
+  function makeBlock({ txs = [], before }: { txs?: Uint8Array[]; before?: (context: Context) => void }) {
+    const previous = blocks.get(height)
+    const events: Event[] = []
+    const header: Header = {
+      chainId,
+      height: height + 1,
+      time: Math.max(now(), (previous?.header.time ?? 0) + 1),
+      lastBlockHash: previous?.hash ?? '',
+      dataHash: dataHashOf(txs),
+      appHash,
+      lastResultsHash: resultsHashOf(previous?.results ?? []),
+    }
+    const next = branch(store)
+    const context: Context = {
+      ...setting({ header }),
+      store: next,
+      gas: createGasMeter(),
+      events,
+      mode: 'deliver',
+    }
+    before?.(context)
+    const results = txs.map((bytes) => runTx(next, bytes, 'deliver', setting({ header })))
+    removeExpired(context)
+
+    const block: Block = { header, hash: headerHash(header), txs, results, events }
+    journal.add(block, next.changes)
+    keep(block, next.changes)
+    forgetEmptyBlock(height - EMPTY_BLOCKS_KEPT)
+    mempool.settle(block)
+    for (const bytes of txs) {
+      const hash = hashOf(bytes)
+      waiting.get(hash)?.forEach((tell) => tell())
+      waiting.delete(hash)
+    }
+    return block
+  }
+
+  function keep(block: Block, changes: Changes) {
+    undos.push({ height: block.header.height, undo: store.apply(changes) })
+    if (undos.length > STATES_KEPT) undos.shift()
+    appHash = appHashAfter(appHash, changes)
+    height = block.header.height
+    blocks.set(height, block)
+    index.add(block)
+  }
+
+  function forgetEmptyBlock(at: number) {
+    if (at < 1) return
+    base = Math.max(base, at + 1)
+    if (blocks.get(at)?.txs.length === 0) blocks.delete(at)
+  }
+
+  function openAccounts(context: Context) {
+    for (const { address } of genesis) ensureAccount(context.store, address)
+    ensureAccount(context.store, moduleAddress(FEE_COLLECTOR), FEE_COLLECTOR)
+    for (const { address, coins } of genesis) mint(context, address, coins)
+  }
+
+  function restore() {
+    const memory = readJournal(folder, chainId)
+    if (!memory.snapshot) return memory.restored
+    store.apply(new Map(memory.snapshot.state))
+    ;({ height, appHash } = memory.snapshot)
+    for (const { block, changes } of memory.blocks) {
+      if (changes) keep(block, changes)
+      else {
+        blocks.set(block.header.height, block)
+        index.add(block)
+      }
+    }
+    base = Math.max(1, height - EMPTY_BLOCKS_RESTORED + 1)
+    for (const [at, { txs }] of blocks) if (at < base && txs.length === 0) blocks.delete(at)
+    return memory.restored
+  }
+}
+
+/** Changes with the state and with nothing else. */
+function appHashAfter(previous: string, changes: Changes): string {
+  if (changes.size === 0) return previous
+  const sorted = [...changes].sort(([a], [b]) => (a < b ? -1 : 1))
+  return createHash('sha256').update(previous).update(JSON.stringify(sorted)).digest('hex').toUpperCase()
+}

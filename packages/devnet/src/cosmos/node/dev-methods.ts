@@ -1,0 +1,85 @@
+import { setSendEnabled } from '../app/bank'
+import { readAddress } from '../app/address'
+import { isDenom, parseCoins } from '../app/coins'
+import { minimumGasPriceText } from './abci-query'
+import { ArgumentError, method, type Method } from './arguments'
+import { type Chain } from './chain'
+import { setMetadata } from './denoms'
+import { type Pace, type Pacemaker } from './pacemaker'
+
+const PACES: readonly string[] = ['at-once', 'by-interval', 'stopped'] satisfies Pace[]
+
+/** What no real chain has: the levers of tests. */
+export function createDevMethods(
+  chain: Chain,
+  pacemaker: Pacemaker,
+  instance: string,
+): Readonly<Record<string, Method>> {
+  return {
+    dev_info: method({}, () => ({
+      instance,
+      pid: process.pid,
+      restored: chain.restored,
+      pace: pacemaker.pace(),
+      minimumGasPrice: minimumGasPriceText(chain),
+    })),
+
+    dev_fund: method({ address: 'text', coins: 'text' }, ({ address = '', coins = '' }) => {
+      const to = valid(() => readAddress(address))
+      const { header } = chain.fund(
+        to,
+        valid(() => parseCoins(coins)),
+      )
+      return { height: String(header.height) }
+    }),
+
+    dev_setPace: method({ pace: 'text' }, ({ pace = '' }) => {
+      if (!PACES.includes(pace)) throw new ArgumentError(`pace is one of ${PACES.join(', ')}`)
+      pacemaker.set(pace as Pace)
+      return {}
+    }),
+
+    dev_mine: method({ count: 'integer' }, ({ count = 1 }) => {
+      if (count < 1 || count > 10_000) throw new ArgumentError('count is from 1 to 10000')
+      for (let i = 0; i < count; i++) chain.mine()
+      return { height: String(chain.latest().header.height) }
+    }),
+
+    dev_setMinimumGasPrice: method({ price: 'text' }, ({ price = '' }) => {
+      const [, whole = '', fraction = '', denom = ''] =
+        /^(\d{1,18})(?:\.(\d{1,18}))?([a-zA-Z].*)$/.exec(price) ?? []
+      if (!isDenom(denom)) throw new ArgumentError('price is like 0.025uatom')
+      chain.setMinimumGasPrice({ denom, price: BigInt(whole + fraction.padEnd(18, '0')) })
+      return {}
+    }),
+
+    dev_dropPending: method({}, () => {
+      const dropped = chain.mempool.size()
+      chain.mempool.drop()
+      return { dropped }
+    }),
+
+    dev_setSendEnabled: method({ denom: 'text', enabled: 'flag' }, ({ denom = '', enabled = true }) => {
+      if (!isDenom(denom)) throw new ArgumentError('no denom')
+      chain.change((state) => setSendEnabled(state, denom, enabled))
+      return {}
+    }),
+
+    dev_setMetadata: method(
+      { denom: 'text', symbol: 'text', decimals: 'integer' },
+      ({ denom = '', symbol = '', decimals = 0 }) => {
+        if (!isDenom(denom)) throw new ArgumentError('no denom')
+        chain.change((state) => setMetadata(state, denom, symbol, decimals))
+        return {}
+      },
+    ),
+  }
+}
+
+function valid<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (problem) {
+    throw new ArgumentError(problem instanceof Error ? problem.message : String(problem))
+  }
+}

@@ -1,0 +1,72 @@
+import { type Mode } from '../app/context'
+import { type TxResult } from '../app/run-tx'
+import { branch, type Branch, type Store } from '../app/store'
+import { hashOf } from '../app/tx'
+import { type Block } from './block'
+
+const MOST_TXS = 5000
+const MOST_TX_BYTES = 1024 * 1024
+/** How many transactions the node remembers to have seen. */
+const CACHE_SIZE = 10_000
+
+/** What waits for the next block, in the order it came, and the state as it would be after it. */
+export function createMempool(
+  run: (store: Store, bytes: Uint8Array, mode: Mode) => TxResult,
+  committed: Store,
+) {
+  const txs = new Map<string, Uint8Array>()
+  const seen = new Set<string>()
+  let checkState: Branch = branch(committed)
+
+  return {
+    pending: () => [...txs.values()],
+    size: () => txs.size,
+
+    /** Checks a transaction, and keeps it if it holds. Throws what a node says of one that it does not even check. */
+    submit(bytes: Uint8Array): TxResult {
+      const hash = hashOf(bytes)
+      if (txs.size >= MOST_TXS)
+        throw new Error(`mempool is full: number of txs ${txs.size} (max: ${MOST_TXS})`)
+      if (bytes.length > MOST_TX_BYTES)
+        throw new Error(`Tx too large. Max size is ${MOST_TX_BYTES}, but got ${bytes.length}`)
+      if (seen.has(hash)) throw new Error('tx already exists in cache')
+      const result = run(checkState, bytes, 'check')
+      if (result.code !== 0) return result
+      txs.set(hash, bytes)
+      remember(hash)
+      return result
+    },
+
+    /** Runs a transaction on the state after all that waits, and keeps nothing of it. */
+    attempt: (bytes: Uint8Array, mode: 'check' | 'simulate') => run(branch(checkState), bytes, mode),
+
+    /** What is in a block waits no more, and what does not hold after it is dropped. A transaction that failed may come again. */
+    settle({ txs: included, results }: Block) {
+      included.forEach((bytes, i) => {
+        const hash = hashOf(bytes)
+        txs.delete(hash)
+        if (results[i]?.code === 0) remember(hash)
+        else seen.delete(hash)
+      })
+      checkState = branch(committed)
+      for (const [hash, bytes] of txs) {
+        if (run(checkState, bytes, 'recheck').code === 0) continue
+        txs.delete(hash)
+        seen.delete(hash)
+      }
+    },
+
+    /** Forgets what waits and what was seen, as a node does that is started anew. */
+    drop() {
+      txs.clear()
+      seen.clear()
+      checkState = branch(committed)
+    },
+  }
+
+  function remember(hash: string) {
+    seen.add(hash)
+    const [oldest] = seen
+    if (seen.size > CACHE_SIZE && oldest !== undefined) seen.delete(oldest)
+  }
+}

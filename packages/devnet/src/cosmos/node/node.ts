@@ -1,0 +1,77 @@
+import { type AddressInfo } from 'node:net'
+import { balanceOf } from '../app/bank'
+import { developmentCosmosSigner, developmentCosmosWallets } from '../wallets'
+import { createChain } from './chain'
+import { createChainMethods } from './chain-methods'
+import { FEE_DENOM } from './denoms'
+import { createDevMethods } from './dev-methods'
+import { createPacemaker } from './pacemaker'
+import { createRpcServer } from './server'
+import { createTxMethods } from './tx-methods'
+
+/** 10,000 ATOM each. */
+const WALLET_AMOUNT = 10_000n * 10n ** 6n
+const USUAL_BLOCK_SECONDS = 1
+/** A client that keeps its connections must not meet one that we are just closing. */
+const KEEP_ALIVE_MS = 65_000
+
+export interface NodeOptions {
+  chainId: string
+  /** Holds the chain between starts. */
+  folder: string
+  /** 0 is any. */
+  port: number
+  /** Told by `dev_info`: which of several nodes this is. */
+  instance: string
+  /** Where blocks come by the clock alone. */
+  blockSeconds?: number | undefined
+}
+
+/** The development chain with everything that it answers, on 127.0.0.1. Rejects where the port is taken. */
+export async function startNode({ chainId, folder, port: wanted, instance, blockSeconds }: NodeOptions) {
+  const wallets = [...developmentCosmosWallets, developmentCosmosSigner].map(({ address }) => address)
+  const chain = createChain({
+    chainId,
+    folder,
+    genesis: wallets.map((address) => ({
+      address,
+      coins: [{ denom: FEE_DENOM, amount: WALLET_AMOUNT }],
+    })),
+  })
+  for (const address of wallets) {
+    const held = balanceOf(chain.store, address, FEE_DENOM)
+    if (held < WALLET_AMOUNT / 10n) chain.fund(address, [{ denom: FEE_DENOM, amount: WALLET_AMOUNT - held }])
+  }
+  // The chain's clock is right from the first answer on.
+  chain.mine()
+
+  const pacemaker = createPacemaker(chain, {
+    pace: blockSeconds === undefined ? 'at-once' : 'by-interval',
+    seconds: blockSeconds ?? USUAL_BLOCK_SECONDS,
+  })
+  const server = createRpcServer({
+    ...createChainMethods(chain, `tcp://127.0.0.1:${wanted}`),
+    ...createTxMethods(chain, pacemaker),
+    ...createDevMethods(chain, pacemaker, instance),
+  })
+  server.keepAliveTimeout = KEEP_ALIVE_MS
+
+  async function stop() {
+    pacemaker.stop()
+    server.closeAllConnections()
+    if (server.listening) await new Promise((resolve) => server.close(resolve))
+    chain.close()
+  }
+
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(wanted, '127.0.0.1', resolve)
+    })
+  } catch (problem) {
+    await stop()
+    throw problem
+  }
+  const { port } = server.address() as AddressInfo
+  return { chain, port, rpcUrl: `http://127.0.0.1:${port}`, stop }
+}

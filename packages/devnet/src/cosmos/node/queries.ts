@@ -1,0 +1,212 @@
+import { BaseAccount, ModuleAccount } from 'cosmjs-types/cosmos/auth/v1beta1/auth'
+import {
+  QueryAccountInfoRequest,
+  QueryAccountInfoResponse,
+  QueryAccountRequest,
+  QueryAccountResponse,
+  QueryParamsResponse as AuthParamsResponse,
+} from 'cosmjs-types/cosmos/auth/v1beta1/query'
+import { Metadata } from 'cosmjs-types/cosmos/bank/v1beta1/bank'
+import {
+  QueryAllBalancesRequest,
+  QueryAllBalancesResponse,
+  QueryBalanceRequest,
+  QueryBalanceResponse,
+  QueryDenomMetadataRequest,
+  QueryDenomMetadataResponse,
+  QueryDenomsMetadataRequest,
+  QueryDenomsMetadataResponse,
+  QueryParamsResponse as BankParamsResponse,
+  QuerySendEnabledRequest,
+  QuerySendEnabledResponse,
+  QuerySpendableBalanceByDenomResponse,
+  QuerySpendableBalancesResponse,
+  QuerySupplyOfRequest,
+  QuerySupplyOfResponse,
+  QueryTotalSupplyRequest,
+  QueryTotalSupplyResponse,
+} from 'cosmjs-types/cosmos/bank/v1beta1/query'
+import {
+  QueryAllowanceRequest,
+  QueryAllowanceResponse,
+  QueryAllowancesByGranterRequest,
+  QueryAllowancesByGranterResponse,
+  QueryAllowancesRequest,
+  QueryAllowancesResponse,
+} from 'cosmjs-types/cosmos/feegrant/v1beta1/query'
+import { Grant } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
+import {
+  QueryDelegatorDelegationsResponse,
+  QueryParamsResponse as StakingParamsResponse,
+} from 'cosmjs-types/cosmos/staking/v1beta1/query'
+import { readAccount } from '../app/accounts'
+import { readAddress } from '../app/address'
+import { BYTE_GAS, MEMO_CHARACTERS, SIGNATURE_GAS, SIGNATURE_LIMIT } from '../app/ante'
+import { writeAllowance } from '../app/allowance'
+import { balanceOf, balancesOf, sendEnabledOf, supplyOf, totalSupply } from '../app/bank'
+import { isDenom, toProto } from '../app/coins'
+import { AbciError } from '../app/errors'
+import { allowanceOf, grantsIn } from '../app/feegrant'
+import { type Store } from '../app/store'
+import { metadataIn } from './denoms'
+import { grpcError, pageOf } from './grpc'
+
+type Query = (state: Store, request: Uint8Array) => Uint8Array
+
+/** Whatever `abci_query` asks of a state. An address or a denom that is none is an invalid argument. */
+export const stateQueries: Readonly<Record<string, Query>> = {
+  '/cosmos.auth.v1beta1.Query/Account'(state, request) {
+    const { address } = QueryAccountRequest.decode(request)
+    const { module, base } = accountIn(state, address)
+    const typeUrl = `/cosmos.auth.v1beta1.${module === undefined ? 'BaseAccount' : 'ModuleAccount'}`
+    const value =
+      module === undefined
+        ? BaseAccount.encode(base).finish()
+        : ModuleAccount.encode({ baseAccount: base, name: module, permissions: [] }).finish()
+    return QueryAccountResponse.encode({ account: { typeUrl, value } }).finish()
+  },
+
+  '/cosmos.auth.v1beta1.Query/AccountInfo'(state, request) {
+    const { address } = QueryAccountInfoRequest.decode(request)
+    return QueryAccountInfoResponse.encode({ info: accountIn(state, address).base }).finish()
+  },
+
+  '/cosmos.auth.v1beta1.Query/Params': () =>
+    AuthParamsResponse.encode({
+      params: {
+        maxMemoCharacters: BigInt(MEMO_CHARACTERS),
+        txSigLimit: BigInt(SIGNATURE_LIMIT),
+        txSizeCostPerByte: BigInt(BYTE_GAS),
+        sigVerifyCostEd25519: 590n,
+        sigVerifyCostSecp256k1: BigInt(SIGNATURE_GAS),
+      },
+    }).finish(),
+
+  '/cosmos.bank.v1beta1.Query/Balance'(state, request) {
+    const { address, denom } = QueryBalanceRequest.decode(request)
+    return QueryBalanceResponse.encode({ balance: balanceIn(state, address, denom) }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/AllBalances'(state, request) {
+    const { address, pagination: wanted } = QueryAllBalancesRequest.decode(request)
+    const { page, pagination } = pageOf(toProto(balancesOf(state, addressIn(address))), wanted)
+    return QueryAllBalancesResponse.encode({ balances: page, pagination }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/SpendableBalances'(state, request) {
+    const { address, pagination: wanted } = QueryAllBalancesRequest.decode(request)
+    const { page, pagination } = pageOf(toProto(balancesOf(state, addressIn(address))), wanted)
+    return QuerySpendableBalancesResponse.encode({ balances: page, pagination }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/SpendableBalanceByDenom'(state, request) {
+    const { address, denom } = QueryBalanceRequest.decode(request)
+    return QuerySpendableBalanceByDenomResponse.encode({ balance: balanceIn(state, address, denom) }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/TotalSupply'(state, request) {
+    const { pagination: wanted } = QueryTotalSupplyRequest.decode(request)
+    const { page, pagination } = pageOf(toProto(totalSupply(state)), wanted)
+    return QueryTotalSupplyResponse.encode({ supply: page, pagination }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/SupplyOf'(state, request) {
+    const denom = denomIn(QuerySupplyOfRequest.decode(request).denom)
+    return QuerySupplyOfResponse.encode({ amount: { denom, amount: `${supplyOf(state, denom)}` } }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/DenomMetadata'(state, request) {
+    const denom = denomIn(QueryDenomMetadataRequest.decode(request).denom)
+    const metadata = metadataIn(state).find(({ base }) => base === denom)
+    if (!metadata) throw grpcError('NotFound', `client metadata for denom ${denom}`)
+    return QueryDenomMetadataResponse.encode({ metadata }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/DenomsMetadata'(state, request) {
+    const { pagination: wanted } = QueryDenomsMetadataRequest.decode(request)
+    const { page, pagination } = pageOf(metadataIn(state), wanted)
+    const metadatas = page.map((metadata) => Metadata.fromPartial(metadata))
+    return QueryDenomsMetadataResponse.encode({ metadatas, pagination }).finish()
+  },
+
+  '/cosmos.bank.v1beta1.Query/Params': () =>
+    BankParamsResponse.encode(
+      BankParamsResponse.fromPartial({ params: { defaultSendEnabled: true } }),
+    ).finish(),
+
+  '/cosmos.bank.v1beta1.Query/SendEnabled'(state, request) {
+    const { denoms, pagination: wanted } = QuerySendEnabledRequest.decode(request)
+    const asked = denoms.length > 0 ? denoms : state.keysOf('send-enabled/').map((key) => key.slice(13))
+    const known = asked.flatMap((denom) => {
+      const enabled = sendEnabledOf(state, denom)
+      return enabled === undefined ? [] : [{ denom, enabled }]
+    })
+    if (denoms.length > 0) return QuerySendEnabledResponse.encode({ sendEnabled: known }).finish()
+    const { page, pagination } = pageOf(known, wanted)
+    return QuerySendEnabledResponse.encode({ sendEnabled: page, pagination }).finish()
+  },
+
+  '/cosmos.feegrant.v1beta1.Query/Allowance'(state, request) {
+    const { granter, grantee } = QueryAllowanceRequest.decode(request)
+    const allowance = allowanceOf(state, addressIn(granter), addressIn(grantee))
+    if (!allowance) throw grpcError('Internal', 'fee-grant not found: not found')
+    const grant = Grant.fromPartial({ granter, grantee, allowance: writeAllowance(allowance) })
+    return QueryAllowanceResponse.encode({ allowance: grant }).finish()
+  },
+
+  '/cosmos.feegrant.v1beta1.Query/Allowances'(state, request) {
+    const { grantee, pagination: wanted } = QueryAllowancesRequest.decode(request)
+    const { page, pagination } = pageOf(grantsIn(state, { grantee: addressIn(grantee) }), wanted)
+    return QueryAllowancesResponse.encode({ allowances: page, pagination }).finish()
+  },
+
+  '/cosmos.feegrant.v1beta1.Query/AllowancesByGranter'(state, request) {
+    const { granter, pagination: wanted } = QueryAllowancesByGranterRequest.decode(request)
+    const { page, pagination } = pageOf(grantsIn(state, { granter: addressIn(granter) }), wanted)
+    return QueryAllowancesByGranterResponse.encode({ allowances: page, pagination }).finish()
+  },
+
+  /** Nobody stakes here. */
+  '/cosmos.staking.v1beta1.Query/Params': () =>
+    StakingParamsResponse.encode(
+      StakingParamsResponse.fromPartial({ params: { bondDenom: 'uatom', maxValidators: 1 } }),
+    ).finish(),
+  '/cosmos.staking.v1beta1.Query/DelegatorDelegations': () =>
+    QueryDelegatorDelegationsResponse.encode({ delegationResponses: [] }).finish(),
+  '/cosmos.staking.v1beta1.Query/Delegation'() {
+    throw grpcError('NotFound', 'delegation not found: key not found')
+  },
+}
+
+function accountIn(state: Store, address: string) {
+  if (address === '') throw grpcError('InvalidArgument', 'Address cannot be empty')
+  const account = readAccount(state, addressIn(address))
+  if (!account) throw grpcError('NotFound', `account ${address} not found`)
+  const { publicKey, accountNumber, sequence, module } = account
+  const base = BaseAccount.fromPartial({
+    address: account.address,
+    accountNumber,
+    sequence,
+    ...(publicKey && { pubKey: publicKey }),
+  })
+  return { module, base }
+}
+
+function balanceIn(state: Store, address: string, text: string) {
+  const denom = denomIn(text)
+  return { denom, amount: balanceOf(state, addressIn(address), denom).toString() }
+}
+
+function addressIn(text: string) {
+  try {
+    return readAddress(text)
+  } catch (problem) {
+    if (!(problem instanceof AbciError)) throw problem
+    throw grpcError('InvalidArgument', `invalid address: ${problem.message}`)
+  }
+}
+
+function denomIn(text: string) {
+  if (!isDenom(text)) throw grpcError('InvalidArgument', `invalid denom: ${text}`)
+  return text
+}

@@ -1,4 +1,5 @@
 import type { Ecosystem, NetworkName, ReasonCode } from '@tollgate/protocol'
+import type { z } from 'zod'
 
 /** How a network is reached. */
 export type Nodes = Pick<NetworkName, 'name' | 'chainId'> & {
@@ -8,7 +9,10 @@ export type Nodes = Pick<NetworkName, 'name' | 'chainId'> & {
   rpcTimeoutMs: number
 }
 
-/** A network, and what our keys may spend there. Times are in seconds unless the name says otherwise. */
+/**
+ * A network, and what our keys may spend there: what every family is told. Times are in seconds unless the name says
+ * otherwise.
+ */
 export type NetworkSettings = NetworkName &
   Nodes & {
     /** Private keys of the settlement signers: secrets, never logged. */
@@ -17,10 +21,10 @@ export type NetworkSettings = NetworkName &
     confirmations: number
     /** How long a settlement may take from signature to confirmation: an authorization must outlive it. */
     confirmationBudgetSeconds: number
-    /** In the native smallest unit per unit of gas; dearer than this is not sent. */
-    maxFeePerGas: bigint
     /** Gas a single settlement may use. */
     maxGas: bigint
+    /** What the fees of a day may come to, in the native smallest unit; undefined where nobody set a cap. */
+    maxFeesPerDay?: bigint
   }
 
 /** A token as its own chain describes it; `name` and `version` are its EIP-712 domain, where it has one. */
@@ -77,6 +81,17 @@ export type Due<P extends Payment = Payment> = {
 }
 
 export type SignedTransaction = { raw: string; hash: string }
+
+/** One of ours. `cost`: what it may cost at most, and all that it lets payers spend of ours, in the native smallest unit. */
+export type OwnTransaction = SignedTransaction & { cost: bigint }
+
+/** What a transaction that its payer signed whole asks of us. */
+export type Sponsorship = {
+  /** Its fee, in the native smallest unit, where we bear it; 0 where its payer does. */
+  fee: bigint
+  /** Whether it can be sent now: otherwise a transaction of ours, which `sign` makes, has to be mined first. */
+  isReady: boolean
+}
 
 export type BlockId = { number: bigint; hash: string }
 
@@ -135,8 +150,12 @@ export class TransactionRejected extends Error {
 /** One network. Every call has a timeout, and rejects with `ChainUnavailable` where the network gives no answer. */
 export type Chain<P extends Payment = Payment> = {
   readonly network: NetworkName
-  /** Addresses that can sign settlements; the first is shown as the fee payer. */
+  /** Addresses that can sign settlements. */
   readonly signers: readonly string[]
+  /** Whoever pays the network's fees for settlements; undefined where payers pay their own. */
+  readonly feePayer: string | undefined
+  /** What a signer should hold for fees, in the native smallest unit, unless operators say otherwise. */
+  readonly ampleFunds: bigint
   /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
   head(): Promise<{ number: bigint; timestamp: number }>
   /** The extensions of x402 version 2 that payments here may use, by what the network has deployed. */
@@ -159,6 +178,8 @@ export type Chain<P extends Payment = Payment> = {
   nextNonce(signer: string): Promise<bigint>
   /** Whether a transaction of `signer` with this nonce is mined and confirmed: no other one ever will be. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
+  /** Asked of payments that are transactions of their payers; absent where nothing of ours comes before them. */
+  sponsorship?(payment: P): Promise<Sponsorship>
   /**
    * What of `due` may share a transaction, in the order given; each of them is in one batch, be it alone in it. Where the
    * payer may be a contract, whose payments can all come to nothing when they are mined, they go one at a time: those behind
@@ -166,14 +187,11 @@ export type Chain<P extends Payment = Payment> = {
    */
   batches<D extends Due<P>>(due: readonly D[]): Promise<D[][]>
   /**
-   * Signs the transaction that settles a batch; nothing is sent. In a batch of several each has its own result, and one that
-   * fails takes no other along. A refusal where the network's fees are past the cap, or the batch as a whole would fail now:
-   * its payments may still settle one by one. `cost`: what it may cost at most, in the native smallest unit.
+   * Signs the transaction that settles a batch, or that has to come before its payers' own can be sent; nothing is sent. In a
+   * batch of several each has its own result, and one that fails takes no other along. A refusal where the network's fees are
+   * past the cap, or the batch as a whole would fail now: its payments may still settle one by one.
    */
-  sign(
-    batch: readonly Due<P>[],
-    from: { signer: string; nonce: bigint },
-  ): Promise<(SignedTransaction & { cost: bigint }) | Refusal>
+  sign(batch: readonly Due<P>[], from: { signer: string; nonce: bigint }): Promise<OwnTransaction | Refusal>
   /**
    * The same transaction under fees that replace it, where those it offers no longer do; undefined where they do, or where the
    * cap allows no more. `isOverdue`: it has waited so long that it is to offer more anyway, until that is ample.
@@ -181,7 +199,7 @@ export type Chain<P extends Payment = Payment> = {
   replace(
     transaction: SignedTransaction,
     from: { signer: string; isOverdue: boolean },
-  ): Promise<SignedTransaction | undefined>
+  ): Promise<OwnTransaction | undefined>
   /** Sends a signed transaction; one that the network already knows is no error. May reject with `TransactionRejected`. */
   broadcast(transaction: SignedTransaction): Promise<void>
   /** What became of the transaction with this hash. Of a payment it tells success only: ask for its `fate` otherwise. */
@@ -199,11 +217,18 @@ export type Chain<P extends Payment = Payment> = {
   close(): void
 }
 
-/** One kind of chain: how its wallets are named, sign in and pay. A plain record; adding one is adding a folder. */
-export type Family<P extends Payment = Payment> = {
+/**
+ * One kind of chain: how its wallets are named, sign in and pay. A plain record; adding one is adding a folder. `S` is what its
+ * networks are told beside what all are.
+ */
+export type Family<P extends Payment = Payment, S extends object = object> = {
   readonly ecosystem: Ecosystem
+  /** Whether a chain of this kind can have this id. */
+  isChainId(text: string): boolean
   /** The canonical spelling of an address; undefined where `text` is none. */
   parseAddress(text: string): string | undefined
+  /** The canonical spelling of what is paid in, a token's address or a denomination; undefined where `text` is neither. */
+  parseAsset(text: string): string | undefined
   /** Whether the proof's address signed its message, checked without a network. */
   verifySignIn(proof: SignInProof): boolean
   /**
@@ -213,5 +238,9 @@ export type Family<P extends Payment = Payment> = {
   verifyContractSignIn?(proof: SignInProof, nodes: Nodes): Promise<boolean>
   /** Reads the family's part of a payment payload; undefined where it cannot be read. */
   readPayment(payload: unknown): P | undefined
-  connect(settings: NetworkSettings): Chain<P>
+  /** Why payments are refused that pay somebody else, or another amount, than they should. */
+  readonly mismatch: Readonly<Record<'payTo' | 'amount', ReasonCode>>
+  /** Reads the family's own members of a network's configuration, each of them text; it takes no others. */
+  readonly configuration: z.ZodType<S>
+  connect(settings: NetworkSettings & S): Chain<P>
 }

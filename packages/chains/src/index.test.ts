@@ -3,10 +3,11 @@ import * as chains from './index'
 test('exports what apps need, and no more', () => {
   expect(Object.keys(chains).sort()).toEqual([
     'ChainUnavailable',
+    'NativeAmount',
     'TransactionRejected',
     'curveIsNative',
     'families',
   ])
-  expect(Object.keys(chains.families)).toEqual(['evm'])
-  expect(chains.families.evm?.ecosystem).toBe('evm')
+  expect(Object.keys(chains.families)).toEqual(['evm', 'cosmos'])
+  for (const [word, family] of Object.entries(chains.families)) expect(family.ecosystem).toBe(word)
 })

@@ -1,3 +1,4 @@
 export * from './family'
+export { NativeAmount } from './configuration'
 export { families } from './families'
 export { curveIsNative } from './curve'

@@ -32,7 +32,9 @@ export const PaymentRequirementsV2 = z
     extra: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('For a token, the `name` and `version` of its EIP-712 domain.'),
+      .describe(
+        'For a token, the `name` and `version` of its EIP-712 domain. On a Cosmos network `feePayer`, where somebody pays the fee of a payment that names it as `fee.granter`.',
+      ),
   })
   .meta({
     id: 'PaymentRequirementsV2',
@@ -46,6 +48,17 @@ const ResourceInfo = z.object({
   description: z.string().max(4096).nullish(),
   mimeType: z.string().max(256).nullish(),
 })
+
+/** What a resource server answers with 402, as the header `PAYMENT-REQUIRED` carries it: base64 of this as JSON. */
+export const PaymentRequiredV2 = z
+  .object({
+    x402Version: z.literal(2),
+    error: z.string().max(128).optional().describe('Why, in short.'),
+    resource: ResourceInfo,
+    accepts: z.array(PaymentRequirementsV2).min(1).describe('What to pay: one of these.'),
+  })
+  .meta({ id: 'PaymentRequiredV2', description: 'What to pay, as x402 version 2 asks for it.' })
+export type PaymentRequiredV2 = z.infer<typeof PaymentRequiredV2>
 
 export const PaymentPayloadV2 = z
   .object({
@@ -108,7 +121,10 @@ export const SupportedKindsV2 = z
         x402Version: z.literal(2),
         scheme: z.string().describe('The payment scheme: `exact`.'),
         network: z.string().describe('The network, as CAIP-2.'),
-        extra: z.record(z.string(), z.unknown()).optional(),
+        extra: z
+          .record(z.string(), z.unknown())
+          .optional()
+          .describe('`feePayer`, where payers name in what they sign who pays the fee.'),
       }),
     ),
     extensions: z

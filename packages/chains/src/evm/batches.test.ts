@@ -4,7 +4,7 @@ import type { EvmPayment } from './payment'
 import { signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openOwnChain, type OwnChain } from './testing/chain'
 import { credulousWallet } from './testing/contracts'
-import { startLyingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
 
 let world: OwnChain
 beforeAll(async () => {

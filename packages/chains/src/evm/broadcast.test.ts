@@ -2,7 +2,7 @@ import { Wallet } from 'ethers'
 import { ChainUnavailable, TransactionRejected } from '../family'
 import { signPayment } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
-import { startLyingNode } from './testing/node'
+import { startLyingNode, startNode } from '../json-rpc/testing/node'
 
 let world: TestChain
 beforeAll(async () => {
@@ -57,5 +57,24 @@ describe('broadcast', () => {
     for (const url of [full.url, 'http://127.0.0.1:9'])
       await expect(world.connect({ rpcUrls: [url] }).broadcast(transaction)).rejects.toThrow(ChainUnavailable)
     await full.close()
+  })
+
+  test('does not take one node’s refusal for all nodes’ where another heard it and did not answer', async () => {
+    const transaction = await world.sign(await signPayment(world.payer, world.terms))
+    const silent = await startNode(([message], response) => {
+      if (message?.method === 'eth_chainId')
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result: '0x14a34' }))
+    })
+    const poor = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+      method === 'eth_sendRawTransaction'
+        ? { error: { code: -32000, message: 'insufficient funds for gas * price + value' } }
+        : method === 'eth_getTransactionByHash'
+          ? { result: null }
+          : reply,
+    )
+    const chainOf = (...rpcUrls: string[]) => world.connect({ rpcUrls, rpcTimeoutMs: 500 })
+    await expect(chainOf(poor.url).broadcast(transaction)).rejects.toThrow(TransactionRejected)
+    await expect(chainOf(silent.url, poor.url).broadcast(transaction)).rejects.toThrow(ChainUnavailable)
+    await Promise.all([silent.close(), poor.close()])
   })
 })

@@ -1,6 +1,7 @@
 import { ChainUnavailable, type SignedTransaction, TransactionRejected } from '../family'
+import { RpcError } from '../json-rpc/rpc'
 import { Hash, Transaction } from './answers'
-import { type Rpc, RpcError } from './rpc'
+import type { Rpc } from './rpc'
 
 const alreadyThere = /already known|already imported|known transaction|already exists/i
 /** What more time would not change, the words of geth, anvil and their kin. */
@@ -21,7 +22,9 @@ export async function broadcast(rpc: Rpc, { raw, hash }: SignedTransaction): Pro
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
     if (alreadyThere.test(error.message) || (await knows(rpc, hash))) return
-    const Problem = forGood.test(error.message) ? TransactionRejected : ChainUnavailable
+    // Refused by one node, it may wait with another that heard it: nobody may take it for refused by all.
+    const isRefused = forGood.test(error.message) && !error.mayBeDone
+    const Problem = isRefused ? TransactionRejected : ChainUnavailable
     throw new Problem(`The node does not take ${hash}: ${error.message}`, { cause: error })
   }
 }

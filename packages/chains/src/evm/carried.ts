@@ -1,5 +1,6 @@
+import { type Check, refuse } from '../checks'
 import type { Fate, Payment } from '../family'
-import { type Case, type Check, refuse } from './checks'
+import type { Case } from './checks'
 import type { EvmNetwork } from './network'
 import { timeAt } from './search'
 import { isCounterfactual } from './signature'

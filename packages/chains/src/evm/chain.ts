@@ -1,14 +1,15 @@
 import { computeAddress, SigningKey } from 'ethers'
-import { z } from 'zod'
+import { firstRefusal } from '../checks'
+import { RpcUrls } from '../configuration'
 import type { Chain, NetworkSettings } from '../family'
 import { Quantity } from './answers'
 import { batches } from './batches'
 import { broadcast } from './broadcast'
-import { firstRefusal, termsChecks } from './checks'
+import { termsChecks } from './checks'
 import { isNonceSpent } from './confirmed'
 import { includes, inspect } from './inspection'
 import { createMulticallDetector } from './multicall'
-import type { EvmNetwork } from './network'
+import type { EvmNetwork, EvmSettings } from './network'
 import { type EvmPayment, kindOf } from './payment'
 import { createPermit2Detector } from './permit2/contracts'
 import { createRpc } from './rpc'
@@ -29,23 +30,23 @@ function readKeys(signerKeys: readonly string[]): ReadonlyMap<string, SigningKey
   )
 }
 
+/** As a wallet names a chain (EIP-155): a whole number in decimal digits. */
+export const isChainId = (text: string): boolean => /^[1-9][0-9]{0,18}$/.test(text)
+
 function checkSettings({ name, chainId, rpcUrls }: NetworkSettings): void {
-  if (!/^[1-9][0-9]{0,18}$/.test(chainId))
-    throw new Error(`${name}: an EVM chain id is a number, not ${chainId}`)
-  if (
-    !z
-      .array(z.url({ protocol: /^https?$/ }))
-      .min(1)
-      .safeParse(rpcUrls).success
-  )
+  if (!isChainId(chainId)) throw new Error(`${name}: an EVM chain id is a number, not ${chainId}`)
+  if (!RpcUrls.safeParse(rpcUrls).success)
     throw new Error(`${name}: give at least one RPC URL, each http:// or https://`)
 }
 
 /** Two epochs of Ethereum, after which its blocks are final; chains that build on it drop none so old either. */
 const REORG_DEPTH = 64n
 
+/** In wei: some hundred settlements where gas is cheap. */
+const AMPLE_FUNDS = 10n ** 16n
+
 /** An EVM network over JSON-RPC, as far as `exact` payments go. Throws where the settings cannot be used. */
-export function createChain({ signerKeys, ...settings }: NetworkSettings): Chain<EvmPayment> {
+export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSettings): Chain<EvmPayment> {
   checkSettings({ signerKeys, ...settings })
   const { name, ecosystem, chainId, maxGas } = settings
   const keys = readKeys(signerKeys)
@@ -64,6 +65,8 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings): Chain
   return {
     network: { name, ecosystem, chainId },
     signers,
+    feePayer: signers[0],
+    ampleFunds: AMPLE_FUNDS,
 
     async head() {
       const { number, timestamp } = await rpc.newestBlock()

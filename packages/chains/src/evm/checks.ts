@@ -1,5 +1,5 @@
-import type { ReasonCode } from '@tollgate/protocol'
-import type { Payment, Refusal, Terms } from '../family'
+import { type Check, refuse } from '../checks'
+import type { Payment, Terms } from '../family'
 import { sameAddress, ZERO_ADDRESS } from './address'
 import type { EvmNetwork } from './network'
 
@@ -12,19 +12,6 @@ export type Case<P extends Payment = Payment> = {
   now: bigint
   /** Of the payer's balance, in smallest units: spoken for by others of its payments. */
   reserved: bigint
-}
-
-export type Check<C> = (question: C) => Refusal | undefined
-
-export const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
-
-/** The first refusal among the checks, in their order. */
-export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refusal | undefined {
-  for (const check of checks) {
-    const refusal = check(question)
-    if (refusal !== undefined) return refusal
-  }
-  return undefined
 }
 
 /** What the terms are judged by, whoever pays. */

@@ -2,7 +2,7 @@ import { toQuantity } from 'ethers'
 import { ChainUnavailable } from '../family'
 import { signPayment } from './testing/authorization'
 import { openOwnChain, type OwnChain } from './testing/chain'
-import { startLyingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
 
 let world: OwnChain
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { ChainUnavailable, type Nodes } from '../family'
 import { verifyContractSignIn } from './sign-in'
 import { openTestChain, type TestChain } from './testing/chain'
 import { credulousWallet, endlessWallet, refusingWallet, talkativeWallet } from './testing/contracts'
-import { startAnsweringNode } from './testing/node'
+import { startAnsweringNode } from '../json-rpc/testing/node'
 import { highTwin } from './testing/signatures'
 
 let world: TestChain

@@ -6,7 +6,7 @@ import { balanceCall } from './erc20'
 import { endow } from './endowment'
 import { createRpc } from './rpc'
 import { openTestChain, type TestChain } from './testing/chain'
-import { startLyingNode, startNode } from './testing/node'
+import { startLyingNode, startNode } from '../json-rpc/testing/node'
 
 let world: TestChain
 let rpcUrl: string

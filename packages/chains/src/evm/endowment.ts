@@ -1,10 +1,11 @@
+import { MethodMissing } from '../json-rpc/rpc'
 import { keccak256 } from '../keccak'
 import { z } from 'zod'
 import { addressWord, answeredWord, bytesWord, uintWord } from './abi'
 import { ZERO_ADDRESS } from './address'
 import { Data, Hash, hex, quantity } from './answers'
 import { balanceCall } from './erc20'
-import { MethodMissing, type Rpc } from './rpc'
+import type { Rpc } from './rpc'
 import type { StateOverrides } from './simulation'
 import { READ_GAS } from './token'
 

@@ -1,6 +1,7 @@
 import type { Family } from '../family'
 import { parseAddress } from './address'
-import { createChain } from './chain'
+import { createChain, isChainId } from './chain'
+import { EvmConfiguration, type EvmSettings } from './network'
 import { type EvmPayment, readPayment } from './payment'
 import { verifyContractSignIn, verifySignIn } from './sign-in'
 
@@ -8,11 +9,18 @@ import { verifyContractSignIn, verifySignIn } from './sign-in'
  * Ethereum and its kin: wallets are EIP-55 addresses, sign in by EIP-191 or EIP-1271, and pay by
  * EIP-3009, by Permit2 or by a signed ERC-20 transfer.
  */
-export const evm: Family<EvmPayment> = {
+export const evm: Family<EvmPayment, EvmSettings> = {
   ecosystem: 'evm',
+  isChainId,
   parseAddress,
+  parseAsset: parseAddress,
   verifySignIn,
   verifyContractSignIn,
   readPayment,
+  mismatch: {
+    payTo: 'invalid_exact_evm_payload_recipient_mismatch',
+    amount: 'invalid_exact_evm_payload_authorization_value',
+  },
+  configuration: EvmConfiguration,
   connect: createChain,
 }

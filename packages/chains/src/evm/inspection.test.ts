@@ -4,7 +4,7 @@ import type { EvmPayment } from './payment'
 import { signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { carelessToken, feeTakingToken, silentToken } from './testing/contracts'
-import { startLyingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
 
 let world: TestChain
 beforeAll(async () => {

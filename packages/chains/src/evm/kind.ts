@@ -1,6 +1,6 @@
 import type { Fate, Payment, Refusal, Terms } from '../family'
 import type { Receipt } from './answers'
-import { type Case, type Check, firstRefusal } from './checks'
+import type { Case } from './checks'
 import type { EvmNetwork } from './network'
 
 /** The call by which anybody can settle a payment. */
@@ -29,14 +29,3 @@ export type Kind<P extends Payment> = {
   /** See `Chain.fate`. */
   fate(network: EvmNetwork, payment: P, terms: Terms, seen: bigint): Promise<Fate>
 }
-
-/** The checks of a kind as one: offline, then a look at the chain, then what follows from it. */
-export const verifier =
-  <P extends Payment, F>(parts: {
-    offlineChecks: readonly Check<Case<P>>[]
-    askFacts(question: Case<P>): Promise<F>
-    chainChecks: readonly Check<Case<P> & { facts: F }>[]
-  }): Kind<P>['verify'] =>
-  async (question) =>
-    firstRefusal(parts.offlineChecks, question) ??
-    firstRefusal(parts.chainChecks, { ...question, facts: await parts.askFacts(question) })

@@ -3,7 +3,7 @@ import type { Refusal } from '../family'
 import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { endlessWallet, refusingWallet, silentToken, talkativeWallet } from './testing/contracts'
-import { startLyingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
 import { bitFlips, compact, highTwin } from './testing/signatures'
 
 let world: TestChain

@@ -1,7 +1,7 @@
 import { ChainUnavailable } from '../family'
 import { signPayment } from './testing/authorization'
 import { openOwnChain, type OwnChain } from './testing/chain'
-import { startLyingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
 
 let world: OwnChain
 beforeAll(async () => {

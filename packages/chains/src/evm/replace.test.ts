@@ -34,6 +34,7 @@ describe('replace', () => {
       ...[type, chainId, from, to, data, nonce, gasLimit, value],
     ]
     expect(facts(fresh)).toEqual(facts(old))
+    expect(replacement!.cost).toBe(fresh.gasLimit * fresh.maxFeePerGas!)
     for (const fee of ['maxFeePerGas', 'maxPriorityFeePerGas'] as const)
       expect(8n * fresh[fee]!).toBeGreaterThanOrEqual(9n * old[fee]!)
 

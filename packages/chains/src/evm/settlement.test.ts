@@ -1,7 +1,8 @@
 import { toQuantity, Transaction } from 'ethers'
 import { signPayment, usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
-import { startLyingNode, startRestingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
+import { startRestingNode } from './testing/node'
 
 let world: TestChain
 beforeAll(async () => {

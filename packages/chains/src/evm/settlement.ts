@@ -1,5 +1,5 @@
 import { type SigningKey, Transaction } from 'ethers'
-import type { Due, Refusal, SignedTransaction } from '../family'
+import type { Due, OwnTransaction, Refusal, SignedTransaction } from '../family'
 import { Quantity, quantity } from './answers'
 import { askPrice, covers, type Fees, feesAt, feesToReplace, isAmple, MOST_GAS } from './fees'
 import type { SettlementCall } from './kind'
@@ -49,7 +49,7 @@ export async function signBatch(
   key: SigningKey,
   batch: readonly Due<EvmPayment>[],
   { signer, nonce }: { signer: string; nonce: bigint },
-): Promise<(SignedTransaction & { cost: bigint }) | Refusal> {
+): Promise<OwnTransaction | Refusal> {
   const { rpc, chainId, maxFeePerGas: cap } = network
   const { to, data, trial, notBefore, gasLimit: mostGas } = plan(network, batch)
   const estimate = (block: string) =>
@@ -84,7 +84,7 @@ export async function replace(
   key: SigningKey,
   { raw }: SignedTransaction,
   { signer, isOverdue }: { signer: string; isOverdue: boolean },
-): Promise<SignedTransaction | undefined> {
+): Promise<OwnTransaction | undefined> {
   const transaction = Transaction.from(raw)
   const { from, maxFeePerGas, maxPriorityFeePerGas } = transaction
   if (from !== signer || maxFeePerGas === null || maxPriorityFeePerGas === null)
@@ -93,5 +93,9 @@ export async function replace(
   const price = await askPrice(network)
   if (isOverdue ? isAmple(old, price) : covers(old, price)) return undefined
   const fees = feesToReplace(old, price, network.maxFeePerGas)
-  return fees && signed(Object.assign(transaction, fees), key)
+  if (fees === undefined) return undefined
+  return {
+    ...signed(Object.assign(transaction, fees), key),
+    cost: transaction.gasLimit * fees.maxFeePerGas,
+  }
 }

@@ -3,7 +3,7 @@ import { createRpc } from './rpc'
 import { usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { endlessWallet, refusingWallet, silentToken, talkativeWallet } from './testing/contracts'
-import { startLyingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
 import { describeToken } from './token'
 
 let world: TestChain

@@ -3,7 +3,8 @@ import { calls } from './eip3009/authorization'
 import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { credulousWallet, endlessWallet, lyingWallet } from './testing/contracts'
-import { startLyingNode, startRestingNode } from './testing/node'
+import { startLyingNode } from '../json-rpc/testing/node'
+import { startRestingNode } from './testing/node'
 
 let world: TestChain
 beforeAll(async () => {

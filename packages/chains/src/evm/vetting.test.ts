@@ -4,7 +4,7 @@ import { createRpc } from './rpc'
 import { usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { refusingWallet } from './testing/contracts'
-import { startAnsweringNode, startLyingNode, startNode } from './testing/node'
+import { startAnsweringNode, startLyingNode, startNode } from '../json-rpc/testing/node'
 import { vetToken } from './vetting'
 
 let world: TestChain

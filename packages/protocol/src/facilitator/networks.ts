@@ -19,7 +19,9 @@ export const NetworkKind = z
       .string()
       .describe('`active`; in `GET /api/v1/status` also `unreachable`, where the network gives no answer.'),
     block: z.int().describe('The newest block’s number, at most a few seconds old; 0 if none has been seen.'),
-    feePayer: z.string().describe('The address that pays the network’s fee for settlements.'),
+    feePayer: z
+      .string()
+      .describe('The address that pays the network’s fee for settlements; empty where payers pay their own.'),
     extra: z.object({ feePayer: z.string() }).optional(),
   })
   .meta({ id: 'NetworkKind', description: 'A network that payments are taken on.', examples: [exampleKind] })

@@ -7,7 +7,10 @@ export const exampleWallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 /** A wallet as callers write it. What an ecosystem makes of it, its family knows. */
 export const WalletAddress = text(128)
-  .regex(/^(0[xX][0-9a-fA-F]{40}|[a-z0-9]{1,83}1[02-9ac-hj-np-z]{6,90})$/, 'must be the address of a wallet')
+  .regex(
+    /^(0[xX][0-9a-fA-F]{40}|[a-z0-9]{1,83}1[02-9ac-hj-np-z]{6,90}|[A-Z0-9]{1,83}1[02-9AC-HJ-NP-Z]{6,90})$/,
+    'must be the address of a wallet',
+  )
   .meta({
     description:
       'A wallet: an EVM address in any letter case, or the bech32 address of an ecosystem served here.',

@@ -17,7 +17,7 @@ export const RpcRequest = z
           'The path below the provider’s base URL, with a query if it needs one; empty for the base URL itself. What could lead out of it is refused, percent-encoded too.',
         not: {
           pattern:
-            '^[a-zA-Z][a-zA-Z0-9+.\\-]*:|//|[\\\\@#\\u0000-\\u0020\\u007f-\\u009f]|(^|/)\\.{1,2}([/;?]|$)',
+            '^[a-zA-Z][a-zA-Z0-9+.\\-]*:|//|[\\\\@#\\u0000-\\u0020\\u007f-\\u009f]|(^|[/;])\\.{1,2}([/;?]|$)',
         },
       }),
     method: z

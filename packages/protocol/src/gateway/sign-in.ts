@@ -22,16 +22,26 @@ export type NonceAnswer = z.infer<typeof NonceAnswer>
 const signed = {
   message: text(4096).describe('The sign-in message, to the letter as it was signed.'),
   signature: text(4096).describe(
-    'The wallet’s signature over `message`: in hex for `siwe`, in base64 for `siwc`.',
+    'The wallet’s signature over `message`: by EIP-191, in hex, for `siwe`; by ADR-036, its 64 bytes in base64, for `siwc`.',
   ),
   address: text(128).describe('The wallet. The message must name the same one.'),
-  pubkey: text(256).optional().describe('For `siwc` only: the public key, in base64.'),
+  pubkey: text(256)
+    .optional()
+    .describe('For `siwc` only, and required there: the compressed public key, its 33 bytes in base64.'),
 }
 
 const signedExample = {
   message: `Tollgate wants you to sign in.\n\nAddress: ${exampleWallet}\nNonce: 4d6f2b1c9e8a7f305b6c7d8e9fa0b1c2\nIssued At: 2026-01-15T12:00:00.000Z`,
   signature: `0x${'5c'.repeat(64)}1b`,
   address: exampleWallet,
+}
+
+const exampleCosmosWallet = 'cosmos19rl4cm2hmr8afy4kldpxz3fka4jguq0auqdal4'
+const signedCosmosExample = {
+  message: signedExample.message.replace(exampleWallet, exampleCosmosWallet),
+  signature: `${'XFxc'.repeat(21)}XA==`,
+  address: exampleCosmosWallet,
+  pubkey: 'Ak9OKtmcNNYLm6YoPJQxqEGK+GcyEpYfl6d7Y3f80Fti',
 }
 
 /** The full form names method, chain, ecosystem and plan; the `chain` form names the chain by word and leaves the rest out. */
@@ -71,6 +81,7 @@ export const LoginRequest = z
         pricing_plan_id: 1,
       },
       { ...signedExample, chain: 'base-sepolia' },
+      { ...signedCosmosExample, chain: 'cosmos' },
     ],
   })
 export type LoginRequest = z.infer<typeof LoginRequest>

@@ -14,7 +14,7 @@ const MAX_FAILURES = 10
 /** How a fuzz is run: `FUZZ_SEED` and `FUZZ_REQUESTS` repeat one, whose seed it prints. */
 export const fuzzOptions = () => ({
   seed: Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31)),
-  requests: Number(process.env['FUZZ_REQUESTS'] ?? 20_000),
+  requests: Number(process.env['FUZZ_REQUESTS'] ?? 5_000),
 })
 
 /** Gives the value that `<<name:index>>` stands for. */

@@ -1,5 +1,6 @@
+import { type Check, refuse } from '../../checks'
 import { type CarriedFacts, checkDeployed, checkSignature, checkWindow, checkWindowOnChain } from '../carried'
-import { type Case, type Check, checkBalance, commonChecks, refuse } from '../checks'
+import { type Case, checkBalance, commonChecks } from '../checks'
 import type { AuthorizedPayment } from './payment'
 
 /** What the chain says of an authorization. */

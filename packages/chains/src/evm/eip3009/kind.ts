@@ -1,5 +1,6 @@
+import { verifier } from '../../checks'
 import type { Terms } from '../../family'
-import { type Kind, type SettlementCall, verifier } from '../kind'
+import type { Kind, SettlementCall } from '../kind'
 import type { EvmNetwork } from '../network'
 import { isSignedByKey } from '../signature'
 import { calls, digestOf, holdsTransfer } from './authorization'

@@ -1,6 +1,7 @@
+import { type Check, refuse } from '../../checks'
 import { sameAddress } from '../address'
 import { type CarriedFacts, checkDeployed, checkSignature, checkWindow, checkWindowOnChain } from '../carried'
-import { type Case, type Check, checkBalance, commonChecks, refuse } from '../checks'
+import { type Case, checkBalance, commonChecks } from '../checks'
 import { PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
 import { fittingPermit } from './transfer'

@@ -1,4 +1,5 @@
-import { type Kind, type SettlementCall, verifier } from '../kind'
+import { verifier } from '../../checks'
+import type { Kind, SettlementCall } from '../kind'
 import type { EvmNetwork } from '../network'
 import { chainChecks, offlineChecks } from './checks'
 import { PROXY } from './contracts'

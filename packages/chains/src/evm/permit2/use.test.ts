@@ -5,7 +5,7 @@ import { aggregate3, MULTICALL3 } from '../multicall'
 import { inSeconds, usdc } from '../testing/authorization'
 import { constructorThatCalls, creating, delegating, talkative, undoing } from '../testing/callers'
 import { openOwnChain, type OwnChain } from '../testing/chain'
-import { startLyingNode, type Lie } from '../testing/node'
+import { startLyingNode, type Lie } from '../../json-rpc/testing/node'
 import { permitted, signTransfer } from '../testing/permit2'
 import { PERMIT2, PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
@@ -179,14 +179,12 @@ describe('of a payment by Permit2, a stranger’s transaction that lies around i
   })
 })
 
-/** The payer makes so many equal transfers, each in a transaction of its own. */
+/** The payer makes so many equal transfers, each in a transaction of its own: in order, so that none waits for another. */
 async function transferEqually(times: number): Promise<void> {
   const nonce = await payer.getNonce()
   const data = world.tokenCall('transfer', [terms.payTo, terms.amount])
-  const transaction = { to: usdc.asset, data, gasLimit: 100_000 }
-  await Promise.all(
-    Array.from({ length: times }, (_, i) => payer.sendTransaction({ ...transaction, nonce: nonce + i })),
-  )
+  for (let i = 0; i < times; i++)
+    await payer.sendTransaction({ to: usdc.asset, data, gasLimit: 100_000, nonce: nonce + i })
   await world.mine()
   expect(await payer.getNonce()).toBe(nonce + times)
 }

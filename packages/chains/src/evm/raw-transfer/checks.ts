@@ -1,5 +1,6 @@
+import { type Check, refuse } from '../../checks'
 import { sameAddress } from '../address'
-import { type Case, type Check, checkBalance, commonChecks, refuse } from '../checks'
+import { type Case, checkBalance, commonChecks } from '../checks'
 import { MOST_GAS } from '../fees'
 import type { RawTransfer } from './payment'
 

@@ -1,8 +1,8 @@
+import { MethodMissing } from '../../json-rpc/rpc'
 import { answeredWord } from '../abi'
 import { Data, Quantity, quantity } from '../answers'
 import type { Case } from '../checks'
 import { balanceCall } from '../erc20'
-import { MethodMissing } from '../rpc'
 import type { Facts } from './checks'
 import type { RawTransfer } from './payment'
 

@@ -1,7 +1,7 @@
 import { toBeHex, toQuantity, type Wallet } from 'ethers'
 import { usdc } from '../testing/authorization'
 import { openOwnChain, type OwnChain } from '../testing/chain'
-import { startLyingNode, type Lie } from '../testing/node'
+import { startLyingNode, type Lie } from '../../json-rpc/testing/node'
 import { signTransfer } from '../testing/raw-transfer'
 import type { RawTransfer } from './payment'
 

@@ -1,4 +1,5 @@
-import { type Kind, verifier } from '../kind'
+import { verifier } from '../../checks'
+import type { Kind } from '../kind'
 import { chainChecks, offlineChecks } from './checks'
 import { askFacts } from './facts'
 import { fate } from './fate'

@@ -2,7 +2,7 @@ import { parseEther, toQuantity, type TransactionRequest, type Wallet } from 'et
 import { ChainUnavailable, type NetworkSettings, type Terms } from '../../family'
 import { usdc } from '../testing/authorization'
 import { openTestChain, type TestChain } from '../testing/chain'
-import { startLyingNode } from '../testing/node'
+import { startLyingNode } from '../../json-rpc/testing/node'
 import { signTransfer, transferData } from '../testing/raw-transfer'
 
 const gwei = 1_000_000_000n

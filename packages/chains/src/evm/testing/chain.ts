@@ -2,6 +2,7 @@ import { deployContracts, deploySmartWallet, fundWallet, startAnvil, usdcAbi } f
 import { Contract, JsonRpcProvider, parseEther, toQuantity, Wallet } from 'ethers'
 import type { Chain, Due, Inspection, NetworkSettings, Refusal, SignedTransaction, Terms } from '../../family'
 import { createChain } from '../chain'
+import type { EvmSettings } from '../network'
 import type { EvmPayment } from '../payment'
 import { type Authorization, signPayment, usdc, usdcDomain } from './authorization'
 
@@ -45,7 +46,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
   const mint = (to: string, amount: bigint) => fundWallet(rpcUrl, to, { usdc: amount })
   await mint(payer.address, 1_000_000n)
 
-  const settings: NetworkSettings = {
+  const settings: NetworkSettings & EvmSettings = {
     name: 'base-sepolia',
     ecosystem: 'evm',
     chainId: '84532',
@@ -57,7 +58,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
     maxFeePerGas: 100_000_000_000n,
     maxGas: 300_000n,
   }
-  const connect = (changes: Partial<NetworkSettings> = {}): Chain<EvmPayment> => {
+  const connect = (changes: Partial<NetworkSettings & EvmSettings> = {}): Chain<EvmPayment> => {
     const chain = createChain({ ...settings, ...changes })
     open.push(chain)
     return chain

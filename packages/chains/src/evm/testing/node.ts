@@ -1,64 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { toBeHex, toQuantity } from 'ethers'
-
-type Message = { id: number; method: string; params: unknown[] }
-type Reply = { id: number | null; result?: unknown; error?: { code: number; message: string } }
-type Node = { url: string; requests: Message[][]; close(): Promise<void> }
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString()
-}
-
-/** A node whose HTTP answers are the test's; it keeps what it was asked. */
-export async function startNode(
-  answer: (messages: Message[], response: ServerResponse, body: string) => void | Promise<void>,
-): Promise<Node> {
-  const requests: Message[][] = []
-  const server = createServer((request, response) => {
-    void readBody(request).then((body) => {
-      const message = JSON.parse(body) as Message | Message[]
-      const messages = Array.isArray(message) ? message : [message]
-      requests.push(messages)
-      return answer(messages, response, body)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
-}
-
-/** A node that answers each question by itself. */
-export const startAnsweringNode = (answer: (message: Message) => Omit<Reply, 'id'>): Promise<Node> =>
-  startNode((messages, response, body) => {
-    const replies = messages.map((message) => ({ jsonrpc: '2.0', id: message.id, ...answer(message) }))
-    response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
-  })
-
-/** What a node answers instead of the truth. */
-export type Lie = (message: Message, reply: Reply) => Omit<Reply, 'id'>
-
-/** The node at `url`, but for the replies that `change` alters: a node that lies, or lags. */
-export const startLyingNode = (url: string, change: Lie): Promise<Node> =>
-  startNode(async (messages, response, body) => {
-    const real = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-    const json = (await real.json()) as Reply | Reply[]
-    const replies = (Array.isArray(json) ? json : [json]).map((reply, i) => ({
-      jsonrpc: '2.0',
-      id: reply.id,
-      ...change(messages[i]!, reply),
-    }))
-    response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
-  })
+import { type Lie, startLyingNode } from '../../json-rpc/testing/node'
 
 /** Of a node at block `height` that calls a nonce `used` as of block `since`, and finds nothing that used it. */
 export const findingNothing =
@@ -76,7 +17,7 @@ export const startRestingNode = (
   url: string,
   since: bigint,
   early: (data: string) => boolean,
-): Promise<Node> =>
+): ReturnType<typeof startLyingNode> =>
   startLyingNode(url, ({ method, params }, reply) => {
     if (method === 'eth_getBlockByNumber')
       return { result: { ...(reply.result as object), timestamp: time(since) } }

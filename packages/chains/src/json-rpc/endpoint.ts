@@ -1,15 +1,25 @@
 import { Agent, request } from 'undici'
 import { z } from 'zod'
-import { Quantity } from './answers'
 
-export type Question = { method: string; params: readonly unknown[] }
+/** By position, or by name. */
+type Params = readonly unknown[] | Readonly<Record<string, unknown>>
+
+export type Question = { method: string; params: Params }
 
 const Answer = z.object({
   id: z.number().nullish(),
   result: z.unknown().optional(),
-  error: z.object({ code: z.number(), message: z.string() }).nullish(),
+  error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).nullish(),
 })
 export type Answer = z.infer<typeof Answer>
+export type ErrorAnswer = NonNullable<Answer['error']>
+
+/** By what a node shows that it is of the network it is used for. */
+export type Identity = {
+  question: Question
+  /** Why a node that answers this is not used, as the end of a sentence that begins with the node; undefined where it is. */
+  problem(result: unknown): string | undefined
+}
 
 /** Why an endpoint gave no answer. Says nothing of its URL, which may hold a key. */
 export class EndpointFailure extends Error {}
@@ -29,13 +39,15 @@ function failureOf(error: unknown): EndpointFailure {
   return new EndpointFailure(`failed with ${code ?? name ?? 'an error'}`)
 }
 
-/** How long an endpoint is believed to be on the chain that it was on: what stands behind a URL changes. */
+/** How long an endpoint is believed to be what it showed itself to be: what stands behind a URL changes. */
 const IDENTITY_MS = 30_000
 
-/** One JSON-RPC URL of the network `chainId`; it is asked for its chain before anything else, and not used if it is another. */
-export function createEndpoint(url: string, chainId: string, timeoutMs: number, agent: Agent) {
+export type Endpoint = ReturnType<typeof createEndpoint>
+
+/** One JSON-RPC URL; it has to show its identity before it is asked anything else, and is not used where that is wrong. */
+export function createEndpoint(url: string, identity: Identity, timeoutMs: number, agent: Agent) {
   const tooLate = `gave no answer within ${timeoutMs} ms`
-  let identity: { known: Promise<void>; at: number } | undefined
+  let shown: { known: Promise<void>; at: number } | undefined
   let takesBatches = true
 
   async function post(message: unknown): Promise<unknown> {
@@ -88,21 +100,20 @@ export function createEndpoint(url: string, chainId: string, timeoutMs: number, 
   const askApart = (questions: readonly Question[]): Promise<(Answer | undefined)[]> =>
     Promise.all(questions.map((question) => askOne(question).catch(() => undefined)))
 
-  async function identify(): Promise<void> {
-    const { data } = Quantity.safeParse((await askOne({ method: 'eth_chainId', params: [] })).result)
-    if (data === undefined) throw new EndpointFailure('does not tell its chain')
-    if (data !== BigInt(chainId)) throw new EndpointFailure(`is on chain ${data}, not ${chainId}`)
+  async function show(): Promise<void> {
+    const problem = identity.problem((await askOne(identity.question)).result)
+    if (problem !== undefined) throw new EndpointFailure(problem)
   }
 
   return {
     /** The answers in the order of the questions, undefined where there is none; rejects with `EndpointFailure`. */
     async ask(questions: readonly Question[]): Promise<(Answer | undefined)[]> {
-      if (identity === undefined || performance.now() - identity.at > IDENTITY_MS)
-        identity = { known: identify(), at: performance.now() }
+      if (shown === undefined || performance.now() - shown.at > IDENTITY_MS)
+        shown = { known: show(), at: performance.now() }
       try {
-        await identity.known
+        await shown.known
       } catch (error) {
-        identity = undefined
+        shown = undefined
         throw error
       }
       const [only] = questions

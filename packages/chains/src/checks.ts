@@ -1,0 +1,27 @@
+import type { ReasonCode } from '@tollgate/protocol'
+import type { Refusal } from './family'
+
+/** One thing that must hold: why it does not, or nothing. */
+export type Check<C> = (question: C) => Refusal | undefined
+
+export const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
+
+/** The first refusal among the checks, in their order. */
+export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refusal | undefined {
+  for (const check of checks) {
+    const refusal = check(question)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+/** Checks as one: those that need no network, then a look at the chain, then those of what it says. */
+export const verifier =
+  <C extends object, F>(parts: {
+    offlineChecks: readonly Check<C>[]
+    askFacts(question: C): Promise<F>
+    chainChecks: readonly Check<C & { facts: F }>[]
+  }): ((question: C) => Promise<Refusal | undefined>) =>
+  async (question) =>
+    firstRefusal(parts.offlineChecks, question) ??
+    firstRefusal(parts.chainChecks, { ...question, facts: await parts.askFacts(question) })

@@ -1,0 +1,105 @@
+import { createChain } from './chain'
+import { cosmos } from './family'
+import { openVerifying, type Verifying } from './testing/verifying'
+
+let verifying: Verifying
+beforeAll(async () => {
+  verifying = await openVerifying()
+})
+afterAll(() => verifying.close())
+
+const key = `0x${'5d'.repeat(32)}`
+
+describe('connect', () => {
+  test('names a wrong setting, and what to do about it, without telling a key or a URL', () => {
+    const problem = (changes: NonNullable<Parameters<Verifying['connect']>[0]>) => {
+      try {
+        verifying.connect(changes)
+        return undefined
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    expect(problem({ signerKeys: ['0xab'] })).toBe('The signer key is no private key: give 64 hex digits')
+    for (const none of [`0x${'0'.repeat(64)}`, `0x${'f'.repeat(64)}`])
+      expect(problem({ signerKeys: [none] })).toBe('The signer key is no private key: give 64 hex digits')
+    expect(problem({ signerKeys: [key, `0x${'5e'.repeat(32)}`] })).toContain('one signer key at most')
+    expect(problem({ signerKeys: [] })).toContain('give a signer key')
+    expect(problem({ signerKeys: [], paysOwnFees: true })).toBeUndefined()
+    expect(problem({ rpcUrls: [] })).toContain('at least one RPC URL')
+    expect(problem({ rpcUrls: ['ftp://secret'] })).toContain('at least one RPC URL')
+    expect(problem({ rpcUrls: ['ftp://secret'] })).not.toContain('secret')
+    for (const chainId of ['', ' ', 'cosmoshub 4', 'x'.repeat(51), '-1', '../x'])
+      expect(problem({ chainId })).toContain('no chain id')
+  })
+
+  test('bears no fees without a cap for a day', () => {
+    const { maxFeesPerDay, ...settings } = verifying.settings
+    expect(maxFeesPerDay).toBeDefined()
+    expect(() => createChain(settings)).toThrow('what the fees that we bear may come to in a day')
+  })
+
+  test('tells the account that bears fees, where one does', async () => {
+    const { connect, world } = verifying
+    const { address } = world.signer
+    const gasless = connect()
+    expect([gasless.signers, gasless.feePayer]).toEqual([[address], address])
+    expect(gasless.ampleFunds).toBeGreaterThan(0n)
+    expect(gasless.sponsorship).toBeDefined()
+    const plain = connect({ paysOwnFees: true })
+    expect([plain.signers, plain.feePayer, plain.ampleFunds]).toEqual([[address], undefined, 0n])
+    expect(plain.sponsorship).toBeUndefined()
+    expect(await gasless.extensions()).toEqual([])
+
+    expect([await gasless.funds(address), await gasless.nextNonce(address)]).toEqual([0n, 0n])
+    await world.fund(address, 7n)
+    expect(await gasless.funds(address)).toBe(7n)
+  })
+
+  test('takes keys with 0x and without, and has the address that wallets have of them', () => {
+    const { connect } = verifying
+    const [one, other] = [key, key.slice(2)].map((signerKey) => connect({ signerKeys: [signerKey] }))
+    expect(one?.signers).toEqual(other?.signers)
+    const osmosis = connect({ signerKeys: [key], prefix: 'osmo' })
+    expect(osmosis.signers[0]).toMatch(/^osmo1[a-z0-9]{38}$/)
+  })
+
+  test('signs with its own key only', async () => {
+    const chain = verifying.connect()
+    const from = { signer: verifying.payer.address, nonce: 0n }
+    await expect(chain.sign([], from)).rejects.toThrow('is no signer of')
+  })
+})
+
+describe('the family', () => {
+  test('knows the ids of its chains, and what is paid in, in one spelling', () => {
+    for (const id of ['cosmoshub-4', 'osmosis-1', 'injective-1', 'dymension_1100-1', 'celestia'])
+      expect(cosmos.isChainId(id)).toBe(true)
+    for (const id of ['', 'a b', '/x', 'é', 'x'.repeat(51)]) expect(cosmos.isChainId(id)).toBe(false)
+    const ibc = `ibc/${'AB'.repeat(32)}`
+    for (const denom of ['uatom', ibc, 'factory/cosmos1x/sub.denom'])
+      expect(cosmos.parseAsset(denom)).toBe(denom)
+    for (const text of ['', 'ua', '1uatom', 'u atom', 'x'.repeat(129)])
+      expect(cosmos.parseAsset(text)).toBeUndefined()
+  })
+
+  test('reads its members of a configuration, each of them, and no others', () => {
+    const given = { bech32_prefix: 'cosmos', fee_denom: 'uatom', gas_price: '0.025' }
+    const read = { prefix: 'cosmos', feeDenom: 'uatom', gasPrice: 25n * 10n ** 15n }
+    expect(cosmos.configuration.parse(given)).toEqual(read)
+    expect(cosmos.configuration.parse({ ...given, gasless_max_fee: '7' })).toEqual({
+      ...read,
+      gaslessMaxFee: 7n,
+    })
+    for (const wrong of [
+      { ...given, gas_price: '-1' },
+      { ...given, gas_price: '1e3' },
+      { ...given, fee_denom: 'u' },
+      { ...given, bech32_prefix: 'Cosmos' },
+      { ...given, gasless_max_fee: '0' },
+      { ...given, max_fee_per_gas: '1' },
+      { fee_denom: 'uatom', gas_price: '1' },
+    ])
+      expect(cosmos.configuration.safeParse(wrong).success).toBe(false)
+  })
+})

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto'
+import { fundCosmosWallet, startCosmos } from '@tollgate/devnet'
+import type { Due, SignedTransaction, Terms } from '../../family'
+import { broadcast } from '../broadcast'
+import { signGrants } from '../feegrant/settlement'
+import { type Own, signOwn } from '../feegrant/own-transaction'
+import type { CosmosNetwork } from '../network'
+import { type CosmosPayment, readPayment } from '../payment'
+import { createRpc } from '../rpc'
+import type { TxResult } from '../answers'
+import { CHAIN_ID, type Draft, draftOf, payloadOf, signTx, type TestWallet, walletOf } from './transaction'
+
+export const PRICE = 10_000n
+export const FEE = 5_000n
+
+/** A development chain of its own, and a granter on it: to mine when told, and to make fees dearer. */
+export async function openGaslessWorld() {
+  const node = await startCosmos()
+  const { rpcUrl } = node
+  const granter = walletOf(randomBytes(32))
+  const recipient = walletOf(randomBytes(32)).address
+  const nodes = { name: CHAIN_ID, chainId: CHAIN_ID, rpcUrls: [rpcUrl], rpcTimeoutMs: 5_000 }
+  const rpc = createRpc(nodes)
+  const network: CosmosNetwork = {
+    ...nodes,
+    ecosystem: 'cosmos',
+    confirmations: 1,
+    confirmationBudgetSeconds: 6,
+    maxGas: 300_000n,
+    maxFeesPerDay: 10_000_000n,
+    prefix: 'cosmos',
+    feeDenom: 'uatom',
+    gasPrice: 25n * 10n ** 15n,
+    gaslessMaxFee: 10_000n,
+    rpc,
+    signer: granter.address,
+  }
+  const terms: Terms = {
+    token: { asset: 'uatom', symbol: 'ATOM', decimals: 6 },
+    payTo: recipient,
+    amount: PRICE,
+  }
+  const fund = (address: string, amount: bigint) => fundCosmosWallet(rpcUrl, address, `${amount}uatom`)
+  await fund(granter.address, 100_000_000n)
+
+  const accountOf = async (address: string) => {
+    const account = await rpc.account(address)
+    if (account === undefined) throw new Error(`${address} is not on the chain`)
+    return account
+  }
+
+  async function newPayer(amount = PRICE): Promise<TestWallet> {
+    const wallet = walletOf(randomBytes(32))
+    await fund(wallet.address, amount)
+    return wallet
+  }
+
+  /** A payment whose fee the granter is to bear, but for the changes. */
+  async function pay(payer: TestWallet, changes: Partial<Draft> = {}): Promise<CosmosPayment> {
+    const { accountNumber, sequence } = await accountOf(payer.address)
+    const fee = {
+      amount: [{ denom: 'uatom', amount: `${FEE}` }],
+      gas: 200_000n,
+      payer: '',
+      granter: granter.address,
+    }
+    const draft = draftOf(payer.address, recipient, { accountNumber, sequence, fee, ...changes })
+    const payment = readPayment(payloadOf(payer, draft, signTx(payer, draft)))
+    if (payment === undefined) throw new Error('The payment cannot be read')
+    return payment
+  }
+
+  const due = (payment: CosmosPayment): Due<CosmosPayment> => ({
+    payment,
+    terms,
+    isAlone: false,
+    isBehind: false,
+  })
+
+  const nextNonce = async () => (await accountOf(granter.address)).sequence
+
+  /** Signs what these payments wait for; another network's settings, or a later nonce, where told. */
+  const sign = async (
+    payments: readonly CosmosPayment[],
+    { nonce, on = network }: { nonce?: bigint; on?: CosmosNetwork } = {},
+  ) => signGrants(on, granter.privateKey, payments.map(due), { nonce: nonce ?? (await nextNonce()) })
+
+  async function signed(...of: Parameters<typeof sign>) {
+    const transaction = await sign(...of)
+    if ('reason' in transaction) throw new Error(transaction.detail)
+    return transaction
+  }
+
+  /** Sends a transaction into a block of its own. */
+  async function send(transaction: SignedTransaction): Promise<TxResult> {
+    await broadcast(network, transaction)
+    const mined = await rpc.tx(transaction.hash)
+    if (mined === undefined) throw new Error('The transaction was not mined')
+    return mined
+  }
+
+  /** Sends messages of the granter's own. */
+  const sendOwn = async (messages: Own['messages']): Promise<TxResult> => {
+    const { accountNumber, sequence } = await accountOf(granter.address)
+    const fee = { denom: 'uatom', amount: 10_000n }
+    return send(
+      signOwn(granter.privateKey, {
+        messages,
+        gas: 400_000n,
+        fee,
+        chainId: CHAIN_ID,
+        accountNumber,
+        sequence,
+      }),
+    )
+  }
+
+  const ask = async (method: string, ...params: unknown[]): Promise<void> => {
+    const response = await fetch(rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    const { error } = (await response.json()) as { error?: unknown }
+    if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`)
+  }
+
+  return {
+    node,
+    /** A block with whatever waits. */
+    mine: () => ask('dev_mine', '1'),
+    setMinimumGasPrice: (price: string) => ask('dev_setMinimumGasPrice', price),
+    network,
+    granter,
+    terms,
+    newPayer,
+    pay,
+    due,
+    nextNonce,
+    sign,
+    signed,
+    send,
+    sendOwn,
+    balance: (address: string) => rpc.balance(address, 'uatom'),
+    allowance: ({ address }: TestWallet) => rpc.allowance(granter.address, address),
+
+    /** What the chain says of a transaction that it does not take. */
+    async refusal(bytes: Uint8Array): Promise<{ code: number; codespace: string }> {
+      const { code, codespace } = await rpc.broadcast(bytes)
+      return { code, codespace }
+    },
+
+    async close(): Promise<void> {
+      rpc.close()
+      await node.stop()
+    },
+  }
+}

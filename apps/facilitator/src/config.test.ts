@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { developmentCosmosSigner, developmentSigners } from '@tollgate/devnet'
 import { ConfigurationError } from '@tollgate/service'
 import { readConfiguration } from './config'
 
@@ -53,11 +54,42 @@ test('reads the environment and the networks file, with its secrets from the env
       signerKeys: [`0x${key}`, `0x${'b2'.repeat(32)}`],
       confirmations: 1,
       confirmationBudgetSeconds: 6,
-      maxFeePerGas: 5_000_000_000n,
       maxGas: 300_000n,
-      signerBalanceWarning: 10_000_000_000_000_000n,
+      own: { maxFeePerGas: 5_000_000_000n },
       assets: [{ asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', symbol: 'USDC', decimals: 6 }],
     },
+  ])
+})
+
+const cosmos = `
+- name: cosmoshub-4
+  ecosystem: cosmos
+  chain_id: cosmoshub-4
+  rpc_urls: https://one.example
+  signer_keys: '${'c3'.repeat(32)}'
+  bech32_prefix: cosmos
+  fee_denom: uatom
+  gas_price: 0.025
+  gasless_max_fee: 7500
+  max_fees_per_day: 5000000
+  assets:
+    - { asset: uatom, symbol: ATOM, decimals: 6 }
+`
+
+test('reads what only networks of one family are told, and nothing that another family is', () => {
+  writeFileSync(NETWORKS_FILE, `${yaml}${cosmos}`)
+  const { networks } = readConfiguration(variables)
+  expect(networks[1]).toMatchObject({
+    ecosystem: 'cosmos',
+    maxFeesPerDay: 5_000_000n,
+    own: { prefix: 'cosmos', feeDenom: 'uatom', gasPrice: 25n * 10n ** 15n, gaslessMaxFee: 7_500n },
+  })
+  expect(problems({}, cosmos.replace('gas_price: 0.025', 'max_fee_per_gas: 1'))).toEqual([
+    expect.stringMatching(/networks\[0\]\.gas_price/),
+    expect.stringMatching(/networks\[0\]: .*max_fee_per_gas/),
+  ])
+  expect(problems({}, cosmos.replace('0.025', '1/40'))).toEqual([
+    expect.stringMatching(/networks\[0\]\.gas_price: expected an amount/),
   ])
 })
 
@@ -120,7 +152,8 @@ test('refuses in production what everybody knows', () => {
   expect(problems({ ...production, ADMIN_TOKEN: secret })).toEqual([expect.stringMatching(/^ADMIN_TOKEN/)])
   const anvils = '0xAC0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80'
   const one = `0x${'1'.padStart(64, '0')}`
-  for (const SIGNER_KEYS of [anvils, one, `${key},${anvils}`])
+  const ours = [...developmentSigners, developmentCosmosSigner].map(({ privateKey }) => privateKey)
+  for (const SIGNER_KEYS of [anvils, one, `${key},${anvils}`, ...ours])
     expect(problems({ ...production, SIGNER_KEYS })).toEqual([expect.stringMatching(/everybody knows/)])
   expect(problems({ SIGNER_KEYS: anvils, JWT_SECRET: secret })).toEqual([])
 })

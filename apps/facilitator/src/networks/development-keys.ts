@@ -26,6 +26,7 @@ const wellKnown = [
   'df57089febbacf7ba0bc227dafbffa9fc08a93fdc68e1e42411a14efcf23656e',
   '89c1d9889285d5527b4468d7b1376d0d2bf1c5d8f53c2cc3c29666c64b628e9c',
   '846cf29a177aea56db94240e2ac307d7ed98ab89d803f8817dc01b511b7d754e',
+  'ab568870c964b335a3e87c1132e7549e86d857a24a68e1156aec7c7a2fd119ea',
 ]
 
 /** Whether everybody knows `key`: one of the above, or a number so small that somebody has tried it. */

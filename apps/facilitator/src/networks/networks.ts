@@ -28,7 +28,7 @@ export function createNetworks(parts: {
   /** A network as it is now: `unreachable`, with the last block that was seen, where it gives no answer. */
   async function stateOf(network: Network): Promise<NetworkKind> {
     const { isThere = false, block = 0n } = (await heads.get(network.name)?.()) ?? {}
-    const [feePayer = ''] = network.chain.signers
+    const { feePayer = '' } = network.chain
     return {
       x402Version: 1,
       scheme: 'exact',

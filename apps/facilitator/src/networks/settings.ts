@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type NetworkSettings } from '@tollgate/chains'
+import { families, NativeAmount, type NetworkSettings } from '@tollgate/chains'
 import { Ecosystem } from '@tollgate/protocol'
 import { ConfigurationError, env } from '@tollgate/service'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
@@ -11,10 +11,6 @@ const whole = (min: number, max: number) => {
   const wanted = `expected a whole number from ${min} to ${max}`
   return env.count.refine((value) => value >= min && value <= max, wanted)
 }
-const wei = z
-  .string()
-  .regex(/^[1-9][0-9]{0,29}$/, 'expected whole units of the native currency, in digits')
-  .transform(BigInt)
 
 /** A list, or one text with commas: what a variable of the environment can hold. */
 const list = <T extends z.ZodType<unknown, string>>(item: T) =>
@@ -30,7 +26,8 @@ const AssetEntry = z.strictObject({
   decimals: whole(0, 77),
 })
 
-const NetworkEntry = z.strictObject({
+/** What every network is told; all else is its family's. */
+const NetworkEntry = z.object({
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected small letters, digits and hyphens'),
   ecosystem: Ecosystem,
   chain_id: z.string().min(1).max(64),
@@ -39,18 +36,20 @@ const NetworkEntry = z.strictObject({
   signer_keys: list(z.string().regex(/^(0x)?[0-9a-fA-F]{64}$/, 'expected a private key of 64 hex digits')),
   confirmations: whole(1, 1_000).prefault('1'),
   confirmation_budget_seconds: whole(1, 3_600).prefault('6'),
-  max_fee_per_gas: wei.prefault('100000000000'),
-  max_gas: wei.prefault('300000'),
-  signer_balance_warning: wei.prefault('10000000000000000'),
+  max_gas: NativeAmount.prefault('300000'),
+  max_fees_per_day: NativeAmount.optional(),
+  signer_balance_warning: NativeAmount.optional(),
   assets: z.array(AssetEntry).prefault([]),
 })
 type NetworkEntry = z.infer<typeof NetworkEntry>
 
 type AssetSettings = z.infer<typeof AssetEntry>
 export type NetworkConfiguration = NetworkSettings & {
+  /** What the network's family is told beside what all are. */
+  own: object
   assets: readonly AssetSettings[]
-  /** In the native smallest unit: operators are warned of a signer that has less. */
-  signerBalanceWarning: bigint
+  /** In the native smallest unit: operators are warned of a signer that has less. Left out, the chain says what is ample. */
+  signerBalanceWarning?: bigint
 }
 
 /**
@@ -63,9 +62,13 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
   const given = withVariables(load(path), 'networks', variables, unset)
   const result = z.array(NetworkEntry, { error: 'expected a list of networks' }).min(1).safeParse(given)
   const entries = result.data ?? []
+  const own = (Array.isArray(given) ? (given as unknown[]) : []).map(readOwn)
 
   const places = [...unset.keys()]
-  const issues = (result.error?.issues ?? []).map(({ path: at, message }) => ({
+  const ownIssues = own.flatMap(({ error }, index) =>
+    (error?.issues ?? []).map(({ path: at, message }) => ({ path: [index, ...at], message })),
+  )
+  const issues = [...(result.error?.issues ?? []), ...ownIssues].map(({ path: at, message }) => ({
     place: placeOf(at),
     message,
   }))
@@ -79,7 +82,16 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
   ]
   if (problems.length > 0)
     throw new ConfigurationError(problems.map((problem) => `NETWORKS_FILE: ${problem}`))
-  return entries.map(settingsOf)
+  return entries.map((entry, index) => settingsOf(entry, own[index]?.data ?? {}))
+}
+
+/** The members that the entry's family reads. Where no family is meant there is another problem, and nobody reads them. */
+function readOwn(entry: unknown): z.ZodSafeParseResult<object> {
+  const members = Object.entries(typeof entry === 'object' && entry !== null ? entry : {})
+  const own = members.filter(([name]) => !(name in NetworkEntry.shape))
+  const { data: ecosystem } = Ecosystem.safeParse((entry as { ecosystem?: unknown } | null)?.ecosystem)
+  const family = ecosystem && families[ecosystem]
+  return (family?.configuration ?? z.object({})).safeParse(Object.fromEntries(own))
 }
 
 function load(path: string): unknown {
@@ -137,7 +149,7 @@ const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
 
 const bare = (key: string) => key.toLowerCase().replace(/^0x/, '')
 
-const settingsOf = (entry: NetworkEntry): NetworkConfiguration => ({
+const settingsOf = (entry: NetworkEntry, own: object): NetworkConfiguration => ({
   name: entry.name,
   ecosystem: entry.ecosystem,
   chainId: entry.chain_id,
@@ -146,9 +158,12 @@ const settingsOf = (entry: NetworkEntry): NetworkConfiguration => ({
   signerKeys: entry.signer_keys.map((key) => `0x${bare(key)}`),
   confirmations: entry.confirmations,
   confirmationBudgetSeconds: entry.confirmation_budget_seconds,
-  maxFeePerGas: entry.max_fee_per_gas,
   maxGas: entry.max_gas,
-  signerBalanceWarning: entry.signer_balance_warning,
+  ...(entry.max_fees_per_day === undefined ? {} : { maxFeesPerDay: entry.max_fees_per_day }),
+  ...(entry.signer_balance_warning === undefined
+    ? {}
+    : { signerBalanceWarning: entry.signer_balance_warning }),
+  own,
   assets: entry.assets,
 })
 

@@ -1,18 +1,18 @@
 import { TransactionRejected, type SignedTransaction } from '@tollgate/chains'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
-import { type SettlerStore } from './settler-store'
+import { type SigningStore } from './signing-store'
 
 export type Broadcaster = ReturnType<typeof createBroadcaster>
 
 /** Sends what is signed and stored. Nobody waits for it: what does not arrive is sent again by who follows it. */
 export function createBroadcaster({
   network: { chain },
-  store,
+  signing,
   logger,
 }: {
   network: Network
-  store: SettlerStore
+  signing: SigningStore
   logger: Logger
 }) {
   const underWay = new Map<string, Promise<void>>()
@@ -20,10 +20,10 @@ export function createBroadcaster({
   async function broadcast(transaction: SignedTransaction): Promise<void> {
     try {
       await chain.broadcast(transaction)
-      await store.noteBroadcast(transaction.hash)
+      await signing.noteBroadcast(transaction.hash)
     } catch (error) {
       const isRefused = error instanceof TransactionRejected
-      if (isRefused) await store.noteRefused(transaction.hash).catch(() => undefined)
+      if (isRefused) await signing.noteRefused(transaction.hash).catch(() => undefined)
       logger.log(isRefused ? 'error' : 'warn', 'a signed transaction could not be sent; trying again', {
         transaction: transaction.hash,
         error,

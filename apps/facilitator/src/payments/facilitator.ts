@@ -87,11 +87,13 @@ export function createFacilitator(parts: {
     if (inactive) return inactive
     const [{ number: seen }, refusal] = await Promise.all([order.network.chain.head(), judge(order)])
     const isPaid = refusal?.reason === 'invalid_transaction_state' && (await isPaidAlready(order, seen))
-    if (earlier && wasSent(earlier) && !isPaid) return earlier
+    // Of transactions that payers sign whole a chain takes one under a nonce: where this one is good, none was taken.
+    const isUntaken = !refusal && order.payment.transaction !== undefined
+    if (earlier && wasSent(earlier) && !isPaid && !isUntaken) return earlier
     if (!refusal || isPaid) {
       if (now().getTime() > until)
         throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
-      const own = await store.claim(order, asker, { isPaid })
+      const own = await store.claim(order, asker, { isPaid, isUntaken })
       if (own) {
         if (earlier) countOver(earlier)
         await verdicts.forget(order)

@@ -5,6 +5,7 @@ import { type Network } from '../networks/network'
 import { type Broadcaster } from './broadcasting'
 import { type Tell } from './tell'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
+import { type SigningStore } from './signing-store'
 import { type Clearance, type Lane, type OpenTransaction, type TransactionStore } from './transaction-store'
 
 /** Transactions looked at together; where there are more, the next ones the next time. */
@@ -22,13 +23,14 @@ export function createFollower(parts: {
   lane: Lane
   pool: Pool
   store: SettlerStore
+  signing: SigningStore
   transactions: TransactionStore
   /** Whether this process is sending the transaction just now. */
   isSending: Broadcaster['isSending']
   tell: Tell
   logger: Logger
 }) {
-  const { network, lane, pool, store, transactions, isSending, tell, logger } = parts
+  const { network, lane, pool, store, signing, transactions, isSending, tell, logger } = parts
   const { chain } = network
   let after = 0n
   const noted = new Map<bigint, { problem: string; at: number }>()
@@ -84,38 +86,62 @@ export function createFollower(parts: {
   }
 
   /**
-   * What the node does not know, be it lost or dropped, is sent as it was. Where the node will never take it, because its
-   * nonce went to another transaction, its payments are told by their own fate.
+   * What the node does not know, be it lost or dropped, is sent as it was. Where it is refused, or has been unknown for long,
+   * it is asked whether any block can have it still.
    */
   async function sendAgain(open: OpenTransaction): Promise<boolean> {
     const { hash } = open.transaction
     if (isSending(hash)) return false
     // Asked of the database: what was read of it may be from before our own attempt was refused.
-    const isFirstOffer = await store.noteOffered(hash)
+    const isFirstOffer = await signing.noteOffered(hash)
+    const problem = await offer(open)
+    const refusal = problem instanceof TransactionRejected ? problem : undefined
+    if (refusal && isFirstOffer) await signing.noteRefused(hash)
+    // One node keeps bytes that nothing can come of, another never answers when it is sent some.
+    const ended = refusal || open.isOld ? await endUnsendable(open, refusal) : undefined
+    if (ended === undefined && problem !== undefined) throw problem
+    return ended ?? false
+  }
+
+  /** Why the transaction was not taken; undefined where it was. */
+  async function offer({ transaction }: OpenTransaction): Promise<Error | undefined> {
     try {
-      await chain.broadcast(open.transaction)
-      await store.noteBroadcast(hash)
-      return false
+      await chain.broadcast(transaction)
     } catch (error) {
-      if (!(error instanceof TransactionRejected)) throw error
-      if (isFirstOffer) await store.noteRefused(hash)
-      const isLost = open.nonce === null ? !open.wasOffered && open.isOld : await isDone(open)
-      const fates = await fatesOf(open)
-      // Mined after all: this node does not know it yet.
-      if (fates.some((fate) => fate.status === 'settled' && open.hashes.includes(fate.hash))) return false
-      const isOver =
-        open.nonce === null && fates.every(({ status }) => status === 'void' || status === 'settled')
-      if (!isLost && !isOver) throw error
-      const results = open.settlements.map((claim, index): Result | undefined => {
-        const fate = fates[index]
-        if (!fate) return undefined
-        // A payer's own transaction that no node has had is nobody's but the payer's.
-        if (open.nonce === null && fate.status === 'open') return neverTaken(claim, error.message)
-        return resultOf(claim, fate)
-      })
-      logger.warn('the nonce of a transaction went to another', { transaction: hash })
+      return error instanceof Error ? error : new Error(String(error))
+    }
+    await signing.noteBroadcast(transaction.hash)
+    return undefined
+  }
+
+  /** Ends a transaction that no block will have, and tells its payments by their own fates. Undefined where one still may. */
+  async function endUnsendable(
+    open: OpenTransaction,
+    refusal: TransactionRejected | undefined,
+  ): Promise<boolean | undefined> {
+    const isOurs = open.nonce !== null
+    const isSpent = isOurs && (await isDone(open))
+    // Of a node that is as far as the one that says so.
+    const fates = await fatesOf(open, isSpent ? (await chain.head()).number : undefined)
+    const { hash } = open.transaction
+    const end = (told: string, resultFor: (claim: Claim, fate: Fate) => Result | undefined = resultOf) => {
+      logger.warn(told, { transaction: hash, refusal: refusal?.message })
+      const results = open.settlements.map((claim, index) => fates[index] && resultFor(claim, fates[index]))
       return write(open, { status: 'lost' }, results)
     }
+    // Mined after all: this node does not know it yet.
+    if (fates.some((fate) => fate.status === 'settled' && open.hashes.includes(fate.hash))) return false
+    if (isSpent) return end('the nonce of a transaction went to another')
+    if (!isOurs && fates.every(isDecided))
+      return end('nothing can come of a payer’s own transaction any more')
+    if (isOurs || !refusal || !open.isOld) return undefined
+    // Asked only now: a node that is a moment behind says so too. Made anew, the very same bytes are sent again.
+    if (await lacksWhatComesFirst(open))
+      return end('what had to come before a transaction is gone; it is made anew')
+    if (open.wasOffered) return undefined
+    return end('no node ever took a payer’s own transaction', (claim, fate) =>
+      fate.status === 'open' ? neverTaken(claim, refusal.message) : resultOf(claim, fate),
+    )
   }
 
   /** Of a payment that its mined transaction did not settle. Of what its payer signed whole it must be known: that is charged once. */
@@ -133,8 +159,14 @@ export function createFollower(parts: {
     }
   }
 
-  const fatesOf = ({ settlements }: OpenTransaction): Promise<Fate[]> =>
-    Promise.all(settlements.map((claim) => chain.fate(paymentOf(claim), claim.terms)))
+  /** Of a payer's own transaction: whether one of ours has to be mined before it, be it once more. */
+  async function lacksWhatComesFirst({ nonce, settlements: [claim] }: OpenTransaction): Promise<boolean> {
+    if (nonce !== null || claim === undefined || chain.sponsorship === undefined) return false
+    return !(await chain.sponsorship(paymentOf(claim))).isReady
+  }
+
+  const fatesOf = ({ settlements }: OpenTransaction, seen?: bigint): Promise<Fate[]> =>
+    Promise.all(settlements.map((claim) => chain.fate(paymentOf(claim), claim.terms, seen)))
 
   async function write(
     open: OpenTransaction,
@@ -152,10 +184,11 @@ export function createFollower(parts: {
     if (!isWritten) return true
     for (const { claim, conclusion } of known)
       if (conclusion) tell(claim, conclusion)
-      else
+      else if (claim.wasSent)
         logger.warn('a payment was not settled by its transaction; sending it again', {
           settlement: claim.id,
         })
+      else logger.info('what had to come before a payment is over; sending it', { settlement: claim.id })
     return true
   }
 
@@ -211,6 +244,8 @@ function resultOf(claim: Claim, fate: Fate): Result | undefined {
       return sentAgain(claim)
   }
 }
+
+const isDecided = ({ status }: Fate): boolean => status === 'void' || status === 'settled'
 
 /** Once it is good: what is claimed is judged anew first. */
 const sentAgain = (claim: Claim): Result => ({ claim, conclusion: undefined })

@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Due, type Refusal } from '@tollgate/chains'
+import { ChainUnavailable, type Due, type Refusal, type Sponsorship } from '@tollgate/chains'
 import { type Network } from '../networks/network'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
 
@@ -9,8 +9,11 @@ const FATE_MS = 10_000
 export const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
 
 type Candidate = Awaited<ReturnType<SettlerStore['reserve']>>[number]
-/** A claim that is good now. `seen` is the newest block when it was judged. */
-export type Good = Due & { claim: Claim; seen: bigint }
+/**
+ * A claim that is good now. `seen` is the newest block when it was judged; `sponsorship` is there where its payer signed a
+ * transaction of its own.
+ */
+export type Good = Due & { claim: Claim; seen: bigint; sponsorship?: Sponsorship }
 /** A claim that cannot go: it ends, or it has to wait. */
 export type Held = { claim: Claim } & ({ conclusion: Conclusion } | { problem: unknown })
 
@@ -34,10 +37,11 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
       const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor)
       const [{ number: seen }, refusal] = await Promise.all([chain.head(), verify(reserved)])
       const isAlone = attempts > 0 || wentWrong
-      const good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
+      const good: Good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
       if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
       if (refusal) return await refuse(good, refusal)
-      if (inVain >= MAX_IN_VAIN && !isRetried && !payment.transaction)
+      if (payment.transaction) good.sponsorship = (await chain.sponsorship?.(payment)) ?? PAYS_ITSELF
+      if (inVain >= MAX_IN_VAIN && !isRetried && isToBePaidByUs(good))
         return await refuse(good, {
           reason: 'invalid_transaction_state',
           detail: `${inVain} transactions for payments of its payer came to nothing within a day`,
@@ -63,6 +67,12 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
 
   return { judge, refuse }
 }
+
+const PAYS_ITSELF: Sponsorship = { fee: 0n, isReady: true }
+
+/** What is allowed already is counted as spent, and lost if the payment does not use it. */
+const isToBePaidByUs = ({ sponsorship }: Good) =>
+  sponsorship === undefined || (sponsorship.fee > 0n && !sponsorship.isReady)
 
 export const isGood = (judged: Good | Held): judged is Good => 'payment' in judged
 export const isHeld = (judged: Good | Held): judged is Held => !isGood(judged)

@@ -79,11 +79,12 @@ async function readTerms(
 
 /** What the payer says that it pays must be what is required; the reasons are those for what it signed otherwise. */
 function checkAccepted({ amount, asset, payTo }: Asked['accepted'], { network, terms }: Order) {
+  const { parseAddress, mismatch } = network.family
   if (asset !== undefined && spelled(network, asset) !== terms.token.asset)
     return refusal('invalid_payment_requirements', 'the payer accepted another asset')
-  if (payTo !== undefined && network.family.parseAddress(payTo) !== terms.payTo)
-    return refusal('invalid_exact_evm_payload_recipient_mismatch', 'the payer accepted to pay somebody else')
+  if (payTo !== undefined && parseAddress(payTo) !== terms.payTo)
+    return refusal(mismatch.payTo, 'the payer accepted to pay somebody else')
   if (amount !== undefined && BigInt(amount) !== terms.amount)
-    return refusal('invalid_exact_evm_payload_authorization_value', 'the payer accepted another amount')
+    return refusal(mismatch.amount, 'the payer accepted another amount')
   return undefined
 }

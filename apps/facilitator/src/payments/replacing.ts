@@ -6,6 +6,7 @@ import { type Counts } from '../operations/counts'
 import { type Broadcaster } from './broadcasting'
 import { inTransaction } from './session'
 import { type Claim, type SettlerStore } from './settler-store'
+import { type SigningStore } from './signing-store'
 import { type TransactionStore } from './transaction-store'
 
 /** A transaction that waits for so long may offer too little: whether it does is asked of the chain. */
@@ -18,19 +19,24 @@ export function createReplacer(parts: {
   network: Network
   signer: string
   store: SettlerStore
+  signing: SigningStore
   transactions: TransactionStore
   send: Broadcaster['send']
   counts: Counts
   logger: Logger
 }) {
-  const { network, signer, store, transactions, send, counts, logger } = parts
-  const { chain, name } = network
+  const { network, signer, store, signing, transactions, send, counts, logger } = parts
+  const { chain, name, maxFeesPerDay: cap } = network
+
+  /** Whether the cap of a day has room for what this transaction may cost now. */
+  const isWithinCap = async (session: PoolClient, id: bigint, cost: bigint) =>
+    cap === undefined || (await signing.feesOfDay(session, name, id)) + cost <= cap
 
   const note = (session: PoolClient, settlements: readonly Claim[]) =>
     store.noteProblem(
       session,
       settlements.map(({ id }) => id),
-      'it is not mined, and higher fees would not help, or the cap does not allow them',
+      'it is not mined, and higher fees would not help, or a cap does not allow them',
     )
 
   /** Looks once. Each new version is stored before it is sent; whichever is mined settles the same payments. */
@@ -40,11 +46,16 @@ export function createReplacer(parts: {
         seconds: WAIT_SECONDS,
         overdueSeconds: OVERDUE_SECONDS,
       })
+      const asked = stuck.map(({ transaction, isOverdue }) =>
+        chain.replace(transaction, { signer, isOverdue }),
+      )
+      // The chain is asked first: whoever asks for the fees of the day keeps all others waiting.
+      const answers = await Promise.all(asked)
       const stored: { old: SignedTransaction; version: SignedTransaction }[] = []
-      for (const { id, transaction: old, isOverdue, settlements } of stuck) {
-        const version = await chain.replace(old, { signer, isOverdue })
-        if (!version) {
-          if (isOverdue) await note(session, settlements)
+      for (const [index, { id, transaction: old, isOverdue, settlements }] of stuck.entries()) {
+        const version = answers[index]
+        if (!version || !(await isWithinCap(session, id, version.cost))) {
+          if (isOverdue || version) await note(session, settlements)
           continue
         }
         await transactions.storeVersion(session, id, version)

@@ -9,14 +9,21 @@ import { isRefusal } from './order'
 import { createPostponer } from './postponing'
 import { inTransaction } from './session'
 import { type Claim, type SettlerStore } from './settler-store'
+import { type SigningStore } from './signing-store'
 import { type Tell } from './tell'
 
 /** Claims that are signed in one transaction of the database. */
 const MAX_CLAIMS = 100
 /** Nodes keep few transactions of one account that are not mined; what waits for them goes together, later. */
 const MAX_UNMINED = 16
+const WAITS_FOR_OURS = 'waits for transactions of ours that are not mined'
 
-type Sent = { claims: readonly Claim[]; transaction: SignedTransaction }
+/** Takes what may be spent on fees; a refusal where that would pass the cap, and then nothing is taken. */
+type Budget = { take(cost: bigint): Refusal | undefined }
+const UNCAPPED: Budget = { take: () => undefined }
+
+/** `isFirst`: of a transaction that settles nothing, and only has to come before its payers' own. */
+type Sent = { claims: readonly Claim[]; transaction: SignedTransaction; isFirst: boolean }
 type Round = { held: Held[]; sent: Sent[]; isMore: boolean }
 
 /** Makes transactions of one signer out of claims. Only who holds the lock of that signer may call it. */
@@ -24,13 +31,14 @@ export function createSender(parts: {
   network: Network
   signer: string
   store: SettlerStore
+  signing: SigningStore
   send: Broadcaster['send']
   tell: Tell
   counts: Counts
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, store, send, tell, counts, logger, now } = parts
+  const { network, signer, store, signing, send, tell, counts, logger, now } = parts
   const { chain, name } = network
   const { judge, refuse } = createJudge({ network, now })
   const { postpone, waiting, forget } = createPostponer(now)
@@ -49,11 +57,11 @@ export function createSender(parts: {
         forgetAll([one.claim])
         tell(one.claim, one.conclusion)
       }
-    for (const { claims, transaction } of sent) {
+    for (const { claims, transaction, isFirst } of sent) {
       forgetAll(claims)
-      for (const { id } of claims)
-        logger.info('settlement signed', { settlement: id, transaction: transaction.hash })
-      counts.batch({ network: name, payments: claims.length })
+      const message = isFirst ? 'what has to come before a settlement is signed' : 'settlement signed'
+      for (const { id } of claims) logger.info(message, { settlement: id, transaction: transaction.hash })
+      if (!isFirst) counts.batch({ network: name, payments: claims.length })
       send(transaction)
     }
     return isMore
@@ -64,8 +72,10 @@ export function createSender(parts: {
     let locked: Claim[] = []
     try {
       const done = await inTransaction(session, async () => {
-        const room = MAX_UNMINED - (await store.unminedCount(session, name, signer))
-        if (room > 0) locked = await store.lockClaimed(session, name, claimsAtOnce, waiting())
+        const room = MAX_UNMINED - (await signing.unminedCount(session, name, signer))
+        // What payers sign whole needs no nonce of ours, and must not wait for those that have none left.
+        if (room > 0 || chain.sponsorship)
+          locked = await store.lockClaimed(session, name, claimsAtOnce, waiting())
         return locked.length === 0 ? { held: [], sent: [], isMore: false } : signRound(session, locked, room)
       })
       claimsAtOnce = Math.min(2 * claimsAtOnce, MAX_CLAIMS)
@@ -83,7 +93,9 @@ export function createSender(parts: {
   async function signRound(session: PoolClient, locked: readonly Claim[], room: number): Promise<Round> {
     const mine = await store.reserve(session, name, locked)
     const judged = await Promise.all(mine.map((one) => judge(one, { wentWrong: alone.has(one.claim.id) })))
-    const signed = await sign(session, judged.filter(isGood), room)
+    const good = judged.filter(isGood)
+    const budget = good.length === 0 ? UNCAPPED : await createBudget(session)
+    const signed = await sign(session, good, { room, budget })
     const held = [...judged.filter(isHeld), ...signed.held]
     for (const one of held)
       if ('problem' in one) await wait(session, one.claim, one.problem)
@@ -103,21 +115,51 @@ export function createSender(parts: {
   async function sign(
     session: PoolClient,
     good: readonly Good[],
-    room: number,
+    { room, budget }: { room: number; budget: Budget },
   ): Promise<{ sent: Sent[]; held: Held[] }> {
-    const own = await storeOwn(session, good)
-    const ours = good.filter(({ payment }) => !payment.transaction)
-    if (ours.length === 0) return { sent: own, held: [] }
+    const ready = good.filter(isReady)
+    const unready = good.filter((one) => !isReady(one))
+    const own = await storeOwn(session, ready)
+    if (unready.length === 0) return { sent: own, held: [] }
+    if (room <= 0) return { sent: own, held: heldFor(unready, WAITS_FOR_OURS) }
+    // Of two that come first for one payer, be it in different assets, the second would fail.
+    const payers = unready.flatMap(({ payment }) => (payment.transaction ? [payment.payer] : []))
+    const busy = payers.length === 0 ? new Set() : await signing.payersBehindFirst(session, name, payers)
+    const isBusy = ({ payment }: Good) => payment.transaction !== undefined && busy.has(payment.payer)
+    const ours = unready.filter((one) => !isBusy(one))
+    const waitingForFirst = heldFor(unready.filter(isBusy), WAITS_FOR_ITS_PAYER)
+    if (ours.length === 0) return { sent: own, held: waitingForFirst }
     const sent: Sent[] = []
     try {
       const batches = await chain.batches(ours)
       const going = new Set(batches.flat())
       const behind = ours.filter((one) => !going.has(one))
-      const held = await signBatches(session, batches.slice(0, room), sent)
-      return { sent: [...own, ...sent], held: [...held, ...heldFor(behind, WAITS_FOR_ITS_PAYER)] }
+      const held = await signBatches(session, batches.slice(0, room), { sent, budget })
+      const waiting = heldFor(behind, WAITS_FOR_ITS_PAYER)
+      return { sent: [...own, ...sent], held: [...held, ...waiting, ...waitingForFirst] }
     } catch (problem) {
       if (!(problem instanceof ChainUnavailable)) throw problem
-      return { sent: own, held: heldFor(ours, problem) }
+      return { sent: own, held: [...heldFor(ours, problem), ...waitingForFirst] }
+    }
+  }
+
+  /** What the network's cap of a day leaves, of which whoever holds `session` may take for as long as its transaction is open. */
+  async function createBudget(session: PoolClient): Promise<Budget> {
+    const { maxFeesPerDay: cap } = network
+    if (cap === undefined) return UNCAPPED
+    let spent = await signing.feesOfDay(session, name)
+    return {
+      take(cost) {
+        if (spent + cost > cap) {
+          logger.error('the fees of the day have come to their cap', { spent, needed: cost, cap })
+          return {
+            reason: 'unexpected_settle_error',
+            detail: `fees of ${spent} and ${cost} would pass ${cap} a day`,
+          }
+        }
+        spent += cost
+        return undefined
+      },
     }
   }
 
@@ -125,10 +167,10 @@ export function createSender(parts: {
   async function signBatches(
     session: PoolClient,
     batches: readonly (readonly Good[])[],
-    sent: Sent[],
+    { sent, budget }: { sent: Sent[]; budget: Budget },
   ): Promise<Held[]> {
     const [funds, from] = await Promise.all([chain.funds(signer), chain.nextNonce(signer)])
-    const nonces = await store.freeNonces(session, name, signer, { from, count: batches.length })
+    const nonces = await signing.freeNonces(session, name, signer, { from, count: batches.length })
     const attempts = await Promise.allSettled(
       batches.map((batch, index) => chain.sign(batch, { signer, nonce: nonces[index] ?? from })),
     )
@@ -143,10 +185,24 @@ export function createSender(parts: {
         const problem = `${signer} has ${funds} and may need ${cost} for fees, in the smallest native unit`
         return heldFor(batches.slice(index).flat(), problem)
       }
+      const overCap = budget.take(transaction.cost)
+      // Some of a batch may have room where all of it has none: those go alone.
+      if (overCap)
+        return (await Promise.all(batches.slice(index).map((those) => refuseBatch(those, overCap)))).flat()
       const claims = batch.map(({ claim }) => claim)
       const nonce = nonces[index] ?? from
-      await store.storeSigned(session, { claims, network: name, signer, nonce, transaction })
-      sent.push({ claims, transaction })
+      const isFirst = batch.some(({ payment }) => payment.transaction !== undefined)
+      const { cost: most } = transaction
+      await signing.storeSigned(session, {
+        claims,
+        network: name,
+        signer,
+        nonce,
+        transaction,
+        cost: most,
+        isFirst,
+      })
+      sent.push({ claims, transaction, isFirst })
     }
     return []
   }
@@ -168,25 +224,32 @@ export function createSender(parts: {
   }
 
   async function refuseBatch(batch: readonly Good[], refusal: Refusal): Promise<Held[]> {
-    const [only] = batch
-    if (only && batch.length === 1)
-      return [await refuse(only, refusal).catch((problem: unknown) => ({ claim: only.claim, problem }))]
+    if (batch.length === 1) return refuseEach(batch, refusal)
     goAlone(batch)
     return []
   }
+
+  const refuseEach = (those: readonly Good[], refusal: Refusal): Promise<Held[]> =>
+    Promise.all(
+      those.map((one) =>
+        refuse(one, refusal).catch((problem: unknown): Held => ({ claim: one.claim, problem })),
+      ),
+    )
 
   function goAlone(batch: readonly Good[]) {
     for (const { claim } of batch) alone.add(claim.id)
   }
 
-  /** What payers signed whole needs nothing of us but to be sent. */
-  async function storeOwn(session: PoolClient, good: readonly Good[]): Promise<Sent[]> {
+  /** What payers signed whole needs nothing of us but to be sent; where we bear its fee, that was allowed for before. */
+  async function storeOwn(session: PoolClient, ready: readonly Good[]): Promise<Sent[]> {
     const sent: Sent[] = []
-    for (const { claim, payment } of good) {
+    for (const { claim, payment, sponsorship } of ready) {
       const { transaction } = payment
       if (!transaction) continue
-      await store.storeSigned(session, { claims: [claim], network: name, signer, nonce: null, transaction })
-      sent.push({ claims: [claim], transaction })
+      const cost = sponsorship?.fee ?? 0n
+      const stored = { claims: [claim], network: name, signer, nonce: null, transaction, cost }
+      await signing.storeSigned(session, stored)
+      sent.push({ claims: [claim], transaction, isFirst: false })
     }
     return sent
   }
@@ -201,6 +264,9 @@ export function createSender(parts: {
 
   return { sendClaimed }
 }
+
+/** Whether its payer's own transaction can be sent now. */
+const isReady = ({ sponsorship }: Good) => sponsorship?.isReady === true
 
 const heldFor = (those: readonly Good[], problem: unknown): Held[] =>
   those.map(({ claim }) => ({ claim, problem }))

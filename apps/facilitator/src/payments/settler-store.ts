@@ -1,4 +1,4 @@
-import { type SignedTransaction, type Terms } from '@tollgate/chains'
+import { type Terms } from '@tollgate/chains'
 import { type Pool, type PoolClient } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import { isOnItsWaySql } from './state'
@@ -54,8 +54,8 @@ type Account = { asset: string; payer: string }
 const accountOf = ({ terms, payer }: Claim): Account => ({ asset: terms.token.asset, payer })
 const named = ({ asset, payer }: Account) => `${asset} ${payer}`
 
-/** Settlements as they are signed. What is done on a `session` is part of the transaction open there. */
-export function createSettlerStore(pool: Pool) {
+/** Claims until they are signed, or end without. What is done on a `session` is part of the transaction open there. */
+export function createSettlerStore() {
   return {
     /**
      * Up to `limit` claimed payments, locked until the transaction ends, the longest waiting first, and not many of one payer;
@@ -117,6 +117,7 @@ export function createSettlerStore(pool: Pool) {
         `select s.payer, count(distinct c.transaction_id) from settlements s
            join charges c on c.settlement_id = s.id join transactions t on t.id = c.transaction_id
          where s.network = $1 and s.payer = any($2) and s.attempts > 0 and s.status <> 'settled'
+           and (not t.is_first or s.attempts > 1 or s.status not in ('claimed', 'signed'))
            and c.fee > 0 and t.signed_at > now() - interval '1 day'
          group by s.payer`,
         [network, ours.map(({ payer }) => payer)],
@@ -133,92 +134,6 @@ export function createSettlerStore(pool: Pool) {
         taken.set(account, before + claim.terms.amount)
         return [{ claim, reserved: onTheirWay, before, inVain: inVain.get(claim.payer) ?? 0 }]
       })
-    },
-
-    /**
-     * The first `count` nonces from `from` on that nothing of ours is to use; a gap that was left is filled first, be it that
-     * a reorg dropped what had taken a nonce from us.
-     */
-    async freeNonces(
-      session: Session,
-      network: string,
-      signer: string,
-      { from, count }: { from: bigint; count: number },
-    ): Promise<bigint[]> {
-      const { rows } = await session.query<{ nonce: bigint }>(
-        `with used as (select nonce from transactions where network = $1 and signer = $2 and nonce >= $3 and status <> 'lost')
-         select nonce from generate_series($3::bigint, $3::bigint + $4::int + (select count(*) from used)) as free (nonce)
-         where nonce not in (select nonce from used) order by nonce limit $4`,
-        [network, signer, from, count],
-      )
-      return rows.map(({ nonce }) => nonce)
-    },
-
-    /** How many of our transactions of this signer are not mined. */
-    async unminedCount(session: Session, network: string, signer: string): Promise<number> {
-      const { rows } = await session.query<{ count: bigint }>(
-        `select count(*) from transactions
-         where network = $1 and signer = $2 and status = 'signed' and nonce is not null`,
-        [network, signer],
-      )
-      return Number(rows[0]?.count ?? 0n)
-    },
-
-    /**
-     * Stores the transaction of these claims before it is sent. One signer's nonce is had by one that is not lost; null is a payer's own,
-     * which may have been there before.
-     */
-    async storeSigned(
-      session: Session,
-      signed: {
-        claims: readonly Claim[]
-        network: string
-        signer: string
-        nonce: bigint | null
-        transaction: SignedTransaction
-      },
-    ): Promise<void> {
-      const { claims, network, signer, nonce, transaction } = signed
-      await session.query(
-        `with stored as (
-           insert into transactions (network, signer, nonce, raw, hash) values ($1, $2, $3, $4, $5)
-           on conflict (hash) do update set status = 'signed', signer = $2, offered_at = now(), broadcast_at = null,
-             signed_at = now(), block_number = null, block_hash = null, fee = null
-           returning id
-         ), version as (
-           insert into transaction_versions (hash, transaction_id, raw) select $5, id, $4 from stored
-           on conflict (hash) do nothing
-         )
-         update settlements
-         set status = 'signed', transaction_id = (select id from stored), transaction_hash = $5, problem = null,
-           retry_at = null, updated_at = now()
-         where id = any($6)`,
-        [network, signer, nonce, transaction.raw, transaction.hash, claims.map(({ id }) => id)],
-      )
-    },
-
-    async noteBroadcast(hash: string): Promise<void> {
-      await pool.query(
-        `update transactions
-         set broadcast_at = coalesce(broadcast_at, now()), offered_at = coalesce(offered_at, now()) where hash = $1`,
-        [hash],
-      )
-    },
-
-    /** From now on a node may have it. Whether none had been offered it before, or each had refused it. */
-    async noteOffered(hash: string): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        'update transactions set offered_at = now() where hash = $1 and offered_at is null',
-        [hash],
-      )
-      return rowCount === 1
-    },
-
-    /** Every node that was asked since it was last offered refused it: nobody has it. */
-    async noteRefused(hash: string): Promise<void> {
-      await pool.query('update transactions set offered_at = null where hash = $1 and broadcast_at is null', [
-        hash,
-      ])
     },
 
     /** Why these settlements do not go on at present, for operators; what they asked for is then done. */

@@ -13,6 +13,7 @@ import { createReplacer } from './replacing'
 import { createSender } from './sending'
 import { keepSession, pause } from './session'
 import { createSettlerStore } from './settler-store'
+import { createSigningStore } from './signing-store'
 import { CLAIMED_CHANNEL } from './store'
 import { createTransactionStore } from './transaction-store'
 import { createWatcher } from './watching'
@@ -42,24 +43,36 @@ export function createSettler(parts: {
 }) {
   const { network, signer, pool, notices, counts, now } = parts
   const logger = parts.logger.child({ network: network.name, signer })
-  const store = createSettlerStore(pool)
+  const store = createSettlerStore()
+  const signing = createSigningStore(pool)
   const transactions = createTransactionStore(pool)
   const [first] = network.chain.signers
   const adoptsAllBut = signer === first ? network.chain.signers : undefined
   const lane = { network: network.name, signer, adoptsAllBut }
   const tell = createTell({ network: network.name, logger, counts })
-  const { send, isSending, drained } = createBroadcaster({ network, store, logger })
-  const sender = createSender({ network, signer, store, send, tell, counts, logger, now })
+  const { send, isSending, drained } = createBroadcaster({ network, signing, logger })
+  const sender = createSender({ network, signer, store, signing, send, tell, counts, logger, now })
   const replaceStuck = createReplacer({
     network,
     signer,
     store,
+    signing,
     transactions,
     send,
     counts,
     logger,
   })
-  const follower = createFollower({ network, lane, pool, store, transactions, isSending, tell, logger })
+  const follower = createFollower({
+    network,
+    lane,
+    pool,
+    store,
+    signing,
+    transactions,
+    isSending,
+    tell,
+    logger,
+  })
   const watcher = createWatcher({ network, lane, store: createReorgStore(pool), counts, logger })
   const claimed = createBell()
   const sent = createBell()

@@ -49,9 +49,10 @@ export function createSettlementStore(pool: Pool) {
 
     /**
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
-     * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all.
+     * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
+     * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
      */
-    claim: (order: Order, asker: Asker, { isPaid }: { isPaid: boolean }) =>
+    claim: (order: Order, asker: Asker, { isPaid, isUntaken }: { isPaid: boolean; isUntaken: boolean }) =>
       one(
         `with fresh as (
            insert into settlements
@@ -62,8 +63,12 @@ export function createSettlementStore(pool: Pool) {
          ), again as (
            update settlements
            set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
-             status = 'claimed', error_reason = null, created_at = now(), updated_at = now()
-           where ${samePayment} and status = 'failed' and (transaction_hash is null or $11)
+             status = 'claimed', error_reason = null, transaction_id = null, created_at = now(), updated_at = now(),
+             transaction_hash = case when $12 then null else transaction_hash end
+           where ${samePayment} and status = 'failed' and (transaction_hash is null or $11 or $12 and not exists (
+             -- One that is mined took the nonce, whatever a node that is behind says, until a reorg is written down.
+             select from charges c join transactions t on t.id = c.transaction_id
+             where c.settlement_id = settlements.id and t.nonce is null))
            returning *
          ), claimed as (select * from fresh union all select * from again)
          select ${columns}, pg_notify('${CLAIMED_CHANNEL}', network) from claimed`,
@@ -76,6 +81,7 @@ export function createSettlementStore(pool: Pool) {
           asker.idempotencyKey,
           JSON.stringify(order.payload),
           isPaid,
+          isUntaken,
         ],
       ),
 

@@ -244,6 +244,20 @@ test('one that no node takes fails in the end, though it was looked at just as t
   await until("settlements where status = 'failed'", 1)
 })
 
+test('one that failed in its block stays failed, though nodes that are behind call it good again', async () => {
+  const { rpcUrl, settle, count, until, mine } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+    families: faulty(() => ({ verify: () => Promise.resolve(undefined) })),
+  })
+  const body = await rawRequest(rawOf(await payerOn(rpcUrl), { gasLimit: 30_000 }))
+  expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+  await until(SENT, 1)
+  await mine()
+  await until("settlements where status = 'failed'", 1)
+  expect(await settle(body)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  expect(await count("settlements where status = 'failed' and attempts = 1")).toBe(1)
+})
+
 test('one is not offered again while it is being sent', async () => {
   let offers = 0
   let looks = 0

@@ -1,4 +1,4 @@
-import { type BlockId, type SignedTransaction } from '@tollgate/chains'
+import { type BlockId, type OwnTransaction, type SignedTransaction } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import {
@@ -115,17 +115,17 @@ export function createTransactionStore(pool: Pool) {
     },
 
     /** Stores a version with higher fees before it is sent. */
-    async storeVersion(session: Session, id: bigint, { raw, hash }: SignedTransaction): Promise<void> {
+    async storeVersion(session: Session, id: bigint, { raw, hash, cost }: OwnTransaction): Promise<void> {
       await session.query(
         `with version as (
            insert into transaction_versions (hash, transaction_id, raw) values ($2, $1, $3)
          ), newest as (
-           update transactions set raw = $3, hash = $2, signed_at = now(), broadcast_at = null
+           update transactions set raw = $3, hash = $2, cost = $4, signed_at = now(), broadcast_at = null
            where id = $1 and status = 'signed'
          )
-         update settlements s set transaction_hash = $2, retry_at = null, updated_at = now()
+         update settlements s set transaction_hash = case when s.transaction_hash is not null then $2 end, retry_at = null, updated_at = now()
          where s.transaction_id = $1 and ${isOnItsWay}`,
-        [id, hash, raw],
+        [id, hash, raw, cost],
       )
     },
 
@@ -156,6 +156,7 @@ export function createTransactionStore(pool: Pool) {
          ), charged as (
            insert into charges (transaction_id, settlement_id, fee)
            select $1, id, share from shares where $2 = 'mined' and exists (select from cleared)
+           on conflict (transaction_id, settlement_id) do update set fee = excluded.fee
          ), transitions as (
            select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[])
              as e (id, status, hash, block_number, reason)

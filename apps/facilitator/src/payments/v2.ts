@@ -38,16 +38,27 @@ export function createPaymentHandlersV2(facilitator: Facilitator, networks: Netw
       const kinds = await networks.kinds()
       const served = kinds.flatMap(({ network, scheme }) => {
         const found = networks.find(network)
-        return found ? [{ scheme, found, id: caip2(found), signers: [...found.chain.signers] }] : []
+        return found ? [{ scheme, found, id: caip2(found) }] : []
       })
       res.json({
-        kinds: served.map(({ scheme, id }) => ({ x402Version: 2, scheme, network: id })),
+        kinds: served.map(({ scheme, found, id }) => ({
+          x402Version: 2,
+          scheme,
+          network: id,
+          ...extraOf(found),
+        })),
         extensions: await extensionsOf(served.map(({ found }) => found)),
-        signers: Object.fromEntries(served.map(({ id, signers }) => [id, signers])),
+        signers: Object.fromEntries(served.map(({ found, id }) => [id, payersOf(found)])),
       } satisfies SupportedKindsV2)
     },
   }
 }
+
+/** Where payers sign whole transactions, they name in them who pays the fee. */
+const extraOf = ({ chain: { sponsorship, feePayer } }: Network) =>
+  sponsorship && feePayer !== undefined ? { extra: { feePayer } } : {}
+
+const payersOf = ({ chain: { signers, feePayer } }: Network) => (feePayer === undefined ? [] : [...signers])
 
 const GAS_SPONSORING = 'eip2612GasSponsoring'
 

@@ -33,6 +33,7 @@ export type TestOptions = {
   /** Where the log goes, from `debug` on; otherwise it is not kept. */
   log?: NodeJS.WritableStream
   maxFeePerGas?: bigint
+  maxFeesPerDay?: bigint
   /** Beside base-sepolia, and like it but for what is told. */
   networks?: readonly Partial<NetworkConfiguration>[]
 }
@@ -97,7 +98,14 @@ export async function testFacilitator(options: TestOptions) {
 }
 
 function configurationOf(options: TestOptions & { databaseUrl: string }): Configuration {
-  const { rpcUrl, signerKeys, databaseUrl, variables = {}, maxFeePerGas = 100_000_000_000n } = options
+  const {
+    rpcUrl,
+    signerKeys,
+    databaseUrl,
+    variables = {},
+    maxFeePerGas = 100_000_000_000n,
+    maxFeesPerDay,
+  } = options
   const environment = readEnvironment(Environment, {
     DATABASE_URL: databaseUrl,
     NETWORKS_FILE: 'not read',
@@ -118,9 +126,9 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     signerKeys,
     confirmations: 1,
     confirmationBudgetSeconds: 6,
-    maxFeePerGas,
     maxGas: 300_000n,
-    signerBalanceWarning: 10_000_000_000_000_000n,
+    ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }),
+    own: { maxFeePerGas },
     assets: [{ asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }],
   }
   const others = (options.networks ?? []).map((other) => ({

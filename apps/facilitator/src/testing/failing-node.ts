@@ -32,6 +32,26 @@ export const startLyingNode = (
     }),
   )
 
+/** How a node answers one method; `told` is what a sound node says to it. */
+export type Manner = (params: Record<string, string>, told: () => Promise<Reply>) => Promise<Reply>
+type Reply = { result?: unknown; error?: unknown }
+
+/** The node at `url`, but for the methods that answer in another manner, or by an error not at all; answers its URL. */
+export const startOddNode = (
+  url: string,
+  manners: Readonly<Record<string, Manner>>,
+  options: { takesBatches?: boolean } = {},
+): Promise<string> =>
+  startNode(
+    (messages) =>
+      messages.map(async (message) => {
+        const told = () => forward(url, message) as Promise<Reply>
+        const reply = (await manners[message.method]?.(message.params as never, told)) ?? (await told())
+        return { ...reply, jsonrpc: '2.0', id: message.id }
+      }),
+    options,
+  )
+
 /**
  * One URL with two nodes behind it: the one at `url`, and one that lacks its newest blocks, as many as `lacking` says when
  * it is told what a question asks, or all of a batch: one node answers that; answers its URL.
@@ -68,12 +88,20 @@ async function forward(url: string, message: Message): Promise<unknown> {
   return answer.json()
 }
 
-async function startNode(answer: (messages: Message[]) => unknown[] | Promise<unknown[]>): Promise<string> {
+async function startNode(
+  answer: (messages: Message[]) => unknown[] | Promise<unknown[]>,
+  { takesBatches = true }: { takesBatches?: boolean } = {},
+): Promise<string> {
   const server = createServer((request, response) => {
     void (async () => {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
       const asked = JSON.parse(Buffer.concat(chunks).toString()) as Message | Message[]
+      if (Array.isArray(asked) && !takesBatches) {
+        const error = { code: -32600, message: 'batches are not supported' }
+        response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
+        return
+      }
       const answers = await Promise.all(await answer(Array.isArray(asked) ? asked : [asked]))
       response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]))
     })().catch(() => response.destroy())

@@ -1,0 +1,112 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { callRpc } from '../testing/chain'
+import { COSMOS_AMOUNT, COSMOS_FEE, signSend } from '../testing/cosmos'
+import { startOddNode, type Manner } from '../testing/failing-node'
+import { onGaslessChain, paymentInWaiting } from '../testing/gasless'
+import { startRefusingNode, startUnindexedNode } from '../testing/unindexed-node'
+
+afterAll(closeAll)
+
+const IMPATIENT = { variables: { SETTLE_WAIT_SECONDS: '1' } }
+const PAYMENT_SENT = "transactions where status = 'signed' and nonce is null and broadcast_at is not null"
+
+test.each([
+  ['', { takesBatches: true }],
+  [', which takes one question at a time,', { takesBatches: false }],
+])(
+  'payments that one node%s took without an answer, and another refuses, are told pending, and settled once they are mined',
+  async (_, options) => {
+    const node: { refusing?: Awaited<ReturnType<typeof startRefusingNode>> } = {}
+    const on = await onGaslessChain({
+      ...IMPATIENT,
+      async network(rpcUrl) {
+        node.refusing = await startRefusingNode(rpcUrl)
+        const cutOff: Manner = async (_, told) => {
+          await told()
+          throw new Error('It is cut off before it answers')
+        }
+        return {
+          rpcUrls: [await startOddNode(rpcUrl, { broadcast_tx_sync: cutOff }, options), node.refusing.url],
+        }
+      },
+    })
+    const payers = await Promise.all(
+      Array.from({ length: 12 }, () => on.newPayer(COSMOS_AMOUNT + COSMOS_FEE)),
+    )
+    const bodies = await Promise.all(payers.map((payer) => on.gasless(payer, { granter: undefined })))
+    const answers: Promise<SettleResult>[] = []
+    await on.stop()
+    // Together, so that the nodes are sent several at once.
+    await on.beforeAnyFee(async () => {
+      answers.push(...bodies.map((body) => on.settle(body)))
+      await on.until('settlements', bodies.length)
+    })
+    await on.until('transactions', bodies.length)
+    await on.age()
+    await node.refusing!.untilRefused(3 * bodies.length)
+    // Asked before they are settled again: what has failed may be claimed anew.
+    expect(await on.count("settlements where status = 'failed'")).toBe(0)
+    answers.push(...bodies.map((body) => on.settle(body)))
+    for (const { errorReason } of await Promise.all(answers)) expect(errorReason).toBe('settlement_pending')
+
+    await on.chain.setPace('at-once')
+    for (const body of bodies) {
+      expect(await on.settleAtLast(body)).toMatchObject({ success: true })
+      expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
+    }
+  },
+)
+
+test('a payment that is mined, where the node has it in no index, is told pending and never failed', async () => {
+  const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
+  const on = await onGaslessChain({
+    ...IMPATIENT,
+    async network(rpcUrl) {
+      node.found = await startUnindexedNode(rpcUrl, ['tx', 'tx_search'])
+      return { rpcUrls: [node.found.url] }
+    },
+  })
+  const { payer, body, payTo } = await paymentInWaiting(on)
+  node.found!.forget()
+  await callRpc(on.rpcUrl, 'dev_mine', '25')
+  await node.found!.untilAsked(8)
+  expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+  node.found!.recall()
+  expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+  expect(await on.balance(payTo)).toBe(COSMOS_AMOUNT)
+})
+
+test.each<[string, Manner]>([
+  [
+    'has its bytes in its cache still',
+    () =>
+      Promise.resolve({
+        error: { code: -32603, message: 'Internal error', data: 'tx already exists in cache' },
+      }),
+  ],
+  ['answers nothing that it is sent', () => Promise.reject(new Error('It is cut off'))],
+])('a payment whose sequence went to another has failed, though a node %s', async (_, odd) => {
+  let isOdd = false
+  const on = await onGaslessChain({
+    ...IMPATIENT,
+    network: async (rpcUrl) => ({
+      rpcUrls: [
+        await startOddNode(rpcUrl, {
+          broadcast_tx_sync: (params, told) => (isOdd ? odd(params, told) : told()),
+        }),
+        rpcUrl,
+      ],
+    }),
+  })
+  const { payer, body, payTo } = await paymentInWaiting(on, { funds: 4n * COSMOS_AMOUNT })
+  await on.until(PAYMENT_SENT, 1)
+  isOdd = true
+  await callRpc(on.rpcUrl, 'dev_dropPending')
+  await on.broadcast(await signSend(on.rpcUrl, payer, payer.address))
+  await callRpc(on.rpcUrl, 'dev_mine', '25')
+  await on.age()
+  const told = await on.settleAtLast(body)
+  expect(told).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  expect(await on.balance(payTo)).toBe(0n)
+})

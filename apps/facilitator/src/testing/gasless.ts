@@ -1,0 +1,158 @@
+import { type EncodeObject } from '@cosmjs/proto-signing'
+import { StargateClient } from '@cosmjs/stargate'
+import { COSMOS_CHAIN_ID } from '@tollgate/devnet'
+import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
+import { MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
+import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc, newSigner, sharedChain } from './chain'
+import {
+  COSMOS_AMOUNT,
+  COSMOS_FEE,
+  cosmosNetwork,
+  cosmosRequest,
+  newCosmosWallet,
+  ownCosmosChain,
+  signSend,
+  type CosmosChanges,
+  type CosmosRequest,
+  type CosmosWallet,
+} from './cosmos'
+import { type NetworkConfiguration } from '../networks/settings'
+import { newClient, testFacilitator, type TestOptions } from './facilitator'
+
+const PATIENCE_MS = 40_000
+
+type Options = Partial<TestOptions> & {
+  gaslessMaxFee?: bigint | undefined
+  maxFeesPerDay?: bigint
+  /** What else is told of the network on the chain at `rpcUrl`, as other nodes of it. */
+  network?: (rpcUrl: string) => Promise<Partial<NetworkConfiguration>>
+}
+
+/** A Cosmos chain of the test's own, an account on it that bears fees, and facilitators that have its key. */
+export async function onGaslessChain(options: Options = {}) {
+  const { gaslessMaxFee, maxFeesPerDay, network, ...rest } = { gaslessMaxFee: 10_000n, ...options }
+  const chain = await ownCosmosChain()
+  const { rpcUrl } = chain
+  const granter = await newCosmosWallet(rpcUrl, 1_000_000_000n)
+  const evmSigner = await newSigner(sharedChain())
+  const told = await network?.(rpcUrl)
+  const changes = { gaslessMaxFee, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), ...told }
+  const settings = {
+    rpcUrl: sharedChain(),
+    signerKeys: [evmSigner.privateKey],
+    networks: [cosmosNetwork(rpcUrl, granter, changes)],
+    ...rest,
+  }
+  const facilitator = await testFacilitator(settings)
+  const client = await newClient(facilitator.api)
+  const { pool } = facilitator.database
+  type Facilitator = Pick<typeof facilitator, 'database'>
+
+  const post = async <T>(path: string, body: CosmosRequest, { api }: Pick<typeof facilitator, 'api'>) =>
+    (await api.post(`/api/v1/${path}`).set(client).send(body).expect(200)).body as T
+
+  const rows = async (what: string, { database }: Facilitator = facilitator) => {
+    const { rows: found } = await database.pool.query<{ count: bigint }>(`select count(*) from ${what}`)
+    return Number(found[0]?.count)
+  }
+
+  const settle = (body: CosmosRequest, at = facilitator) => post<SettleResult>('settle', body, at)
+
+  const stargate = await StargateClient.connect(rpcUrl)
+  const broadcast = (tx: Uint8Array): Promise<string> => stargate.broadcastTxSync(tx)
+  const mine = () => callRpc(rpcUrl, 'dev_mine', '1')
+
+  async function sendByHand(messages: EncodeObject[], amount = '5000') {
+    const fee = { amount: [{ denom: 'uatom', amount }], gas: '200000' }
+    await broadcast(await signSend(rpcUrl, granter, granter.address, { fee, messages }))
+    await mine()
+  }
+
+  return {
+    chain,
+    rpcUrl,
+    granter,
+    facilitator,
+    client,
+    pool,
+    count: rows,
+
+    verify: (body: CosmosRequest, at = facilitator) => post<VerifyResult>('verify', body, at),
+    settle,
+    /** Asks until it is told more than that it is under way. */
+    async settleAtLast(body: CosmosRequest, at = facilitator): Promise<SettleResult> {
+      const deadline = performance.now() + PATIENCE_MS
+      let told = await settle(body, at)
+      while (told.errorReason === 'settlement_pending' && performance.now() < deadline)
+        told = await settle(body, at)
+      return told
+    },
+
+    /** A wallet that holds the price and nothing else, unless told. */
+    newPayer: (amount = COSMOS_AMOUNT): Promise<CosmosWallet> => newCosmosWallet(rpcUrl, amount),
+    /** A payment whose fee is not the payer's. */
+    gasless: (payer: CosmosWallet, of: CosmosChanges = {}): Promise<CosmosRequest> =>
+      cosmosRequest(rpcUrl, payer, { granter: granter.address, ...of }),
+
+    balance: async (address: string): Promise<bigint> =>
+      BigInt((await stargate.getBalance(address, 'uatom')).amount),
+    /** How many transactions of the granter's own were mined. */
+    grants: async (): Promise<number> => (await stargate.getSequence(granter.address)).sequence,
+    broadcast,
+    /** Sends it with the granter's own key, past the facilitator; resolves once it is in a block. */
+    sendByHand,
+    /** The same of what takes from a payer what it is allowed. */
+    revoke(payer: CosmosWallet, amount?: string): Promise<void> {
+      const value = MsgRevokeAllowance.fromPartial({ granter: granter.address, grantee: payer.address })
+      return sendByHand([{ typeUrl: MsgRevokeAllowance.typeUrl, value }], amount)
+    },
+
+    stop: () => chain.setPace('stopped'),
+    mine,
+    height: async (): Promise<bigint> => BigInt(await stargate.getHeight()),
+    /** Makes what was signed as old as what nodes do not lag behind any more. */
+    age: () => pool.query("update transactions set signed_at = signed_at - interval '2 minutes'"),
+    /** Resolves once `what` is done, before which nothing that is claimed is signed. */
+    async beforeAnyFee(what: () => Promise<void>): Promise<void> {
+      const session = await pool.connect()
+      try {
+        await session.query(`select pg_advisory_lock(hashtextextended($1, 0))`, [`fees ${COSMOS_CHAIN_ID}`])
+        await what()
+      } finally {
+        session.release(true)
+      }
+    },
+
+    /** Resolves once there are so many rows of `what`: of a table, that meet a condition. */
+    async until(what: string, wanted: number, at?: Facilitator): Promise<void> {
+      const deadline = performance.now() + PATIENCE_MS
+      while ((await rows(what, at)) !== wanted) {
+        if (performance.now() > deadline) throw new Error(`there are ${await rows(what, at)} ${what}`)
+        await delay(20)
+      }
+    },
+
+    /** Another facilitator with the same key on the same database; `own`: what its settings of the family say otherwise. */
+    replica: (own: Record<string, unknown> = {}) =>
+      testFacilitator({
+        ...settings,
+        networks: settings.networks.map((one) => ({ ...one, own: { ...one.own, ...own } })),
+        databaseUrl: facilitator.databaseUrl,
+      }),
+    network: COSMOS_CHAIN_ID,
+  }
+}
+
+/** A payment that bears its own fee, and was handed to the nodes while no block comes, by a payer who holds `funds`. */
+export async function paymentInWaiting(
+  on: Awaited<ReturnType<typeof onGaslessChain>>,
+  { funds = COSMOS_AMOUNT + COSMOS_FEE, ...changes }: CosmosChanges & { funds?: bigint } = {},
+) {
+  const payer = await on.newPayer(funds)
+  const body = await on.gasless(payer, { granter: undefined, ...changes })
+  await on.stop()
+  expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+  await on.until('transactions', 1)
+  return { payer, body, payTo: body.paymentRequirements.payTo }
+}

@@ -64,10 +64,12 @@ export function wireGateway(foundation: Foundation) {
 
   const upstreams = createUpstreams({ timeoutMs, now })
   const forward = createForward(upstreams, timeoutMs)
+  const supported = createSupported(facilitator, logger, now)
   const paidCall = createPaidCall({
     catalog,
     sessions,
     buyCredits,
+    feePayerOf: supported.feePayerOf,
     payments,
     ledger,
     forward,
@@ -86,7 +88,7 @@ export function wireGateway(foundation: Foundation) {
     health,
     withSession: createGuard(sessions),
     auth: createAuthHandlers(nonces, signIn, sessions),
-    catalog: createCatalogHandlers(catalog, createSupported(facilitator, logger, now)),
+    catalog: createCatalogHandlers(catalog, supported),
     accounts: createAccountHandlers(ledger, createHistory(database)),
     paidCall,
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS),

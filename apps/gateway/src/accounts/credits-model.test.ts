@@ -257,8 +257,29 @@ async function newWallet(): Promise<Wallet> {
   return { address, live: call().sessionId, dead }
 }
 
+/** What has to happen in the runs, or they prove less than they say. */
+const WANTED = [
+  'end: again',
+  'end: done',
+  'end: refunded',
+  'grant: again',
+  'grant: false',
+  'grant: true',
+  'reap: dead',
+  'spend: insufficient',
+  'spend: paid',
+  'spend: revoked',
+]
+/** Chance may leave one out of the first runs. */
+const MAX_ROUNDS = 5
+
 test('the books of two replicas are what was bought, spent, ended, given back and reaped, after every step', async () => {
-  await fc.assert(
+  for (let round = 0; round < MAX_ROUNDS && seen.size < WANTED.length; round++) await playAtRandom()
+  expect([...seen].sort()).toEqual(WANTED)
+})
+
+const playAtRandom = () =>
+  fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: 'max' }), async (steps) => {
       const wallets = await Promise.all([newWallet(), newWallet(), newWallet()])
       const model = { balances: new Map(), payments: [], usages: [], mortal: books.newReplica() }
@@ -271,16 +292,3 @@ test('the books of two replicas are what was bought, spent, ended, given back an
     }),
     { numRuns: 45 },
   )
-  expect([...seen].sort()).toEqual([
-    'end: again',
-    'end: done',
-    'end: refunded',
-    'grant: again',
-    'grant: false',
-    'grant: true',
-    'reap: dead',
-    'spend: insufficient',
-    'spend: paid',
-    'spend: revoked',
-  ])
-})

@@ -1,10 +1,10 @@
-/** What a sign-in text says: the short form of the gateway, or EIP-4361. Times are as written, already valid. */
+/** What a sign-in text says: the short form of the gateway, EIP-4361 or CAIP-122. Times are as written, already valid. */
 export type SignInMessage = {
-  /** The service name of the short form, the domain of EIP-4361. */
+  /** The service name of the short form, the domain of the others. */
   domain: string
   address: string
   nonce: string
-  /** Of EIP-4361: the chain on which a wallet that is a contract is asked. */
+  /** Not in the short form: the chain that the wallet signs in for, as the chain itself spells its id. */
   chainId?: string
   issuedAt: Date
   expiresAt?: Date
@@ -23,33 +23,63 @@ const shortForm = new RegExp(
   'u',
 )
 
+/** The account that a text speaks of: the word for it, and how its address and its chain are spelled. */
+type Account = { word: string; address: string; chainId: string }
+
+const ethereum: Account = {
+  word: 'Ethereum',
+  address: '0x[0-9a-fA-F]{40}',
+  chainId: '(?<chainId>[1-9][0-9]{0,19})',
+}
+
+/** The address of a key (20 bytes) in bech32, as wallets write it; the chain by its own id, or by CAIP-2. */
+const cosmos: Account = {
+  word: 'Cosmos',
+  address: '[a-z][a-z0-9]{0,50}1[02-9ac-hj-np-z]{38}',
+  chainId: '(?:cosmos:)?(?<chainId>[A-Za-z0-9][A-Za-z0-9._-]{0,49})',
+}
+
 /**
- * EIP-4361 (https://eips.ethereum.org/EIPS/eip-4361#abnf-message-format): ASCII throughout, so that what a wallet shows is
- * what is read. A statement is one line; request id and resources are passed over.
+ * A text of many lines, ASCII throughout, so that what a wallet shows is what is read. A statement is one line; request id
+ * and resources are passed over. The Chain ID stands before the Nonce, or last of all fields.
  */
-const eip4361 = new RegExp(
-  [
-    String.raw`^(?:[a-z][a-z0-9+.-]*://)?(?<domain>(?![^ ]*[/?#@])[!-~]{1,128}) wants you to sign in with your Ethereum account:`,
-    String.raw`(?<address>0x[0-9a-fA-F]{40})`,
-    String.raw`(?:\n(?<statement>[ -~]{1,1024})\n|\n?)`,
-    String.raw`URI: [a-z][a-z0-9+.-]*:[!-~]{1,1024}`,
-    'Version: 1',
-    String.raw`Chain ID: (?<chainId>[1-9][0-9]{0,19})`,
-    `Nonce: ${nonce}`,
-    `Issued At: (?<issuedAt>${timestamp})` +
-      `(?:\\nExpiration Time: (?<expiresAt>${timestamp}))?` +
-      `(?:\\nNot Before: (?<notBefore>${timestamp}))?` +
-      String.raw`(?:\nRequest ID: [!-~]{0,256})?(?:\nResources:(?:\n- [!-~]{1,1024}){0,32})?$`,
-  ].join('\n'),
-)
+function longForm({ word, address, chainId }: Account, chainIdIs: 'before the nonce' | 'last') {
+  const chain = String.raw`\nChain ID: ${chainId}`
+  const [before, after] = chainIdIs === 'last' ? ['', chain] : [chain, '']
+  return new RegExp(
+    [
+      String.raw`^(?:[a-z][a-z0-9+.-]*://)?(?<domain>(?![^ ]*[/?#@])[!-~]{1,128}) wants you to sign in with your ${word} account:`,
+      `(?<address>${address})`,
+      String.raw`(?:\n(?<statement>[ -~]{1,1024})\n|\n?)`,
+      String.raw`URI: [a-z][a-z0-9+.-]*:[!-~]{1,1024}`,
+      `Version: 1${before}`,
+      `Nonce: ${nonce}`,
+      `Issued At: (?<issuedAt>${timestamp})` +
+        `(?:\\nExpiration Time: (?<expiresAt>${timestamp}))?` +
+        `(?:\\nNot Before: (?<notBefore>${timestamp}))?` +
+        String.raw`(?:\nRequest ID: [!-~]{0,256})?${after}(?:\nResources:(?:\n- [!-~]{1,1024}){0,32})?$`,
+    ].join('\n'),
+  )
+}
+
+/**
+ * EIP-4361 (https://eips.ethereum.org/EIPS/eip-4361#abnf-message-format) for Ethereum. For Cosmos the same text, as libraries
+ * write it, and the example of CAIP-122 (https://chainagnostic.org/CAIPs/caip-122#examples), whose Chain ID comes later.
+ */
+const forms = [
+  shortForm,
+  longForm(ethereum, 'before the nonce'),
+  longForm(cosmos, 'before the nonce'),
+  longForm(cosmos, 'last'),
+]
 
 /** What a reader could take for a field of the message. */
 const fieldLike =
   /^\s*(?:Address|URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources)\s*:/i
 
-/** Reads either form to the letter; undefined where `text` is neither. */
+/** Reads a text to the letter; undefined where it is of none of the forms. */
 export function readMessage(text: string): SignInMessage | undefined {
-  const found = (shortForm.exec(text) ?? eip4361.exec(text))?.groups
+  const found = forms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
   if (!found || [found.domain, found.statement].some((line = '') => fieldLike.test(line))) return undefined
   const { domain = '', address = '', nonce: value = '', chainId, issuedAt = '', expiresAt, notBefore } = found
   const times = [issuedAt, expiresAt, notBefore].filter((time) => time !== undefined)

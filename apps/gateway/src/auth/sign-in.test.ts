@@ -2,7 +2,7 @@ import { type SessionTokens } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { id } from 'ethers'
 import { decode } from 'jsonwebtoken'
-import { planOf } from '../testing/catalog'
+import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { eip4361Text } from '../testing/eip4361'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
@@ -14,13 +14,7 @@ beforeAll(async () => {
   gateway = await testGateway()
   gateway.catalog.plans.push(
     planOf({ id: 2, plan_name: 'Retired', active: false }),
-    planOf({
-      id: 3,
-      plan_name: 'Elsewhere',
-      network: 'osmosis-1',
-      chain_id: 'osmosis-1',
-      ecosystem: 'cosmos',
-    }),
+    cosmosPlanOf({ id: 3, plan_name: 'Elsewhere' }),
     planOf({ id: 4, plan_name: 'Big' }),
   )
   await gateway.reapply()

@@ -30,11 +30,17 @@ export function createSignIn(parts: {
     const plan = planOf(login, await catalog.activePlans())
     const authMethod = login.auth_method ?? methodOf[plan.ecosystem]
     const family = familyOf(authMethod)
+    if (authMethod === 'siwc' && login.pubkey === undefined)
+      throw new ApiError(
+        'INVALID_REQUEST',
+        'pubkey: is required for siwc, whose signatures do not tell the key',
+      )
 
     const message = readMessage(login.message)
     if (!message) throw new ApiError('INVALID_REQUEST', UNREADABLE)
     checkDomain(message, domains)
     checkTimes(message, now())
+    checkChain(family, message, plan)
 
     const wallet = walletOf(family, message, login)
     const proof = { ...proofOf(login), address: wallet }
@@ -67,7 +73,7 @@ const notSigned = (hint = '') =>
   )
 
 const UNREADABLE =
-  'message: is neither the sign-in text nor EIP-4361; it needs one Address, one Nonce and one Issued At, nothing after them, and in EIP-4361 nothing but ASCII'
+  'message: is none of the sign-in text, EIP-4361 and CAIP-122; it needs one Address, one Nonce and one Issued At, nothing after them, and in the latter two nothing but ASCII'
 
 const expiredNonce = () =>
   new ApiError(
@@ -120,6 +126,22 @@ function checkDomain({ domain }: SignInMessage, domains: readonly string[]) {
     throw new ApiError(
       'INVALID_REQUEST',
       `message: is for another service; sign one for ${domains.join(' or ')}`,
+    )
+}
+
+/**
+ * Whether a text that names a chain signs in for plans of that chain only. An Ethereum account is the same on every chain, and
+ * apps write the one that the wallet happens to be on. A Cosmos account belongs to a chain, but its signature (ADR-036)
+ * leaves the chain out: the text alone says for which its holder signed.
+ */
+const bindsToItsChain: Record<Ecosystem, boolean> = { evm: false, cosmos: true }
+
+function checkChain({ ecosystem }: Family, { chainId }: SignInMessage, plan: Plan) {
+  if (!bindsToItsChain[ecosystem] || ecosystem !== plan.ecosystem) return
+  if (chainId !== undefined && chainId !== plan.chainId)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `message: Chain ID is ${chainId}, but plan ${plan.id} settles on chain ${plan.chainId}`,
     )
 }
 

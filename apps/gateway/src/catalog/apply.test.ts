@@ -1,7 +1,7 @@
 import { openGatewayDatabase, type GatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { openSession, someWallet, writePayment } from '../testing/accounts'
-import { catalogOf, planOf, providerOf } from '../testing/catalog'
+import { catalogOf, cosmosPlanOf, planOf, providerOf, type CatalogEntries } from '../testing/catalog'
 import { somebodyWaits } from '../testing/ledgers'
 import { applyCatalog } from './apply'
 import { type CatalogFile } from './file'
@@ -41,7 +41,7 @@ describe('applying a catalog', () => {
     await applyCatalog(database, catalog)
     const before = await rowsOf(database)
     const sameAgain = catalogOf({
-      plans: catalog.plans.map((same) => ({ ...same, pay_to: same.pay_to.toLowerCase() })) as (typeof plan)[],
+      plans: catalog.plans.map((same) => ({ ...same, pay_to: same.pay_to.toLowerCase() })),
       providers: catalog.providers.map((same) => ({ ...same, methods: { eth_call: 1 } })),
     })
     for (const again of [catalog, sameAgain]) expect(await applyCatalog(database, again)).toEqual([])
@@ -195,7 +195,9 @@ describe('applying a catalog', () => {
 describe('what a plan is paid in', () => {
   const changed = { asset_address: `0x${'5'.repeat(40)}`, decimals: 18, network: 'base', chain_id: '8453' }
   const applyTo = (database: GatewayDatabase, changes: object, dryRun = false) =>
-    applyCatalog(database, catalogOf({ plans: [planOf(changes)], providers: [] }), { dryRun })
+    applyPlan(database, planOf(changes), dryRun)
+  const applyPlan = (database: GatewayDatabase, plan: CatalogEntries['plans'][number], dryRun: boolean) =>
+    applyCatalog(database, catalogOf({ plans: [plan], providers: [] }), { dryRun })
   const uses: [string, (database: GatewayDatabase) => unknown][] = [
     ['a session', ({ pool }) => openSession(pool, someWallet())],
     ['an open payment', ({ pool }) => writePayment(pool, { wallet: someWallet(), credits: 1 })],
@@ -215,8 +217,8 @@ describe('what a plan is paid in', () => {
       await expect(applyTo(database, changed, dryRun)).rejects.toThrow(
         /plan 1: network, chain_id, asset_address, decimals cannot change.*new id/,
       )
-      await expect(applyTo(database, { ecosystem: 'cosmos' }, dryRun)).rejects.toThrow(
-        'plan 1: ecosystem cannot',
+      await expect(applyPlan(database, cosmosPlanOf(), dryRun)).rejects.toThrow(
+        'plan 1: network, chain_id, ecosystem, asset_address cannot',
       )
     }
     expect(await rowsOf(database)).toEqual(before)

@@ -131,6 +131,22 @@ describe('GET /x402/supported', () => {
     gateway.facilitator.comeBack()
   })
 
+  test('is what the facilitator said last while it hangs: nobody waits until it is given up', async () => {
+    const another = await testGateway({ beside: gateway })
+    const supported = () => another.api.get('/x402/supported').expect(200)
+    const before = (await supported()).body as unknown
+    const answer = gateway.facilitator.hold()
+    for (let time = 0; time < 2; time++) {
+      gateway.clock.advance(6)
+      expect((await supported()).body).toEqual(before)
+    }
+    another.log.logger.info('answered')
+    await another.log.line('answered')
+    const said = another.log.lines().map(({ message }) => message)
+    expect(said).not.toContain('facilitator did not say what it supports')
+    answer()
+  })
+
   test('asks the facilitator once, however many want to know', async () => {
     gateway.clock.advance(60)
     const asked = gateway.facilitator.supportAsked()

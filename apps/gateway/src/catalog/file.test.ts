@@ -1,7 +1,8 @@
 import { x402V1Networks } from '@tollgate/protocol'
 import { stringify } from 'yaml'
-import { planOf, providerOf } from '../testing/catalog'
+import { cosmosPlanOf, planOf, providerOf } from '../testing/catalog'
 import { readCatalog } from './file'
+import { planRow } from './rows'
 import { CatalogProblem } from './yaml'
 
 const plan = planOf()
@@ -181,6 +182,55 @@ describe('a plan is refused, at its own line, with', () => {
       expect.stringMatching(new RegExp(`^line ${line + 1}, column \\d+: plans\\.0\\.${field}: `)),
     ])
   })
+})
+
+describe('a plan on a Cosmos chain is refused, at its own line, with', () => {
+  const cosmosPlan = cosmosPlanOf()
+  test.each([
+    ['an asset that is no denomination', { asset_address: '7up' }],
+    ['an asset of an EVM chain', { asset_address: plan.asset_address }],
+    ['an asset of two characters', { asset_address: 'ua' }],
+    ['a recipient of an EVM chain', { pay_to: plan.pay_to }],
+    ['a recipient whose checksum is wrong', { pay_to: cosmosPlan.pay_to.replace('osmo1q', 'osmo1p') }],
+    [
+      'a recipient of another prefix and the same checksum',
+      { pay_to: `cosmos${cosmosPlan.pay_to.slice(4)}` },
+    ],
+    ['a recipient in letters of both cases', { pay_to: cosmosPlan.pay_to.replace('q', 'Q') }],
+    ['a chain id with a space', { chain_id: 'osmosis 1' }],
+    ['a chain id of CAIP-2', { chain_id: 'cosmos:osmosis-1' }],
+    ['an amount of 2^256', { amount: (2n ** 256n).toString() }],
+    ['an amount of zero', { amount: '0' }],
+    ['the name of a token’s EIP-712 domain', { asset_name: 'OSMO' }],
+    ['the version of a token’s EIP-712 domain', { asset_version: '1' }],
+    ['a network that clients take for an EVM chain', { network: 'sei' }],
+  ])('%s', (_, changes) => {
+    const [field = ''] = Object.keys(changes)
+    const text = stringify({ plans: [{ ...cosmosPlan, ...changes }], providers: [] })
+    const line = text
+      .split('\n')
+      .findIndex((candidate) => candidate.trim().replace(/^- /, '').startsWith(`${field}:`))
+    expect(toldOf(text)).toEqual([
+      expect.stringMatching(new RegExp(`^line ${line + 1}, column \\d+: plans\\.0\\.${field}: `)),
+    ])
+  })
+})
+
+test('a plan on a Cosmos chain is read, with its denomination as it is and an address in one letter case', () => {
+  for (const asset_address of [
+    'uosmo',
+    'ibc/27394FB092D2ECCD56123C74F36E4C1F926001CEADA9CA97EA622B25F41E5EB2',
+  ]) {
+    const pay_to = cosmosPlanOf().pay_to.toUpperCase()
+    const [read] = readCatalog(
+      stringify({ plans: [cosmosPlanOf({ asset_address, pay_to })], providers: [] }),
+    ).plans
+    expect(planRow(read!)).toMatchObject({
+      asset: asset_address,
+      payTo: pay_to.toLowerCase(),
+      assetName: null,
+    })
+  }
 })
 
 test('a plan is sold on the chain that clients take its network’s name for, and on no other', () => {

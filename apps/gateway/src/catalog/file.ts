@@ -1,6 +1,6 @@
-import { Amount, Ecosystem, x402V1Networks } from '@tollgate/protocol'
+import { Amount, Ecosystem } from '@tollgate/protocol'
 import { z } from 'zod'
-import { evmChainId, problemsOfEvmPlan } from './evm-plan'
+import { problemsOfPlan } from './plan'
 import { readYaml } from './yaml'
 
 /** Shown to people and compared with what they send: a text on one line, without a space at its ends. */
@@ -52,24 +52,11 @@ const CatalogPlan = z
     active: z.boolean().default(true),
   })
   .superRefine((plan: unknown, context) => {
-    for (const [field, message] of problemsOf(membersOf(plan)))
+    const members = membersOf(plan)
+    const { data: chain_id } = chainName.safeParse(members['chain_id'])
+    for (const [field, message] of problemsOfPlan({ ...members, chain_id }))
       context.addIssue({ code: 'custom', path: [field], message })
   }, always)
-
-function* problemsOf(plan: Record<string, unknown>): Generator<[field: string, message: string]> {
-  const chain = problemOfChain(plan)
-  if (chain !== undefined) yield ['chain_id', chain]
-  if (plan['ecosystem'] === 'evm') yield* problemsOfEvmPlan(plan)
-}
-
-/** Clients of x402 version 1 sign for the chain that they take the name for; all others go by the id. */
-function problemOfChain({ ecosystem, network, chain_id }: Record<string, unknown>): string | undefined {
-  const { success, data: id } = chainName.safeParse(chain_id)
-  if (!success) return undefined
-  const known = x402V1Networks.get(String(network))
-  if (known !== undefined) return id === known ? undefined : `must be '${known}', which is ${String(network)}`
-  return ecosystem === 'evm' && !evmChainId.test(id) ? 'must be an EVM chain’s number' : undefined
-}
 
 /** The schema would leave out this one name, which is no member like others. */
 const mustNameMethods = (methods: unknown, context: z.RefinementCtx) => {

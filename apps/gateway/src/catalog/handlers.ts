@@ -38,7 +38,7 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
     },
 
     async supported(_req: Request, res: Response) {
-      res.json({ kinds: await supported() })
+      res.json({ kinds: await supported.kinds() })
     },
   }
 }

@@ -32,7 +32,7 @@ export const planRow = (plan: CatalogFile['plans'][number]): PlanRow => ({
   network: plan.network,
   chainId: plan.chain_id,
   ecosystem: plan.ecosystem,
-  asset: families[plan.ecosystem]?.parseAddress(plan.asset_address) ?? plan.asset_address,
+  asset: families[plan.ecosystem]?.parseAsset(plan.asset_address) ?? plan.asset_address,
   assetName: plan.asset_name ?? null,
   assetVersion: plan.asset_version ?? null,
   amount: plan.amount,

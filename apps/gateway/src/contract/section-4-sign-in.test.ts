@@ -2,15 +2,17 @@ import { type SessionTokens } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { decode } from 'jsonwebtoken'
 import { noInteger, noText, noWordOf, typesOf, wronglyTaken } from '../testing/fields'
-import { planOf } from '../testing/catalog'
+import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { callWith, signInText } from '../testing/wallet'
 
+const cosmosPlan = cosmosPlanOf({ id: 3 })
+
 let gateway: TestGateway
 beforeAll(async () => {
   gateway = await testGateway()
-  gateway.catalog.plans.push(planOf({ id: 2, plan_name: 'Other', credits: 5 }))
+  gateway.catalog.plans.push(planOf({ id: 2, plan_name: 'Other', credits: 5 }), cosmosPlan)
   await gateway.reapply()
 })
 afterAll(closeAll)
@@ -18,6 +20,7 @@ afterAll(closeAll)
 const login = (body: object) => gateway.api.post('/auth/login').send(body)
 const refresh = (body: object) => gateway.api.post('/auth/refresh').send(body)
 const claimsOf = (token: string) => decode(token, { json: true }) ?? {}
+const cosmosWallet = () => gateway.cosmosWallet({ plan: cosmosPlan })
 const isMoment = (text: string) => new Date(text).toISOString() === text
 
 describe('4. GET /health', () => {
@@ -91,6 +94,24 @@ describe('4. POST /auth/login, request body', () => {
     expect(claimsOf(token)).toMatchObject({ auth_method: 'siwe' })
   })
 
+  test.each([
+    ['message', 'string', 'yes', [...noText, 'Let me in']],
+    ['signature', 'string', 'yes', noText],
+    ['address', 'string', 'yes', [...noText, 'nobody', 'cosmos1', `0x${'1'.repeat(40)}`]],
+    ['pubkey', 'string', 'only for `siwc`', noText],
+    ['x402_chain_id', 'string', 'yes', [...noText, 'osmosis-2', 'cosmos:osmosis-1', '84532']],
+    ['x402_ecosystem', 'string', 'yes', [...noWordOf('cosmos'), 'evm']],
+  ] as const)('%s | %s | required: %s, for a Cosmos wallet', async (field, _, _required, wrong) => {
+    const body = await cosmosWallet().login()
+    expect(await wronglyTaken(login, body, field, { required: true, wrong })).toEqual([])
+    expect(outcomeOf(await login(body))).toEqual([200, undefined])
+  })
+
+  test('auth_method | string | `siwc` (Cosmos)', async () => {
+    const { token } = await cosmosWallet().signIn({ auth_method: 'siwc' })
+    expect(claimsOf(token)).toMatchObject({ auth_method: 'siwc' })
+  })
+
   test('address | string | the wallet address of the message: another is 401 INVALID_SIGNATURE', async () => {
     const body = await gateway.wallet().login({ address: gateway.wallet().address })
     expect(outcomeOf(await login(body))).toEqual([401, 'INVALID_SIGNATURE'])
@@ -106,6 +127,11 @@ describe('4. POST /auth/login, request body', () => {
   test('pubkey | string | only for `siwc`: passed over for `siwe`', async () => {
     const body = await gateway.wallet().login({ pubkey: 'AqVY' })
     expect(outcomeOf(await login(body))).toEqual([200, undefined])
+  })
+
+  test('pubkey | string | for `siwc` the key of the address: another is 401 INVALID_SIGNATURE', async () => {
+    const { pubkey } = await cosmosWallet().login()
+    expect(outcomeOf(await login(await cosmosWallet().login({ pubkey })))).toEqual([401, 'INVALID_SIGNATURE'])
   })
 
   test('pricing_plan_id | integer | plan the session is bound to', async () => {
@@ -137,6 +163,23 @@ describe('4. POST /auth/login, request body', () => {
       })
     },
   )
+
+  test.each(['osmosis-1', 'cosmos', 'Cosmos'])(
+    'chain | string | names the chain by the word %s instead of the fields above',
+    async (chain) => {
+      const { message, signature, address, pubkey } = (await cosmosWallet().login()) as Record<
+        string,
+        unknown
+      >
+      const answer = await login({ message, signature, address, pubkey, chain }).expect(200)
+      expect(claimsOf((answer.body as SessionTokens).token)).toMatchObject({
+        auth_method: 'siwc',
+        chain_id: 'osmosis-1',
+        ecosystem: 'cosmos',
+        pricing_plan_id: 3,
+      })
+    },
+  )
 })
 
 describe('4. POST /auth/login, the sign-in message', () => {
@@ -150,6 +193,14 @@ describe('4. POST /auth/login, the sign-in message', () => {
 
   test('as it is shown', async () => {
     expect(await outcomeWith((lines) => lines)).toEqual([200, undefined])
+  })
+
+  test('as it is shown, signed as arbitrary data by a Cosmos wallet', async () => {
+    const wallet = cosmosWallet()
+    const nonce = await wallet.nonce()
+    const issuedAt = gateway.clock.now().toISOString()
+    const text = signInText({ address: wallet.address, nonce, issuedAt })
+    expect(outcomeOf(await login(await wallet.signed(text)))).toEqual([200, undefined])
   })
 
   test.each([

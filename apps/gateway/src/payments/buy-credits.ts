@@ -1,18 +1,19 @@
 import { families, type Payment } from '@tollgate/chains'
-import { encodeJson, type SettleRequest, type SettleResult } from '@tollgate/protocol'
+import { type SettleRequest } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isPassing, isUndone } from '../accounts/refusal'
 import { type Session } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
 import { type Proof } from './proof'
-import { mustBeSold, requirementsOf } from './requirements'
+import { codeOf, receiptOf, type Receipt } from './receipt'
+import { isAskedBy, mustBeSold, requirementsOf } from './requirements'
 import { type Settlement } from './settlement'
-import { type Authorization, type PaymentRecord, type PaymentStore } from './store'
+import { type PaymentRecord, type PaymentStore } from './store'
 
-/** `receipt` is the `X-PAYMENT-RESPONSE`. Of `refused` nothing was charged and `reason` says why. */
+/** Of `refused` nothing was charged and `reason` says why. */
 export type Purchase =
-  { outcome: 'paid'; receipt: string } | { outcome: 'refused'; reason: string; receipt: string }
+  { outcome: 'paid'; receipt: Receipt } | { outcome: 'refused'; reason: string; receipt: Receipt }
 
 /** How long a call waits for a payment that another replica is settling. */
 const MAX_WAIT_MS = 30_000
@@ -35,41 +36,46 @@ export function createBuyCredits(parts: { store: PaymentStore; settlement: Settl
     const payment = families[plan.ecosystem]?.readPayment(proof.payload)
     if (!payment)
       throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
-    if (!isPayer(session, plan, payment))
-      return {
-        outcome: 'refused',
-        reason: 'the payer is not the wallet that is signed in',
-        receipt: receiptOf({ payer: payment.payer, network: plan.network, errorReason: 'invalid_payment' }),
-      }
+    const { payer } = payment
+    const refused = (errorReason: string, reason = errorReason): Purchase => ({
+      outcome: 'refused',
+      reason,
+      receipt: receiptOf(plan, { payer, errorReason }),
+    })
+    // Whoever sees a payment, in a header or on its chain, must buy nothing with it.
+    if (payer !== session.wallet)
+      return refused('invalid_payment', 'the payer is not the wallet that is signed in')
 
-    const authorization = { plan, payer: payment.payer, nonce: payment.nonce }
-    const { id } = await written(session, authorization, proof).catch((error: unknown) => {
+    const begun = await written(session, { plan, payment, proof }).catch((error: unknown) => {
       throw isUndone(error) && !isPassing(error) ? error : stillOpen(error)
     })
-    const end = await outcome(settlement, id).catch((error: unknown) => {
+    if (begun === 'not_accepted') return refused('invalid_payment_requirements')
+    const end = await outcome(settlement, begun.id).catch((error: unknown) => {
       throw stillOpen(error)
     })
-    return purchaseOf(end)
+    return purchaseOf(plan, end)
   }
 
   /** @throws ApiError NOT_FOUND for a new payment to a plan that is not sold any more */
-  async function written({ wallet }: Session, authorization: Authorization, proof: Proof) {
+  async function written(
+    { wallet }: Session,
+    { plan, payment, proof }: { plan: Plan; payment: Payment; proof: Proof },
+  ): Promise<PaymentRecord | 'not_accepted'> {
+    const { payer, nonce, transaction } = payment
+    const authorization = { plan, payer, nonce }
     const known = await store.known(authorization)
-    if (known) return known
-    const { plan } = authorization
+    const isAnotherTry = known?.status === 'failed' && transaction !== undefined
+    if (known && !isAnotherTry) return known
     mustBeSold(plan)
-    const request = settleRequest(proof, plan, resource)
-    const payment =
-      (await store.receive(authorization, { wallet, request })) ?? (await store.known(authorization))
-    if (!payment) throw new Error('A payment that is there could not be read')
-    return payment
+    if (proof.accepted && !isAskedBy(plan, proof.accepted)) return 'not_accepted'
+    const received = { wallet, request: settleRequest(proof, plan, resource) }
+    const record =
+      (await (known
+        ? store.tryAgain(known, authorization, received)
+        : store.receive(authorization, received))) ?? (await store.known(authorization))
+    if (!record) throw new Error('A payment that is there could not be read')
+    return record
   }
-}
-
-/** A payment header that was stolen must buy its thief nothing: where payer and session can be compared, they are. */
-const isPayer = (session: Session, plan: Plan, payment: Payment) => {
-  const sameEcosystem = (session.authMethod === 'siwe') === (plan.ecosystem === 'evm')
-  return !sameEcosystem || payment.payer === session.wallet
 }
 
 const settleRequest = (proof: Proof, plan: Plan, resource: string): SettleRequest => ({
@@ -96,28 +102,17 @@ async function outcome(settlement: Settlement, id: string): Promise<PaymentRecor
 
 const isOpen = ({ status }: PaymentRecord) => status !== 'credited' && status !== 'failed'
 
-function purchaseOf(payment: PaymentRecord): Purchase {
+function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   const { status, payer, network, transaction, blockNumber, createdAt } = payment
+  const facts = { payer, network, createdAt }
   if (status === 'credited') {
     const settled = { transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
-    return { outcome: 'paid', receipt: receiptOf({ success: true, payer, network, createdAt, ...settled }) }
+    return { outcome: 'paid', receipt: receiptOf(plan, { ...facts, ...settled, success: true }) }
   }
   if (status !== 'failed') throw pendingPayment()
   const reason = payment.errorReason ?? 'invalid_payment'
-  return {
-    outcome: 'refused',
-    reason,
-    receipt: receiptOf({
-      payer,
-      network,
-      createdAt,
-      errorReason: isCode.test(reason) ? reason : 'invalid_payment',
-    }),
-  }
+  return { outcome: 'refused', reason, receipt: receiptOf(plan, { ...facts, errorReason: codeOf(reason) }) }
 }
-
-/** A reason is the facilitator's word, and clients read the receipt's bytes as ASCII. */
-const isCode = /^[a-z0-9_]{1,128}$/
 
 export const pendingPayment = (cause?: unknown) =>
   new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
@@ -127,17 +122,3 @@ const stillOpen = (error: unknown) => (error instanceof ApiError ? error : pendi
 
 const PENDING =
   'The payment is being settled and its outcome is not known yet; send the same request with the same X-PAYMENT again, and do not pay a second time'
-
-/** What x402 clients read in `X-PAYMENT-RESPONSE`: of a failure unless told otherwise. */
-const receiptOf = ({
-  createdAt = new Date(),
-  ...facts
-}: Partial<SettleResult> & { payer: string; network: string; createdAt?: Date }): string =>
-  encodeJson({
-    success: false,
-    transaction: '',
-    errorReason: '',
-    blockNumber: 0,
-    timestamp: createdAt.toISOString(),
-    ...facts,
-  } satisfies SettleResult)

@@ -1,47 +1,66 @@
-import { PaymentPayload, decodeJson, parseJson } from '@tollgate/protocol'
+import { PaymentPayload, PaymentPayloadV2, decodeJson, parseJson } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Request } from 'express'
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
-/** What a caller hands over as payment. Of the outer members only those are there that the caller's form has. */
-export type Proof = Pick<PaymentPayload, 'payload'> & Partial<Omit<PaymentPayload, 'payload'>>
+/**
+ * What a caller hands over as payment. Of the outer members only those are there that the caller's form has: `accepted`
+ * in x402 version 2, the others in version 1.
+ */
+export type Proof = Pick<PaymentPayload, 'payload'> &
+  Partial<Omit<PaymentPayload, 'payload'>> &
+  Partial<Pick<PaymentPayloadV2, 'accepted'>>
 
 export const MAX_PROOF_LENGTH = 12_288
 
+/** Of x402 version 1 and of version 2; each takes all the forms. */
+const headers = ['X-PAYMENT', 'PAYMENT-SIGNATURE'] as const
+type Header = (typeof headers)[number]
+
 const Members = z.record(z.string(), z.unknown())
-/** Which of these it has says what was signed; both at once is nothing. */
-const Signed = z.object({
-  signature: z.string(),
-  authorization: Members.optional(),
-  permit2Authorization: Members.optional(),
-  eip2612GasSponsoring: Members.optional(),
-})
-const Wrapped = z.object({ paymentPayload: PaymentPayload })
-const Typed = z.union([
-  z.object({ type: z.literal('permit2'), permit2: Members }).transform(({ permit2 }) => permit2),
-  z.object({ type: z.string(), eip3009: Members }).transform(({ eip3009 }) => eip3009),
-])
-const SignedTransaction = z.object({ type: z.string(), rawTx: z.string() })
+const Accepted = PaymentPayloadV2.transform(({ payload, accepted }) => ({ payload, accepted }))
+const Whole = z.union([Accepted, PaymentPayload])
+const Wrapped = z.object({ paymentPayload: Whole }).transform(({ paymentPayload }) => paymentPayload)
+const Typed = z
+  .union([
+    z.object({ type: z.literal('permit2'), permit2: Members }).transform(({ permit2 }) => permit2),
+    z.object({ type: z.string(), eip3009: Members }).transform(({ eip3009 }) => eip3009),
+    z.object({ type: z.string(), rawTx: z.string() }).transform(({ rawTx }) => transaction(rawTx)),
+  ])
+  .transform((payload) => ({ payload }))
+const Bare = Members.transform((payload) => ({ payload }))
+/** The first that fits is meant. */
+const Form = z.union([Whole, Wrapped, Typed, Bare])
+
+const transaction = (rawTx: string) => ({ type: 'raw_tx', rawTx })
 const rawTransaction = /^0x(?:[0-9a-f]{2})+$/i
 
 /**
- * The payment proof in `X-PAYMENT`, in any of the forms that wallets send: the x402 version 1 payload in base64,
- * base64url or as JSON; `{signature, authorization}` or `{signature, permit2Authorization}` alone;
+ * The payment proof in `X-PAYMENT` or `PAYMENT-SIGNATURE`, in any of the forms that wallets send: the x402 payload of
+ * version 1 or 2 in base64, base64url or as JSON; its `payload` alone, which is the payment as its ecosystem has it;
  * `{paymentPayload, paymentRequirements}`, whose requirements are not believed and so not read; `{type, eip3009}`,
  * `{type, permit2}` and `{type, rawTx}`; the hex of a raw signed transaction. Undefined where there is no such header.
  *
  * @throws ApiError INVALID_REQUEST where there are two proofs, or one that is none of these
  */
 export function readProof(req: Request): Proof | undefined {
-  const proofs = [...new Set(req.headersDistinct['x-payment'] ?? [])]
-  if (proofs.length > 1) throw refused('holds two payments; send one')
-  const [text] = proofs
+  const proofs = headers.flatMap((header) => readHeader(req, header) ?? [])
+  const [first, second] = proofs
+  if (first && second && !isDeepStrictEqual(first.payload, second.payload))
+    throw new ApiError('INVALID_REQUEST', `${headers.join(' and ')} hold two payments; send one`)
+  return proofs.find(({ accepted }) => accepted) ?? first
+}
+
+function readHeader(req: Request, header: Header): Proof | undefined {
+  const refused = (problem: string) => new ApiError('INVALID_REQUEST', `${header} ${problem}`)
+  const texts = [...new Set(req.headersDistinct[header.toLowerCase()] ?? [])]
+  if (texts.length > 1) throw refused('holds two payments; send one')
+  const [text] = texts
   if (text === undefined || text === '') return undefined
   if (text.length > MAX_PROOF_LENGTH) throw refused('is too long to be a payment')
-  const proof = rawTransaction.test(text)
-    ? paidBy(text)
-    : parseProof(text.trimStart().startsWith('{') ? tryJson(text) : decodeJson(text))
-  if (!proof) throw refused('is no payment; send the base64 of an x402 version 1 payload')
+  const proof = parseProof(text)
+  if (!proof) throw refused('is no payment; send the base64 of an x402 payload')
   if (!isShallow(proof)) throw refused('is nested deeper than any payment')
   if (unwritable.test(JSON.stringify(proof))) throw refused('holds text that is not Unicode, or a NUL')
   return proof
@@ -56,20 +75,10 @@ const isShallow = (value: unknown, levels = 32): boolean =>
 /** How JSON spells what Postgres does not take in a `jsonb`: NUL, and halves of characters. */
 const unwritable = /\\u(?:0000|d[89a-f][0-9a-f]{2})/
 
-function parseProof(value: unknown): Proof | undefined {
-  const whole = PaymentPayload.safeParse(value)
-  if (whole.success) return whole.data
-  const wrapped = Wrapped.safeParse(value)
-  if (wrapped.success) return wrapped.data.paymentPayload
-  const signed = Signed.safeParse(value)
-  if (signed.success) return { payload: signed.data }
-  const typed = Typed.safeParse(value)
-  if (typed.success) return { payload: typed.data }
-  const transaction = SignedTransaction.safeParse(value)
-  return transaction.success ? paidBy(transaction.data.rawTx) : undefined
+function parseProof(text: string): Proof | undefined {
+  if (rawTransaction.test(text)) return { payload: transaction(text) }
+  return Form.safeParse(text.trimStart().startsWith('{') ? tryJson(text) : decodeJson(text)).data
 }
-
-const paidBy = (rawTx: string): Proof => ({ payload: { type: 'raw_tx', rawTx } })
 
 function tryJson(text: string): unknown {
   try {
@@ -78,5 +87,3 @@ function tryJson(text: string): unknown {
     return undefined
   }
 }
-
-const refused = (problem: string) => new ApiError('INVALID_REQUEST', `X-PAYMENT ${problem}`)

@@ -6,7 +6,7 @@ import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { usdc } from '../testing/payment'
-import { type TestWallet } from '../testing/wallet'
+import { callWith, type TestWallet } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
@@ -100,12 +100,53 @@ describe('a signed transaction as payment', () => {
     expect(await paymentsOf(owner)).toEqual([])
   })
 
-  test('that the facilitator refuses is answered 402, then and later, and buys nothing', async () => {
+  test('that the facilitator refuses is answered 402, and buys nothing', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     gateway.facilitator.next('denied')
-    for (const [, write] of forms) expect((await call({ payment: write(rawOf(wallet)) })).status).toBe(402)
+    expect((await call({ payment: rawOf(wallet) })).status).toBe(402)
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
+  })
+
+  test('that was refused may be brought again, as it is or signed anew, and is charged once', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const before = gateway.facilitator.asked.length
+    gateway.facilitator.refuse('insufficient_funds')
+    for (const payment of [rawOf(wallet), rawOf(wallet), rawOf(wallet, { gasLimit: 90_000 })])
+      expect((await call({ payment })).body).toMatchObject({ status: 402, error: 'insufficient_funds' })
+    gateway.facilitator.refuse(undefined)
+    const payment = rawOf(wallet, { gasLimit: 80_000 })
+    await call({ payment }).expect(200)
+    await call({ payment }).expect(200)
+    // Under the nonce that is used now nothing else can be paid.
+    await call({ payment: rawOf(wallet) }).expect(200)
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(97n)
+    const asked = askedSince(before)
+    expect(new Set(asked.map(({ key }) => key)).size).toBe(asked.length)
+    expect((await paymentsOf(wallet)).map(({ status }) => status).sort()).toEqual([
+      'credited',
+      'failed',
+      'failed',
+      'failed',
+    ])
+  })
+
+  test('that was refused and that twenty bring again at once, over two replicas, is one purchase', async () => {
+    const replica = await testGateway({ beside: gateway })
+    const wallet = gateway.wallet()
+    const { token, call } = await wallet.signIn()
+    gateway.facilitator.refuse('insufficient_funds')
+    const payment = rawOf(wallet)
+    expect((await call({ payment })).status).toBe(402)
+    gateway.facilitator.refuse(undefined)
+    const before = gateway.facilitator.asked.length
+    const calls = Array.from({ length: 20 }, (_, index) =>
+      callWith((index % 2 ? replica : gateway).api, token)({ payment }).then(outcomeOf),
+    )
+    expect(await Promise.all(calls)).toEqual(calls.map(() => [200, undefined]))
+    expect(askedSince(before)).toHaveLength(1)
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(80n)
   })
 
   test.each<[string, (wallet: TestWallet) => string]>([

@@ -1,21 +1,17 @@
+import { decodeJson, PaymentRequiredV2 } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { planOf } from '../testing/catalog'
+import { cosmosPlanOf, planOf } from '../testing/catalog'
+import { cosmosFeePayer } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { usdc } from '../testing/payment'
+import { callWith } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => {
   gateway = await testGateway()
   gateway.catalog.plans.push(
     planOf({ id: 2, network: 'house-chain', chain_id: '777' }),
-    planOf({
-      id: 3,
-      network: 'osmosis-1',
-      chain_id: 'osmosis-1',
-      ecosystem: 'cosmos',
-      asset_address: 'uosmo',
-      pay_to: 'osmo1payee',
-    }),
+    cosmosPlanOf({ id: 3 }),
   )
   await gateway.reapply()
 })
@@ -58,18 +54,100 @@ describe('a call without credits', () => {
     expect(gateway.upstream.asked).toHaveLength(asked)
   })
 
-  test.each([
+  const others = [
     ['a network that x402 version 1 does not know', { pricing_plan_id: 2, x402_chain_id: '777' }, '777'],
     [
       'another ecosystem',
       { pricing_plan_id: 3, x402_chain_id: 'osmosis-1', x402_ecosystem: 'cosmos' },
       'osmosis-1',
     ],
-  ])('on a plan of %s is not offered what would confuse its clients', async (_, login, network) => {
+  ] as const
+  test.each(others)(
+    'on a plan of %s is not offered what would confuse its clients',
+    async (_, login, network) => {
+      const { call } = await gateway.wallet().signIn(login)
+      const answer = await call()
+      expect(answer.status).toBe(402)
+      expect(answer.body).toMatchObject({ status: 402, paymentRequirements: { network } })
+      for (const member of ['accepts', 'x402Version', 'error']) expect(answer.body).not.toHaveProperty(member)
+    },
+  )
+
+  const offer = {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    amount: '10000',
+    asset: usdc,
+    payTo: planOf().pay_to,
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+  }
+  const { asset_address, pay_to } = cosmosPlanOf()
+  test.each([
+    ['that all of its clients know', {}, offer],
+    ['that those of version 1 do not know', others[0][1], { ...offer, network: 'eip155:777' }],
+    [
+      'on which the payer chooses who bears the fee',
+      others[1][1],
+      {
+        ...offer,
+        network: 'cosmos:osmosis-1',
+        asset: asset_address,
+        payTo: pay_to,
+        extra: { feePayer: cosmosFeePayer },
+      },
+    ],
+  ])('on a network %s is offered the plan as x402 version 2 has it', async (_, login, accepted) => {
     const { call } = await gateway.wallet().signIn(login)
-    const answer = await call()
-    expect(answer.status).toBe(402)
-    expect(answer.body).toMatchObject({ status: 402, paymentRequirements: { network } })
-    for (const member of ['accepts', 'x402Version', 'error']) expect(answer.body).not.toHaveProperty(member)
+    const { status, headers } = await call()
+    expect([status, decodeJson(String(headers['payment-required']))]).toEqual([
+      402,
+      {
+        x402Version: 2,
+        error: 'PAYMENT-SIGNATURE header is required',
+        resource: {
+          url: 'https://gateway.example/rpc',
+          description: '100 credits for RPC calls (plan Starter)',
+          mimeType: 'application/json',
+        },
+        accepts: [accepted],
+      },
+    ])
   })
+})
+
+test('whoever bears the fee is named while the facilitator is away, and left out where it never answered', async () => {
+  const another = await testGateway({ beside: gateway })
+  gateway.facilitator.leave()
+  gateway.clock.advance(60)
+  const wallet = gateway.wallet()
+  const { token } = await wallet.signIn({
+    pricing_plan_id: 3,
+    x402_chain_id: 'osmosis-1',
+    x402_ecosystem: 'cosmos',
+  })
+  const extraAt = async ({ api }: TestGateway) => {
+    const { headers } = await callWith(api, token)().expect(402)
+    return PaymentRequiredV2.parse(decodeJson(String(headers['payment-required']))).accepts[0]!.extra
+  }
+  expect(await extraAt(gateway)).toEqual({ feePayer: cosmosFeePayer })
+  expect(await extraAt(another)).toBeUndefined()
+  gateway.facilitator.comeBack()
+  expect(await extraAt(another)).toEqual({ feePayer: cosmosFeePayer })
+})
+
+test('a 402 does not wait until a facilitator that never answered is given up', async () => {
+  const another = await testGateway({ beside: gateway })
+  const answer = gateway.facilitator.hold()
+  const { token } = await gateway.wallet().signIn({
+    pricing_plan_id: 3,
+    x402_chain_id: 'osmosis-1',
+    x402_ecosystem: 'cosmos',
+  })
+  await callWith(another.api, token)().expect(402)
+  another.log.logger.info('answered')
+  await another.log.line('answered')
+  const said = another.log.lines().map(({ message }) => message)
+  expect(said).not.toContain('facilitator did not say what it supports')
+  answer()
 })

@@ -1,12 +1,18 @@
+import { families } from '@tollgate/chains'
 import {
+  caip2,
+  findNetwork,
   formatAmount,
   x402V1Networks,
   type PaymentRequired,
+  type PaymentRequiredV2,
   type PaymentRequirements,
+  type PaymentRequirementsV2,
   type PlanPaymentRequirements,
 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Plan } from '../catalog/catalog'
+import { codeOf } from './receipt'
 
 /** What the facilitator must see paid: the plan's own terms, and nothing that the payer said. `resource` is an absolute URL. */
 export const requirementsOf = (plan: Plan, resource: string): PaymentRequirements => ({
@@ -19,10 +25,12 @@ export const requirementsOf = (plan: Plan, resource: string): PaymentRequirement
   payTo: plan.payTo,
   maxTimeoutSeconds: plan.maxTimeoutSeconds,
   asset: plan.asset,
-  ...(plan.assetName !== null && plan.assetVersion !== null
-    ? { extra: { name: plan.assetName, version: plan.assetVersion } }
-    : {}),
+  ...domainOf(plan),
 })
+
+/** Of the token's EIP-712 domain, where it has one. */
+const domainOf = ({ assetName: name, assetVersion: version }: Plan) =>
+  name !== null && version !== null ? { extra: { name, version } } : {}
 
 /**
  * The body of a 402. `paymentRequirements` is the gateway's own; beside it stand the members of x402 version 1, where
@@ -51,6 +59,43 @@ export function paymentRequired(plan: Plan, resource: string, lack: Lack): Payme
     error: refusal ?? 'X-PAYMENT header is required',
     accepts: [requirements],
   }
+}
+
+/**
+ * What the header `PAYMENT-REQUIRED` of a 402 says: the same, as x402 version 2 has it, for plans of every network.
+ * `feePayer` is whom a payment may name to bear its fee, where its payer chooses that: `fee.granter` on a Cosmos network.
+ */
+export const paymentRequiredV2 = (
+  plan: Plan,
+  resource: string,
+  { refusal, feePayer }: { refusal: string | undefined; feePayer: string | undefined },
+): PaymentRequiredV2 => ({
+  x402Version: 2,
+  error: refusal === undefined ? 'PAYMENT-SIGNATURE header is required' : codeOf(refusal),
+  resource: { url: resource, description: descriptionOf(plan), mimeType: 'application/json' },
+  accepts: [
+    {
+      scheme: 'exact',
+      network: caip2(plan),
+      amount: plan.amount.toString(),
+      asset: plan.asset,
+      payTo: plan.payTo,
+      maxTimeoutSeconds: plan.maxTimeoutSeconds,
+      ...(feePayer === undefined ? domainOf(plan) : { extra: { feePayer } }),
+    },
+  ],
+})
+
+/** Whether what a payer of x402 version 2 says that it agreed to is what the plan asks for. */
+export function isAskedBy(plan: Plan, accepted: PaymentRequirementsV2): boolean {
+  const family = families[plan.ecosystem]
+  return (
+    accepted.scheme === 'exact' &&
+    findNetwork([{ ...plan, name: plan.network }], accepted.network) !== undefined &&
+    accepted.amount === plan.amount.toString() &&
+    family?.parseAsset(accepted.asset) === plan.asset &&
+    family.parseAddress(accepted.payTo) === plan.payTo
+  )
 }
 
 /** What the caller lacks: the call's cost and what is left, in credits, and why the payment that came along was refused. */

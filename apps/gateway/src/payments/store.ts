@@ -48,6 +48,29 @@ const OPEN_FOR = '15 minutes'
 /** What the payer signed, as far as it names one payment among all. */
 export type Authorization = { plan: Plan; payer: string; nonce: string }
 
+/** Whose credits it buys, and what the facilitator is asked. */
+type Received = { wallet: string; request: SettleRequest }
+
+const insertInto = `INSERT INTO payments
+  (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, updated_at)`
+const newRow = '$1::uuid, $2, $3::int, $4, $5, $6, $7, $8, $9::numeric, $10, $11::int, $12::jsonb, now()'
+const unlessKnown = `ON CONFLICT (chain_id, asset, payer, nonce) DO NOTHING RETURNING ${columns}`
+
+const row = ({ plan, payer, nonce }: Authorization, { wallet, request }: Received) => [
+  randomUUID(),
+  wallet,
+  plan.id,
+  plan.network,
+  plan.chainId,
+  plan.asset,
+  payer,
+  nonce,
+  plan.amount.toString(),
+  plan.payTo,
+  plan.credits,
+  JSON.stringify(request),
+]
+
 export type PaymentStore = ReturnType<typeof createPaymentStore>
 
 /** Every transition is one statement that names the status it starts from: of two who try, one succeeds. */
@@ -66,31 +89,31 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     },
 
     /** Writes a payment down; undefined where its authorization was written down before. */
-    async receive(
-      { plan, payer, nonce }: Authorization,
-      { wallet, request }: { wallet: string; request: SettleRequest },
+    receive: async (authorization: Authorization, received: Received): Promise<PaymentRecord | undefined> =>
+      (
+        await query(
+          'receive',
+          `${insertInto} VALUES (${newRow}) ${unlessKnown}`,
+          row(authorization, received),
+        )
+      )[0],
+
+    /**
+     * Writes a payment down whose authorization failed before and may yet be used: a transaction is refused for what may
+     * change, and its payer signs the next one under the same sequence. The one that failed keeps its record, and gives up
+     * its nonce. Undefined where it has not failed, or somebody else was faster.
+     */
+    async tryAgain(
+      { id }: PaymentRecord,
+      authorization: Authorization,
+      received: Received,
     ): Promise<PaymentRecord | undefined> {
-      const [received] = await query(
-        'receive',
-        `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, now())
-         ON CONFLICT (chain_id, asset, payer, nonce) DO NOTHING RETURNING ${columns}`,
-        [
-          randomUUID(),
-          wallet,
-          plan.id,
-          plan.network,
-          plan.chainId,
-          plan.asset,
-          payer,
-          nonce,
-          plan.amount.toString(),
-          plan.payTo,
-          plan.credits,
-          JSON.stringify(request),
-        ],
-      )
-      return received
+      const text = `WITH failed AS (
+          UPDATE payments SET nonce = nonce || ' of ' || id, updated_at = now()
+          WHERE id = $13 AND status = 'failed' AND nonce = $8 RETURNING id
+        )
+        ${insertInto} SELECT ${newRow} FROM failed ${unlessKnown}`
+      return (await query('try-again', text, [...row(authorization, received), id]))[0]
     },
 
     async find(id: string): Promise<PaymentRecord | undefined> {

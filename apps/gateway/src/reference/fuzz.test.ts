@@ -2,12 +2,14 @@ import { type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
 import { broken } from '../testing/accounts'
+import { cosmosPlanOf } from '../testing/catalog'
 import { gatewayContract, isPassedOn } from '../testing/contract'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { liveCounts, manner, type LiveName } from '../testing/requests'
 import { answers, startUpstream } from '../testing/upstream'
 
 const { seed, requests } = fuzzOptions()
+const plan = cosmosPlanOf({ id: 2 })
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -19,6 +21,7 @@ beforeAll(async () => {
       RATE_LIMIT_READS_PER_MINUTE: plenty,
     },
   })
+  gateway.catalog.plans.push(plan)
 })
 afterAll(closeAll)
 
@@ -51,7 +54,10 @@ async function liveValues(): Promise<Live> {
   const ended = await gateway.wallet().signIn()
   await gateway.api.post('/auth/logout').set('Authorization', `Bearer ${ended.token}`).expect(200)
   const spare = await times(liveCounts.spare, () => gateway.wallet().signIn())
-  const logins = await times(liveCounts.login, () => gateway.wallet().login())
+  const logins = [
+    ...(await times(liveCounts.login, () => gateway.wallet().login())),
+    ...(await times(liveCounts.cosmosLogin, () => gateway.cosmosWallet({ plan }).login())),
+  ]
   const payments = await times(liveCounts.payment, (index) => rich[index % 2]!.wallet.pay())
   return (named, index) => {
     const name = named as LiveName
@@ -62,7 +68,7 @@ async function liveValues(): Promise<Live> {
     if (name === 'spare') return spare[index]?.token ?? ''
     if (name === 'refresh') return spare[index]?.refresh_token ?? ''
     if (name === 'payment') return payments[index] ?? ''
-    return logins[index]?.[name as 'message'] ?? ''
+    return (logins[index] as Partial<Record<string, string>> | undefined)?.[name] ?? ''
   }
 }
 

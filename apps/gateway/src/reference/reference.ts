@@ -18,10 +18,10 @@ const descriptionFor = (
 ) => `A wallet signs in, buys credits and spends them on calls. There are no passwords and no API keys, and this service never sees a private key.
 
 1. Get a nonce: \`GET /auth/nonce?address=<wallet>\`.
-2. Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message for one of these, as its domain, will do as well.
-3. Send text and signature to \`POST /auth/login\`; the answer holds a bearer token for one hour and a refresh token.
+2. Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message for one of these, as its domain, will do as well, and for a Cosmos wallet its CAIP-122 form. Ethereum wallets sign by EIP-191 (\`personal_sign\`), Cosmos wallets by ADR-036 (\`signArbitrary\`).
+3. Send text and signature, of a Cosmos wallet also its \`pubkey\`, to \`POST /auth/login\`; the answer holds a bearer token for one hour and a refresh token.
 4. Send calls to \`POST /rpc\` with \`Authorization: Bearer <token>\`.
-5. On 402 read \`paymentRequirements\` (or, as x402 clients do, \`accepts\`), sign the payment, and send the same request again with it in \`X-PAYMENT\`. It is settled on chain, the credits are issued, and the call is made.
+5. On 402 read \`paymentRequirements\` (or, as x402 clients do, \`accepts\`, or the header \`PAYMENT-REQUIRED\`), sign the payment, and send the same request again with it in \`X-PAYMENT\` (or \`PAYMENT-SIGNATURE\`). It is settled on chain, the credits are issued, and the call is made.
 6. On 503 \`PAYMENT_PENDING\` send the same request with the same payment again; never pay a second time.
 
 Bodies are JSON in UTF-8. A refusal is \`{ code, message, details? }\`, but for the 402 of \`POST /rpc\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`

@@ -1,13 +1,14 @@
-import { RpcRequest } from '@tollgate/protocol'
+import { encodeJson, RpcRequest } from '@tollgate/protocol'
 import { ApiError, parse, rawMember, type Logger } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { type Charge, type Ending, type Ledger } from '../accounts/ledger'
 import { revokedToken, type Session, type Sessions } from '../auth/sessions'
 import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
+import { type Supported } from '../catalog/supported'
 import { readProof } from '../payments/proof'
 import { pendingPayment, type BuyCredits, type Purchase } from '../payments/buy-credits'
-import { mustBeSold, paymentRequired } from '../payments/requirements'
+import { mustBeSold, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
 import { type Answer } from './exchange'
 import { type Forward } from './forward'
@@ -19,6 +20,7 @@ type Parts = {
   catalog: Catalog
   sessions: Sessions
   buyCredits: BuyCredits
+  feePayerOf: Supported['feePayerOf']
   payments: Pick<PaymentStore, 'standing'>
   ledger: Ledger
   forward: Forward
@@ -34,7 +36,7 @@ export type PaidCall = ReturnType<typeof createPaidCall>
 
 /** One paid call: find where it goes, buy if a payment is attached, spend, forward, and give back what was not served. */
 export function createPaidCall(parts: Parts) {
-  const { catalog, sessions, buyCredits, ledger, forward, resource } = parts
+  const { catalog, sessions, buyCredits, feePayerOf, ledger, forward, resource } = parts
   const bodies = createRoom(MAX_BODIES_BYTES)
 
   return async (req: Request, res: Response, session: Session): Promise<void> => {
@@ -50,7 +52,7 @@ export function createPaidCall(parts: Parts) {
       await sessions.mustLive(session)
       await mustSuffice(ledger, session, plan, cost)
       purchase = await buyCredits(session, plan, proof)
-      res.set('X-PAYMENT-RESPONSE', purchase.receipt)
+      res.set(purchase.receipt)
     }
 
     const spent = await spend(parts, chargeOf(call, session, plan, route.provider, cost))
@@ -59,9 +61,10 @@ export function createPaidCall(parts: Parts) {
       mustBeSold(plan)
       const refusal = purchase?.outcome === 'refused' ? purchase.reason : undefined
       const lack = { cost, remaining: spent.remaining, refusal }
+      const offer = paymentRequiredV2(plan, resource, { refusal, feePayer: await feePayerOf(plan) })
       res
         .status(402)
-        .set('Cache-Control', 'no-store')
+        .set({ 'Cache-Control': 'no-store', 'PAYMENT-REQUIRED': encodeJson(offer) })
         .json(paymentRequired(plan, resource, lack))
       return
     }

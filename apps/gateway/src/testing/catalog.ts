@@ -1,8 +1,14 @@
+import { type z } from 'zod'
 import { CatalogFile } from '../catalog/file'
 import { usdc } from './payment'
 
+/** A catalog as its file may write it. */
+export type CatalogEntries = z.input<typeof CatalogFile>
+type PlanEntry = CatalogEntries['plans'][number]
+type ProviderEntry = CatalogEntries['providers'][number]
+
 /** A plan that is sold on Base Sepolia for 0.01 USDC, unless `changes` say otherwise. */
-export const planOf = (changes: Partial<CatalogFile['plans'][number]> = {}) => ({
+export const planOf = (changes: Partial<PlanEntry> = {}) => ({
   id: 1,
   plan_name: 'Starter',
   network: 'base-sepolia',
@@ -19,11 +25,27 @@ export const planOf = (changes: Partial<CatalogFile['plans'][number]> = {}) => (
   ...changes,
 })
 
-export const providerOf = (
-  changes: Partial<CatalogFile['providers'][number]> & Pick<CatalogFile['providers'][number], 'chain_id'>,
-) => ({ provider_id: `provider-${changes.chain_id}`, category: 'evm' as const, ...changes })
+/** A plan that is sold on a Cosmos chain for 0.01 OSMO, unless `changes` say otherwise. */
+export const cosmosPlanOf = (changes: Partial<PlanEntry> = {}) => ({
+  id: 1,
+  plan_name: 'Starter',
+  network: 'osmosis-1',
+  chain_id: 'osmosis-1',
+  ecosystem: 'cosmos' as const,
+  asset_address: 'uosmo',
+  amount: '10000',
+  decimals: 6,
+  display_denom: 'OSMO',
+  credits: 100,
+  pay_to: 'osmo1qurswpc8qurswpc8qurswpc8qurswpc8mg52kn',
+  ...changes,
+})
 
-type Given = { plans: ReturnType<typeof planOf>[]; providers: ReturnType<typeof providerOf>[] }
+export const providerOf = (changes: Partial<ProviderEntry> & Pick<ProviderEntry, 'chain_id'>) => ({
+  provider_id: `provider-${changes.chain_id}`,
+  category: 'evm' as const,
+  ...changes,
+})
 
 /** A catalog as its file would say it, with all that a file may leave out. */
-export const catalogOf = (given: Given): CatalogFile => CatalogFile.parse(given)
+export const catalogOf = (given: CatalogEntries): CatalogFile => CatalogFile.parse(given)

@@ -1,24 +1,30 @@
-/** An EIP-4361 message as wallets show it. Times as ISO 8601. */
+/** A message of EIP-4361 as wallets show it, or of its kin for accounts that are not Ethereum's. Times as ISO 8601. */
 export const eip4361Text = (parts: {
   address: string
   nonce: string
   issuedAt: string
+  account?: string
   domain?: string
   statement?: string
   expirationTime?: string
   notBefore?: string
   chainId?: string
-}) =>
-  [
-    `${parts.domain ?? 'gateway.example'} wants you to sign in with your Ethereum account:`,
+  /** Where the example of CAIP-122 has it. */
+  isChainLast?: boolean
+}) => {
+  const chain = `Chain ID: ${parts.chainId ?? '84532'}`
+  return [
+    `${parts.domain ?? 'gateway.example'} wants you to sign in with your ${parts.account ?? 'Ethereum'} account:`,
     parts.address,
     '',
     ...(parts.statement === undefined ? [] : [parts.statement, '']),
     'URI: https://gateway.example/login',
     'Version: 1',
-    `Chain ID: ${parts.chainId ?? '84532'}`,
+    ...(parts.isChainLast ? [] : [chain]),
     `Nonce: ${parts.nonce}`,
     `Issued At: ${parts.issuedAt}`,
     ...(parts.expirationTime === undefined ? [] : [`Expiration Time: ${parts.expirationTime}`]),
     ...(parts.notBefore === undefined ? [] : [`Not Before: ${parts.notBefore}`]),
+    ...(parts.isChainLast ? [chain] : []),
   ].join('\n')
+}

@@ -1,4 +1,5 @@
-import { decodeJson, SettleRequest, type SettleResult } from '@tollgate/protocol'
+import { families, type Payment } from '@tollgate/chains'
+import { decodeJson, SettleRequest, type PaymentRequirements, type SettleResult } from '@tollgate/protocol'
 import { closeLater } from '@tollgate/testing'
 import { hexlify, randomBytes, verifyTypedData } from 'ethers'
 import { once } from 'node:events'
@@ -40,15 +41,14 @@ export async function startFacilitator() {
 
   function judge(question: Asked): SettleResult {
     const { paymentPayload, paymentRequirements: terms } = question.request
-    const { signature, authorization } = signedPaymentIn(paymentPayload.payload)
-    const spent = `${authorization.from} ${authorization.nonce}`
     if (refusal !== undefined) return refused(refusal)
-    if (paymentPayload.network !== terms.network) return refused('invalid_network')
-    if (signerOf({ signature, authorization }) !== authorization.from)
-      return refused('invalid_exact_evm_payload_signature')
-    if (authorization.value !== terms.maxAmountRequired)
-      return refused('invalid_exact_evm_payload_authorization_value')
-    if (authorization.to !== terms.payTo) return refused('invalid_exact_evm_payload_recipient_mismatch')
+    const transaction = transactionIn(question.request)
+    const reason = transaction
+      ? unfit(transaction, terms)
+      : problemOf(signedPaymentIn(paymentPayload.payload), paymentPayload.network, terms)
+    if (reason !== undefined) return refused(reason)
+    const { payer, nonce } = transaction ?? payerOf(signedPaymentIn(paymentPayload.payload))
+    const spent = `${payer} ${nonce}`
     if (used.has(spent)) return refused('duplicate_settlement')
     used.add(spent)
     settlements.push(question)
@@ -56,7 +56,7 @@ export async function startFacilitator() {
       ...refused(''),
       success: true,
       transaction: hexlify(randomBytes(32)),
-      payer: authorization.from,
+      payer,
       blockNumber: 7,
     }
   }
@@ -67,7 +67,8 @@ export async function startFacilitator() {
     if (isAway) return res.socket?.destroy()
     if (req.url === '/api/v1/supported') {
       supportAsked++
-      return say(200, { kinds: [kind] })
+      await held
+      return say(200, { kinds: [kind, cosmosKind] })
     }
     if (req.url === '/api/v1/assets') return say(200, { data: [asset] })
     if (req.headers['x-client-id'] !== clientKey.id || req.headers['x-client-token'] !== clientKey.token)
@@ -127,6 +128,26 @@ export async function startFacilitator() {
   }
 }
 
+/** The payment where it is a whole transaction of its payer, whose signature is taken for good. */
+function transactionIn({ paymentPayload, paymentRequirements }: SettleRequest) {
+  const family = paymentRequirements.network === cosmosKind.network ? families.cosmos : families.evm
+  const payment = family?.readPayment(paymentPayload.payload)
+  return payment?.transaction ? payment : undefined
+}
+
+const unfit = ({ amount, payTo }: Payment, terms: PaymentRequirements) =>
+  amount === BigInt(terms.maxAmountRequired) && payTo === terms.payTo ? undefined : 'invalid_payment'
+
+function problemOf(payment: SignedPayment, network: string, terms: PaymentRequirements) {
+  const { authorization } = payment
+  if (network !== terms.network) return 'invalid_network'
+  if (signerOf(payment) !== authorization.from) return 'invalid_exact_evm_payload_signature'
+  if (authorization.value !== terms.maxAmountRequired) return 'invalid_exact_evm_payload_authorization_value'
+  return authorization.to === terms.payTo ? undefined : 'invalid_exact_evm_payload_recipient_mismatch'
+}
+
+const payerOf = ({ authorization: { from, nonce } }: SignedPayment) => ({ payer: from, nonce })
+
 /** The signed part of a payload, be it an object or base64 of one. */
 const signedPaymentIn = (payload: unknown) =>
   (typeof payload === 'string' ? decodeJson(payload) : payload) as SignedPayment
@@ -164,5 +185,10 @@ const kind = {
   block: 7,
   feePayer: '0x0000000000000000000000000000000000000001',
 }
+
+/** Whoever bears the fees of payments on `osmosis-1`. */
+export const cosmosFeePayer = 'osmo1pqyqszqgpqyqszqgpqyqszqgpqyqszqgvpz0sn'
+
+const cosmosKind = { ...kind, network: 'osmosis-1', feePayer: cosmosFeePayer }
 
 const asset = { id: 1, network: 'base-sepolia', asset: usdc, symbol: 'USDC', decimals: 6, active: true }

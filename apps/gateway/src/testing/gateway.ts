@@ -12,6 +12,7 @@ import { fund } from './accounts'
 import { catalogOf, providerOf } from './catalog'
 import { clientKey } from './facilitator'
 import { openGround, openStore, type Ground } from './ground'
+import { createCosmosWallet } from './cosmos-wallet'
 import { readableLog } from './log'
 import { createWallet } from './wallet'
 
@@ -103,6 +104,8 @@ export async function testGateway(options: Options = {}) {
     log,
     reapply,
     wallet: () => createWallet({ api, clock }),
+    cosmosWallet: (options?: Parameters<typeof createCosmosWallet>[1]) =>
+      createCosmosWallet({ api, clock }, options),
     fund: (address: string, credits: number, planId = 1) =>
       fund({ pool: database.pool, ledger: wired.ledger }, address, credits, planId),
 

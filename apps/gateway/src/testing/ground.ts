@@ -1,7 +1,7 @@
 import { openEphemeralStore, type EphemeralStoreOptions } from '@tollgate/service'
 import { closeLater, migratedDatabase } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
-import { planOf, providerOf } from './catalog'
+import { planOf, providerOf, type CatalogEntries } from './catalog'
 import { createClock } from './clock'
 import { startFacilitator } from './facilitator'
 import { readableLog } from './log'
@@ -15,16 +15,17 @@ export async function openGround({ inProcess }: { inProcess: boolean }) {
   const upstream = await startUpstream(answers.result())
   const redisUrl = inProcess ? undefined : process.env.TEST_REDIS_URL
   const store = await openStore({ redisUrl, logger: readableLog().logger, now: clock.now })
+  const catalog: CatalogEntries = {
+    plans: [planOf()],
+    providers: [providerOf({ chain_id: '84532', rpc: [upstream.url], rest: [upstream.url] })],
+  }
   return {
     databaseUrl: await migratedDatabase('gateway'),
     facilitator: await startFacilitator(),
     upstream,
     store,
     clock,
-    catalog: {
-      plans: [planOf()],
-      providers: [providerOf({ chain_id: '84532', rpc: [upstream.url], rest: [upstream.url] })],
-    },
+    catalog,
   }
 }
 

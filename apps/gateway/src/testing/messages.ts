@@ -1,8 +1,14 @@
+import { toBech32 } from '@cosmjs/encoding'
 import { hexlify } from 'ethers'
 import fc from 'fast-check'
 import { type SignInMessage } from '../auth/message'
 
-export const address = fc.uint8Array({ minLength: 20, maxLength: 20 }).map((bytes) => hexlify(bytes))
+const twentyBytes = fc.uint8Array({ minLength: 20, maxLength: 20 })
+const evmAddress = twentyBytes.map((bytes) => hexlify(bytes))
+const bech32Address = fc
+  .tuple(fc.stringMatching(/^[a-z][a-z0-9]{0,15}$/), twentyBytes)
+  .map(([prefix, bytes]) => toBech32(prefix, bytes))
+export const address = fc.oneof(evmAddress, bech32Address)
 export const nonce = fc.stringMatching(/^[A-Za-z0-9]{8,64}$/)
 const date = fc.date({ min: new Date('2020-01-01'), max: new Date('2099-12-31'), noInvalidDate: true })
 const word = fc.stringMatching(/^[!-~]{1,40}$/)
@@ -40,12 +46,21 @@ export const noEnds = {
   resources: fc.constant(undefined),
 }
 
-/** EIP-4361 as its authors' library (two empty lines) and viem (one) write it where there is no statement. */
-export const eip4361 = (optional: typeof ends | typeof noEnds = ends) =>
+type Optional = typeof ends | typeof noEnds
+type Account = {
+  word: string
+  address: fc.Arbitrary<string>
+  /** The chain as the text writes it, and its id. */
+  chain: fc.Arbitrary<{ written: string; chainId: string }>
+  isChainLast: fc.Arbitrary<boolean>
+}
+
+/** Without a statement as the authors' library of EIP-4361 (two empty lines) and viem (one) write it. */
+const longForm = (account: Account, optional: Optional) =>
   fc
     .record({
       domain: host,
-      address,
+      address: account.address,
       nonce,
       issuedAt: date,
       scheme: fc.constantFrom('', 'https://'),
@@ -53,31 +68,64 @@ export const eip4361 = (optional: typeof ends | typeof noEnds = ends) =>
         fc.constantFrom('\n\n', '\n\n\n'),
         line.filter((text) => !fieldLike.test(text)).map((statement) => `\n\n${statement}\n\n`),
       ),
-      chainId: fc.integer({ min: 1, max: 1_000_000 }),
+      chain: account.chain,
+      isChainLast: account.isChainLast,
       ...optional,
     })
-    .map(({ scheme, between, chainId, requestId, resources, ...message }): Told => ({
-      parts: { ...message, chainId: String(chainId) } as Partial<SignInMessage>,
-      text: [
-        `${scheme}${message.domain} wants you to sign in with your Ethereum account:`,
-        `${message.address}${between}URI: https://${message.domain}/login`,
-        'Version: 1',
-        `Chain ID: ${chainId}`,
-        `Nonce: ${message.nonce}`,
-        `Issued At: ${message.issuedAt.toISOString()}`,
-        ...(message.expiresAt ? [`Expiration Time: ${message.expiresAt.toISOString()}`] : []),
-        ...(message.notBefore ? [`Not Before: ${message.notBefore.toISOString()}`] : []),
-        ...(requestId === undefined ? [] : [`Request ID: ${requestId}`]),
-        ...(resources === undefined ? [] : ['Resources:', ...resources.map((resource) => `- ${resource}`)]),
-      ].join('\n'),
-    }))
+    .map(({ scheme, between, chain, isChainLast, requestId, resources, ...message }): Told => {
+      const chainLine = `Chain ID: ${chain.written}`
+      return {
+        parts: { ...message, chainId: chain.chainId } as Partial<SignInMessage>,
+        text: [
+          `${scheme}${message.domain} wants you to sign in with your ${account.word} account:`,
+          `${message.address}${between}URI: https://${message.domain}/login`,
+          'Version: 1',
+          ...(isChainLast ? [] : [chainLine]),
+          `Nonce: ${message.nonce}`,
+          `Issued At: ${message.issuedAt.toISOString()}`,
+          ...(message.expiresAt ? [`Expiration Time: ${message.expiresAt.toISOString()}`] : []),
+          ...(message.notBefore ? [`Not Before: ${message.notBefore.toISOString()}`] : []),
+          ...(requestId === undefined ? [] : [`Request ID: ${requestId}`]),
+          ...(isChainLast ? [chainLine] : []),
+          ...(resources === undefined ? [] : ['Resources:', ...resources.map((resource) => `- ${resource}`)]),
+        ].join('\n'),
+      }
+    })
 
-export const either = fc.oneof(shortForm, eip4361())
+export const eip4361 = (optional: Optional = ends) =>
+  longForm(
+    {
+      word: 'Ethereum',
+      address: evmAddress,
+      chain: fc.integer({ min: 1, max: 1_000_000 }).map((id) => ({ written: `${id}`, chainId: `${id}` })),
+      isChainLast: fc.constant(false),
+    },
+    optional,
+  )
+
+/** For Cosmos, with its fields in the order of EIP-4361 or in that of CAIP-122. */
+const caip122 = (optional: Optional = ends) =>
+  longForm(
+    {
+      word: 'Cosmos',
+      address: bech32Address,
+      chain: fc
+        .tuple(fc.constantFrom('', 'cosmos:'), fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$/))
+        .map(([namespace, chainId]) => ({ written: namespace + chainId, chainId })),
+      isChainLast: fc.boolean(),
+    },
+    optional,
+  )
+
+/** A text of many lines, for either kind of account. */
+export const long = (optional: Optional = ends) => fc.oneof(eip4361(optional), caip122(optional))
+
+export const anyForm = fc.oneof(shortForm, long())
 
 /** The member that a line of a message tells, if it does. */
 function fieldOfLine(line: string): string | undefined {
   if (line.includes(' wants you to sign in')) return 'domain'
-  if (/^0x[0-9a-f]{40}$/i.test(line)) return 'address'
+  if (/^(0x[0-9a-f]{40}|[a-z][a-z0-9]*1[a-z0-9]{38})$/i.test(line)) return 'address'
   return labels[/^([A-Z][A-Za-z ]+): /.exec(line)?.[1] ?? '']
 }
 const labels: Record<string, keyof SignInMessage> = {
@@ -138,6 +186,7 @@ export const edits: fc.Arbitrary<(text: string) => Edited> = (() => {
       'Request ID: 1',
       `Address: 0x${'2'.repeat(40)}`,
       `0x${'2'.repeat(40)}`,
+      toBech32('cosmos', new Uint8Array(20)),
     ),
   )
   const inLine = (change: (text: string, at: number, put: string) => string) =>

@@ -1,4 +1,4 @@
-import { encodeJson } from '@tollgate/protocol'
+import { encodeJson, type PaymentRequiredV2 } from '@tollgate/protocol'
 import { hexlify, randomBytes, type Wallet } from 'ethers'
 
 export const usdc = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
@@ -43,6 +43,14 @@ export const x402 = (payload: SignedPayment) => ({
   x402Version: 1,
   scheme: 'exact',
   network: 'base-sepolia',
+  payload,
+})
+
+/** The payment as x402 version 2 wraps it, for a 402 that asked for it in `PAYMENT-REQUIRED`. */
+export const x402V2 = (payload: SignedPayment, { accepts, resource }: PaymentRequiredV2, changes = {}) => ({
+  x402Version: 2,
+  resource,
+  accepted: { ...accepts[0], ...changes },
   payload,
 })
 

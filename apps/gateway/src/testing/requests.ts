@@ -21,10 +21,11 @@ export const liveCounts = {
   spare: 60,
   refresh: 60,
   login: 80,
+  cosmosLogin: 40,
   payment: 60,
   wallet: 4,
 }
-export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address'
+export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 
 /** How the requests of the gateway are made, of live values that the sender fills in. */
 export const manner: Manner = {
@@ -42,11 +43,15 @@ export const manner: Manner = {
     if (operationId === 'refresh')
       return live('refresh', liveCounts.refresh).map((refresh_token) => ({ refresh_token }))
     if (operationId !== 'login') return fc.constant(example)
-    return fc.nat({ max: liveCounts.login - 1 }).map((index) => ({
+    const { login, cosmosLogin } = liveCounts
+    const isOfCosmos = 'pubkey' in (example as object)
+    const [min, max] = isOfCosmos ? [login, login + cosmosLogin - 1] : [0, login - 1]
+    return fc.integer({ min, max }).map((index) => ({
       ...(example as object),
       message: `<<message:${index}>>`,
       signature: `<<signature:${index}>>`,
       address: `<<address:${index}>>`,
+      ...(isOfCosmos ? { pubkey: `<<pubkey:${index}>>` } : {}),
     }))
   },
 }
@@ -66,7 +71,8 @@ function authorization(isNeeded: boolean, operationId: string): fc.Arbitrary<Hea
 const base64 = (value: unknown) =>
   Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64')
 
-const payment = (proof: fc.Arbitrary<string>) => proof.map((text): Headers => [['x-payment', text]])
+const payment = (proof: fc.Arbitrary<string>, header = 'x-payment') =>
+  proof.map((text): Headers => [[header, text]])
 
 /** A payment that could be one, but that nobody has signed. */
 const paymentShape = {
@@ -84,6 +90,20 @@ const paymentShape = {
       nonce: `0x${'0d'.repeat(32)}`,
     },
   },
+}
+
+const paymentShapeV2 = {
+  x402Version: 2,
+  accepted: {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    amount: '10000',
+    asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    payTo: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+    maxTimeoutSeconds: 60,
+    extra: { name: 'USDC', version: '2' },
+  },
+  payload: paymentShape.payload,
 }
 
 const payments: fc.Arbitrary<Headers> = fc.oneof(
@@ -113,6 +133,17 @@ const payments: fc.Arbitrary<Headers> = fc.oneof(
     arbitrary: fc.tuple(live('payment', liveCounts.payment), headerTexts).map(([one, other]): Headers => [
       ['x-payment', one],
       ['x-payment', other],
+    ]),
+  },
+  {
+    weight: 3,
+    arbitrary: payment(spoiled(paymentShapeV2).map(inBase64), 'payment-signature'),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(live('payment', liveCounts.payment), headerTexts).map(([one, other]): Headers => [
+      ['x-payment', one],
+      ['payment-signature', other],
     ]),
   },
 )

@@ -21,11 +21,12 @@ export const signInText = (parts: { address: string; nonce: string; issuedAt: st
     `Issued At: ${parts.issuedAt}`,
   ].join('\n')
 
-/** A wallet with a key of its own, that really signs: sign-in messages and payments. */
-export function createWallet({ api, clock }: { api: Api; clock: Clock }) {
-  const signer = new Wallet(hexlify(randomBytes(32)))
-  const { address } = signer
-
+/** How the wallet of `address` signs in: `proofOf` a text, what a login says beside the text and the address. */
+export function loginsOf<Proof extends { signature: string }>(
+  { api, clock }: { api: Api; clock: Clock },
+  address: string,
+  proofOf: (message: string) => Proof | Promise<Proof>,
+) {
   async function nonce(): Promise<string> {
     const answer = await api.get('/auth/nonce').query({ address }).expect(200)
     return (answer.body as NonceAnswer).nonce
@@ -33,16 +34,7 @@ export function createWallet({ api, clock }: { api: Api; clock: Clock }) {
 
   /** The body of a login, its message signed as it stands. */
   async function signed(message: string, changes: Login = {}) {
-    return {
-      message,
-      signature: await signer.signMessage(message),
-      address,
-      auth_method: 'siwe',
-      x402_chain_id: '84532',
-      x402_ecosystem: 'evm',
-      pricing_plan_id: 1,
-      ...changes,
-    }
+    return { message, address, ...(await proofOf(message)), ...changes }
   }
 
   /** A login that will do, but for the changes: those of its text are made before it is signed. */
@@ -60,13 +52,24 @@ export function createWallet({ api, clock }: { api: Api; clock: Clock }) {
     return { ...tokens, call: callWith(api, tokens.token) }
   }
 
+  return { nonce, signed, login, signIn }
+}
+
+/** A wallet with a key of its own, that really signs: sign-in messages and payments. */
+export function createWallet(parts: { api: Api; clock: Clock }) {
+  const signer = new Wallet(hexlify(randomBytes(32)))
+  const { address } = signer
+
   return {
     address,
     signer,
-    nonce,
-    signed,
-    login,
-    signIn,
+    ...loginsOf(parts, address, async (message) => ({
+      signature: await signer.signMessage(message),
+      auth_method: 'siwe',
+      x402_chain_id: '84532',
+      x402_ecosystem: 'evm',
+      pricing_plan_id: 1,
+    })),
     /** The `X-PAYMENT` for a plan. */
     pay: async (plan = planOf(), changes: Partial<Authorization> = {}) =>
       paymentHeader(await signPayment(signer, { payTo: plan.pay_to, amount: plan.amount }, changes)),
@@ -81,6 +84,8 @@ type Call = {
   transport?: string
   payload?: unknown
   payment?: string
+  /** The same, in the header of x402 version 2. */
+  paymentSignature?: string
 }
 
 /** A call of `POST /rpc`: a read on chain 84532. */
@@ -96,8 +101,9 @@ export const blockNumberCall = {
 /** `POST /rpc` with a bearer token: that call, but for the changes. */
 export const callWith =
   (api: Api, token: string) =>
-  ({ payment, ...changes }: Call = {}) => {
+  ({ payment, paymentSignature, ...changes }: Call = {}) => {
     const request = api.post('/rpc').set('Authorization', `Bearer ${token}`)
     if (payment !== undefined) void request.set('X-PAYMENT', payment)
+    if (paymentSignature !== undefined) void request.set('PAYMENT-SIGNATURE', paymentSignature)
     return request.send({ ...blockNumberCall, ...changes })
   }

@@ -4,23 +4,38 @@ import { z } from 'zod'
 import { MAX_PROOF_LENGTH } from '../../payments/proof'
 import { refusals } from './errors'
 
+const proof = () => z.string().max(MAX_PROOF_LENGTH).optional()
+
 const Headers = z.object({
-  'X-PAYMENT': z
-    .string()
-    .max(MAX_PROOF_LENGTH)
-    .optional()
-    .describe(
-      'A signed payment that resolves a 402: base64 of an x402 version 1 payload, or of `{paymentPayload, paymentRequirements}`; also the payload, or its `{signature, authorization}`, as plain JSON. A payment by Permit2 is `{signature, permit2Authorization}`, with the token’s own permit beside them as `eip2612GasSponsoring` where Permit2 may not move the token yet. At most one.',
-    ),
+  'X-PAYMENT': proof().describe(
+    'A signed payment that resolves a 402: base64 of an x402 version 1 payload, or of `{paymentPayload, paymentRequirements}`; also the payload, or its own `payload` alone, as plain JSON. What is signed is, on an EVM chain, `{signature, authorization}`; by Permit2 `{signature, permit2Authorization}`, with the token’s own permit beside them as `eip2612GasSponsoring` where Permit2 may not move the token yet; on a Cosmos chain `{version, chainId, payment}`, as an object or in base64. At most one.',
+  ),
+  'PAYMENT-SIGNATURE': proof().describe(
+    'The same of x402 version 2: base64 of `{x402Version: 2, accepted, payload}`, where `accepted` is what `PAYMENT-REQUIRED` offered. Beside an `X-PAYMENT` it holds the same payment.',
+  ),
 })
 
 const credits = z.string().regex(/^\d+$/)
+
+const json = z.string().meta({ examples: ['eyJzdWNjZXNzIjp0cnVlfQ=='] })
 
 const afterPayment = {
   'X-PAYMENT-RESPONSE': {
     description:
       'Where a payment came along: what became of it, as base64 of JSON with `success`, `transaction`, `errorReason`, `network` and `payer`.',
-    schema: z.string().meta({ examples: ['eyJzdWNjZXNzIjp0cnVlfQ=='] }),
+    schema: json,
+  },
+  'PAYMENT-RESPONSE': {
+    description: 'The same for clients of x402 version 2: `network` is CAIP-2.',
+    schema: json,
+  },
+}
+
+const asked = {
+  'PAYMENT-REQUIRED': {
+    description:
+      'What to pay, as x402 version 2 asks for it: base64 of JSON with `x402Version`, `error`, `resource` and `accepts`. On a Cosmos chain the offer’s `extra.feePayer` is whom the payment may name as `fee.granter`, to bear its fee.',
+    schema: z.string().meta({ examples: ['eyJ4NDAyVmVyc2lvbiI6Mn0='] }),
   },
 }
 
@@ -44,7 +59,7 @@ export const callOperations: Operation[] = [
     tag: 'Calls',
     summary: 'Make a paid RPC or REST call.',
     description:
-      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no provider answered, the credits are given back.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB. One above 32 KiB, in chunks or compressed is read only for a bearer token that is good.',
+      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no provider answered, the credits are given back.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB. One above 32 KiB, in chunks or compressed is read only for a bearer token that is good.',
     auth: ['bearer'],
     headers: Headers,
     body: { schema: RpcRequest },
@@ -59,6 +74,7 @@ export const callOperations: Operation[] = [
       402: {
         description: 'Not enough credits, and no payment came along or it was refused. Nothing was charged.',
         schema: PaymentRequired,
+        headers: asked,
       },
       default: {
         description:

@@ -35,12 +35,12 @@ export const signInOperations: Operation[] = [
     tag,
     summary: 'Sign in with a signed message.',
     description:
-      'Takes the sign-in text of this service, or an EIP-4361 message, signed by the wallet. The message carries the nonce, which is used up. Contract wallets on the plan’s network sign by EIP-1271.\n\nThe session is bound to one plan: name it with its chain and ecosystem, or name only the `chain`.',
+      'Takes the sign-in text of this service, or an EIP-4361 message (for Cosmos wallets CAIP-122), signed by the wallet. The message carries the nonce, which is used up. Contract wallets on the plan’s network sign by EIP-1271, Cosmos wallets by ADR-036.\n\nThe session is bound to one plan: name it with its chain and ecosystem, or name only the `chain`.',
     body: { schema: LoginRequest },
     answers: { 200: { description: 'The tokens of a new session.', schema: SessionTokens } },
     errors: {
       INVALID_REQUEST:
-        'A field is missing or wrong, the message cannot be read or is for another service, or chain and ecosystem are not the plan’s.',
+        'A field is missing or wrong, the message cannot be read or is for another service, or chain and ecosystem are not the plan’s. For `siwc` the chain that the message names counts, too.',
       INVALID_SIGNATURE: 'The signature is not the address’s own, or the message names another address.',
       EXPIRED_NONCE: 'The nonce is unknown, used or expired: get a new one and sign again.',
       NOT_FOUND: 'There is no active plan of this number.',

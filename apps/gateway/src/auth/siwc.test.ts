@@ -1,0 +1,372 @@
+import { makeSignDoc, serializeSignDoc } from '@cosmjs/amino'
+import { ExtendedSecp256k1Signature } from '@cosmjs/crypto'
+import { fromBase64, toBase64, toUtf8 } from '@cosmjs/encoding'
+import { type SessionTokens } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { decode } from 'jsonwebtoken'
+import { cosmosPlanOf } from '../testing/catalog'
+import { adr036, type CosmosWallet } from '../testing/cosmos-wallet'
+import { eip4361Text } from '../testing/eip4361'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { callWith, signInText } from '../testing/wallet'
+
+const osmosis = cosmosPlanOf({ id: 2, plan_name: 'Osmosis' })
+const injective = cosmosPlanOf({
+  id: 3,
+  plan_name: 'Injective',
+  network: 'injective',
+  chain_id: 'injective-1',
+  asset_address: 'inj',
+  pay_to: 'inj1zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3t5qxqh',
+})
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await testGateway()
+  gateway.catalog.plans.push(osmosis, injective)
+  await gateway.reapply()
+})
+afterAll(closeAll)
+
+const post = (body: object) => gateway.api.post('/auth/login').send(body)
+const login = async (body: object) => outcomeOf(await post(body))
+const claimsOf = async (body: object) =>
+  decode(((await post(body).expect(200)).body as SessionTokens).token, { json: true })
+const walletOf = (options = {}) => gateway.cosmosWallet({ plan: osmosis, ...options })
+const isoIn = (seconds: number) => new Date(gateway.clock.now().getTime() + seconds * 1000).toISOString()
+
+const signedIn = [200, undefined]
+const unreadable = [400, 'INVALID_REQUEST']
+const notSigned = [401, 'INVALID_SIGNATURE']
+const noNonce = [401, 'EXPIRED_NONCE']
+
+/** The text of many lines for a wallet, but for the changes. */
+const longText = async (wallet: CosmosWallet, changes: Partial<Parameters<typeof eip4361Text>[0]> = {}) =>
+  eip4361Text({
+    address: wallet.address,
+    nonce: await wallet.nonce(),
+    issuedAt: isoIn(0),
+    account: 'Cosmos',
+    chainId: 'osmosis-1',
+    ...changes,
+  })
+
+describe('a Cosmos wallet', () => {
+  test('signs in, and its token names wallet, method, chain, ecosystem and plan', async () => {
+    const wallet = walletOf()
+    expect(await claimsOf(await wallet.login())).toMatchObject({
+      wallet: wallet.address,
+      auth_method: 'siwc',
+      chain_id: 'osmosis-1',
+      ecosystem: 'cosmos',
+      pricing_plan_id: 2,
+    })
+  })
+
+  test('signs in with a key of either kind, under any prefix', async () => {
+    for (const kind of ['secp256k1', 'ethsecp256k1'])
+      for (const prefix of ['osmo', 'cosmos', 'inj', 'noble', 'c4e']) {
+        const wallet = walletOf({ kind, prefix })
+        expect(await claimsOf(await wallet.login())).toMatchObject({ wallet: wallet.address })
+      }
+  })
+
+  test('signs in by the word for its chain', async () => {
+    for (const [chain, plan] of [
+      ['cosmos', 2],
+      ['osmosis-1', 2],
+      ['OSMOSIS-1', 2],
+      ['injective', 3],
+      ['injective-1', 3],
+    ]) {
+      const wallet = walletOf()
+      const { message, address, signature, pubkey } = await wallet.login()
+      const body = { message, address, signature, pubkey, chain }
+      expect(await claimsOf(body)).toMatchObject({ auth_method: 'siwc', pricing_plan_id: plan })
+    }
+  })
+
+  test.each([
+    ['as EIP-4361 has its fields', {}],
+    ['as CAIP-122 has its fields', { isChainLast: true }],
+    ['with the chain by CAIP-2', { chainId: 'cosmos:osmosis-1' }],
+    ['with a statement', { statement: 'I accept the terms.' }],
+    [
+      'with an end and a beginning',
+      { expirationTime: '2999-01-01T00:00:00Z', notBefore: '2020-01-01T00:00:00Z' },
+    ],
+  ])('signs in with the text of many lines, %s', async (_, changes) => {
+    const wallet = walletOf()
+    expect(await login(await wallet.signed(await longText(wallet, changes)))).toEqual(signedIn)
+  })
+
+  test('is one wallet, in small letters and in capitals, wherever it is named', async () => {
+    const wallet = walletOf()
+    const address = wallet.address.toUpperCase()
+    expect(await claimsOf(await wallet.login({ address }, { address }))).toMatchObject({
+      wallet: wallet.address,
+    })
+    await gateway.fund(wallet.address, 5, 2)
+    const told = async (path: string) => (await gateway.api.get(path).expect(200)).body as unknown
+    expect(await told(`/credits/${address}`)).toEqual([{ pricing_plan_id: 2, remaining_credits: 5 }])
+    for (const path of ['/credits/', '/history/', '/payments/'])
+      expect(await told(path + address)).toEqual(await told(path + wallet.address))
+    await gateway.api.get('/auth/nonce').query({ address }).expect(200)
+  })
+
+  test('has a session as any other: it spends, is refreshed once, and ends', async () => {
+    const wallet = walletOf()
+    const session = await wallet.signIn()
+    await session.call().expect(402)
+    await gateway.fund(wallet.address, 1, 2)
+    await session.call().expect(200)
+
+    const refresh = { refresh_token: session.refresh_token }
+    const renewed = await gateway.api.post('/auth/refresh').send(refresh).expect(200)
+    const { token } = renewed.body as SessionTokens
+    expect(decode(token)).toMatchObject({ wallet: wallet.address, auth_method: 'siwc' })
+    await gateway.api.post('/auth/logout').set('Authorization', `Bearer ${token}`).expect(200)
+    for (const each of [token, session.token])
+      expect(outcomeOf(await callWith(gateway.api, each)())).toEqual([403, 'REVOKED_TOKEN'])
+  })
+
+  test('takes a plan of another ecosystem, whatever chain its text names', async () => {
+    const wallet = walletOf()
+    const elsewhere = { x402_chain_id: '84532', x402_ecosystem: 'evm', pricing_plan_id: 1 }
+    const text = await longText(wallet, { chainId: 'cosmoshub-4' })
+    expect(await claimsOf(await wallet.signed(text, elsewhere))).toMatchObject({
+      wallet: wallet.address,
+      auth_method: 'siwc',
+      pricing_plan_id: 1,
+    })
+  })
+})
+
+describe('a nonce', () => {
+  test('of another wallet is refused, and left to that one', async () => {
+    const owner = walletOf()
+    const nonce = await owner.nonce()
+    expect(await login(await walletOf().login({}, { nonce }))).toEqual(noNonce)
+    expect(await login(await gateway.wallet().login({}, { nonce }))).toEqual(noNonce)
+    expect(await login(await owner.login({}, { nonce }))).toEqual(signedIn)
+  })
+
+  test('of the same bytes under another prefix is refused: that is another wallet', async () => {
+    const wallet = walletOf()
+    const address = wallet.addressOn('cosmos')
+    const nonce = await wallet.nonce()
+    const message = signInText({ address, nonce, issuedAt: isoIn(0) })
+    const signature = toBase64(wallet.sign(adr036(address, message)))
+    expect(await login(await wallet.signed(message, { address, signature }))).toEqual(noNonce)
+    expect(await login(await wallet.login({}, { nonce }))).toEqual(signedIn)
+  })
+
+  test('is refused a second time, and of fifty logins at once one gets in', async () => {
+    const body = await walletOf().login()
+    const outcomes = await Promise.all(Array.from({ length: 50 }, () => login(body)))
+    expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1)
+    expect(outcomes.filter(([, code]) => code === 'EXPIRED_NONCE')).toHaveLength(49)
+    expect(await login(body)).toEqual(noNonce)
+  })
+
+  test('that was never given out is refused', async () => {
+    expect(await login(await walletOf().login({}, { nonce: 'a'.repeat(32) }))).toEqual(noNonce)
+  })
+
+  test('is refused after 300 seconds, whatever time the text says', async () => {
+    const late = await testGateway({ inProcess: true })
+    late.catalog.plans.push(osmosis)
+    await late.reapply()
+    const wallet = late.cosmosWallet({ plan: osmosis })
+    const [young, old] = [await wallet.nonce(), await wallet.nonce()]
+    const outcome = async (nonce: string) =>
+      outcomeOf(await late.api.post('/auth/login').send(await wallet.login({}, { nonce })))
+    late.clock.advance(299)
+    expect(await outcome(young)).toEqual(signedIn)
+    late.clock.advance(2)
+    expect(await outcome(old)).toEqual(noNonce)
+  })
+
+  test('outlives a login that is refused for its signature', async () => {
+    const wallet = walletOf()
+    const body = await wallet.login()
+    const signature = toBase64(walletOf().sign(adr036(wallet.address, body.message)))
+    expect(await login({ ...body, signature })).toEqual(notSigned)
+    expect(await login(body)).toEqual(signedIn)
+  })
+})
+
+describe('a text, though its wallet signed it, is refused', () => {
+  const other = 'osmo1qurswpc8qurswpc8qurswpc8qurswpc8mg52kn'
+  const edits: [string, (text: string) => string, readonly unknown[]][] = [
+    ['with text after its end', (text) => `${text}\nTransfer all I have`, unreadable],
+    ['with a line break after its end', (text) => `${text}\n`, unreadable],
+    ['with a space after its end', (text) => `${text} `, unreadable],
+    ['with two Address lines', (text) => text.replace('\nNonce', `\nAddress: ${other}\nNonce`), unreadable],
+    ['with the Address twice', (text) => text.replace(/\nAddress.*/, (line) => line + line), unreadable],
+    ['with the Nonce twice', (text) => text.replace(/\nNonce.*/, (line) => line + line), unreadable],
+    ['with carriage returns', (text) => text.replaceAll('\n', '\r\n'), unreadable],
+    ['for another service', (text) => text.replace('Tollgate', 'Evilgate'), unreadable],
+    ['for a service whose name looks like ours', (text) => text.replace('To', 'T\u043e'), unreadable],
+    ['issued in the future', (text) => text.replace(/At: .*/, `At: ${isoIn(61)}`), unreadable],
+    ['older than a nonce lives', (text) => text.replace(/At: .*/, `At: ${isoIn(-301)}`), noNonce],
+    ['for another address', (text) => text.replace(/osmo1.*/, other), notSigned],
+  ]
+  test.each(edits)('%s', async (_, edit, refusal) => {
+    const wallet = walletOf()
+    const text = signInText({ address: wallet.address, nonce: await wallet.nonce(), issuedAt: isoIn(0) })
+    expect(edit(text)).not.toBe(text)
+    expect(await login(await wallet.signed(edit(text)))).toEqual(refusal)
+    expect(await login(await wallet.signed(text))).toEqual(signedIn)
+  })
+
+  const longEdits: typeof edits = [
+    ['with text after its end', (text) => `${text}\nmore`, unreadable],
+    ['with two addresses', (text) => text.replace(/\nosmo1.*/, (line) => line + line), unreadable],
+    ['with two chains', (text) => text.replace('\nNonce', '\nChain ID: osmosis-1\nNonce'), unreadable],
+    ['with a chain at either place', (text) => `${text}\nChain ID: osmosis-1`, unreadable],
+    ['without a chain', (text) => text.replace(/\nChain ID.*/, ''), unreadable],
+    ['for another domain', (text) => text.replace('gateway.example wants', 'evil.example wants'), unreadable],
+    ['that is not ASCII', (text) => text.replace('Sign in', 'Sign \u0456n'), unreadable],
+    ['that speaks of an Ethereum account', (text) => text.replace('Cosmos', 'Ethereum'), unreadable],
+    ['that speaks of another account', (text) => text.replace('Cosmos', 'Solana'), unreadable],
+    ['for a chain that is not the plan’s', (text) => text.replace('osmosis-1', 'cosmoshub-4'), unreadable],
+    ['for a chain named alike', (text) => text.replace('osmosis-1', 'Osmosis-1'), unreadable],
+    ['for such a chain by CAIP-2', (text) => text.replace('osmosis-1', 'cosmos:injective-1'), unreadable],
+    ['for a chain of Ethereum', (text) => text.replace('osmosis-1', '1'), unreadable],
+    ['for a chain of another namespace', (text) => text.replace('osmosis-1', 'eip155:1'), unreadable],
+    ['that has expired', (text) => `${text}\nExpiration Time: ${isoIn(-1)}`, noNonce],
+    ['whose time has not come', (text) => `${text}\nNot Before: ${isoIn(90)}`, unreadable],
+  ]
+  test.each(longEdits)('of many lines, %s', async (_, edit, refusal) => {
+    const wallet = walletOf()
+    const text = await longText(wallet, { statement: 'Sign in' })
+    expect(edit(text)).not.toBe(text)
+    expect(await login(await wallet.signed(edit(text)))).toEqual(refusal)
+    expect(await login(await wallet.signed(text))).toEqual(signedIn)
+  })
+
+  test('of many lines, that speaks of a Cosmos account and means an Ethereum wallet', async () => {
+    const wallet = gateway.wallet()
+    const parts = { address: wallet.address, nonce: await wallet.nonce(), issuedAt: isoIn(0) }
+    expect(await login(await wallet.signed(eip4361Text({ ...parts, account: 'Cosmos' })))).toEqual(unreadable)
+    expect(await login(await wallet.signed(eip4361Text(parts)))).toEqual(signedIn)
+  })
+})
+
+describe('a login that says something else than its text is refused:', () => {
+  test('another address', async () => {
+    expect(await login(await walletOf().login({ address: walletOf().address }))).toEqual(notSigned)
+  })
+
+  test('the same bytes under another prefix', async () => {
+    const wallet = walletOf()
+    expect(await login(await wallet.login({ address: wallet.addressOn('cosmos') }))).toEqual(notSigned)
+  })
+
+  test.each([
+    ['the method of Ethereum', { auth_method: 'siwe' }, unreadable],
+    ['no method', { auth_method: undefined }, unreadable],
+    ['no public key', { pubkey: undefined }, unreadable],
+    ['a method that there is not', { auth_method: 'siws' }, unreadable],
+    ['an Ethereum address', { address: `0x${'1'.repeat(40)}` }, unreadable],
+    ['an address of both cases', { address: 'Osmo1qurswpc8qurswpc8qurswpc8qurswpc8mg52kn' }, unreadable],
+    ['the chain of another plan', { x402_chain_id: 'injective-1' }, unreadable],
+    ['another ecosystem', { x402_ecosystem: 'evm' }, unreadable],
+    ['a plan that there is not', { pricing_plan_id: 999 }, [404, 'NOT_FOUND']],
+  ])('%s', async (_, changes, refusal) => {
+    expect(await login(await walletOf().login(changes))).toEqual(refusal)
+  })
+})
+
+describe.each(['secp256k1', 'ethsecp256k1'] as const)('with a key of %s, a signature is refused', (kind) => {
+  /** The own login of a wallet, and what somebody makes of it, who then is refused while the wallet is not. */
+  async function refused(spoil: (body: Login, wallet: CosmosWallet) => Partial<Login>) {
+    const wallet = walletOf({ kind })
+    const body = await wallet.login()
+    const spoiled = { ...body, ...spoil(body, wallet) }
+    expect(spoiled).not.toEqual(body)
+    expect(await login(spoiled)).toEqual(notSigned)
+    expect(await login(body)).toEqual(signedIn)
+  }
+  type Login = Record<'message' | 'address' | 'signature' | 'pubkey', string>
+  const other = () => walletOf({ kind })
+
+  test('of another key, which says so', () =>
+    refused(({ message, address }) => {
+      const { publicKey, sign } = other()
+      return { pubkey: toBase64(publicKey), signature: toBase64(sign(adr036(address, message))) }
+    }))
+
+  test('of another key, which says that it were the wallet’s', () =>
+    refused(({ message, address }) => ({ signature: toBase64(other().sign(adr036(address, message))) })))
+
+  test('beside a public key that is not the address’s', () =>
+    refused(() => ({ pubkey: toBase64(other().publicKey) })))
+
+  test.each<[string, (pubkey: Uint8Array) => string]>([
+    ['beside a public key in hex', (key) => Buffer.from(key).toString('hex')],
+    ['beside half a public key', (key) => toBase64(key.subarray(1))],
+    ['beside a public key of another point', (key) => toBase64(Buffer.from(key).fill(key[0]! ^ 1, 0, 1))],
+    ['beside a public key that is none', () => 'cosmos'],
+  ])('%s', (_, change) => refused((_body, { publicKey }) => ({ pubkey: change(publicKey) })))
+
+  const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const highTwin = (rs: Uint8Array) => {
+    const bytes = Buffer.from(rs)
+    const s = (ORDER - BigInt(`0x${bytes.toString('hex', 32)}`)).toString(16).padStart(64, '0')
+    return Buffer.concat([bytes.subarray(0, 32), Buffer.from(s, 'hex')])
+  }
+  const der = (rs: Uint8Array) =>
+    ExtendedSecp256k1Signature.fromFixedLength(Buffer.concat([rs, Buffer.of(0)])).toDer()
+
+  test.each<[string, (rs: Uint8Array) => string]>([
+    ['in its high-s twin', (rs) => toBase64(highTwin(rs))],
+    ['in DER', (rs) => toBase64(der(rs))],
+    ['of 65 bytes', (rs) => toBase64(Buffer.concat([rs, Buffer.of(0)]))],
+    ['of 63 bytes', (rs) => toBase64(rs.subarray(1))],
+    ['in hex', (rs) => Buffer.from(rs).toString('hex')],
+    ['in base64 with a blank', (rs) => ` ${toBase64(rs)}`],
+    ['of zeros', () => toBase64(new Uint8Array(64))],
+  ])('%s', (_, change) => refused(({ signature }) => ({ signature: change(fromBase64(signature)) })))
+
+  const send = (address: string) => ({
+    type: 'cosmos-sdk/MsgSend',
+    value: {
+      from_address: address,
+      to_address: osmosis.pay_to,
+      amount: [{ denom: 'uosmo', amount: osmosis.amount }],
+    },
+  })
+  const fee = { gas: '100000', amount: [{ denom: 'uosmo', amount: '250' }] }
+
+  test.each<[string, (message: string, address: string) => Uint8Array]>([
+    ['over another text', (message, address) => adr036(address, `${message} `)],
+    ['over the text of another signer', (message) => adr036(other().address, message)],
+    [
+      'over a payment that has the text as its memo',
+      (message, address) => serializeSignDoc(makeSignDoc([send(address)], fee, 'osmosis-1', message, 7, 3)),
+    ],
+    [
+      'over a payment for no chain',
+      (_, address) => serializeSignDoc(makeSignDoc([send(address)], { gas: '0', amount: [] }, '', '', 0, 0)),
+    ],
+    [
+      'over the text for a chain',
+      (message, address) =>
+        toUtf8(
+          new TextDecoder()
+            .decode(adr036(address, message))
+            .replace('"chain_id":""', '"chain_id":"osmosis-1"'),
+        ),
+    ],
+    ['over the bare text', (message) => toUtf8(message)],
+    [
+      'over the text as Ethereum’s wallets sign it',
+      (message) => toUtf8(`\x19Ethereum Signed Message:\n${message.length}${message}`),
+    ],
+  ])('%s', (_, bytesOf) =>
+    refused(({ message, address }, { sign }) => ({ signature: toBase64(sign(bytesOf(message, address))) })),
+  )
+})

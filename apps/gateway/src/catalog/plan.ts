@@ -1,0 +1,53 @@
+import { families } from '@tollgate/chains'
+import { Amount, Ecosystem, x402V1Networks } from '@tollgate/protocol'
+import { problemsOfEvmPlan } from './evm-plan'
+
+/** Chains of every kind count amounts with 256 bits. */
+const AMOUNTS = 2n ** 256n
+
+/**
+ * What makes a plan one that nobody could pay on its chain, or that pays the wrong one. Members that are missing or no text
+ * are passed over: something else says so.
+ */
+export function* problemsOfPlan(plan: Record<string, unknown>): Generator<[field: string, message: string]> {
+  const { amount, asset_address, pay_to } = plan
+  if (Amount.safeParse(amount).success && BigInt(amount as string) >= AMOUNTS)
+    yield ['amount', 'must be below 2^256, which is all that a token can count']
+  yield* problemsOfChain(plan)
+
+  const ecosystem = Ecosystem.safeParse(plan['ecosystem']).data
+  const family = ecosystem && families[ecosystem]
+  if (typeof asset_address === 'string' && family && family.parseAsset(asset_address) === undefined)
+    yield ['asset_address', `must be ${wantedOf[ecosystem].asset}`]
+  if (typeof pay_to === 'string' && family && family.parseAddress(pay_to) === undefined)
+    yield ['pay_to', `must be ${wantedOf[ecosystem].address}`]
+
+  if (ecosystem === 'evm') yield* problemsOfEvmPlan(plan)
+  else if (ecosystem)
+    for (const field of ['asset_name', 'asset_version'])
+      if (plan[field] !== undefined)
+        yield [field, 'belongs to a token of an EVM chain, to its EIP-712 domain']
+}
+
+const wantedOf: Record<Ecosystem, { asset: string; address: string; chain: string }> = {
+  evm: { asset: 'an address', address: 'an address', chain: 'an EVM chain’s number' },
+  cosmos: {
+    asset: 'a denomination, such as uatom or ibc/ and 64 hex digits',
+    address: 'an address in bech32',
+    chain: 'a Cosmos chain’s id',
+  },
+}
+
+/** Clients of x402 version 1 sign for the EVM chain that they take the name for; all others go by the id. */
+function* problemsOfChain(plan: Record<string, unknown>): Generator<[field: string, message: string]> {
+  const { network, chain_id: id } = plan
+  const ecosystem = Ecosystem.safeParse(plan['ecosystem']).data
+  const known = x402V1Networks.get(String(network))
+  if (known !== undefined && ecosystem && ecosystem !== 'evm')
+    yield ['network', `must be another name: clients take ${String(network)} for an EVM chain`]
+  else if (typeof id !== 'string') return
+  else if (known !== undefined && id !== known)
+    yield ['chain_id', `must be '${known}', which is ${String(network)}`]
+  else if (known === undefined && ecosystem && families[ecosystem]?.isChainId(id) === false)
+    yield ['chain_id', `must be ${wantedOf[ecosystem].chain}`]
+}

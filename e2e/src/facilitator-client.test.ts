@@ -1,4 +1,4 @@
-import { USDC_ADDRESS } from '@tollgate/devnet'
+import { COSMOS_CHAIN_ID, developmentCosmosSigner, USDC_ADDRESS } from '@tollgate/devnet'
 import { createFacilitatorClient, facilitatorConfig, FacilitatorError } from '@tollgate/facilitator-client'
 import { type SettleRequest } from '@tollgate/protocol'
 import { HTTPFacilitatorClient } from '@x402/core/server'
@@ -46,9 +46,17 @@ describe('the client, at the real facilitator', () => {
   test('learns what is taken, verifies, settles, and is told of its success as often as it asks', async () => {
     const client = clientWith(await thirdParty.newKey())
     const networks = await client.networks()
-    expect(networks).toEqual([expect.objectContaining({ network: 'base-sepolia', status: 'active' })])
-    expect((await client.supported()).map(({ network }) => network)).toEqual(['base-sepolia'])
-    expect(await client.assets()).toEqual([expect.objectContaining({ asset: USDC_ADDRESS, active: true })])
+    expect(networks).toEqual([
+      expect.objectContaining({ network: 'base-sepolia', status: 'active' }),
+      expect.objectContaining({ network: COSMOS_CHAIN_ID, status: 'active' }),
+    ])
+    const supported = (await client.supported()).map(({ network }) => network)
+    expect(supported).toEqual(['base-sepolia', COSMOS_CHAIN_ID])
+    const assets = (await client.assets()).map(({ network, asset, active }) => [network, asset, active])
+    expect(assets.sort()).toEqual([
+      ['base-sepolia', USDC_ADDRESS, true],
+      [COSMOS_CHAIN_ID, 'uatom', true],
+    ])
 
     const request = await newRequest()
     expect(await client.verify(request)).toMatchObject({ isValid: true, payer: walletAt(0).address })
@@ -115,5 +123,13 @@ test('facilitatorConfig gives the client of x402 version 2 all that it needs', a
     () => new HTTPFacilitatorClient(config).getSupported(),
     (supported) => supported.kinds.length > 0,
   )
-  expect(kinds).toEqual([{ x402Version: 2, scheme: 'exact', network: 'eip155:84532' }])
+  const kind = { x402Version: 2, scheme: 'exact' }
+  expect(kinds).toEqual([
+    { ...kind, network: 'eip155:84532' },
+    {
+      ...kind,
+      network: `cosmos:${COSMOS_CHAIN_ID}`,
+      extra: { feePayer: developmentCosmosSigner.address },
+    },
+  ])
 })

@@ -24,14 +24,14 @@ beforeAll(async () => {
   token = tokenAt(world.foundation.rpcUrl)
   gateways = [world.gateway.url]
   plans = {
-    twoCredits: { ...world.plan, id: 2, credits: 2 },
+    twoCredits: { ...world.plan, id: 4, credits: 2 },
     hundredCredits: world.plan,
-    manyCredits: { ...world.plan, id: 3, credits: 100_000 },
+    manyCredits: { ...world.plan, id: 5, credits: 100_000 },
   }
   await applyCatalog(world, { plans: [plans.twoCredits, plans.manyCredits], upstreamUrl: upstream.url })
   await until(
     async () => (await (await fetch(`${world.gateway.url}/pricing`)).json()) as Plan[],
-    (sold) => sold.length === 3,
+    (sold) => sold.length === 4,
   )
 }, 120_000)
 

@@ -1,4 +1,4 @@
-import { removePostgres } from '@tollgate/devnet'
+import { developmentCosmosPayTo, developmentPayTo, removePostgres, USDC_ADDRESS } from '@tollgate/devnet'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,18 +7,27 @@ import { follow, processesOf } from './testing/program'
 
 const START = require.resolve('@tollgate/devnet/dist/start.js')
 
-let folder: string
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tollgate-start-'))
-})
-afterEach(() => {
-  removePostgres(join(folder, 'postgres'))
-  rmSync(folder, { recursive: true, force: true })
+type DevnetFile = {
+  processes: Record<string, number>
+  networks: { rpcUrl: string; wallets: { address: string; privateKey: string }[] }[]
+}
+
+const made: string[] = []
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-start-'))
+  made.push(folder)
+  return folder
+}
+afterAll(() => {
+  for (const folder of made) {
+    removePostgres(join(folder, 'postgres'))
+    rmSync(folder, { recursive: true, force: true })
+  }
 })
 
 /** `npm start` without its installing and building: a process of its own, with its state in `folder`. */
-function start(options: { once?: boolean }) {
-  const code = `require(${JSON.stringify(START)}).start(${JSON.stringify({ ...options, folder })})`
+function start(options: { folder: string; once?: boolean }) {
+  const code = `require(${JSON.stringify(START)}).start(${JSON.stringify(options)})`
   return follow(spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
 }
 
@@ -31,41 +40,86 @@ const isAlive = (pid: number) => {
 }
 
 describe('npm start', () => {
-  test('with --once tells the story and leaves nothing running, twice in a row', async () => {
+  test('with --once tells the story of each kind of wallet and leaves nothing running, twice in a row', async () => {
+    const folder = newFolder()
     for (const time of ['first', 'second']) {
-      const run = start({ once: true })
+      const run = start({ folder, once: true })
       expect([time, await run.exited, run.output()]).toEqual([
         time,
         0,
-        expect.stringMatching(/settlement +0x[0-9a-f]{64} in block/),
+        // An EVM wallet, and then a Cosmos wallet.
+        expect.stringMatching(
+          /settlement +0x[0-9a-f]{64} in block[^]+99 left of 100[^]+settlement +[0-9A-F]{64} in block[^]+99 left of 100/,
+        ),
       ])
-      expect(run.output()).toContain('99 left of 100')
       expect(processesOf(folder)).toEqual([])
     }
   }, 120_000)
 
-  test('stops everything it started within five seconds of Ctrl-C', async () => {
-    const run = start({})
-    await run.said('Everything is up')
-    const { processes } = JSON.parse(readFileSync(join(folder, 'devnet.json'), 'utf8')) as {
-      processes: Record<string, number>
-    }
-    const asked = performance.now()
-    run.child.kill('SIGINT')
-    expect(await run.exited).toBe(0)
-    expect(performance.now() - asked).toBeLessThan(5_000)
-    expect(processesOf(folder)).toEqual([])
-    expect(Object.values(processes).filter(isAlive)).toEqual([])
-  }, 120_000)
+  describe('once everything is up', () => {
+    let run: ReturnType<typeof start>
+    let upFolder: string
+    let file: DevnetFile
+    beforeAll(async () => {
+      upFolder = newFolder()
+      run = start({ folder: upFolder })
+      await run.said('Everything is up')
+      file = JSON.parse(readFileSync(join(upFolder, 'devnet.json'), 'utf8')) as DevnetFile
+    }, 120_000)
 
-  test('refuses a folder that another start holds, and names it', async () => {
-    const first = start({})
-    await first.said('Everything is up')
-    const second = start({})
-    expect(await second.exited).not.toBe(0)
-    expect(second.output()).toContain('already up')
-    expect(existsSync(join(folder, 'devnet.json'))).toBe(true)
-    first.child.kill('SIGINT')
-    expect(await first.exited).toBe(0)
-  }, 120_000)
+    test('has written down each network with what it takes to pay on it, and ten wallets that can', () => {
+      const { networks } = file
+      const common = {
+        rpcUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
+        decimals: 6,
+        wallets: expect.any(Array) as unknown[],
+      }
+      expect(networks).toEqual([
+        {
+          ...common,
+          ecosystem: 'evm',
+          network: 'base-sepolia',
+          chainId: '84532',
+          asset: USDC_ADDRESS,
+          payTo: developmentPayTo.address,
+          planId: 1,
+        },
+        {
+          ...common,
+          ecosystem: 'cosmos',
+          network: 'tollgate-devnet-1',
+          chainId: 'tollgate-devnet-1',
+          prefix: 'cosmos',
+          asset: 'uatom',
+          payTo: developmentCosmosPayTo.address,
+          planId: 2,
+        },
+      ])
+      for (const [index, address] of [/^0x[0-9a-fA-F]{40}$/, /^cosmos1[a-z0-9]{38}$/].entries()) {
+        const { wallets = [] } = networks[index] ?? {}
+        expect(wallets.length).toBeGreaterThanOrEqual(10)
+        for (const wallet of wallets)
+          expect(wallet).toEqual({
+            address: expect.stringMatching(address) as string,
+            privateKey: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+          })
+      }
+    })
+
+    test('refuses the folder to another start, and names it', async () => {
+      const second = start({ folder: upFolder })
+      expect(await second.exited).not.toBe(0)
+      expect(second.output()).toContain('already up')
+      expect(existsSync(join(upFolder, 'devnet.json'))).toBe(true)
+    }, 120_000)
+
+    test('stops everything it started within five seconds of Ctrl-C', async () => {
+      const asked = performance.now()
+      run.child.kill('SIGINT')
+      expect(await run.exited).toBe(0)
+      expect(performance.now() - asked).toBeLessThan(5_000)
+      expect(processesOf(upFolder)).toEqual([])
+      expect(Object.values(file.processes).filter(isAlive)).toEqual([])
+    }, 120_000)
+  })
 })

@@ -1,4 +1,4 @@
-import { deploySmartWallet, fundWallet } from '@tollgate/devnet'
+import { deploySmartWallet, developmentCosmosWallets, fundWallet } from '@tollgate/devnet'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -18,11 +18,19 @@ describeDocument('docs/api/gateway.md', ['bash', 'ts'], async (closeLater) => {
   await addToCatalog(world, rest)
   const { rpcUrl } = world.foundation
   const { privateKey, address } = walletAt(0)
+  const [cosmosWallet] = developmentCosmosWallets
+  if (!cosmosWallet) throw new Error('the development chain has no wallets')
   const smartWallet = await deploySmartWallet(rpcUrl, address)
   await fundWallet(rpcUrl, smartWallet, { usdc: BigInt(world.plan.amount) })
   return {
     serviceUrl: world.gateway.url,
-    variables: (url) => ({ GATEWAY: url, PRIVATE_KEY: privateKey, SMART_WALLET: smartWallet }),
+    variables: (url) => ({
+      GATEWAY: url,
+      PRIVATE_KEY: privateKey,
+      SMART_WALLET: smartWallet,
+      COSMOS_RPC: world.foundation.cosmos.rpcUrl,
+      COSMOS_KEY: cosmosWallet.privateKey,
+    }),
     // A program that pays by itself is given a wallet that has no credits.
     variablesOf: ({ text }) =>
       /from '(\.\/pay\.js|x402-fetch)'/.test(text) && !text.includes('SMART_WALLET')

@@ -30,7 +30,7 @@ const testsIn = (cell = '') =>
   })
 
 describe('docs/threats.md', () => {
-  test('has the short names that it uses', () => expect(folders).toHaveLength(6))
+  test('has the short names that it uses', () => expect(folders).toHaveLength(7))
 
   test.each(rows)('%s: has an outcome, and tests that there are', (...cells) => {
     const [, outcome, tests] = cells

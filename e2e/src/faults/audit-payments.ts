@@ -1,5 +1,4 @@
 import { type SettleResult } from '@tollgate/protocol'
-import { type Evm } from './evm'
 import { type Payment, type PayingChain, type Transfer } from './paying-chain'
 import { type SettlementBooks } from './settlement-books'
 
@@ -49,6 +48,10 @@ export async function auditPayments(parts: {
     of(successes, (one) => transfersOf(one)[0]?.transaction !== one.end?.transaction),
   )
   mustNotBe(
+    'a transfer of another amount',
+    of(ended, (one) => transfersOf(one).some(({ value }) => value !== amountOf(one))),
+  )
+  mustNotBe(
     'a success that is not settled in the books',
     of(successes, (one) => !isSettled(one)),
   )
@@ -70,16 +73,23 @@ export async function auditPayments(parts: {
   }
 }
 
-/** What does not hold of the signers' nonces and of the transactions they were used for; true only while nothing is under way. */
-export async function auditTransactions({ chain, books }: { chain: Evm; books: SettlementBooks }) {
+/**
+ * What does not hold of the signers' nonces, of the transactions they were used for, and of what these cost; true only while
+ * nothing is under way. A transaction without a nonce is its payer's own.
+ */
+export async function auditTransactions({ chain, books }: { chain: PayingChain; books: SettlementBooks }) {
   const problems = await books.nonceProblems(chain)
   for (const { signer, nonce, hash, status } of await books.transactions()) {
     const mined = await chain.mined(hash)
     const isRight = status === 'mined' || status === 'final'
-    if (!isRight || mined?.signer.toLowerCase() !== signer.toLowerCase())
+    const isTheirs = nonce === null || mined?.signer.toLowerCase() === signer.toLowerCase()
+    if (!isRight || !mined || !isTheirs)
       problems.push(
-        `nonce ${nonce ?? '?'} of ${signer}: ${hash} is ${status}, and the chain has it ${mined ? '' : 'not'}`,
+        `nonce ${nonce ?? '(its payer’s)'} of ${signer}: ${hash} is ${status}, and the chain has it ${mined ? `of ${mined.signer}` : 'not'}`,
       )
   }
+  problems.push(...(await chain.feeProblems(await books.fees())))
   return problems
 }
+
+const amountOf = ({ payment }: Ended) => BigInt(payment.request.paymentRequirements.maxAmountRequired)

@@ -1,8 +1,8 @@
 import { type Books, type UsageRow } from '../testing/books'
 import { resourceOf } from '../testing/callers'
-import { type Authorizations } from '../testing/chain'
 import { type CountingUpstream } from '../testing/upstream'
 import { type Made } from './load'
+import { type Transfer } from './paying-chain'
 
 const EXAMPLES = 3
 
@@ -111,13 +111,13 @@ export async function auditCalls(parts: {
 }
 
 /** The money of all rounds so far: books in order, no payment open, and on the chain exactly what was credited. */
-export async function auditMoney(books: Books, used: Authorizations) {
+export async function auditMoney(books: Books, transfers: readonly Transfer[]) {
   const problems = await books.broken()
   const payments = await books.payments()
   const keyOf = (payment: { payer: string; nonce: string }) =>
     `${payment.payer} ${payment.nonce}`.toLowerCase()
   const credited = payments.filter(({ status }) => status === 'credited')
-  const onChain = new Map(used.map((authorization) => [keyOf(authorization), authorization]))
+  const onChain = new Map(transfers.map((transfer) => [transfer.id, transfer]))
 
   const open = payments.filter(({ status }) => status !== 'credited' && status !== 'failed')
   if (open.length > 0) problems.push(`${open.length} × a payment that has not ended`)
@@ -128,8 +128,8 @@ export async function auditMoney(books: Books, used: Authorizations) {
   )
   if (unmoved.length > 0) problems.push(`${unmoved.length} × a payment credited that the chain does not show`)
   const keys = new Set(credited.map(keyOf))
-  const lost = used.filter((authorization) => !keys.has(keyOf(authorization)))
+  const lost = transfers.filter(({ id }) => !keys.has(id))
   if (lost.length > 0) problems.push(`${lost.length} × a payment taken on the chain and not credited`)
-  if (onChain.size !== used.length) problems.push('an authorization used twice')
-  return { problems, credited: credited.length, transfers: used.length }
+  if (onChain.size !== transfers.length) problems.push('a payment with more than one transfer')
+  return { problems, credited: credited.length, transfers: transfers.length }
 }

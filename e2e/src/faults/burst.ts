@@ -1,6 +1,8 @@
 import { auditPayments, auditTransactions } from './audit-payments'
+import { type Payer } from './evm'
+import { evm } from './family'
 import { playRounds, prepareGround, type Ground } from './ground'
-import { type Payer, type Payment } from './paying-chain'
+import { type Payment } from './paying-chain'
 import { type Row, type Scenario } from './scenario'
 
 const PAYMENTS = 500
@@ -35,7 +37,7 @@ export const burst: Scenario = {
   help: HELP,
   rounds: 4,
   async run(stage) {
-    const ground = await prepareGround(stage, { facilitators: 2 })
+    const ground = await prepareGround(stage, evm, { facilitators: 2 })
     const { chain } = ground
     const payers: Payer[] = []
     while (payers.length < PAYERS) payers.push(await chain.newPayer(MONEY))
@@ -45,7 +47,7 @@ export const burst: Scenario = {
     const played: Played[] = []
     const problems = await playRounds(stage, async (round) => {
       const pace = round % 2 === 1 ? 'at-once' : 'by-interval'
-      const payTo = chain.newRecipient()
+      const payTo = await chain.newRecipient()
       const payments: Payment[] = []
       for (let n = 0; n < PAYMENTS / PAYERS; n++)
         for (const payer of payers) payments.push(await payer.pay(payTo, AMOUNT))
@@ -79,7 +81,7 @@ export const burst: Scenario = {
 /** Of the second of two payments: the first gives its recipient a balance, which all later ones find there. */
 async function gasAlone({ chain, shop }: Ground): Promise<bigint> {
   const payer = await chain.newPayer(MONEY)
-  const payTo = chain.newRecipient()
+  const payTo = await chain.newRecipient()
   let gas: bigint | undefined
   for (const turn of [1, 2]) {
     const { end } = await shop.settle(turn, (await payer.pay(payTo, AMOUNT)).request)

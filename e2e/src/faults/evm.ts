@@ -1,10 +1,21 @@
-import { fundWallet, USDC_ADDRESS, usdcAbi, type Apps } from '@tollgate/devnet'
+import { developmentSigners, fundWallet, USDC_ADDRESS, usdcAbi, type Apps } from '@tollgate/devnet'
 import { type SettleRequest } from '@tollgate/protocol'
 import { Interface, Wallet } from 'ethers'
+import { tokenAt } from '../testing/chain'
 import { settleRequest } from '../testing/paying'
-import { askNode, evmPayingChain, paymentOf, type Payment } from './paying-chain'
+import { askNode } from './ask-node'
+import { type MinedTransaction, type Payment, type PayingChain, type Terms } from './paying-chain'
+
+/** Somebody with money, who can have as many payments under way as he likes. */
+export type Payer = {
+  address: string
+  /** Signs a payment, which can be settled for ten minutes unless told otherwise. */
+  pay: (payTo: string, value: bigint, signing?: { validSeconds?: number }) => Promise<Payment>
+}
 
 export type Evm = ReturnType<typeof openEvm>
+
+type Anvil = Apps['foundation']['anvil']
 
 type Receipt = { gasUsed: string; from: string; blockNumber: string }
 
@@ -24,37 +35,85 @@ const usdc = new Interface(usdcAbi)
 const TRANSFER = 'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)'
 const GWEI = 10n ** 9n
 const ETHER = 10n ** 18n
+/** Fewer than payments, so that some share their payer. */
+const PAYERS = 3
 
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-/** The development chain: payments in USDC on it, and what can be done to it. */
-export function openEvm(anvil: Pick<Apps['foundation']['anvil'], 'rpcUrl' | 'chainId' | 'setPace'>) {
-  const rpc = (method: string, ...params: unknown[]) => askNode(anvil.rpcUrl, method, ...params)
-  return {
-    ...evmPayingChain(anvil),
-    rpc,
-    height: async () => BigInt((await rpc('eth_blockNumber')) as string),
+/** The EVM development chain: payments in USDC on it, and what can be done to it. */
+export function openEvm({ rpcUrl, chainId, setPace }: Pick<Anvil, 'rpcUrl' | 'chainId' | 'setPace'>) {
+  const token = tokenAt(rpcUrl)
+  const rpc = (method: string, ...params: unknown[]) => askNode(rpcUrl, method, params)
 
-    /** What a transaction used, and in which block; undefined where the chain has it in none. */
-    async mined(transaction: string) {
+  async function newPayer(money: bigint): Promise<Payer> {
+    const { address, privateKey } = Wallet.createRandom()
+    await fundWallet(rpcUrl, address, { usdc: money })
+    return {
+      address,
+      async pay(payTo, value, signing) {
+        return paymentOf(address, await settleRequest({ privateKey }, payTo, value, signing))
+      },
+    }
+  }
+
+  async function newPayments(count: number, { payTo, amount }: Terms): Promise<Payment[]> {
+    const payers: Payer[] = []
+    while (payers.length < Math.min(count, PAYERS)) payers.push(await newPayer(amount * BigInt(count)))
+    const payments: Payment[] = []
+    for (let i = 0; i < count; i++) {
+      const payer = payers[i % PAYERS]
+      if (payer) payments.push(await payer.pay(payTo, amount))
+    }
+    return payments
+  }
+
+  /** Makes one block, whose base fee is `baseFee` (wei) where that is told. */
+  async function mine({ baseFee }: { baseFee?: bigint } = {}): Promise<void> {
+    if (baseFee !== undefined) await rpc('anvil_setNextBlockBaseFeePerGas', hex(baseFee))
+    await rpc('evm_mine')
+  }
+
+  const payingChain: PayingChain = {
+    network: `eip155:${chainId}`,
+    signers: developmentSigners.map(({ address }) => address),
+    newPayments,
+    newRecipient: () => Promise.resolve(newRecipient()),
+    async paidTo(recipient) {
+      const used = await token.authorizationsTo(recipient)
+      return used.map(({ payer, nonce, transaction, value }) => ({
+        id: idOf(payer, nonce),
+        transaction,
+        value,
+      }))
+    },
+    transactionsOf: async (address) =>
+      BigInt((await rpc('eth_getTransactionCount', address, 'latest')) as string),
+    async mined(transaction): Promise<MinedTransaction | undefined> {
       const receipt = (await rpc('eth_getTransactionReceipt', transaction)) as Receipt | null
       if (receipt === null) return undefined
       return { gas: BigInt(receipt.gasUsed), signer: receipt.from, block: BigInt(receipt.blockNumber) }
     },
+    // Who pays for gas is told by the chain in each receipt, and held against the books by the tests of the facilitator.
+    feeProblems: () => Promise.resolve([]),
+    mine,
+    setPace,
+    close: () => token.close(),
+  }
 
-    /** Makes one block, whose base fee is `baseFee` (wei) where that is told. */
-    async mine({ baseFee }: { baseFee?: bigint } = {}) {
-      if (baseFee !== undefined) await rpc('anvil_setNextBlockBaseFeePerGas', hex(baseFee))
-      await rpc('evm_mine')
-    },
+  return {
+    ...payingChain,
+    rpc,
+    newPayer,
+    mine,
+    height: async () => BigInt((await rpc('eth_blockNumber')) as string),
 
     /** A payment, and a signed transaction in which its payer uses the same authorization nonce for something else. */
     async payAndRival(payTo: string, value: bigint): Promise<{ payment: Payment; rival: string }> {
       const payer = Wallet.createRandom()
-      await fundWallet(anvil.rpcUrl, payer.address, { usdc: value, wei: ETHER })
+      await fundWallet(rpcUrl, payer.address, { usdc: value, wei: ETHER })
       const request = await settleRequest(payer, payTo, value)
       const { nonce } = authorizationIn(request).authorization
-      const other = await settleRequest(payer, Wallet.createRandom().address, value, { nonce })
+      const other = await settleRequest(payer, newRecipient(), value, { nonce })
       const rival = await payer.signTransaction({
         type: 2,
         chainId: 84532,
@@ -77,6 +136,16 @@ export function openEvm(anvil: Pick<Apps['foundation']['anvil'], 'rpcUrl' | 'cha
       ),
   }
 }
+
+const newRecipient = () => Wallet.createRandom().address
+
+const idOf = (payer: string, nonce: string) => `${payer} ${nonce}`.toLowerCase()
+
+const paymentOf = (payer: string, request: SettleRequest): Payment => ({
+  id: idOf(payer, authorizationIn(request).authorization.nonce),
+  request,
+  isSponsored: false,
+})
 
 const authorizationIn = ({ paymentPayload }: SettleRequest) => paymentPayload.payload as Eip3009
 

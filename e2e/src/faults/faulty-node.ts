@@ -2,26 +2,29 @@ import { startAnvil } from '@tollgate/devnet'
 import { setTimeout as delay } from 'node:timers/promises'
 import { until } from '../testing/paying'
 import { auditPayments, auditTransactions } from './audit-payments'
-import { playRounds, prepareGround, signMany } from './ground'
-import { BLOCKS_BEHIND, nodeFaults, startNodeProxy, type FaultName } from './node-proxy'
-import { type Row, type Scenario } from './scenario'
+import { cosmosNodeFaults } from './cosmos/node-faults'
+import { BLOCKS_BEHIND, evmNodeFaults } from './evm-node-faults'
+import { cosmos, evm, type Family } from './family'
+import { playRounds, prepareGround } from './ground'
+import { startNodeProxy, type Fault } from './node-proxy'
+import { type PayingChain } from './paying-chain'
+import { type Row, type Scenario, type Stage } from './scenario'
 
 const PAYMENTS = 3
 const AMOUNT = 10_000n
-const MONEY = 1_000_000_000n
 const FAULT_SECONDS = 1.5
 const HONEST = {}
 
-const names = Object.keys(nodeFaults) as FaultName[]
-
-const HELP = `The facilitator's only node is faulty for ${FAULT_SECONDS} seconds, in each round in another way, in turn: it
+const helpOf = (
+  names: readonly string[],
+) => `The facilitator's only node is faulty for ${FAULT_SECONDS} seconds, in each round in another way, in turn: it
   ${names.join(', ')}.
   ${PAYMENTS} payments are under way when it begins and ${PAYMENTS} are asked for meanwhile. No success may be told that is not on the chain,
   and none of a transaction whose receipt was false before the node is honest again. Then every payment must have one end,
   with one transfer or none, and ${PAYMENTS} new ones must succeed.`
 
 type Played = {
-  name: FaultName
+  name: string
   /** Of the node, while it was faulty. */
   answers: number
   receipts: number
@@ -31,40 +34,42 @@ type Played = {
   seconds: number
 }
 
-export const faultyNode: Scenario = {
-  name: 'faulty-node',
-  help: HELP,
-  rounds: 10 * names.length,
+/** `startElsewhere`: a node of another chain, by its URL. */
+const faultyNodeOn = <C extends PayingChain>(
+  family: Family<C>,
+  faults: Readonly<Record<string, Fault>>,
+  startElsewhere: (stage: Stage) => Promise<string>,
+): Scenario => ({
+  name: `${family.prefix}faulty-node`,
+  help: `${family.told}${helpOf(Object.keys(faults))}`,
+  rounds: 10 * Object.keys(faults).length,
   async run(stage) {
-    const elsewhere = await startAnvil({ chainId: 31337 })
-    stage.closeLater(() => elsewhere.stop())
+    const names = Object.keys(faults)
+    const elsewhere = await startElsewhere(stage)
     let node = ''
-    const proxy = await startNodeProxy(() => ({ node, elsewhere: elsewhere.rpcUrl }))
+    const proxy = await startNodeProxy(() => ({ node, elsewhere }))
     stage.closeLater(() => proxy.close())
-    const ground = await prepareGround(stage, {
-      alterations: {
-        environment: () => ({ SETTLE_WAIT_SECONDS: '3' }),
-        network(rpcUrl) {
-          node = rpcUrl
-          return { rpc_urls: [proxy.url], rpc_timeout_ms: 500 }
-        },
+    const ground = await prepareGround(stage, family, {
+      environment: { SETTLE_WAIT_SECONDS: '3' },
+      network(rpcUrl) {
+        node = rpcUrl
+        return { rpc_urls: [proxy.url], rpc_timeout_ms: 500 }
       },
     })
     const { chain, books } = ground
-    const payer = await chain.newPayer(MONEY)
-    // Its money is there even for a node that shows an old chain.
-    for (let block = 0; block <= BLOCKS_BEHIND; block++) await chain.mine()
     const played: Played[] = []
-    const reasons = new Map<FaultName, Set<string>>()
+    const reasons = new Map<string, Set<string>>()
 
     const problems = await playRounds(stage, async (round) => {
-      const name = names[(round - 1) % names.length] ?? 'answers nothing'
-      const payTo = chain.newRecipient()
-      const sign = () => signMany(payer, PAYMENTS, { payTo, amount: AMOUNT })
+      const name = names[(round - 1) % names.length] ?? ''
+      const payTo = await chain.newRecipient()
+      const sign = () => chain.newPayments(PAYMENTS, { payTo, amount: AMOUNT })
       const [first, second, third] = [await sign(), await sign(), await sign()]
+      // Their money is there even for a node that shows an old chain.
+      for (let block = 0; block <= BLOCKS_BEHIND; block++) await chain.mine()
       const early = ground.settleAll(first)
       await delay(Math.random() * 100)
-      proxy.become(nodeFaults[name])
+      proxy.become(faults[name] ?? HONEST)
       const meanwhile = ground.settleAll(second)
       await delay(FAULT_SECONDS * 1000)
       const { answers, receipts } = proxy.become(HONEST)
@@ -99,9 +104,16 @@ export const faultyNode: Scenario = {
     })
     return { problems, rows: names.flatMap((name) => rowsOf(name, played, [...(reasons.get(name) ?? [])])) }
   },
-}
+})
 
-function rowsOf(name: FaultName, all: readonly Played[], reasons: readonly string[]): Row[] {
+export const faultyNode = faultyNodeOn(evm, evmNodeFaults, async ({ closeLater }) => {
+  const elsewhere = await startAnvil({ chainId: 31337 })
+  closeLater(() => elsewhere.stop())
+  return elsewhere.rpcUrl
+})
+export const cosmosFaultyNode = faultyNodeOn(cosmos, cosmosNodeFaults, () => Promise.resolve(''))
+
+function rowsOf(name: string, all: readonly Played[], reasons: readonly string[]): Row[] {
   const rounds = all.filter((one) => one.name === name)
   if (rounds.length === 0) return []
   const sum = (of: (one: Played) => number) => rounds.reduce((total, one) => total + of(one), 0)

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { formatUnits, Transaction } from 'ethers'
 import { until } from '../testing/paying'
 import { auditPayments, auditTransactions } from './audit-payments'
+import { evm } from './family'
 import { playRounds, prepareGround, signMany, type Ground } from './ground'
 import { type Row, type Scenario } from './scenario'
 import { mineAt, waiting } from './waiting'
@@ -28,7 +29,7 @@ export const gasSpike: Scenario = {
   rounds: 10,
   async run(stage) {
     const network = () => ({ max_fee_per_gas: CAP.toString() })
-    const ground = await prepareGround(stage, { facilitators: 2, alterations: { network } })
+    const ground = await prepareGround(stage, evm, { facilitators: 2, network })
     const { chain, books } = ground
     const payer = await chain.newPayer(MONEY)
     const sign = (payTo: string) => signMany(payer, PAYMENTS, { payTo, amount: AMOUNT })
@@ -46,7 +47,7 @@ export const gasSpike: Scenario = {
     let offers: bigint[] = []
 
     const problems = await playRounds(stage, async (round) => {
-      const [payTo, payToLater] = [chain.newRecipient(), chain.newRecipient()]
+      const [payTo, payToLater] = [await chain.newRecipient(), await chain.newRecipient()]
       const [before, during, after] = [await sign(payTo), await sign(payToLater), await sign(payToLater)]
       const signedSoFar = (await books.transactions()).length
       await chain.setPace('stopped')

@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { openCallers } from '../testing/callers'
 import { until } from '../testing/paying'
 import { auditCalls, auditMoney } from './audit'
+import { cosmos, evm, type Family } from './family'
 import { startLoad, type Load } from './load'
 import { answers, startLoadedWorld } from './loaded-world'
+import { type PayingChain } from './paying-chain'
 import { type Row, type Scenario } from './scenario'
 import { createTable, type Column } from './table'
 
@@ -16,7 +18,7 @@ const LONGEST_WAIT_MS = 100
 
 const HELP = `kill -9 of the gateway under load. Many wallets call, buy and buy again; some calls are answered late, some by
   no upstream. In odd rounds the gateway is alone, in even ones a second lives on; in every third one the chain has a
-  block every two seconds only, so that payments wait for it. The killed one is started again. Of each round it prints
+  block now and then only, so that payments wait for it. The killed one is started again. Of each round it prints
     calls, pays        calls and payments under way at the moment of the kill
     200 500 402 503    answers: served, no upstream, unpaid, payment pending;  cut: sent and never answered
     done, refunded     usage rows
@@ -26,13 +28,16 @@ const HELP = `kill -9 of the gateway under load. Many wallets call, buy and buy 
     resolved           seconds from the kill until no call was reserved and no payment open; a minute at most
     broken             what did not hold`
 
-export const gatewayKilled: Scenario = {
-  name: 'gateway-killed',
-  help: HELP,
+const gatewayKilledOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
+  name: `${family.prefix}gateway-killed`,
+  help: `${family.told}${HELP}`,
   rounds: 20,
   async run({ rounds, signal, closeLater, say }) {
-    const loaded = await startLoadedWorld({ signal, closeLater }, { count: CUSTOMERS, credits: CREDITS })
-    const { world, upstream, books, token, plan, customers } = loaded
+    const loaded = await startLoadedWorld({ signal, closeLater }, family, {
+      count: CUSTOMERS,
+      credits: CREDITS,
+    })
+    const { world, upstream, books, chain, plan, customers } = loaded
     say(`· ${CUSTOMERS} wallets with money and a session`)
 
     const table = createTable(say)
@@ -61,7 +66,7 @@ export const gatewayKilled: Scenario = {
       const survivor = round % 2 === 0 ? await world.addGateway() : undefined
       const urls = [world.gateway.url, ...(survivor ? [survivor.url] : [])]
       const callers = openCallers(urls, 2 * CUSTOMERS)
-      await mineAtOnce(world.foundation.rpcUrl, round % 3 !== 0)
+      await chain.setPace(round % 3 === 0 ? 'by-interval' : 'at-once')
       const load = startLoad({ round, customers, callers })
       await answers(load, ANSWERS)
       await paymentsUnderWay(load)
@@ -79,7 +84,7 @@ export const gatewayKilled: Scenario = {
       await answers(load, ANSWERS)
       await load.stop()
       await callers.close()
-      await mineAtOnce(world.foundation.rpcUrl, true)
+      await chain.setPace('at-once')
 
       const problems: string[] = []
       const resolved = await until(
@@ -95,7 +100,7 @@ export const gatewayKilled: Scenario = {
         problems.push('a gateway left calls behind that was asked to stop')
 
       const calls = await auditCalls({ round, made: load.made, books, upstream })
-      const money = await auditMoney(books, await token.authorizationsTo(plan.pay_to))
+      const money = await auditMoney(books, await chain.paidTo(plan.pay_to))
       problems.push(...calls.problems, ...money.problems)
       table.row({
         round,
@@ -127,7 +132,10 @@ export const gatewayKilled: Scenario = {
       return calls + (await books.count("FROM payments WHERE status NOT IN ('credited', 'failed')"))
     }
   },
-}
+})
+
+export const gatewayKilled = gatewayKilledOn(evm)
+export const cosmosGatewayKilled = gatewayKilledOn(cosmos)
 
 /** Resolves at some moment at which payments are under way, at whatever stage. */
 async function paymentsUnderWay(load: Load) {
@@ -137,11 +145,3 @@ async function paymentsUnderWay(load: Load) {
   }
   throw new Error('Nobody pays')
 }
-
-/** Whether each transaction has a block of its own, or waits for the one that comes every two seconds. */
-const mineAtOnce = (rpcUrl: string, atOnce: boolean) =>
-  fetch(rpcUrl, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'evm_setAutomine', params: [atOnce] }),
-  })

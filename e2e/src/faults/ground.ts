@@ -1,10 +1,10 @@
-import { type Alterations } from '@tollgate/devnet'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { newThirdParty } from '../testing/client-keys'
 import { startWorld } from '../testing/world'
-import { openEvm } from './evm'
-import { type Payer, type Payment } from './paying-chain'
+import { type Evm, type Payer } from './evm'
+import { type Family, type NetworkChanges } from './family'
+import { type PayingChain, type Payment, type Terms } from './paying-chain'
 import { type Stage } from './scenario'
 import { openSettlementBooks } from './settlement-books'
 import { openShop, type Told } from './shop'
@@ -15,26 +15,36 @@ export type Settled = Told & { payment: Payment; toldAt: number }
 /** A line of a service's log: its message, and its facts. */
 export type LogLine = Record<string, unknown>
 
-/** Of one payer's. */
-export type Terms = { payTo: string; amount: bigint; validSeconds?: number }
-
+/** So many payments of one payer. */
 export async function signMany(
   payer: Payer,
   count: number,
-  { payTo, amount, ...signing }: Terms,
+  { payTo, amount, ...signing }: Terms & { validSeconds?: number },
 ): Promise<Payment[]> {
   const payments: Payment[] = []
   while (payments.length < count) payments.push(await payer.pay(payTo, amount, signing))
   return payments
 }
 
-export type Ground = Awaited<ReturnType<typeof prepareGround>>
+type Options = {
+  facilitators?: number
+  /** What is to be otherwise for each of them. */
+  environment?: Readonly<Record<string, string>> | ((name: string) => NodeJS.ProcessEnv)
+  network?: NetworkChanges
+}
 
-/** A world with so many facilitators, its chain and the facilitators' books opened, and a shop that they know. */
-export async function prepareGround(
+export type Ground<C extends PayingChain = Evm> = Awaited<ReturnType<typeof prepareGround<C>>>
+
+/** A world with so many facilitators, its chain of this family and the facilitators' books opened, and a shop that they know. */
+export async function prepareGround<C extends PayingChain>(
   { signal, closeLater }: Pick<Stage, 'signal' | 'closeLater'>,
-  { facilitators = 1, alterations = {} }: { facilitators?: number; alterations?: Alterations } = {},
+  family: Family<C>,
+  { facilitators = 1, environment = {}, network }: Options = {},
 ) {
+  const alterations = {
+    ...family.alterations(network),
+    environment: (name: string) => (typeof environment === 'function' ? environment(name) : environment),
+  }
   const starting = startWorld({ signal, alterations })
   closeLater(async () => (await starting.catch(() => undefined))?.stop())
   const world = await starting
@@ -42,7 +52,7 @@ export async function prepareGround(
   while (replicas.length < facilitators) replicas.push(await world.addFacilitator())
   const urls = replicas.map(({ url }) => url)
 
-  const chain = openEvm(world.foundation.anvil)
+  const chain = await family.open(world)
   closeLater(() => chain.close())
   const books = openSettlementBooks(world.foundation.postgres.facilitator)
   closeLater(() => books.close())
@@ -84,7 +94,7 @@ export async function prepareGround(
         .map((line) => JSON.parse(line) as LogLine)
         .filter((line) => line['message'] === message),
     )
-  return { world, chain, books, shop, newShop, settleAll, counted, logged }
+  return { family, world, chain, books, shop, newShop, settleAll, counted, logged }
 }
 
 /** Plays the rounds one after the other, and answers what did not hold in them. */

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Callers } from '../testing/callers'
 import { type Customer } from '../testing/customers'
-import { sign } from '../testing/paying'
 import { type Manner } from '../testing/upstream'
 
 /** What a caller knows of its call. Without a status it was cut off: sent, and never answered. */
@@ -71,7 +70,7 @@ export function startLoad({
     while (!isOver() || (payment !== undefined && Date.now() < stopsAt + PATIENCE_MS)) {
       const answer = await attempt(customer, payment)
       if (answer?.status === 402) {
-        payment = isOver() ? undefined : await sign(customer.wallet, answer.body)
+        payment = isOver() ? undefined : await customer.pay(answer.body)
       } else if (answer?.status === 503) {
         await delay(AFTER_PENDING_MS)
       } else if (answer) {

@@ -1,40 +1,44 @@
 import { openBooks } from '../testing/books'
 import { applyCatalog } from '../testing/catalog'
-import { tokenAt } from '../testing/chain'
-import { newCustomer, type Customer } from '../testing/customers'
+import { type Customer } from '../testing/customers'
 import { until } from '../testing/paying'
 import { startCountingUpstream } from '../testing/upstream'
 import { startWorld } from '../testing/world'
+import { type Family } from './family'
 import { type Load } from './load'
+import { type PayingChain } from './paying-chain'
 import { type Stage } from './scenario'
 
-/** Of USDC's smallest unit: what no customer can spend in the longest run. */
+/** In smallest units: what no customer can spend in the longest run. */
 const MONEY = 100_000_000n
+/** Unlike those that the world has. */
+const OWN_PLAN = 10
 
 /** A world with an upstream that counts, a plan that is soon used up, and so many customers who are signed in. */
-export async function startLoadedWorld(
+export async function startLoadedWorld<C extends PayingChain>(
   { signal, closeLater }: Pick<Stage, 'signal' | 'closeLater'>,
+  family: Family<C>,
   { count, credits }: { count: number; credits: number },
 ) {
-  const starting = startWorld({ signal })
+  const starting = startWorld({ signal, alterations: family.alterations() })
   closeLater(async () => (await starting.catch(() => undefined))?.stop())
   const world = await starting
   const upstream = await startCountingUpstream()
   closeLater(() => upstream.stop())
   const books = openBooks(world.foundation.postgres.gateway)
   closeLater(() => books.close())
-  const token = tokenAt(world.foundation.rpcUrl)
-  closeLater(() => token.close())
+  const chain = await family.open(world)
+  closeLater(() => chain.close())
 
-  const plan = { ...world.plan, id: 2, credits }
+  const plan = { ...family.planOf(world), id: OWN_PLAN, credits }
   await applyCatalog(world, { plans: [plan], upstreamUrl: upstream.url })
   await until(
     async () => (await fetch(`${world.gateway.url}/pricing/${plan.id}`)).status,
     (status) => status === 200,
   )
   const customers: Customer[] = []
-  while (customers.length < count) customers.push(await newCustomer(world, plan, MONEY))
-  return { world, upstream, books, token, plan, customers }
+  while (customers.length < count) customers.push(await family.newCustomer(world, plan, MONEY))
+  return { world, upstream, books, chain, plan, customers }
 }
 
 /** Resolves when so many more calls were answered. */

@@ -4,13 +4,16 @@ import { parseArgs } from 'node:util'
 import { root } from '../testing/world'
 import { burst } from './burst'
 import { clock } from './clock/clock'
-import { crashPoints } from './crash-points'
-import { faultyNode } from './faulty-node'
+import { cosmosBurst } from './cosmos/burst'
+import { cosmosDearGas } from './cosmos/dear-gas'
+import { cosmosDropped } from './cosmos/dropped'
+import { cosmosCrashPoints, crashPoints } from './crash-points'
+import { cosmosFaultyNode, faultyNode } from './faulty-node'
 import { gasSpike } from './gas-spike'
-import { gatewayKilled } from './gateway-killed'
-import { lateBlock } from './late-block'
-import { onePayment } from './one-payment'
-import { outagesUnderLoad } from './outages'
+import { cosmosGatewayKilled, gatewayKilled } from './gateway-killed'
+import { cosmosLateBlock, lateBlock } from './late-block'
+import { cosmosOnePayment, onePayment } from './one-payment'
+import { cosmosOutagesUnderLoad, outagesUnderLoad } from './outages'
 import { reorg } from './reorg'
 import { openReport } from './report'
 import { type Result, type Scenario, type Stage } from './scenario'
@@ -28,6 +31,15 @@ const scenarios: Scenario[] = [
   faultyNode,
   outagesUnderLoad,
   clock,
+  cosmosCrashPoints,
+  cosmosGatewayKilled,
+  cosmosBurst,
+  cosmosOnePayment,
+  cosmosLateBlock,
+  cosmosDropped,
+  cosmosDearGas,
+  cosmosFaultyNode,
+  cosmosOutagesUnderLoad,
 ]
 
 const HELP = `Usage: pnpm faults [NAME | NAME/PART ...] [--rounds N] [--report FOLDER]

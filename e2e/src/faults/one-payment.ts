@@ -1,30 +1,32 @@
 import { auditPayments, auditTransactions } from './audit-payments'
+import { cosmos, evm, type Family } from './family'
 import { playRounds, prepareGround } from './ground'
+import { type PayingChain } from './paying-chain'
 import { type Scenario } from './scenario'
 import { until } from '../testing/paying'
 
 const ASKED = 100
 const AFTERWARDS = 4
 const AMOUNT = 10_000n
-const MONEY = 1_000_000_000n
 
 const HELP = `One payment, settled ${ASKED} times in parallel over two facilitators and under two client keys, without an
-  Idempotency-Key, and ${AFTERWARDS} times more when all is over. One success may be handed out, and one transaction made.`
+  Idempotency-Key, and ${AFTERWARDS} times more when all is over. One success may be handed out, and one transaction
+  made, with one more before it where an allowance has to be granted.`
 
-export const onePayment: Scenario = {
-  name: 'one-payment',
-  help: HELP,
+const onePaymentOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
+  name: `${family.prefix}one-payment`,
+  help: `${family.told}${HELP}`,
   rounds: 20,
   async run(stage) {
-    const ground = await prepareGround(stage, { facilitators: 2 })
+    const ground = await prepareGround(stage, family, { facilitators: 2 })
     const { chain, books } = ground
     const shops = [ground.shop, await ground.newShop()] as const
-    const payer = await chain.newPayer(MONEY)
     const totals = { asked: 0, successes: 0, duplicates: 0, transfers: 0, transactions: 0 }
 
     const problems = await playRounds(stage, async (round) => {
-      const payTo = chain.newRecipient()
-      const payment = await payer.pay(payTo, AMOUNT)
+      const payTo = await chain.newRecipient()
+      const [payment] = await chain.newPayments(1, { payTo, amount: AMOUNT })
+      if (!payment) throw new Error('nobody pays')
       const signedBefore = (await books.transactions()).length
       // The facilitator changes with every other question, so that each shop asks both.
       const ask = (n: number) => (n % 2 === 0 ? shops[0] : shops[1]).ask(n >> 1, payment.request)
@@ -41,7 +43,8 @@ export const onePayment: Scenario = {
       const others = answers.filter((answer) => !successes.includes(answer) && !duplicates.includes(answer))
       if (others.length > 0)
         problems.push(`${others.length} answers were neither: ${JSON.stringify(others.slice(0, 2))}`)
-      if (transactions !== 1) problems.push(`${transactions} transactions were signed`)
+      if (transactions !== (payment.isSponsored ? 2 : 1))
+        problems.push(`${transactions} transactions were signed`)
       problems.push(...(await auditTransactions(ground)))
 
       totals.asked += answers.length
@@ -68,4 +71,7 @@ export const onePayment: Scenario = {
       ],
     }
   },
-}
+})
+
+export const onePayment = onePaymentOn(evm)
+export const cosmosOnePayment = onePaymentOn(cosmos)

@@ -6,10 +6,11 @@ import { until } from '../testing/paying'
 import { type World } from '../testing/world'
 import { auditCalls, auditMoney } from './audit'
 import { auditTransactions } from './audit-payments'
-import { openEvm } from './evm'
+import { cosmos, evm, type Family } from './family'
 import { playRounds } from './ground'
 import { startLoad } from './load'
 import { answers, startLoadedWorld } from './loaded-world'
+import { type PayingChain } from './paying-chain'
 import { type Row, type Scenario } from './scenario'
 import { openSettlementBooks } from './settlement-books'
 
@@ -24,7 +25,7 @@ const AWAY = ['UNAVAILABLE', 'OVERLOADED']
 
 const HELP = `Under load (${CUSTOMERS} wallets that call and buy again and again) what both services stand on is stopped for ${AWAY_SECONDS} seconds and
   started again: in odd rounds Postgres, as \`pg_ctl stop -m immediate\` stops it, in even ones Redis, by kill -9. Blocks come
-  every two seconds, so that payments are under way. Then every call must be paid for and answered once, or refunded, and
+  now and then only, so that payments are under way. Then every call must be paid for and answered once, or refunded, and
   every payment credited once, with one transfer; while Redis is away calls go on and nobody can sign in.`
 
 type Outage = {
@@ -73,18 +74,16 @@ type Played = {
   seconds: number
 }
 
-export const outagesUnderLoad: Scenario = {
-  name: 'outages',
-  help: HELP,
+const outagesOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
+  name: `${family.prefix}outages`,
+  help: `${family.told}${HELP}`,
   rounds: 20,
   async run(stage) {
     const { closeLater, say } = stage
-    const loaded = await startLoadedWorld(stage, { count: CUSTOMERS, credits: CREDITS })
-    const { world, upstream, books, token, plan, customers } = loaded
+    const loaded = await startLoadedWorld(stage, family, { count: CUSTOMERS, credits: CREDITS })
+    const { world, upstream, books, chain, plan, customers } = loaded
     const settlements = openSettlementBooks(world.foundation.postgres.facilitator)
     closeLater(() => settlements.close())
-    const chain = openEvm(world.foundation.anvil)
-    closeLater(() => chain.close())
     const possible = outages.filter(({ where }) => where !== 'Redis' || world.foundation.redis)
     if (possible.length < outages.length)
       say('· there is no redis-server on this machine: its outage is left out')
@@ -124,7 +123,7 @@ export const outagesUnderLoad: Scenario = {
       await chain.setPace('at-once')
 
       const calls = await auditCalls({ round, made: load.made, books, upstream, away: AWAY })
-      const money = await auditMoney(books, await token.authorizationsTo(plan.pay_to))
+      const money = await auditMoney(books, await chain.paidTo(plan.pay_to))
       problems.push(...calls.problems, ...money.problems)
       problems.push(...(await auditTransactions({ chain, books: settlements })))
       const { served, turnedAway, refunded } = calls.counts
@@ -151,7 +150,10 @@ export const outagesUnderLoad: Scenario = {
       return calls + payments + (await settlements.open())
     }
   },
-}
+})
+
+export const outagesUnderLoad = outagesOn(evm)
+export const cosmosOutagesUnderLoad = outagesOn(cosmos)
 
 function rowsOf(outage: Outage, all: readonly Played[]): Row[] {
   const rounds = all.filter((one) => one.outage === outage)

@@ -2,9 +2,10 @@ import { type Findings, type Found } from './report'
 
 const HEAD = `# Reliability
 
-This page is written by \`pnpm faults\`. The command brings up both services as processes of their own, on a chain (anvil), a
-Postgres and a Redis of their own, breaks them, and counts afterwards. Nothing here is estimated; a row stands here only if
-everything that was checked held each time.
+This page is written by \`pnpm faults\`. The command brings up both services as processes of their own, on two chains (anvil, and
+the Cosmos development chain of \`packages/devnet\`), a Postgres and a Redis of their own, breaks them, and counts afterwards.
+Nothing here is estimated; a row stands here only if everything that was checked held each time. Scenarios whose names begin
+with \`cosmos-\` are played on the Cosmos chain, all others on the EVM chain.
 
 ## What is guaranteed
 
@@ -22,7 +23,9 @@ everything that was checked held each time.
 - **A signer's nonces stay in a row.** Of all replicas one at a time sends from a signer, and only what it has stored before.
   When its owner dies another replica takes the signer over within ten seconds.
 - **A reorg is not overlooked.** A settlement whose block is dropped is marked \`reversed\` and sent again; it stays reversed only
-  if its authorization was used for something else meanwhile.
+  if its authorization was used for something else meanwhile. The blocks of a Cosmos chain are final.
+- **What is borne for payers is for their payments.** On the Cosmos chain each allowance is used up by the payment it was
+  granted for, none is left, and what the chain took from the granter is what the books say, to the unit.
 
 What is not guaranteed: that a payment is settled while its chain or Postgres is away. Then nothing is known, it is said so,
 and everything goes on when they are back.

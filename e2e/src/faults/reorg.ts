@@ -1,5 +1,6 @@
 import { until } from '../testing/paying'
 import { auditPayments, auditTransactions } from './audit-payments'
+import { evm } from './family'
 import { playRounds, prepareGround, signMany, type Ground, type LogLine } from './ground'
 import { type Payment } from './paying-chain'
 import { type Row, type Scenario } from './scenario'
@@ -26,7 +27,7 @@ export const reorg: Scenario = {
   help: HELP,
   rounds: 10,
   async run(stage) {
-    const ground = await prepareGround(stage, { facilitators: 2 })
+    const ground = await prepareGround(stage, evm, { facilitators: 2 })
     const dropped = { transfers: 0, again: 0, counted: 0, lines: 0, worstSeconds: 0 }
     const stolen = { reversed: 0, transfers: 0, counted: 0, lines: 0, worstSeconds: 0 }
 
@@ -86,7 +87,7 @@ export const reorg: Scenario = {
 /** Settles payments, drops them from the chain, and waits until they are settled once more. */
 async function dropPayments(ground: Ground) {
   const { chain, books } = ground
-  const payTo = chain.newRecipient()
+  const payTo = await chain.newRecipient()
   const payer = await chain.newPayer(MONEY)
   const problems = await settleFirst(ground, payTo, await signMany(payer, DROPPED, { payTo, amount: AMOUNT }))
 
@@ -128,7 +129,7 @@ async function dropPayments(ground: Ground) {
 /** Settles a payment, drops it, and has its payer use the authorization for something else in the block that comes instead. */
 async function usedOtherwise(ground: Ground) {
   const { chain, books } = ground
-  const payTo = chain.newRecipient()
+  const payTo = await chain.newRecipient()
   const { payment, rival } = await chain.payAndRival(payTo, AMOUNT)
   const problems = await settleFirst(ground, payTo, [payment])
   const hashes = (await chain.paidTo(payTo)).map(({ transaction }) => transaction)
@@ -181,7 +182,7 @@ async function settleFirst(ground: Ground, payTo: string, payments: readonly Pay
 /** The facilitators must go on as if nothing had happened. */
 async function settleNew(ground: Ground): Promise<string[]> {
   const { chain, books } = ground
-  const payTo = chain.newRecipient()
+  const payTo = await chain.newRecipient()
   const payer = await chain.newPayer(MONEY)
   const ended = await ground.settleAll(await signMany(payer, 2, { payTo, amount: AMOUNT }))
   const { problems, successes } = await auditPayments({ ...ground, payTo, ended })

@@ -19,6 +19,9 @@ export type TransactionRow = {
   versions: bigint
 }
 
+/** What fees came to, in the native smallest unit, by each place where they are written down. */
+export type Fees = { transactions: bigint; charges: bigint; settlements: bigint }
+
 export type SettlementBooks = ReturnType<typeof openSettlementBooks>
 
 /** The facilitator's Postgres, looked into from outside. */
@@ -57,6 +60,17 @@ export function openSettlementBooks(url: string) {
            (select count(*) from transaction_versions where transaction_id = transactions.id) as versions
          from transactions order by id`,
       ),
+
+    /** What all transactions together cost. */
+    async fees(): Promise<Fees> {
+      const [sums] = await rows<Record<keyof Fees, string>>(
+        `select (select coalesce(sum(fee), 0) from transactions) as transactions,
+           (select coalesce(sum(fee), 0) from charges) as charges,
+           (select coalesce(sum(fee), 0) from settlements) as settlements`,
+      )
+      const of = (name: keyof Fees) => BigInt(sums?.[name] ?? 0)
+      return { transactions: of('transactions'), charges: of('charges'), settlements: of('settlements') }
+    },
 
     /** Every version of every transaction, as it was signed. */
     versions: async () =>

@@ -1,5 +1,6 @@
 import { until } from '../testing/paying'
 import { auditPayments, auditTransactions } from './audit-payments'
+import { evm } from './family'
 import { playRounds, prepareGround, signMany } from './ground'
 import { type Scenario } from './scenario'
 import { mineAt, waiting } from './waiting'
@@ -18,7 +19,7 @@ export const stuckTransaction: Scenario = {
   help: HELP,
   rounds: 5,
   async run(stage) {
-    const ground = await prepareGround(stage, { facilitators: 2 })
+    const ground = await prepareGround(stage, evm, { facilitators: 2 })
     const { chain, books } = ground
     const payer = await chain.newPayer(MONEY)
     const sign = (payTo: string) => signMany(payer, PAYMENTS, { payTo, amount: AMOUNT })
@@ -26,7 +27,7 @@ export const stuckTransaction: Scenario = {
     let worstSeconds = 0
 
     const problems = await playRounds(stage, async (round) => {
-      const payTo = chain.newRecipient()
+      const payTo = await chain.newRecipient()
       const [early, late] = [await sign(payTo), await sign(payTo)]
       await chain.setPace('stopped')
       const first = ground.settleAll(early)

@@ -5,30 +5,30 @@ import { promisify } from 'node:util'
 import { COUNTED_CHAIN } from './callers'
 import { root, type World } from './world'
 
-export type Plan = World['plan']
+export type Plan = World['plan'] | World['cosmosPlan']
 
 /**
  * Puts plans of a test's own in the place of the catalog, and sends the calls to `COUNTED_CHAIN` to `upstreamUrl`; the other
- * chain and the world's own plan stay. Gateways that run already know of it after a second.
+ * chains and the world's own plans stay. Gateways that run already know of it after a second.
  */
 export async function applyCatalog(
   world: World,
   { plans, upstreamUrl }: { plans: Plan[]; upstreamUrl: string },
 ) {
-  const { foundation, plan, folder } = world
-  const provider = (provider_id: string, chain_id: string, rpc: string) => ({
-    provider_id,
-    category: plan.ecosystem,
-    chain_id,
-    rpc: [rpc],
-  })
+  const { foundation, plan, cosmosPlan, folder } = world
+  const provider = (
+    provider_id: string,
+    { ecosystem: category, chain_id }: Pick<Plan, 'ecosystem' | 'chain_id'>,
+    rpc: string,
+  ) => ({ provider_id, category, chain_id, rpc: [rpc] })
   const file = join(folder, 'own-catalog.yaml')
   // YAML, of which JSON is a part.
   const catalog = {
-    plans: [plan, ...plans],
+    plans: [plan, cosmosPlan, ...plans],
     providers: [
-      provider('devnet', plan.chain_id, foundation.rpcUrl),
-      provider('counting', COUNTED_CHAIN, upstreamUrl),
+      provider('devnet', plan, foundation.rpcUrl),
+      provider('devnet-cosmos', cosmosPlan, foundation.cosmos.rpcUrl),
+      provider('counting', { ecosystem: 'evm', chain_id: COUNTED_CHAIN }, upstreamUrl),
     ],
   }
   writeFileSync(file, JSON.stringify(catalog))

@@ -1,21 +1,61 @@
-import { fundWallet } from '@tollgate/devnet'
-import { type SessionTokens } from '@tollgate/protocol'
+import { developmentCosmosSigner, fundCosmosWallet, fundWallet } from '@tollgate/devnet'
+import { encodeJson, type PaymentRequired, type SessionTokens } from '@tollgate/protocol'
+import { StargateClient } from '@cosmjs/stargate'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type Plan } from './catalog'
+import { openCosmosSession } from './cosmos-session'
+import { COSMOS_FEE, newCosmosWallet, type CosmosManner } from './cosmos-wallet'
+import { sign } from './paying'
 import { openSession, type Entrance, type World } from './world'
 
-/** A wallet with money on the chain and a session on a plan. */
+/** Somebody with money on a chain and a session on a plan. */
 export type Customer = {
-  wallet: HDNodeWallet
   address: string
-  entrance: Entrance
   session: SessionTokens
+  /** Signs what a 402 asks for: the `X-PAYMENT` of a call. */
+  pay: (asked: unknown) => Promise<string>
 }
 
+export type EvmCustomer = Customer & { wallet: HDNodeWallet; entrance: Entrance }
+
 /** Somebody who was never here before, with `usdc` (smallest units) to spend. */
-export async function newCustomer(world: World, plan: Plan, usdc = 1_000_000n): Promise<Customer> {
+export async function newCustomer(world: World, plan: Plan, usdc = 1_000_000n): Promise<EvmCustomer> {
   const wallet = Wallet.createRandom()
   await fundWallet(world.foundation.rpcUrl, wallet.address, { usdc })
-  const entrance = { gateway: world.gateway, serviceName: world.serviceName, plan }
-  return { wallet, address: wallet.address, entrance, session: await openSession(entrance, wallet) }
+  const entrance = entranceOf(world, plan)
+  const session = await openSession(entrance, wallet)
+  return { wallet, address: wallet.address, entrance, session, pay: (asked) => sign(wallet, asked) }
 }
+
+/** Somebody with a Cosmos wallet that was never here before, with `uatom` to spend; the fee is borne where that is said. */
+export async function newCosmosCustomer(
+  world: World,
+  plan: Plan,
+  {
+    uatom,
+    isSponsored,
+    mode = 'direct',
+  }: { uatom: bigint; isSponsored: boolean } & Pick<CosmosManner, 'mode'>,
+): Promise<Customer> {
+  const wallet = await newCosmosWallet()
+  const { address } = wallet
+  const { rpcUrl } = world.foundation.cosmos
+  await fundCosmosWallet(rpcUrl, address, `${uatom + (isSponsored ? 0n : COSMOS_FEE)}uatom`)
+  const session = await openCosmosSession(entranceOf(world, plan), wallet)
+  const client = await StargateClient.connect(rpcUrl)
+  const granter = isSponsored ? developmentCosmosSigner.address : undefined
+  return {
+    address,
+    session,
+    async pay(asked) {
+      const { paymentRequirements: requirements } = asked as PaymentRequired
+      const { network, asset: denom, payTo, maxAmountRequired } = requirements
+      const terms = { payTo, denom, amount: BigInt(maxAmountRequired) }
+      const { payload } = await wallet.pay(client, terms, { granter, mode })
+      const paymentPayload = { x402Version: 1, scheme: 'exact', network, payload }
+      return encodeJson({ paymentPayload, paymentRequirements: requirements })
+    },
+  }
+}
+
+const entranceOf = ({ gateway, serviceName }: World, plan: Plan): Entrance => ({ gateway, serviceName, plan })

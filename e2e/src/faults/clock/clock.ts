@@ -1,3 +1,4 @@
+import { evm } from '../family'
 import { playRounds, prepareGround } from '../ground'
 import { type Row, type Scenario } from '../scenario'
 import { buyAroundLeap } from './buying'
@@ -23,8 +24,8 @@ export const clock: Scenario = {
   async run(stage) {
     const clocks = openClocks()
     stage.closeLater(() => clocks.close())
-    const ground = await prepareGround(stage, {
-      alterations: { environment: (name) => ({ SETTLE_WAIT_SECONDS: '3', ...clocks.environment(name) }) },
+    const ground = await prepareGround(stage, evm, {
+      environment: (name) => ({ SETTLE_WAIT_SECONDS: '3', ...clocks.environment(name) }),
     })
     const { chain, world } = ground
     const leapOf = (name: 'facilitator' | 'gateway', direction: 'ahead' | 'behind'): Leap => ({

@@ -16,7 +16,7 @@ export async function settleAroundLeap(
   { before, after }: { before: number; after: number } = { before: 600, after: 600 },
 ): Promise<{ problems: string[]; played: Played }> {
   const { chain, books } = ground
-  const payTo = chain.newRecipient()
+  const payTo = await chain.newRecipient()
   const payer = await chain.newPayer(MONEY)
   const sign = (validSeconds: number) => signMany(payer, PAYMENTS, { payTo, amount: AMOUNT, validSeconds })
   const [first, second, third] = [await sign(before), await sign(before), await sign(after)]

@@ -1,32 +1,31 @@
 import { newThirdParty } from '../../testing/client-keys'
 import { until } from '../../testing/paying'
 import { type World } from '../../testing/world'
-import { type Payer, type PayingChain, type Payment, type Transfer } from '../paying-chain'
+import { auditTransactions } from '../audit-payments'
+import { type PayingChain, type Payment, type Transfer } from '../paying-chain'
 import { type Stage } from '../scenario'
 import { openSettlementBooks, type SettlementRow } from '../settlement-books'
 import { openShop, type Shop, type Told } from '../shop'
 import { paymentsIn, type Target } from './round'
-import { facilitatorPoints, type Step } from './steps'
+import { type Step } from './steps'
 import { type Kill } from './trap'
 
-/** Fewer than payments, so that some share their payer. */
-const PAYERS = 3
-const MONEY = 1_000_000_000n
 const AMOUNT = 1_000n
 /** The process that was killed needs most of it to be there again. */
 const RECOVERS_WITHIN_SECONDS = 25
 const TAKEN_OVER_WITHIN_SECONDS = 10
 const LOOK_AGAIN_MS = 20
 /** Who reaches one of these owns a signer, so that somebody must take it over. */
-const OWNERS_STEPS: readonly Step[] = ['signed', 'stored']
+const OWNERS_STEPS: readonly Step[] = ['signed', 'stored', 'grant-signed', 'grant-stored', 'payment-stored']
 
-/** The facilitator, killed at each step while a shop has payments settled: by two signers, of which it owns both. */
-export async function facilitatorTarget(world: World, chain: PayingChain, stage: Stage): Promise<Target> {
+/** The facilitator, killed at each of these steps while a shop has payments settled, by signers that it owns all. */
+export async function facilitatorTarget(
+  world: World,
+  { chain, steps, stage }: { chain: PayingChain; steps: readonly Step[]; stage: Stage },
+): Promise<Target> {
   const books = openSettlementBooks(world.foundation.postgres.facilitator)
   stage.closeLater(() => books.close())
   const key = await (await newThirdParty(world.facilitator)).newKey()
-  const payers: Payer[] = []
-  while (payers.length < PAYERS) payers.push(await chain.newPayer(MONEY))
   const { signers } = chain
   const owners = () => books.owners(chain)
 
@@ -35,7 +34,7 @@ export async function facilitatorTarget(world: World, chain: PayingChain, stage:
     outcome:
       'Every payment is settled by one transfer. Its success is told once, or was cut off by the kill: then it is told again to whoever has its Idempotency-Key, and to nobody without.',
     recoversWithinSeconds: RECOVERS_WITHIN_SECONDS,
-    steps: Object.keys(facilitatorPoints) as Step[],
+    steps,
     first: world.facilitator,
     addSecond: world.addFacilitator,
 
@@ -45,29 +44,31 @@ export async function facilitatorTarget(world: World, chain: PayingChain, stage:
         key,
       )
       try {
-        await until(owners, (all) => all.length === signers.length)
-        const recipient = chain.newRecipient()
-        const payments = await paymentsTo(recipient, paymentsIn(round))
+        const before = await until(owners, (all) => all.length === signers.length)
+        const recipient = await chain.newRecipient()
+        const payments = await chain.newPayments(paymentsIn(round), { payTo: recipient, amount: AMOUNT })
         // Every other payment is asked for under an Idempotency-Key, so that its success can be had again.
         const keyOf = (i: number) => (i % 2 === 0 ? `${step}-${round}-${recipient}-${i}` : undefined)
         let asking: Promise<PromiseSettledResult<Told>[]> = Promise.resolve([])
         const kill = await spring(payments.length, () => {
           asking = Promise.allSettled(payments.map(({ request }, i) => shop.settle(i, request, keyOf(i))))
         })
-        const takeover = replicas.length > 1 ? await takeoverAfter(kill, step) : { problems: [] }
+        const dead = before.map(({ session }) => session).filter((session) => kill.owners.includes(session))
+        const takeover = replicas.length > 1 ? await takeoverAfter(kill, dead, step) : { problems: [] }
         const told = await asking
         await until(books.open, (count) => count === 0, RECOVERS_WITHIN_SECONDS, LOOK_AGAIN_MS)
         const recoveredSeconds = (Date.now() - kill.at) / 1000
 
         const heard = payments.map((payment, i) => judge(payment, told[i], keyOf(i) !== undefined))
         const transfers = await chain.paidTo(recipient)
+        const sponsored = payments.filter(({ isSponsored }) => isSponsored).length
         const problems = [
           ...takeover.problems,
           ...heard.flatMap((one) => one.problems),
           ...(await askAgain(shop, payments, keyOf, told)),
           ...auditTransfers(payments, transfers),
           ...auditSettlements(payments, await books.paidTo(recipient)),
-          ...(await books.nonceProblems(chain)),
+          ...(await auditTransactions({ chain, books })),
         ]
         return {
           payments: payments.length,
@@ -76,6 +77,7 @@ export async function facilitatorTarget(world: World, chain: PayingChain, stage:
             transactions: new Set(transfers.map(({ transaction }) => transaction)).size,
             successes: heard.filter(({ isHeard }) => isHeard).length,
             'successes cut off by the kill': heard.filter(({ isHeard }) => !isHeard).length,
+            ...(sponsored > 0 ? { 'with the fee borne': sponsored } : {}),
           },
           takeoverSeconds: takeover.seconds,
           recoveredSeconds,
@@ -87,18 +89,10 @@ export async function facilitatorTarget(world: World, chain: PayingChain, stage:
     },
   }
 
-  async function paymentsTo(recipient: string, count: number) {
-    const payments: Payment[] = []
-    for (let i = 0; i < count; i++) {
-      const payer = payers[i % PAYERS]
-      if (payer) payments.push(await payer.pay(recipient, AMOUNT + BigInt(i)))
-    }
-    return payments
-  }
-
-  /** Every signer that was the dead one's is the survivor's, in time. */
+  /** Every signer that was the dead one's, by these sessions, is the survivor's, in time. */
   async function takeoverAfter(
-    { at, owners: dead }: Kill,
+    { at }: Kill,
+    dead: readonly number[],
     step: Step,
   ): Promise<{ problems: string[]; seconds?: number }> {
     if (dead.length === 0)
@@ -124,8 +118,10 @@ export async function facilitatorTarget(world: World, chain: PayingChain, stage:
 
 function auditTransfers(payments: readonly Payment[], transfers: readonly Transfer[]) {
   const problems = payments.flatMap(({ id }) => {
-    const { length } = transfers.filter((transfer) => transfer.id === id)
-    return length === 1 ? [] : [`${id} was paid ${length} times`]
+    const paid = transfers.filter((transfer) => transfer.id === id)
+    return paid.length === 1 && paid[0]?.value === AMOUNT
+      ? []
+      : [`${id} was paid ${paid.length} times: ${paid.map(({ value }) => value).join(', ')}`]
   })
   return transfers.length === payments.length
     ? problems

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { openBooks } from '../../testing/books'
-import { newCustomer } from '../../testing/customers'
-import { call, sign } from '../../testing/paying'
+import { call } from '../../testing/paying'
 import { type World } from '../../testing/world'
+import { type Family } from '../family'
 import { type PayingChain } from '../paying-chain'
 import { type Stage } from '../scenario'
 import { paymentsIn, type Target } from './round'
@@ -14,8 +14,11 @@ const RECOVERS_WITHIN_SECONDS = 60
 const AGAIN_MS = 100
 
 /** The gateway, killed at each step while wallets buy credits with the call that they make. */
-export function gatewayTarget(world: World, chain: PayingChain, stage: Stage): Target {
-  const { plan } = world
+export function gatewayTarget<C extends PayingChain>(
+  world: World,
+  { family, chain, stage }: { family: Family<C>; chain: C; stage: Stage },
+): Target {
+  const plan = family.planOf(world)
   const books = openBooks(world.foundation.postgres.gateway)
   stage.closeLater(() => books.close())
 
@@ -61,9 +64,9 @@ export function gatewayTarget(world: World, chain: PayingChain, stage: Stage): T
 
   /** Somebody with money, a session, and a payment signed that nobody has seen. */
   async function newBuyer(): Promise<Buyer> {
-    const { wallet, address, session } = await newCustomer(world, plan, MONEY)
+    const { address, session, pay } = await family.newCustomer(world, plan, MONEY)
     const { body } = await call(world, session.token)
-    return { address, token: session.token, payment: await sign(wallet, body) }
+    return { address, token: session.token, payment: await pay(body) }
   }
 }
 

@@ -1,6 +1,6 @@
 import { springs, tellKill, TRAP_FOLDER } from '../crash-points/trap'
 import { points, type Step, type Trigger } from '../crash-points/steps'
-import { watchAnswers, watchQuestions, watchStatements } from './watch'
+import { type Statement, watchAnswers, watchQuestions, watchStatements } from './watch'
 
 /**
  * Loaded into a service before its own first line: watches what leaves the process and what comes back, and kills it at the
@@ -21,15 +21,17 @@ function watch(trap: string) {
   }
 
   watchStatements({
-    sent: (text) => reach((trigger) => 'sql' in trigger && trigger.when === 'sent' && trigger.sql.test(text)),
-    committed: (text) =>
-      reach((trigger) => 'sql' in trigger && trigger.when === 'committed' && trigger.sql.test(text)),
+    sent: (statement) => reach((trigger) => isOf(trigger, 'sent', statement)),
+    committed: (statement) => reach((trigger) => isOf(trigger, 'committed', statement)),
     locked: (session) => owners.add(session),
   })
-  watchQuestions(({ method, result }) =>
-    reach((trigger) => 'rpc' in trigger && trigger.rpc === method && trigger.answered(result)),
+  watchQuestions(({ method, params, result }) =>
+    reach((trigger) => 'rpc' in trigger && trigger.rpc === method && trigger.answered(result, params)),
   )
   watchAnswers(({ path, body }) =>
     reach((trigger) => 'http' in trigger && trigger.http.test(path) && trigger.answer.test(body)),
   )
 }
+
+const isOf = (trigger: Trigger, when: 'sent' | 'committed', { text, values }: Statement) =>
+  'sql' in trigger && trigger.when === when && trigger.sql.test(text) && (trigger.of?.(values) ?? true)

@@ -6,6 +6,8 @@ import { createRequire } from 'node:module'
 type Result = { command?: string; rowCount?: number | null; rows?: Record<string, unknown>[] }
 type Callback = (error: unknown, result: Result) => void
 type Session = { processID: number | null }
+/** What is sent to Postgres: a text, and the values of its parameters. */
+export type Statement = { text: string; values: readonly unknown[] }
 type Query = (this: Session, ...args: unknown[]) => unknown
 
 /**
@@ -13,8 +15,8 @@ type Query = (this: Session, ...args: unknown[]) => unknown
  * is durable, before its sender knows, if it changed or found anything; `locked` with the session that got an advisory lock.
  */
 export function watchStatements(on: {
-  sent: (text: string) => void
-  committed: (text: string) => void
+  sent: (statement: Statement) => void
+  committed: (statement: Statement) => void
   locked: (session: number) => void
 }) {
   // The very module that the service uses, which is the database package's own.
@@ -24,24 +26,26 @@ export function watchStatements(on: {
   const { prototype } = pg.Client
   const query = prototype.query
   /** What a session has done inside the transaction that is open there. */
-  const open = new WeakMap<Session, string[]>()
+  const open = new WeakMap<Session, Statement[]>()
 
   prototype.query = function watched(...args) {
     const [config] = args
-    const text = typeof config === 'string' ? config : (config as { text?: string } | undefined)?.text
+    const given = typeof config === 'string' ? { text: config } : (config as Partial<Statement> | undefined)
+    const { text, values = args.find(Array.isArray) ?? [] } = given ?? {}
     if (text === undefined) return query.apply(this, args)
-    on.sent(text)
+    const statement = { text, values }
+    on.sent(statement)
     const done = (result: Result) => {
       const { rows = [] } = result
       if (/^\s*begin/i.test(text)) open.set(this, [])
       else if (/^\s*(commit|rollback)/i.test(text)) {
         const held = open.get(this) ?? []
         open.delete(this)
-        if (result.command === 'COMMIT') for (const statement of held) on.committed(statement)
+        if (result.command === 'COMMIT') for (const one of held) on.committed(one)
       } else if ((result.rowCount ?? 0) > 0 || rows.length > 0) {
         const held = open.get(this)
-        if (held) held.push(text)
-        else on.committed(text)
+        if (held) held.push(statement)
+        else on.committed(statement)
         const isLocked = /pg_try_advisory_lock\(/.test(text) && Object.values(rows[0] ?? {}).includes(true)
         if (isLocked && this.processID !== null) on.locked(this.processID)
       }
@@ -60,10 +64,12 @@ export function watchStatements(on: {
   }
 }
 
-type Message = { id?: unknown; method?: unknown; result?: unknown }
+type Message = { id?: unknown; method?: unknown; params?: unknown; result?: unknown }
 
 /** JSON-RPC questions that this process has asked by `undici`, each with its answer, before the asker knows it. */
-export function watchQuestions(answered: (question: { method: string; result: unknown }) => void) {
+export function watchQuestions(
+  answered: (question: { method: string; params: unknown; result: unknown }) => void,
+) {
   const sent = new WeakMap<object, Buffer[]>()
   const received = new WeakMap<object, Buffer[]>()
   const keep = (of: WeakMap<object, Buffer[]>) => (message: unknown) => {
@@ -76,8 +82,8 @@ export function watchQuestions(answered: (question: { method: string; result: un
     const { request } = message as { request: object }
     const questions = messagesIn(sent.get(request))
     for (const { id, result } of messagesIn(received.get(request))) {
-      const method = questions.find((question) => question.id === id)?.method
-      if (typeof method === 'string') answered({ method, result })
+      const { method, params } = questions.find((question) => question.id === id) ?? {}
+      if (typeof method === 'string') answered({ method, params, result })
     }
   })
 }

@@ -1,0 +1,253 @@
+import { fundCosmosWallet } from '@tollgate/devnet'
+import { decodeJson, encodeJson, PaymentRequiredV2, SettleResult, SupportedKinds } from '@tollgate/protocol'
+import { StargateClient } from '@cosmjs/stargate'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import { askNode } from './faults/ask-node'
+import { openCosmosSession } from './testing/cosmos-session'
+import { COSMOS_FEE, newCosmosWallet } from './testing/cosmos-wallet'
+import { until } from './testing/paying'
+import { startWorld, type World } from './testing/world'
+
+let world: World
+let chain: StargateClient
+
+beforeAll(async () => {
+  world = await startWorld()
+  chain = await StargateClient.connect(world.foundation.cosmos.rpcUrl)
+}, 120_000)
+
+afterAll(async () => {
+  chain.disconnect()
+  await world.stop()
+}, 30_000)
+
+const held = async (address: string) => BigInt((await chain.getBalance(address, 'uatom')).amount)
+const price = () => BigInt(world.cosmosPlan.amount)
+
+/** The facilitator's account that bears fees, as it says itself. */
+async function feePayer(): Promise<string> {
+  const answer: unknown = await (await fetch(`${world.facilitator.url}/api/v1/networks`)).json()
+  const kind = SupportedKinds.parse(answer).kinds.find(({ network }) => network === world.cosmosPlan.network)
+  if (!kind) throw new Error('The facilitator serves no Cosmos network')
+  return kind.feePayer
+}
+
+/** A wallet that was never here before, signed in, with what it holds. */
+async function customer(money: bigint) {
+  const wallet = await newCosmosWallet()
+  if (money > 0n) await fundCosmosWallet(world.foundation.cosmos.rpcUrl, wallet.address, `${money}uatom`)
+  const { token } = await openCosmosSession({ ...world, plan: world.cosmosPlan }, wallet)
+  const call = async (headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${world.gateway.url}/rpc`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({
+        ecosystem: 'cosmos',
+        chain_id: world.cosmosPlan.chain_id,
+        resource: '',
+        method: 'POST',
+        transport: 'rpc',
+        payload: { jsonrpc: '2.0', id: 7, method: 'status', params: {} },
+      }),
+    })
+    return { status: answer.status, headers: answer.headers, body: (await answer.json()) as object }
+  }
+  const terms = { payTo: world.cosmosPlan.pay_to, amount: price() }
+  return {
+    ...wallet,
+    call,
+    /** What an app sends that has followed the gateway's document. */
+    sign: async (manner: Parameters<typeof wallet.pay>[2] = {}, changes: Partial<typeof terms> = {}) => {
+      const { payload } = await wallet.pay(chain, { ...terms, ...changes }, manner)
+      const network = world.cosmosPlan.chain_id
+      const paymentPayload = { x402Version: 1, scheme: 'exact', network, payload }
+      return encodeJson({ paymentPayload, paymentRequirements: {} })
+    },
+    held: () => held(wallet.address),
+    credits: async () => (await fetch(`${world.gateway.url}/credits/${wallet.address}`)).json(),
+  }
+}
+
+const creditsOf = (remaining: number) => [
+  { pricing_plan_id: world.cosmosPlan.id, remaining_credits: remaining },
+]
+const receiptIn = (headers: Headers) =>
+  SettleResult.parse(decodeJson(headers.get('x-payment-response') ?? ''))
+
+/** What must have happened: the call is served, and the chain shows one send of the price, and no other of this wallet. */
+async function expectServed(
+  { address }: { address: string },
+  answer: { status: number; headers: Headers; body: object },
+) {
+  expect([answer.status, answer.body]).toMatchObject([200, { id: 7, result: { node_info: {} } }])
+  const receipt = receiptIn(answer.headers)
+  expect(receipt).toMatchObject({ success: true, network: world.cosmosPlan.network, payer: address })
+  const sent = await chain.searchTx([{ key: 'message.sender', value: address }])
+  expect(sent.map(({ hash, code, height }) => [hash, code, height])).toEqual([
+    [receipt.transaction, 0, receipt.blockNumber],
+  ])
+}
+
+describe.each(['direct', 'amino'] as const)('a Cosmos wallet that signs as %s', (mode) => {
+  test('signs in, is asked to pay, pays with its own fee, and is served', async () => {
+    const { cosmosPlan } = world
+    const money = price() + COSMOS_FEE + 1n
+    const payer = await customer(money)
+    const paid = await held(cosmosPlan.pay_to)
+
+    const asked = await payer.call()
+    expect([asked.status, asked.body]).toMatchObject([
+      402,
+      { paymentRequirements: { network: cosmosPlan.chain_id, maxAmountRequired: cosmosPlan.amount } },
+    ])
+    for (const member of ['accepts', 'x402Version', 'error']) expect(asked.body).not.toHaveProperty(member)
+
+    await expectServed(payer, await payer.call({ 'x-payment': await payer.sign({ mode }) }))
+    expect([await payer.held(), (await held(cosmosPlan.pay_to)) - paid]).toEqual([1n, price()])
+    expect(await payer.credits()).toEqual(creditsOf(cosmosPlan.credits - 1))
+  })
+
+  test('pays though it holds the price and nothing else: the facilitator bears the fee', async () => {
+    const { cosmosPlan } = world
+    const payer = await customer(price())
+    const granter = await feePayer()
+    const [paid, borne] = [await held(cosmosPlan.pay_to), await held(granter)]
+
+    await expectServed(payer, await payer.call({ 'x-payment': await payer.sign({ mode, granter }) }))
+    expect([await payer.held(), (await held(cosmosPlan.pay_to)) - paid]).toEqual([0n, price()])
+    const cost = borne - (await held(granter))
+    expect([cost >= COSMOS_FEE, cost <= 3n * COSMOS_FEE]).toEqual([true, true])
+    expect(await payer.credits()).toEqual(creditsOf(cosmosPlan.credits - 1))
+  })
+})
+
+describe('the offer to a Cosmos wallet', () => {
+  test('is read by the public library of version 2, names who bears the fee, and is accepted in PAYMENT-SIGNATURE', async () => {
+    const { cosmosPlan } = world
+    const payer = await customer(price())
+    const { headers } = await payer.call()
+    const required = decodePaymentRequiredHeader(headers.get('payment-required') ?? '')
+    expect(PaymentRequiredV2Schema.parse(required)).toEqual(required)
+    const [accepted] = PaymentRequiredV2.parse(required).accepts
+    expect(accepted).toEqual({
+      scheme: 'exact',
+      network: `cosmos:${cosmosPlan.chain_id}`,
+      amount: cosmosPlan.amount,
+      asset: cosmosPlan.asset_address,
+      payTo: cosmosPlan.pay_to,
+      maxTimeoutSeconds: 60,
+      extra: { feePayer: await feePayer() },
+    })
+
+    const granter = String(accepted!.extra!['feePayer'])
+    const { payload } = await payer.pay(chain, { payTo: accepted!.payTo, amount: price() }, { granter })
+    const signature = encodeJson({ x402Version: 2, resource: required.resource, accepted, payload })
+    const answer = await payer.call({ 'payment-signature': signature })
+    await expectServed(payer, answer)
+    expect(decodeJson(answer.headers.get('payment-response') ?? '')).toMatchObject({
+      success: true,
+      network: `cosmos:${cosmosPlan.chain_id}`,
+    })
+  })
+})
+
+describe('a payment of a Cosmos wallet', () => {
+  test('is one purchase though twenty calls bring it at once, and stays one when it comes again', async () => {
+    const { cosmosPlan } = world
+    const payer = await customer(10n * price())
+    const payment = await payer.sign({ granter: await feePayer() })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => payer.call({ 'x-payment': payment })))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    await expectServed(payer, await payer.call({ 'x-payment': payment }))
+    expect(await payer.held()).toBe(9n * price())
+    expect(await payer.credits()).toEqual(creditsOf(cosmosPlan.credits - 21))
+  })
+
+  test('of somebody else buys nothing, and stays good for its owner', async () => {
+    const [owner, thief] = [await customer(2n * price()), await customer(0n)]
+    const payment = await owner.sign({ granter: await feePayer() })
+    expect((await thief.call({ 'x-payment': payment })).status).toBe(402)
+    expect([await thief.credits(), await owner.held()]).toEqual([[], 2n * price()])
+    await expectServed(owner, await owner.call({ 'x-payment': payment }))
+  })
+
+  test('that it cannot afford is refused and costs nothing; once it has the money, the same one is taken', async () => {
+    const payer = await customer(price() - 1n)
+    const granter = await feePayer()
+    const borne = await held(granter)
+    const payment = await payer.sign({ granter })
+    const refused = await payer.call({ 'x-payment': payment })
+    expect([refused.status, receiptIn(refused.headers)]).toMatchObject([
+      402,
+      { success: false, errorReason: 'insufficient_funds', transaction: '' },
+    ])
+    expect([await payer.held(), await held(granter)]).toEqual([price() - 1n, borne])
+
+    await fundCosmosWallet(world.foundation.cosmos.rpcUrl, payer.address, '1uatom')
+    await expectServed(payer, await payer.call({ 'x-payment': payment }))
+    expect(await payer.held()).toBe(0n)
+  })
+
+  test.each<[string, (payer: { address: string }) => Partial<{ amount: bigint; payTo: string }>]>([
+    ['pays less', () => ({ amount: price() - 1n })],
+    ['pays more', () => ({ amount: price() + 1n })],
+    ['pays itself', ({ address }) => ({ payTo: address })],
+  ])('that %s is refused, and nothing moves', async (_, changes) => {
+    const payer = await customer(10n * price())
+    const payment = await payer.sign({ granter: await feePayer() }, changes(payer))
+    expect((await payer.call({ 'x-payment': payment })).status).toBe(402)
+    expect([await payer.held(), await payer.credits()]).toEqual([10n * price(), []])
+  })
+
+  test('that lapsed in no block leaves its sequence to the next one, which buys', async () => {
+    const payer = await customer(price())
+    const node = (method: string, ...params: string[]) =>
+      askNode(world.foundation.cosmos.rpcUrl, method, params)
+    const waiting = async () => ((await node('num_unconfirmed_txs')) as { n_txs: string }).n_txs
+    const granter = await feePayer()
+    const timeoutHeight = BigInt((await chain.getHeight()) + 30)
+    const lapsing = await payer.sign({ granter, timeoutHeight })
+    await node('dev_setPace', 'stopped')
+    const asked = payer.call({ 'x-payment': lapsing })
+    try {
+      await until(waiting, (count) => count === '1')
+      // The allowance is in a block, and the payment in none.
+      await node('dev_mine', '1')
+      await until(waiting, (count) => count === '1')
+      await node('dev_dropPending')
+      await node('dev_mine', '40')
+    } finally {
+      await node('dev_setPace', 'by-interval')
+    }
+    await asked
+    const refused = await until(
+      () => payer.call({ 'x-payment': lapsing }),
+      ({ status }) => status !== 503,
+    )
+    expect([refused.status, receiptIn(refused.headers).errorReason]).toEqual([402, 'payment_expired'])
+
+    await expectServed(payer, await payer.call({ 'x-payment': await payer.sign({ granter }) }))
+    expect(await payer.held()).toBe(0n)
+  })
+
+  test('that its payer has sent itself is credited once', async () => {
+    const { cosmosPlan } = world
+    const payer = await customer(price() + COSMOS_FEE)
+    const payment = await payer.sign()
+    const { paymentPayload } = decodeJson(payment) as { paymentPayload: { payload: string } }
+    const { payment: signed } = decodeJson(paymentPayload.payload) as { payment: { txBase64: string } }
+    await chain.broadcastTxSync(Buffer.from(signed.txBase64, 'base64'))
+    await until(
+      () => payer.held(),
+      (left) => left === 0n,
+    )
+    const served = await until(
+      () => payer.call({ 'x-payment': payment }),
+      ({ status }) => status !== 503,
+    )
+    await expectServed(payer, served)
+    await expectServed(payer, await payer.call({ 'x-payment': payment }))
+    expect(await payer.credits()).toEqual(creditsOf(cosmosPlan.credits - 2))
+  })
+})

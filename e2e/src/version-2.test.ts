@@ -1,0 +1,76 @@
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { privateKeyToAccount } from 'viem/accounts'
+import { applyCatalog } from './testing/catalog'
+import { tokenAt } from './testing/chain'
+import { call } from './testing/paying'
+import { blockNumberCall, signIn, startWorld, walletAt, type World } from './testing/world'
+
+/** A name that no client of x402 version 1 knows, for the same chain. */
+const HOUSE_CHAIN = 'house-chain'
+
+let world: World
+let token: ReturnType<typeof tokenAt>
+let plan: World['plan']
+
+beforeAll(async () => {
+  world = await startWorld({ alterations: { network: () => ({ name: HOUSE_CHAIN }) } })
+  token = tokenAt(world.foundation.rpcUrl)
+  plan = { ...world.plan, id: 5, network: HOUSE_CHAIN }
+  await applyCatalog(world, { plans: [plan], upstreamUrl: world.foundation.rpcUrl })
+}, 120_000)
+
+afterAll(async () => {
+  token.close()
+  await world.stop()
+}, 30_000)
+
+const entrance = () => ({ ...world, plan })
+
+describe('a plan on a network that x402 version 1 does not know', () => {
+  test('is offered as the public library of version 2 reads offers', async () => {
+    const { status, headers, body } = await call(world, await signIn(entrance(), walletAt(0)))
+    expect(status).toBe(402)
+    for (const member of ['accepts', 'x402Version', 'error']) expect(body).not.toHaveProperty(member)
+    const required = decodePaymentRequiredHeader(headers.get('payment-required') ?? '')
+    expect(PaymentRequiredV2Schema.parse(required)).toEqual(required)
+    expect(required.accepts).toEqual([
+      {
+        scheme: 'exact',
+        network: `eip155:${plan.chain_id}`,
+        amount: plan.amount,
+        asset: plan.asset_address,
+        payTo: plan.pay_to,
+        maxTimeoutSeconds: 60,
+        extra: { name: 'USDC', version: '2' },
+      },
+    ])
+  })
+
+  test('is paid by an unmodified @x402/fetch that speaks version 2 only, once, and the call is served', async () => {
+    const { address, privateKey } = walletAt(1)
+    const client = new x402Client()
+    client.register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey as `0x${string}`)))
+    const answer = await wrapFetchWithPayment(fetch, client)(`${world.gateway.url}/rpc`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${await signIn(entrance(), walletAt(1))}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify(blockNumberCall),
+    })
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      expect.objectContaining({ id: 7, result: expect.any(String) as string }),
+    ])
+    const receipt = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '')
+    expect(receipt).toMatchObject({ success: true, network: `eip155:${plan.chain_id}`, payer: address })
+    expect(await token.transfersOf(receipt.transaction, address)).toEqual([
+      { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
+    ])
+    const credits: unknown = await (await fetch(`${world.gateway.url}/credits/${address}`)).json()
+    expect(credits).toEqual([{ pricing_plan_id: plan.id, remaining_credits: plan.credits - 1 }])
+  })
+})

@@ -15,6 +15,10 @@ module.exports = {
   globalSetup: '<rootDir>/scripts/jest-world.js',
   globalTeardown: '<rootDir>/scripts/jest-world-end.js',
   maxWorkers: 2,
+  // A worker keeps some of each file that it ran: past this it makes way for a new one, before the collector slows it.
+  workerIdleMemoryLimit: '800MB',
+  // Of one file: those whose tests mostly wait, each on a chain of its own, run them beside each other.
+  maxConcurrency: 3,
   // Of one test. Jest reads it here only, not from a project's own configuration.
   testTimeout: 60_000,
 }

@@ -31,88 +31,100 @@ async function inTime<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('GET /api/v1/status', () => {
-  test('tells the version, the uptime in seconds, and that database and networks are there', async () => {
-    const { rpcUrl } = await ownChain()
-    const signer = await newSigner(rpcUrl)
-    const { api } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
-    const status = await statusOf(api)
-    expect(status).toEqual({
-      status: 'ok',
-      version: '0.1.0',
-      uptime: expect.any(Number) as number,
-      networks: [
-        {
-          x402Version: 1,
-          scheme: 'exact',
-          network: 'base-sepolia',
-          status: 'active',
-          block: expect.any(Number) as number,
-          feePayer: signer.address,
-        },
-      ],
-      database: { status: 'ok' },
-    })
-    expect(status.uptime).toBeLessThanOrEqual(process.uptime())
-    expect(status.uptime).toBeGreaterThan(process.uptime() - 10)
-  })
+  test.concurrent(
+    'tells the version, the uptime in seconds, and that database and networks are there',
+    async () => {
+      const { rpcUrl } = await ownChain()
+      const signer = await newSigner(rpcUrl)
+      const { api } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+      const status = await statusOf(api)
+      expect(status).toEqual({
+        status: 'ok',
+        version: '0.1.0',
+        uptime: expect.any(Number) as number,
+        networks: [
+          {
+            x402Version: 1,
+            scheme: 'exact',
+            network: 'base-sepolia',
+            status: 'active',
+            block: expect.any(Number) as number,
+            feePayer: signer.address,
+          },
+        ],
+        database: { status: 'ok' },
+      })
+      expect(status.uptime).toBeLessThanOrEqual(process.uptime())
+      expect(status.uptime).toBeGreaterThan(process.uptime() - 10)
+    },
+  )
 
-  test('says which network is unreachable, and its last block: 0 where none was ever seen', async () => {
-    const chain = await ownChain()
-    const signer = await newSigner(chain.rpcUrl)
-    const signerKeys = [signer.privateKey]
-    const never = { name: 'never', chainId: '1', rpcUrls: ['http://127.0.0.1:9'], signerKeys }
-    const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks: [never] })
-    const [active] = (await statusOf(api)).networks
-    expect(active).toMatchObject({ network: 'base-sepolia', status: 'active' })
-    await chain.stop()
+  test.concurrent(
+    'says which network is unreachable, and its last block: 0 where none was ever seen',
+    async () => {
+      const chain = await ownChain()
+      const signer = await newSigner(chain.rpcUrl)
+      const signerKeys = [signer.privateKey]
+      const never = { name: 'never', chainId: '1', rpcUrls: ['http://127.0.0.1:9'], signerKeys }
+      const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks: [never] })
+      const [active] = (await statusOf(api)).networks
+      expect(active).toMatchObject({ network: 'base-sepolia', status: 'active' })
+      await chain.stop()
 
-    const status = await statusBecomes(api, ({ networks }) => networks[0]?.status === 'unreachable')
-    expect(status).toMatchObject({
-      status: 'degraded',
-      database: { status: 'ok' },
-      networks: [
-        { network: 'base-sepolia', status: 'unreachable', feePayer: signer.address },
-        { network: 'never', status: 'unreachable', block: 0, feePayer: signer.address },
-      ],
-    })
-    expect(status.networks[0]?.block).toBeGreaterThanOrEqual(active?.block ?? 1)
-    expect(status.networks[0]?.block).toBeGreaterThan(0)
-  })
+      const status = await statusBecomes(api, ({ networks }) => networks[0]?.status === 'unreachable')
+      expect(status).toMatchObject({
+        status: 'degraded',
+        database: { status: 'ok' },
+        networks: [
+          { network: 'base-sepolia', status: 'unreachable', feePayer: signer.address },
+          { network: 'never', status: 'unreachable', block: 0, feePayer: signer.address },
+        ],
+      })
+      expect(status.networks[0]?.block).toBeGreaterThanOrEqual(active?.block ?? 1)
+      expect(status.networks[0]?.block).toBeGreaterThan(0)
+    },
+  )
 
-  test('answers in time, and never 5xx, while the database is silent, shut, and there again', async () => {
-    const proxy = await startTcpProxy(await migratedDatabase('facilitator'))
-    const { rpcUrl } = await ownChain()
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const { api } = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: proxy.url })
-    const databaseIs = (word: string) => (status: SystemStatus) => status.database.status === word
+  test.concurrent(
+    'answers in time, and never 5xx, while the database is silent, shut, and there again',
+    async () => {
+      const proxy = await startTcpProxy(await migratedDatabase('facilitator'))
+      const { rpcUrl } = await ownChain()
+      const signerKeys = [(await newSigner(rpcUrl)).privateKey]
+      const { api } = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: proxy.url })
+      const databaseIs = (word: string) => (status: SystemStatus) => status.database.status === word
 
-    for (const trouble of ['silent', 'shut'] as const) {
-      proxy.become(trouble)
-      const down = await statusBecomes(api, databaseIs('unreachable'))
-      expect(down).toMatchObject({ status: 'degraded', networks: [{ status: 'active' }] })
-      await inTime(() => statusOf(api))
+      for (const trouble of ['silent', 'shut'] as const) {
+        proxy.become(trouble)
+        const down = await statusBecomes(api, databaseIs('unreachable'))
+        expect(down).toMatchObject({ status: 'degraded', networks: [{ status: 'active' }] })
+        await inTime(() => statusOf(api))
 
-      proxy.become('open')
-      expect(await statusBecomes(api, databaseIs('ok'))).toMatchObject({ status: 'ok' })
-    }
-  })
+        proxy.become('open')
+        expect(await statusBecomes(api, databaseIs('ok'))).toMatchObject({ status: 'ok' })
+      }
+    },
+  )
 
-  test('answers in time while a chain takes questions and answers none, also to many at once', async () => {
-    const chain = await startAnvil()
-    closeLater(() => chain.stop())
-    const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
-    // Whose chain may be asked for much longer than the status may take.
-    const networks = [{ name: 'patient', rpcTimeoutMs: 50_000 }]
-    const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks })
-    process.kill(chain.pid, 'SIGSTOP')
-    try {
-      await statusBecomes(api, (status) => status.networks.every(({ status }) => status === 'unreachable'))
-      const many = await inTime(() => Promise.all(Array.from({ length: 20 }, () => statusOf(api))))
-      for (const status of many)
-        expect(status).toMatchObject({ status: 'degraded', database: { status: 'ok' } })
-    } finally {
-      process.kill(chain.pid, 'SIGCONT')
-    }
-    await statusBecomes(api, ({ networks }) => networks[0]?.status === 'active')
-  })
+  test.concurrent(
+    'answers in time while a chain takes questions and answers none, also to many at once',
+    async () => {
+      const chain = await startAnvil()
+      closeLater(() => chain.stop())
+      const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
+      // Whose chain may be asked for much longer than the status may take.
+      const networks = [{ name: 'patient', rpcTimeoutMs: 50_000 }]
+      const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks })
+      process.kill(chain.pid, 'SIGSTOP')
+      try {
+        await statusBecomes(api, (status) => status.networks.every(({ status }) => status === 'unreachable'))
+        const many = await inTime(() => Promise.all(Array.from({ length: 20 }, () => statusOf(api))))
+        for (const status of many)
+          expect(status).toMatchObject({ status: 'degraded', database: { status: 'ok' } })
+      } finally {
+        process.kill(chain.pid, 'SIGCONT')
+      }
+      await statusBecomes(api, ({ networks }) => networks[0]?.status === 'active')
+    },
+  )
 })

@@ -60,7 +60,7 @@ async function onLaggingChain(
 }
 
 describe('a payment that somebody else settled is not told as failed on the word of a node that lags', () => {
-  test.each<[string, Lag]>([
+  test.concurrent.each<[string, Lag]>([
     ['height and state', heightAndState],
     ['state', (methods) => asks(methods, 'eth_call')],
     ['events', (methods) => asks(methods, 'eth_getLogs')],
@@ -76,7 +76,7 @@ describe('a payment that somebody else settled is not told as failed on the word
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
-  test('where ours lost its nonce and the payment has expired since', async () => {
+  test.concurrent('where ours lost its nonce and the payment has expired since', async () => {
     const { rpcUrl, signer, body, lagging, settle, outcome } = await onLaggingChain(heightAndState)
     const { transaction } = await settle()
     const theirs = await outbid(rpcUrl, body)
@@ -93,7 +93,7 @@ describe('a payment that somebody else settled is not told as failed on the word
     expect(await outcome()).toMatchObject({ success: true, transaction: theirs })
   })
 
-  test('before ours was signed', async () => {
+  test.concurrent('before ours was signed', async () => {
     let looks = 0
     const { rpcUrl, body, outcome } = await onLaggingChain(heightAndState, (chain, lagging) => ({
       async verify(...payment) {

@@ -48,50 +48,59 @@ async function paymentOf({ rpcUrl, granter }: Ground, payer: CosmosWallet, denom
 const successes = (results: readonly SettleResult[]) => results.filter(({ success }) => success)
 
 describe('an allowance', () => {
-  test('that is gone while its payment waits is made anew, and the payment is settled by one transfer', async () => {
-    const on = await onGaslessChain(IMPATIENT)
-    const { gasless, settle, until, mine, grants, balance, chain } = on
-    const payer = await on.newPayer()
-    const body = await gasless(payer)
-    await on.stop()
-    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-    await until(GRANT_SENT, 1)
-    await mine()
-    await until(PAYMENT_SENT, 1)
-    await halt(on)
-    await on.revoke(payer)
-    expect(await grants()).toBe(2)
+  test.concurrent(
+    'that is gone while its payment waits is made anew, and the payment is settled by one transfer',
+    async () => {
+      const on = await onGaslessChain(IMPATIENT)
+      const { gasless, settle, until, mine, grants, balance, chain } = on
+      const payer = await on.newPayer()
+      const body = await gasless(payer)
+      await on.stop()
+      expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+      await until(GRANT_SENT, 1)
+      await mine()
+      await until(PAYMENT_SENT, 1)
+      await halt(on)
+      await on.revoke(payer)
+      expect(await grants()).toBe(2)
 
-    const next = await on.replica()
-    await next.database.pool.query("update transactions set signed_at = signed_at - interval '2 minutes'")
-    await chain.setPace('at-once')
-    expect(await on.settleAtLast(body, next)).toMatchObject({ success: true, payer: payer.address })
-    expect([await balance(body.paymentRequirements.payTo), await grants()]).toEqual([COSMOS_AMOUNT, 3])
-  })
+      const next = await on.replica()
+      await next.database.pool.query("update transactions set signed_at = signed_at - interval '2 minutes'")
+      await chain.setPace('at-once')
+      expect(await on.settleAtLast(body, next)).toMatchObject({ success: true, payer: payer.address })
+      expect([await balance(body.paymentRequirements.payTo), await grants()]).toEqual([COSMOS_AMOUNT, 3])
+    },
+  )
 
-  test('that goes again and again is not counted in vain against the payment that it is there for at last', async () => {
-    const on = await onGaslessChain(IMPATIENT)
-    const payer = await on.newPayer()
-    const body = await on.gasless(payer)
-    await on.stop()
-    expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-    for (let time = 0; time < 2; time++) {
-      await on.until(GRANT_SENT, 1)
-      await on.mine()
-      await on.until(PAYMENT_SENT, 1)
-      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '1uatom')
-      await callRpc(on.rpcUrl, 'dev_dropPending')
-      await on.revoke(payer, '200000')
-      await on.pool.query("update transactions set signed_at = signed_at - interval '2 minutes'")
-      await on.until('transactions where is_first', time + 2)
-      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
-    }
-    await on.chain.setPace('at-once')
-    expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
-    expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 5])
-  })
+  test.concurrent(
+    'that goes again and again is not counted in vain against the payment that it is there for at last',
+    async () => {
+      const on = await onGaslessChain(IMPATIENT)
+      const payer = await on.newPayer()
+      const body = await on.gasless(payer)
+      await on.stop()
+      expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+      for (let time = 0; time < 2; time++) {
+        await on.until(GRANT_SENT, 1)
+        await on.mine()
+        await on.until(PAYMENT_SENT, 1)
+        await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '1uatom')
+        await callRpc(on.rpcUrl, 'dev_dropPending')
+        await on.revoke(payer, '200000')
+        await on.pool.query("update transactions set signed_at = signed_at - interval '2 minutes'")
+        await on.until('transactions where is_first', time + 2)
+        await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+      }
+      await on.chain.setPace('at-once')
+      expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+      expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([
+        COSMOS_AMOUNT,
+        5,
+      ])
+    },
+  )
 
-  test('that a node behind the same URL lacks for a moment costs no second one', async () => {
+  test.concurrent('that a node behind the same URL lacks for a moment costs no second one', async () => {
     let offers = 0
     const lacksIt = () => offers > 0 && offers < 4
     const isOfGrant = (tx: Buffer) => tx.includes(MsgGrantAllowance.typeUrl)
@@ -127,7 +136,7 @@ describe('an allowance', () => {
     expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 1])
   })
 
-  test('is granted once to a payer of two assets, while it waits for its block', async () => {
+  test.concurrent('is granted once to a payer of two assets, while it waits for its block', async () => {
     const payer: { wallet?: CosmosWallet } = {}
     const assets = ['uatom', 'uone'].map((asset) => ({ asset, symbol: asset.toUpperCase(), decimals: 6 }))
     const on = await onGaslessChain({
@@ -152,56 +161,65 @@ describe('an allowance', () => {
     expect(await on.grants()).toBe(1)
   })
 
-  test('that the chain has and the node does not find is not granted again, and its payment is settled', async () => {
-    const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
-    const on = await onGaslessChain({
-      ...PATIENT,
-      async network(rpcUrl) {
-        node.found = await startUnindexedNode(rpcUrl, ['tx'])
-        return { rpcUrls: [node.found.url] }
-      },
-    })
-    const payer = await on.newPayer()
-    const body = await on.gasless(payer)
-    await on.stop()
-    const answer = on.settle(body)
-    await on.until(GRANT_SENT, 1)
-    node.found!.forget()
-    await on.mine()
-    await node.found!.untilRefused(2)
-    expect(await on.count("transactions where status = 'lost'")).toBe(0)
-    node.found!.recall()
-    await on.chain.setPace('at-once')
-    expect(await answer).toMatchObject({ success: true, payer: payer.address })
-    expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 1])
-  })
+  test.concurrent(
+    'that the chain has and the node does not find is not granted again, and its payment is settled',
+    async () => {
+      const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
+      const on = await onGaslessChain({
+        ...PATIENT,
+        async network(rpcUrl) {
+          node.found = await startUnindexedNode(rpcUrl, ['tx'])
+          return { rpcUrls: [node.found.url] }
+        },
+      })
+      const payer = await on.newPayer()
+      const body = await on.gasless(payer)
+      await on.stop()
+      const answer = on.settle(body)
+      await on.until(GRANT_SENT, 1)
+      node.found!.forget()
+      await on.mine()
+      await node.found!.untilRefused(2)
+      expect(await on.count("transactions where status = 'lost'")).toBe(0)
+      node.found!.recall()
+      await on.chain.setPace('at-once')
+      expect(await answer).toMatchObject({ success: true, payer: payer.address })
+      expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([
+        COSMOS_AMOUNT,
+        1,
+      ])
+    },
+  )
 })
 
-test('grants that no node takes hold up nobody who bears the own fee, and what waits for them says why', async () => {
-  const on = await onGaslessChain(IMPATIENT)
-  const answers: Promise<SettleResult>[] = []
-  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
-  for (let grants = 1; grants <= 16; grants++) {
-    answers.push(on.settle(await on.gasless(await on.newPayer())))
-    await on.until('transactions', grants)
-  }
-  const late = await on.gasless(await on.newPayer())
-  answers.push(on.settle(late))
-  await on.until("settlements where problem = 'waits for transactions of ours that are not mined'", 1)
-  for (const { errorReason } of await Promise.all(answers)) expect(errorReason).toBe('settlement_pending')
+test.concurrent(
+  'grants that no node takes hold up nobody who bears the own fee, and what waits for them says why',
+  async () => {
+    const on = await onGaslessChain(IMPATIENT)
+    const answers: Promise<SettleResult>[] = []
+    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
+    for (let grants = 1; grants <= 16; grants++) {
+      answers.push(on.settle(await on.gasless(await on.newPayer())))
+      await on.until('transactions', grants)
+    }
+    const late = await on.gasless(await on.newPayer())
+    answers.push(on.settle(late))
+    await on.until("settlements where problem = 'waits for transactions of ours that are not mined'", 1)
+    for (const { errorReason } of await Promise.all(answers)) expect(errorReason).toBe('settlement_pending')
 
-  const payer = await on.newPayer(4n * COSMOS_AMOUNT)
-  const fee = { amount: [{ denom: 'uatom', amount: '20000' }], gas: '200000' }
-  const own = await on.gasless(payer, { granter: undefined, fee })
-  expect(await on.settleAtLast(own)).toMatchObject({ success: true, payer: payer.address })
-  expect([await on.grants(), await on.count('transactions where is_first')]).toEqual([0, 16])
+    const payer = await on.newPayer(4n * COSMOS_AMOUNT)
+    const fee = { amount: [{ denom: 'uatom', amount: '20000' }], gas: '200000' }
+    const own = await on.gasless(payer, { granter: undefined, fee })
+    expect(await on.settleAtLast(own)).toMatchObject({ success: true, payer: payer.address })
+    expect([await on.grants(), await on.count('transactions where is_first')]).toEqual([0, 16])
 
-  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
-  expect(await on.settleAtLast(late)).toMatchObject({ success: true })
-})
+    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+    expect(await on.settleAtLast(late)).toMatchObject({ success: true })
+  },
+)
 
 describe('the cap of a day', () => {
-  test('lets through as many of those that wait together as it has room for', async () => {
+  test.concurrent('lets through as many of those that wait together as it has room for', async () => {
     const cap = 60_000n
     const on = await onGaslessChain({ maxFeesPerDay: cap, ...PATIENT })
     const payers = await Promise.all(Array.from({ length: 20 }, () => on.newPayer()))
@@ -217,7 +235,7 @@ describe('the cap of a day', () => {
     expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(cap)
   })
 
-  test('counts a grant that was lost', async () => {
+  test.concurrent('counts a grant that was lost', async () => {
     const on = await onGaslessChain({ maxFeesPerDay: 14_000n, ...IMPATIENT })
     const body = await on.gasless(await on.newPayer())
     await on.stop()

@@ -11,7 +11,7 @@ afterAll(closeAll)
 const IMPATIENT = { variables: { SETTLE_WAIT_SECONDS: '1' } }
 const PAYMENT_SENT = "transactions where status = 'signed' and nonce is null and broadcast_at is not null"
 
-test.each([
+test.concurrent.each([
   ['', { takesBatches: true }],
   [', which takes one question at a time,', { takesBatches: false }],
 ])(
@@ -58,26 +58,29 @@ test.each([
   },
 )
 
-test('a payment that is mined, where the node has it in no index, is told pending and never failed', async () => {
-  const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
-  const on = await onGaslessChain({
-    ...IMPATIENT,
-    async network(rpcUrl) {
-      node.found = await startUnindexedNode(rpcUrl, ['tx', 'tx_search'])
-      return { rpcUrls: [node.found.url] }
-    },
-  })
-  const { payer, body, payTo } = await paymentInWaiting(on)
-  node.found!.forget()
-  await callRpc(on.rpcUrl, 'dev_mine', '25')
-  await node.found!.untilAsked(8)
-  expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
-  node.found!.recall()
-  expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
-  expect(await on.balance(payTo)).toBe(COSMOS_AMOUNT)
-})
+test.concurrent(
+  'a payment that is mined, where the node has it in no index, is told pending and never failed',
+  async () => {
+    const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
+    const on = await onGaslessChain({
+      ...IMPATIENT,
+      async network(rpcUrl) {
+        node.found = await startUnindexedNode(rpcUrl, ['tx', 'tx_search'])
+        return { rpcUrls: [node.found.url] }
+      },
+    })
+    const { payer, body, payTo } = await paymentInWaiting(on)
+    node.found!.forget()
+    await callRpc(on.rpcUrl, 'dev_mine', '25')
+    await node.found!.untilAsked(8)
+    expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    node.found!.recall()
+    expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+    expect(await on.balance(payTo)).toBe(COSMOS_AMOUNT)
+  },
+)
 
-test.each<[string, Manner]>([
+test.concurrent.each<[string, Manner]>([
   [
     'has its bytes in its cache still',
     () =>

@@ -12,28 +12,31 @@ const PAYMENT_SENT = "transactions where status = 'signed' and nonce is null and
 const PAYMENT_SIGNED = "transactions where status = 'signed' and nonce is null"
 
 describe('a payment that was sent and failed leaves its sequence to another of its payer', () => {
-  test('once its timeout height has passed: that one is told as paid to one of all who ask at once, and charged once', async () => {
-    const on = await onGaslessChain(IMPATIENT)
-    const lapsing = { funds: 3n * COSMOS_AMOUNT, timeoutHeight: (await on.height()) + 8n }
-    const { payer, body, payTo } = await paymentInWaiting(on, lapsing)
-    await on.until(PAYMENT_SENT, 1)
-    await callRpc(on.rpcUrl, 'dev_dropPending')
-    await callRpc(on.rpcUrl, 'dev_mine', '20')
-    expect(await on.settleAtLast(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  test.concurrent(
+    'once its timeout height has passed: that one is told as paid to one of all who ask at once, and charged once',
+    async () => {
+      const on = await onGaslessChain(IMPATIENT)
+      const lapsing = { funds: 3n * COSMOS_AMOUNT, timeoutHeight: (await on.height()) + 8n }
+      const { payer, body, payTo } = await paymentInWaiting(on, lapsing)
+      await on.until(PAYMENT_SENT, 1)
+      await callRpc(on.rpcUrl, 'dev_dropPending')
+      await callRpc(on.rpcUrl, 'dev_mine', '20')
+      expect(await on.settleAtLast(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
 
-    await on.chain.setPace('at-once')
-    const next = await on.gasless(payer, { granter: undefined, payTo, memo: 'again' })
-    const results = await Promise.all(Array.from({ length: 5 }, () => on.settleAtLast(next)))
-    expect(results.filter(({ success }) => success)).toHaveLength(1)
-    expect(results.filter(({ errorReason }) => errorReason === 'duplicate_settlement')).toHaveLength(4)
-    expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
-    expect([await on.balance(payTo), await on.balance(payer.address)]).toEqual([
-      COSMOS_AMOUNT,
-      2n * COSMOS_AMOUNT - COSMOS_FEE,
-    ])
-  })
+      await on.chain.setPace('at-once')
+      const next = await on.gasless(payer, { granter: undefined, payTo, memo: 'again' })
+      const results = await Promise.all(Array.from({ length: 5 }, () => on.settleAtLast(next)))
+      expect(results.filter(({ success }) => success)).toHaveLength(1)
+      expect(results.filter(({ errorReason }) => errorReason === 'duplicate_settlement')).toHaveLength(4)
+      expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+      expect([await on.balance(payTo), await on.balance(payer.address)]).toEqual([
+        COSMOS_AMOUNT,
+        2n * COSMOS_AMOUNT - COSMOS_FEE,
+      ])
+    },
+  )
 
-  test('once no node took it for a minute: that one may offer more', async () => {
+  test.concurrent('once no node took it for a minute: that one may offer more', async () => {
     const on = await onGaslessChain(IMPATIENT)
     await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
     const { payer, body, payTo } = await paymentInWaiting(on, { funds: 4n * COSMOS_AMOUNT })
@@ -49,41 +52,46 @@ describe('a payment that was sent and failed leaves its sequence to another of i
   })
 })
 
-test('a payment that a node took once is told pending, and not failed, where all refuse it once it is made anew', async () => {
-  const node: { found?: Awaited<ReturnType<typeof startRefusingNode>>; refuses: boolean } = { refuses: false }
-  const on = await onGaslessChain({
-    ...IMPATIENT,
-    async network(rpcUrl) {
-      node.found = await startRefusingNode(rpcUrl, () => node.refuses)
-      return { rpcUrls: [node.found.url] }
-    },
-  })
-  const payer = await on.newPayer()
-  const body = await on.gasless(payer)
-  await on.stop()
-  expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-  await on.until(GRANT_SENT, 1)
-  await on.mine()
-  await on.until(PAYMENT_SENT, 1)
+test.concurrent(
+  'a payment that a node took once is told pending, and not failed, where all refuse it once it is made anew',
+  async () => {
+    const node: { found?: Awaited<ReturnType<typeof startRefusingNode>>; refuses: boolean } = {
+      refuses: false,
+    }
+    const on = await onGaslessChain({
+      ...IMPATIENT,
+      async network(rpcUrl) {
+        node.found = await startRefusingNode(rpcUrl, () => node.refuses)
+        return { rpcUrls: [node.found.url] }
+      },
+    })
+    const payer = await on.newPayer()
+    const body = await on.gasless(payer)
+    await on.stop()
+    expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+    await on.until(GRANT_SENT, 1)
+    await on.mine()
+    await on.until(PAYMENT_SENT, 1)
 
-  node.refuses = true
-  await callRpc(on.rpcUrl, 'dev_dropPending')
-  await on.revoke(payer)
-  await on.age()
-  await on.until('transactions where is_first', 2)
-  node.refuses = false
-  await on.until(GRANT_SENT, 1)
-  node.refuses = true
-  await on.mine()
-  await on.until(PAYMENT_SIGNED, 1)
-  await on.age()
-  await node.found!.untilRefused(3)
-  // Asked before it is settled again: what has failed may be claimed anew.
-  expect(await on.count("settlements where status = 'failed'")).toBe(0)
-  expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    node.refuses = true
+    await callRpc(on.rpcUrl, 'dev_dropPending')
+    await on.revoke(payer)
+    await on.age()
+    await on.until('transactions where is_first', 2)
+    node.refuses = false
+    await on.until(GRANT_SENT, 1)
+    node.refuses = true
+    await on.mine()
+    await on.until(PAYMENT_SIGNED, 1)
+    await on.age()
+    await node.found!.untilRefused(3)
+    // Asked before it is settled again: what has failed may be claimed anew.
+    expect(await on.count("settlements where status = 'failed'")).toBe(0)
+    expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
 
-  node.refuses = false
-  await on.chain.setPace('at-once')
-  expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
-  expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 3])
-})
+    node.refuses = false
+    await on.chain.setPace('at-once')
+    expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+    expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 3])
+  },
+)

@@ -1,19 +1,22 @@
+import { constants, setPriority } from 'node:os'
 import { parseArgs } from 'node:util'
 import { prepare, step } from './prepare.mjs'
 
 const HELP = `Usage: npm test [-- --help]
 
 Installs what is missing, builds, and runs everything that CI runs: formatting, lint, types, unused code, and every test
-against real Postgres, real chains and, where there is a redis-server, real Redis. The tests run beside the rest, which
-takes one core. Ends with the test runner's summary.
+against real Postgres, real chains and, where there is a redis-server, real Redis. The rest runs beside the tests, on what
+they leave idle. Ends with the test runner's summary.
 `
 
 async function main() {
   const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
   if (values.help) return process.stdout.write(HELP)
   await prepare({ forTests: true })
-  const [code, tests] = await Promise.allSettled([checkCode(), run('tests', 'jest/bin/jest.js')])
-  const failed = [code, tests].find(({ status }) => status === 'rejected')
+  const tests = run('tests', 'jest/bin/jest.js')
+  // Of this process and of all that it starts from here on: the tests have begun.
+  setPriority(constants.priority.PRIORITY_LOW)
+  const failed = (await Promise.allSettled([checkCode(), tests])).find(({ status }) => status === 'rejected')
   if (failed) throw failed.reason
 }
 

@@ -170,7 +170,7 @@ test('a payment of which nobody can tell what became holds up no other and no no
 
   const authorization = { validBefore: inSeconds(3_600) }
   const next = settle(await paymentRequest(overtaken.payer, { authorization }))
-  await until("transactions where status = 'signed'", 1)
+  await onTheirWay(1)
   await mine()
   expect(await next).toMatchObject({ success: true })
 

@@ -1,6 +1,5 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
-import { setTimeout as delay } from 'node:timers/promises'
 import { cancelFirst } from '../testing/cancel'
 import { callRpc, newPayer, transfersFrom } from '../testing/chain'
 import { faulty } from '../testing/faulty'
@@ -86,12 +85,7 @@ test('one of a batch that burns all gas of its transaction holds the others up, 
   const batch = await underWay(paused, 6)
   // Its payer has handed the account over, since, to code that never ends: the token asks that for the signature.
   await callRpc(paused.rpcUrl, 'anvil_setCode', batch.payer.address, '0x5b5f56')
-  const deadline = Date.now() + 30_000
-  while ((await paused.count("settlements where status = 'settled'")) < batch.others.length) {
-    if (Date.now() > deadline) throw new Error('The others are not settled')
-    await paused.mine()
-    await delay(100)
-  }
+  await paused.mineUntil("settlements where status = 'settled'", batch.others.length)
   await expectPaidOnce(paused, batch)
   await callRpc(paused.rpcUrl, 'evm_increaseTime', 120)
   await paused.mine()
@@ -121,12 +115,7 @@ test('one that burns the gas of a batch with many payments of another payer does
   letGo()
   await paused.until(SENT, 6)
   await callRpc(paused.rpcUrl, 'anvil_setCode', burner!.address, '0x5b5f56')
-  const deadline = Date.now() + 40_000
-  while ((await paused.count("settlements where status = 'settled'")) < 5) {
-    if (Date.now() > deadline) throw new Error('The others are not settled')
-    await paused.mine()
-    await delay(100)
-  }
+  await paused.mineUntil("settlements where status = 'settled'", 5)
   await callRpc(paused.rpcUrl, 'evm_increaseTime', 120)
   await paused.mine()
   for (const answer of [alone, ...together]) expect(await answer).toMatchObject({ success: true })

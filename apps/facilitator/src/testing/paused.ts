@@ -40,6 +40,22 @@ export async function onPausedChain(options: Partial<TestOptions> = {}) {
     }
   }
 
+  const mine = () => callRpc(rpcUrl, 'evm_mine')
+
+  /**
+   * Mines whatever reaches the node, until there are so many rows of `what`. No block without a transaction: each sets the
+   * chain's clock a second ahead, and what is on its way would lapse.
+   */
+  async function mineUntil(what: string, wanted: number): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS
+    while ((await count(what)) !== wanted) {
+      if (performance.now() > deadline) throw new Error(`there are ${await count(what)} ${what}`)
+      const { pending } = (await callRpc(rpcUrl, 'txpool_status')) as { pending: string }
+      if (Number(pending) > 0) await mine()
+      await delay(50)
+    }
+  }
+
   return {
     rpcUrl,
     signer,
@@ -49,7 +65,8 @@ export async function onPausedChain(options: Partial<TestOptions> = {}) {
     client,
     settle,
     count,
-    mine: () => callRpc(rpcUrl, 'evm_mine'),
+    mine,
+    mineUntil,
     until,
     /** Resolves once the node has the transactions of so many settlements. */
     onTheirWay: (settlements: number) => until(SENT, settlements),

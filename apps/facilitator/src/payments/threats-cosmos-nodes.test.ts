@@ -70,6 +70,7 @@ test.concurrent(
       },
     })
     const { payer, body, payTo } = await paymentInWaiting(on)
+    await on.until(PAYMENT_SENT, 1)
     node.found!.forget()
     await callRpc(on.rpcUrl, 'dev_mine', '25')
     await node.found!.untilAsked(8)

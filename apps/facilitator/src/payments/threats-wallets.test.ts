@@ -83,6 +83,7 @@ test('a wallet that vouches in questions only is sent three times at most, and i
     await mine()
     await until("transactions where status = 'mined'", 2 * times)
   }
+  await until("settlements where problem like '3 transactions % came to nothing within a day'", 2)
   await callRpc(rpcUrl, 'evm_increaseTime', 120)
   await mine()
   for (const answer of answers)

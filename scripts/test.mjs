@@ -1,4 +1,4 @@
-import { constants, setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import { parseArgs } from 'node:util'
 import { prepare, step } from './prepare.mjs'
 
@@ -15,14 +15,14 @@ async function main() {
   await prepare({ forTests: true })
   const tests = run('tests', 'jest/bin/jest.js')
   // Of this process and of all that it starts from here on: the tests have begun.
-  setPriority(constants.priority.PRIORITY_LOW)
+  setPriority(Math.max(getPriority(), constants.priority.PRIORITY_LOW))
   const failed = (await Promise.allSettled([checkCode(), tests])).find(({ status }) => status === 'rejected')
   if (failed) throw failed.reason
 }
 
 const run = (name, path, ...args) => step(name, process.execPath, [`node_modules/${path}`, ...args])
 
-/** Over long before the tests are, so that the test runner's summary comes last. */
+/** Usually over long before the tests are, so that the test runner's summary comes last. */
 async function checkCode() {
   await run('formatting', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.')
   await run('lint', 'eslint/bin/eslint.js', '.')

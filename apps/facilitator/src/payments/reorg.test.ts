@@ -6,7 +6,7 @@ import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/c
 import { onPausedChain } from '../testing/paused'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 import { newSender, rawOf, transfer } from '../testing/raw-transfer'
-import { sendAuthorization } from '../testing/stranger'
+import { outbid } from '../testing/stranger'
 
 afterAll(closeAll)
 
@@ -204,10 +204,8 @@ test.concurrent('what somebody else had sent for a payer and a reorg drops is se
   const payer = await newPayer(rpcUrl)
   await mine()
   const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
-  const sending = sendAuthorization(rpcUrl, body)
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  const theirs = await outbid(rpcUrl, body)
   await mine()
-  const theirs = await sending
   expect(await settle(body)).toMatchObject({ success: true, transaction: theirs })
 
   await callRpc(rpcUrl, 'anvil_reorg', 1, [])

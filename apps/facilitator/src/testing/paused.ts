@@ -14,7 +14,9 @@ export async function onPausedChain(options: Partial<TestOptions> = {}) {
   const { rpcUrl } = await ownChain({ blockTime: AN_HOUR })
   const signer = await newSigner(rpcUrl)
   const log = readableLog()
-  const settings = { rpcUrl, signerKeys: [signer.privateKey], log: log.stream, ...options }
+  // An answer waits for as long as `until` does: it comes once something is mined.
+  const variables = { SETTLE_WAIT_SECONDS: '50', ...options.variables }
+  const settings = { rpcUrl, signerKeys: [signer.privateKey], log: log.stream, ...options, variables }
   const facilitator = await testFacilitator(settings)
   const client = await newClient(facilitator.api)
   const settle = async (body: PaymentRequest, headers: object = client) =>

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { Agent } from 'undici'
 import { type Body } from './body'
 import { type Answered, type Contract } from './contract'
-import { requestsOf, type FuzzRequest, type Manner } from './requests'
+import { requestsOf, type Described, type FuzzRequest, type Manner } from './requests'
 
 const BATCH = 250
 const AT_ONCE = 24
@@ -38,8 +38,9 @@ export type Fuzz = {
 }
 
 /**
- * Sends requests that are made of the document, and holds every answer against it. Ends early after ten failures. Prints
- * what each operation answered; `unserved` are those that never answered 2xx.
+ * Sends requests that are made of the document, and holds every answer against it. An operation that none of them
+ * happened to serve is asked once more, with a batch of its own. Ends early after ten failures. Prints what each operation
+ * answered; `unserved` are those that never answered 2xx.
  */
 export async function fuzz(options: Fuzz) {
   const { url, document, contract, manner, live, seed, requests, alsoWrong } = options
@@ -77,21 +78,33 @@ export async function fuzz(options: Fuzz) {
   }
 
   process.stdout.write(`fuzz: FUZZ_SEED=${seed} FUZZ_REQUESTS=${requests}\n`)
-  const arbitrary = requestsOf(document, manner)
-  for (let number = 0; number < requests && failures.length < MAX_FAILURES; number += BATCH) {
+  const operations = operationsOf(document)
+  const sendBatch = async (asked: Described[], number: number) => {
+    const arbitrary = requestsOf(document, manner, asked)
     const waiting = fc.sample(arbitrary, { seed: seed + number, numRuns: BATCH }).entries()
     const lane = async () => {
       for (const [index, sent] of waiting) await send(sent, number + index)
     }
     await Promise.all(Array.from({ length: AT_ONCE }, lane))
   }
+  const unserved = () =>
+    operations.filter(
+      ({ operation }) =>
+        !Object.keys(counts[operation.operationId] ?? {}).some((name) => name.startsWith('2')),
+    )
+
+  let number = 0
+  for (; number < requests && failures.length < MAX_FAILURES; number += BATCH)
+    await sendBatch(operations, number)
+  for (const operation of unserved()) {
+    if (failures.length >= MAX_FAILURES) break
+    await sendBatch([operation], number)
+    number += BATCH
+  }
   await dispatcher.close()
 
   process.stdout.write(`${tableOf(counts)}\n`)
-  const unserved = operationsOf(document)
-    .map(({ operation }) => operation.operationId)
-    .filter((id) => !Object.keys(counts[id] ?? {}).some((name) => name.startsWith('2')))
-  return { counts, failures, unserved }
+  return { counts, failures, unserved: unserved().map(({ operation }) => operation.operationId) }
 }
 
 const filled = (text: string, live: Live, written: (value: string) => string = (value) => value) =>

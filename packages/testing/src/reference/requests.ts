@@ -1,4 +1,4 @@
-import { operationsOf, type OpenApiDocument } from '@tollgate/service'
+import { type operationsOf, type OpenApiDocument } from '@tollgate/service'
 import fc from 'fast-check'
 import { bodiesOf, type Body } from './body'
 import { often } from './choices'
@@ -34,10 +34,14 @@ export type Manner = {
 const usualWeight = ({ operation, path }: Described) =>
   operation.requestBody ? 6 : path.includes('{') ? 3 : 1
 
-/** Requests of every operation of the document: good ones, allowed ones, and such as nobody sends in good faith. */
-export const requestsOf = (document: OpenApiDocument, manner: Manner): fc.Arbitrary<FuzzRequest> =>
+/** Requests of operations of the document: good ones, allowed ones, and such as nobody sends in good faith. */
+export const requestsOf = (
+  document: OpenApiDocument,
+  manner: Manner,
+  operations: Described[],
+): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
-    ...operationsOf(document).map((described) => ({
+    ...operations.map((described) => ({
       weight: (manner.weightOf ?? usualWeight)(described),
       arbitrary: requestOf(document, described, manner),
     })),

@@ -25,8 +25,7 @@ with \`cosmos-\` are played on the Cosmos chain, all others on the EVM chain.
 - **A reorg is not overlooked.** A settlement whose block is dropped is marked \`reversed\` and sent again; it stays reversed only
   if its authorization was used for something else meanwhile. The blocks of a Cosmos chain are final.
 - **What is borne for payers is for their payments.** On the Cosmos chain each allowance is used up by the payment it was
-  granted for, none is left, and what the chain took from the granter is what the books say, to the unit. Where the only node
-  shows an old chain a payment may be refused after its allowance was granted; that one lapses within ten minutes.
+  granted for, none is left, and what the chain took from the granter is what the books say, to the unit.
 
 What is not guaranteed: that a payment is settled while its chain or Postgres is away. Then nothing is known, it is said so,
 and everything goes on when they are back.

@@ -26,7 +26,7 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
    * batch, before anything was sent.
    */
   async function judge(
-    { claim, reserved, before, inVain }: Candidate,
+    { claim, reserved, before, inVain, cameFirst }: Candidate,
     { wentWrong }: { wentWrong: boolean },
   ): Promise<Good | Held> {
     const { terms, attempts, isRetried } = claim
@@ -36,6 +36,8 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
         return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
       const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor)
       const [{ number: seen }, refusal] = await Promise.all([chain.head(), verify(reserved)])
+      if (seen < cameFirst)
+        throw new ChainUnavailable(`the node is at block ${seen}, behind ${cameFirst}, which made way for it`)
       const isAlone = attempts > 0 || wentWrong
       const good: Good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
       if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }

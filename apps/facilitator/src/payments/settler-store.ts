@@ -89,14 +89,15 @@ export function createSettlerStore() {
 
     /**
      * What of each payer's balance is spoken for: `reserved` by its payments on their way, `before` by those that come before
-     * this one in `claims`; and how many of our transactions of the last day its payments had mined `inVain`. Until the
-     * transaction ends nobody else may send a payment of these payers; claims of payers that somebody else has are left out.
+     * this one in `claims`; how many of our transactions of the last day its payments had mined `inVain`; and the block of what
+     * had to come before this one, 0 where nothing had. Until the transaction ends nobody else may send a payment of these
+     * payers; claims of payers that somebody else has are left out.
      */
     async reserve(
       session: Session,
       network: string,
       claims: readonly Claim[],
-    ): Promise<{ claim: Claim; reserved: bigint; before: bigint; inVain: number }[]> {
+    ): Promise<{ claim: Claim; reserved: bigint; before: bigint; inVain: number; cameFirst: bigint }[]> {
       const accounts = [
         ...new Map(claims.map(accountOf).map((account) => [named(account), account])).values(),
       ]
@@ -122,6 +123,13 @@ export function createSettlerStore() {
          group by s.payer`,
         [network, ours.map(({ payer }) => payer)],
       )
+      const first = await session.query<{ id: bigint; block: bigint }>(
+        `select c.settlement_id as id, max(t.block_number) as block
+         from charges c join transactions t on t.id = c.transaction_id
+         where c.settlement_id = any($1) and t.is_first and t.block_number is not null group by c.settlement_id`,
+        [claims.flatMap(({ id, attempts }) => (attempts > 0 ? [id] : []))],
+      )
+      const cameFirst = new Map(first.rows.map(({ id, block }) => [id, block]))
       const inVain = new Map(vain.rows.map(({ payer, count }) => [payer, Number(count)]))
       const reserved = new Map(ours.map((account) => [named(account), 0n]))
       for (const row of rows) reserved.set(named(row), BigInt(row.amount))
@@ -132,7 +140,15 @@ export function createSettlerStore() {
         if (onTheirWay === undefined) return []
         const before = taken.get(account) ?? 0n
         taken.set(account, before + claim.terms.amount)
-        return [{ claim, reserved: onTheirWay, before, inVain: inVain.get(claim.payer) ?? 0 }]
+        return [
+          {
+            claim,
+            reserved: onTheirWay,
+            before,
+            inVain: inVain.get(claim.payer) ?? 0,
+            cameFirst: cameFirst.get(claim.id) ?? 0n,
+          },
+        ]
       })
     },
 

@@ -4,7 +4,7 @@ import { callRpc } from '../testing/chain'
 import { COSMOS_AMOUNT, COSMOS_FEE, signSend } from '../testing/cosmos'
 import { startOddNode, type Manner } from '../testing/failing-node'
 import { onGaslessChain, paymentInWaiting } from '../testing/gasless'
-import { startRefusingNode, startUnindexedNode } from '../testing/unindexed-node'
+import { startRefusingNode, startStaleNode, startUnindexedNode } from '../testing/unindexed-node'
 
 afterAll(closeAll)
 
@@ -114,3 +114,39 @@ test.concurrent.each<[string, Manner]>([
   expect(told).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
   expect(await on.balance(payTo)).toBe(0n)
 })
+
+test.concurrent(
+  'a payment whose allowance is granted waits while the node shows the chain as it was before, and costs no second one',
+  async () => {
+    const node: { found?: Awaited<ReturnType<typeof startStaleNode>> } = {}
+    const on = await onGaslessChain({
+      ...IMPATIENT,
+      async network(rpcUrl) {
+        node.found = await startStaleNode(rpcUrl)
+        return { rpcUrls: [node.found.url] }
+      },
+    })
+    const stale = node.found!
+    await stale.remember()
+    const payer = await on.newPayer()
+    const body = await on.gasless(payer)
+    await on.stop()
+    const first = on.settle(body)
+    await on.until("transactions where is_first and status = 'signed' and broadcast_at is not null", 1)
+    await on.beforeAnyOf(payer, async () => {
+      await on.mine()
+      await on.until("settlements where status = 'claimed'", 1)
+      stale.fallBack()
+    })
+    expect(await first).toMatchObject({ errorReason: 'settlement_pending' })
+    await stale.untilAsked(12)
+    expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    expect(await on.count('transactions')).toBe(1)
+
+    stale.catchUp()
+    await on.chain.setPace('at-once')
+    expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+    expect(await on.grants()).toBe(1)
+    expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
+  },
+)

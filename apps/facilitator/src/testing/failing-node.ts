@@ -32,8 +32,9 @@ export const startLyingNode = (
     }),
   )
 
-/** How a node answers one method; `told` is what a sound node says to it. */
-export type Manner = (params: Record<string, string>, told: () => Promise<Reply>) => Promise<Reply>
+/** How a node answers one method; `told` is what a sound node says to it, or to other parameters. */
+export type Manner = (params: Params, told: (params?: Params) => Promise<Reply>) => Promise<Reply>
+type Params = Record<string, string>
 type Reply = { result?: unknown; error?: unknown }
 
 /** The node at `url`, but for the methods that answer in another manner, or by an error not at all; answers its URL. */
@@ -45,7 +46,8 @@ export const startOddNode = (
   startNode(
     (messages) =>
       messages.map(async (message) => {
-        const told = () => forward(url, message) as Promise<Reply>
+        const told = (params: unknown = message.params) =>
+          forward(url, { ...message, params: params as unknown[] }) as Promise<Reply>
         const reply = (await manners[message.method]?.(message.params as never, told)) ?? (await told())
         return { ...reply, jsonrpc: '2.0', id: message.id }
       }),

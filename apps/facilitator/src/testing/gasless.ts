@@ -63,6 +63,16 @@ export async function onGaslessChain(options: Options = {}) {
   const broadcast = (tx: Uint8Array): Promise<string> => stargate.broadcastTxSync(tx)
   const mine = () => callRpc(rpcUrl, 'dev_mine', '1')
 
+  async function holding(lock: string, what: () => Promise<void>): Promise<void> {
+    const session = await pool.connect()
+    try {
+      await session.query(`select pg_advisory_lock(hashtextextended($1, 0))`, [lock])
+      await what()
+    } finally {
+      session.release(true)
+    }
+  }
+
   async function sendByHand(messages: EncodeObject[], amount = '5000') {
     const fee = { amount: [{ denom: 'uatom', amount }], gas: '200000' }
     await broadcast(await signSend(rpcUrl, granter, granter.address, { fee, messages }))
@@ -114,15 +124,10 @@ export async function onGaslessChain(options: Options = {}) {
     /** Makes what was signed as old as what nodes do not lag behind any more. */
     age: () => pool.query("update transactions set signed_at = signed_at - interval '2 minutes'"),
     /** Resolves once `what` is done, before which nothing that is claimed is signed. */
-    async beforeAnyFee(what: () => Promise<void>): Promise<void> {
-      const session = await pool.connect()
-      try {
-        await session.query(`select pg_advisory_lock(hashtextextended($1, 0))`, [`fees ${COSMOS_CHAIN_ID}`])
-        await what()
-      } finally {
-        session.release(true)
-      }
-    },
+    beforeAnyFee: (what: () => Promise<void>): Promise<void> => holding(`fees ${COSMOS_CHAIN_ID}`, what),
+    /** The same of what this payer pays in uatom, which is not even judged. */
+    beforeAnyOf: ({ address }: CosmosWallet, what: () => Promise<void>): Promise<void> =>
+      holding(`payer ${COSMOS_CHAIN_ID} uatom ${address}`, what),
 
     /** Resolves once there are so many rows of `what`: of a table, that meet a condition. */
     async until(what: string, wanted: number, at?: Facilitator): Promise<void> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc } from './chain'
 import { startOddNode } from './failing-node'
 
 type Params = Record<string, string>
@@ -64,6 +65,36 @@ export async function startRefusingNode(url: string, refuses: () => boolean = ()
     }),
     /** Resolves once it refused so many times more what it was sent. */
     untilRefused: (times: number) => untilMore(() => refusals, times),
+  }
+}
+
+/**
+ * The node at `url`, which from `fallBack` to `catchUp` shows the chain as it was when it was told to `remember`, but for
+ * transactions and for what it simulates.
+ */
+export async function startStaleNode(url: string) {
+  let remembered: unknown
+  let height: string | undefined
+  let stale = 0
+  return {
+    url: await startOddNode(url, {
+      status: (_, told) => (height === undefined ? told() : Promise.resolve({ result: remembered })),
+      abci_query(params, told) {
+        if (height === undefined || params['height'] !== '0' || params['path']?.endsWith('/Simulate'))
+          return told()
+        stale++
+        return told({ ...params, height })
+      },
+    }),
+    async remember() {
+      remembered = await callRpc(url, 'status')
+    },
+    fallBack() {
+      height = (remembered as { sync_info: { latest_block_height: string } }).sync_info.latest_block_height
+    },
+    catchUp: () => (height = undefined),
+    /** Resolves once it answered so many questions more out of the past. */
+    untilAsked: (times: number) => untilMore(() => stale, times),
   }
 }
 

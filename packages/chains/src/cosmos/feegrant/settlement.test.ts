@@ -3,7 +3,7 @@ import { MsgMultiSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { BasicAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
 import { MsgGrantAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import { Any } from 'cosmjs-types/google/protobuf/any'
-import { TransactionRejected } from '../../family'
+import { ChainUnavailable, TransactionRejected } from '../../family'
 import { broadcast } from '../broadcast'
 import type { CosmosPayment } from '../payment'
 import { verify } from '../verify'
@@ -11,6 +11,7 @@ import { inspect } from '../inspection'
 import { openGaslessWorld, FEE, PRICE } from '../testing/gasless'
 import { CHAIN_ID, walletOf } from '../testing/transaction'
 import { decodeTx } from '../tx'
+import type { Allowance } from './allowance'
 import { grantMessage, revokeMessage } from './grant'
 import { signOwn, unsigned } from './own-transaction'
 import { replaceGrants } from './settlement'
@@ -217,6 +218,24 @@ describe('no grant is signed', () => {
     expect(await world.sign([payment], { on: { ...world.network, maxGas: 20_000n } })).toMatchObject({
       reason: 'invalid_transaction_state',
       detail: expect.stringContaining('of 20000') as string,
+    })
+  })
+
+  test('while of two nodes behind one URL one has an allowance and the other has none: the payment waits', async () => {
+    const payer = await world.newPayer()
+    const payment = await world.pay(payer)
+    const sound = await world.pay(await world.newPayer())
+    const whereTold = (allowance: Allowance | undefined) => ({
+      ...world.network,
+      rpc: { ...world.network.rpc, allowance: () => Promise.resolve(allowance) },
+    })
+    await expect(world.sign([payment], { on: whereTold({ limits: [] }) })).rejects.toThrow(ChainUnavailable)
+    await world.send(await world.signed([payment]))
+    const none = whereTold(undefined)
+    await expect(world.sign([payment], { on: none })).rejects.toThrow(ChainUnavailable)
+    // Of several together nobody knows whose it is: those go alone.
+    expect(await world.sign([sound, payment], { on: none })).toMatchObject({
+      reason: 'invalid_transaction_state',
     })
   })
 

@@ -17,6 +17,12 @@ import { askClock, bearable } from './sponsorship'
 /** Room for a slow chain, and for another replica to take over; what is not used by then is nobody's any more. */
 const GRANT_SECONDS = 600n
 
+/**
+ * What nodes say who have an allowance that was not there when we asked, or lack one that was: of two behind one URL one is
+ * behind, or an allowance is just being used. Nothing that a payer signed can be wrong with that.
+ */
+const isOfOtherState = /\bfee-?(?:grant| allowance) (?:already exists|not found)/i
+
 /** Times a simulation is tried with the sequence that the node wants: it counts what waits in its mempool. */
 const TRIES = 3
 
@@ -31,7 +37,8 @@ const withMargin = (gas: bigint, most: bigint): bigint => {
  * comes to be, or is used up, before it is in a block makes it fail, and its payments are then to go each alone.
  *
  * Refuses what `Chain.sign` refuses. `cost` is its own fee and all that it allows. Rejects, so that the payments wait, where
- * our account is not on the chain or holds nothing.
+ * our account is not on the chain or holds nothing, and where the allowance of a payment that goes alone is there by one answer
+ * and not by the next.
  */
 export async function signGrants(
   network: CosmosNetwork,
@@ -66,7 +73,13 @@ export async function signGrants(
     gas: mostGas,
     fee: { denom: feeDenom, amount: 1n },
   })
-  if ('failure' in simulated) return { reason: 'invalid_transaction_state', detail: simulated.failure }
+  if ('failure' in simulated) {
+    if (batch.length === 1 && isOfOtherState.test(simulated.failure))
+      throw new ChainUnavailable(
+        `A node of ${network.name} simulates another state than it tells: ${simulated.failure}`,
+      )
+    return { reason: 'invalid_transaction_state', detail: simulated.failure }
+  }
   const { gasUsed } = simulated
   if (gasUsed > mostGas)
     return {

@@ -178,7 +178,7 @@ describe('a signed transaction', () => {
             await chain.broadcast(transaction)
           },
         }),
-        { validBefore: inSeconds(15) },
+        { validBefore: inSeconds(20) },
       )
       let told = result
       while (told.errorReason === 'settlement_pending') told = await settle()

@@ -6,7 +6,7 @@ import { newClient, testFacilitator } from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
 import { onGaslessChain } from '../testing/gasless'
 import { onPausedChain } from '../testing/paused'
-import { paymentRequest } from '../testing/payment'
+import { paymentRequest, type PaymentRequest } from '../testing/payment'
 
 afterAll(closeAll)
 
@@ -55,8 +55,11 @@ test.concurrent('two signers at once do not pass the cap together', async () => 
   })
   const { pool } = facilitator.database
   const client = await newClient(facilitator.api)
-  const settle = async () => {
-    const body = await paymentRequest(await newPayer(rpcUrl), { requirements: { maxTimeoutSeconds: 5 } })
+  const newPayment = async () =>
+    paymentRequest(await newPayer(rpcUrl), { requirements: { maxTimeoutSeconds: 10 } })
+  // Made before the first is signed: that waits a while for the second, and no longer.
+  const bodies = [await newPayment(), await newPayment()] as const
+  const settle = async (body: PaymentRequest) => {
     const answer = await facilitator.api
       .post('/api/v1/settle')
       .set({ ...client })
@@ -65,9 +68,9 @@ test.concurrent('two signers at once do not pass the cap together', async () => 
     return (answer.body as SettleResult).errorReason
   }
 
-  const first = settle()
+  const first = settle(bodies[0])
   while (signing === 0) await delay(10)
-  const reasons = await Promise.all([first, settle()])
+  const reasons = await Promise.all([first, settle(bodies[1])])
 
   expect(reasons).toEqual(['settlement_pending', 'unexpected_settle_error'])
   const { rows } = await pool.query<{ cost: string }>('select cost from transactions')

@@ -16,7 +16,7 @@ afterAll(closeAll)
 test.concurrent(
   'a transaction that offers too little is replaced under its own nonce, and the ones after it are mined with it',
   async () => {
-    const { rpcUrl, signer, pool, settle, mine, until, onTheirWay } = await onPausedChain()
+    const { rpcUrl, signer, pool, settle, mine, mineUntil, until, onTheirWay } = await onPausedChain()
     const [first, second] = await Promise.all([newPayer(rpcUrl), newPayer(rpcUrl)])
     const settling = settle(await paymentRequest(first))
     await onTheirWay(1)
@@ -25,11 +25,10 @@ test.concurrent(
     expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
     await until(REPLACED, 1)
     const later = settle(await paymentRequest(second))
-    await mine()
+    await mineUntil("settlements where status = 'settled'", 2)
 
     const result = await settling
     expect(result).toMatchObject({ success: true })
-    for (let tries = 0; tries < 10; tries++) await mine()
     expect(await later).toMatchObject({ success: true })
     expect(await transfersFrom(rpcUrl, first.address)).toHaveLength(1)
     const { rows } = await pool.query<{ nonce: bigint; versions: bigint; hash: string }>(
@@ -147,7 +146,7 @@ test.concurrent(
 describe('a client key that is changed while a payment settles', () => {
   /** A user of a facilitator who makes keys, on a chain that mines when it is told to. */
   async function shop() {
-    const { rpcUrl, facilitator, settle, mine, until } = await onPausedChain({
+    const { rpcUrl, facilitator, settle, mineUntil } = await onPausedChain({
       variables: { SETTLE_WAIT_SECONDS: '1' },
     })
     const { api } = facilitator
@@ -159,20 +158,20 @@ describe('a client key that is changed while a payment settles', () => {
         .data.client
       return { 'X-Client-ID': clientId, 'X-Client-Token': token }
     }
-    return { api, asUser, createKey, rpcUrl, settle, mine, until }
+    const settled = () => mineUntil("settlements where status = 'settled'", 1)
+    return { api, asUser, createKey, rpcUrl, settle, settled }
   }
 
   test.concurrent(
     'has its outcome told to the next key of the same user, once, and to no other',
     async () => {
-      const { api, asUser, createKey, rpcUrl, settle, mine, until } = await shop()
+      const { api, asUser, createKey, rpcUrl, settle, settled } = await shop()
       const [old, next, stranger] = [await createKey(), await createKey(), await newClient(api)]
       const payment = await paymentRequest(await newPayer(rpcUrl))
       expect(await settle(payment, old)).toMatchObject({ errorReason: 'settlement_pending' })
       expect(await settle(payment, next)).toMatchObject({ errorReason: 'duplicate_settlement' })
       await api.delete(`/api/v1/clients/${old['X-Client-ID']}`).set(asUser).expect(200)
-      await mine()
-      await until("settlements where status = 'settled'", 1)
+      await settled()
 
       expect(await settle(payment, stranger)).toMatchObject({ errorReason: 'duplicate_settlement' })
       expect(await settle(payment, next)).toMatchObject({ success: true })
@@ -183,7 +182,7 @@ describe('a client key that is changed while a payment settles', () => {
   test.concurrent(
     'has it told to a key beside it that comes with its Idempotency-Key first, and from then on to that one',
     async () => {
-      const { api, createKey, rpcUrl, settle, mine, until } = await shop()
+      const { api, createKey, rpcUrl, settle, settled } = await shop()
       const order = { 'Idempotency-Key': 'order-1' }
       const [old, next, stranger] = [await createKey(), await createKey(), await newClient(api)]
       const payment = await paymentRequest(await newPayer(rpcUrl))
@@ -191,8 +190,7 @@ describe('a client key that is changed while a payment settles', () => {
       expect(await settle(payment, { ...next, ...order })).toMatchObject({
         errorReason: 'settlement_pending',
       })
-      await mine()
-      await until("settlements where status = 'settled'", 1)
+      await settled()
 
       expect(await settle(payment, { ...stranger, ...order })).toMatchObject({
         errorReason: 'duplicate_settlement',

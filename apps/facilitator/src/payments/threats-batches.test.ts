@@ -133,9 +133,15 @@ test('of two equal payments in one batch, of which the payer has the money for o
   const answers = bodies.map((body) => paused.settle(body))
   await paused.until(SENT, bodies.length)
   await callRpc(paused.rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
-  await paused.mine()
+  await paused.mineUntil("settlements where status = 'settled'", 4)
 
-  const results = await Promise.all(answers)
+  // Some may have been answered before they were mined.
+  const results = await Promise.all(
+    bodies.map(async (body, index) => {
+      const told = await answers[index]!
+      return told.errorReason === 'settlement_pending' ? paused.settle(body) : told
+    }),
+  )
   expect(results.slice(0, 3).map(({ success }) => success)).toEqual([true, true, true])
   expect(results.slice(3).filter(({ success }) => success)).toHaveLength(1)
   const [paid, unpaid] = results[3]!.success ? [first, second] : [second, first]

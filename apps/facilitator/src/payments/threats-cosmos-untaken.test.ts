@@ -16,6 +16,7 @@ describe('a payment that was sent and failed leaves its sequence to another of i
     'once its timeout height has passed: that one is told as paid to one of all who ask at once, and charged once',
     async () => {
       const on = await onGaslessChain(IMPATIENT)
+      await on.stop()
       const lapsing = { funds: 3n * COSMOS_AMOUNT, timeoutHeight: (await on.height()) + 8n }
       const { payer, body, payTo } = await paymentInWaiting(on, lapsing)
       await on.until(PAYMENT_SENT, 1)

@@ -45,8 +45,8 @@ export async function onPausedChain(options: Partial<TestOptions> = {}) {
   const mine = () => callRpc(rpcUrl, 'evm_mine')
 
   /**
-   * Mines whatever reaches the node, until there are so many rows of `what`. No block without a transaction: each sets the
-   * chain's clock a second ahead, and what is on its way would lapse.
+   * Mines whatever reaches the node, until there are so many rows of `what`. No block without a transaction: each may set
+   * the chain's clock a second ahead, and what is on its way would lapse.
    */
   async function mineUntil(what: string, wanted: number): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS

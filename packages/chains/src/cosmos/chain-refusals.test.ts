@@ -199,6 +199,25 @@ describe('verify refuses, by what the chain says, a payment', () => {
     })
   })
 
+  test.each([
+    ['account sequence mismatch, expected 1, got 0: incorrect account sequence', undefined],
+    ['fee-grant not found: not found', undefined],
+    ['fee allowance not found: unauthorized', undefined],
+    ['5000uatom: fee limit exceeded', undefined],
+    ['spendable balance is smaller', 'invalid_transaction_state'],
+  ])('that fails where it is simulated, unless it may wait there itself: %s', async (log, reason) => {
+    const node = await startLyingNode(world.rpcUrl, ({ method, params }, reply) =>
+      method === 'abci_query' && JSON.stringify(params).includes('Service/Simulate')
+        ? { result: { response: { code: 4, codespace: 'sdk', log, height: '1', value: null } } }
+        : reply,
+    )
+    const settings = { rpcUrls: [node.url] }
+    expect((await refusal({}, { settings }))?.reason).toBe(reason)
+    // Nothing of it can wait before its fee is granted.
+    expect(await refusal(gasless(), { settings })).toMatchObject({ reason: 'invalid_transaction_state' })
+    await node.close()
+  })
+
   test('whose payer the chain knows by another key', async () => {
     const account = BaseAccount.fromPartial({ address: payer.address, accountNumber: 0n })
     const answer = (pubKey: Any) =>

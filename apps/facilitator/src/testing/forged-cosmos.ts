@@ -2,6 +2,7 @@ import { isOfflineDirectSigner, makeSignDoc } from '@cosmjs/proto-signing'
 import { StargateClient } from '@cosmjs/stargate'
 import { COSMOS_CHAIN_ID } from '@tollgate/devnet'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
+import { createHash } from 'node:crypto'
 import {
   COSMOS_AMOUNT,
   cosmosRequestOf,
@@ -70,6 +71,9 @@ export function stating(body: CosmosRequest, changes: Partial<Record<string, unk
 
 /** The bytes of the transaction in a payment. */
 export const txOf = (body: CosmosRequest) => bytesOf(body.paymentPayload.payload.payment.txBase64)
+
+/** The hash that the chain knows a transaction by. */
+export const hashOf = (tx: Uint8Array) => createHash('sha256').update(tx).digest('hex').toUpperCase()
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 

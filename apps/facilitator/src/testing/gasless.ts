@@ -19,6 +19,7 @@ import {
 } from './cosmos'
 import { type NetworkConfiguration } from '../networks/settings'
 import { newClient, testFacilitator, type TestOptions } from './facilitator'
+import { hashOf, txOf } from './forged-cosmos'
 
 const PATIENCE_MS = 40_000
 
@@ -60,6 +61,9 @@ export async function onGaslessChain(options: Options = {}) {
   const settle = (body: CosmosRequest, at = facilitator) => post<SettleResult>('settle', body, at)
 
   const stargate = await StargateClient.connect(rpcUrl)
+  /** How many transactions of the wallet's were mined. */
+  const sequenceOf = async ({ address }: CosmosWallet): Promise<number> =>
+    (await stargate.getSequence(address)).sequence
   const broadcast = (tx: Uint8Array): Promise<string> => stargate.broadcastTxSync(tx)
   const mine = () => callRpc(rpcUrl, 'dev_mine', '1')
 
@@ -107,8 +111,9 @@ export async function onGaslessChain(options: Options = {}) {
 
     balance: async (address: string): Promise<bigint> =>
       BigInt((await stargate.getBalance(address, 'uatom')).amount),
+    sequenceOf,
     /** How many transactions of the granter's own were mined. */
-    grants: async (): Promise<number> => (await stargate.getSequence(granter.address)).sequence,
+    grants: (): Promise<number> => sequenceOf(granter),
     broadcast,
     /** Sends it with the granter's own key, past the facilitator; resolves once it is in a block. */
     sendByHand,
@@ -149,9 +154,23 @@ export async function onGaslessChain(options: Options = {}) {
   }
 }
 
+type Ground = Awaited<ReturnType<typeof onGaslessChain>>
+
+/** A payer that can pay twice and bear the fees, and its payment to a recipient of its own. */
+export async function newPayment(
+  on: Ground,
+  changes: CosmosChanges = {},
+  mode: 'direct' | 'amino' = 'direct',
+): Promise<{ payer: CosmosWallet; body: CosmosRequest; hash: string; received: () => Promise<bigint> }> {
+  const payer = await newCosmosWallet(on.rpcUrl, 30_000n, mode)
+  const body = await cosmosRequest(on.rpcUrl, payer, changes)
+  const { payTo } = body.paymentRequirements
+  return { payer, body, hash: hashOf(txOf(body)), received: () => on.balance(payTo) }
+}
+
 /** A payment that bears its own fee, and was handed to the nodes while no block comes, by a payer who holds `funds`. */
 export async function paymentInWaiting(
-  on: Awaited<ReturnType<typeof onGaslessChain>>,
+  on: Ground,
   { funds = COSMOS_AMOUNT + COSMOS_FEE, ...changes }: CosmosChanges & { funds?: bigint } = {},
 ) {
   const payer = await on.newPayer(funds)

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc } from './chain'
 import { startOddNode } from './failing-node'
+import { hashOf } from './forged-cosmos'
 
 type Params = Record<string, string>
 
@@ -12,7 +12,7 @@ export const refusalOf = ({ tx = '' }: Params, code: number, log: string) => ({
     codespace: 'sdk',
     data: '',
     log,
-    hash: createHash('sha256').update(Buffer.from(tx, 'base64')).digest('hex').toUpperCase(),
+    hash: hashOf(Buffer.from(tx, 'base64')),
   },
 })
 

@@ -1,9 +1,19 @@
-import { StargateClient } from '@cosmjs/stargate'
+import { coins, StargateClient } from '@cosmjs/stargate'
 import { encodeJson, type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { COSMOS_AMOUNT, cosmosRequest, signSend, type CosmosRequest } from '../testing/cosmos'
+import { BasicAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
+import { MsgGrantAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
+import { Any } from 'cosmjs-types/google/protobuf/any'
+import {
+  COSMOS_AMOUNT,
+  cosmosRequest,
+  signSend,
+  type CosmosChanges,
+  type CosmosRequest,
+  type CosmosWallet,
+} from '../testing/cosmos'
 import { newClient, type TestFacilitator } from '../testing/facilitator'
-import { txOf } from '../testing/forged-cosmos'
+import { hashOf, txOf } from '../testing/forged-cosmos'
 import { newPayment, onGaslessChain } from '../testing/gasless'
 
 type Ground = Awaited<ReturnType<typeof onGaslessChain>>
@@ -19,6 +29,19 @@ async function sendSelf(tx: Uint8Array, on = ground): Promise<void> {
   const chain = await StargateClient.connect(on.rpcUrl)
   expect(await chain.broadcastTx(tx, 20_000, 20)).toMatchObject({ code: 0 })
   chain.disconnect()
+}
+
+/** Another account, which bears whatever fees the payer has. */
+async function newPatron({ address: grantee }: CosmosWallet): Promise<CosmosWallet> {
+  const patron = await ground.newPayer(50_000n)
+  const allowance = Any.fromPartial({
+    typeUrl: BasicAllowance.typeUrl,
+    value: BasicAllowance.encode(BasicAllowance.fromPartial({})).finish(),
+  })
+  const value = MsgGrantAllowance.fromPartial({ granter: patron.address, grantee, allowance })
+  const messages = [{ typeUrl: MsgGrantAllowance.typeUrl, value }]
+  await sendSelf(await signSend(ground.rpcUrl, patron, patron.address, { messages }))
+  return patron
 }
 
 /** Settles as a client of its own would. */
@@ -135,6 +158,22 @@ describe('a payment is one transfer and one success,', () => {
     expect(await ground.settle(body)).toMatchObject(duplicate)
     expect(await settleAs(ground.facilitator, body)).toMatchObject(duplicate)
     expect([await received(), await ground.sequenceOf(payer)]).toEqual([COSMOS_AMOUNT, 1])
+  })
+
+  test.each<[string, (payer: CosmosWallet) => Promise<CosmosChanges>]>([
+    ['by another that bears it', async (payer) => ({ granter: (await newPatron(payer)).address })],
+    [
+      'for more gas than we let one have',
+      () => Promise.resolve({ fee: { amount: coins(62_500, 'uatom'), gas: '2500000' } }),
+    ],
+  ])('that its payer has sent itself at a fee that is none of ours: %s', async (_, feeFor) => {
+    const payer = await ground.newPayer(90_000n)
+    const body = await cosmosRequest(ground.rpcUrl, payer, await feeFor(payer))
+    expect(await ground.settle(body)).toMatchObject({ success: false, transaction: '' })
+    await sendSelf(txOf(body))
+    expect(await ground.settle(body)).toMatchObject({ success: true, transaction: hashOf(txOf(body)) })
+    expect(await ground.settle(body)).toMatchObject(duplicate)
+    expect(await ground.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
   })
 
   test.each([

@@ -1,6 +1,6 @@
 import { type Check, refuse } from '../checks'
 import type { Account } from './account'
-import type { Case } from './checks'
+import { type Case, feeChecks } from './checks'
 import { isSignedBy, readPublicKey } from './public-key'
 import { signBytesOf } from './sign-bytes'
 import { isSame } from './stated'
@@ -115,6 +115,7 @@ export const chainChecks: readonly ChainCheck[] = [
   checkKey,
   checkSignature,
   checkSequence,
+  ...feeChecks,
   checkTimeout,
   checkMemo,
   checkBalance,

@@ -143,7 +143,10 @@ export const offlineChecks: readonly OfflineCheck[] = [
   checkSigner,
   checkSignatureForm,
   checkStated,
-  checkFeePayer,
-  checkGas,
-  checkFee,
 ]
+
+/**
+ * What we take of a fee, and of who pays it. Asked only of a transaction that is yet to be mined: one that its payer sent
+ * itself paid what its chain asked, however it did.
+ */
+export const feeChecks: readonly OfflineCheck[] = [checkFeePayer, checkGas, checkFee]

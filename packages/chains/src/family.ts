@@ -169,17 +169,21 @@ export type Chain<P extends Payment = Payment> = {
   checkTerms(terms: Terms): Refusal | undefined
   /**
    * All checks, cheap ones first; undefined means the payment would settle now. `reserved` of the payer's balance (smallest
-   * units of the asset) is spoken for by payments of its that are on their way.
+   * units of the asset) is spoken for by payments of its that are on their way. `since`: a block by which it was good, or had
+   * what must come before it; where nodes tell by which state they answer, none before it is judged by.
    */
-  verify(payment: P, terms: Terms, now: Date, reserved?: bigint): Promise<Refusal | undefined>
+  verify(payment: P, terms: Terms, now: Date, reserved?: bigint, since?: bigint): Promise<Refusal | undefined>
   /** What `signer` holds for fees, in the network's native smallest unit. */
   funds(signer: string): Promise<bigint>
   /** The nonce after all that is mined of `signer`, as the chain sees it. */
   nextNonce(signer: string): Promise<bigint>
   /** Whether a transaction of `signer` with this nonce is mined and confirmed: no other one ever will be. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
-  /** Asked of payments that are transactions of their payers; absent where nothing of ours comes before them. */
-  sponsorship?(payment: P): Promise<Sponsorship>
+  /**
+   * Asked of payments that are transactions of their payers; absent where nothing of ours comes before them. Holds as of block
+   * `since` at least, whichever node answers; rejects with `ChainUnavailable` where that cannot be told.
+   */
+  sponsorship?(payment: P, since?: bigint): Promise<Sponsorship>
   /**
    * What of `due` may share a transaction, in the order given; each of them is in one batch, be it alone in it. Where the
    * payer may be a contract, whose payments can all come to nothing when they are mined, they go one at a time: those behind

@@ -93,7 +93,8 @@ export function createFacilitator(parts: {
     if (!refusal || isPaid) {
       if (now().getTime() > until)
         throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
-      const own = await store.claim(order, asker, { isPaid, isUntaken })
+      // A node may show a block a moment before its state.
+      const own = await store.claim(order, asker, { since: seen - 1n, isPaid, isUntaken })
       if (own) {
         if (earlier) countOver(earlier)
         await verdicts.forget(order)

@@ -26,23 +26,26 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
    * batch, before anything was sent.
    */
   async function judge(
-    { claim, reserved, before, inVain, cameFirst }: Candidate,
+    { claim, reserved, before, inVain }: Candidate,
     { wentWrong }: { wentWrong: boolean },
   ): Promise<Good | Held> {
-    const { terms, attempts, isRetried } = claim
+    const { terms, since, attempts, isRetried } = claim
     try {
       const payment = family.readPayment(claim.payload)
       if (!payment)
         return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
-      const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor)
+      const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor, since)
       const [{ number: seen }, refusal] = await Promise.all([chain.head(), verify(reserved)])
-      if (seen < cameFirst)
-        throw new ChainUnavailable(`the node is at block ${seen}, behind ${cameFirst}, which made way for it`)
+      // That it has lapsed is so by any block.
+      if (refusal && refusal.reason !== 'payment_expired' && seen < since)
+        throw new ChainUnavailable(
+          `the node is at block ${seen}, and was asked for what is so since ${since}`,
+        )
       const isAlone = attempts > 0 || wentWrong
       const good: Good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
       if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
       if (refusal) return await refuse(good, refusal)
-      if (payment.transaction) good.sponsorship = (await chain.sponsorship?.(payment)) ?? PAYS_ITSELF
+      if (payment.transaction) good.sponsorship = (await chain.sponsorship?.(payment, since)) ?? PAYS_ITSELF
       if (inVain >= MAX_IN_VAIN && !isRetried && isToBePaidByUs(good))
         return await refuse(good, {
           reason: 'invalid_transaction_state',

@@ -23,6 +23,8 @@ const heightAndState: Lag = (methods) =>
   asks(methods, 'eth_blockNumber', 'eth_call') &&
   !asks(methods, 'eth_getTransactionReceipt', 'eth_getBlockByNumber')
 
+const everything: Lag = () => true
+
 /** A payment, and a facilitator whose chain mines when it is told to and has two nodes behind its URL. */
 async function onLaggingChain(
   lag: Lag,
@@ -44,6 +46,8 @@ async function onLaggingChain(
     families: faulty((chain) => fault(chain, lagging)),
   })
   const client = await newClient(api)
+  // There are blocks by whose state the payer has nothing.
+  for (let block = 0; block < 2; block++) await callRpc(rpcUrl, 'evm_mine')
   const payer = await newPayer(rpcUrl)
   const body = await paymentRequest(payer)
   const settle = async () =>
@@ -118,3 +122,22 @@ describe('a payment that somebody else settled is not told as failed on the word
     expect(await outcome()).toMatchObject({ success: true, transaction: theirs })
   })
 })
+
+test.concurrent(
+  'a payment that was good when it was claimed is not refused by a node that is behind that',
+  async () => {
+    let looks = 0
+    const { rpcUrl, payer, sent, outcome } = await onLaggingChain(everything, (chain, lagging) => ({
+      async verify(...payment) {
+        const verdict = await chain.verify(...payment)
+        if (++looks === 1) Object.assign(lagging, { blocks: 2, requests: 3 })
+        return verdict
+      },
+    }))
+    await callRpc(rpcUrl, 'evm_mine')
+    const transaction = await sent()
+    await callRpc(rpcUrl, 'evm_mine')
+    expect(await outcome()).toMatchObject({ success: true, transaction })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  },
+)

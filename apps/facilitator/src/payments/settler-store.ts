@@ -12,6 +12,8 @@ export type Claim = {
   payload: unknown
   terms: Terms
   createdAt: Date
+  /** A block by which it was found good, or that of what was mined for it since: no state before says anything of it. */
+  since: bigint
   /** Transactions that were sent for it and came to nothing. */
   attempts: number
   /** Whether its authorization lies open, so that anybody may settle it. */
@@ -43,7 +45,7 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 }
 
 export const claimColumns = `s.id, s.client_id as "clientId", s.payer, s.payload, s.asset, s.pay_to as "payTo", s.amount,
-  s.created_at as "createdAt", s.attempts, s.transaction_hash is not null as "wasSent",
+  s.created_at as "createdAt", s.since_block as since, s.attempts, s.transaction_hash is not null as "wasSent",
   s.retry_at is not null as "isRetried", s.handed_out_at is not null as "isHandedOut", a.symbol, a.decimals, a.name, a.version`
 
 /** Claims of one payer that are looked at together: whoever makes many must not stand in the way of others. */
@@ -89,15 +91,14 @@ export function createSettlerStore() {
 
     /**
      * What of each payer's balance is spoken for: `reserved` by its payments on their way, `before` by those that come before
-     * this one in `claims`; how many of our transactions of the last day its payments had mined `inVain`; and the block of what
-     * had to come before this one, 0 where nothing had. Until the transaction ends nobody else may send a payment of these
-     * payers; claims of payers that somebody else has are left out.
+     * this one in `claims`; and how many of our transactions of the last day its payments had mined `inVain`. Until the
+     * transaction ends nobody else may send a payment of these payers; claims of payers that somebody else has are left out.
      */
     async reserve(
       session: Session,
       network: string,
       claims: readonly Claim[],
-    ): Promise<{ claim: Claim; reserved: bigint; before: bigint; inVain: number; cameFirst: bigint }[]> {
+    ): Promise<{ claim: Claim; reserved: bigint; before: bigint; inVain: number }[]> {
       const accounts = [
         ...new Map(claims.map(accountOf).map((account) => [named(account), account])).values(),
       ]
@@ -123,13 +124,6 @@ export function createSettlerStore() {
          group by s.payer`,
         [network, ours.map(({ payer }) => payer)],
       )
-      const first = await session.query<{ id: bigint; block: bigint }>(
-        `select c.settlement_id as id, max(t.block_number) as block
-         from charges c join transactions t on t.id = c.transaction_id
-         where c.settlement_id = any($1) and t.is_first and t.block_number is not null group by c.settlement_id`,
-        [claims.flatMap(({ id, attempts }) => (attempts > 0 ? [id] : []))],
-      )
-      const cameFirst = new Map(first.rows.map(({ id, block }) => [id, block]))
       const inVain = new Map(vain.rows.map(({ payer, count }) => [payer, Number(count)]))
       const reserved = new Map(ours.map((account) => [named(account), 0n]))
       for (const row of rows) reserved.set(named(row), BigInt(row.amount))
@@ -140,15 +134,7 @@ export function createSettlerStore() {
         if (onTheirWay === undefined) return []
         const before = taken.get(account) ?? 0n
         taken.set(account, before + claim.terms.amount)
-        return [
-          {
-            claim,
-            reserved: onTheirWay,
-            before,
-            inVain: inVain.get(claim.payer) ?? 0,
-            cameFirst: cameFirst.get(claim.id) ?? 0n,
-          },
-        ]
+        return [{ claim, reserved: onTheirWay, before, inVain: inVain.get(claim.payer) ?? 0 }]
       })
     },
 
@@ -186,7 +172,7 @@ export const settledAt = (status: string) =>
   `case when ${status} = 'settled' then coalesce(settled_at, now()) else settled_at end`
 
 export function toClaim(row: ClaimRow): Claim {
-  const { id, clientId, payer, createdAt, attempts, wasSent, isRetried, isHandedOut } = row
+  const { id, clientId, payer, createdAt, since, attempts, wasSent, isRetried, isHandedOut } = row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
@@ -197,5 +183,5 @@ export function toClaim(row: ClaimRow): Claim {
   }
   const payload: unknown = JSON.parse(row.payload)
   const terms = { token, payTo, amount: BigInt(amount) }
-  return { id, clientId, payer, payload, terms, createdAt, attempts, wasSent, isRetried, isHandedOut }
+  return { id, clientId, payer, payload, terms, createdAt, since, attempts, wasSent, isRetried, isHandedOut }
 }

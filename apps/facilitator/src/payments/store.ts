@@ -51,20 +51,25 @@ export function createSettlementStore(pool: Pool) {
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
      * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
      * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
+     * `since`: a block by which it was found good.
      */
-    claim: (order: Order, asker: Asker, { isPaid, isUntaken }: { isPaid: boolean; isUntaken: boolean }) =>
+    claim: (
+      order: Order,
+      asker: Asker,
+      { since, isPaid, isUntaken }: { since: bigint; isPaid: boolean; isUntaken: boolean },
+    ) =>
       one(
         `with fresh as (
            insert into settlements
-             (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, since_block)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13)
            on conflict (network, asset, payer, nonce) do nothing
            returning *
          ), again as (
            update settlements
            set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
-             status = 'claimed', error_reason = null, transaction_id = null, created_at = now(), updated_at = now(),
-             transaction_hash = case when $12 then null else transaction_hash end
+             since_block = greatest(since_block, $13), status = 'claimed', error_reason = null, transaction_id = null,
+             created_at = now(), updated_at = now(), transaction_hash = case when $12 then null else transaction_hash end
            where ${samePayment} and status = 'failed' and (transaction_hash is null or $11 or $12 and not exists (
              -- One that is mined took the nonce, whatever a node that is behind says, until a reorg is written down.
              select from charges c join transactions t on t.id = c.transaction_id
@@ -82,6 +87,7 @@ export function createSettlementStore(pool: Pool) {
           JSON.stringify(order.payload),
           isPaid,
           isUntaken,
+          since,
         ],
       ),
 

@@ -4,7 +4,8 @@ import { callRpc } from '../testing/chain'
 import { COSMOS_AMOUNT, COSMOS_FEE, signSend } from '../testing/cosmos'
 import { startOddNode, type Manner } from '../testing/failing-node'
 import { onGaslessChain, paymentInWaiting } from '../testing/gasless'
-import { startRefusingNode, startStaleNode, startUnindexedNode } from '../testing/unindexed-node'
+import { startStaleNode } from '../testing/stale-node'
+import { startRefusingNode, startUnindexedNode } from '../testing/unindexed-node'
 
 afterAll(closeAll)
 
@@ -115,20 +116,28 @@ test.concurrent.each<[string, Manner]>([
   expect(await on.balance(payTo)).toBe(0n)
 })
 
-test.concurrent(
-  'a payment whose allowance is granted waits while the node shows the chain as it was before, and costs no second one',
-  async () => {
-    const node: { found?: Awaited<ReturnType<typeof startStaleNode>> } = {}
+describe('a payment that was good is not refused by the word of a node that is behind', () => {
+  /** A facilitator whose URL has a node behind it that can fall back, and a payer. */
+  async function behind({ rememberPayer }: { rememberPayer: boolean }) {
+    const node: { stale?: Awaited<ReturnType<typeof startStaleNode>> } = {}
     const on = await onGaslessChain({
       ...IMPATIENT,
       async network(rpcUrl) {
-        node.found = await startStaleNode(rpcUrl)
-        return { rpcUrls: [node.found.url] }
+        node.stale = await startStaleNode(rpcUrl)
+        return { rpcUrls: [node.stale.url] }
       },
     })
-    const stale = node.found!
-    await stale.remember()
-    const payer = await on.newPayer()
+    const stale = node.stale!
+    if (!rememberPayer) await stale.remember()
+    await callRpc(on.rpcUrl, 'dev_mine', '3')
+    const payer = await on.newPayer(COSMOS_AMOUNT + COSMOS_FEE)
+    if (rememberPayer) await stale.remember()
+    return { on, stale, payer }
+  }
+
+  /** A payment whose allowance is granted, from when on `requests` are answered by what was just before. */
+  async function grantedThenBehind(requests?: (request: number) => boolean) {
+    const { on, stale, payer } = await behind({ rememberPayer: true })
     const body = await on.gasless(payer)
     await on.stop()
     const first = on.settle(body)
@@ -136,17 +145,52 @@ test.concurrent(
     await on.beforeAnyOf(payer, async () => {
       await on.mine()
       await on.until("settlements where status = 'claimed'", 1)
-      stale.fallBack()
+      stale.fallBack(requests)
     })
     expect(await first).toMatchObject({ errorReason: 'settlement_pending' })
-    await stale.untilAsked(12)
-    expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+    await on.chain.setPace('at-once')
+    return { on, stale, body }
+  }
+
+  test.concurrent('once its allowance is granted: it waits, and costs no second one', async () => {
+    const { on, stale, body } = await grantedThenBehind()
+    await stale.untilAsked(2)
+    expect(await on.count("settlements where status = 'failed'")).toBe(0)
     expect(await on.count('transactions')).toBe(1)
 
     stale.catchUp()
-    await on.chain.setPace('at-once')
-    expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+    expect(await on.settleAtLast(body)).toMatchObject({ success: true })
     expect(await on.grants()).toBe(1)
     expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
-  },
-)
+  })
+
+  test.concurrent.each([0, 1, 2])(
+    'nor by that of another behind the same URL, which answers four requests from number %i since the grant',
+    async (from) => {
+      const { on, body } = await grantedThenBehind((request) => request >= from && request < from + 4)
+      expect(await on.settleAtLast(body)).toMatchObject({ success: true })
+      expect(await on.grants()).toBe(1)
+      expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
+    },
+  )
+
+  test.concurrent.each([
+    ['by its payer', { granter: undefined }],
+    ['by us', {}],
+  ])('once it is claimed, its fee borne %s', async (_, changes) => {
+    const { on, stale, payer } = await behind({ rememberPayer: false })
+    const body = await on.gasless(payer, changes)
+    const answers: Promise<SettleResult>[] = []
+    await on.beforeAnyOf(payer, async () => {
+      answers.push(on.settle(body))
+      await on.until('settlements', 1)
+      stale.fallBack()
+    })
+    await stale.untilAsked(2)
+    expect(await on.count("settlements where status = 'failed'")).toBe(0)
+    stale.catchUp()
+    const [first] = await Promise.all(answers)
+    if (!first?.success) expect(await on.settleAtLast(body)).toMatchObject({ success: true })
+    expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
+  })
+})

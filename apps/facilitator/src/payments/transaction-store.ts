@@ -164,6 +164,7 @@ export function createTransactionStore(pool: Pool) {
            update settlements s
            set status = ${endStatus('e.status')}, transaction_hash = coalesce(e.hash, s.transaction_hash),
              block_number = e.block_number, error_reason = e.reason, settled_at = ${settledAt('e.status')},
+             since_block = greatest(s.since_block, $4),
              attempts = s.attempts + case when e.status = 'settled' then 0 else 1 end,
              transaction_id = case when e.status = 'claimed' then null else s.transaction_id end,
              fee = s.fee + coalesce(share, 0), problem = null, retry_at = null, updated_at = now()

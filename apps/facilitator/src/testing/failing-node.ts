@@ -32,9 +32,8 @@ export const startLyingNode = (
     }),
   )
 
-/** How a node answers one method; `told` is what a sound node says to it, or to other parameters. */
-export type Manner = (params: Params, told: (params?: Params) => Promise<Reply>) => Promise<Reply>
-type Params = Record<string, string>
+/** How a node answers one method; `told` is what a sound node says to it. */
+export type Manner = (params: Record<string, string>, told: () => Promise<Reply>) => Promise<Reply>
 type Reply = { result?: unknown; error?: unknown }
 
 /** The node at `url`, but for the methods that answer in another manner, or by an error not at all; answers its URL. */
@@ -46,8 +45,7 @@ export const startOddNode = (
   startNode(
     (messages) =>
       messages.map(async (message) => {
-        const told = (params: unknown = message.params) =>
-          forward(url, { ...message, params: params as unknown[] }) as Promise<Reply>
+        const told = () => forward(url, message) as Promise<Reply>
         const reply = (await manners[message.method]?.(message.params as never, told)) ?? (await told())
         return { ...reply, jsonrpc: '2.0', id: message.id }
       }),
@@ -73,6 +71,8 @@ function answerAt(height: bigint, url: string, message: Message): unknown {
   const { id, method, params } = message
   const newest = `0x${height.toString(16)}`
   if (method === 'eth_blockNumber') return { jsonrpc: '2.0', id, result: newest }
+  if (method === 'eth_getBlockByNumber' && params[0] === 'latest')
+    return forward(url, { ...message, params: [newest, ...params.slice(1)] })
   if (method === 'eth_getLogs')
     return forward(url, { ...message, params: [{ ...(params[0] as object), toBlock: newest }] })
   if (method !== 'eth_call') return forward(url, message)
@@ -84,13 +84,15 @@ function answerAt(height: bigint, url: string, message: Message): unknown {
 
 const failed = ({ id }: Message, error: Failure) => ({ jsonrpc: '2.0', id, error })
 
-async function forward(url: string, message: Message): Promise<unknown> {
+/** What the node at `url` answers to it. */
+export async function forward(url: string, message: Message): Promise<unknown> {
   const headers = { 'content-type': 'application/json' }
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(message) })
   return answer.json()
 }
 
-async function startNode(
+/** A node that answers all of a request as it is told; answers its URL. */
+export async function startNode(
   answer: (messages: Message[]) => unknown[] | Promise<unknown[]>,
   { takesBatches = true }: { takesBatches?: boolean } = {},
 ): Promise<string> {

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { callRpc } from './chain'
 import { startOddNode } from './failing-node'
 import { hashOf } from './forged-cosmos'
 
@@ -68,37 +67,8 @@ export async function startRefusingNode(url: string, refuses: () => boolean = ()
   }
 }
 
-/**
- * The node at `url`, which from `fallBack` to `catchUp` shows the chain as it was when it was told to `remember`, but for
- * transactions and for what it simulates.
- */
-export async function startStaleNode(url: string) {
-  let remembered: unknown
-  let height: string | undefined
-  let stale = 0
-  return {
-    url: await startOddNode(url, {
-      status: (_, told) => (height === undefined ? told() : Promise.resolve({ result: remembered })),
-      abci_query(params, told) {
-        if (height === undefined || params['height'] !== '0' || params['path']?.endsWith('/Simulate'))
-          return told()
-        stale++
-        return told({ ...params, height })
-      },
-    }),
-    async remember() {
-      remembered = await callRpc(url, 'status')
-    },
-    fallBack() {
-      height = (remembered as { sync_info: { latest_block_height: string } }).sync_info.latest_block_height
-    },
-    catchUp: () => (height = undefined),
-    /** Resolves once it answered so many questions more out of the past. */
-    untilAsked: (times: number) => untilMore(() => stale, times),
-  }
-}
-
-async function untilMore(count: () => number, times: number): Promise<void> {
+/** Resolves once there are so many more than now. */
+export async function untilMore(count: () => number, times: number): Promise<void> {
   const [from, deadline] = [count(), performance.now() + 40_000]
   while (count() < from + times) {
     if (performance.now() > deadline) throw new Error(`that was ${count() - from} times, and not ${times}`)

@@ -92,7 +92,8 @@ export function createChain({
 
     checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
 
-    verify: (payment, terms, _now, reserved = 0n) => verify({ network, payment, terms, reserved }),
+    verify: (payment, terms, _now, reserved = 0n, since = 0n) =>
+      verify({ network, payment, terms, reserved, since }),
 
     funds: (asked) => rpc.balance(asked, feeDenom),
     nextNonce: async (asked) => sequenceOf(await rpc.account(asked)),
@@ -100,7 +101,9 @@ export function createChain({
 
     ...(gaslessMaxFee === undefined
       ? {}
-      : { sponsorship: (payment: CosmosPayment) => sponsorship(network, payment) }),
+      : {
+          sponsorship: (payment: CosmosPayment, since = 0n) => sponsorship(network, payment, since),
+        }),
     batches: (due) => Promise.resolve(batches(due)),
     sign: async (batch, from) => signGrants(network, keyOf(from.signer), batch, from),
     replace: async (transaction, from) => replaceGrants(network, keyOf(from.signer), transaction),

@@ -14,6 +14,8 @@ export type Case = {
   terms: Terms
   /** Of the payer's balance, in smallest units: spoken for by others of its payments. */
   reserved: bigint
+  /** What the chain says is of this block or a later one: see `Chain.verify`. */
+  since: bigint
 }
 
 type OfflineCheck = Check<Case>

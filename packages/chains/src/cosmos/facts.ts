@@ -5,16 +5,16 @@ import { isGranted } from './feegrant/sponsorship'
 import type { Tx } from './tx'
 
 /** Asks the chain all it knows of a payment, in one round trip; where its fee is not the payer's, in two. */
-export async function askFacts({ network, payment, terms }: Case): Promise<Facts> {
+export async function askFacts({ network, payment, terms, since }: Case): Promise<Facts> {
   const { rpc } = network
   const { payer, tx } = payment
-  const isCovered = tx.fee.granter === '' || (await isGranted(network, payment))
-  const [account, balance, { number: height }, memoLimit, simulated] = await Promise.all([
-    rpc.account(payer),
-    rpc.balance(payer, terms.token.asset),
+  const isCovered = tx.fee.granter === '' || (await isGranted(network, payment, since))
+  const [{ account }, balance, { number: height }, memoLimit, simulated] = await Promise.all([
+    rpc.accountAt(payer, { since }),
+    rpc.balance(payer, terms.token.asset, since),
     rpc.newestBlock(),
     rpc.memoLimit(),
-    rpc.simulate(isCovered ? tx.bytes : withoutFee(tx)),
+    rpc.simulate(isCovered ? tx.bytes : withoutFee(tx), since),
   ])
   return { account, balance, height, memoLimit, isCovered, simulated }
 }

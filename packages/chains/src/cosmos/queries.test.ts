@@ -279,6 +279,19 @@ describe('an allowance', () => {
       ).toBeUndefined()
   })
 
+  test('is told by no state before the block that is asked for, and by a refusal that names no state', async () => {
+    const noGrant = { code: 38, codespace: 'sdk', log: 'fee-grant not found: not found' }
+    const [behind, fresh] = [
+      await node({ [ALLOWANCE]: () => ({ ...noGrant, height: '8' }) }),
+      await node({ [ALLOWANCE]: () => ({ ...grant(other, payer)(), height: '9' }) }),
+    ]
+    await expect(rpc(behind).allowance(other, payer, 9n)).rejects.toThrow('block 8, behind 9')
+    expect(await rpc(behind, fresh).allowance(other, payer, 9n)).toBeDefined()
+    expect(await rpc(behind).allowance(other, payer, 8n)).toBeUndefined()
+    const nameless = await answering({ [ALLOWANCE]: () => ({ ...noGrant, height: '0' }) })
+    expect(await nameless.allowance(other, payer, 9n)).toBeUndefined()
+  })
+
   test('is not believed where it is another’s', async () => {
     const own = await answering({ [ALLOWANCE]: grant(payer, other) })
     await expect(own.allowance(other, payer)).rejects.toThrow(ChainUnavailable)

@@ -28,11 +28,14 @@ import { type Allowance, readAllowance } from './feegrant/allowance'
 /** The application does not answer what it was asked, by a code of the Cosmos SDK. */
 export type Refused = Pick<Query, 'code' | 'codespace' | 'log'>
 
+/** At this `height`, or by the newest state, be it none before the block `since`. */
+type When = { height?: bigint; since?: bigint }
+
 /** Asks the application; a node that refuses is passed over, unless it may. */
 type Ask = (
   path: string,
   request: Uint8Array,
-  options?: { height?: bigint; mayRefuse?: (refused: Refused) => boolean },
+  options?: When & { mayRefuse?: (refused: Refused) => boolean },
 ) => Promise<Query>
 
 /** gRPC's NotFound, a key that is not found. A state that the node does not keep is another code. */
@@ -70,11 +73,11 @@ export function createQueries(name: string, ask: Ask) {
   /** An account, undefined where there is none, and the height of the state it was looked up in. */
   async function accountAt(
     address: string,
-    height = 0n,
+    when: When = {},
   ): Promise<{ account: Account | undefined; height: bigint }> {
     const path = '/cosmos.auth.v1beta1.Query/Account'
     const request = QueryAccountRequest.encode({ address }).finish()
-    const answer = await ask(path, request, { height, mayRefuse: isNotFound })
+    const answer = await ask(path, request, { ...when, mayRefuse: isNotFound })
     if (answer.height === 0n) throw new ChainUnavailable(`${name} does not tell the height of its state`)
     if (answer.code !== 0) return { account: undefined, height: answer.height }
     const account = read(path, decodeAccount, answer)
@@ -88,8 +91,9 @@ export function createQueries(name: string, ask: Ask) {
     denom: string,
     request: Uint8Array,
     decode: (value: Uint8Array) => Coin | undefined,
+    when: When = {},
   ): Promise<bigint> {
-    const coin = read(path, (value) => coinOf(decode(value)), await ask(path, request))
+    const coin = read(path, (value) => coinOf(decode(value)), await ask(path, request, when))
     if (coin.denom !== denom)
       throw new ChainUnavailable(`${name} answers ${path} of ${coin.denom} when asked for ${denom}`)
     return coin.amount
@@ -111,15 +115,16 @@ export function createQueries(name: string, ask: Ask) {
     accountAt,
     /** Undefined where the chain has no such account. */
     account: async (address: string, height?: bigint): Promise<Account | undefined> =>
-      (await accountAt(address, height)).account,
+      (await accountAt(address, height === undefined ? {} : { height })).account,
 
     /** Smallest units. */
-    balance: (address: string, denom: string): Promise<bigint> =>
+    balance: (address: string, denom: string, since = 0n): Promise<bigint> =>
       amount(
         '/cosmos.bank.v1beta1.Query/Balance',
         denom,
         QueryBalanceRequest.encode({ address, denom }).finish(),
         (value) => QueryBalanceResponse.decode(value).balance,
+        { since },
       ),
 
     /** Of all there is, in smallest units; 0 where the chain knows no such denomination. */
@@ -172,10 +177,10 @@ export function createQueries(name: string, ask: Ask) {
     },
 
     /** What `granter` lets `grantee` spend on fees; undefined where there is no such allowance. */
-    async allowance(granter: string, grantee: string): Promise<Allowance | undefined> {
+    async allowance(granter: string, grantee: string, since = 0n): Promise<Allowance | undefined> {
       const path = '/cosmos.feegrant.v1beta1.Query/Allowance'
       const request = QueryAllowanceRequest.encode({ granter, grantee }).finish()
-      const answer = await ask(path, request, { mayRefuse: hasNoGrant })
+      const answer = await ask(path, request, { since, mayRefuse: hasNoGrant })
       if (answer.code !== 0) return undefined
       const grant = read(path, QueryAllowanceResponse.decode, answer).allowance
       if (grant?.granter !== granter || grant.grantee !== grantee || grant.allowance === undefined)
@@ -184,10 +189,13 @@ export function createQueries(name: string, ask: Ask) {
     },
 
     /** Runs a transaction on the newest state without its signatures: what gas it takes, or why it would fail. */
-    async simulate(txBytes: Uint8Array): Promise<{ gasUsed: bigint } | { failure: string }> {
+    async simulate(txBytes: Uint8Array, since = 0n): Promise<{ gasUsed: bigint } | { failure: string }> {
       const path = '/cosmos.tx.v1beta1.Service/Simulate'
       const request = SimulateRequest.encode(SimulateRequest.fromPartial({ txBytes })).finish()
-      const answer = await ask(path, request, { mayRefuse: (refused) => !cannotSimulate(refused) })
+      const answer = await ask(path, request, {
+        since,
+        mayRefuse: (refused) => !cannotSimulate(refused),
+      })
       if (answer.code !== 0) return { failure: answer.log.slice(0, 300) }
       const { gasInfo } = read(path, SimulateResponse.decode, answer)
       if (gasInfo === undefined) throw new ChainUnavailable(`${name} simulates without telling the gas`)

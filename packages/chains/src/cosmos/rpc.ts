@@ -69,7 +69,11 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
   const query = (
     path: string,
     request: Uint8Array,
-    { height = 0n, mayRefuse }: { height?: bigint; mayRefuse?: (refused: Refused) => boolean } = {},
+    {
+      height = 0n,
+      since = 0n,
+      mayRefuse,
+    }: { height?: bigint; since?: bigint; mayRefuse?: (refused: Refused) => boolean } = {},
   ): Promise<Query> =>
     jsonRpc.ask({
       method: 'abci_query',
@@ -78,6 +82,9 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
       doubt: (answer) => {
         if (answer.code !== 0 && !mayRefuse?.(answer))
           return `code ${answer.code} (${answer.codespace}): ${answer.log}`
+        // A node that refuses need not tell by which state.
+        if (answer.height < since && (answer.code === 0 || answer.height !== 0n))
+          return `the state of block ${answer.height}, behind ${since}`
         return answer.code === 0 && height !== 0n && answer.height !== height
           ? `the state of block ${answer.height} instead of ${height}`
           : undefined

@@ -52,6 +52,7 @@ function refusalOf(vector: Vector, raw: Uint8Array) {
     payment,
     terms: { token: { asset: denom, symbol: denom, decimals: 6 }, payTo: to, amount: BigInt(amount) },
     reserved: 0n,
+    since: 0n,
   }
   const facts = {
     account: {

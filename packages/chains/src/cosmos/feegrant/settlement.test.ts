@@ -147,7 +147,7 @@ describe('a grant', () => {
 
 describe('a payment whose fee we bear', () => {
   const judged = (payment: CosmosPayment) =>
-    verify({ network: world.network, payment, terms: world.terms, reserved: 0n })
+    verify({ network: world.network, payment, terms: world.terms, reserved: 0n, since: 0n })
 
   test('is refused where its gas covers the send and not what it takes to charge its fee', async () => {
     const payer = await world.newPayer()

@@ -37,7 +37,7 @@ const withMargin = (gas: bigint, most: bigint): bigint => {
  * comes to be, or is used up, before it is in a block makes it fail, and its payments are then to go each alone.
  *
  * Refuses what `Chain.sign` refuses. `cost` is its own fee and all that it allows. Rejects, so that the payments wait, where
- * our account is not on the chain or holds nothing, and where the allowance of a payment that goes alone is there by one answer
+ * our account is not on the chain or holds nothing, and where the allowance of the only payment in it is there by one answer
  * and not by the next.
  */
 export async function signGrants(

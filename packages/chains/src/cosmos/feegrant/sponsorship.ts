@@ -35,11 +35,15 @@ export async function askClock({ rpc }: CosmosNetwork): Promise<Clock> {
  * See `Chain.sponsorship`. It is ready where an allowance of ours covers its fee. Rejects with `ChainUnavailable` also while
  * one that does not is about to lapse: a transaction that revokes what is gone fails as a whole.
  */
-export async function sponsorship(network: CosmosNetwork, payment: CosmosPayment): Promise<Sponsorship> {
+export async function sponsorship(
+  network: CosmosNetwork,
+  payment: CosmosPayment,
+  since = 0n,
+): Promise<Sponsorship> {
   const { payer, tx } = payment
   if (!isSponsored(network, tx)) return { fee: 0n, isReady: true }
   const [allowance, clock] = await Promise.all([
-    network.rpc.allowance(network.signer, payer),
+    network.rpc.allowance(network.signer, payer, since),
     askClock(network),
   ])
   const fee = tx.fee.coins.reduce((sum, { amount }) => sum + amount, 0n)
@@ -53,9 +57,13 @@ export async function sponsorship(network: CosmosNetwork, payment: CosmosPayment
 }
 
 /** Whether an allowance that is there covers the fee. */
-export async function isGranted(network: CosmosNetwork, { payer, tx }: CosmosPayment): Promise<boolean> {
+export async function isGranted(
+  network: CosmosNetwork,
+  { payer, tx }: CosmosPayment,
+  since: bigint,
+): Promise<boolean> {
   const [allowance, clock] = await Promise.all([
-    network.rpc.allowance(network.signer, payer),
+    network.rpc.allowance(network.signer, payer, since),
     askClock(network),
   ])
   return allowance !== undefined && suffices(allowance, tx.fee.coins, clock)

@@ -1,0 +1,59 @@
+import { callRpc } from './chain'
+import { forward, startNode } from './failing-node'
+import { untilMore } from './unindexed-node'
+
+type Message = Parameters<typeof forward>[1]
+
+/**
+ * One URL of a Cosmos chain with two nodes behind it: the one at `url`, and one whose newest block is that of when it was told
+ * to `remember`, but for transactions. What is simulated alone, as grants are, it answers as the other did last. From
+ * `fallBack` to `catchUp` it answers the requests that are told, counted from 0; all that is in one is answered by one node.
+ */
+export async function startStaleNode(url: string) {
+  let remembered: unknown
+  let simulated: unknown
+  let isStale: (request: number) => boolean = () => false
+  let [requests, answers] = [0, 0]
+
+  const isSimulation = ({ params }: Message) =>
+    (params as unknown as Record<string, string>)['path']?.endsWith('/Simulate') === true
+
+  function answerOld(message: Message): Promise<unknown> {
+    const { jsonrpc, id, method } = message
+    const params = message.params as unknown as Record<string, string>
+    if (method === 'status') return Promise.resolve({ jsonrpc, id, result: remembered })
+    if (method !== 'abci_query' || params['height'] !== '0' || isSimulation(message))
+      return forward(url, message)
+    const { sync_info } = remembered as { sync_info: { latest_block_height: string } }
+    const then = { ...params, height: sync_info.latest_block_height }
+    return forward(url, { ...message, params: then as never })
+  }
+
+  async function answerAlone(message: Message, stale: boolean): Promise<unknown> {
+    if (!isSimulation(message)) return stale ? answerOld(message) : forward(url, message)
+    if (stale) return { ...(simulated as object), id: message.id }
+    return (simulated = await forward(url, message))
+  }
+
+  return {
+    url: await startNode((messages) => {
+      const stale = isStale(requests++)
+      if (stale) answers++
+      const [first, ...more] = messages
+      if (first && more.length === 0) return Promise.all([answerAlone(first, stale)])
+      return Promise.all(messages.map((message) => (stale ? answerOld(message) : forward(url, message))))
+    }),
+    async remember() {
+      remembered = await callRpc(url, 'status')
+    },
+    fallBack(told: (request: number) => boolean = () => true) {
+      requests = 0
+      isStale = told
+    },
+    catchUp() {
+      isStale = () => false
+    },
+    /** Resolves once it answered so many requests more. */
+    untilAsked: (times: number) => untilMore(() => answers, times),
+  }
+}

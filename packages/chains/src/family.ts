@@ -181,7 +181,7 @@ export type Chain<P extends Payment = Payment> = {
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
   /**
    * Asked of payments that are transactions of their payers; absent where nothing of ours comes before them. Holds as of block
-   * `since` at least, whichever node answers; rejects with `ChainUnavailable` where that cannot be told.
+   * `since` at least, where nodes tell by which state they answer; rejects with `ChainUnavailable` where that cannot be told.
    */
   sponsorship?(payment: P, since?: bigint): Promise<Sponsorship>
   /**

@@ -55,7 +55,8 @@ const RETRY_HELP = `facilitator settlements retry ID...
 Has open settlements tried again at once, and says for each what is done:
 
   claimed               is looked at now, and sent if it would go through, even where so much
-                        was sent in vain for its payer that it would not be by itself
+                        was sent in vain for its payer that it would not be by itself; a
+                        node is believed though it is behind
   signed, or reversed   its transaction is signed with higher fees under the same nonce
                         and sent, as far as the network's max_fee_per_gas allows; refused
                         where the payer signed the transaction whole

@@ -86,15 +86,17 @@ export function createFacilitator(parts: {
     const inactive = checkAsset(order)
     if (inactive) return inactive
     const [{ number: seen }, refusal] = await Promise.all([order.network.chain.head(), judge(order)])
-    const isPaid = refusal?.reason === 'invalid_transaction_state' && (await isPaidAlready(order, seen))
+    const paidBy =
+      refusal?.reason === 'invalid_transaction_state' ? await paidAlready(order, seen) : undefined
+    const isPaid = paidBy !== undefined
     // Of transactions that payers sign whole a chain takes one under a nonce: where this one is good, none was taken.
     const isUntaken = !refusal && order.payment.transaction !== undefined
     if (earlier && wasSent(earlier) && !isPaid && !isUntaken) return earlier
     if (!refusal || isPaid) {
       if (now().getTime() > until)
         throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
-      // A node may show a block a moment before its state.
-      const own = await store.claim(order, asker, { since: seen - 1n, isPaid, isUntaken })
+      // A node may show a block a moment before its state; that it is paid was told by the state itself.
+      const own = await store.claim(order, asker, { since: paidBy ?? seen - 1n, isPaid, isUntaken })
       if (own) {
         if (earlier) countOver(earlier)
         await verdicts.forget(order)
@@ -110,15 +112,17 @@ export function createFacilitator(parts: {
 
   /**
    * An authorization lies open once it is sent, and anybody may have sent it first: then it paid all the same. A transaction
-   * of the payer's own names no purpose and no time: one of long ago was for something else.
+   * of the payer's own names no purpose and no time: one of long ago was for something else. Answers a block by which it was
+   * paid.
    */
-  async function isPaidAlready({ network, payment, terms }: Order, seen: bigint): Promise<boolean> {
+  async function paidAlready({ network, payment, terms }: Order, seen: bigint): Promise<bigint | undefined> {
     const fate = await network.chain.fate(payment, terms, seen)
-    if (fate.status !== 'settled') return fate.status === 'pending'
-    const { minedAt } = fate
-    return (
-      minedAt === undefined || BigInt(Math.floor(now().getTime() / 1000)) - minedAt <= PAID_WITHIN_SECONDS
-    )
+    if (fate.status === 'pending') return seen
+    if (fate.status !== 'settled') return undefined
+    const { minedAt, blockNumber } = fate
+    const time = BigInt(Math.floor(now().getTime() / 1000))
+    if (minedAt !== undefined && time - minedAt > PAID_WITHIN_SECONDS) return undefined
+    return blockNumber > seen ? blockNumber : seen
   }
 
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())

@@ -162,11 +162,15 @@ export function createFollower(parts: {
   /** Of a payer's own transaction: whether one of ours has to be mined before it, be it once more. */
   async function lacksWhatComesFirst({ nonce, settlements: [claim] }: OpenTransaction): Promise<boolean> {
     if (nonce !== null || claim === undefined || chain.sponsorship === undefined) return false
-    return !(await chain.sponsorship(paymentOf(claim))).isReady
+    return !(await chain.sponsorship(paymentOf(claim), claim.since)).isReady
   }
 
-  const fatesOf = ({ settlements }: OpenTransaction, seen?: bigint): Promise<Fate[]> =>
-    Promise.all(settlements.map((claim) => chain.fate(paymentOf(claim), claim.terms, seen)))
+  const fatesOf = ({ settlements }: OpenTransaction, seen = 0n): Promise<Fate[]> =>
+    Promise.all(
+      settlements.map((claim) =>
+        chain.fate(paymentOf(claim), claim.terms, seen > claim.since ? seen : claim.since),
+      ),
+    )
 
   async function write(
     open: OpenTransaction,

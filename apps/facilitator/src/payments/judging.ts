@@ -29,18 +29,14 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
     { claim, reserved, before, inVain }: Candidate,
     { wentWrong }: { wentWrong: boolean },
   ): Promise<Good | Held> {
-    const { terms, since, attempts, isRetried } = claim
+    const { terms, attempts, isRetried } = claim
+    const since = sinceOf(claim)
     try {
       const payment = family.readPayment(claim.payload)
       if (!payment)
         return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
       const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor, since)
       const [{ number: seen }, refusal] = await Promise.all([chain.head(), verify(reserved)])
-      // That it has lapsed is so by any block.
-      if (refusal && refusal.reason !== 'payment_expired' && seen < since)
-        throw new ChainUnavailable(
-          `the node is at block ${seen}, and was asked for what is so since ${since}`,
-        )
       const isAlone = attempts > 0 || wentWrong
       const good: Good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
       if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
@@ -65,6 +61,9 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
   async function refuse({ claim, payment, terms, seen }: Good, refusal: Refusal): Promise<Held> {
     const fate = await within(FATE_MS, chain.fate(payment, terms, seen))
     if (fate.status === 'settled') return { claim, conclusion: fate }
+    // What is void by an old block is void for good; what is open may be good since.
+    if (fate.status === 'open' && seen < sinceOf(claim))
+      throw new ChainUnavailable(`the node is at block ${seen}, behind ${claim.since}, by which it was good`)
     if (fate.status === 'pending' || (fate.status === 'open' && claim.wasSent))
       return { claim, problem: refusal.detail }
     return failed(claim, fate.status === 'void' && claim.wasSent ? fate : refusal)
@@ -72,6 +71,9 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
 
   return { judge, refuse }
 }
+
+/** An operator may want it judged by any state: a node may have made a block up, or a chain begun anew. */
+const sinceOf = ({ since, isRetried }: Claim): bigint => (isRetried ? 0n : since)
 
 const PAYS_ITSELF: Sponsorship = { fee: 0n, isReady: true }
 

@@ -12,7 +12,7 @@ export type Claim = {
   payload: unknown
   terms: Terms
   createdAt: Date
-  /** A block by which it was found good, or that of what was mined for it since: no state before says anything of it. */
+  /** A block by which it was found good or paid, or that of what was mined for it since: no state before says anything of it. */
   since: bigint
   /** Transactions that were sent for it and came to nothing. */
   attempts: number

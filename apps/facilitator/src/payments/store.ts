@@ -51,7 +51,7 @@ export function createSettlementStore(pool: Pool) {
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
      * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
      * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
-     * `since`: a block by which it was found good.
+     * `since`: a block by which it was found good, or paid.
      */
     claim: (
       order: Order,

@@ -1,6 +1,5 @@
 import { callRpc } from './chain'
 import { forward, startNode } from './failing-node'
-import { untilMore } from './unindexed-node'
 
 type Message = Parameters<typeof forward>[1]
 
@@ -13,7 +12,7 @@ export async function startStaleNode(url: string) {
   let remembered: unknown
   let simulated: unknown
   let isStale: (request: number) => boolean = () => false
-  let [requests, answers] = [0, 0]
+  let requests = 0
 
   const isSimulation = ({ params }: Message) =>
     (params as unknown as Record<string, string>)['path']?.endsWith('/Simulate') === true
@@ -38,7 +37,6 @@ export async function startStaleNode(url: string) {
   return {
     url: await startNode((messages) => {
       const stale = isStale(requests++)
-      if (stale) answers++
       const [first, ...more] = messages
       if (first && more.length === 0) return Promise.all([answerAlone(first, stale)])
       return Promise.all(messages.map((message) => (stale ? answerOld(message) : forward(url, message))))
@@ -53,7 +51,5 @@ export async function startStaleNode(url: string) {
     catchUp() {
       isStale = () => false
     },
-    /** Resolves once it answered so many requests more. */
-    untilAsked: (times: number) => untilMore(() => answers, times),
   }
 }

@@ -67,8 +67,7 @@ export async function startRefusingNode(url: string, refuses: () => boolean = ()
   }
 }
 
-/** Resolves once there are so many more than now. */
-export async function untilMore(count: () => number, times: number): Promise<void> {
+async function untilMore(count: () => number, times: number): Promise<void> {
   const [from, deadline] = [count(), performance.now() + 40_000]
   while (count() < from + times) {
     if (performance.now() > deadline) throw new Error(`that was ${count() - from} times, and not ${times}`)

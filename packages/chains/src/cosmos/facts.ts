@@ -4,7 +4,7 @@ import type { Case } from './checks'
 import { isGranted } from './feegrant/sponsorship'
 import type { Tx } from './tx'
 
-/** Asks the chain all it knows of a payment, in one round trip; where its fee is not the payer's, in two. */
+/** Asks the chain all it knows of a payment, in one round trip; where its fee is ours, in two. */
 export async function askFacts({ network, payment, terms, since }: Case): Promise<Facts> {
   const { rpc } = network
   const { payer, tx } = payment

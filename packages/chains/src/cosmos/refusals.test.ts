@@ -380,6 +380,16 @@ describe('verify refuses, whoever signed it, what is', () => {
       () => refusal({ fee: feeOf({ granter: payer.address }) }),
     ],
     [
+      'granted by a stranger where nobody bears fees',
+      'invalid_payload',
+      'granter',
+      () =>
+        refusal(
+          { fee: feeOf({ granter: other.address }) },
+          { settings: { paysOwnFees: true, signerKeys: [] } },
+        ),
+    ],
+    [
       'granted by us where payers bear their fees',
       'invalid_payload',
       'granter',

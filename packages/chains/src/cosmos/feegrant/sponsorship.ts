@@ -56,12 +56,13 @@ export async function sponsorship(
   return { fee, isReady: false }
 }
 
-/** Whether an allowance that is there covers the fee. */
+/** Whether an allowance of ours covers the fee; of what others allow nothing is asked. */
 export async function isGranted(
   network: CosmosNetwork,
   { payer, tx }: CosmosPayment,
   since: bigint,
 ): Promise<boolean> {
+  if (!isSponsored(network, tx)) return false
   const [allowance, clock] = await Promise.all([
     network.rpc.allowance(network.signer, payer, since),
     askClock(network),

@@ -1,7 +1,7 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { callRpc } from '../testing/chain'
-import { COSMOS_AMOUNT, COSMOS_FEE, signSend } from '../testing/cosmos'
+import { COSMOS_AMOUNT, COSMOS_FEE, signSend, type CosmosRequest } from '../testing/cosmos'
 import { startOddNode, type Manner } from '../testing/failing-node'
 import { txOf } from '../testing/forged-cosmos'
 import { onGaslessChain, paymentInWaiting } from '../testing/gasless'
@@ -161,6 +161,26 @@ describe('a payment that was good is not refused by the word of a node that is b
     return { on, stale, body }
   }
 
+  /** A payment that is claimed waits while all is answered by what was before, and succeeds once it is not. */
+  async function claimedThenBehind(
+    { on, stale, payer }: Awaited<ReturnType<typeof behind>>,
+    body: CosmosRequest,
+  ): Promise<void> {
+    const answers: Promise<SettleResult>[] = []
+    await on.beforeAnyOf(payer, async () => {
+      answers.push(on.settle(body))
+      await on.until('settlements', 1)
+      stale.fallBack()
+    })
+    await on.until(LEFT_TO_WAIT, 1)
+    stale.catchUp()
+    const [first] = await Promise.all(answers)
+    if (first?.success) return
+    expect(first?.errorReason).toBe('settlement_pending')
+    await untilNotRefused(on)
+    expect(await on.settleAtLast(body)).toMatchObject({ success: true })
+  }
+
   test.concurrent('once its allowance is granted: it waits, and costs no second one', async () => {
     const { on, stale, body } = await grantedThenBehind()
     await on.until(LEFT_TO_WAIT, 1)
@@ -195,17 +215,7 @@ describe('a payment that was good is not refused by the word of a node that is b
       await stale.remember()
       await on.broadcast(txOf(body))
       await on.mine()
-      const answers: Promise<SettleResult>[] = []
-      await on.beforeAnyOf(payer, async () => {
-        answers.push(on.settle(body))
-        await on.until('settlements', 1)
-        stale.fallBack()
-      })
-      await on.until(LEFT_TO_WAIT, 1)
-      stale.catchUp()
-      await untilNotRefused(on)
-      const [first] = await Promise.all(answers)
-      if (!first?.success) expect(await on.settleAtLast(body)).toMatchObject({ success: true })
+      await claimedThenBehind({ on, stale, payer }, body)
     },
   )
 
@@ -215,19 +225,7 @@ describe('a payment that was good is not refused by the word of a node that is b
   ])('once it is claimed, its fee borne %s', async (_, changes) => {
     const { on, stale, payer } = await behind({ rememberPayer: false })
     const body = await on.gasless(payer, changes)
-    const answers: Promise<SettleResult>[] = []
-    await on.beforeAnyOf(payer, async () => {
-      answers.push(on.settle(body))
-      await on.until('settlements', 1)
-      stale.fallBack()
-    })
-    await on.until(LEFT_TO_WAIT, 1)
-    stale.catchUp()
-    const [first] = await Promise.all(answers)
-    if (!first?.success) {
-      expect(first?.errorReason).toBe('settlement_pending')
-      expect(await on.settleAtLast(body)).toMatchObject({ success: true })
-    }
+    await claimedThenBehind({ on, stale, payer }, body)
     expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
   })
 })

@@ -7,7 +7,11 @@ const HELP = `Usage: npm test [-- --help]
 Installs what is missing, builds, and runs everything that CI runs: formatting, lint, types, unused code, and every test
 against real Postgres, real chains and, where there is a redis-server, real Redis. The rest runs beside the tests, on what
 they leave idle. Ends with the test runner's summary.
+
+Never runs a test twice. Exit code 0: all passed; 3: tests failed and all else passed; 1: anything else.
 `
+
+const TESTS_FAILED = 3
 
 async function main() {
   const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
@@ -16,8 +20,11 @@ async function main() {
   const tests = run('tests', 'jest/bin/jest.js')
   // Of this process and of all that it starts from here on: the tests have begun.
   setPriority(Math.max(getPriority(), constants.priority.PRIORITY_LOW))
-  const failed = (await Promise.allSettled([checkCode(), tests])).find(({ status }) => status === 'rejected')
-  if (failed) throw failed.reason
+  const [code, tested] = await Promise.allSettled([checkCode(), tests])
+  if (code.status === 'rejected') throw code.reason
+  if (tested.status === 'fulfilled') return
+  console.error(`npm test: ${tested.reason.message}`)
+  process.exit(TESTS_FAILED)
 }
 
 const run = (name, path, ...args) => step(name, process.execPath, [`node_modules/${path}`, ...args])

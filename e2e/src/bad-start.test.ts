@@ -54,6 +54,7 @@ function environmentOf(service: Service, databaseUrl: string): Record<string, st
     ecosystem: 'evm',
     chain_id: '84532',
     rpc_urls: ['http://127.0.0.1:1'],
+    max_fees_per_day: '50000000000000000',
   }
   writeFileSync(NETWORKS_FILE, JSON.stringify([{ ...network, signer_keys: ['11'.repeat(32)] }]))
   return { ...shared, NETWORKS_FILE }

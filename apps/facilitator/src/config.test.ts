@@ -16,6 +16,7 @@ const yaml = `
   rpc_urls: [https://one.example, https://two.example]
   signer_keys: env:SIGNER_KEYS
   max_fee_per_gas: 5000000000
+  max_fees_per_day: 50000000000000000
   assets:
     - { asset: 0x036CbD53842c5426634e7929541eC2318f3dCF7e, symbol: USDC, decimals: 6 }
 `
@@ -55,6 +56,7 @@ test('reads the environment and the networks file, with its secrets from the env
       confirmations: 1,
       confirmationBudgetSeconds: 6,
       maxGas: 300_000n,
+      maxFeesPerDay: 50_000_000_000_000_000n,
       own: { maxFeePerGas: 5_000_000_000n },
       assets: [{ asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', symbol: 'USDC', decimals: 6 }],
     },
@@ -156,4 +158,44 @@ test('refuses in production what everybody knows', () => {
   for (const SIGNER_KEYS of [anvils, one, `${key},${anvils}`, ...ours])
     expect(problems({ ...production, SIGNER_KEYS })).toEqual([expect.stringMatching(/everybody knows/)])
   expect(problems({ SIGNER_KEYS: anvils, JWT_SECRET: secret })).toEqual([])
+})
+
+test('requires in production a cap on the fees of a day, by name, for each network', () => {
+  const production = { NODE_ENV: 'production' }
+  const uncapped = `${yaml}${cosmos}`.replace(/ +max_fees_per_day: .*\n/g, '')
+  expect(problems(production, uncapped)).toEqual([
+    expect.stringMatching(/^NETWORKS_FILE: networks\[0\]\.max_fees_per_day: not set; .* base-sepolia /),
+    expect.stringMatching(/^NETWORKS_FILE: networks\[1\]\.max_fees_per_day: not set; .* cosmoshub-4 /),
+  ])
+  expect(problems(production, `${yaml}${cosmos}`)).toEqual([])
+  expect(problems({}, uncapped)).toEqual([])
+})
+
+test('has defaults for sign-up and shares of fees that are safe for production, and takes no others than it knows', () => {
+  const { environment } = readConfiguration(variables)
+  expect(environment).toMatchObject({
+    SIGN_UP: 'open',
+    NEW_USER_FEE_SHARE_PERCENT: 100,
+    ALL_NEW_USERS_FEE_SHARE_PERCENT: 1_000,
+    CLIENT_KEY_FEE_SHARE_PERCENT: 5_000,
+    RATE_LIMIT_LOGINS_PER_MINUTE: 10,
+  })
+  expect(problems({ SIGN_UP: 'perhaps' })).toEqual([expect.stringMatching(/^SIGN_UP: expected open, /)])
+  expect(readConfiguration({ ...variables, NEW_USER_FEE_SHARE_PERCENT: '0.25' }).environment).toMatchObject({
+    NEW_USER_FEE_SHARE_PERCENT: 25,
+  })
+  for (const share of ['100.01', '101', '-1', '1.234', '1e1', '1,5'])
+    expect(problems({ NEW_USER_FEE_SHARE_PERCENT: share })).toEqual([
+      expect.stringMatching(/^NEW_USER_FEE_SHARE_PERCENT: expected a percentage/),
+    ])
+})
+
+test('reads the least amount of an asset', () => {
+  const file = yaml.replace('decimals: 6 }', 'decimals: 6, min_amount: 250 }')
+  writeFileSync(NETWORKS_FILE, file)
+  expect(readConfiguration(variables).networks[0]?.assets).toMatchObject([{ minAmount: 250n }])
+  for (const amount of ['0', '0.5', '-1'])
+    expect(problems({}, file.replace('250', amount))).toEqual([
+      expect.stringMatching(/assets\[0\]\.min_amount/),
+    ])
 })

@@ -1,8 +1,20 @@
 import { ConfigurationError, env, readEnvironment } from '@tollgate/service'
 import { z } from 'zod'
+import { readPercent } from './percent'
 import { readNetworks, type NetworkConfiguration } from './networks/settings'
 
 const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
+
+/** In hundredths of a percent. */
+const percent = z.string().transform((text, context) => {
+  const bps = readPercent(text)
+  if (bps !== undefined) return bps
+  context.addIssue({
+    code: 'custom',
+    message: 'expected a percentage from 0 to 100, with two decimals at most',
+  })
+  return z.NEVER
+})
 
 export const Environment = z.object({
   NODE_ENV: env.text.optional(),
@@ -28,6 +40,13 @@ export const Environment = z.object({
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne.prefault('600'),
   RATE_LIMIT_LISTS_PER_MINUTE: atLeastOne.prefault('60'),
   RATE_LIMIT_USERS_PER_MINUTE: atLeastOne.prefault('600'),
+  RATE_LIMIT_LOGINS_PER_MINUTE: atLeastOne.prefault('10'),
+  SIGN_UP: z
+    .enum(['open', 'invitation', 'closed'], { error: 'expected open, invitation or closed' })
+    .prefault('open'),
+  NEW_USER_FEE_SHARE_PERCENT: percent.prefault('1'),
+  ALL_NEW_USERS_FEE_SHARE_PERCENT: percent.prefault('10'),
+  CLIENT_KEY_FEE_SHARE_PERCENT: percent.prefault('50'),
 })
 export type Environment = z.infer<typeof Environment>
 

@@ -24,6 +24,8 @@ import { createAssetStore } from './networks/store'
 import { createCounts } from './operations/counts'
 import { createOperations } from './operations/operations'
 import { createFacilitator } from './payments/facilitator'
+import { createFeeBudget } from './payments/fee-budget'
+import { createFeeShareStore } from './payments/fee-share-store'
 import { createPaymentHandlers } from './payments/handlers'
 import { createNotices } from './payments/notices'
 import { createOutcomes } from './payments/outcomes'
@@ -37,6 +39,7 @@ import { createResourceHandlers } from './resources/handlers'
 import { createResourceStore } from './resources/store'
 import { createAdminGuard, createUserGuard } from './users/guard'
 import { createUserHandlers } from './users/handlers'
+import { createLoginLimit } from './users/login-limit'
 import { createPasswords } from './users/passwords'
 import { createUserStore } from './users/store'
 import { createTokens } from './users/tokens'
@@ -74,9 +77,17 @@ export async function wireFacilitator(parts: {
   const store = createSettlementStore(pool)
   const outcomes = createOutcomes({ store, notices, logger })
   const counts = createCounts({ metrics, networks: networks.all, now })
+  const feeBudget = createFeeBudget({
+    store: createFeeShareStore(pool),
+    shares: {
+      clientKeyBps: environment.CLIENT_KEY_FEE_SHARE_PERCENT,
+      newUserBps: environment.NEW_USER_FEE_SHARE_PERCENT,
+      newUsersBps: environment.ALL_NEW_USERS_FEE_SHARE_PERCENT,
+    },
+  })
   const settlers = networks.all.flatMap((network) =>
     network.chain.signers.map((signer) =>
-      createSettler({ network, signer, pool, notices, counts, logger, now }),
+      createSettler({ network, signer, pool, feeBudget, notices, counts, logger, now }),
     ),
   )
   const operations = createOperations({
@@ -96,6 +107,7 @@ export async function wireFacilitator(parts: {
     verdicts: createVerdicts({ store: ephemeral, ttlSeconds: environment.VERDICT_TTL_SECONDS, logger, now }),
     store,
     outcomes,
+    feeBudget,
     settleWaitSeconds: environment.SETTLE_WAIT_SECONDS,
     tally,
     logger,
@@ -131,7 +143,18 @@ export async function wireFacilitator(parts: {
     payments: createPaymentHandlers(facilitator, v1),
     paymentsV2: createPaymentHandlersV2(facilitator, networks),
     networks: createNetworkHandlers(networks, createStatus({ networks, pingDatabase, version })),
-    users: createUserHandlers({ users, passwords, tokens, now }),
+    users: createUserHandlers({
+      users,
+      passwords,
+      tokens,
+      signUp: environment.SIGN_UP,
+      limitLogin: createLoginLimit({
+        store: ephemeral,
+        perMinute: environment.RATE_LIMIT_LOGINS_PER_MINUTE,
+        logger,
+      }),
+      now,
+    }),
     clients: createClientHandlers(clients, now),
     resources: createResourceHandlers({ resources: createResourceStore(database), networks, now }),
     measured: createMetricsHandlers(createMetricsStore(pool), now),

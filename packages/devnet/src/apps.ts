@@ -44,6 +44,8 @@ export type Alterations = {
 const SERVICE_NAME = 'Tollgate'
 /** Above what any test from one address asks for. */
 const WIDE_LIMIT = '1000000'
+/** Above what a day of tests spends on fees: a thousand ETH in wei, and a million ATOM in uatom. */
+const WIDE_FEES = { evm: '1000000000000000000000', cosmos: '1000000000000' }
 
 const network = { name: 'base-sepolia', ecosystem: 'evm', chain_id: '84532' }
 const cosmosNetwork = { name: COSMOS_CHAIN_ID, ecosystem: 'cosmos', chain_id: COSMOS_CHAIN_ID }
@@ -200,12 +202,13 @@ function facilitatorEnvironment(
   secrets: Secrets,
   altered: Alterations,
 ): Environment {
-  const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }
+  const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6, min_amount: '1' }
   const networks = [
     {
       ...network,
       rpc_urls: [rpcUrl],
       signer_keys: 'env:BASE_SEPOLIA_SIGNER_KEYS',
+      max_fees_per_day: WIDE_FEES.evm,
       assets: [asset],
       ...altered.network?.(rpcUrl),
     },
@@ -217,8 +220,8 @@ function facilitatorEnvironment(
       fee_denom: 'uatom',
       gas_price: '0.025',
       gasless_max_fee: '10000',
-      max_fees_per_day: '1000000000',
-      assets: [{ asset: 'uatom', symbol: 'ATOM', decimals: 6 }],
+      max_fees_per_day: WIDE_FEES.cosmos,
+      assets: [{ asset: 'uatom', symbol: 'ATOM', decimals: 6, min_amount: '1' }],
       ...altered.cosmosNetwork?.(cosmos.rpcUrl),
     },
   ]
@@ -235,6 +238,11 @@ function facilitatorEnvironment(
     RATE_LIMIT_READS_PER_MINUTE: WIDE_LIMIT,
     RATE_LIMIT_LISTS_PER_MINUTE: WIDE_LIMIT,
     RATE_LIMIT_USERS_PER_MINUTE: WIDE_LIMIT,
+    RATE_LIMIT_LOGINS_PER_MINUTE: WIDE_LIMIT,
+    SIGN_UP: 'open',
+    NEW_USER_FEE_SHARE_PERCENT: '100',
+    ALL_NEW_USERS_FEE_SHARE_PERCENT: '100',
+    CLIENT_KEY_FEE_SHARE_PERCENT: '100',
   }
 }
 

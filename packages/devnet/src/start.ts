@@ -80,5 +80,9 @@ function tellWhere(state: State, { gateway, facilitator, foundation }: Apps) {
   screen.fact('facilitator', `${facilitator.url}/api/v1`)
   screen.fact('EVM chain', foundation.rpcUrl)
   screen.fact('Cosmos chain', foundation.cosmos.rpcUrl)
+  screen.fact(
+    'limits',
+    'so wide that a day of tests never meets them; production has its own (.env.example of each app)',
+  )
   screen.fact('the rest', `${state.at('devnet.json')} (addresses, test wallets), ${state.at('logs')}`)
 }

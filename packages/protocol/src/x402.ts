@@ -96,7 +96,10 @@ export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
 
-/** Why a payment is refused: the x402 version 1 reason codes, and `settlement_pending` of version 2. */
+/**
+ * Why a payment is refused: the x402 version 1 reason codes, `settlement_pending` of version 2, and `fee_allowance_exceeded` of our
+ * own: the client, not the payer, has used up the network fees that it may cause in a day.
+ */
 export const reasonCodes = [
   'insufficient_funds',
   'invalid_exact_evm_payload_authorization_valid_after',
@@ -118,6 +121,7 @@ export const reasonCodes = [
   'unexpected_verify_error',
   'duplicate_settlement',
   'settlement_pending',
+  'fee_allowance_exceeded',
 ] as const
 export type ReasonCode = (typeof reasonCodes)[number]
 

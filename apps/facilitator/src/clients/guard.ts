@@ -1,9 +1,9 @@
 import { ClientPath, type Operation } from '@tollgate/protocol'
 import { ApiError, type Limiter } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
-import { type Client, type ClientStore } from './store'
+import { type Caller, type ClientStore } from './store'
 
-type ClientHandler = (req: Request, res: Response, client: Client) => unknown
+type ClientHandler = (req: Request, res: Response, caller: Caller) => unknown
 
 /** Admits holders of a client key whose scope covers the operation, within `limit`, and passes the client to the handler. */
 export const createClientGuard =
@@ -23,7 +23,7 @@ export const createClientGuard =
     await handler(req, res, client)
   }
 
-async function authenticate(req: Request, clients: ClientStore, now: Date): Promise<Client> {
+async function authenticate(req: Request, clients: ClientStore, now: Date): Promise<Caller> {
   const id = req.get('X-Client-ID') ?? ''
   const token = req.get('X-Client-Token') ?? ''
   const isId = ClientPath.shape.id.safeParse(id).success

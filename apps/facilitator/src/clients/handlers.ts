@@ -9,10 +9,15 @@ const HOUR_MS = 3_600_000
 export function createClientHandlers(clients: ClientStore, now: () => Date) {
   return {
     async create(req: Request, res: Response, user: User) {
-      const { title, scope = [], ttl_hours: ttlHours } = parse(CreateClientRequest, req.body)
+      const {
+        title,
+        scope = [],
+        ttl_hours: ttlHours,
+        pay_to: payTo = [],
+      } = parse(CreateClientRequest, req.body)
       const createdAt = now()
       const expiresAt = ttlHours === undefined ? null : new Date(createdAt.getTime() + ttlHours * HOUR_MS)
-      const made = await clients.create({ userId: user.id, title, scope, createdAt, expiresAt })
+      const made = await clients.create({ userId: user.id, title, scope, createdAt, expiresAt, payTo })
       if (!made)
         throw new ApiError(
           'CONFLICT',
@@ -36,10 +41,11 @@ export function createClientHandlers(clients: ClientStore, now: () => Date) {
   }
 }
 
-const toWire = ({ clientId, title, scope, createdAt, expiresAt }: Client): ClientKey => ({
+const toWire = ({ clientId, title, scope, createdAt, expiresAt, payTo }: Client): ClientKey => ({
   clientId,
   title,
   scope: scope.join(','),
   createdAt: createdAt.toISOString(),
   expiresAt: expiresAt?.toISOString() ?? null,
+  ...(payTo.length > 0 ? { payTo: [...payTo] } : {}),
 })

@@ -13,7 +13,12 @@ export type Client = {
   scope: readonly Operation[]
   createdAt: Date
   expiresAt: Date | null
+  /** The recipients that it may verify and settle payments to. None means any. */
+  payTo: readonly string[]
 }
+
+/** A client that sends a request, with the shares of the daily fees that its key and its user may cause; null: not decided. */
+export type Caller = Client & { feeShareBps: number | null; userFeeShareBps: number | null }
 
 export type ClientStore = ReturnType<typeof createClientStore>
 
@@ -22,14 +27,15 @@ export const MAX_LIVE_KEYS = 1_000
 
 const nobody = Buffer.alloc(32)
 
-type Key = FacilitatorModels.Client
+type Key = FacilitatorModels.Client & { userFeeShareBps: number | null; isDisabled: boolean }
 /** Every verification and settlement begins with it. */
 const KEYS = `
-  select client_id as id, user_id as "userId", token_hash as "tokenHash", title, scope, created_at as "createdAt",
-    expires_at as "expiresAt", deleted_at as "deletedAt"
-  from clients where client_id = any($1)`
+  select c.client_id as id, c.user_id as "userId", c.token_hash as "tokenHash", c.title, c.scope, c.created_at as "createdAt",
+    c.expires_at as "expiresAt", c.deleted_at as "deletedAt", c.pay_to as "payTo", c.fee_share_bps as "feeShareBps",
+    u.fee_share_bps as "userFeeShareBps", u.disabled_at is not null as "isDisabled"
+  from clients c join users u on u.id = c.user_id where c.client_id = any($1)`
 
-/** Client keys. Of a token only its SHA-256 is kept; nothing is cached, so that a deleted key is dead at once everywhere. */
+/** Client keys. Of a token only its SHA-256 is kept; nothing is cached, so that a deleted key, or one of a disabled user, is dead at once everywhere. */
 export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
   const find = createLookup(async (ids) => {
     const { rows } = await pool.query<Key>({ name: 'client-keys', text: KEYS, values: [ids] })
@@ -45,12 +51,12 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
       const token = randomBytes(32).toString('base64url')
       const clientId = `client_${randomBytes(12).toString('hex')}`
       const client = { ...asked, clientId, scope: operations.filter((word) => asked.scope.includes(word)) }
-      const { userId, title, scope, createdAt, expiresAt } = client
+      const { userId, title, scope, createdAt, expiresAt, payTo } = client
       const [, inserted] = await prisma.$transaction([
         prisma.$queryRaw`select id from users where id = ${userId} for no key update`,
         prisma.$executeRaw`
-          insert into clients (client_id, user_id, token_hash, title, scope, created_at, expires_at)
-          select ${clientId}, ${userId}, ${sha256(token)}, ${title}, ${scope}, ${createdAt}, ${expiresAt}
+          insert into clients (client_id, user_id, token_hash, title, scope, created_at, expires_at, pay_to)
+          select ${clientId}, ${userId}, ${sha256(token)}, ${title}, ${scope}, ${createdAt}, ${expiresAt}, ${payTo}
           where ${MAX_LIVE_KEYS} > (
             select count(*) from clients
             where user_id = ${userId} and deleted_at is null and (expires_at is null or expires_at > ${createdAt})
@@ -59,12 +65,14 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
       return inserted === 1 ? { client, token } : undefined
     },
 
-    /** The client whose key this is; undefined for one that is unknown, wrong, deleted or expired. */
-    async authenticate(clientId: string, token: string, now: Date): Promise<Client | undefined> {
+    /** The client whose key this is; undefined for one that is unknown, wrong, deleted or expired, or whose user is disabled. */
+    async authenticate(clientId: string, token: string, now: Date): Promise<Caller | undefined> {
       const found = await find(clientId)
       const isRight = timingSafeEqual(sha256(token), found?.tokenHash ?? nobody)
       const isAlive = found?.deletedAt === null && (found.expiresAt === null || found.expiresAt > now)
-      return found && isRight && isAlive ? toClient(found) : undefined
+      if (!found || !isRight || !isAlive || found.isDisabled) return undefined
+      const { feeShareBps, userFeeShareBps } = found
+      return { ...toClient(found), feeShareBps, userFeeShareBps }
     },
 
     /** Newest first. `userId` left out: everybody's. */
@@ -90,7 +98,8 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
   }
 }
 
-function toClient({ id, userId, title, scope, createdAt, expiresAt }: FacilitatorModels.Client): Client {
+function toClient(found: FacilitatorModels.Client): Client {
+  const { id, userId, title, scope, createdAt, expiresAt, payTo } = found
   return {
     clientId: id,
     userId,
@@ -98,5 +107,6 @@ function toClient({ id, userId, title, scope, createdAt, expiresAt }: Facilitato
     scope: operations.filter((operation) => scope.includes(operation)),
     createdAt,
     expiresAt,
+    payTo,
   }
 }

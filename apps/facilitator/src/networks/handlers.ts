@@ -52,7 +52,8 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
     },
 
     async register(req: Request, res: Response) {
-      const { network, active, ...asset } = parse(AssetRegistration, req.body)
+      const { network, active, min_amount: least, ...described } = parse(AssetRegistration, req.body)
+      const asset = { ...described, ...(least === undefined ? {} : { minAmount: BigInt(least) }) }
       const registered = await networks.register(known(network), asset, active).catch(toUnavailable)
       if ('problem' in registered)
         throw new ApiError('INVALID_REQUEST', registered.problem + afterwards[registered.registration])

@@ -1,11 +1,11 @@
-import { ChainUnavailable, type Token } from '@tollgate/chains'
+import { ChainUnavailable } from '@tollgate/chains'
 import { findNetwork, type NetworkKind } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { connect, spelled, type Families, type Network } from './network'
 import { createProbe } from './probe'
 import { createRegistration } from './registration'
 import { type NetworkConfiguration } from './settings'
-import { type AssetStore } from './store'
+import { type AssetStore, type RegisteredToken } from './store'
 
 export type Networks = ReturnType<typeof createNetworks>
 
@@ -64,7 +64,7 @@ export function createNetworks(parts: {
      *
      * @throws ChainUnavailable where it is configured, but its chain has not been reached yet
      */
-    async token(network: Network, asset: string): Promise<{ token: Token; active: boolean } | undefined> {
+    async token(network: Network, asset: string): Promise<RegisteredToken | undefined> {
       if (!/^[\x21-\x7e]+$/.test(asset)) return undefined
       const found = await store.find(network.name, spelled(network, asset))
       if (found) return found

@@ -10,7 +10,7 @@ const RETRY_MS = 3_000
 /** Why an asset is refused, and what becomes of its earlier registration: there was none, it stays, or it is taken out of use. */
 export type Refused = Pick<Unfit, 'problem'> & { registration: 'none' | 'kept' | 'retired' }
 
-type Described = Pick<Asset, 'asset' | 'symbol' | 'decimals'>
+type Described = Pick<Asset, 'asset' | 'symbol' | 'decimals'> & { minAmount?: bigint | undefined }
 
 /**
  * How assets come to be registered. Each is vetted on its chain first: what a payer signs names the token as the token
@@ -35,14 +35,15 @@ export function createRegistration(parts: {
    */
   async function register(
     network: Network,
-    { symbol, decimals, ...described }: Described,
+    { symbol, decimals, minAmount, ...described }: Described,
     active?: boolean,
   ): Promise<Asset | Refused> {
     const asset = spelled(network, described.asset)
     const retired = active === false && (await store.retire(network.name, asset))
     if (retired) return retired
     const vetted = await network.chain.vetToken({ asset, decimals })
-    if (!('problem' in vetted)) return store.register(network.name, { ...vetted, symbol }, active)
+    if (!('problem' in vetted))
+      return store.register(network.name, { ...vetted, symbol }, { active, minAmount })
     return { problem: vetted.problem, registration: await drop(network.name, asset, vetted) }
   }
 

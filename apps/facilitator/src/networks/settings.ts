@@ -24,6 +24,11 @@ const AssetEntry = z.strictObject({
   asset: z.string().min(1).max(256),
   symbol: z.string().min(1).max(32),
   decimals: whole(0, 77),
+  min_amount: z
+    .string()
+    .regex(/^[1-9][0-9]{0,77}$/, 'expected a number of smallest units, at least 1')
+    .transform(BigInt)
+    .optional(),
 })
 
 /** What every network is told; all else is its family's. */
@@ -43,7 +48,10 @@ const NetworkEntry = z.object({
 })
 type NetworkEntry = z.infer<typeof NetworkEntry>
 
-type AssetSettings = z.infer<typeof AssetEntry>
+export type AssetSettings = Omit<z.infer<typeof AssetEntry>, 'min_amount'> & {
+  /** The least that a payment may be of, in the smallest unit. Left out, what is registered stays, or the default is used. */
+  minAmount?: bigint
+}
 export type NetworkConfiguration = NetworkSettings & {
   /** What the network's family is told beside what all are. */
   own: object
@@ -78,7 +86,9 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
       .filter(({ place }) => !places.some((unsetPlace) => unsetPlace.startsWith(place)))
       .map(({ place, message }) => `${place}: ${message}`),
     ...refuseTwins(entries),
-    ...(variables.NODE_ENV === 'production' ? refuseDevelopmentKeys(entries) : []),
+    ...(variables.NODE_ENV === 'production'
+      ? [...refuseDevelopmentKeys(entries), ...requireFeeCaps(entries)]
+      : []),
   ]
   if (problems.length > 0)
     throw new ConfigurationError(problems.map((problem) => `NETWORKS_FILE: ${problem}`))
@@ -147,6 +157,16 @@ const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
     .filter(({ signer_keys }) => signer_keys.some(isDevelopmentKey))
     .map(({ name }) => `the signer_keys of ${name} hold a key that everybody knows; use one of your own`)
 
+/** Without a cap on the fees of a day no share of it limits any user. */
+const requireFeeCaps = (entries: readonly NetworkEntry[]) =>
+  entries.flatMap(({ name, max_fees_per_day }, index) =>
+    max_fees_per_day === undefined
+      ? [
+          `${placeOf([index, 'max_fees_per_day'])}: not set; expected the most that the fees of 24 hours on ${name} may come to, in its smallest native unit`,
+        ]
+      : [],
+  )
+
 const bare = (key: string) => key.toLowerCase().replace(/^0x/, '')
 
 const settingsOf = (entry: NetworkEntry, own: object): NetworkConfiguration => ({
@@ -164,7 +184,10 @@ const settingsOf = (entry: NetworkEntry, own: object): NetworkConfiguration => (
     ? {}
     : { signerBalanceWarning: entry.signer_balance_warning }),
   own,
-  assets: entry.assets,
+  assets: entry.assets.map(({ min_amount: minAmount, ...asset }) => ({
+    ...asset,
+    ...(minAmount === undefined ? {} : { minAmount }),
+  })),
 })
 
 const placeOf = (path: readonly PropertyKey[]) =>

@@ -8,11 +8,17 @@ export type AssetStore = ReturnType<typeof createAssetStore>
 type Registered = Pick<
   FacilitatorModels.Asset,
   'network' | 'asset' | 'symbol' | 'decimals' | 'name' | 'version' | 'active'
->
+> & { minAmount: string | null }
 /** Every verification and settlement asks it. */
 const REGISTERED = `
-  select network, asset, symbol, decimals, name, version, active
+  select network, asset, symbol, decimals, name, version, active, min_amount as "minAmount"
   from unnest($1::text[], $2::text[]) as wanted (network, asset) join assets using (network, asset)`
+
+/** An asset that payments may be made in, and the least that one may be of. */
+export type RegisteredToken = { token: Token; active: boolean; minAmount: bigint }
+
+/** A thousandth of the whole unit, which of a dollar is less than any usual price. */
+const defaultMinAmount = (decimals: number): bigint => 10n ** BigInt(Math.max(decimals - 3, 0))
 
 /** Neither part has a space in it. */
 const keyOf = ({ network, asset }: Pick<Asset, 'network' | 'asset'>) => `${network} ${asset}`
@@ -33,15 +39,30 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
       return (await prisma.asset.findMany({ where, orderBy: { id: 'asc' } })).map(toAsset)
     },
 
-    async find(network: string, asset: string): Promise<{ token: Token; active: boolean } | undefined> {
+    async find(network: string, asset: string): Promise<RegisteredToken | undefined> {
       const found = await lookUp(keyOf({ network, asset }))
-      return found ? { token: toToken(found), active: found.active } : undefined
+      if (!found) return undefined
+      return { token: toToken(found), active: found.active, minAmount: minAmountOf(found) }
     },
 
-    /** Adds the asset, or brings it up to date. `active` left out: a new one is active, an old one stays as it is. */
-    async register(network: string, token: Token, active?: boolean): Promise<Asset> {
+    /**
+     * Adds the asset, or brings it up to date. `active` left out: a new one is active, an old one stays as it is; `minAmount`
+     * left out: a new one has the default, an old one stays as it is.
+     */
+    async register(
+      network: string,
+      token: Token,
+      { active, minAmount }: { active?: boolean | undefined; minAmount?: bigint | undefined } = {},
+    ): Promise<Asset> {
       const { asset, symbol, decimals, name = null, version = null } = token
-      const facts = { symbol, decimals, name, version, ...(active === undefined ? {} : { active }) }
+      const facts = {
+        symbol,
+        decimals,
+        name,
+        version,
+        ...(active === undefined ? {} : { active }),
+        ...(minAmount === undefined ? {} : { minAmount: minAmount.toString() }),
+      }
       const registered = await prisma.asset.upsert({
         where: { network_asset: { network, asset } },
         create: { network, asset, ...facts },
@@ -61,14 +82,14 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
   }
 }
 
-const toAsset = ({ id, network, asset, symbol, decimals, active }: FacilitatorModels.Asset): Asset => ({
-  id,
-  network,
-  asset,
-  symbol,
-  decimals,
-  active,
-})
+function toAsset({ minAmount, ...found }: FacilitatorModels.Asset): Asset {
+  const { id, network, asset, symbol, decimals, active } = found
+  const own = minAmount === null ? {} : { minAmount: minAmount.toFixed() }
+  return { id, network, asset, symbol, decimals, active, ...own }
+}
+
+const minAmountOf = ({ minAmount, decimals }: Pick<Registered, 'minAmount' | 'decimals'>): bigint =>
+  minAmount === null ? defaultMinAmount(decimals) : BigInt(minAmount)
 
 const toToken = ({ asset, symbol, decimals, name, version }: Registered): Token => ({
   asset,

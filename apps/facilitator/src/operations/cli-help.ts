@@ -5,13 +5,19 @@ export const HELP = `The facilitator, from the command line. (It is served by: n
   facilitator settlements list [OPTIONS]     what is open, or was reversed for good
   facilitator settlements show ID [--json]   all of one settlement, and what to expect of it
   facilitator settlements retry ID...        has open ones tried again at once
+  facilitator users list [OPTIONS]           all users, and the share of the fees that each may cause
+  facilitator users allow USER PERCENT       sets that share
+  facilitator users disable|enable USER      takes all access from a user, or gives it back
+  facilitator users log-out USER             revokes its refresh tokens
+  facilitator clients allow ID PERCENT       sets the share of one client key
+  facilitator invitations create             a token that admits one new user
 
-${EXIT_CODES} More: facilitator settlements VERB --help
+${EXIT_CODES} More: facilitator AREA VERB --help
 `
 
 const DATABASE = `  DATABASE_URL   the facilitator's Postgres, from the environment; nothing else is needed`
 
-const LIST_HELP = `facilitator settlements list [--network NAME] [--state STATE] [--older-than SECONDS]
+export const LIST_HELP = `facilitator settlements list [--network NAME] [--state STATE] [--older-than SECONDS]
                              [--limit N] [--json]
 
 Lists the settlements that are open, oldest first, a line each:
@@ -37,7 +43,7 @@ ${DATABASE}
 ${EXIT_CODES}
 `
 
-const SHOW_HELP = `facilitator settlements show ID [--json]
+export const SHOW_HELP = `facilitator settlements show ID [--json]
 
 Shows all of one settlement, its transaction and every version that was signed of it, what
 was paid for each that was mined, be it in vain, its client, and what to expect next. It
@@ -50,7 +56,7 @@ ${DATABASE}
 ${EXIT_CODES}
 `
 
-const RETRY_HELP = `facilitator settlements retry ID...
+export const RETRY_HELP = `facilitator settlements retry ID...
 
 Has open settlements tried again at once, and says for each what is done:
 
@@ -75,4 +81,56 @@ ${DATABASE}
 ${EXIT_CODES}
 `
 
-export const VERB_HELP = { list: LIST_HELP, show: SHOW_HELP, retry: RETRY_HELP }
+const SHARES = `A share is a percentage of each network's max_fees_per_day, 0 to 100 with two decimals at most. It
+holds from the next payment on, on every replica; what was spent in the last 24 hours counts.`
+
+export const USERS_HELP = `facilitator users list [--limit N] [--json]
+facilitator users allow USER PERCENT
+facilitator users disable USER
+facilitator users enable USER
+facilitator users log-out USER
+
+USER is an id or an email.
+
+  list      SHARE is "new" until somebody runs "allow": the service's NEW_USER_FEE_SHARE_PERCENT
+  allow     sets the share of the fees that all client keys of the user may cause together
+  disable   at once, on every replica: no login, no refresh, no access token, no client key;
+            settlements that were claimed go on. Its refresh tokens are deleted
+  enable    takes that back; client keys are good again. So is an access token from before,
+            for as long as is left of its 15 minutes
+  log-out   deletes its refresh tokens; an access token that it has lasts 15 minutes at most
+
+${SHARES}
+
+  --limit        at most so many, 100 unless told
+  --json         {"users": [...], "total": N}
+  --help         this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const CLIENTS_HELP = `facilitator clients allow CLIENT_ID PERCENT
+
+Sets the share of the fees that one client key may cause, within the share of its user.
+Until then it is the service's CLIENT_KEY_FEE_SHARE_PERCENT.
+
+${SHARES}
+
+  --help         this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const INVITATIONS_HELP = `facilitator invitations create [--days N]
+
+Prints a token that admits one new user where the service runs with SIGN_UP=invitation: sent
+as "invitation" with POST /signup. Only its hash is stored: it is not shown again.
+
+  --days         for so many days, 7 unless told
+  --help         this text
+${DATABASE}
+
+${EXIT_CODES}
+`

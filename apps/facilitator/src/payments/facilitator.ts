@@ -1,11 +1,13 @@
 import { ChainUnavailable, type Refusal } from '@tollgate/chains'
 import { type ReasonCode, type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
+import { type Caller } from '../clients/store'
 import { type Tally } from '../metrics/tally'
 import { type Networks } from '../networks/networks'
 import { failure, invalid, pending, success, valid } from './answers'
 import { type Asked, type WrongVersion } from './dialect'
-import { checkAsset, isRefusal, readOrder, type Order } from './order'
+import { type FeeBudget } from './fee-budget'
+import { checkAsset, checkRecipient, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
 import { isOver } from './state'
 import { type Asker, type Settlement, type SettlementStore } from './store'
@@ -24,6 +26,7 @@ export function createFacilitator(parts: {
   verdicts: Verdicts
   store: SettlementStore
   outcomes: Outcomes
+  feeBudget: FeeBudget
   /** How long a request waits at most for its outcome. */
   settleWaitSeconds: number
   /** What is refused without a settlement of its own is counted there; settlements are counted where they stand. */
@@ -31,20 +34,20 @@ export function createFacilitator(parts: {
   logger: Logger
   now: () => Date
 }) {
-  const { networks, verdicts, store, outcomes, settleWaitSeconds, tally, logger, now } = parts
+  const { networks, verdicts, store, outcomes, feeBudget, settleWaitSeconds, tally, logger, now } = parts
 
   /** Whether the payment would settle now. Takes nothing, claims nothing. */
-  async function verify(asked: Asked | WrongVersion): Promise<VerifyResult> {
+  async function verify(asked: Asked | WrongVersion, caller: Caller): Promise<VerifyResult> {
     const order = await readOrder(asked, networks)
     if (isRefusal(order)) return invalid(order, now())
-    const inactive = checkAsset(order)
-    if (inactive) return invalid(inactive, now())
+    const unfit = checkRecipient(order, caller) ?? checkAsset(order)
+    if (unfit) return invalid(unfit, now())
     const { requestHash } = order
     const { payer } = order.payment
-    if (await verdicts.isKnown(order, requestHash)) return valid(payer, { cached: true, at: now() })
-
-    const refusal = await judge(order)
+    const isKnown = await verdicts.isKnown(order, requestHash)
+    const refusal = (isKnown ? undefined : await judge(order)) ?? (await checkFees(order, caller))
     if (refusal) return invalid(refusal, now())
+    if (isKnown) return valid(payer, { cached: true, at: now() })
     await verdicts.remember(order, requestHash)
     return valid(payer, { cached: false, at: now() })
   }
@@ -56,14 +59,18 @@ export function createFacilitator(parts: {
    */
   async function settle(
     asked: Asked | WrongVersion,
-    { clientId, idempotencyKey }: Pick<Asker, 'clientId' | 'idempotencyKey'>,
+    caller: Caller,
+    idempotencyKey: string | null,
   ): Promise<SettleResult> {
+    const { clientId } = caller
     const askedAt = now().getTime()
     const order = await readOrder(asked, networks)
     if (isRefusal(order)) return refuse(clientId, order.reason, networks.find(asked.network)?.name ?? '')
+    const unfit = checkRecipient(order, caller)
+    if (unfit) return refuse(clientId, unfit.reason, order.network.name)
     const patienceSeconds = Math.min(order.maxTimeoutSeconds, settleWaitSeconds)
     const asker: Asker = { clientId, idempotencyKey, requestHash: order.requestHash }
-    const settlement = await claimed(order, asker, askedAt + CLAIM_WITHIN_MS)
+    const settlement = await claimed(order, asker, { caller, until: askedAt + CLAIM_WITHIN_MS })
     if (isRefusal(settlement)) return refuse(clientId, settlement.reason, order.network.name)
     if (!(await isSameRequest(settlement, asker)))
       return refuse(clientId, 'duplicate_settlement', settlement.network)
@@ -78,14 +85,19 @@ export function createFacilitator(parts: {
   }
 
   /** The settlement of this payment, whoever claimed it first; or why nobody may. */
-  async function claimed(order: Order, asker: Asker, until: number): Promise<Settlement | Refusal> {
+  async function claimed(
+    order: Order,
+    asker: Asker,
+    { caller, until }: { caller: Caller; until: number },
+  ): Promise<Settlement | Refusal> {
     const earlier = await store.find(order)
     if (earlier && !(await mayBeTakenOver(earlier, asker))) return earlier
 
     outcomes.refuseCrowd()
     const inactive = checkAsset(order)
     if (inactive) return inactive
-    const [{ number: seen }, refusal] = await Promise.all([order.network.chain.head(), judge(order)])
+    const [{ number: seen }, unsettleable] = await Promise.all([order.network.chain.head(), judge(order)])
+    const refusal = unsettleable ?? (await checkFees(order, caller))
     const paidBy =
       refusal?.reason === 'invalid_transaction_state' ? await paidAlready(order, seen) : undefined
     const isPaid = paidBy !== undefined
@@ -126,6 +138,14 @@ export function createFacilitator(parts: {
   }
 
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())
+
+  /** Refuses a payment that we would pay the fee of, once its client has used up its share. */
+  async function checkFees({ network, payment }: Order, caller: Caller): Promise<Refusal | undefined> {
+    const refusal = await feeBudget.check(network, caller)
+    if (!refusal || !payment.transaction) return refusal
+    const sponsorship = await network.chain.sponsorship?.(payment)
+    return sponsorship && sponsorship.fee > 0n && !sponsorship.isReady ? refusal : undefined
+  }
 
   async function tell(over: Settlement, asker: Asker, order: Order): Promise<SettleResult> {
     // Again: what was forgotten when it was claimed may have been lost since, and the payment verified.

@@ -2,21 +2,23 @@ import { ChainUnavailable } from '@tollgate/chains'
 import { IdempotencyKey } from '@tollgate/protocol'
 import { ApiError, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
-import { type Client } from '../clients/store'
+import { type Caller } from '../clients/store'
 import { type Dialect } from './dialect'
 import { type Facilitator } from './facilitator'
 
 /** `/verify` and `/settle` as a version of x402 has them. */
 export function createPaymentHandlers(facilitator: Facilitator, { read, spell }: Dialect) {
   return {
-    async verify(req: Request, res: Response) {
-      res.json(await facilitator.verify(read(req.body)).catch(failWith('VERIFICATION_FAILED')))
+    async verify(req: Request, res: Response, caller: Caller) {
+      const asked = read(req.body)
+      res.json(await facilitator.verify(asked, caller).catch(failWith('VERIFICATION_FAILED')))
     },
 
-    async settle(req: Request, res: Response, client: Client) {
+    async settle(req: Request, res: Response, caller: Caller) {
       const asked = read(req.body)
-      const asker = { clientId: client.clientId, idempotencyKey: idempotencyKey(req) }
-      const result = await facilitator.settle(asked, asker).catch(failWith('SETTLEMENT_FAILED'))
+      const result = await facilitator
+        .settle(asked, caller, idempotencyKey(req))
+        .catch(failWith('SETTLEMENT_FAILED'))
       res.json({ ...result, network: spell(result.network) })
     },
   }

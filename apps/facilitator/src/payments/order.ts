@@ -14,6 +14,8 @@ export type Order = Pick<Asked, 'payload' | 'requestHash'> & {
   payment: Payment
   terms: Terms
   isAssetActive: boolean
+  /** The least that a new payment in the asset may be of. */
+  minAmount: bigint
   maxTimeoutSeconds: number
 }
 
@@ -51,17 +53,35 @@ export async function readOrder(asked: Asked | WrongVersion, networks: Networks)
   return checkAccepted(accepted, order) ?? order
 }
 
-/** Whether new payments are taken in the order's asset. */
-export const checkAsset = ({ isAssetActive }: Order) =>
-  isAssetActive
+/** Whether new payments of this amount are taken in the order's asset. */
+export function checkAsset({ isAssetActive, minAmount, terms }: Order): Refusal | undefined {
+  if (!isAssetActive)
+    return refusal('invalid_payment_requirements', 'the asset is not active on this network')
+  if (terms.amount < minAmount)
+    return refusal(
+      'invalid_payment_requirements',
+      `an amount of ${terms.amount} is below ${minAmount}, the least of this asset`,
+    )
+  return undefined
+}
+
+/** Whether a client key with this list of recipients may settle for the order's. */
+export function checkRecipient(
+  { network, terms }: Order,
+  { payTo }: { payTo: readonly string[] },
+): Refusal | undefined {
+  const isAllowed =
+    payTo.length === 0 || payTo.some((one) => network.family.parseAddress(one) === terms.payTo)
+  return isAllowed
     ? undefined
-    : refusal('invalid_payment_requirements', 'the asset is not active on this network')
+    : refusal('invalid_payment_requirements', 'payTo is not in the list of recipients of the client key')
+}
 
 async function readTerms(
   { required: { asset, amount, payTo, extra } }: Asked,
   network: Network,
   networks: Networks,
-): Promise<Pick<Order, 'terms' | 'isAssetActive'> | Refusal> {
+): Promise<Pick<Order, 'terms' | 'isAssetActive' | 'minAmount'> | Refusal> {
   const found = await networks.token(network, asset)
   if (!found) return refusal('invalid_payment_requirements', 'the asset is not registered on this network')
   const recipient = network.family.parseAddress(payTo)
@@ -74,7 +94,7 @@ async function readTerms(
     amount: BigInt(amount),
     ...(extra ? { extra } : {}),
   }
-  return { terms, isAssetActive: found.active }
+  return { terms, isAssetActive: found.active, minAmount: found.minAmount }
 }
 
 /** What the payer says that it pays must be what is required; the reasons are those for what it signed otherwise. */

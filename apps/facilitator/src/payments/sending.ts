@@ -1,10 +1,11 @@
-import { ChainUnavailable, type Refusal, type SignedTransaction } from '@tollgate/chains'
+import { ChainUnavailable, type OwnTransaction, type Refusal, type SignedTransaction } from '@tollgate/chains'
 import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Counts } from '../operations/counts'
 import { type Broadcaster } from './broadcasting'
 import { createJudge, isGood, isHeld, WAITS_FOR_ITS_PAYER, type Good, type Held } from './judging'
+import { type Budget, type FeeBudget } from './fee-budget'
 import { isRefusal } from './order'
 import { createPostponer } from './postponing'
 import { inTransaction } from './session'
@@ -18,9 +19,7 @@ const MAX_CLAIMS = 100
 const MAX_UNMINED = 16
 const WAITS_FOR_OURS = 'waits for transactions of ours that are not mined'
 
-/** Takes what may be spent on fees; a refusal where that would pass the cap, and then nothing is taken. */
-type Budget = { take(cost: bigint): Refusal | undefined }
-const UNCAPPED: Budget = { take: () => undefined }
+type Attempt = PromiseSettledResult<OwnTransaction | Refusal>
 
 /** `isFirst`: of a transaction that settles nothing, and only has to come before its payers' own. */
 type Sent = { claims: readonly Claim[]; transaction: SignedTransaction; isFirst: boolean }
@@ -32,13 +31,14 @@ export function createSender(parts: {
   signer: string
   store: SettlerStore
   signing: SigningStore
+  feeBudget: FeeBudget
   send: Broadcaster['send']
   tell: Tell
   counts: Counts
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, store, signing, send, tell, counts, logger, now } = parts
+  const { network, signer, store, signing, feeBudget, send, tell, counts, logger, now } = parts
   const { chain, name } = network
   const { judge, refuse } = createJudge({ network, now })
   const { postpone, waiting, forget } = createPostponer(now)
@@ -94,7 +94,8 @@ export function createSender(parts: {
     const mine = await store.reserve(session, name, locked)
     const judged = await Promise.all(mine.map((one) => judge(one, { wentWrong: alone.has(one.claim.id) })))
     const good = judged.filter(isGood)
-    const budget = good.length === 0 ? UNCAPPED : await createBudget(session)
+    const spending = good.map(({ claim }) => claim)
+    const budget = await feeBudget.open(session, network, spending, { signing, logger })
     const signed = await sign(session, good, { room, budget })
     const held = [...judged.filter(isHeld), ...signed.held]
     for (const one of held)
@@ -126,8 +127,11 @@ export function createSender(parts: {
     const payers = unready.flatMap(({ payment }) => (payment.transaction ? [payment.payer] : []))
     const busy = payers.length === 0 ? new Set() : await signing.payersBehindFirst(session, name, payers)
     const isBusy = ({ payment }: Good) => payment.transaction !== undefined && busy.has(payment.payer)
-    const ours = unready.filter((one) => !isBusy(one))
-    const waitingForFirst = heldFor(unready.filter(isBusy), WAITS_FOR_ITS_PAYER)
+    const { within: ours, refused } = withinBudget(
+      unready.filter((one) => !isBusy(one)),
+      budget,
+    )
+    const waitingForFirst = [...heldFor(unready.filter(isBusy), WAITS_FOR_ITS_PAYER), ...refused]
     if (ours.length === 0) return { sent: own, held: waitingForFirst }
     const sent: Sent[] = []
     try {
@@ -143,26 +147,6 @@ export function createSender(parts: {
     }
   }
 
-  /** What the network's cap of a day leaves, of which whoever holds `session` may take for as long as its transaction is open. */
-  async function createBudget(session: PoolClient): Promise<Budget> {
-    const { maxFeesPerDay: cap } = network
-    if (cap === undefined) return UNCAPPED
-    let spent = await signing.feesOfDay(session, name)
-    return {
-      take(cost) {
-        if (spent + cost > cap) {
-          logger.error('the fees of the day have come to their cap', { spent, needed: cost, cap })
-          return {
-            reason: 'unexpected_settle_error',
-            detail: `fees of ${spent} and ${cost} would pass ${cap} a day`,
-          }
-        }
-        spent += cost
-        return undefined
-      },
-    }
-  }
-
   /** Nonces in a row: where a batch cannot be signed, those after it that could be are left for the next round. */
   async function signBatches(
     session: PoolClient,
@@ -174,23 +158,31 @@ export function createSender(parts: {
     const attempts = await Promise.allSettled(
       batches.map((batch, index) => chain.sign(batch, { signer, nonce: nonces[index] ?? from })),
     )
+    const held: Held[] = []
     let cost = 0n
-    for (const [index, batch] of batches.entries()) {
-      const attempt = attempts[index]
-      if (attempt?.status !== 'fulfilled' || isRefusal(attempt.value)) return unsigned(batches, attempts)
+    for (const [index, whole] of batches.entries()) {
+      const nonce = nonces[index] ?? from
+      const { batch, attempt, refused, overCap } = await fit(whole, attempts[index], { budget, nonce })
+      held.push(...refused)
+      if (batch.length === 0) return held
+      if (attempt?.status !== 'fulfilled' || isRefusal(attempt.value)) {
+        const [, ...behind] = batches.slice(index)
+        const theirs = attempts.slice(index + 1)
+        return [...held, ...(await unsigned([batch, ...behind], [attempt, ...theirs]))]
+      }
       const transaction = attempt.value
       cost += transaction.cost
       if (cost > funds) {
         logger.error('the signer cannot pay the fees; send it funds', { funds, needed: cost })
         const problem = `${signer} has ${funds} and may need ${cost} for fees, in the smallest native unit`
-        return heldFor(batches.slice(index).flat(), problem)
+        return [...held, ...heldFor([...batch, ...batches.slice(index + 1).flat()], problem)]
       }
-      const overCap = budget.take(transaction.cost)
       // Some of a batch may have room where all of it has none: those go alone.
-      if (overCap)
-        return (await Promise.all(batches.slice(index).map((those) => refuseBatch(those, overCap)))).flat()
+      if (overCap) {
+        const refusing = [batch, ...batches.slice(index + 1)].map((those) => refuseBatch(those, overCap))
+        return [...held, ...(await Promise.all(refusing)).flat()]
+      }
       const claims = batch.map(({ claim }) => claim)
-      const nonce = nonces[index] ?? from
       const isFirst = batch.some(({ payment }) => payment.transaction !== undefined)
       const { cost: most } = transaction
       await signing.storeSigned(session, {
@@ -202,15 +194,40 @@ export function createSender(parts: {
         cost: most,
         isFirst,
       })
+      await budget.record(batch, transaction)
       sent.push({ claims, transaction, isFirst })
     }
-    return []
+    return held
+  }
+
+  /**
+   * Removes the payments whose user or client key has no room in its share, and signs the rest of the batch again, so that it
+   * does not wait. Takes the cost of what remains from the budget.
+   */
+  async function fit(
+    whole: readonly Good[],
+    signed: Attempt | undefined,
+    { budget, nonce }: { budget: Budget; nonce: bigint },
+  ): Promise<{ batch: readonly Good[]; attempt: Attempt | undefined; refused: Held[]; overCap?: Refusal }> {
+    const refused: Held[] = []
+    let [batch, attempt] = [whole, signed]
+    for (;;) {
+      if (attempt?.status !== 'fulfilled' || isRefusal(attempt.value)) return { batch, attempt, refused }
+      const taken = budget.take(batch, attempt.value.cost)
+      if (taken.isTaken) return { batch, attempt, refused }
+      if ('refusal' in taken) return { batch, attempt, refused, overCap: taken.refusal }
+      const { over } = taken
+      for (const [claim, refusal] of over) refused.push(refuseUnspent(claim, refusal))
+      batch = batch.filter(({ claim }) => !over.has(claim))
+      if (batch.length === 0) return { batch, attempt, refused }
+      ;[attempt] = await Promise.allSettled([chain.sign(batch, { signer, nonce })])
+    }
   }
 
   /** What becomes of those that could not be signed. */
   async function unsigned(
     batches: readonly (readonly Good[])[],
-    attempts: readonly PromiseSettledResult<Awaited<ReturnType<typeof chain.sign>>>[],
+    attempts: readonly (Attempt | undefined)[],
   ): Promise<Held[]> {
     const held = batches.map(async (batch, index) => {
       const attempt = attempts[index]
@@ -267,6 +284,21 @@ export function createSender(parts: {
 
 /** Whether its payer's own transaction can be sent now. */
 const isReady = ({ sponsorship }: Good) => sponsorship?.isReady === true
+
+/** Divides payments into those that may go, and those whose user or client key has used up its share. */
+function withinBudget(ours: readonly Good[], budget: Budget): { within: Good[]; refused: Held[] } {
+  const refused: Held[] = []
+  const within = ours.filter(({ claim }) => {
+    const refusal = budget.isUsedUp(claim)
+    if (refusal) refused.push(refuseUnspent(claim, refusal))
+    return !refusal
+  })
+  return { within, refused }
+}
+
+/** Asks nothing of the chain: a claim that was broadcast may still settle and waits; any other fails. */
+const refuseUnspent = (claim: Claim, { reason, detail }: Refusal): Held =>
+  claim.wasSent ? { claim, problem: detail } : { claim, conclusion: { status: 'failed', reason, detail } }
 
 const heldFor = (those: readonly Good[], problem: unknown): Held[] =>
   those.map(({ claim }) => ({ claim, problem }))

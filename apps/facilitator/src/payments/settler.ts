@@ -6,6 +6,7 @@ import { createBell } from './bell'
 import { createBroadcaster } from './broadcasting'
 import { type Counts } from '../operations/counts'
 import { createTell } from './tell'
+import { type FeeBudget } from './fee-budget'
 import { createFollower } from './following'
 import { type Notices } from './notices'
 import { createReorgStore } from './reorg-store'
@@ -36,12 +37,13 @@ export function createSettler(parts: {
   network: Network
   signer: string
   pool: Pool
+  feeBudget: FeeBudget
   notices: Notices
   counts: Counts
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, pool, notices, counts, now } = parts
+  const { network, signer, pool, feeBudget, notices, counts, now } = parts
   const logger = parts.logger.child({ network: network.name, signer })
   const store = createSettlerStore()
   const signing = createSigningStore(pool)
@@ -51,7 +53,18 @@ export function createSettler(parts: {
   const lane = { network: network.name, signer, adoptsAllBut }
   const tell = createTell({ network: network.name, logger, counts })
   const { send, isSending, drained } = createBroadcaster({ network, signing, logger })
-  const sender = createSender({ network, signer, store, signing, send, tell, counts, logger, now })
+  const sender = createSender({
+    network,
+    signer,
+    store,
+    signing,
+    feeBudget,
+    send,
+    tell,
+    counts,
+    logger,
+    now,
+  })
   const replaceStuck = createReplacer({
     network,
     signer,

@@ -115,6 +115,10 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     RATE_LIMIT_READS_PER_MINUTE: '1000000',
     RATE_LIMIT_LISTS_PER_MINUTE: '1000000',
     RATE_LIMIT_USERS_PER_MINUTE: '1000000',
+    RATE_LIMIT_LOGINS_PER_MINUTE: '1000000',
+    NEW_USER_FEE_SHARE_PERCENT: '100',
+    ALL_NEW_USERS_FEE_SHARE_PERCENT: '100',
+    CLIENT_KEY_FEE_SHARE_PERCENT: '100',
     ...variables,
   })
   const network: NetworkConfiguration = {

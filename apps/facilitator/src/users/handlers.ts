@@ -1,6 +1,7 @@
 import {
   CreateUserRequest,
   Credentials,
+  SignUpRequest,
   UserLogin,
   UsersQuery,
   UserTokenRefresh,
@@ -8,6 +9,7 @@ import {
 } from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
+import { type LoginLimit } from './login-limit'
 import { type Passwords } from './passwords'
 import { type User, type UserStore } from './store'
 import { newRefreshToken, REFRESH_TTL_SECONDS, type Tokens } from './tokens'
@@ -16,29 +18,49 @@ export function createUserHandlers(parts: {
   users: UserStore
   passwords: Passwords
   tokens: Tokens
+  signUp: SignUpMode
+  limitLogin: LoginLimit
   now: () => Date
 }) {
-  const { users, passwords, tokens, now } = parts
+  const { users, passwords, tokens, signUp, limitLogin, now } = parts
 
-  async function register({ email, password, isAdmin }: Credentials & { isAdmin: boolean }) {
-    const passwordHash = await passwords.hash(password)
-    const user = await users.create({ email, passwordHash, isAdmin, createdAt: now() })
-    if (!user) throw new ApiError('CONFLICT', 'This email has an account; log in with it, or use another one')
-    return toWire(user)
+  type Registration = Credentials & {
+    isAdmin: boolean
+    feeShareBps?: number
+    invitation?: string | undefined
+  }
+
+  async function register({ password, invitation, ...account }: Registration) {
+    const user = { ...account, passwordHash: await passwords.hash(password), createdAt: now() }
+    const created =
+      invitation === undefined ? await users.create(user) : await users.createInvited(user, invitation)
+    if (created === 'uninvited') throw uninvited()
+    if (!created)
+      throw new ApiError('CONFLICT', 'This email has an account; log in with it, or use another one')
+    return toWire(created)
   }
 
   return {
     async signup(req: Request, res: Response) {
-      const user = await register({ ...parse(Credentials, req.body), isAdmin: false })
+      const { invitation, ...credentials } = parse(SignUpRequest, req.body)
+      if (signUp === 'closed')
+        throw new ApiError('FORBIDDEN', 'Sign-up is closed here; ask the operator for an account')
+      if (signUp === 'invitation' && invitation === undefined) throw uninvited()
+      const user = await register({
+        ...credentials,
+        isAdmin: false,
+        ...(signUp === 'invitation' ? { invitation } : {}),
+      })
       res.json({ data: { message: 'Signed up; log in to go on', user } })
     },
 
     /**
-     * An unknown email, what is no email, and a wrong password are answered alike, and in the same time: each costs one
-     * query and one hash.
+     * An unknown email, what is no email, a disabled account and a wrong password are answered alike, and in the same time:
+     * each costs one query and one hash.
      */
     async login(req: Request, res: Response) {
       const { email, password } = parse(UserLogin, req.body)
+      const attempt = await limitLogin(email, req, res)
       const found = await users.byEmail(Credentials.shape.email.safeParse(email).data ?? NOBODYS)
       if (!(await passwords.matches(password, found?.passwordHash)) || !found) {
         res.status(401).json({ message: 'Wrong email or password' })
@@ -49,6 +71,7 @@ export function createUserHandlers(parts: {
       const refreshToken = newRefreshToken()
       const expiresAt = new Date(createdAt.getTime() + REFRESH_TTL_SECONDS * 1000)
       await users.keepRefreshToken(id, refreshToken, { createdAt, expiresAt })
+      await attempt.succeeded()
       res.set('Cache-Control', 'no-store').json({
         data: { message: 'Logged in', access_token: tokens.issue(id), refresh_token: refreshToken, id },
       })
@@ -68,8 +91,13 @@ export function createUserHandlers(parts: {
     },
 
     async create(req: Request, res: Response) {
-      const { is_admin: isAdmin, ...credentials } = parse(CreateUserRequest, req.body)
-      res.json({ data: await register({ ...credentials, isAdmin }) })
+      const {
+        is_admin: isAdmin,
+        fee_share_percent: percent,
+        ...credentials
+      } = parse(CreateUserRequest, req.body)
+      const share = percent === undefined ? {} : { feeShareBps: Math.round(percent * 100) }
+      res.json({ data: await register({ ...credentials, isAdmin, ...share }) })
     },
 
     async list(req: Request, res: Response) {
@@ -77,6 +105,14 @@ export function createUserHandlers(parts: {
     },
   }
 }
+
+export type SignUpMode = 'open' | 'invitation' | 'closed'
+
+const uninvited = () =>
+  new ApiError(
+    'FORBIDDEN',
+    'Sign-up is by invitation here; ask the operator for one that is unused and has not expired, and send it as invitation',
+  )
 
 /** No account has it, for it is no email. */
 const NOBODYS = ''

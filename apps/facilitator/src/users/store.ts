@@ -11,18 +11,32 @@ export const MAX_REFRESH_TOKENS = 100
 
 export type UserStore = ReturnType<typeof createUserStore>
 
-/** Users and their refresh tokens. Emails are in lower case. */
+/** A user to be, with its share of each network's daily fees; null: the configured share of new users. */
+type NewUser = Omit<User, 'id'> & { passwordHash: string; feeShareBps?: number | null }
+
+/** Users and their refresh tokens. Emails are in lower case. A disabled user has neither id nor token here. */
 export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
   return {
     /** The new user; undefined where the email is taken. */
-    async create(user: Omit<User, 'id'> & { passwordHash: string }): Promise<User | undefined> {
-      const [created] = await prisma.user.createManyAndReturn({
-        data: [user],
-        skipDuplicates: true,
-        select: publicly,
-      })
-      return created
+    async create(user: NewUser): Promise<User | undefined> {
+      return insert(prisma, user)
     },
+
+    /**
+     * The new user, in exchange for the invitation, which admits one; `uninvited` where it is unknown, used or expired, and
+     * undefined where the email is taken: the invitation is then still good.
+     */
+    createInvited: (user: NewUser, invitation: string): Promise<User | 'uninvited' | undefined> =>
+      prisma.$transaction(async (transaction) => {
+        const hash = sha256(invitation)
+        const [unused] = await transaction.$queryRaw<unknown[]>`
+          select from invitations where hash = ${hash} and used_at is null and expires_at > now() for update`
+        if (!unused) return 'uninvited'
+        const created = await insert(transaction, user)
+        if (created)
+          await transaction.$executeRaw`update invitations set used_at = now() where hash = ${hash}`
+        return created
+      }),
 
     /** Oldest first. */
     list: ({ offset, limit }: { offset: number; limit: number }): Promise<User[]> =>
@@ -30,7 +44,7 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
 
     async byEmail(email: string): Promise<{ user: User; passwordHash: string } | undefined> {
       const found = await prisma.user.findUnique({
-        where: { email },
+        where: { email, disabledAt: null },
         select: { ...publicly, passwordHash: true },
       })
       if (!found) return undefined
@@ -39,12 +53,15 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
     },
 
     async byId(id: number): Promise<User | undefined> {
-      return (await prisma.user.findUnique({ where: { id }, select: publicly })) ?? undefined
+      return (
+        (await prisma.user.findUnique({ where: { id, disabledAt: null }, select: publicly })) ?? undefined
+      )
     },
 
     /**
      * Keeps the token's hash, and drops those of the user's that have expired or are the oldest beyond
-     * {@link MAX_REFRESH_TOKENS}. Logins at the same moment do not count each other; the next one does.
+     * {@link MAX_REFRESH_TOKENS}. Logins at the same moment do not count each other; the next one does. A user that was disabled
+     * since gets a token that is not kept.
      */
     async keepRefreshToken(
       userId: number,
@@ -60,10 +77,24 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
 
     /** Whose refresh token this is; undefined for one that is unknown or has expired. */
     async byRefreshToken(token: string, now: Date): Promise<number | undefined> {
-      const found = await prisma.refreshToken.findUnique({ where: { hash: sha256(token) } })
+      const found = await prisma.refreshToken.findUnique({
+        where: { hash: sha256(token), user: { disabledAt: null } },
+      })
       return found && found.expiresAt > now ? found.userId : undefined
     },
   }
+}
+
+async function insert(
+  prisma: Pick<FacilitatorDatabase['prisma'], 'user'>,
+  user: NewUser,
+): Promise<User | undefined> {
+  const [created] = await prisma.user.createManyAndReturn({
+    data: [user],
+    skipDuplicates: true,
+    select: publicly,
+  })
+  return created
 }
 
 /** All but the password's hash, which is read at login only. */
@@ -72,7 +103,8 @@ const publicly = { id: true, email: true, isAdmin: true, createdAt: true } as co
 /** Skips rows that a concurrent login is deleting, so that two logins never wait for each other. */
 const KEEP = `
 with kept as (
-  insert into refresh_tokens (hash, user_id, created_at, expires_at) values ($1, $2, $3, $4)
+  insert into refresh_tokens (hash, user_id, created_at, expires_at)
+  select $1, id, $3, $4 from users where id = $2 and disabled_at is null for share
 )
 delete from refresh_tokens where hash in (
   select hash from refresh_tokens

@@ -14,6 +14,18 @@ export const Credentials = z
   })
 export type Credentials = z.infer<typeof Credentials>
 
+export const SignUpRequest = Credentials.extend({
+  invitation: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('From the operator; needed where sign-up is by invitation, and passed over elsewhere.'),
+}).meta({
+  id: 'SignUpRequest',
+  examples: [{ email: 'shop@example.com', password: 'correct horse battery staple' }],
+})
+export type SignUpRequest = z.infer<typeof SignUpRequest>
+
 /** Wider than `Credentials`: an email or password that no account can have is answered 401 like any wrong one. */
 export const UserLogin = z.object({ email: z.string().max(1024), password: z.string().max(1024) }).meta({
   id: 'UserLogin',
@@ -82,6 +94,14 @@ export const RefreshRefused = z.object({ message: z.string(), details: z.string(
 
 export const CreateUserRequest = Credentials.extend({
   is_admin: z.boolean().default(false).describe('Admins see everybody’s keys, resources and metrics.'),
+  fee_share_percent: z
+    .number()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe(
+      'The share of each network’s daily fees that the user’s payments may cause, rounded to hundredths of a percent. Left out: that of any new user.',
+    ),
 }).meta({
   id: 'CreateUserRequest',
   examples: [{ email: 'ops@example.com', password: 'correct horse battery staple', is_admin: true }],
@@ -110,6 +130,7 @@ export const Scope = z
 
 const MIN_TTL_HOURS = 1 / 3_600
 const MAX_TTL_HOURS = 87_600
+const MAX_RECIPIENTS = 100
 
 export const CreateClientRequest = z
   .object({
@@ -124,6 +145,13 @@ export const CreateClientRequest = z
       .max(MAX_TTL_HOURS)
       .optional()
       .describe('After how many hours the key expires, a second at least; never, where left out.'),
+    pay_to: z
+      .array(plainText(256).min(1))
+      .max(MAX_RECIPIENTS)
+      .optional()
+      .describe(
+        'The recipients that the key may verify and settle payments to; any, where left out or empty.',
+      ),
   })
   .meta({
     id: 'CreateClientRequest',
@@ -145,6 +173,10 @@ const keyFields = {
   scope: z.string().describe('The operations that it may call, comma-separated; empty means all.'),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable().describe('Null where it never expires.'),
+  payTo: z
+    .array(z.string())
+    .optional()
+    .describe('The recipients that it may verify and settle payments to; left out where any.'),
 }
 export const ClientKey = z.object(keyFields).meta({ id: 'ClientKey', examples: [exampleKey] })
 export type ClientKey = z.infer<typeof ClientKey>

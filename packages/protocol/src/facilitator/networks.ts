@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Amount } from '../amount'
 import { exampleAddress, exampleAsset } from './fields'
 
 const exampleKind = {
@@ -57,6 +58,9 @@ export const Asset = z
     symbol: z.string(),
     decimals: z.int(),
     active: z.boolean().describe('Whether new payments are taken in it.'),
+    minAmount: Amount.optional().describe(
+      'The least that a payment may be of, in the smallest unit. Left out, it is a thousandth of the whole unit: `1000` of an asset with 6 decimals.',
+    ),
   })
   .meta({ id: 'Asset', description: 'What payments may be made in.', examples: [exampleRegistered] })
 export type Asset = z.infer<typeof Asset>
@@ -65,6 +69,9 @@ export const AssetList = z
   .object({ data: z.array(Asset) })
   .meta({ examples: [{ data: [exampleRegistered] }] })
 export type AssetList = z.infer<typeof AssetList>
+
+/** An amount of at least one smallest unit. */
+const MinAmount = z.string().regex(/^[1-9][0-9]{0,77}$/, 'must be decimal digits in a string, at least 1')
 
 const printable = (longest: number) =>
   z
@@ -83,6 +90,9 @@ export const AssetRegistration = z
       .boolean()
       .optional()
       .describe('Left out, a new asset is active and a registered one stays as it is.'),
+    min_amount: MinAmount.optional().describe(
+      'The least that a payment may be of, in the smallest unit. Left out, it is a thousandth of the whole unit for a new asset, and a registered one keeps its own.',
+    ),
   })
   .meta({
     id: 'AssetRegistration',

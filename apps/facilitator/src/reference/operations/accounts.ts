@@ -5,12 +5,12 @@ import {
   ClientPath,
   ClientsQuery,
   CreateClientRequest,
-  Credentials,
   LoggedIn,
   LoginRefused,
   Refreshed,
   RefreshRefused,
   SignedUp,
+  SignUpRequest,
   UserLogin,
   UserTokenRefresh,
 } from '@tollgate/protocol'
@@ -26,10 +26,14 @@ export const accountOperations: Operation[] = [
     path: '/api/v1/signup',
     tag,
     summary: 'Create an account.',
-    body: { schema: Credentials },
+    description:
+      'Its payments may cause a small share of the daily fees until the operator raises it. Operators may have sign-up open, by invitation or closed.',
+    body: { schema: SignUpRequest },
     answers: { 200: { description: 'The new user.', schema: SignedUp } },
     errors: {
       INVALID_REQUEST: '`email` is not an email address, or `password` does not have 8 to 256 characters.',
+      FORBIDDEN:
+        'Sign-up is closed, or is by invitation and the invitation is missing, unknown, used or expired.',
       CONFLICT: 'The email has an account.',
       ...refusals.limited,
       ...refusals.crowded,
@@ -41,11 +45,14 @@ export const accountOperations: Operation[] = [
     path: '/api/v1/login',
     tag,
     summary: 'Get an access token and a refresh token.',
+    description:
+      'Limited by account as well: all addresses share its limit, but one that it logged in from within 30 days has a limit of its own.',
     body: { schema: UserLogin },
     answers: {
       200: { description: 'The tokens.', schema: LoggedIn },
       401: {
-        description: 'Email or password is wrong; the answer does not tell which.',
+        description:
+          'Email or password is wrong, or the account is disabled; the answer does not tell which.',
         schema: LoginRefused,
       },
     },
@@ -87,7 +94,7 @@ export const accountOperations: Operation[] = [
     body: { schema: CreateClientRequest },
     answers: { 200: { description: 'The key, with its token.', schema: ClientCreated } },
     errors: {
-      INVALID_REQUEST: '`title`, `scope` or `ttl_hours` is not as described.',
+      INVALID_REQUEST: '`title`, `scope`, `ttl_hours` or `pay_to` is not as described.',
       ...refusals.user,
       CONFLICT: 'You have the maximum number of live keys: delete one first.',
     },

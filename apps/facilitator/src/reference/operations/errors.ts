@@ -7,7 +7,7 @@ export const refusals = {
   inTurn: { OVERLOADED: 'Too many long answers are asked for; try again after `Retry-After`.' },
   user: { UNAUTHORIZED: 'The access token is missing, malformed, expired or not one of ours.', ...limited },
   client: {
-    UNAUTHORIZED: 'The client key is missing, wrong, revoked or expired.',
+    UNAUTHORIZED: 'The client key is missing, wrong, revoked or expired, or its user is disabled.',
     FORBIDDEN: 'The scope of the client key does not cover this operation.',
   },
   admin: { UNAUTHORIZED: 'The admin token is missing or wrong, or none is configured.' },

@@ -57,6 +57,7 @@ void run('facilitator', async (closing) => {
   closing.add('tally', () => tally.close())
   tally.begin()
   closing.add('networks', () => networks.close())
+  networks.watchNodes()
   await networks.registerConfigured()
 
   closing.add('notices', () => notices.close())

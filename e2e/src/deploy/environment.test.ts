@@ -56,6 +56,22 @@ describe.each(renderings)('%s', (_, read) => {
   })
 })
 
+test('the networks of k8s/overlays/example are taken: an EVM network and a Cosmos network', () => {
+  const text = readFileSync(join(root, 'k8s/overlays/example/networks.yaml'), 'utf8')
+  const { variables, files } = withImage('facilitator', givenTo('facilitator', manifests))
+  const path = variables['NETWORKS_FILE'] ?? ''
+  const named = [...text.matchAll(/\benv:(\w+)/g)].map(([, name = '']) => [name, plausible(name)] as const)
+  const given = {
+    variables: { ...variables, ...Object.fromEntries(named) },
+    files: { ...files, [path]: text },
+  }
+  expect(() => startWith('facilitator', given)).not.toThrow()
+  expect(named.map(([name]) => name)).toContain('COSMOSHUB_RPC_URLS')
+  const { COSMOSHUB_SIGNER_KEY, ...others } = given.variables as Record<string, string>
+  expect(COSMOSHUB_SIGNER_KEY).toBeDefined()
+  expect(() => startWith('facilitator', { ...given, variables: others })).toThrow(/COSMOSHUB_SIGNER_KEY/)
+})
+
 test('what is missing would be seen', () => {
   const { variables, files } = withImage('gateway', givenTo('gateway', manifests))
   const { PUBLIC_URL, ...others } = variables

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1'
 import { HorizontalPodAutoscaler, type IHorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2'
@@ -151,6 +152,10 @@ describe('k8s/base', () => {
       expect([name, value]).toEqual([name, undefined])
       return `${valueFrom?.secretKeyRef?.name} ${valueFrom?.secretKeyRef?.key}`
     })
+    // By the patches of the example overlay, which no test here renders without kubectl.
+    const patches = readFileSync(join(overlay, 'kustomization.yaml'), 'utf8')
+    for (const [, name = '', key = ''] of patches.matchAll(/secretKeyRef: \{ name: (\w+), key: (\w+) \}/g))
+      referred.push(`${name} ${key}`)
     const example = documentsIn(join(root, 'k8s/secrets.example.yaml')) as (Manifest & ISecret)[]
     const listed = example.flatMap(({ metadata, stringData = {} }) =>
       Object.keys(stringData).map((key) => `${metadata.name} ${key}`),

@@ -6,6 +6,12 @@ export type Check<C> = (question: C) => Refusal | undefined
 
 export const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
 
+/** Whether a later state of the chain might say otherwise: a payer was funded, or another of its transactions mined. */
+export const isOfState = (answer: object | undefined): boolean =>
+  answer !== undefined &&
+  'reason' in answer &&
+  (answer.reason === 'insufficient_funds' || answer.reason === 'invalid_transaction_state')
+
 /** The first refusal among the checks, in their order. */
 export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refusal | undefined {
   for (const check of checks) {

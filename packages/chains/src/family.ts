@@ -145,6 +145,24 @@ export class ChainUnavailable extends Error {
  */
 export class TransactionRejected extends Error {
   override readonly name = 'TransactionRejected'
+  /** Why, where it is the transaction itself, and no state of the chain, that keeps every node from taking it. */
+  readonly verdict: Refusal | undefined
+
+  constructor(message: string, { verdict, cause }: { verdict?: Refusal; cause?: unknown } = {}) {
+    super(message, { cause })
+    this.verdict = verdict
+  }
+}
+
+/** The node was started a moment ago, and cannot judge transactions before its first block. Nothing is known. */
+export class NodeStarting extends ChainUnavailable {}
+
+/** What the nodes of a network lack that payments need. */
+export type NodesCheck = {
+  /** One sentence for each node that lacks something; it names the node by its place in the configuration. */
+  problems: readonly string[]
+  /** Whether some node lacks nothing, or gave no answer. */
+  isUsable: boolean
 }
 
 /** One network. Every call has a timeout, and rejects with `ChainUnavailable` where the network gives no answer. */
@@ -158,6 +176,8 @@ export type Chain<P extends Payment = Payment> = {
   readonly ampleFunds: bigint
   /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
   head(): Promise<{ number: bigint; timestamp: number }>
+  /** Asks each node for what payments need of it; absent where every node has that. */
+  checkNodes?(): Promise<NodesCheck>
   /** The extensions of x402 version 2 that payments here may use, by what the network has deployed. */
   extensions(): Promise<string[]>
   /**

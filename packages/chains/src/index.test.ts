@@ -4,6 +4,7 @@ test('exports what apps need, and no more', () => {
   expect(Object.keys(chains).sort()).toEqual([
     'ChainUnavailable',
     'NativeAmount',
+    'NodeStarting',
     'TransactionRejected',
     'curveIsNative',
     'families',

@@ -125,11 +125,17 @@ export const reasonCodes = [
 ] as const
 export type ReasonCode = (typeof reasonCodes)[number]
 
+/** Whatever else a facilitator says there must not make its answer unreadable. */
+const Message = z.string().optional().catch(undefined)
+
 /** `payer` is empty when invalid, `invalidReason` when valid. */
 export const VerifyResult = z
   .object({
     isValid: z.boolean(),
     invalidReason: z.string().describe('Empty where the payment is valid.'),
+    invalidMessage: Message.describe(
+      'Why, in words for people: up to 200 characters of ASCII, where there is more to say.',
+    ),
     payer: z.string().describe('Empty where it is not.'),
     timestamp: z.int().describe('Unix seconds.'),
     cachedResult: z.boolean().describe('Whether this verdict is from the cache, a few seconds old.'),
@@ -156,6 +162,9 @@ export const SettleResult = z
       .string()
       .describe('The transaction’s hash. Empty on failure, but a pending settlement may already have one.'),
     errorReason: z.string().describe('Empty on success.'),
+    errorMessage: Message.describe(
+      'Why, in words for people: up to 200 characters of ASCII, where there is more to say.',
+    ),
     network: z.string(),
     payer: z.string().describe('Empty on failure.'),
     blockNumber: z.int().describe('0 on failure.'),

@@ -211,7 +211,13 @@ describe('2. Verify result', () => {
   test('an invalid payment: a reason, and an empty payer', async () => {
     const body = inRequirements(await payment(), { maxAmountRequired: '10001' })
     const { timestamp, ...result } = await verify(body)
-    expect(result).toEqual({ isValid: false, invalidReason: text, payer: '', cachedResult: false })
+    expect(result).toEqual({
+      isValid: false,
+      invalidReason: text,
+      invalidMessage: text,
+      payer: '',
+      cachedResult: false,
+    })
     expect(result.invalidReason).not.toBe('')
     expect(Number.isSafeInteger(timestamp)).toBe(true)
   })
@@ -241,6 +247,7 @@ describe('2. Settle result', () => {
       network: 'base-sepolia',
       payer: '',
       blockNumber: 0,
+      errorMessage: text,
     })
     expect(errorReason).not.toBe('')
     expect(timestamp).toMatch(TIME)

@@ -2,7 +2,33 @@ import { type Refusal } from '@tollgate/chains'
 import { type ReasonCode, type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { type Settlement } from './store'
 
-/** The answers of `/verify` and `/settle`. All of their texts are ours, and ASCII: they end up in HTTP headers. */
+/** The answers of `/verify` and `/settle`. All of their texts are ASCII: they end up in HTTP headers. */
+const MAX_DETAIL = 200
+const URLS = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]*/gi
+
+/**
+ * What is passed on of a refusal's detail, which may hold a token's or a node's own words: short, printable ASCII, and no URL, which
+ * may be a node's and hold a key. Nothing of refusals that are ours alone, which tell of our signers and budgets.
+ */
+export function publicDetail({
+  reason,
+  detail,
+}: {
+  reason: string
+  detail: string | null
+}): string | undefined {
+  if (detail === null || reason === 'unexpected_settle_error' || reason === 'unexpected_verify_error')
+    return undefined
+  const text = detail
+    .slice(0, 10 * MAX_DETAIL)
+    .replace(URLS, '(URL)')
+    .replace(/\s+/g, ' ')
+    .replace(/’/g, "'")
+    .replace(/[^\x20-\x7e]/g, '?')
+    .trim()
+  return text.length > MAX_DETAIL ? `${text.slice(0, MAX_DETAIL - 3)}...` : text || undefined
+}
+
 const unixSeconds = (date: Date) => Math.floor(date.getTime() / 1000)
 
 export const valid = (payer: string, { at, cached }: { at: Date; cached: boolean }): VerifyResult => ({
@@ -13,13 +39,17 @@ export const valid = (payer: string, { at, cached }: { at: Date; cached: boolean
   cachedResult: cached,
 })
 
-export const invalid = ({ reason }: Refusal, at: Date): VerifyResult => ({
-  isValid: false,
-  invalidReason: reason,
-  payer: '',
-  timestamp: unixSeconds(at),
-  cachedResult: false,
-})
+export function invalid(refusal: Refusal, at: Date): VerifyResult {
+  const invalidMessage = publicDetail(refusal)
+  return {
+    isValid: false,
+    invalidReason: refusal.reason,
+    ...(invalidMessage === undefined ? {} : { invalidMessage }),
+    payer: '',
+    timestamp: unixSeconds(at),
+    cachedResult: false,
+  }
+}
 
 export const success = (settlement: Settlement, at: Date): SettleResult => ({
   success: true,
@@ -31,19 +61,25 @@ export const success = (settlement: Settlement, at: Date): SettleResult => ({
   timestamp: (settlement.settledAt ?? at).toISOString(),
 })
 
+type Failure = { reason: ReasonCode; detail: string | null }
+
 /** `network` is empty where the request names none of ours. */
-export const failure = (reason: ReasonCode, network: string, at: Date): SettleResult => ({
-  success: false,
-  transaction: '',
-  errorReason: reason,
-  network,
-  payer: '',
-  blockNumber: 0,
-  timestamp: at.toISOString(),
-})
+export function failure(failed: Failure, network: string, at: Date): SettleResult {
+  const errorMessage = publicDetail(failed)
+  return {
+    success: false,
+    transaction: '',
+    errorReason: failed.reason,
+    ...(errorMessage === undefined ? {} : { errorMessage }),
+    network,
+    payer: '',
+    blockNumber: 0,
+    timestamp: at.toISOString(),
+  }
+}
 
 /** Not known in time: the transaction, where it is signed, and the request may be sent again to learn the outcome. */
 export const pending = ({ network, transactionHash }: Settlement, at: Date): SettleResult => ({
-  ...failure('settlement_pending', network, at),
+  ...failure({ reason: 'settlement_pending', detail: null }, network, at),
   transaction: transactionHash ?? '',
 })

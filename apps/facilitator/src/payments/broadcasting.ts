@@ -1,4 +1,4 @@
-import { TransactionRejected, type SignedTransaction } from '@tollgate/chains'
+import { NodeStarting, TransactionRejected, type SignedTransaction } from '@tollgate/chains'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type SigningStore } from './signing-store'
@@ -24,7 +24,7 @@ export function createBroadcaster({
     } catch (error) {
       const isRefused = error instanceof TransactionRejected
       if (isRefused) await signing.noteRefused(transaction.hash).catch(() => undefined)
-      logger.log(isRefused ? 'error' : 'warn', 'a signed transaction could not be sent; trying again', {
+      logger.log(levelOf(error), 'a signed transaction could not be sent; trying again', {
         transaction: transaction.hash,
         error,
       })
@@ -43,4 +43,10 @@ export function createBroadcaster({
     /** Resolves when nothing is being sent any more. */
     drained: () => Promise.all(underWay.values()),
   }
+}
+
+/** A node that was just started refuses for a moment what it takes then: nobody has to do anything about that. */
+export function levelOf(error: unknown, { isOld = false } = {}): 'error' | 'warn' | 'info' {
+  if (error instanceof TransactionRejected) return 'error'
+  return error instanceof NodeStarting && !isOld ? 'info' : 'warn'
 }

@@ -1,5 +1,5 @@
 import { ChainUnavailable, type Refusal } from '@tollgate/chains'
-import { type ReasonCode, type SettleResult, type VerifyResult } from '@tollgate/protocol'
+import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type Tally } from '../metrics/tally'
@@ -65,23 +65,22 @@ export function createFacilitator(parts: {
     const { clientId } = caller
     const askedAt = now().getTime()
     const order = await readOrder(asked, networks)
-    if (isRefusal(order)) return refuse(clientId, order.reason, networks.find(asked.network)?.name ?? '')
+    if (isRefusal(order)) return refuse(clientId, order, networks.find(asked.network)?.name ?? '')
     const unfit = checkRecipient(order, caller)
-    if (unfit) return refuse(clientId, unfit.reason, order.network.name)
+    if (unfit) return refuse(clientId, unfit, order.network.name)
     const patienceSeconds = Math.min(order.maxTimeoutSeconds, settleWaitSeconds)
     const asker: Asker = { clientId, idempotencyKey, requestHash: order.requestHash }
     const settlement = await claimed(order, asker, { caller, until: askedAt + CLAIM_WITHIN_MS })
-    if (isRefusal(settlement)) return refuse(clientId, settlement.reason, order.network.name)
-    if (!(await isSameRequest(settlement, asker)))
-      return refuse(clientId, 'duplicate_settlement', settlement.network)
+    if (isRefusal(settlement)) return refuse(clientId, settlement, order.network.name)
+    if (!(await isSameRequest(settlement, asker))) return refuse(clientId, DUPLICATE, settlement.network)
 
     const over = await outcomes.wait(settlement.id, askedAt + patienceSeconds * 1000 - now().getTime())
     return over ? tell(over, asker, order) : tellPending(settlement, asker, order)
   }
 
-  function refuse(clientId: string, reason: ReasonCode, network: string): SettleResult {
-    tally.refused({ clientId, network, reason })
-    return failure(reason, network, now())
+  function refuse(clientId: string, refusal: Refusal, network: string): SettleResult {
+    tally.refused({ clientId, network, reason: refusal.reason })
+    return failure(refusal, network, now())
   }
 
   /** The settlement of this payment, whoever claimed it first; or why nobody may. */
@@ -119,7 +118,7 @@ export function createFacilitator(parts: {
     // Somebody may have claimed it since; what was settled meanwhile is refused by its chain for that very reason.
     const other = await store.find(order)
     if (other && !(refusal && (await mayBeTakenOver(other, asker)))) return other
-    return refusal ?? { reason: 'duplicate_settlement', detail: 'claimed and gone' }
+    return refusal ?? DUPLICATE
   }
 
   /**
@@ -151,11 +150,10 @@ export function createFacilitator(parts: {
     // Again: what was forgotten when it was claimed may have been lost since, and the payment verified.
     await verdicts.forget(order)
     const { clientId } = asker
-    if (!(await isSameRequest(over, asker))) return refuse(clientId, 'duplicate_settlement', over.network)
-    if (over.status !== 'settled')
-      return failure(over.errorReason ?? 'unexpected_settle_error', over.network, now())
+    if (!(await isSameRequest(over, asker))) return refuse(clientId, DUPLICATE, over.network)
+    if (over.status !== 'settled') return failure(failureOf(over), over.network, now())
     if (await store.handOut(over.id, asker)) return success(over, now())
-    return refuse(clientId, 'duplicate_settlement', over.network)
+    return refuse(clientId, DUPLICATE, over.network)
   }
 
   /** The failure of a settlement that was claimed anew: nothing else tells of it any more. */
@@ -203,6 +201,14 @@ export function createFacilitator(parts: {
 
   return { verify, settle }
 }
+
+/** The reason says all that there is to say. */
+const DUPLICATE: Refusal = { reason: 'duplicate_settlement', detail: '' }
+
+const failureOf = ({ errorReason, errorDetail }: Settlement) => ({
+  reason: errorReason ?? ('unexpected_settle_error' as const),
+  detail: errorDetail,
+})
 
 const wasSent = ({ transactionHash }: Settlement) => transactionHash !== null
 

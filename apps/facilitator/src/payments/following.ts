@@ -2,7 +2,7 @@ import { TransactionRejected, type BlockId, type Fate, type Inspection, type Pay
 import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
-import { type Broadcaster } from './broadcasting'
+import { levelOf, type Broadcaster } from './broadcasting'
 import { type Tell } from './tell'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
 import { type SigningStore } from './signing-store'
@@ -134,13 +134,14 @@ export function createFollower(parts: {
     if (isSpent) return end('the nonce of a transaction went to another')
     if (!isOurs && fates.every(isDecided))
       return end('nothing can come of a payer’s own transaction any more')
-    if (isOurs || !refusal || !open.isOld) return undefined
+    // A node that is a moment behind refuses what it takes then; what the transaction itself is refused for stays.
+    if (isOurs || !refusal || !(open.isOld || refusal.verdict)) return undefined
     // Asked only now: a node that is a moment behind says so too. Made anew, the very same bytes are sent again.
     if (await lacksWhatComesFirst(open))
       return end('what had to come before a transaction is gone; it is made anew')
     if (open.wasOffered) return undefined
     return end('no node ever took a payer’s own transaction', (claim, fate) =>
-      fate.status === 'open' ? neverTaken(claim, refusal.message) : resultOf(claim, fate),
+      fate.status === 'open' ? neverTaken(claim, refusal) : resultOf(claim, fate),
     )
   }
 
@@ -206,7 +207,7 @@ export function createFollower(parts: {
       // What nobody can tell now must not keep the transaction from being sent again.
       const fate = await chain.fate(paymentOf(claim), claim.terms).catch(() => undefined)
       if (fate?.status !== 'void') continue
-      await transactions.fail(claim.id, fate.reason)
+      await transactions.fail(claim.id, fate)
       tell(claim, { ...fate, status: 'failed' })
     }
   }
@@ -217,13 +218,16 @@ export function createFollower(parts: {
     return payment
   }
 
-  async function note({ id, transaction, settlements }: OpenTransaction, error: unknown): Promise<void> {
+  async function note(
+    { id, transaction, settlements, isOld }: OpenTransaction,
+    error: unknown,
+  ): Promise<void> {
     const problem = error instanceof Error ? error.message : String(error)
     const before = noted.get(id)
     if (before?.problem === problem && performance.now() - before.at < SILENCE_MS) return
     noted.set(id, { problem, at: performance.now() })
     const ids = settlements.map((claim) => claim.id)
-    const level = error instanceof TransactionRejected ? 'error' : 'warn'
+    const level = levelOf(error, { isOld })
     logger.log(level, 'a signed transaction could not be followed; trying again', {
       settlements: ids,
       transaction: transaction.hash,
@@ -254,7 +258,7 @@ const isDecided = ({ status }: Fate): boolean => status === 'void' || status ===
 /** Once it is good: what is claimed is judged anew first. */
 const sentAgain = (claim: Claim): Result => ({ claim, conclusion: undefined })
 
-const neverTaken = (claim: Claim, detail: string): Result => ({
+const neverTaken = (claim: Claim, { verdict, message }: TransactionRejected): Result => ({
   claim,
-  conclusion: { status: 'failed', reason: 'invalid_transaction_state', detail },
+  conclusion: { status: 'failed', reason: 'invalid_transaction_state', detail: message, ...verdict },
 })

@@ -24,7 +24,7 @@ export type Claim = {
   isHandedOut: boolean
 }
 
-/** How a settlement ends. `hash` is that of the transfer, which need not be ours; `detail` is for the log. */
+/** How a settlement ends. `hash` is that of the transfer, which need not be ours; `detail` is for the payer and the log. */
 export type Conclusion =
   | { status: 'settled'; hash: string; blockNumber: bigint }
   | { status: 'failed'; reason: ReasonCode; detail: string }
@@ -149,21 +149,24 @@ export function createSettlerStore() {
 
     /** Ends a settlement that has no transaction on its way, once, and tells those who wait for it. */
     async conclude(session: Session, id: bigint, conclusion: Conclusion): Promise<void> {
-      const [hash, blockNumber, reason] =
+      const [hash, blockNumber, reason, detail] =
         conclusion.status === 'settled'
-          ? [conclusion.hash, conclusion.blockNumber, null]
-          : [null, null, conclusion.reason]
+          ? [conclusion.hash, conclusion.blockNumber, null, null]
+          : [null, null, conclusion.reason, storedDetail(conclusion.detail)]
       await session.query(
         `update settlements
          set status = ${endStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
-           error_reason = $5, settled_at = ${settledAt('$2')}, problem = null, retry_at = null, updated_at = now()
+           error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, problem = null, retry_at = null, updated_at = now()
          where id = $1 and status = 'claimed'
          returning pg_notify('${FINAL_CHANNEL}', id::text)`,
-        [id, conclusion.status, hash, blockNumber, reason],
+        [id, conclusion.status, hash, blockNumber, reason, detail],
       )
     },
   }
 }
+
+/** Postgres takes no NUL in text; a node's words may hold one. */
+export const storedDetail = (detail: string): string => detail.slice(0, 500).replaceAll('\0', '?')
 
 /** Success that was handed out is not a failure any more, whatever comes: it was reversed. */
 export const endStatus = (status: string) =>

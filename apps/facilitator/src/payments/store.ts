@@ -18,6 +18,8 @@ export type Settlement = Asker & {
   transactionHash: string | null
   blockNumber: bigint | null
   errorReason: ReasonCode | null
+  /** The same in words, which decide nothing. */
+  errorDetail: string | null
   settledAt: Date | null
   endedAt: Date | null
   handedOutAt: Date | null
@@ -27,7 +29,7 @@ export type SettlementStore = ReturnType<typeof createSettlementStore>
 
 const columns = `id, network, payer, status, client_id as "clientId", request_hash as "requestHash",
   idempotency_key as "idempotencyKey", transaction_hash as "transactionHash", block_number as "blockNumber",
-  error_reason as "errorReason", settled_at as "settledAt", ended_at as "endedAt", handed_out_at as "handedOutAt"`
+  error_reason as "errorReason", error_detail as "errorDetail", settled_at as "settledAt", ended_at as "endedAt", handed_out_at as "handedOutAt"`
 
 const samePayment = 'network = $1 and asset = $2 and payer = $3 and nonce = $4'
 const keyOf = ({ network, terms, payment }: Order) => [
@@ -68,7 +70,7 @@ export function createSettlementStore(pool: Pool) {
          ), again as (
            update settlements
            set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
-             since_block = greatest(since_block, $13), status = 'claimed', error_reason = null, transaction_id = null,
+             since_block = greatest(since_block, $13), status = 'claimed', error_reason = null, error_detail = null, transaction_id = null,
              created_at = now(), updated_at = now(), transaction_hash = case when $12 then null else transaction_hash end
            where ${samePayment} and status = 'failed' and (transaction_hash is null or $11 or $12 and not exists (
              -- One that is mined took the nonce, whatever a node that is behind says, until a reorg is written down.

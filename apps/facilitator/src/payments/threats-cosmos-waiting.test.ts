@@ -1,8 +1,15 @@
-import { closeAll } from '@tollgate/testing'
+import { closeAll, readableLog } from '@tollgate/testing'
 import { AuthInfo, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc } from '../testing/chain'
-import { COSMOS_AMOUNT, cosmosRequest, cosmosRequestOf, newCosmosWallet, signSend } from '../testing/cosmos'
+import {
+  COSMOS_AMOUNT,
+  COSMOS_FEE,
+  cosmosRequest,
+  cosmosRequestOf,
+  newCosmosWallet,
+  signSend,
+} from '../testing/cosmos'
 import { hashOf, txOf } from '../testing/forged-cosmos'
 import { newPayment, onGaslessChain } from '../testing/gasless'
 import { SENT } from '../testing/hostile'
@@ -98,17 +105,47 @@ describe('while it waits for a block,', () => {
     expect(await received()).toBe(COSMOS_AMOUNT)
   })
 
-  test.concurrent('one that no node takes any more has failed in the end', async () => {
-    const on = await onGaslessChain({ variables: { SETTLE_WAIT_SECONDS: '1' } })
-    const { body, received, payer } = await newPayment(on)
-    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '1uatom')
-    expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-    await on.until('transactions where offered_at is null', 1)
-    await on.pool.query("update transactions set signed_at = now() - interval '2 minutes'")
-    await on.until("settlements where status = 'failed'", 1)
-    expect(await on.settle(body)).toMatchObject({ success: false })
-    expect([await received(), await on.sequenceOf(payer)]).toEqual([0n, 0])
-  })
+  test.concurrent(
+    'one whose fee no node takes has failed at once, with what the node asks, and settles once it takes that',
+    async () => {
+      const on = await onGaslessChain({ variables: { SETTLE_WAIT_SECONDS: '1' } })
+      const { body, received, payer } = await newPayment(on)
+      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '1uatom')
+      expect(await on.settleAtLast(body)).toMatchObject({
+        success: false,
+        errorReason: 'invalid_payment',
+        errorMessage: `fee ${COSMOS_FEE}uatom, this node asks 200000uatom`,
+      })
+      expect([await received(), await on.sequenceOf(payer)]).toEqual([0n, 0])
+
+      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+      expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+      expect([await received(), await on.sequenceOf(payer)]).toEqual([COSMOS_AMOUNT, 1])
+    },
+  )
+
+  test.concurrent(
+    'one that its node refuses because it was just started is sent again, and no error',
+    async () => {
+      const log = readableLog()
+      const on = await onGaslessChain({ log: log.stream })
+      const { body, received } = await newPayment(on)
+      await on.stop()
+      await callRpc(on.rpcUrl, 'dev_restart')
+      const answer = on.settle(body)
+      const deadline = performance.now() + 30_000
+      while (!JSON.stringify(log.lines()).includes('account number (0)')) {
+        if (performance.now() > deadline) throw new Error('the node did not refuse it')
+        await delay(20)
+      }
+      await on.mine()
+      await on.chain.setPace('at-once')
+      expect(await on.settleAtLast(body)).toMatchObject({ success: true })
+      await answer
+      expect(await received()).toBe(COSMOS_AMOUNT)
+      expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])
+    },
+  )
 
   test.concurrent('one that lapses before anybody mines it has expired', async () => {
     const on = await paused()

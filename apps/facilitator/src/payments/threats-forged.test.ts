@@ -2,7 +2,7 @@ import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { AbiCoder, Wallet, ZeroAddress, type HDNodeWallet } from 'ethers'
 import { callRpc, newPayer, sharedChain, transfersFrom } from '../testing/chain'
-import { hostileGround, signInDomain, twins, withSignature } from '../testing/hostile'
+import { hostileGround, signInDomain, twins, walletForms, withSignature } from '../testing/hostile'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
@@ -140,7 +140,7 @@ const respelled = (body: PaymentRequest): PaymentRequest[] => {
     return changed
   }
   return [
-    ...Object.values(twins).map((form) => withSignature(body, form(signature))),
+    ...Object.values({ ...twins, ...walletForms }).map((form) => withSignature(body, form(signature))),
     withSignature(body, upper(signature)),
     written({ from: from.toLowerCase() }),
     written({ to: upper(to), nonce: upper(nonce) }),
@@ -159,6 +159,22 @@ test('all forms of one payment at once, and again afterwards, are one transfer a
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   expect(await ground.sent()).toBe(sent + 1)
 })
+
+test.each(Object.entries(walletForms))(
+  'a payment signed in a form that wallets make is taken, and pays once in whatever form: %s',
+  async (_, form) => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const other = withSignature(body, form(body.paymentPayload.payload.signature))
+    const sent = await ground.sent()
+    expect(await ground.verify(other)).toMatchObject({ isValid: true, payer: payer.address })
+    expect(await ground.settle(other)).toMatchObject({ success: true, payer: payer.address })
+    expect(await ground.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+    expect(await ground.verify(body)).toMatchObject({ isValid: false })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+    expect(await ground.sent()).toBe(sent + 1)
+  },
+)
 
 test('the recipient is one whatever the case of its letters', async () => {
   const payer = await newPayer(rpcUrl)

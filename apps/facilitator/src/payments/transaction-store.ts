@@ -1,10 +1,10 @@
-import { type BlockId, type OwnTransaction, type SignedTransaction } from '@tollgate/chains'
+import { type BlockId, type OwnTransaction, type Refusal, type SignedTransaction } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
-import { type ReasonCode } from '@tollgate/protocol'
 import {
   claimColumns,
   endStatus,
   settledAt,
+  storedDetail,
   toClaim,
   type Claim,
   type ClaimRow,
@@ -158,12 +158,12 @@ export function createTransactionStore(pool: Pool) {
            select $1, id, share from shares where $2 = 'mined' and exists (select from cleared)
            on conflict (transaction_id, settlement_id) do update set fee = excluded.fee
          ), transitions as (
-           select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[])
-             as e (id, status, hash, block_number, reason)
+           select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[], $14::text[])
+             as e (id, status, hash, block_number, reason, detail)
          ), ended as (
            update settlements s
            set status = ${endStatus('e.status')}, transaction_hash = coalesce(e.hash, s.transaction_hash),
-             block_number = e.block_number, error_reason = e.reason, settled_at = ${settledAt('e.status')},
+             block_number = e.block_number, error_reason = e.reason, error_detail = e.detail, settled_at = ${settledAt('e.status')},
              since_block = greatest(s.since_block, $4),
              attempts = s.attempts + case when e.status = 'settled' then 0 else 1 end,
              transaction_id = case when e.status = 'claimed' then null else s.transaction_id end,
@@ -193,18 +193,19 @@ export function createTransactionStore(pool: Pool) {
           transitions.map((one) => (one.status === 'failed' ? one.reason : null)),
           transaction.hash,
           wasOffered,
+          transitions.map((one) => (one.status === 'failed' ? storedDetail(one.detail) : null)),
         ],
       )
       return rowCount === 1
     },
 
     /** Ends one settlement whose transaction is still on its way, where nothing can come of it any more. */
-    async fail(id: bigint, reason: ReasonCode): Promise<void> {
+    async fail(id: bigint, { reason, detail }: Refusal): Promise<void> {
       await pool.query(
         `update settlements s
-         set status = ${endStatus("'failed'")}, error_reason = $2, problem = null, retry_at = null, updated_at = now()
+         set status = ${endStatus("'failed'")}, error_reason = $2, error_detail = $3, problem = null, retry_at = null, updated_at = now()
          where id = $1 and ${isOnItsWay} returning pg_notify('${FINAL_CHANNEL}', id::text)`,
-        [id, reason],
+        [id, reason, storedDetail(detail)],
       )
     },
   }

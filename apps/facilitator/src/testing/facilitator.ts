@@ -67,6 +67,7 @@ export async function testFacilitator(options: TestOptions) {
     now,
   })
   const { app, networks, notices, operations, settlers, outcomes, tally } = facilitator
+  networks.watchNodes()
   await networks.registerConfigured()
   tally.begin()
   notices.begin()

@@ -77,20 +77,31 @@ export function withSignature(body: PaymentRequest, signature: string): PaymentR
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** Other forms of a signature of 65 bytes that somebody who never had the key can make of it. */
-export const twins: Record<string, (signature: string) => string> = {
-  'the twin with a high s': (signature) => {
-    const s = (ORDER - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
-    return signature.slice(0, 66) + s + (signature.endsWith('1b') ? '1c' : '1b')
-  },
+type Form = (signature: string) => string
+
+/** Forms of one signature that wallets make, and that are taken like the usual one. */
+export const walletForms: Record<string, Form> = {
   'v as 0 or 1': (signature) => signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01'),
-  'v by EIP-155': (signature) => signature.slice(0, -2) + (signature.endsWith('1b') ? '25' : '26'),
   'the 64 bytes of EIP-2098': (signature) => {
     const bytes = Buffer.from(signature.slice(2, 130), 'hex')
     if (signature.endsWith('1c')) bytes.writeUInt8(bytes.readUInt8(32) | 0x80, 32)
     return `0x${bytes.toString('hex')}`
   },
-  'no v': (signature) => signature.slice(0, -2),
+}
+
+/** Other forms of a signature of 65 bytes that somebody who never had the key can make of it. */
+export const twins: Record<string, Form> = {
+  'the twin with a high s': (signature) => {
+    const s = (ORDER - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
+    return signature.slice(0, 66) + s + (signature.endsWith('1b') ? '1c' : '1b')
+  },
+  'v by EIP-155': (signature) => signature.slice(0, -2) + (signature.endsWith('1b') ? '25' : '26'),
+  'the 64 bytes of EIP-2098 with the other parity': (signature) => {
+    const bytes = Buffer.from(signature.slice(2, 130), 'hex')
+    if (signature.endsWith('1b')) bytes.writeUInt8(bytes.readUInt8(32) | 0x80, 32)
+    return `0x${bytes.toString('hex')}`
+  },
+  '63 bytes': (signature) => signature.slice(0, 128),
   '66 bytes': (signature) => `${signature}00`,
   'a word in front': (signature) => `0x${'0'.repeat(64)}${signature.slice(2)}`,
   'itself twice': (signature) => signature + signature.slice(2),

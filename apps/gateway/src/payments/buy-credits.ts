@@ -11,9 +11,10 @@ import { isAskedBy, mustBeSold, requirementsOf } from './requirements'
 import { type Settlement } from './settlement'
 import { type PaymentRecord, type PaymentStore } from './store'
 
-/** Of `refused` nothing was charged and `reason` says why. */
+/** Of `refused` nothing was charged and `reason` says why, `detail` in words. */
 export type Purchase =
-  { outcome: 'paid'; receipt: Receipt } | { outcome: 'refused'; reason: string; receipt: Receipt }
+  | { outcome: 'paid'; receipt: Receipt }
+  | { outcome: 'refused'; reason: string; detail?: string; receipt: Receipt }
 
 /** How long a call waits for a payment that another replica is settling. */
 const MAX_WAIT_MS = 30_000
@@ -111,7 +112,12 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   }
   if (status !== 'failed') throw pendingPayment()
   const reason = payment.errorReason ?? 'invalid_payment'
-  return { outcome: 'refused', reason, receipt: receiptOf(plan, { ...facts, errorReason: codeOf(reason) }) }
+  const errorReason = codeOf(reason)
+  if (payment.errorDetail === null)
+    return { outcome: 'refused', reason, receipt: receiptOf(plan, { ...facts, errorReason }) }
+  const { errorDetail: detail } = payment
+  const receipt = receiptOf(plan, { ...facts, errorReason, errorMessage: detail })
+  return { outcome: 'refused', reason, detail, receipt }
 }
 
 export const pendingPayment = (cause?: unknown) =>

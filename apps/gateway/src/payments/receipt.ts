@@ -26,3 +26,12 @@ export function receiptOf(plan: Plan, { createdAt = new Date(), ...facts }: Fact
 /** A reason is the facilitator's word, and clients read headers as ASCII, and not for ever. */
 export const codeOf = (reason: string): string =>
   /^[a-z0-9_]{1,128}$/.test(reason) ? reason : 'invalid_payment'
+
+const MAX_DETAIL = 200
+
+/** What a facilitator says of a refusal, short and in ASCII; undefined where it says nothing. */
+export const detailOf = (message: string | undefined): string | undefined =>
+  message
+    ?.slice(0, MAX_DETAIL)
+    .replace(/[^\x20-\x7e]/g, '?')
+    .trim() || undefined

@@ -99,12 +99,19 @@ export function isAskedBy(plan: Plan, accepted: PaymentRequirementsV2): boolean 
 }
 
 /** What the caller lacks: the call's cost and what is left, in credits, and why the payment that came along was refused. */
-export type Lack = { cost: number; remaining: bigint; refusal: string | undefined }
+export type Lack = {
+  cost: number
+  remaining: bigint
+  refusal: string | undefined
+  /** Of the refusal, in words. */
+  detail?: string | undefined
+}
 
-function whyOf(plan: Plan, { cost, remaining, refusal }: Lack): string {
+function whyOf(plan: Plan, { cost, remaining, refusal, detail }: Lack): string {
   if (refusal === 'duplicate_settlement')
     return 'The payment was refused (duplicate_settlement): its authorization was used before, by another client of the facilitator'
-  if (refusal !== undefined) return `The payment was refused (${refusal}) and nothing was charged`
+  if (refusal !== undefined)
+    return `The payment was refused (${refusal}${detail === undefined ? '' : `: ${detail}`}) and nothing was charged`
   if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
   return `No credits left on plan ${plan.id}`
 }

@@ -2,6 +2,7 @@ import { FacilitatorError, type Facilitator } from '@tollgate/facilitator-client
 import { type SettleResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
+import { detailOf } from './receipt'
 import { type Leased, type PaymentRecord, type PaymentStore } from './store'
 
 /**
@@ -44,7 +45,7 @@ export function createSettlement(parts: {
       if (!(error instanceof FacilitatorError)) throw error
       if (error.kind === 'rejected') {
         const reason = error.code === 'INVALID_PAYLOAD' ? 'invalid_payload' : 'invalid_payment'
-        await refuse(payment, reason, error.message)
+        await refuse(payment, reason, { problem: error.message })
         return
       }
       await store.later(payment.id, 'facilitator_unavailable', null, backoffSeconds(payment.attempts))
@@ -56,14 +57,20 @@ export function createSettlement(parts: {
     }
   }
 
-  const refuse = async (payment: Leased, reason: string, detail?: string) => {
-    const isOver = await store.refused(payment, reason)
+  /** `errorMessage` is for the payer, `problem` for the log. */
+  const refuse = async (
+    payment: Leased,
+    reason: string,
+    { errorMessage, problem }: { errorMessage?: string | undefined; problem?: string },
+  ) => {
+    const detail = detailOf(errorMessage)
+    const isOver = await store.refused(payment, { reason, detail })
     logger.info(
       isOver ? 'payment refused' : 'payment refused while it is asked about elsewhere; asking again',
       {
         ...facts(payment),
         reason,
-        detail,
+        detail: problem ?? detail,
       },
     )
   }
@@ -81,7 +88,7 @@ export function createSettlement(parts: {
       await store.later(payment.id, 'settlement_pending', transaction, backoffSeconds(payment.attempts))
       logger.info('payment pending', { ...facts(payment), transaction })
     } else {
-      await refuse(payment, result.errorReason)
+      await refuse(payment, result.errorReason, result)
     }
   }
 

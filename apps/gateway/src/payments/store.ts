@@ -18,6 +18,8 @@ export type PaymentRecord = {
   transaction: string | null
   blockNumber: bigint | null
   errorReason: string | null
+  /** What the facilitator says of it. */
+  errorDetail: string | null
   attempts: number
   createdAt: Date
   /** Always as the database gives it back, so that the facilitator is asked the same thing each time. */
@@ -25,7 +27,7 @@ export type PaymentRecord = {
 }
 
 const columns = `id, wallet, pricing_plan_id AS "planId", network, payer, amount, credits, status, transaction,
-  block_number AS "blockNumber", error_reason AS "errorReason", attempts, created_at AS "createdAt", request`
+  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", attempts, created_at AS "createdAt", request`
 
 /** A payment that this caller is to ask about. `isAlone`: nobody's earlier question about it can still be answered. */
 export type Leased = PaymentRecord & { isAlone: boolean }
@@ -180,7 +182,7 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     async settled(id: string, transaction: string, blockNumber: number): Promise<void> {
       await query(
         'settled',
-        `UPDATE payments SET status = 'settled', transaction = $2, block_number = $3, error_reason = NULL,
+        `UPDATE payments SET status = 'settled', transaction = $2, block_number = $3, error_reason = NULL, error_detail = NULL,
            settled_at = now(), updated_at = now(), next_attempt_at = now()
          WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${columns}`,
         [id, transaction, blockNumber],
@@ -191,14 +193,18 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
      * The facilitator refuses the payment. That ends it where no other question about it is open, for that one may still
      * settle it; otherwise all fall silent, and then it is asked about again, alone. Answers whether it has ended.
      */
-    async refused({ id, attempts, isAlone }: Leased, reason: string): Promise<boolean> {
+    async refused(
+      { id, attempts, isAlone }: Leased,
+      { reason, detail }: { reason: string; detail: string | undefined },
+    ): Promise<boolean> {
       const [refused] = await query(
         'refused',
         `UPDATE payments SET status = CASE WHEN $3 AND attempts = $2 THEN 'failed' ELSE status END,
            error_reason = CASE WHEN attempts = $2 THEN $4 ELSE error_reason END,
+           error_detail = CASE WHEN attempts = $2 THEN $5 ELSE error_detail END,
            updated_at = now(), next_attempt_at = greatest(next_attempt_at, now() + make_interval(secs => ${QUESTION_SECONDS + 1}))
          WHERE id = $1 AND status = 'settling' RETURNING ${columns}`,
-        [id, attempts, isAlone, reason],
+        [id, attempts, isAlone, reason, detail ?? null],
       )
       return refused?.status === 'failed'
     },
@@ -207,7 +213,7 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     async later(id: string, reason: string, transaction: string | null, seconds: number): Promise<void> {
       await query(
         'later',
-        `UPDATE payments SET status = 'settling', error_reason = $2, transaction = coalesce($3, transaction),
+        `UPDATE payments SET status = 'settling', error_reason = $2, error_detail = NULL, transaction = coalesce($3, transaction),
            updated_at = now(), next_attempt_at = now() + make_interval(secs => $4)
          WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${columns}`,
         [id, reason, transaction, seconds],

@@ -59,8 +59,9 @@ export function createPaidCall(parts: Parts) {
     if (spent.outcome === 'revoked') throw revokedToken()
     if (spent.outcome === 'insufficient') {
       mustBeSold(plan)
-      const refusal = purchase?.outcome === 'refused' ? purchase.reason : undefined
-      const lack = { cost, remaining: spent.remaining, refusal }
+      const refused = purchase?.outcome === 'refused' ? purchase : undefined
+      const refusal = refused?.reason
+      const lack = { cost, remaining: spent.remaining, refusal, detail: refused?.detail }
       const offer = paymentRequiredV2(plan, resource, { refusal, feePayer: await feePayerOf(plan) })
       res
         .status(402)

@@ -25,7 +25,7 @@ export async function startFacilitator() {
   const used = new Set<string>()
   const answered = new Map<string, { request: string; result: SettleResult }>()
   const manners: Manner[] = []
-  let refusal: string | undefined
+  let refusal: { reason: string; message?: string } | undefined
   let held: Promise<void> | undefined
   let isAway = false
   let supportAsked = 0
@@ -41,7 +41,10 @@ export async function startFacilitator() {
 
   function judge(question: Asked): SettleResult {
     const { paymentPayload, paymentRequirements: terms } = question.request
-    if (refusal !== undefined) return refused(refusal)
+    if (refusal !== undefined) {
+      const { reason, message } = refusal
+      return { ...refused(reason), ...(message === undefined ? {} : { errorMessage: message }) }
+    }
     const transaction = transactionIn(question.request)
     const reason = transaction
       ? unfit(transaction, terms)
@@ -111,8 +114,10 @@ export async function startFacilitator() {
     supportAsked: () => supportAsked,
     /** How the next questions are answered, one each; those after them are settled. */
     next: (...these: Manner[]) => void manners.push(...these),
-    /** Refuses every payment for this reason from now on; undefined ends it. */
-    refuse: (reason: string | undefined) => (refusal = reason),
+    /** Refuses every payment for this reason, and in these words, from now on; undefined ends it. */
+    refuse: (reason: string | undefined, message?: string) =>
+      (refusal =
+        reason === undefined ? undefined : { reason, ...(message === undefined ? {} : { message }) }),
     /** Keeps every answer back until the returned function is called. */
     hold(): () => void {
       const { promise, resolve } = openPromise()

@@ -1,6 +1,7 @@
 import { type Check, refuse } from '../checks'
 import type { Account } from './account'
 import { type Case, feeChecks } from './checks'
+import { GAS_MARGIN_PERCENT, withGasMargin } from './fees'
 import { isSignedBy, readPublicKey } from './public-key'
 import { signBytesOf } from './sign-bytes'
 import { isSame } from './stated'
@@ -85,7 +86,10 @@ const checkBalance: ChainCheck = ({
   const fees = tx.fee.granter === '' ? tx.fee.coins.filter(({ denom }) => denom === token.asset) : []
   const needed = fees.reduce((sum, fee) => sum + fee.amount, amount + reserved)
   return balance < needed
-    ? refuse('insufficient_funds', `the payer has ${balance}, and needs ${needed} with what is spoken for`)
+    ? refuse(
+        'insufficient_funds',
+        `the payer has ${balance}${token.asset}, and needs ${needed}${token.asset}`,
+      )
     : undefined
 }
 
@@ -103,10 +107,13 @@ const checkSimulation: ChainCheck = ({ payment: { tx }, facts: { simulated, isCo
     return isCovered && isWaiting.test(simulated.failure)
       ? undefined
       : refuse('invalid_transaction_state', simulated.failure)
-  const needed = simulated.gasUsed + (isCovered ? 0n : ALLOWANCE_GAS)
-  return needed <= tx.fee.gas
-    ? undefined
-    : refuse('invalid_payment', `needs ${needed} gas, and may use ${tx.fee.gas}`)
+  const needed = withGasMargin(simulated.gasUsed + (isCovered ? 0n : ALLOWANCE_GAS))
+  if (needed <= tx.fee.gas) return undefined
+  const measured = `${simulated.gasUsed}${isCovered ? '' : ` and ${ALLOWANCE_GAS} for the allowance`}`
+  return refuse(
+    'invalid_payment',
+    `gas ${tx.fee.gas}, simulated ${measured} with a margin of ${GAS_MARGIN_PERCENT} % asks ${needed}`,
+  )
 }
 
 /** Checks of what the chain says, the plainest reason first. */

@@ -1,6 +1,7 @@
-import { firstRefusal } from '../checks'
+import { firstRefusal, isOfState } from '../checks'
 import { RpcUrls } from '../configuration'
 import type { Chain, NetworkSettings } from '../family'
+import { createSecondOpinion } from '../second-opinion'
 import { addressOf } from './address'
 import { broadcast } from './broadcast'
 import { termsChecks } from './checks'
@@ -53,6 +54,8 @@ function readKey(text: string): { key: Uint8Array; publicKey: Uint8Array } {
 /** Blocks are final once they are there: CometBFT drops none. */
 const REORG_DEPTH = 0n
 
+const NO_SIMULATE = 'cannot simulate transactions: turn its gRPC or its REST server on'
+
 /** Payments that a signer should be able to bear the fees of. */
 const AMPLE_PAYMENTS = 100n
 
@@ -74,6 +77,8 @@ export function createChain({
     return own.key
   }
 
+  const askedOfFurthest = createSecondOpinion(network, rpc)
+
   return {
     network: { name, ecosystem, chainId },
     signers: signer === undefined ? [] : [signer],
@@ -86,6 +91,14 @@ export function createChain({
       return { number, timestamp: Number(timestamp) }
     },
 
+    async checkNodes() {
+      const able = await rpc.canSimulate()
+      return {
+        problems: able.flatMap((can, i) => (can === false ? [`node ${i + 1} ${NO_SIMULATE}`] : [])),
+        isUsable: able.some((can) => can !== false),
+      }
+    },
+
     extensions: () => Promise.resolve([]),
 
     vetToken: (wanted) => vetToken(network, wanted),
@@ -93,7 +106,7 @@ export function createChain({
     checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
 
     verify: (payment, terms, _now, reserved = 0n, since = 0n) =>
-      verify({ network, payment, terms, reserved, since }),
+      askedOfFurthest((on) => verify({ network: on, payment, terms, reserved, since }), isOfState),
 
     funds: (asked) => rpc.balance(asked, feeDenom),
     nextNonce: async (asked) => sequenceOf(await rpc.account(asked)),

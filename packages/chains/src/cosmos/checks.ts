@@ -130,7 +130,10 @@ const checkFee: OfflineCheck = ({ payment: { tx }, network: { feeDenom, gasPrice
   const least = feeFor(gas, gasPrice)
   const offered = coins.find(({ denom }) => denom === feeDenom)?.amount ?? 0n
   return offered < least
-    ? refuse('invalid_payment', `a fee of ${offered} ${feeDenom}, where ${gas} gas cost ${least}`)
+    ? refuse(
+        'invalid_payment',
+        `fee ${offered}${feeDenom}, this network asks ${least}${feeDenom} for ${gas} gas`,
+      )
     : undefined
 }
 

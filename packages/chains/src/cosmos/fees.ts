@@ -7,3 +7,10 @@ const PRICE_UNIT = 10n ** 18n
  */
 export const feeFor = (gas: bigint, gasPrice: bigint): bigint =>
   (gas * gasPrice + PRICE_UNIT - 1n) / PRICE_UNIT
+
+/** Simulation of some versions of the Cosmos SDK finds up to 3 % less gas than a block takes. */
+export const GAS_MARGIN_PERCENT = 5n
+
+/** What a transaction must be allowed that took so much gas when it was simulated. */
+export const withGasMargin = (simulated: bigint): bigint =>
+  simulated + (simulated * GAS_MARGIN_PERCENT + 99n) / 100n

@@ -48,6 +48,11 @@ const hasNoGrant = (refused: Refused): boolean =>
 /** Methods that came with later versions of the SDK. */
 const lacksQuery = ({ code, log }: Refused): boolean => code === 6 && /unknown query path/i.test(log)
 
+export const SIMULATE = '/cosmos.tx.v1beta1.Service/Simulate'
+
+/** Nodes whose gRPC and REST are both off register no service that simulates; others answer an empty question otherwise. */
+export const lacksSimulate = lacksQuery
+
 /** Of the node rather than of the transaction: it lacks the method, or the state. */
 const cannotSimulate = (refused: Refused): boolean =>
   lacksQuery(refused) ||
@@ -190,7 +195,7 @@ export function createQueries(name: string, ask: Ask) {
 
     /** Runs a transaction on the newest state without its signatures: what gas it takes, or why it would fail. */
     async simulate(txBytes: Uint8Array, since = 0n): Promise<{ gasUsed: bigint } | { failure: string }> {
-      const path = '/cosmos.tx.v1beta1.Service/Simulate'
+      const path = SIMULATE
       const request = SimulateRequest.encode(SimulateRequest.fromPartial({ txBytes })).finish()
       const answer = await ask(path, request, {
         since,

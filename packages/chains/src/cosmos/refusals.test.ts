@@ -417,7 +417,7 @@ describe('verify refuses, whoever signed it, what is', () => {
     [
       'granted by us at a fee that no node takes',
       'invalid_payment',
-      'a fee of 4999',
+      'fee 4999uatom, this network asks 5000uatom',
       () => refusal(gasless({ amount: [coin('4999')] })),
     ],
     ['of no gas', 'invalid_payment', 'no gas', () => refusal({ fee: feeOf({ gas: 0n }) })],
@@ -430,16 +430,21 @@ describe('verify refuses, whoever signed it, what is', () => {
     [
       'at a fee that no node takes',
       'invalid_payment',
-      'a fee of 4999',
+      'fee 4999uatom, this network asks 5000uatom',
       () => refusal({ fee: feeOf({ amount: [coin('4999')] }) }),
     ],
     [
       'at a fee in a coin of which nobody knows what it is worth',
       'invalid_payment',
-      'a fee of 0',
+      'fee 0uatom, this network asks',
       () => refusal({ fee: feeOf({ amount: [coin('5000', 'stake')] }) }),
     ],
-    ['at no fee', 'invalid_payment', 'a fee of 0', () => refusal({ fee: feeOf({ amount: [] }) })],
+    [
+      'at no fee',
+      'invalid_payment',
+      'fee 0uatom, this network asks',
+      () => refusal({ fee: feeOf({ amount: [] }) }),
+    ],
   ])('%s', async (_, reason, detail, ask) => {
     expect(await ask()).toMatchObject({ reason, detail: expect.stringContaining(detail) as string })
   })

@@ -212,10 +212,10 @@ describe('a transaction that is offered', () => {
     })
     closing.push(() => silent.close())
     const refusing = await comet({
-      broadcast_tx_sync: () => ({ result: { ...told, code: 13, codespace: 'sdk', log: 'no' } }),
+      broadcast_tx_sync: () => ({ result: { ...told, code: 7, codespace: 'feegrant', log: 'no' } }),
     })
     await expect(rpc(silent, refusing).broadcast(bytes)).rejects.toThrow(ChainUnavailable)
-    expect(await rpc(refusing, silent).broadcast(bytes)).toMatchObject({ code: 13 })
+    expect(await rpc(refusing, silent).broadcast(bytes)).toMatchObject({ code: 7 })
     const taking = await comet({ broadcast_tx_sync: () => ({ result: told }) })
     expect(await rpc(silent, taking).broadcast(bytes)).toMatchObject({ code: 0 })
   })

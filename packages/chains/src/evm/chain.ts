@@ -1,7 +1,8 @@
 import { computeAddress, SigningKey } from 'ethers'
-import { firstRefusal } from '../checks'
+import { firstRefusal, isOfState } from '../checks'
 import { RpcUrls } from '../configuration'
 import type { Chain, NetworkSettings } from '../family'
+import { createSecondOpinion } from '../second-opinion'
 import { Quantity } from './answers'
 import { batches } from './batches'
 import { broadcast } from './broadcast'
@@ -62,6 +63,8 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
     return key
   }
 
+  const askedOfFurthest = createSecondOpinion(network, rpc)
+
   return {
     network: { name, ecosystem, chainId },
     signers,
@@ -81,7 +84,10 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
 
     verify(payment, terms, now, reserved = 0n) {
       const seconds = BigInt(Math.floor(now.getTime() / 1000))
-      return kindOf(payment).verify({ network, payment, terms, now: seconds, reserved })
+      return askedOfFurthest(
+        (on) => kindOf(payment).verify({ network: on, payment, terms, now: seconds, reserved }),
+        isOfState,
+      )
     },
 
     funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
@@ -89,9 +95,14 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
     isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
 
     batches: (due) => batches({ network, hasMulticall }, due),
-    sign: async (batch, from) => signBatch(network, keyOf(from.signer), batch, from),
+    sign: async (batch, from) =>
+      askedOfFurthest((on) => signBatch(on, keyOf(from.signer), batch, from), isOfState),
     replace: async (transaction, from) => replace(network, keyOf(from.signer), transaction, from),
-    broadcast: (transaction) => broadcast(rpc, transaction),
+    broadcast: (transaction) =>
+      askedOfFurthest(
+        ({ rpc: node }) => broadcast(node, transaction),
+        () => false,
+      ),
 
     inspect: (hash) => inspect(network, hash),
     reorgDepth: REORG_DEPTH,

@@ -68,7 +68,7 @@ export const checkBalance: Check<Case & { facts: { balance: bigint | undefined }
     ? refuse(
         'insufficient_funds',
         reserved === 0n
-          ? `the payer has ${balance}`
-          : `the payer has ${balance}, and ${reserved} is spoken for`,
+          ? `the payer has ${balance}, and pays ${payment.amount}`
+          : `the payer has ${balance}, pays ${payment.amount}, and ${reserved} is reserved for its other payments`,
       )
     : undefined

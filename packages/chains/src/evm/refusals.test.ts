@@ -4,7 +4,7 @@ import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/a
 import { openTestChain, type TestChain } from './testing/chain'
 import { endlessWallet, refusingWallet, silentToken, talkativeWallet } from './testing/contracts'
 import { startLyingNode } from '../json-rpc/testing/node'
-import { bitFlips, compact, highTwin } from './testing/signatures'
+import { bitFlips, highTwin } from './testing/signatures'
 
 let world: TestChain
 beforeAll(async () => {
@@ -138,16 +138,15 @@ describe('verify refuses', () => {
       () => world.refusal({ from: world.signer.address }),
     ],
     ['the high-s twin', 'invalid_exact_evm_payload_signature', () => refusalOfSignature(highTwin)],
-    ['EIP-2098', 'invalid_exact_evm_payload_signature', () => refusalOfSignature(compact)],
     [
       '66 bytes',
       'invalid_exact_evm_payload_signature',
       () => refusalOfSignature((signature) => `${signature}00`),
     ],
     [
-      'v of 0',
+      'v of 2',
       'invalid_exact_evm_payload_signature',
-      () => refusalOfSignature((signature) => `${signature.slice(0, -2)}00`),
+      () => refusalOfSignature((signature) => `${signature.slice(0, -2)}02`),
     ],
     ['no signature', 'invalid_exact_evm_payload_signature', () => refusalOfSignature(() => '0x')],
     [

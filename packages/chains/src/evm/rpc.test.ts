@@ -1,3 +1,4 @@
+import { AbiCoder } from 'ethers'
 import { ChainUnavailable } from '../family'
 import { Quantity } from './answers'
 import { MethodMissing, RpcError } from '../json-rpc/rpc'
@@ -78,7 +79,7 @@ describe('rpc', () => {
     const rpc = rpcTo(url)
     await expect(rpc.ask(Quantity, 'eth_call', [])).rejects.toThrow(RpcError)
     await expect(rpc.call(Quantity, 'eth_call', [])).rejects.toThrow(ChainUnavailable)
-    expect(await rpc.run(Quantity, 'eth_call', [])).toEqual({ reverted: 'execution reverted: no' })
+    expect(await rpc.run(Quantity, 'eth_call', [])).toEqual({ reverted: 'no' })
 
     const gas = await node(() => ({ error: { code: -32603, message: 'EVM error OutOfGas' } }))
     expect(await rpcTo(gas.url).run(Quantity, 'eth_call', [])).toEqual({ reverted: 'EVM error OutOfGas' })
@@ -87,10 +88,57 @@ describe('rpc', () => {
     await expect(rpcTo(other.url).run(Quantity, 'eth_call', [])).rejects.toThrow(ChainUnavailable)
   })
 
+  test.each([
+    [-32000, 'intrinsic gas too low: have 22000, want 22516 (supplied gas 22000)'],
+    [-32000, 'err: intrinsic gas too low: have 22000, want 22516 (supplied gas 22000)'],
+    [-32000, 'out of gas'],
+    [-32000, 'gas required exceeds allowance (22000)'],
+    [-32000, 'insufficient gas for floor data gas cost: have 22000, want 23700'],
+    [-32003, 'intrinsic gas too low'],
+    [-32015, 'VM execution error. Out of gas'],
+    [-32003, 'call gas cost exceeds the gas limit'],
+    [-32004, 'INTRINSIC_GAS_EXCEEDS_GAS_LIMIT'],
+    [-32603, 'Intrinsic gas exceeds gas limit'],
+    [-32010, 'gas limit below intrinsic gas'],
+    [3, 'execution reverted: out of gas'],
+  ])('takes %s %s for the verdict that the gas of a call does not suffice', async (code, message) => {
+    const { url } = await node(() => ({ error: { code, message } }))
+    const reverted = expect.stringMatching(/gas/i) as unknown
+    expect(await rpcTo(url).run(Quantity, 'eth_call', [])).toEqual({ reverted })
+  })
+
+  const errorString = new AbiCoder().encode(['string'], ['Pausable: paused'])
+  const data = `0x08c379a0${errorString.slice(2)}`
+  test.each<[string, { message: string; data?: string }, string]>([
+    ['the node’s message', { message: 'execution reverted: Pausable: paused' }, 'Pausable: paused'],
+    ['the data of its error', { message: 'execution reverted', data }, 'Pausable: paused'],
+    ['data that a word stands before', { message: 'reverted', data: `Reverted ${data}` }, 'Pausable: paused'],
+    [
+      'a message of an older node',
+      { message: 'VM Exception while processing transaction: revert Pausable: paused' },
+      'Pausable: paused',
+    ],
+    [
+      'an error without words, of which it tells which',
+      { message: 'execution reverted', data: '0xd93c0665' },
+      'reverted with error 0xd93c0665',
+    ],
+    [
+      'the same in its message alone',
+      { message: 'execution reverted: custom error 0xfb8f41b2: 0000271000' },
+      'reverted with error 0xfb8f41b2',
+    ],
+    ['nothing, where it says nothing', { message: 'execution reverted' }, 'execution reverted'],
+    ['data that it made up', { message: 'execution reverted: no', data: '0x08c379a0ff' }, 'no'],
+  ])('tells why a contract fails in its own words, by %s', async (_, error, reverted) => {
+    const { url } = await node(() => ({ error: { code: 3, ...error } }))
+    expect(await rpcTo(url).run(Quantity, 'eth_call', [])).toEqual({ reverted })
+  })
+
   test('takes what a contract says while it fails for what it is, whatever the words', async () => {
     const { url } = await node(() => ({ error: { code: 3, message: 'execution reverted: rate limit' } }))
     expect(await rpcTo(url).run(Quantity, 'eth_call', [])).toEqual({
-      reverted: 'execution reverted: rate limit',
+      reverted: 'rate limit',
     })
   })
 
@@ -115,14 +163,14 @@ describe('rpc', () => {
   test.each([
     [-32602, 'invalid params'],
     [-32000, 'the database is closed'],
-    [-38013, 'intrinsic gas too low'],
+    [-32000, 'execution aborted (timeout = 5s)'],
     [4200, 'Method disabled'],
   ])('goes on from %s %s to what another endpoint says', async (code, message) => {
     const first = await node(() => ({ error: { code, message } }))
     const second = await node(() => ({ error: { code: 3, message: 'execution reverted: no' } }))
     expect(await ask(rpcTo(first.url, (await node()).url))).toBe(7n)
     expect(await rpcTo(first.url, second.url).run(Quantity, 'eth_call', [])).toEqual({
-      reverted: 'execution reverted: no',
+      reverted: 'no',
     })
     // What may be refused is refused by the first that says no.
     const refusal = rpcTo(first.url, (await node()).url).ask(Quantity, 'eth_sendRawTransaction', [])

@@ -1,7 +1,15 @@
 import type { z } from 'zod'
 import { ChainUnavailable, type Nodes } from '../family'
-import { createJsonRpc, type Dialect, type ErrorAnswer, RpcError, sharedInTurn } from '../json-rpc/rpc'
+import {
+  type Ask,
+  createJsonRpc,
+  type Dialect,
+  type ErrorAnswer,
+  RpcError,
+  sharedInTurn,
+} from '../json-rpc/rpc'
 import { Block, Quantity, quantity } from './answers'
+import { isOutOfGas, revertText } from './revert'
 
 /** Questions in one HTTP request; many public nodes take no more. */
 const MAX_BATCH = 20
@@ -18,10 +26,10 @@ const lacksMethod = ({ code, message }: ErrorAnswer): boolean =>
   methodMissing.has(code) || (methodMissingByWords.test(message) && !cannotAnswerNow.test(message))
 
 const REVERTED = 3
-const failsInEvm =
-  /revert|out of ?gas|EVM error|invalid opcode|invalid jump|gas required exceeds|stack (over|under)flow/i
+const failsInEvm = /revert|EVM error|invalid opcode|invalid jump|stack (over|under)flow/i
 /** What a contract says while it fails is its own choice, "rate limit" among it. */
-const failed = ({ code, message }: ErrorAnswer): boolean => code === REVERTED || failsInEvm.test(message)
+const failed = ({ code, message }: ErrorAnswer): boolean =>
+  code === REVERTED || failsInEvm.test(message) || isOutOfGas(message)
 const saysNo = (error: ErrorAnswer): boolean =>
   failed(error) || !(cannotAnswer.has(error.code) || cannotAnswerNow.test(error.message))
 
@@ -41,19 +49,31 @@ const dialectOf = (chainId: string): Dialect => ({
   },
   maxBatch: MAX_BATCH,
   lacksMethod,
-  wordsOf: ({ message }) => message,
+  wordsOf: (error) => (failed(error) ? revertText(error) : error.message),
 })
 
-export type Rpc = ReturnType<typeof createRpc>
+export type Rpc = ReturnType<typeof createQuestions>
 
 /** What an Ethereum network answers, over `createJsonRpc`: see there how its nodes are asked. */
 export function createRpc(nodes: Nodes, compareMs?: number) {
-  const { name } = nodes
   const jsonRpc = createJsonRpc(nodes, dialectOf(nodes.chainId), compareMs)
+  return {
+    ...createQuestions(nodes.name, jsonRpc.ask),
 
+    /** The same, beginning with the node that is furthest; undefined where the usual first one is as far. */
+    async furthest(): Promise<Rpc | undefined> {
+      const ask = await jsonRpc.askFurthest()
+      return ask && createQuestions(nodes.name, ask)
+    },
+
+    close: (): void => jsonRpc.close(),
+  }
+}
+
+function createQuestions(name: string, inquire: Ask) {
   /** Asks what a node never has a reason to refuse: one that does is passed over. Reads the answer by its schema. */
   const call = <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> =>
-    jsonRpc.ask({ schema, method, params })
+    inquire({ schema, method, params })
 
   const newestBlock = sharedInTurn(() => call(Block, 'eth_getBlockByNumber', ['latest', false]))
   const height = sharedInTurn(() => call(Quantity, 'eth_blockNumber', []))
@@ -67,7 +87,7 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
   return {
     /** Asks what a node may refuse; rejects with `RpcError` where it says no. */
     ask: <T>(schema: z.ZodType<T>, method: string, params: readonly unknown[]): Promise<T> =>
-      jsonRpc.ask({ schema, method, params, settles: saysNo }),
+      inquire({ schema, method, params, settles: saysNo }),
 
     call,
     /** The newest block. */
@@ -86,14 +106,12 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
       method: string,
       params: readonly unknown[],
     ): Promise<{ value: T } | { reverted: string }> =>
-      jsonRpc.ask({ schema, method, params, settles: failed }).then(
+      inquire({ schema, method, params, settles: failed }).then(
         (value) => ({ value }),
         (error: unknown) => {
           if (error instanceof RpcError) return { reverted: error.message }
           throw error
         },
       ),
-
-    close: (): void => jsonRpc.close(),
   }
 }

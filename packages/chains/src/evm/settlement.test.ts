@@ -1,6 +1,8 @@
 import { toQuantity, Transaction } from 'ethers'
-import { signPayment, usdc } from './testing/authorization'
+import { payment, signPayload, signPayment, usdc } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
+import { zeroVWallet } from './testing/contracts'
+import { compact, withParityAsV } from './testing/signatures'
 import { startLyingNode } from '../json-rpc/testing/node'
 import { startRestingNode } from './testing/node'
 
@@ -43,6 +45,38 @@ describe('a settlement', () => {
     expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
     expect(await world.settle(paid)).toMatchObject({ isSettled: true })
     expect(await world.balance(wallet)).toBe(1_000_000n - world.terms.amount)
+  })
+})
+
+describe('a signature that a hardware wallet writes in another form', () => {
+  test.each([
+    ['v as 0 or 1', withParityAsV],
+    ['the 64 bytes of EIP-2098', compact],
+  ])('settles once: %s', async (_, form) => {
+    const { chain, payer, terms } = world
+    const plain = await signPayment(payer, terms)
+    const paid = { ...plain, signature: form(plain.signature) }
+    expect(await chain.verify(paid, terms, new Date())).toBeUndefined()
+    const before = await world.balance(terms.payTo)
+    expect(await world.settle(paid)).toMatchObject({ isSettled: true })
+    expect(await world.balance(terms.payTo)).toBe(before + terms.amount)
+    for (const again of [plain, paid])
+      expect(await chain.verify(again, terms, new Date())).toMatchObject({
+        reason: 'invalid_transaction_state',
+      })
+  })
+
+  test('is handed to a wallet that is a contract as it is', async () => {
+    const { chain, terms } = world
+    const wallet = await world.place(zeroVWallet)
+    await world.mint(wallet, terms.amount)
+    const { authorization } = await signPayload(world.payer, terms, { from: wallet })
+    const signedBy = (v: string) => payment({ signature: `0x${'ab'.repeat(64)}${v}`, authorization })
+    expect(await chain.verify(signedBy('1b'), terms, new Date())).toMatchObject({
+      reason: 'invalid_exact_evm_payload_signature',
+    })
+    expect(await chain.verify(signedBy('00'), terms, new Date())).toBeUndefined()
+    expect(await world.settle(signedBy('00'))).toMatchObject({ isSettled: true })
   })
 })
 

@@ -1,6 +1,6 @@
-import { AbiCoder } from 'ethers'
 import { z } from 'zod'
 import { type Block, Data, Log, Quantity, quantity } from './answers'
+import { decodeReason } from './revert'
 import type { Rpc } from './rpc'
 
 /** Storage slots, by contract, that `eth_call` and `eth_simulateV1` use in place of the chain's own. */
@@ -60,21 +60,10 @@ export async function simulate<Now extends string, Later extends string>(
 const resultsOf = (calls: Calls<string>) =>
   z.object({ calls: z.array(Result).length(Object.keys(calls).length) })
 
-const ERROR = '0x08c379a0'
-
 /** A contract's own words, short and on one line. */
 export const printable = (text: string): string => text.slice(0, 120).replace(/[^\x20-\x7e]/g, '?')
 
 /** Why a call failed, as its contract or else the node puts it. */
 export function reasonOf({ returnData, error }: Result): string {
-  const told = returnData.startsWith(ERROR) ? revertReason(returnData) : undefined
-  return told ?? error?.message ?? 'it gives no reason'
-}
-
-function revertReason(data: string): string | undefined {
-  try {
-    return AbiCoder.defaultAbiCoder().decode(['string'], `0x${data.slice(ERROR.length)}`)[0] as string
-  } catch {
-    return undefined
-  }
+  return decodeReason(returnData) ?? error?.message ?? 'it gives no reason'
 }

@@ -24,6 +24,10 @@ export type Identity = {
 /** Why an endpoint gave no answer. Says nothing of its URL, which may hold a key. */
 export class EndpointFailure extends Error {}
 class TooLong extends EndpointFailure {}
+/** The endpoint was never sent the question. */
+export class NotSent extends EndpointFailure {}
+
+const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024
 
@@ -36,7 +40,8 @@ function failureOf(error: unknown): EndpointFailure {
   const { name, code } = error as { name?: string; code?: string }
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE')
     return new TooLong(`answers with more than ${MAX_ANSWER_BYTES} bytes`)
-  return new EndpointFailure(`failed with ${code ?? name ?? 'an error'}`)
+  const Failure = code !== undefined && NO_CONNECTION.has(code) ? NotSent : EndpointFailure
+  return new Failure(`failed with ${code ?? name ?? 'an error'}`)
 }
 
 /** How long an endpoint is believed to be what it showed itself to be: what stands behind a URL changes. */
@@ -114,7 +119,7 @@ export function createEndpoint(url: string, identity: Identity, timeoutMs: numbe
         await shown.known
       } catch (error) {
         shown = undefined
-        throw error
+        throw new NotSent(error instanceof EndpointFailure ? error.message : 'failed')
       }
       const [only] = questions
       if (questions.length === 1 && only !== undefined) return [await askOne(only)]

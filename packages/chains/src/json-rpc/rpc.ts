@@ -8,6 +8,7 @@ import {
   EndpointFailure,
   type ErrorAnswer,
   type Identity,
+  NotSent,
   type Question,
 } from './endpoint'
 
@@ -22,6 +23,16 @@ export class RpcError extends Error {
     readonly mayBeDone = false,
   ) {
     super(message.slice(0, 300))
+  }
+}
+
+/** No endpoint gave an answer that settles the matter. `mayBeDone`: one of them may have done it all the same. */
+export class Unanswered extends ChainUnavailable {
+  constructor(
+    message: string,
+    readonly mayBeDone: boolean,
+  ) {
+    super(message)
   }
 }
 
@@ -50,8 +61,13 @@ export type Inquiry<T> = Question & {
    * Why an answer of the right shape is no use all the same; the next endpoint is asked then. `mayBeDone`: an
    * endpoint that was asked before may have done it, and gave no answer, or none that settles the matter.
    */
-  doubt?: (value: T, mayBeDone: boolean) => string | undefined
+  doubt?: (value: T, mayBeDone: boolean) => string | Undone | undefined
 }
+
+/** Why an answer does not settle the matter, from an endpoint that certainly did nothing. */
+export type Undone = { undone: string }
+
+export type Ask = <T>(inquiry: Inquiry<T>) => Promise<T>
 
 const MAX_UNANSWERED = 5_000
 
@@ -70,7 +86,7 @@ export function sharedInTurn<T, Key = void>(ask: (key: Key) => Promise<T>) {
 
 /** `take` tells why the answer did not settle the matter, so that the next endpoint is asked; undefined where it did. */
 type Waiting = Question & {
-  take(answer: Answer | undefined): string | undefined
+  take(answer: Answer | undefined): string | Undone | undefined
   /** An endpoint did not answer, or nothing that settles the matter, and may have done what it was asked all the same. */
   miss(): void
   giveUp(reason: string): void
@@ -78,6 +94,8 @@ type Waiting = Question & {
 
 /** How often endpoints are compared. */
 const COMPARE_MS = 15_000
+/** How long an endpoint may take to tell its height while a question waits for that. */
+const HEIGHT_MS = 1_000
 
 /**
  * JSON-RPC over HTTP. Calls made in one turn of the event loop share a request. Endpoints are asked in order, beginning
@@ -92,7 +110,6 @@ export function createJsonRpc(
   const agent = createAgent()
   const endpoints = rpcUrls.map((url) => createEndpoint(url, dialect.identity, rpcTimeoutMs, agent))
   let preferred = 0
-  let waiting: Waiting[] = []
   let unanswered = 0
   let comparedAt = performance.now()
   let heights: (bigint | undefined)[] = []
@@ -112,46 +129,47 @@ export function createJsonRpc(
 
   const lacks = (answer: Answer | undefined): boolean => !!answer?.error && dialect.lacksMethod(answer.error)
 
-  async function deliver(questions: readonly Waiting[]): Promise<void> {
-    compareNowAndThen()
-    const failures = new Set<string>()
-    let open = questions
-    for (let attempt = 0, first = preferred; attempt < endpoints.length && open.length > 0; attempt++) {
-      const index = (first + attempt) % endpoints.length
-      try {
-        const answers = (await endpoints[index]?.ask(open)) ?? []
-        open = open.filter((question, i) => {
-          const told = question.take(answers[i])
-          if (told === undefined) return false
-          if (!lacks(answers[i])) question.miss()
-          failures.add(`endpoint ${index + 1} answers ${question.method} with ${told.slice(0, 100)}`)
-          return true
-        })
-        if (open.length === 0 && index !== first) preferred = index
-      } catch (error) {
-        for (const question of open) question.miss()
-        failures.add(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
+  /** Asks the endpoints in order, beginning with that of `firstOf`; tells `answeredBy` where another one answered. */
+  function createAsk(firstOf: () => number, answeredBy: (index: number) => void): Ask {
+    let waiting: Waiting[] = []
+
+    async function deliver(questions: readonly Waiting[]): Promise<void> {
+      compareNowAndThen()
+      const failures = new Set<string>()
+      let open = questions
+      for (let attempt = 0, first = firstOf(); attempt < endpoints.length && open.length > 0; attempt++) {
+        const index = (first + attempt) % endpoints.length
+        try {
+          const answers = (await endpoints[index]?.ask(open)) ?? []
+          open = open.filter((question, i) => {
+            const told = question.take(answers[i])
+            if (told === undefined) return false
+            const isUndone = typeof told !== 'string'
+            if (!isUndone && !lacks(answers[i])) question.miss()
+            const words = (isUndone ? told.undone : told).slice(0, 100)
+            failures.add(`endpoint ${index + 1} answers ${question.method} with ${words}`)
+            return true
+          })
+          if (open.length === 0 && index !== first) answeredBy(index)
+        } catch (error) {
+          if (!(error instanceof NotSent)) for (const question of open) question.miss()
+          failures.add(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
+        }
+      }
+      const told = `${name} cannot be reached: ${[...failures].join('; ')}`
+      for (const question of open) question.giveUp(told)
+    }
+
+    function flush(): void {
+      const questions = waiting
+      waiting = []
+      for (let i = 0; i < questions.length; i += dialect.maxBatch) {
+        const batch = questions.slice(i, i + dialect.maxBatch)
+        void deliver(batch).finally(() => (unanswered -= batch.length))
       }
     }
-    const told = `${name} cannot be reached: ${[...failures].join('; ')}`
-    for (const question of open) question.giveUp(told)
-  }
 
-  function flush(): void {
-    const questions = waiting
-    waiting = []
-    for (let i = 0; i < questions.length; i += dialect.maxBatch) {
-      const batch = questions.slice(i, i + dialect.maxBatch)
-      void deliver(batch).finally(() => (unanswered -= batch.length))
-    }
-  }
-
-  return {
-    /**
-     * The answer, read by its schema. Rejects with `RpcError` where an endpoint refuses and that `settles` the matter, with
-     * `MethodMissing` where every endpoint lacks the method, and else with `ChainUnavailable`.
-     */
-    ask<T>({ method, params, schema, settles = () => false, doubt }: Inquiry<T>): Promise<T> {
+    return <T>({ method, params, schema, settles = () => false, doubt }: Inquiry<T>): Promise<T> => {
       if (unanswered >= MAX_UNANSWERED)
         return Promise.reject(
           new ChainUnavailable(`${name} is asked faster than it answers; try again later`),
@@ -160,7 +178,7 @@ export function createJsonRpc(
       return new Promise((resolve, reject) => {
         let lacking = 0
         let mayBeDone = false
-        const take = (answer: Answer | undefined): string | undefined => {
+        const take = (answer: Answer | undefined): string | Undone | undefined => {
           if (answer?.error) {
             const words = dialect.wordsOf(answer.error)
             if (settles(answer.error)) {
@@ -176,19 +194,77 @@ export function createJsonRpc(
           if (problem === undefined) resolve(data)
           return problem
         }
-        const giveUp = (reason: string): void => {
-          const Problem = lacking === endpoints.length ? MethodMissing : ChainUnavailable
-          reject(new Problem(reason))
-        }
+        const giveUp = (reason: string): void =>
+          reject(lacking === endpoints.length ? new MethodMissing(reason) : new Unanswered(reason, mayBeDone))
         if (waiting.push({ method, params, take, miss: () => (mayBeDone = true), giveUp }) === 1)
           setImmediate(flush)
       })
+    }
+  }
+
+  const asks = new Map<number, Ask>()
+  function askFirst(index: number): Ask {
+    const ask =
+      asks.get(index) ??
+      createAsk(
+        () => index,
+        () => undefined,
+      )
+    asks.set(index, ask)
+    return ask
+  }
+
+  const heightsNow = sharedInTurn(() =>
+    Promise.all(endpoints.map((endpoint) => within(HEIGHT_MS, heightOf(endpoint, dialect)))),
+  )
+
+  return {
+    /**
+     * The answer, read by its schema. Rejects with `RpcError` where an endpoint refuses and that `settles` the matter, with
+     * `MethodMissing` where every endpoint lacks the method, and else with `Unanswered`.
+     */
+    ask: createAsk(
+      () => preferred,
+      (index) => (preferred = index),
+    ),
+
+    /**
+     * `ask`, beginning with the endpoint whose chain is furthest; undefined where the endpoint that `ask` begins with is as
+     * far, or none tells.
+     */
+    async askFurthest(): Promise<Ask | undefined> {
+      if (endpoints.length === 1) return undefined
+      const used = preferred
+      const found = await heightsNow()
+      const furthest = found.reduce<number>(
+        (best, height, i) => ((height ?? -1n) > (found[best] ?? -1n) ? i : best),
+        used,
+      )
+      return furthest === used ? undefined : askFirst(furthest)
     },
+
+    /** What each endpoint answers for itself, in their order; undefined where one gives no answer. */
+    askEach: (question: Question): Promise<(Answer | undefined)[]> =>
+      Promise.all(
+        endpoints.map((endpoint) =>
+          endpoint.ask([question]).then(
+            ([answer]) => answer,
+            () => undefined,
+          ),
+        ),
+      ),
 
     close(): void {
       void agent.destroy()
     },
   }
+}
+
+/** The answer, or undefined where it takes longer than `ms`. */
+async function within<T>(ms: number, answer: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), ms)))
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }
 
 /** The height of an endpoint's chain; undefined where it does not tell. */

@@ -289,6 +289,18 @@ test('a gas price that the operator raised is asked for', async () => {
   }
 })
 
+test('a node that was just started takes accounts for those of the genesis, until its first block', async () => {
+  const bytes = signedTx(node, wallet)
+  await node.call('dev_restart')
+  expect(await broadcast(node, bytes)).toMatchObject({
+    code: 4,
+    codespace: 'sdk',
+    log: expect.stringContaining('please verify account number (0)') as string,
+  })
+  await node.call('dev_mine', '1')
+  expect(await broadcast(node, bytes)).toMatchObject({ code: 0 })
+})
+
 function replaceBody(memo: string) {
   return (raw: TxRaw) => ({
     ...raw,

@@ -18,11 +18,17 @@ export const NetworkKind = z
     network: z.string().describe('The network’s name.'),
     status: z
       .string()
-      .describe('`active`; in `GET /api/v1/status` also `unreachable`, where the network gives no answer.'),
+      .describe(
+        '`active`; in `GET /api/v1/status` also `unreachable`, where the network gives no answer, and `unusable`, where none of its nodes can judge a payment.',
+      ),
     block: z.int().describe('The newest block’s number, at most a few seconds old; 0 if none has been seen.'),
     feePayer: z
       .string()
       .describe('The address that pays the network’s fee for settlements; empty where payers pay their own.'),
+    problem: z
+      .string()
+      .optional()
+      .describe('In `GET /api/v1/status` only: which of its nodes lacks what, where one does.'),
     extra: z.object({ feePayer: z.string() }).optional(),
   })
   .meta({ id: 'NetworkKind', description: 'A network that payments are taken on.', examples: [exampleKind] })
@@ -103,7 +109,11 @@ export const AssetRegistered = z.object({ data: Asset }).meta({ examples: [{ dat
 
 export const SystemStatus = z
   .object({
-    status: z.string().describe('`ok`, or `degraded` where the database or a network gives no answer.'),
+    status: z
+      .string()
+      .describe(
+        '`ok`, or `degraded` where the database or a network gives no answer, or a network is unusable.',
+      ),
     version: z.string(),
     uptime: z.int().describe('Seconds since the replica that answers was started.'),
     networks: z.array(NetworkKind).describe('All that are configured, also those that give no answer.'),

@@ -4,6 +4,7 @@ import { BasicAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
 import { MsgGrantAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import { Any } from 'cosmjs-types/google/protobuf/any'
 import { ChainUnavailable, TransactionRejected } from '../../family'
+import { withGasMargin } from '../fees'
 import { broadcast } from '../broadcast'
 import type { CosmosPayment } from '../payment'
 import { verify } from '../verify'
@@ -159,7 +160,7 @@ describe('a payment whose fee we bear', () => {
     if (!('gasUsed' in simulated)) throw new Error(simulated.failure)
     const scant = await payWith(simulated.gasUsed + 5_000n)
     expect(await judged(scant)).toMatchObject({ reason: 'invalid_payment' })
-    const ample = await payWith(simulated.gasUsed + 35_000n)
+    const ample = await payWith(withGasMargin(simulated.gasUsed + 35_000n))
     expect(await judged(ample)).toBeUndefined()
 
     // Once it is granted nothing has to be estimated.
@@ -167,7 +168,7 @@ describe('a payment whose fee we bear', () => {
     expect(await judged(scant)).toMatchObject({ reason: 'invalid_payment' })
     const exact = await world.network.rpc.simulate(ample.tx.bytes)
     if (!('gasUsed' in exact)) throw new Error(exact.failure)
-    const enough = await payWith(exact.gasUsed + 500n)
+    const enough = await payWith(withGasMargin(exact.gasUsed + 500n))
     expect(await judged(enough)).toBeUndefined()
     expect(await world.send(enough.transaction)).toMatchObject({ code: 0 })
   })

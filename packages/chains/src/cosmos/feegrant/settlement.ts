@@ -5,7 +5,7 @@ import {
   type Refusal,
   type SignedTransaction,
 } from '../../family'
-import { feeFor } from '../fees'
+import { feeFor, withGasMargin } from '../fees'
 import type { CosmosNetwork } from '../network'
 import type { CosmosPayment } from '../payment'
 import { decodeTx, type Tx } from '../tx'
@@ -81,7 +81,7 @@ export async function signGrants(
     return { reason: 'invalid_transaction_state', detail: simulated.failure }
   }
   const { gasUsed } = simulated
-  if (gasUsed > mostGas)
+  if (withGasMargin(gasUsed) > mostGas)
     return {
       reason: 'invalid_transaction_state',
       detail: `the allowances need ${gasUsed} gas, of ${mostGas} that they may use`,

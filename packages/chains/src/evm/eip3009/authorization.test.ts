@@ -7,7 +7,7 @@ import { isSignedByKey } from '../signature'
 import { authorizationDigest, calls, domainSeparator, holdsTransfer } from './authorization'
 import type { AuthorizedPayment } from './payment'
 import { signPayment, transferTypes, usdc, usdcDomain } from '../testing/authorization'
-import { bitFlips, compact, highTwin } from '../testing/signatures'
+import { bitFlips, compact, highTwin, withParityAsV } from '../testing/signatures'
 
 const separator = domainSeparator(usdc.name, usdc.version, '84532', usdc.asset)
 const terms = { payTo: Wallet.createRandom().address, amount: 10_000n }
@@ -89,15 +89,29 @@ describe('isSignedByKey', () => {
     }
   })
 
-  test('refuses the high-s twin, EIP-2098, 66 bytes, and v as 0 or 1', async () => {
+  test('takes v as 0 or 1, and the 64 bytes of EIP-2098', async () => {
+    for (let i = 0; i < 20; i++) {
+      const payment = await signPayment(Wallet.createRandom(), terms)
+      for (const form of [withParityAsV, compact]) {
+        const signature = form(payment.signature)
+        expect(isSignedByKey({ ...payment, signature }, digestOf(payment))).toBe(true)
+      }
+    }
+  })
+
+  test('refuses the high-s twin in each form, the other v, and every other shape', async () => {
     const payment = await signPayment(Wallet.createRandom(), terms)
-    const v = payment.signature.endsWith('1b') ? '00' : '01'
+    const twin = highTwin(payment.signature)
+    const [body, v] = [payment.signature.slice(0, 130), payment.signature.slice(130)]
     for (const signature of [
-      highTwin(payment.signature),
-      compact(payment.signature),
+      twin,
+      withParityAsV(twin),
+      `${body}${v === '1b' ? '01' : '00'}`,
+      `${body}02`,
+      `${body}25`,
       `${payment.signature}00`,
-      `${payment.signature.slice(0, 130)}00${payment.signature.slice(130)}`,
-      payment.signature.slice(0, -2) + v,
+      `${body}00${v}`,
+      compact(payment.signature).slice(0, -2),
       '0x',
     ])
       expect(isSignedByKey({ ...payment, signature }, digestOf(payment))).toBe(false)

@@ -3,7 +3,7 @@ import type { Token } from '../../family'
 import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../abi'
 import type { Log } from '../answers'
 import { eventsOf, isTransferFrom, isTransferOf, sameTopics, TRANSFER } from '../erc20'
-import { splitSignature } from '../signature'
+import { canonicalSignature, splitSignature } from '../signature'
 import { keccakOfHex, typedDigest } from '../typed-data'
 import type { AuthorizedPayment } from './payment'
 
@@ -78,7 +78,8 @@ export const calls = {
   /** Tokens of the first edition know signatures of keys only, so those go the way that all of them know. */
   transfer(payment: AuthorizedPayment, signedByKey: boolean): string {
     const words = authorizationWords(payment)
-    const parts = signedByKey ? splitSignature(payment.signature) : undefined
+    const canonical = signedByKey ? canonicalSignature(payment.signature) : undefined
+    const parts = canonical === undefined ? undefined : splitSignature(canonical)
     return parts === undefined
       ? transferByWallet(...words, ...trailingBytes(payment.signature, words.length))
       : transferByKey(...words, uintWord(parts.v), bytesWord(parts.r), bytesWord(parts.s))

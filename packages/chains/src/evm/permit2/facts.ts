@@ -3,7 +3,7 @@ import { Data, quantity } from '../answers'
 import type { Case } from '../checks'
 import { askContract, vouches } from '../eip1271'
 import { balanceCall } from '../erc20'
-import { isSignedByKey } from '../signature'
+import { isSignedByKey, signatureToSend } from '../signature'
 import type { Facts } from './checks'
 import { hasProxy, PERMIT2, PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
@@ -22,7 +22,7 @@ export async function askFacts({
   const { asset, payer, signature, validAfter, permit } = payment
   const digest = digestOf(payment, chainId)
   const signedByKey = isSignedByKey(payment, digest)
-  const settlement = settlementCall(payment)
+  const settlement = settlementCall(payment, signatureToSend(payment, digest))
 
   const [block, proxyIsThere, nonceWord, balance, allowance, permitNonce, simulation, vouched] =
     await Promise.all([

@@ -1,16 +1,17 @@
 import { verifier } from '../../checks'
 import type { Kind, SettlementCall } from '../kind'
 import type { EvmNetwork } from '../network'
+import { signatureToSend } from '../signature'
 import { chainChecks, offlineChecks } from './checks'
 import { PROXY } from './contracts'
 import { askFacts } from './facts'
 import { fate } from './fate'
 import { type PermittedPayment, readPermit2 } from './payment'
-import { holdsTransfer, settlementCall } from './transfer'
+import { digestOf, holdsTransfer, settlementCall } from './transfer'
 
-const call = (_: EvmNetwork, payment: PermittedPayment): SettlementCall => ({
+const call = ({ chainId }: EvmNetwork, payment: PermittedPayment): SettlementCall => ({
   to: PROXY,
-  data: settlementCall(payment),
+  data: settlementCall(payment, signatureToSend(payment, digestOf(payment, chainId))),
   notBefore: payment.validAfter - 1n,
   // No event names the nonce: two equal payments in one transaction could not be told apart.
   isShareable: false,

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { hex } from '../answers'
 import type { CarriedPayment } from '../carried'
 import { Address, Signature, Uint256 } from '../fields'
-import { splitSignature } from '../signature'
+import { canonicalSignature } from '../signature'
 
 /**
  * A transfer by Permit2 as its payer signed it, for a spender that passes it on to the recipient signed with it. It lapses
@@ -29,9 +29,12 @@ export type TokenPermit = {
   signature: string
 }
 
-const PermitSignature = hex(/^0x[0-9a-f]{130}$/i).refine(
-  (signature) => splitSignature(signature) !== undefined,
-)
+/** Of a key, in its canonical form: a token's permit is never checked by a contract wallet. */
+const PermitSignature = hex(/^0x[0-9a-f]{128}(?:[0-9a-f]{2})?$/i).transform((text, context) => {
+  const signature = canonicalSignature(text)
+  if (signature === undefined) context.addIssue({ code: 'custom', message: 'is no signature of a key' })
+  return signature ?? z.NEVER
+})
 
 const SponsoredPermit = z.object({
   from: Address,

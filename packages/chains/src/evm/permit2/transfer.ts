@@ -86,14 +86,15 @@ export const fittingPermit = ({ payer, asset, amount, permit }: PermittedPayment
 
 /**
  * The call of the proxy that settles the payment, the token's permit with it where there is one. The proxy passes over a
- * permit that fails: somebody else may have handed it in, and then Permit2 may move the asset already.
+ * permit that fails: somebody else may have handed it in, and then Permit2 may move the asset already. `signature`: as Permit2
+ * takes it, see `signatureToSend`.
  */
-export function settlementCall(payment: PermittedPayment): string {
+export function settlementCall(payment: PermittedPayment, signature = payment.signature): string {
   const permit = fittingPermit(payment)
   const parts = permit && splitSignature(permit.signature)
   const words = settleWords(payment)
   if (permit === undefined || parts === undefined)
-    return settle(...words, ...trailingBytes(payment.signature, words.length))
+    return settle(...words, ...trailingBytes(signature, words.length))
   const permitWords = [
     uintWord(permit.value),
     uintWord(permit.deadline),
@@ -102,7 +103,7 @@ export function settlementCall(payment: PermittedPayment): string {
     uintWord(parts.v),
   ]
   const all = [...permitWords, ...words]
-  return settleWithPermit(...all, ...trailingBytes(payment.signature, all.length))
+  return settleWithPermit(...all, ...trailingBytes(signature, all.length))
 }
 
 const SELECTOR_LENGTH = 10

@@ -4,7 +4,7 @@ import { inSeconds, signPayment, usdc } from '../testing/authorization'
 import { openTestChain, type TestChain } from '../testing/chain'
 import { startLyingNode } from '../../json-rpc/testing/node'
 import { type Authorization, permit2Domain, permitted, signPermit, signTransfer } from '../testing/permit2'
-import { highTwin } from '../testing/signatures'
+import { compact, highTwin, withParityAsV } from '../testing/signatures'
 import { PERMIT2, PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
 
@@ -317,6 +317,22 @@ describe('a transfer by Permit2', () => {
     expect(await world.balance(payer.address)).toBe(1_000_000n - world.terms.amount)
     const again = permitted(await signTransfer(payer, world.terms))
     expect(await verify(again)).toEqual(because('invalid_transaction_state', saying(/may move 0/)))
+  })
+
+  test.each([
+    ['v as 0 or 1', withParityAsV],
+    ['the 64 bytes of EIP-2098', compact],
+  ])('settles where its signature, and its permit’s, have %s', async (_, form) => {
+    const payer = await newPayer()
+    const permit = await signPermit(payer, world.provider, world.terms.amount)
+    const payload = await signTransfer(payer, world.terms)
+    const payment = permitted({
+      ...payload,
+      signature: form(payload.signature),
+      eip2612GasSponsoring: { info: { ...permit.info, signature: form(permit.info.signature) } },
+    })
+    expect(await verify(payment)).toBeUndefined()
+    expect(await world.settle(payment)).toMatchObject({ isSettled: true })
   })
 
   test('settles though somebody else hands its permit in after it was signed', async () => {

@@ -2,6 +2,7 @@ import { type Check, refuse } from '../../checks'
 import { sameAddress } from '../address'
 import { type Case, checkBalance, commonChecks } from '../checks'
 import { MOST_GAS } from '../fees'
+import { isOutOfGas } from '../revert'
 import type { RawTransfer } from './payment'
 
 /** What the chain says of a transfer. */
@@ -82,8 +83,11 @@ const checkToken: ChainCheck = ({ facts: { balance } }) =>
     ? refuse('invalid_payment_requirements', 'the asset does not tell a balance')
     : undefined
 
-const checkSimulation: ChainCheck = ({ facts: { failure } }) =>
-  failure === undefined ? undefined : refuse('invalid_transaction_state', failure)
+const checkSimulation: ChainCheck = ({ payment: { gasLimit }, facts: { failure } }) => {
+  if (failure === undefined) return undefined
+  const detail = isOutOfGas(failure) ? `a gas limit of ${gasLimit} does not suffice: ${failure}` : failure
+  return refuse('invalid_transaction_state', detail)
+}
 
 /** Checks of what the chain says, the plainest reason first. */
 export const chainChecks: readonly ChainCheck[] = [

@@ -155,6 +155,30 @@ describe('verify, of a raw transfer, refuses', () => {
     await node.close()
   })
 
+  test.each([21_000, 21_600, 22_000, 24_000, 30_000, 40_000])(
+    'a gas limit of %s, which does not suffice, and says so',
+    async (gasLimit) => {
+      const detail = expect.stringMatching(
+        new RegExp(`^a gas limit of ${gasLimit} does not suffice: `),
+      ) as unknown
+      expect(await refusal({ gasLimit })).toEqual({ reason: 'invalid_transaction_state', detail })
+    },
+  )
+
+  test('one that the token refuses, with the token’s own words', async () => {
+    const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method, params }, reply) => {
+      const [{ data } = { data: '' }] = params as [{ data: string } | undefined]
+      return method === 'eth_call' && data.startsWith('0xa9059cbb')
+        ? { error: { code: 3, message: 'execution reverted: Blacklistable: account is blacklisted' } }
+        : reply
+    })
+    expect(await refusal({}, { settings: { rpcUrls: [node.url] } })).toEqual({
+      reason: 'invalid_transaction_state',
+      detail: 'Blacklistable: account is blacklisted',
+    })
+    await node.close()
+  })
+
   test('less gas than the node estimates, whatever the call takes', async () => {
     const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_estimateGas'

@@ -13,6 +13,10 @@ export function compact(signature: string): string {
   return `0x${bytes.toString('hex')}`
 }
 
+/** v as 0 or 1, as hardware wallets write it. */
+export const withParityAsV = (signature: string): string =>
+  signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01')
+
 /** `hex` with each of its bits flipped in turn. */
 export function* bitFlips(hex: string): Generator<string> {
   const bytes = Buffer.from(hex.slice(2), 'hex')

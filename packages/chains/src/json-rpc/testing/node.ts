@@ -45,16 +45,19 @@ export const startAnsweringNode = (answer: (message: Message) => Omit<Reply, 'id
 
 /** What a node answers instead of the truth. */
 export type Lie = (message: Message, reply: Reply) => Omit<Reply, 'id'>
+type SlowLie = (...told: Parameters<Lie>) => ReturnType<Lie> | Promise<ReturnType<Lie>>
 
 /** The node at `url`, but for the replies that `change` alters: a node that lies, or lags. */
-export const startLyingNode = (url: string, change: Lie): Promise<Node> =>
+export const startLyingNode = (url: string, change: SlowLie): Promise<Node> =>
   startNode(async (messages, response, body) => {
     const real = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const json = (await real.json()) as Reply | Reply[]
-    const replies = (Array.isArray(json) ? json : [json]).map((reply, i) => ({
-      jsonrpc: '2.0',
-      id: reply.id,
-      ...change(messages[i]!, reply),
-    }))
+    const replies = await Promise.all(
+      (Array.isArray(json) ? json : [json]).map(async (reply, i) => ({
+        jsonrpc: '2.0',
+        id: reply.id,
+        ...(await change(messages[i]!, reply)),
+      })),
+    )
     response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
   })

@@ -151,7 +151,7 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
   },
 
   function verifySignatures(context, tx) {
-    const { store, mode, chainId } = context
+    const { store, mode, chainId, isJustStarted } = context
     if (tx.body.unordered) throw sdkError('feature not supported', 'unordered transactions are not enabled')
     const required = tx.requiredSigners()
     if (tx.signers.length !== required.length)
@@ -160,7 +160,9 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
         `invalid number of signer;  expected: ${required.length}, got ${tx.signers.length}`,
       )
     tx.signers.forEach((signer, i) => {
-      const { accountNumber, sequence, publicKey } = accountOf(store, required[i] ?? '')
+      const { accountNumber: ownNumber, sequence, publicKey } = accountOf(store, required[i] ?? '')
+      // The SDK numbers all accounts 0 at height 0, which is what a check's context has before the first block.
+      const accountNumber = isJustStarted && mode === 'check' ? 0n : ownNumber
       if (mode !== 'simulate' && !publicKey) throw sdkError('invalid pubkey', 'pubkey on account is not set')
       if (signer.sequence !== sequence)
         throw sdkError(

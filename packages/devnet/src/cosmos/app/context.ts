@@ -24,6 +24,8 @@ export interface Context {
   chainId: string
   minimumGasPrice: { denom: string; /** In units of 10^-18. */ price: bigint }
   mode: Mode
+  /** Whether the node was started after the newest block: its checks then take every account for one of the genesis. */
+  isJustStarted: boolean
 }
 
 export function event(type: string, attributes: Record<string, string>): Event {

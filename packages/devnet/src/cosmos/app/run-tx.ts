@@ -22,6 +22,7 @@ export interface Setting {
   chainId: string
   block: Block
   minimumGasPrice: Context['minimumGasPrice']
+  isJustStarted: boolean
 }
 
 /**

@@ -61,7 +61,7 @@ export function createAbciQuery(chain: Chain) {
   function answer(path: string, data: Uint8Array, height: number) {
     if (path === '/cosmos.tx.v1beta1.Service/BroadcastTx')
       throw sdkError('invalid request', "can't route a broadcast tx message")
-    const ofNode = nodeQueries[path]
+    const ofNode = chain.hasServices() ? nodeQueries[path] : undefined
     const ofState = stateQueries[path]
     if (!ofNode && !ofState) throw sdkError('unknown request', 'unknown query path')
     if (height < 0)
@@ -86,7 +86,7 @@ export function createAbciQuery(chain: Chain) {
     const { msgResponses } = TxMsgData.decode(data)
     return SimulateResponse.encode(
       SimulateResponse.fromPartial({
-        gasInfo: { gasWanted, gasUsed },
+        gasInfo: { gasWanted, gasUsed: (gasUsed * chain.simulatedPercent()) / 100n },
         result: { data, log, msgResponses, events: told(events) },
       }),
     ).finish()

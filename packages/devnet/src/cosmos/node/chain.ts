@@ -43,6 +43,11 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   /** Who waits for a transaction to be in a block, by its hash. */
   const waiting = new Map<string, Set<() => void>>()
   let minimumGasPrice: Setting['minimumGasPrice'] = { denom: 'uatom', price: 25n * 10n ** 15n }
+  /** Whether its gRPC or its REST server is on: they bring the services that answer for the node rather than for its state. */
+  let hasServices = true
+  /** What simulation finds of the gas that a block takes: some versions of the SDK find less. */
+  let simulatedPercent = 100n
+  let isJustStarted = false
   let appHash = NO_HASH
   let height = 0
   let base = 1
@@ -67,6 +72,15 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     appHash: () => appHash,
     minimumGasPrice: () => minimumGasPrice,
     setMinimumGasPrice: (price: Setting['minimumGasPrice']) => void (minimumGasPrice = price),
+    hasServices: () => hasServices,
+    setServices: (on: boolean) => void (hasServices = on),
+    simulatedPercent: () => simulatedPercent,
+    setSimulatedPercent: (percent: bigint) => void (simulatedPercent = percent),
+    /** As a node that is started anew: nothing waits, and its checks know no account number before its first block. */
+    restart() {
+      mempool.drop()
+      isJustStarted = true
+    },
     stateAt,
     whenIncluded,
     mine: () => makeBlock({ txs: mempool.pending() }),
@@ -88,7 +102,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   }
 
   function setting({ header }: { header: Pick<Header, 'height' | 'time'> }): Setting {
-    return { chainId, minimumGasPrice, block: { height: header.height, time: header.time } }
+    return { chainId, minimumGasPrice, isJustStarted, block: { height: header.height, time: header.time } }
   }
 
   /** The state after the block of this height; undefined where it is kept no more, or not yet. */
@@ -109,6 +123,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   }
 
   function makeBlock({ txs = [], before }: { txs?: Uint8Array[]; before?: (context: Context) => void }) {
+    isJustStarted = false
     const previous = blocks.get(height)
     const events: Event[] = []
     const header: Header = {

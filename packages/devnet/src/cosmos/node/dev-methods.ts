@@ -59,6 +59,22 @@ export function createDevMethods(
       return { dropped }
     }),
 
+    dev_restart: method({}, () => {
+      chain.restart()
+      return {}
+    }),
+
+    dev_setServices: method({ on: 'flag' }, ({ on = true }) => {
+      chain.setServices(on)
+      return {}
+    }),
+
+    dev_setSimulatedPercent: method({ percent: 'integer' }, ({ percent = 100 }) => {
+      if (percent < 1 || percent > 100) throw new ArgumentError('percent is from 1 to 100')
+      chain.setSimulatedPercent(BigInt(percent))
+      return {}
+    }),
+
     dev_setSendEnabled: method({ denom: 'text', enabled: 'flag' }, ({ denom = '', enabled = true }) => {
       if (!isDenom(denom)) throw new ArgumentError('no denom')
       chain.change((state) => setSendEnabled(state, denom, enabled))

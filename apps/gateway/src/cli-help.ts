@@ -3,8 +3,32 @@ const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 not understood, 7
 export const HELP = `The gateway, from the command line. (It is served by: node dist/main.js)
 
   gateway catalog apply FILE [--dry-run]   sets the plans that are sold and the providers that calls go to
+  gateway payments disputed                lists payments that an operator has to decide about
+  gateway payments credit|close ID         grants the credits of such a payment, or ends it without
 
-${EXIT_CODES} More: gateway catalog --help
+${EXIT_CODES} More: gateway catalog --help, gateway payments --help
+`
+
+export const PAYMENTS_HELP = `gateway payments disputed
+gateway payments credit ID
+gateway payments close ID
+
+A payment is disputed where the token moved something else than its payer signed, such as
+an amount less a fee: the wallet was charged, and nothing was credited. The facilitator
+suspends the token then. While a payment is disputed its wallet is not asked for another
+one on the plan (409 PAYMENT_DISPUTED).
+
+  disputed       a line for each, oldest first: id, time, wallet, plan, amount, credits
+                 and the transaction that moved the money
+  credit ID      grants the credits of the payment, as if it had settled
+  close ID       ends the payment as failed: nothing is credited, and the wallet may pay
+                 again. Give the money back first, where it is to be given back
+  --help         this text
+  DATABASE_URL   the gateway's Postgres, from the environment
+
+Each takes effect once, however often it is run.
+
+${EXIT_CODES}
 `
 
 export const CATALOG_HELP = `gateway catalog apply FILE [--dry-run]

@@ -6,7 +6,8 @@ import { parseArgs } from 'node:util'
 import { applyCatalog } from './catalog/apply'
 import { readCatalog } from './catalog/file'
 import { CatalogProblem, MAX_BYTES } from './catalog/yaml'
-import { CATALOG_HELP, HELP } from './cli-help'
+import { CATALOG_HELP, HELP, PAYMENTS_HELP } from './cli-help'
+import { createDisputes, type Decision, type Dispute } from './payments/disputes'
 
 type Io = { environment: NodeJS.ProcessEnv; out: (text: string) => unknown; err: (text: string) => unknown }
 
@@ -22,7 +23,7 @@ export async function main(args: string[], io: Io): Promise<number> {
   } catch (error) {
     io.err(`gateway: ${reasonOf(error)}\n`)
     if (!(error instanceof UsageError)) return 1
-    io.err(`\n${args[0] === 'catalog' ? CATALOG_HELP : HELP}`)
+    io.err(`\n${helpOf(args[0]) ?? HELP}`)
     return 2
   }
 }
@@ -30,11 +31,18 @@ export async function main(args: string[], io: Io): Promise<number> {
 async function dispatch(args: string[], io: Io): Promise<number> {
   const { values, positionals } = parse(args)
   const [area, verb, file, ...more] = positionals
-  if (values.help && (area === undefined || area === 'catalog')) {
-    io.out(area === undefined ? HELP : CATALOG_HELP)
+  const help = area === undefined ? HELP : helpOf(area)
+  if (values.help && help !== undefined) {
+    io.out(help)
     return 0
   }
   if (area === undefined) throw new UsageError('what is to be done was not said')
+  if (area === 'payments')
+    return payments(
+      verb,
+      [file, ...more].filter((word) => word !== undefined),
+      io,
+    )
   if (area !== 'catalog') throw new UsageError(`there is no command "${area}"`)
   if (verb !== 'apply')
     throw new UsageError(verb === undefined ? 'catalog what?' : `there is no "catalog ${verb}"`)
@@ -42,14 +50,56 @@ async function dispatch(args: string[], io: Io): Promise<number> {
   if (more.length > 0)
     throw new UsageError(`catalog apply takes one file; did not understand "${more.join(' ')}"`)
 
-  const url = io.environment['DATABASE_URL']
-  if (!url) {
-    io.err('gateway: DATABASE_URL is not set; it names the gateway’s Postgres\n')
-    return EXIT_CONFIGURATION
-  }
+  const url = databaseUrl(io)
+  if (!url) return EXIT_CONFIGURATION
   await apply({ url, file, dryRun: values['dry-run'] === true }, io)
   return 0
 }
+
+const helpOf = (area: string | undefined) =>
+  area === 'catalog' ? CATALOG_HELP : area === 'payments' ? PAYMENTS_HELP : undefined
+
+function databaseUrl({ environment, err }: Io): string | undefined {
+  const url = environment['DATABASE_URL']
+  if (!url) err('gateway: DATABASE_URL is not set; it names the gateway’s Postgres\n')
+  return url
+}
+
+const MAX_DISPUTES = 1_000
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** `disputed` lists; `credit` and `close` decide about one payment. */
+async function payments(verb: string | undefined, ids: string[], io: Io): Promise<number> {
+  if (verb !== 'disputed' && verb !== 'credit' && verb !== 'close')
+    throw new UsageError(verb === undefined ? 'payments what?' : `there is no "payments ${verb}"`)
+  const [id, ...more] = ids
+  if (verb === 'disputed' && id !== undefined) throw new UsageError(`did not understand "${id}"`)
+  if (verb !== 'disputed' && (id === undefined || more.length > 0 || !uuid.test(id)))
+    throw new UsageError(`payments ${verb} wants the id of one payment`)
+  const url = databaseUrl(io)
+  if (!url) return EXIT_CONFIGURATION
+  await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
+  const database = openGatewayDatabase({ url, poolSize: 1 })
+  try {
+    const disputes = createDisputes(database.pool)
+    if (verb === 'disputed') {
+      const found = await disputes.list(MAX_DISPUTES)
+      io.out(found.length > 0 ? found.map(lineOf).join('') : 'no payment is disputed\n')
+      return 0
+    }
+    const decided = await disputes.decide(id ?? '', verb)
+    if (decided) io.out(`${verdictOf[verb]}: ${lineOf(decided)}`)
+    else io.err(`gateway: no disputed payment has the id ${id}\n`)
+    return decided ? 0 : 1
+  } finally {
+    await database.close()
+  }
+}
+
+const verdictOf: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }
+
+const lineOf = ({ id, wallet, planId, network, amount, credits, transaction, updatedAt }: Dispute) =>
+  `${id}  ${updatedAt.toISOString()}  ${wallet}  plan ${planId}  ${amount} on ${network}  ${credits} credits  ${transaction ?? '-'}\n`
 
 async function apply(
   { url, file, dryRun }: { url: string; file: string; dryRun: boolean },

@@ -11,6 +11,11 @@ export const isOfState = (answer: object | undefined): boolean =>
   answer !== undefined &&
   'reason' in answer &&
   (answer.reason === 'insufficient_funds' || answer.reason === 'invalid_transaction_state')
+/** A refusal for good: the nonce of the payment is taken. */
+export const refuseSpent = (detail: string): Refusal => ({
+  ...refuse('invalid_transaction_state', detail),
+  isSpent: true,
+})
 
 /** The first refusal among the checks, in their order. */
 export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refusal | undefined {

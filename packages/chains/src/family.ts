@@ -68,7 +68,12 @@ export type Terms = {
 }
 
 /** Why a payment is not taken. `detail` is for the log. */
-export type Refusal = { reason: ReasonCode; detail: string }
+export type Refusal = {
+  reason: ReasonCode
+  detail: string
+  /** The chain says that the payment's nonce is taken, whoever took it: nothing but a reorg gives it back. */
+  isSpent?: true
+}
 
 /** A payment that waits to be sent, and what it is to settle. */
 export type Due<P extends Payment = Payment> = {
@@ -112,6 +117,8 @@ export type Inspection<P extends Payment = Payment> =
       fee: bigint
       /** Whether the asset's own events in it name exactly this payment's payer, recipient and amount. */
       settles(payment: P, terms: Terms): boolean
+      /** Whether it carried the payment out, by the asset's own events, and moved something else than the payment says. */
+      differs(payment: P, terms: Terms): boolean
     }
 
 /**
@@ -122,14 +129,12 @@ export type Inspection<P extends Payment = Payment> =
 export type Fate =
   | { status: 'open' }
   | { status: 'pending' }
-  | {
-      status: 'settled'
-      hash: string
-      blockNumber: bigint
-      /** Unix seconds of chain time; there where the payment itself says nothing of its age. */
-      minedAt?: bigint
-    }
-  | ({ status: 'void' } & Refusal)
+  | { status: 'settled'; hash: string; blockNumber: bigint }
+  | ({
+      status: 'void'
+      /** The transaction that used the payment's nonce for another transfer, where one is found. */
+      usedIn?: { hash: string; blockNumber: bigint }
+    } & Refusal)
 
 /**
  * The chain could not be asked: every RPC endpoint refused, timed out or answered nonsense, or the one that answered lacks
@@ -178,6 +183,8 @@ export type Chain<P extends Payment = Payment> = {
   head(): Promise<{ number: bigint; timestamp: number }>
   /** Asks each node for what payments need of it; absent where every node has that. */
   checkNodes?(): Promise<NodesCheck>
+  /** The highest block of the nodes that answer within a second; 0 where the network has one RPC URL, as `head` asks that. */
+  highest(): Promise<bigint>
   /** The extensions of x402 version 2 that payments here may use, by what the network has deployed. */
   extensions(): Promise<string[]>
   /**
@@ -238,6 +245,14 @@ export type Chain<P extends Payment = Payment> = {
    * `void` holds whatever is mined or dropped from then on.
    */
   fate(payment: P, terms: Terms, seen?: bigint): Promise<Fate>
+  /** Whether the payment's nonce was taken so long ago that no reorg gives it back. */
+  isSpentForGood(payment: P, terms: Terms): Promise<boolean>
+  /**
+   * Whether the asset failed the mined transaction `hash`, which carried this payment alone, though by the state of its block
+   * and of the one before the same call succeeds, and nothing that the payer or the recipient did in that block explains it.
+   * Absent where assets run no code.
+   */
+  failsOnlyWhenMined?(hash: string, payment: P, terms: Terms): Promise<boolean>
   close(): void
 }
 

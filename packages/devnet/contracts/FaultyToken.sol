@@ -31,7 +31,9 @@ contract FaultyToken {
         LastNonceOnly,
         ForgetsInTime,
         NoSigner,
-        Limited
+        Limited,
+        TakesFeeOpenly,
+        FailsWhenMined
     }
 
     bytes32 private constant DOMAIN_TYPEHASH =
@@ -103,6 +105,8 @@ contract FaultyToken {
     ) external {
         require(fault != Fault.Reverts, 'closed for today');
         while (fault == Fault.Endless) {}
+        // A question to a node names no price, a transaction in a block always does.
+        require(tx.gasprice == 0 || fault != Fault.FailsWhenMined, 'closed for today');
         require(block.timestamp > validAfter || fault == Fault.Early, 'too early');
         require(block.timestamp < validBefore || fault == Fault.Late, 'too late');
         require(!_isUsed(from, nonce) || fault == Fault.Replayable, 'used');
@@ -136,10 +140,12 @@ contract FaultyToken {
         if (fault == Fault.ChargesPayer) lost = value + 1;
         if (fault == Fault.MovesNothing) (lost, got) = (0, 0);
         if (fault == Fault.CountsTwice) got = 2 * value;
+        if (fault == Fault.TakesFeeOpenly) got = value - value / 100;
         _setBalance(from, balanceOf(from) - lost);
         _setBalance(to, balanceOf(to) + got);
         if (fault == Fault.NoTransferEvent) return;
-        emit Transfer(from, to, fault == Fault.WrongTransferEvent ? value + 1 : value);
+        if (fault == Fault.TakesFeeOpenly) emit Transfer(from, to, got);
+        else emit Transfer(from, to, fault == Fault.WrongTransferEvent ? value + 1 : value);
     }
 
     function _setBalance(address holder, uint256 value) private {

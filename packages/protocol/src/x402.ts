@@ -97,8 +97,8 @@ export const IdempotencyKey = z
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
 
 /**
- * Why a payment is refused: the x402 version 1 reason codes, `settlement_pending` of version 2, and `fee_allowance_exceeded` of our
- * own: the client, not the payer, has used up the network fees that it may cause in a day.
+ * Why a payment is refused: the x402 version 1 reason codes, `settlement_pending` and `transfer_event_mismatch` of version 2, and
+ * `fee_allowance_exceeded` of our own: the client, not the payer, has used up the network fees that it may cause in a day.
  */
 export const reasonCodes = [
   'insufficient_funds',
@@ -122,6 +122,7 @@ export const reasonCodes = [
   'duplicate_settlement',
   'settlement_pending',
   'fee_allowance_exceeded',
+  'transfer_event_mismatch',
 ] as const
 export type ReasonCode = (typeof reasonCodes)[number]
 

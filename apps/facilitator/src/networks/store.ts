@@ -47,7 +47,7 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
 
     /**
      * Adds the asset, or brings it up to date. `active` left out: a new one is active, an old one stays as it is; `minAmount`
-     * left out: a new one has the default, an old one stays as it is.
+     * left out: a new one has the default, an old one stays as it is. One that is suspended resumes where `active` is true.
      */
     async register(
       network: string,
@@ -63,11 +63,16 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
         ...(active === undefined ? {} : { active }),
         ...(minAmount === undefined ? {} : { minAmount: minAmount.toString() }),
       }
-      const registered = await prisma.asset.upsert({
+      const resumed = active === true ? { suspendedAt: null, suspension: null } : {}
+      const upsert = prisma.asset.upsert({
         where: { network_asset: { network, asset } },
         create: { network, asset, ...facts },
-        update: facts,
+        update: { ...facts, ...resumed },
       })
+      if (active !== true) return toAsset(await upsert)
+      // An operator has looked at the faults so far.
+      const forgotten = prisma.assetFault.deleteMany({ where: { network, asset } })
+      const [registered] = await prisma.$transaction([upsert, forgotten])
       return toAsset(registered)
     },
 

@@ -11,6 +11,7 @@ export const HELP = `The facilitator, from the command line. (It is served by: n
   facilitator users log-out USER             revokes its refresh tokens
   facilitator clients allow ID PERCENT       sets the share of one client key
   facilitator invitations create             a token that admits one new user
+  facilitator assets suspended [--json]      assets that were taken out of use by themselves, and why
 
 ${EXIT_CODES} More: facilitator AREA VERB --help
 `
@@ -61,7 +62,7 @@ export const RETRY_HELP = `facilitator settlements retry ID...
 Has open settlements tried again at once, and says for each what is done:
 
   claimed               is looked at now, and sent if it would go through, even where so much
-                        was sent in vain for its payer that it would not be by itself; a
+                        was sent in vain for its payer in the asset that it would not be by itself; a
                         node is believed though it is behind
   signed, or reversed   its transaction is signed with higher fees under the same nonce
                         and sent, as far as the network's max_fee_per_gas allows; refused
@@ -129,6 +130,18 @@ Prints a token that admits one new user where the service runs with SIGN_UP=invi
 as "invitation" with POST /signup. Only its hash is stored: it is not shown again.
 
   --days         for so many days, 7 unless told
+  --help         this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const SUSPENDED_HELP = `facilitator assets suspended [--json]
+
+Lists the assets that the facilitator took out of use by itself, since when and why. To resume one,
+POST /admin/assets with "active": true: it is simulated again first.
+
+  --json         {"assets": [...]}
   --help         this text
 ${DATABASE}
 

@@ -1,6 +1,7 @@
 import { DatabaseError, DatabaseProblem, openFacilitatorDatabase, waitForDatabase } from '@tollgate/database'
 import { clientCommands, invitationCommands, userCommands } from './account-commands'
 import { createAccountStore } from './accounts'
+import { assetCommands } from './asset-commands'
 import { UsageError, type Command, type Io, type Work } from './arguments'
 import { HELP } from './cli-help'
 import { settlementCommands } from './settlement-commands'
@@ -14,6 +15,7 @@ const areas: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   users: userCommands,
   clients: clientCommands,
   invitations: invitationCommands,
+  assets: assetCommands,
 }
 
 /** @returns the exit code: 0 done, 1 refused or failed, 2 not understood, 78 not configured */

@@ -1,4 +1,4 @@
-import { isOver } from '../payments/state'
+import { isMismatched, isOver } from '../payments/state'
 import { type Shown } from './shown'
 
 /** What happens to a settlement from here on, and what an operator may do, in plain words. */
@@ -15,16 +15,19 @@ export function expectationOf(settlement: Shown): string {
     case 'settled':
       return settled(settlement)
     case 'failed':
+      if (isMismatched(settlement)) return mismatched
       return `It is over, and the payer was not charged through it. It is never sent again; the payer may sign a new payment.`
   }
 }
+
+const mismatched = `It is over, and its transaction moved something else than the payer signed: the payer was charged, and its client was told so with the transaction. The asset is suspended; see "facilitator assets suspended". Settle the matter with the client: nothing is sent again.`
 
 function claimed({ attempts, problem, handedOutAt }: Shown): string {
   if (handedOutAt) return reversedAndFree
   const why = problem === null ? '' : ' The problem above is what it waits for.'
   if (attempts === 0)
     return `It waits to be signed, which takes a moment while a facilitator owns a signer of its network.${why} Nothing was sent for it. "retry" has it looked at again at once.`
-  return `What was sent for it came to nothing, but its authorization is known and may be used until it lapses.${why} It is sent again by itself, alone, unless three transactions for payments of its payer were mined in vain within a day: then it waits for the day to pass, or until it lapses, is cancelled or is settled by somebody else. "retry" sends it once more, if it would still go through.`
+  return `What was sent for it came to nothing, but its authorization is known and may be used until it lapses.${why} It is sent again by itself, alone, unless three transactions for payments of its payer in this asset were mined in vain within a day: then it waits for the day to pass, or until it lapses, is cancelled or is settled by somebody else. "retry" sends it once more, if it would still go through.`
 }
 
 const reversedAndFree = `Its client was told that it succeeded; then a reorg dropped it, and its transaction came to nothing. It is sent again by itself, as one that failed once. "retry" has it looked at again at once.`

@@ -1,6 +1,7 @@
 import { type Pool } from '@tollgate/database'
 import { type Logger, type Metrics } from '@tollgate/service'
 import { startSettlementWatch } from './settlement-watch'
+import { startAssetWatch } from './suspended-assets'
 import { startSignerWatch } from './signer-watch'
 import { type WatchedSigner } from './watched-signer'
 
@@ -12,10 +13,15 @@ export function createOperations(parts: {
   signers: readonly WatchedSigner[]
   now: () => Date
 }) {
+  const networks = [...new Set(parts.signers.map(({ network }) => network.name))]
   let watches: readonly { stop: () => Promise<void> }[] = []
   return {
     begin() {
-      watches = [startSettlementWatch(parts), startSignerWatch(parts)]
+      watches = [
+        startSettlementWatch(parts),
+        startSignerWatch(parts),
+        startAssetWatch({ ...parts, networks }),
+      ]
     },
     async close() {
       await Promise.all(watches.map((watch) => watch.stop()))

@@ -2,6 +2,7 @@ import { type Pool } from '@tollgate/database'
 import { isOpenSql, isReversedForGoodSql, openStates, type OpenState, type State } from '../payments/state'
 import { CLAIMED_CHANNEL } from '../payments/store'
 import { readShown, type Shown } from './shown'
+import { readSuspended } from './suspended-assets'
 
 /** What may be listed: what is open, and of what is over, only what somebody should know of. */
 export const listedStates = [...openStates, 'reversed-for-good'] as const
@@ -100,6 +101,8 @@ export function createOperatorStore(pool: Pool) {
     },
 
     one: (id: bigint): Promise<Shown | undefined> => readShown(pool, id),
+
+    suspendedAssets: () => readSuspended(pool),
 
     /** All at once, in one statement. What is over stays as it is. */
     async retry(ids: readonly bigint[]): Promise<Retry[]> {

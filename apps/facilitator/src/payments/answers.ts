@@ -78,6 +78,15 @@ export function failure(failed: Failure, network: string, at: Date): SettleResul
   }
 }
 
+/** Money was moved, and not as it was signed: the transaction that did it. */
+export const mismatched = (
+  { network, transactionHash, errorDetail: detail }: Settlement,
+  at: Date,
+): SettleResult => ({
+  ...failure({ reason: 'transfer_event_mismatch', detail }, network, at),
+  transaction: transactionHash ?? '',
+})
+
 /** Not known in time: the transaction, where it is signed, and the request may be sent again to learn the outcome. */
 export const pending = ({ network, transactionHash }: Settlement, at: Date): SettleResult => ({
   ...failure({ reason: 'settlement_pending', detail: null }, network, at),

@@ -1,22 +1,20 @@
-import { ChainUnavailable, type Refusal } from '@tollgate/chains'
+import { ChainUnavailable, type Payment, type Refusal } from '@tollgate/chains'
 import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Caller } from '../clients/store'
 import { type Tally } from '../metrics/tally'
 import { type Networks } from '../networks/networks'
-import { failure, invalid, pending, success, valid } from './answers'
+import { failure, invalid, mismatched, pending, success, valid } from './answers'
 import { type Asked, type WrongVersion } from './dialect'
 import { type FeeBudget } from './fee-budget'
 import { checkAsset, checkRecipient, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
-import { isOver } from './state'
+import { isMismatched, isOver } from './state'
 import { type Asker, type Settlement, type SettlementStore } from './store'
 import { type Verdicts } from './verdicts'
 
 /** A request older than this no longer claims: its caller may have given up and had another answer since. */
 const CLAIM_WITHIN_MS = 60_000
-/** How long ago a payer's own transaction may have been mined when it is first shown as a payment. */
-const PAID_WITHIN_SECONDS = 600n
 
 export type Facilitator = ReturnType<typeof createFacilitator>
 
@@ -45,7 +43,7 @@ export function createFacilitator(parts: {
     const { requestHash } = order
     const { payer } = order.payment
     const isKnown = await verdicts.isKnown(order, requestHash)
-    const refusal = (isKnown ? undefined : await judge(order)) ?? (await checkFees(order, caller))
+    const refusal = (isKnown ? undefined : await refusalOf(order)) ?? (await checkFees(order, caller))
     if (refusal) return invalid(refusal, now())
     if (isKnown) return valid(payer, { cached: true, at: now() })
     await verdicts.remember(order, requestHash)
@@ -95,19 +93,33 @@ export function createFacilitator(parts: {
     outcomes.refuseCrowd()
     const inactive = checkAsset(order)
     if (inactive) return inactive
-    const [{ number: seen }, unsettleable] = await Promise.all([order.network.chain.head(), judge(order)])
+    const spent = await verdicts.spent(order)
+    if (spent) return earlier && wasSent(earlier) ? earlier : spent
+    const { chain } = order.network
+    const [{ number: seen }, highest, unsettleable] = await Promise.all([
+      chain.head(),
+      chain.highest(),
+      judge(order),
+    ])
     const refusal = unsettleable ?? (await checkFees(order, caller))
-    const paidBy =
-      refusal?.reason === 'invalid_transaction_state' ? await paidAlready(order, seen) : undefined
+    const before = earlier && wasSent(earlier) ? await claimedBefore(earlier, order) : undefined
+    const paidBy = refusal?.isSpent && before ? await paidSince(before.seenBlock, order, seen) : undefined
     const isPaid = paidBy !== undefined
+    if (refusal?.isSpent && !isPaid) await noteSpent(order, refusal)
     // Of transactions that payers sign whole a chain takes one under a nonce: where this one is good, none was taken.
     const isUntaken = !refusal && order.payment.transaction !== undefined
     if (earlier && wasSent(earlier) && !isPaid && !isUntaken) return earlier
     if (!refusal || isPaid) {
       if (now().getTime() > until)
         throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
-      // A node may show a block a moment before its state; that it is paid was told by the state itself.
-      const own = await store.claim(order, asker, { since: paidBy ?? seen - 1n, isPaid, isUntaken })
+      const own = await store.claim(order, asker, {
+        // A node may show a block a moment before its state; that it is paid was told by the state itself.
+        since: paidBy ?? seen - 1n,
+        seenBlock: highest > seen ? highest : seen,
+        isSame: before !== undefined,
+        isPaid,
+        isUntaken,
+      })
       if (own) {
         if (earlier) countOver(earlier)
         await verdicts.forget(order)
@@ -121,19 +133,26 @@ export function createFacilitator(parts: {
     return refusal ?? DUPLICATE
   }
 
+  /** The earlier claim of this very payment; undefined where its payer has signed another under the same nonce since. */
+  async function claimedBefore({ id }: Settlement, { network, payment }: Order) {
+    const before = await store.claimedAs(id)
+    const earlier = before && network.family.readPayment(before.payload)
+    return earlier && isSamePayment(earlier, payment) ? before : undefined
+  }
+
   /**
-   * An authorization lies open once it is sent, and anybody may have sent it first: then it paid all the same. A transaction
-   * of the payer's own names no purpose and no time: one of long ago was for something else. Answers a block by which it was
-   * paid.
+   * A payment that was sent for an earlier claim is known, and anybody may have settled it since: then it paid all the same. What
+   * was mined by the time of that claim paid for something else. Answers a block by which it was paid.
    */
-  async function paidAlready({ network, payment, terms }: Order, seen: bigint): Promise<bigint | undefined> {
+  async function paidSince(
+    seenBlock: bigint,
+    { network, payment, terms }: Order,
+    seen: bigint,
+  ): Promise<bigint | undefined> {
     const fate = await network.chain.fate(payment, terms, seen)
     if (fate.status === 'pending') return seen
-    if (fate.status !== 'settled') return undefined
-    const { minedAt, blockNumber } = fate
-    const time = BigInt(Math.floor(now().getTime() / 1000))
-    if (minedAt !== undefined && time - minedAt > PAID_WITHIN_SECONDS) return undefined
-    return blockNumber > seen ? blockNumber : seen
+    if (fate.status !== 'settled' || fate.blockNumber <= seenBlock) return undefined
+    return fate.blockNumber > seen ? fate.blockNumber : seen
   }
 
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())
@@ -146,11 +165,31 @@ export function createFacilitator(parts: {
     return sponsorship && sponsorship.fee > 0n && !sponsorship.isReady ? refusal : undefined
   }
 
+  /** What is known of the payment's nonce spares the chain a question; what the chain says of it is kept. */
+  async function refusalOf(order: Order): Promise<Refusal | undefined> {
+    const known = await verdicts.spent(order)
+    if (known) return known
+    const refusal = await judge(order)
+    if (refusal?.isSpent) await noteSpent(order, refusal)
+    return refusal
+  }
+
+  /** So that its chain is not asked again: a spent nonce is spent for good once no reorg can give it back. */
+  async function noteSpent(order: Order, refusal: Refusal): Promise<void> {
+    const { network, payment, terms } = order
+    const isForGood = await network.chain.isSpentForGood(payment, terms).catch((error: unknown) => {
+      if (!(error instanceof ChainUnavailable)) throw error
+      return false
+    })
+    await verdicts.rememberSpent(order, refusal, { isForGood })
+  }
+
   async function tell(over: Settlement, asker: Asker, order: Order): Promise<SettleResult> {
     // Again: what was forgotten when it was claimed may have been lost since, and the payment verified.
     await verdicts.forget(order)
     const { clientId } = asker
     if (!(await isSameRequest(over, asker))) return refuse(clientId, DUPLICATE, over.network)
+    if (isMismatched(over)) return mismatched(over, now())
     if (over.status !== 'settled') return failure(failureOf(over), over.network, now())
     if (await store.handOut(over.id, asker)) return success(over, now())
     return refuse(clientId, DUPLICATE, over.network)
@@ -193,6 +232,7 @@ export function createFacilitator(parts: {
   /** A claim that came to nothing may be made anew; to repeat a request under its key is to ask what came of it. */
   const mayBeTakenOver = async (settlement: Settlement, asker: Asker) =>
     settlement.status === 'failed' &&
+    !isMismatched(settlement) &&
     !(
       asker.idempotencyKey !== null &&
       asker.idempotencyKey === settlement.idempotencyKey &&
@@ -209,6 +249,13 @@ const failureOf = ({ errorReason, errorDetail }: Settlement) => ({
   reason: errorReason ?? ('unexpected_settle_error' as const),
   detail: errorDetail,
 })
+
+/** But for the signature, of which there may be many of one payment. */
+const isSamePayment = (one: Payment, other: Payment): boolean =>
+  one.payTo === other.payTo &&
+  one.amount === other.amount &&
+  one.validUntil === other.validUntil &&
+  one.transaction?.hash === other.transaction?.hash
 
 const wasSent = ({ transactionHash }: Settlement) => transactionHash !== null
 

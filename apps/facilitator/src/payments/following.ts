@@ -3,6 +3,7 @@ import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { levelOf, type Broadcaster } from './broadcasting'
+import { endOf, mismatched, wasThere } from './ending'
 import { type Tell } from './tell'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
 import { type SigningStore } from './signing-store'
@@ -76,13 +77,46 @@ export function createFollower(parts: {
     const results = await Promise.all(
       open.settlements.map(async (claim): Promise<Result | undefined> => {
         const payment = paymentOf(claim)
-        if (mined.settles(payment, claim.terms))
-          return { claim, conclusion: { status: 'settled', hash, blockNumber: block.number } }
+        const transfer = { hash, blockNumber: block.number }
+        // A payer's own may have been mined before it was brought to us.
+        const isOlder = open.nonce === null && wasThere(claim, block.number)
+        if (mined.settles(payment, claim.terms) && !isOlder)
+          return { claim, conclusion: { status: 'settled', ...transfer } }
+        if (mined.differs(payment, claim.terms) && !isOlder)
+          return { claim, conclusion: mismatched(transfer) }
         const fate = await fateAfter(open, claim, block)
-        return fate === 'unknown' ? sentAgain(claim) : resultOf(claim, fate)
+        return fate === 'unknown' ? sentAgain(claim) : resultOf(claim, fate, open)
       }),
     )
-    return write(open, { status: 'mined', hash, block, fee }, results)
+    const faulty = await assetAtFault(open, hash, results)
+    const isWritten = await write(open, { status: 'mined', hash, block, fee }, results)
+    if (isWritten && faulty !== undefined) await noteAssetFault(open, hash, faulty)
+    return isWritten
+  }
+
+  /** The asset that failed a transaction which it lets succeed in simulations, by no doing of the payer. */
+  async function assetAtFault(
+    { nonce, settlements }: OpenTransaction,
+    hash: string,
+    results: readonly (Result | undefined)[],
+  ): Promise<string | undefined> {
+    const [claim, ...others] = settlements
+    const [result] = results
+    if (nonce === null || !claim || others.length > 0 || !result || result.conclusion) return undefined
+    const isFaulty = await chain
+      .failsOnlyWhenMined?.(hash, paymentOf(claim), claim.terms)
+      .catch((error: unknown) => {
+        logger.warn('why a transaction failed cannot be told', { transaction: hash, error })
+        return false
+      })
+    return isFaulty ? claim.terms.token.asset : undefined
+  }
+
+  async function noteAssetFault({ id }: OpenTransaction, hash: string, asset: string): Promise<void> {
+    const isSuspended = await transactions.noteAssetFault(id, { network: network.name, asset })
+    const facts = { asset, transaction: hash }
+    logger.warn('asset failed a transaction that succeeds in simulation', facts)
+    if (isSuspended) logger.error('asset suspended: it wastes transactions', facts)
   }
 
   /**
@@ -124,7 +158,10 @@ export function createFollower(parts: {
     // Of a node that is as far as the one that says so.
     const fates = await fatesOf(open, isSpent ? (await chain.head()).number : undefined)
     const { hash } = open.transaction
-    const end = (told: string, resultFor: (claim: Claim, fate: Fate) => Result | undefined = resultOf) => {
+    const end = (
+      told: string,
+      resultFor = (claim: Claim, fate: Fate): Result | undefined => resultOf(claim, fate, open),
+    ) => {
       logger.warn(told, { transaction: hash, refusal: refusal?.message })
       const results = open.settlements.map((claim, index) => fates[index] && resultFor(claim, fates[index]))
       return write(open, { status: 'lost' }, results)
@@ -141,7 +178,7 @@ export function createFollower(parts: {
       return end('what had to come before a transaction is gone; it is made anew')
     if (open.wasOffered) return undefined
     return end('no node ever took a payer’s own transaction', (claim, fate) =>
-      fate.status === 'open' ? neverTaken(claim, refusal) : resultOf(claim, fate),
+      fate.status === 'open' ? neverTaken(claim, refusal) : resultOf(claim, fate, open),
     )
   }
 
@@ -207,8 +244,9 @@ export function createFollower(parts: {
       // What nobody can tell now must not keep the transaction from being sent again.
       const fate = await chain.fate(paymentOf(claim), claim.terms).catch(() => undefined)
       if (fate?.status !== 'void') continue
-      await transactions.fail(claim.id, fate)
-      tell(claim, { ...fate, status: 'failed' })
+      const { reason, detail } = fate
+      await transactions.fail(claim.id, { reason, detail })
+      tell(claim, { status: 'failed', reason, detail })
     }
   }
 
@@ -240,14 +278,13 @@ export function createFollower(parts: {
 }
 
 /** What a payment's fate makes of its settlement; undefined while that is not known. */
-function resultOf(claim: Claim, fate: Fate): Result | undefined {
+function resultOf(claim: Claim, fate: Fate, { hashes }: OpenTransaction): Result | undefined {
   switch (fate.status) {
     case 'pending':
       return undefined
     case 'settled':
-      return { claim, conclusion: fate }
     case 'void':
-      return { claim, conclusion: { ...fate, status: 'failed' } }
+      return { claim, conclusion: endOf(claim, fate, hashes) }
     case 'open':
       return sentAgain(claim)
   }

@@ -1,8 +1,9 @@
 import { ChainUnavailable, type Due, type Refusal, type Sponsorship } from '@tollgate/chains'
 import { type Network } from '../networks/network'
+import { endOf } from './ending'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
 
-/** Transactions that one payer may make us pay for in vain within a day, unless an operator wants one more. */
+/** Transactions that one payer may make us pay for in vain within a day in one asset, unless an operator wants one more. */
 const MAX_IN_VAIN = 3
 /** A round is a transaction of the database, and all in it wait for the slowest. */
 const FATE_MS = 10_000
@@ -36,7 +37,8 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
       if (!payment)
         return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
       const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor, since)
-      const [{ number: seen }, refusal] = await Promise.all([chain.head(), verify(reserved)])
+      const [{ number: seen }, unfit] = await Promise.all([chain.head(), verify(reserved)])
+      const refusal = unfit ?? (claim.isAssetSuspended ? SUSPENDED : undefined)
       const isAlone = attempts > 0 || wentWrong
       const good: Good = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
       if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
@@ -45,7 +47,7 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
       if (inVain >= MAX_IN_VAIN && !isRetried && isToBePaidByUs(good))
         return await refuse(good, {
           reason: 'invalid_transaction_state',
-          detail: `${inVain} transactions for payments of its payer came to nothing within a day`,
+          detail: `${inVain} transactions for payments of its payer in the asset came to nothing within a day`,
         })
       const isTooMuch = before > 0n && lacksFunds(await verify(reserved + before))
       return isTooMuch ? { claim, problem: WAITS_FOR_ITS_PAYER } : good
@@ -60,13 +62,14 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
    */
   async function refuse({ claim, payment, terms, seen }: Good, refusal: Refusal): Promise<Held> {
     const fate = await within(FATE_MS, chain.fate(payment, terms, seen))
-    if (fate.status === 'settled') return { claim, conclusion: fate }
+    if (fate.status === 'settled') return { claim, conclusion: endOf(claim, fate) }
+    if (fate.status === 'void' && claim.wasSent) return { claim, conclusion: endOf(claim, fate) }
     // What is void by an old block is void for good; what is open may be good since.
     if (fate.status === 'open' && seen < sinceOf(claim))
       throw new ChainUnavailable(`the node is at block ${seen}, behind ${claim.since}, by which it was good`)
     if (fate.status === 'pending' || (fate.status === 'open' && claim.wasSent))
       return { claim, problem: refusal.detail }
-    return failed(claim, fate.status === 'void' && claim.wasSent ? fate : refusal)
+    return failed(claim, refusal)
   }
 
   return { judge, refuse }
@@ -75,6 +78,7 @@ export function createJudge({ network, now }: { network: Network; now: () => Dat
 /** An operator may want it judged by any state: a node may have made a block up, or a chain begun anew. */
 const sinceOf = ({ since, isRetried }: Claim): bigint => (isRetried ? 0n : since)
 
+const SUSPENDED: Refusal = { reason: 'invalid_payment_requirements', detail: 'the asset is suspended' }
 const PAYS_ITSELF: Sponsorship = { fee: 0n, isReady: true }
 
 /** What is allowed already is counted as spent, and lost if the payment does not use it. */

@@ -109,16 +109,21 @@ describe('a payment that somebody else settled is not told as failed on the word
 
   test.concurrent('before ours was signed', async () => {
     let looks = 0
+    let theirs = ''
+    let beFaster = () => Promise.resolve()
     const { rpcUrl, body, outcome } = await onLaggingChain(heightAndState, (chain, lagging) => ({
       async verify(...payment) {
         const verdict = await chain.verify(...payment)
         // Once for the caller, and once more for the claim.
-        if (++looks === 2) Object.assign(lagging, { blocks: 1, requests: 1 })
+        if (++looks === 1) await beFaster()
+        if (looks === 2) Object.assign(lagging, { blocks: 1, requests: 1 })
         return verdict
       },
     }))
-    const theirs = await outbid(rpcUrl, body)
-    await callRpc(rpcUrl, 'evm_mine')
+    beFaster = async () => {
+      theirs = await outbid(rpcUrl, body)
+      await callRpc(rpcUrl, 'evm_mine')
+    }
     expect(await outcome()).toMatchObject({ success: true, transaction: theirs })
   })
 })

@@ -199,9 +199,11 @@ test.concurrent('what somebody else had sent for a payer and a reorg drops is se
   const payer = await newPayer(rpcUrl)
   await mine()
   const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = settle(body)
+  await onTheirWay(1)
   const theirs = await outbid(rpcUrl, body)
   await mine()
-  expect(await settle(body)).toMatchObject({ success: true, transaction: theirs })
+  expect(await settling).toMatchObject({ success: true, transaction: theirs })
 
   await callRpc(rpcUrl, 'anvil_reorg', 1, [])
   await log.line('a reorg dropped a transaction; what it settled is reversed')

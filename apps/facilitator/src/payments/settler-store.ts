@@ -14,6 +14,13 @@ export type Claim = {
   createdAt: Date
   /** A block by which it was found good or paid, or that of what was mined for it since: no state before says anything of it. */
   since: bigint
+  /** The highest block of any node when it was claimed. */
+  seenBlock: bigint
+  /** Whether it was settled once, and a reorg undid that. */
+  wasSettled: boolean
+  isAssetSuspended: boolean
+  /** Of all transactions of ours that were mined for it. */
+  ownHashes: readonly string[]
   /** Transactions that were sent for it and came to nothing. */
   attempts: number
   /** Whether its authorization lies open, so that anybody may settle it. */
@@ -24,10 +31,14 @@ export type Claim = {
   isHandedOut: boolean
 }
 
-/** How a settlement ends. `hash` is that of the transfer, which need not be ours; `detail` is for the payer and the log. */
+/**
+ * How a settlement ends. `hash` is that of the transfer, which need not be ours; `detail` is for the payer and the log. A
+ * transaction of ours that moved something else is the `mismatch`.
+ */
 export type Conclusion =
   | { status: 'settled'; hash: string; blockNumber: bigint }
-  | { status: 'failed'; reason: ReasonCode; detail: string }
+  | { status: 'failed'; reason: ReasonCode; detail: string; mismatch?: Mismatch }
+export type Mismatch = { hash: string; blockNumber: bigint }
 
 export type SettlerStore = ReturnType<typeof createSettlerStore>
 
@@ -45,7 +56,10 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 }
 
 export const claimColumns = `s.id, s.client_id as "clientId", s.payer, s.payload, s.asset, s.pay_to as "payTo", s.amount,
-  s.created_at as "createdAt", s.since_block as since, s.attempts, s.transaction_hash is not null as "wasSent",
+  s.created_at as "createdAt", s.since_block as since, s.seen_block as "seenBlock", s.settled_at is not null as "wasSettled",
+  a.suspended_at is not null as "isAssetSuspended",
+  array(select v.hash from charges c join transaction_versions v on v.transaction_id = c.transaction_id
+        where c.settlement_id = s.id) as "ownHashes", s.attempts, s.transaction_hash is not null as "wasSent",
   s.retry_at is not null as "isRetried", s.handed_out_at is not null as "isHandedOut", a.symbol, a.decimals, a.name, a.version`
 
 /** Claims of one payer that are looked at together: whoever makes many must not stand in the way of others. */
@@ -91,8 +105,8 @@ export function createSettlerStore() {
 
     /**
      * What of each payer's balance is spoken for: `reserved` by its payments on their way, `before` by those that come before
-     * this one in `claims`; and how many of our transactions of the last day its payments had mined `inVain`. Until the
-     * transaction ends nobody else may send a payment of these payers; claims of payers that somebody else has are left out.
+     * this one in `claims`; and how many of our transactions of the last day its payments in the same asset had mined `inVain`.
+     * Until the transaction ends nobody else may send a payment of these payers; claims of payers that somebody else has are left out.
      */
     async reserve(
       session: Session,
@@ -115,16 +129,16 @@ export function createSettlerStore() {
          group by asset, payer`,
         [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
       )
-      const vain = await session.query<{ payer: string; count: bigint }>(
-        `select s.payer, count(distinct c.transaction_id) from settlements s
+      const vain = await session.query<Account & { count: bigint }>(
+        `select s.asset, s.payer, count(distinct c.transaction_id) from settlements s
            join charges c on c.settlement_id = s.id join transactions t on t.id = c.transaction_id
-         where s.network = $1 and s.payer = any($2) and s.attempts > 0 and s.status <> 'settled'
+         where s.network = $1 and (s.asset, s.payer) in (select * from unnest($2::text[], $3::text[])) and s.attempts > 0 and s.status <> 'settled'
            and (not t.is_first or s.attempts > 1 or s.status not in ('claimed', 'signed'))
            and c.fee > 0 and t.signed_at > now() - interval '1 day'
-         group by s.payer`,
-        [network, ours.map(({ payer }) => payer)],
+         group by s.asset, s.payer`,
+        [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
       )
-      const inVain = new Map(vain.rows.map(({ payer, count }) => [payer, Number(count)]))
+      const inVain = new Map(vain.rows.map((row) => [named(row), Number(row.count)]))
       const reserved = new Map(ours.map((account) => [named(account), 0n]))
       for (const row of rows) reserved.set(named(row), BigInt(row.amount))
       const taken = new Map<string, bigint>()
@@ -134,7 +148,7 @@ export function createSettlerStore() {
         if (onTheirWay === undefined) return []
         const before = taken.get(account) ?? 0n
         taken.set(account, before + claim.terms.amount)
-        return [{ claim, reserved: onTheirWay, before, inVain: inVain.get(claim.payer) ?? 0 }]
+        return [{ claim, reserved: onTheirWay, before, inVain: inVain.get(account) ?? 0 }]
       })
     },
 
@@ -147,18 +161,27 @@ export function createSettlerStore() {
       )
     },
 
-    /** Ends a settlement that has no transaction on its way, once, and tells those who wait for it. */
+    /** Ends a settlement that has no transaction on its way, once, and tells those who wait for it. A mismatch suspends its asset. */
     async conclude(session: Session, id: bigint, conclusion: Conclusion): Promise<void> {
       const [hash, blockNumber, reason, detail] =
         conclusion.status === 'settled'
           ? [conclusion.hash, conclusion.blockNumber, null, null]
-          : [null, null, conclusion.reason, storedDetail(conclusion.detail)]
+          : [
+              conclusion.mismatch?.hash ?? null,
+              conclusion.mismatch?.blockNumber ?? null,
+              conclusion.reason,
+              storedDetail(conclusion.detail),
+            ]
       await session.query(
-        `update settlements
-         set status = ${endStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
-           error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, problem = null, retry_at = null, updated_at = now()
-         where id = $1 and status = 'claimed'
-         returning pg_notify('${FINAL_CHANNEL}', id::text)`,
+        `with ended as (
+           update settlements
+           set status = ${endStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
+             error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, problem = null, retry_at = null,
+             updated_at = now()
+           where id = $1 and status = 'claimed'
+           returning *
+         ), suspended as (${SUSPEND_MISMATCHED})
+         select pg_notify('${FINAL_CHANNEL}', id::text) from ended`,
         [id, conclusion.status, hash, blockNumber, reason, detail],
       )
     },
@@ -168,6 +191,13 @@ export function createSettlerStore() {
 /** Postgres takes no NUL in text; a node's words may hold one. */
 export const storedDetail = (detail: string): string => detail.slice(0, 500).replaceAll('\0', '?')
 
+/** Takes the asset of what `ended` by a mismatch out of use: the next payment in it would move another amount as well. */
+export const SUSPEND_MISMATCHED = `
+  update assets a set active = false, suspended_at = now(),
+    suspension = 'transaction ' || e.transaction_hash || ' moved another amount than settlement ' || e.id || ' is for'
+  from ended e
+  where e.error_reason = 'transfer_event_mismatch' and a.network = e.network and a.asset = e.asset and a.suspended_at is null`
+
 /** Success that was handed out is not a failure any more, whatever comes: it was reversed. */
 export const endStatus = (status: string) =>
   `case when ${status} = 'failed' and handed_out_at is not null then 'reversed' else ${status} end`
@@ -176,6 +206,7 @@ export const settledAt = (status: string) =>
 
 export function toClaim(row: ClaimRow): Claim {
   const { id, clientId, payer, createdAt, since, attempts, wasSent, isRetried, isHandedOut } = row
+  const { seenBlock, wasSettled, isAssetSuspended, ownHashes } = row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
@@ -186,5 +217,21 @@ export function toClaim(row: ClaimRow): Claim {
   }
   const payload: unknown = JSON.parse(row.payload)
   const terms = { token, payTo, amount: BigInt(amount) }
-  return { id, clientId, payer, payload, terms, createdAt, since, attempts, wasSent, isRetried, isHandedOut }
+  return {
+    id,
+    clientId,
+    payer,
+    payload,
+    terms,
+    createdAt,
+    since,
+    seenBlock,
+    wasSettled,
+    isAssetSuspended,
+    ownHashes,
+    attempts,
+    wasSent,
+    isRetried,
+    isHandedOut,
+  }
 }

@@ -7,6 +7,10 @@ export type State = OpenState | 'settled' | 'failed'
 export const isOver = ({ status, errorReason }: { status: State; errorReason: string | null }): boolean =>
   status === 'settled' || status === 'failed' || (status === 'reversed' && errorReason !== null)
 
+/** Money was moved, and not as it was signed: such a settlement is never claimed again. */
+export const isMismatched = ({ errorReason }: { errorReason: string | null }): boolean =>
+  errorReason === 'transfer_event_mismatch'
+
 /** The contrary, of a row of `settlements`; in the words of the index of open settlements, so that it is used. */
 export const isOpenSql = (row: string) =>
   `(${row}.status IN ('claimed', 'signed') OR (${row}.status = 'reversed' AND ${row}.error_reason IS NULL))`

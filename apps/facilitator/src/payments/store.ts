@@ -53,26 +53,35 @@ export function createSettlementStore(pool: Pool) {
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
      * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
      * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
-     * `since`: a block by which it was found good, or paid.
+     * `since`: a block by which it was found good, or paid. `seenBlock`: the highest block of any node; what is mined later may be
+     * for this claim. Where the `isSame` payment was sent before, what is mined since its first claim may.
      */
     claim: (
       order: Order,
       asker: Asker,
-      { since, isPaid, isUntaken }: { since: bigint; isPaid: boolean; isUntaken: boolean },
+      {
+        since,
+        seenBlock,
+        isSame,
+        isPaid,
+        isUntaken,
+      }: { since: bigint; seenBlock: bigint; isSame: boolean; isPaid: boolean; isUntaken: boolean },
     ) =>
       one(
         `with fresh as (
            insert into settlements
-             (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, since_block)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13)
+             (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, since_block,
+              seen_block)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14)
            on conflict (network, asset, payer, nonce) do nothing
            returning *
          ), again as (
            update settlements
            set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
-             since_block = greatest(since_block, $13), status = 'claimed', error_reason = null, error_detail = null, transaction_id = null,
+             since_block = greatest(since_block, $13), seen_block = case when $15 then seen_block else $14 end, status = 'claimed',
+             error_reason = null, error_detail = null, transaction_id = null,
              created_at = now(), updated_at = now(), transaction_hash = case when $12 then null else transaction_hash end
-           where ${samePayment} and status = 'failed' and (transaction_hash is null or $11 or $12 and not exists (
+           where ${samePayment} and status = 'failed' and error_reason is distinct from 'transfer_event_mismatch' and (transaction_hash is null or $11 or $12 and not exists (
              -- One that is mined took the nonce, whatever a node that is behind says, until a reorg is written down.
              select from charges c join transactions t on t.id = c.transaction_id
              where c.settlement_id = settlements.id and t.nonce is null))
@@ -90,8 +99,19 @@ export function createSettlementStore(pool: Pool) {
           isPaid,
           isUntaken,
           since,
+          seenBlock,
+          isSame,
         ],
       ),
+
+    /** What was signed for a settlement when it was last claimed, and the highest block of any node then. */
+    async claimedAs(id: bigint): Promise<{ payload: unknown; seenBlock: bigint } | undefined> {
+      const { rows } = await pool.query<{ payload: string; seenBlock: bigint }>(
+        `select payload, seen_block as "seenBlock" from settlements where id = $1`,
+        [id],
+      )
+      return rows[0] && { ...rows[0], payload: JSON.parse(rows[0].payload) as unknown }
+    },
 
     /** Whether both are keys of one user, and if so, whether the `claimer`'s is valid still: keys are changed. */
     async succession(heir: string, claimer: string): Promise<'none' | 'beside' | 'after'> {

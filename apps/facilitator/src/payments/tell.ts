@@ -17,8 +17,15 @@ export const createTell =
       ...(attempts > 0 ? { attempts } : {}),
     }
     if (conclusion.status === 'failed') {
-      const { reason, detail } = conclusion
-      if (isHandedOut) logger.error('settlement reversed for good', { ...facts, reason, detail })
+      const { reason, detail, mismatch } = conclusion
+      if (mismatch)
+        logger.error('settlement moved another amount; asset suspended', {
+          ...facts,
+          reason,
+          detail,
+          transaction: mismatch.hash,
+        })
+      else if (isHandedOut) logger.error('settlement reversed for good', { ...facts, reason, detail })
       else logger.warn('settlement failed', { ...facts, reason, detail })
       counts.ended({ network, end: isHandedOut ? 'reversed' : 'failed', reason, claimedAt: createdAt })
     } else {

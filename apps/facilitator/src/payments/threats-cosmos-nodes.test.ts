@@ -3,7 +3,6 @@ import { closeAll } from '@tollgate/testing'
 import { callRpc } from '../testing/chain'
 import { COSMOS_AMOUNT, COSMOS_FEE, signSend, type CosmosRequest } from '../testing/cosmos'
 import { startOddNode, type Manner } from '../testing/failing-node'
-import { txOf } from '../testing/forged-cosmos'
 import { onGaslessChain, paymentInWaiting } from '../testing/gasless'
 import { startStaleNode } from '../testing/stale-node'
 import { startRefusingNode, startUnindexedNode } from '../testing/unindexed-node'
@@ -201,21 +200,6 @@ describe('a payment that was good is not refused by the word of a node that is b
       expect(await on.settleAtLast(body)).toMatchObject({ success: true })
       expect(await on.grants()).toBe(1)
       expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
-    },
-  )
-
-  test.concurrent(
-    'once its payer has sent it itself, in the very next block, at a fee that we would not take',
-    async () => {
-      const { on, stale } = await behind({ rememberPayer: true })
-      const payer = await on.newPayer(90_000n)
-      const fee = { amount: [{ denom: 'uatom', amount: '62500' }], gas: '2500000' }
-      const body = await on.gasless(payer, { granter: undefined, fee })
-      await on.stop()
-      await stale.remember()
-      await on.broadcast(txOf(body))
-      await on.mine()
-      await claimedThenBehind({ on, stale, payer }, body)
     },
   )
 

@@ -70,10 +70,12 @@ test('where a token calls an authorization used, and no block tells of it, nothi
     isValid: false,
     invalidReason: 'invalid_transaction_state',
   })
-  const { api, database } = ground.facilitator
+  const { database } = ground.facilitator
   const sent = await ground.sent()
-  const answer = await api.post('/api/v1/settle').set(ground.client).send(body)
-  expect([answer.status, (answer.body as { code: string }).code]).toEqual([500, 'SETTLEMENT_FAILED'])
+  expect(await ground.settle(body)).toMatchObject({
+    success: false,
+    errorReason: 'invalid_transaction_state',
+  })
   expect(await database.prisma.settlement.count({ where: { asset } })).toBe(0)
   expect(await ground.sent()).toBe(sent)
 })
@@ -122,5 +124,15 @@ test('a token that begins to take a fee between our signature and the block is n
   await paused.mine()
   expect(await transfersFrom(paused.rpcUrl, payer.address)).toMatchObject([{ value: AMOUNT - 1n }])
   await paused.until("settlements where status = 'failed'", 1)
-  expect(await paused.settle(body)).toMatchObject({ success: false, transaction: '' })
+  const [transaction] = await transactionsOf(paused)
+  expect(await paused.settle(body)).toMatchObject({
+    success: false,
+    errorReason: 'transfer_event_mismatch',
+    transaction,
+  })
 })
+
+async function transactionsOf({ pool }: Awaited<ReturnType<typeof onPausedChain>>): Promise<string[]> {
+  const { rows } = await pool.query<{ hash: string }>('select hash from transactions order by id')
+  return rows.map(({ hash }) => hash)
+}

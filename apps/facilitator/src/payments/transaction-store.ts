@@ -1,6 +1,7 @@
 import { type BlockId, type OwnTransaction, type Refusal, type SignedTransaction } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
 import {
+  SUSPEND_MISMATCHED,
   claimColumns,
   endStatus,
   settledAt,
@@ -9,6 +10,7 @@ import {
   type Claim,
   type ClaimRow,
   type Conclusion,
+  type Mismatch,
   type Session,
 } from './settler-store'
 import { isOnItsWaySql } from './state'
@@ -51,6 +53,15 @@ export type TransactionStore = ReturnType<typeof createTransactionStore>
 type OpenRow = Omit<OpenTransaction, 'transaction' | 'settlements'> & SignedTransaction
 
 const isOnItsWay = isOnItsWaySql('s')
+
+/** Transactions of a day that one asset may make us pay for, with no fault of their payers. */
+const MAX_ASSET_FAULTS = 3
+
+/** What moved the money, or something else. */
+function transferIn(one: Transition): Mismatch | null {
+  if (one.status === 'settled') return one
+  return (one.status === 'failed' && one.mismatch) || null
+}
 
 /** Transactions as they are followed, from when they are signed until they are mined; see reorg-store for what comes then. */
 export function createTransactionStore(pool: Pool) {
@@ -131,7 +142,7 @@ export function createTransactionStore(pool: Pool) {
 
     /**
      * Writes down how an open transaction got out of the way, what it cost, and what became of its settlements, all in one,
-     * and tells those who wait. Once: told again, by whomever, it changes nothing and answers false; neither is one lost that
+     * suspends the asset of a mismatch, and tells those who wait. Once: told again, by whomever, it changes nothing and answers false; neither is one lost that
      * was signed anew, or taken by a node, since it was read.
      */
     async clear(
@@ -140,8 +151,8 @@ export function createTransactionStore(pool: Pool) {
       transitions: readonly Transition[],
     ): Promise<boolean> {
       const mined = clearance.status === 'mined' ? clearance : undefined
-      const of = <T>(read: (settled: Extract<Transition, { status: 'settled' }>) => T) =>
-        transitions.map((one) => (one.status === 'settled' ? read(one) : null))
+      const of = <T>(read: (transfer: Mismatch) => T) =>
+        transitions.map(transferIn).map((one) => one && read(one))
       const { rowCount } = await pool.query(
         `with cleared as (
            update transactions t
@@ -170,7 +181,8 @@ export function createTransactionStore(pool: Pool) {
              fee = s.fee + coalesce(share, 0), problem = null, retry_at = null, updated_at = now()
            from transitions e join shares using (id)
            where s.id = e.id and ${isOnItsWay} and exists (select from cleared)
-           returning s.id, s.status, s.network
+           returning s.id, s.status, s.network, s.asset, s.error_reason, s.transaction_hash
+         ), suspended as (${SUSPEND_MISMATCHED}
          ), others as (
            update settlements s set fee = s.fee + share from shares
            where shares.id = s.id and share > 0 and s.id not in (select id from transitions) and exists (select from cleared)
@@ -195,6 +207,30 @@ export function createTransactionStore(pool: Pool) {
           wasOffered,
           transitions.map((one) => (one.status === 'failed' ? storedDetail(one.detail) : null)),
         ],
+      )
+      return rowCount === 1
+    },
+
+    /**
+     * Writes down that the asset failed this transaction, once, though it succeeds in simulations. Three of a day suspend the asset:
+     * answers true then.
+     */
+    async noteAssetFault(
+      id: bigint,
+      { network, asset }: { network: string; asset: string },
+    ): Promise<boolean> {
+      await pool.query(
+        `insert into asset_faults (transaction_id, network, asset) values ($1, $2, $3) on conflict do nothing`,
+        [id, network, asset],
+      )
+      // A statement of its own: it must count what it wrote itself.
+      const { rowCount } = await pool.query(
+        `update assets set active = false, suspended_at = now(),
+           suspension = 'its transfers succeed in simulations and fail in blocks, last in settlement transaction ' || $4::text
+         where network = $1 and asset = $2 and suspended_at is null and $3 <= (
+           select count(*) from asset_faults f where f.network = $1 and f.asset = $2
+             and f.created_at > now() - interval '1 day')`,
+        [network, asset, MAX_ASSET_FAULTS, id],
       )
       return rowCount === 1
     },

@@ -1,14 +1,18 @@
+import { type Refusal } from '@tollgate/chains'
 import { ApiError, type EphemeralStore, type Logger } from '@tollgate/service'
 import { type Order } from './order'
 
 const CLAIMED = 'claimed'
 /** No authorization that is settled ends later, and no settlement takes as long. */
 const MAX_MARK_SECONDS = 2 * 86_400
+/** Of a nonce that a reorg may give back. */
+const SPENT_LATELY_SECONDS = 30
 
 export type Verdicts = ReturnType<typeof createVerdicts>
 
 /**
- * Remembers for seconds which requests were found valid. Only those: an invalid payment may be cured at any moment. A
+ * Remembers for seconds which requests were found valid. An invalid payment may be cured at any moment, but for one whose nonce is
+ * spent: that is remembered for as long as the payment could be settled, or for seconds while a reorg may give the nonce back. A
  * payment that is claimed is forgotten at once, and not remembered again. Without its store everything is verified afresh.
  */
 export function createVerdicts(parts: {
@@ -48,6 +52,19 @@ export function createVerdicts(parts: {
       const life = lifeOf(order)
       if (life >= 1) await store.setOnce(keyOf(order), requestHash.toString('base64'), life).catch(orNothing)
     },
+    /** Why the payment is refused, where its nonce was found spent before. */
+    async spent(order: Order): Promise<Refusal | undefined> {
+      const detail = await store.get(spentKeyOf(order)).catch(orNothing)
+      return detail === undefined ? undefined : { reason: 'invalid_transaction_state', detail, isSpent: true }
+    },
+    async rememberSpent(
+      order: Order,
+      { detail }: Refusal,
+      { isForGood }: { isForGood: boolean },
+    ): Promise<void> {
+      const life = isForGood ? lifeOfMark(order) : SPENT_LATELY_SECONDS
+      await store.set(spentKeyOf(order), detail, life).catch(orNothing)
+    },
     /** For good: also what a verification finds that is under way, or comes later. */
     async forget(order: Order): Promise<void> {
       await store.set(keyOf(order), CLAIMED, lifeOfMark(order)).catch(orNothing)
@@ -55,5 +72,7 @@ export function createVerdicts(parts: {
   }
 }
 
-const keyOf = ({ network, payment, terms }: Order) =>
-  ['verdict', network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')
+const nameOf = ({ network, payment, terms }: Order) =>
+  [network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')
+const keyOf = (order: Order) => `verdict ${nameOf(order)}`
+const spentKeyOf = (order: Order) => `spent ${nameOf(order)}`

@@ -22,6 +22,8 @@ import { newSigner, sharedChain } from './chain'
 
 export type TestOptions = {
   rpcUrl: string
+  /** Asked after that one. */
+  moreRpcUrls?: readonly string[]
   signerKeys: readonly string[]
   /** Another replica's; otherwise a new one. */
   databaseUrl?: string
@@ -95,7 +97,7 @@ export async function testFacilitator(options: TestOptions) {
   const url = `http://127.0.0.1:${port}`
   /** What Prometheus would read now. */
   const scrape = () => metrics.register.metrics()
-  return { ...facilitator, api: request(server), url, database, databaseUrl, scrape, close }
+  return { ...facilitator, api: request(server), url, ephemeral, database, databaseUrl, scrape, close }
 }
 
 function configurationOf(options: TestOptions & { databaseUrl: string }): Configuration {
@@ -126,7 +128,7 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     name: 'base-sepolia',
     ecosystem: 'evm',
     chainId: '84532',
-    rpcUrls: [rpcUrl],
+    rpcUrls: [rpcUrl, ...(options.moreRpcUrls ?? [])],
     rpcTimeoutMs: 2_000,
     signerKeys,
     confirmations: 1,

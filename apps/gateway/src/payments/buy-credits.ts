@@ -11,7 +11,7 @@ import { isAskedBy, mustBeSold, requirementsOf } from './requirements'
 import { type Settlement } from './settlement'
 import { type PaymentRecord, type PaymentStore } from './store'
 
-/** Of `refused` nothing was charged and `reason` says why, `detail` in words. */
+/** Of `refused` nothing was bought and `reason` says why, `detail` in words. */
 export type Purchase =
   | { outcome: 'paid'; receipt: Receipt }
   | { outcome: 'refused'; reason: string; detail?: string; receipt: Receipt }
@@ -66,7 +66,7 @@ export function createBuyCredits(parts: { store: PaymentStore; settlement: Settl
     const authorization = { plan, payer, nonce }
     const known = await store.known(authorization)
     const isAnotherTry = known?.status === 'failed' && transaction !== undefined
-    if (known && !isAnotherTry) return known
+    if (known && !isAnotherTry) return (await askedAgain(plan, known, payment)) ?? known
     mustBeSold(plan)
     if (proof.accepted && !isAskedBy(plan, proof.accepted)) return 'not_accepted'
     const received = { wallet, request: settleRequest(proof, plan, resource) }
@@ -76,6 +76,13 @@ export function createBuyCredits(parts: { store: PaymentStore; settlement: Settl
         : store.receive(authorization, received))) ?? (await store.known(authorization))
     if (!record) throw new Error('A payment that is there could not be read')
     return record
+  }
+
+  /** The cause of a refusal may be gone: a token was unpaused, funds have come. */
+  async function askedAgain({ active }: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) {
+    return active && status === 'failed' && validUntil !== undefined
+      ? store.askAgain(id, validUntil)
+      : undefined
   }
 }
 
@@ -101,7 +108,8 @@ async function outcome(settlement: Settlement, id: string): Promise<PaymentRecor
   return payment
 }
 
-const isOpen = ({ status }: PaymentRecord) => status !== 'credited' && status !== 'failed'
+const isOpen = ({ status }: PaymentRecord) =>
+  status !== 'credited' && status !== 'failed' && status !== 'disputed'
 
 function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   const { status, payer, network, transaction, blockNumber, createdAt } = payment
@@ -110,18 +118,28 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
     const settled = { transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
     return { outcome: 'paid', receipt: receiptOf(plan, { ...facts, ...settled, success: true }) }
   }
-  if (status !== 'failed') throw pendingPayment()
+  if (status !== 'failed' && status !== 'disputed') throw pendingPayment()
   const reason = payment.errorReason ?? 'invalid_payment'
-  const errorReason = codeOf(reason)
-  if (payment.errorDetail === null)
-    return { outcome: 'refused', reason, receipt: receiptOf(plan, { ...facts, errorReason }) }
-  const { errorDetail: detail } = payment
-  const receipt = receiptOf(plan, { ...facts, errorReason, errorMessage: detail })
-  return { outcome: 'refused', reason, detail, receipt }
+  const { errorDetail, transaction: moved } = payment
+  const detail = errorDetail === null ? {} : { detail: errorDetail }
+  const receipt = receiptOf(plan, {
+    ...facts,
+    errorReason: codeOf(reason),
+    ...(status === 'disputed' ? { transaction: moved ?? '' } : {}),
+    ...(errorDetail === null ? {} : { errorMessage: errorDetail }),
+  })
+  return { outcome: 'refused', reason, ...detail, receipt }
 }
 
 export const pendingPayment = (cause?: unknown) =>
   new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
+
+/** A wallet whose payment moved money otherwise than it was signed is not asked for another. */
+export const disputedPayment = (id: string) =>
+  new ApiError(
+    'PAYMENT_DISPUTED',
+    `The token moved something else than payment ${id} says, so nothing was credited; do not pay again, and ask the operator of this gateway to decide`,
+  )
 
 /** A payment that is written down, or may be, goes on whatever failed here: its money may be taken. */
 const stillOpen = (error: unknown) => (error instanceof ApiError ? error : pendingPayment(error))

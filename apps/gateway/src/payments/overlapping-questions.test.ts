@@ -174,6 +174,10 @@ describe('a payment that has failed', () => {
     const { address } = gateway.wallet()
     const id = await writePayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
     await gateway.payments.later(id, 'settlement_pending', null, 60)
-    expect(await gateway.payments.standing(address, 1)).toEqual({ isPaying: true, balance: 0n })
+    expect(await gateway.payments.standing(address, 1)).toEqual({
+      isPaying: true,
+      disputed: null,
+      balance: 0n,
+    })
   })
 })

@@ -110,8 +110,10 @@ export type Lack = {
 function whyOf(plan: Plan, { cost, remaining, refusal, detail }: Lack): string {
   if (refusal === 'duplicate_settlement')
     return 'The payment was refused (duplicate_settlement): its authorization was used before, by another client of the facilitator'
-  if (refusal !== undefined)
-    return `The payment was refused (${refusal}${detail === undefined ? '' : `: ${detail}`}) and nothing was charged`
+  const words = detail === undefined ? refusal : `${refusal}: ${detail}`
+  if (refusal === 'invalid_transaction_state')
+    return `The payment was refused (${words}): its authorization was used or cancelled before, or its transfer would fail; this gateway charged nothing`
+  if (refusal !== undefined) return `The payment was refused (${words}) and nothing was charged`
   if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
   return `No credits left on plan ${plan.id}`
 }

@@ -87,6 +87,9 @@ export function createSettlement(parts: {
       const transaction = result.transaction === '' ? null : result.transaction
       await store.later(payment.id, 'settlement_pending', transaction, backoffSeconds(payment.attempts))
       logger.info('payment pending', { ...facts(payment), transaction })
+    } else if (result.errorReason === 'transfer_event_mismatch') {
+      await store.disputed(payment.id, result.errorReason, result.transaction)
+      logger.error('payment disputed', { ...facts(payment), transaction: result.transaction })
     } else {
       await refuse(payment, result.errorReason, result)
     }

@@ -3,9 +3,12 @@ import { SettleRequest } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { type Plan } from '../catalog/catalog'
 
-export type PaymentStatus = 'received' | 'settling' | 'settled' | 'credited' | 'failed'
+export type PaymentStatus = 'received' | 'settling' | 'settled' | 'credited' | 'failed' | 'disputed'
 
-/** A payment on its way: received -> settling -> settled -> credited | failed. */
+/**
+ * A payment on its way: received -> settling -> settled -> credited | failed. One whose money was moved otherwise than it was signed
+ * is disputed until an operator has it credited, or closes it as failed.
+ */
 export type PaymentRecord = {
   id: string
   wallet: string
@@ -44,6 +47,18 @@ const isToCredit = "status = 'settled' AND next_attempt_at <= now()"
 /** How long a settled payment is left alone once it is given out to be credited. */
 const CREDIT_AGAIN_SECONDS = 5
 
+/** A refused payment is asked about again no sooner, and each time after twice as long. */
+const ASK_AGAIN_SECONDS = 5
+/** Refusals whose cause may be gone while the payment is still good: funds arrive, a token is unpaused, fees fall. */
+const CURABLE = [
+  'insufficient_funds',
+  'invalid_exact_evm_payload_authorization_valid_after',
+  'invalid_exact_evm_payload_undeployed_smart_wallet',
+  'invalid_payment_requirements',
+  'invalid_transaction_state',
+  'unexpected_settle_error',
+]
+
 /** Longer than an authorization lasts; one that is stuck for other reasons must not close the wallet out for ever. */
 const OPEN_FOR = '15 minutes'
 
@@ -72,6 +87,9 @@ const row = ({ plan, payer, nonce }: Authorization, { wallet, request }: Receive
   plan.credits,
   JSON.stringify(request),
 ]
+
+/** `disputed` is the id of such a payment. */
+type Standing = { isPaying: boolean; disputed: string | null; balance: bigint }
 
 export type PaymentStore = ReturnType<typeof createPaymentStore>
 
@@ -146,19 +164,20 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
 
     /**
      * Where a wallet stands on a plan, at one moment: whether a payment may still take its money, so that asking for
-     * another would charge it twice, and the credits that the payments before it have brought.
+     * another would charge it twice, whether one is disputed, and the credits that the payments before it have brought.
      */
-    async standing(wallet: string, planId: number): Promise<{ isPaying: boolean; balance: bigint }> {
+    async standing(wallet: string, planId: number): Promise<Standing> {
       const text = `SELECT
         EXISTS (SELECT FROM payments WHERE wallet = $1 AND pricing_plan_id = $2 AND status IN ('received', 'settling', 'settled')
           AND (status = 'settled' OR created_at > now() - interval '${OPEN_FOR}')) AS "isPaying",
+        (SELECT id FROM payments WHERE wallet = $1 AND pricing_plan_id = $2 AND status = 'disputed' LIMIT 1) AS disputed,
         coalesce((SELECT balance FROM accounts WHERE wallet = $1 AND pricing_plan_id = $2), 0) AS balance`
-      const { rows } = await pool.query<{ isPaying: boolean; balance: bigint }>({
+      const { rows } = await pool.query<Standing>({
         name: 'payment-standing',
         text,
         values: [wallet, planId],
       })
-      return rows[0] ?? { isPaying: false, balance: 0n }
+      return rows[0] ?? { isPaying: false, disputed: null, balance: 0n }
     },
 
     /**
@@ -207,6 +226,33 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
         [id, attempts, isAlone, reason, detail ?? null],
       )
       return refused?.status === 'failed'
+    },
+
+    /**
+     * A payment that was refused, and that nobody asks about any more, may be asked about again while it can be settled (until
+     * `validUntil`, Unix seconds): under its own idempotency key, so that it is charged once. Undefined where that is not due.
+     */
+    async askAgain(id: string, validUntil: bigint): Promise<PaymentRecord | undefined> {
+      const [again] = await query(
+        'ask-again',
+        `UPDATE payments SET status = 'received', attempts = 0, asked_at = NULL, error_reason = NULL,
+           next_attempt_at = now(), updated_at = now()
+         WHERE id = $1 AND status = 'failed' AND error_reason = ANY($2) AND extract(epoch FROM now()) < $3::numeric
+           AND now() >= updated_at + greatest(make_interval(secs => ${ASK_AGAIN_SECONDS}), updated_at - created_at)
+         RETURNING ${columns}`,
+        [id, CURABLE, validUntil.toString()],
+      )
+      return again
+    },
+
+    /** Money was moved, and not as it was signed: nothing ends this but an operator. */
+    async disputed(id: string, reason: string, transaction: string): Promise<void> {
+      await query(
+        'disputed',
+        `UPDATE payments SET status = 'disputed', error_reason = $2, transaction = $3, updated_at = now()
+         WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${columns}`,
+        [id, reason, transaction],
+      )
     },
 
     /** Still unknown: to be asked about again in `seconds`. */

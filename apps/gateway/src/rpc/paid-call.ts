@@ -7,7 +7,7 @@ import { revokedToken, type Session, type Sessions } from '../auth/sessions'
 import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
 import { type Supported } from '../catalog/supported'
 import { readProof } from '../payments/proof'
-import { pendingPayment, type BuyCredits, type Purchase } from '../payments/buy-credits'
+import { disputedPayment, pendingPayment, type BuyCredits, type Purchase } from '../payments/buy-credits'
 import { mustBeSold, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
 import { type Answer } from './exchange'
@@ -182,14 +182,15 @@ async function mustSuffice(ledger: Ledger, { wallet }: Session, plan: Plan, cost
  * Spends, and says `insufficient` only where the wallet may well pay. Whoever sees a 402 pays: while its last payment may
  * still take its money, or brought its credits just now, it must not see one.
  *
- * @throws ApiError PAYMENT_PENDING in the former case
+ * @throws ApiError PAYMENT_PENDING in the former case, PAYMENT_DISPUTED while an operator has to decide about a payment
  */
 async function spend({ ledger, payments }: Pick<Parts, 'ledger' | 'payments'>, charge: Charge) {
   for (;;) {
     const spent = await ledger.spend(charge)
     if (spent.outcome !== 'insufficient') return spent
-    const { isPaying, balance } = await payments.standing(charge.wallet, charge.planId)
+    const { isPaying, disputed, balance } = await payments.standing(charge.wallet, charge.planId)
     if (isPaying) throw pendingPayment()
+    if (balance < BigInt(charge.cost) && disputed !== null) throw disputedPayment(disputed)
     if (balance < BigInt(charge.cost)) return { ...spent, remaining: balance }
   }
 }

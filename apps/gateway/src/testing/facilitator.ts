@@ -12,9 +12,10 @@ export const clientKey = { id: 'client_gateway', token: 'f'.repeat(64) }
 
 /**
  * What becomes of a question. `settle` settles or refuses, as it deserves. `lost` does so and cuts the connection before
- * it says so; `unproven` is a success without a transaction, `garbage` no JSON at all.
+ * it says so; `unproven` is a success without a transaction, `garbage` no JSON at all; `mismatch` moved another amount.
  */
-export type Manner = 'settle' | 'lost' | 'hang' | 'pending' | 'error' | 'denied' | 'garbage' | 'unproven'
+export type Manner =
+  'settle' | 'mismatch' | 'lost' | 'hang' | 'pending' | 'error' | 'denied' | 'garbage' | 'unproven'
 
 type Asked = { key: string; request: SettleRequest }
 
@@ -35,7 +36,8 @@ export async function startFacilitator() {
     const before = answered.get(question.key)
     if (before) return before.request === request ? before.result : refused('invalid_payment')
     const result = judge(question)
-    answered.set(question.key, { request, result })
+    // What is refused before it is claimed is judged again.
+    if (refusal === undefined) answered.set(question.key, { request, result })
     return result
   }
 
@@ -89,6 +91,8 @@ export async function startFacilitator() {
     if (manner === 'denied') return say(400, { code: 'INVALID_REQUEST', message: 'This is no payment' })
     if (manner === 'garbage') return res.writeHead(200).end('<html>success</html>')
     if (manner === 'unproven') return say(200, { ...refused(''), success: true })
+    if (manner === 'mismatch')
+      return say(200, { ...refused('transfer_event_mismatch'), transaction: mismatched })
     if (manner === 'pending')
       return say(200, { ...refused('settlement_pending'), transaction: `0x${'ab'.repeat(32)}` })
     const result = settle(question)
@@ -171,6 +175,9 @@ function openPromise() {
   const promise = new Promise<void>((fulfil) => (resolve = fulfil))
   return { promise, resolve }
 }
+
+/** The transaction of a payment that moved another amount. */
+export const mismatched = `0x${'cd'.repeat(32)}`
 
 const refused = (errorReason: string): SettleResult => ({
   success: false,

@@ -1,4 +1,4 @@
-import { type Check, refuse } from '../checks'
+import { type Check, refuse, refuseSpent } from '../checks'
 import type { Account } from './account'
 import { type Case, feeChecks } from './checks'
 import { GAS_MARGIN_PERCENT, withGasMargin } from './fees'
@@ -53,9 +53,11 @@ const checkSignature: ChainCheck = ({ payment: { tx }, network: { chainId }, fac
 
 const checkSequence: ChainCheck = ({ payment: { tx }, facts: { account } }) => {
   const [sequence, next] = [tx.signers[0]?.sequence, account?.sequence]
-  return sequence === next
-    ? undefined
-    : refuse('invalid_transaction_state', `the sequence is ${sequence}, the account’s next one ${next}`)
+  if (sequence === next) return undefined
+  const detail = `the sequence is ${sequence}, the account’s next one ${next}`
+  return sequence !== undefined && next !== undefined && sequence < next
+    ? refuseSpent(detail)
+    : refuse('invalid_transaction_state', detail)
 }
 
 /** Of blocks: so many that a transaction that is taken now is in one of them. */

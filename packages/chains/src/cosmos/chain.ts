@@ -98,6 +98,7 @@ export function createChain({
         isUsable: able.some((can) => can !== false),
       }
     },
+    highest: () => rpc.highest(),
 
     extensions: () => Promise.resolve([]),
 
@@ -126,6 +127,7 @@ export function createChain({
     reorgDepth: REORG_DEPTH,
     includes: (block) => includes(network, block),
     fate: (payment, terms, seen = 0n) => fate(network, payment, terms, seen),
+    isSpentForGood: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
     close: () => rpc.close(),
   }
 }

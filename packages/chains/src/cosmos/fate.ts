@@ -66,7 +66,7 @@ export async function fate(
         ? 'another transaction of the payer took the sequence'
         : `the transaction failed with code ${taker.code} (${taker.codespace}): ${taker.log.slice(0, 200)}`,
     )
-  const block = await rpc.blockAt(taker.height)
-  if (block === undefined) throw new ChainUnavailable(`The node is behind block ${taker.height}`)
-  return { status: 'settled', hash: taker.hash, blockNumber: taker.height, minedAt: block.timestamp }
+  if ((await rpc.blockAt(taker.height)) === undefined)
+    throw new ChainUnavailable(`The node is behind block ${taker.height}`)
+  return { status: 'settled', hash: taker.hash, blockNumber: taker.height }
 }

@@ -29,6 +29,8 @@ export async function inspect(network: CosmosNetwork, hash: string): Promise<Ins
     succeeded: found.code === 0,
     fee: feeOf(found, network),
     settles: (payment, terms) => settles(found, payment, terms),
+    // A chain moves the coins of a message as the message says.
+    differs: () => false,
   }
 }
 

@@ -112,6 +112,8 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
       })
     },
 
+    /** See `createJsonRpc`. */
+    highest: jsonRpc.highest,
     close: (): void => jsonRpc.close(),
   }
 }

@@ -7,7 +7,8 @@ import { Quantity } from './answers'
 import { batches } from './batches'
 import { broadcast } from './broadcast'
 import { termsChecks } from './checks'
-import { isNonceSpent } from './confirmed'
+import { failsOnlyWhenMined } from './eip3009/failure'
+import { isNonceSpent, REORG_DEPTH } from './confirmed'
 import { includes, inspect } from './inspection'
 import { createMulticallDetector } from './multicall'
 import type { EvmNetwork, EvmSettings } from './network'
@@ -39,9 +40,6 @@ function checkSettings({ name, chainId, rpcUrls }: NetworkSettings): void {
   if (!RpcUrls.safeParse(rpcUrls).success)
     throw new Error(`${name}: give at least one RPC URL, each http:// or https://`)
 }
-
-/** Two epochs of Ethereum, after which its blocks are final; chains that build on it drop none so old either. */
-const REORG_DEPTH = 64n
 
 /** In wei: some hundred settlements where gas is cheap. */
 const AMPLE_FUNDS = 10n ** 16n
@@ -76,6 +74,8 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
       return { number, timestamp: Number(timestamp) }
     },
 
+    highest: () => rpc.highest(),
+
     extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
 
     vetToken: (wanted) => vetToken(rpc, { name, chainId, maxGas, signers }, wanted),
@@ -108,6 +108,12 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
     reorgDepth: REORG_DEPTH,
     includes: (block) => includes(network, block),
     fate: (payment, terms, seen = 0n) => kindOf(payment).fate(network, payment, terms, seen),
+    async isSpentForGood(payment, terms) {
+      const block = (await rpc.height()) - REORG_DEPTH
+      return block >= 0n && kindOf(payment).isSpentAt(network, payment, terms, block)
+    },
+    failsOnlyWhenMined: async (hash, payment, terms) =>
+      payment.kind === 'eip3009' && failsOnlyWhenMined(network, hash, payment, terms),
     close: () => rpc.close(),
   }
 }

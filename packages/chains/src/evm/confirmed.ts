@@ -5,6 +5,9 @@ import type { EvmNetwork } from './network'
 /** Nodes behind one URL are hardly further apart than this, and every node keeps the state of so many blocks. */
 export const BLOCKS_APART = 20n
 
+/** Two epochs of Ethereum, after which its blocks are final; chains that build on it drop none so old either. */
+export const REORG_DEPTH = 64n
+
 /** The height up to which blocks have the confirmations asked for, as seen from `height`; below 0 where none has. */
 export const confirmedHeight = ({ confirmations }: EvmNetwork, height: bigint): bigint =>
   height - BigInt(confirmations) + 1n
@@ -58,7 +61,7 @@ export async function locate(
 }
 
 /** The fate of a payment that no block to come can settle, though it has not lapsed. */
-export const unusable = (detail: string): Fate => ({
+export const unusable = (detail: string): Extract<Fate, { status: 'void' }> => ({
   status: 'void',
   reason: 'invalid_transaction_state',
   detail,

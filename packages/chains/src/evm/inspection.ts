@@ -23,6 +23,10 @@ export async function inspect(network: EvmNetwork, hash: string): Promise<Inspec
     succeeded,
     fee: feeOf(receipt, network),
     settles: (payment, terms) => succeeded && kindOf(payment).settles(receipt, payment, terms),
+    differs: (payment, terms) =>
+      succeeded &&
+      !kindOf(payment).settles(receipt, payment, terms) &&
+      kindOf(payment).differs(receipt, payment, terms),
   }
 }
 

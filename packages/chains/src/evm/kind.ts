@@ -26,6 +26,10 @@ export type Kind<P extends Payment> = {
   call?(network: EvmNetwork, payment: P, terms: Terms): SettlementCall
   /** Whether a transaction that succeeded settles exactly this payment, by the events of the asset in its receipt. */
   settles(receipt: Receipt, payment: P, terms: Terms): boolean
+  /** See `Inspection.differs`; of a transaction that succeeded and does not settle the payment. */
+  differs(receipt: Receipt, payment: P, terms: Terms): boolean
+  /** Whether the nonce of the payment was taken as of this block. */
+  isSpentAt(network: EvmNetwork, payment: P, terms: Terms, block: bigint): Promise<boolean>
   /** See `Chain.fate`. */
   fate(network: EvmNetwork, payment: P, terms: Terms, seen: bigint): Promise<Fate>
 }

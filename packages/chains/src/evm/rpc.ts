@@ -66,6 +66,8 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
       return ask && createQuestions(nodes.name, ask)
     },
 
+    /** See `createJsonRpc`. */
+    highest: jsonRpc.highest,
     close: (): void => jsonRpc.close(),
   }
 }

@@ -92,6 +92,10 @@ type Waiting = Question & {
   giveUp(reason: string): void
 }
 
+/** How long `highest` waits for an endpoint, and for how long it then leaves it out. */
+const HIGHEST_TIMEOUT_MS = 1_000
+const SILENT_MS = 30_000
+
 /** How often endpoints are compared. */
 const COMPARE_MS = 15_000
 /** How long an endpoint may take to tell its height while a question waits for that. */
@@ -126,6 +130,26 @@ export function createJsonRpc(
     const goesOn = heights.findIndex((height, i) => height !== undefined && height > (before[i] ?? height))
     if (goesOn >= 0) preferred = goesOn
   }
+
+  const silentUntil = new Map<Endpoint, number>()
+
+  /** Of one endpoint, within a second; one that did not answer in time is not waited for again for a while. */
+  async function heightInTime(endpoint: Endpoint): Promise<bigint | undefined> {
+    if ((silentUntil.get(endpoint) ?? 0) > performance.now()) return undefined
+    let timer: NodeJS.Timeout | undefined
+    const tooLate = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), Math.min(HIGHEST_TIMEOUT_MS, rpcTimeoutMs))
+    })
+    const height = await Promise.race([heightOf(endpoint, dialect), tooLate])
+    clearTimeout(timer)
+    if (height === undefined) silentUntil.set(endpoint, performance.now() + SILENT_MS)
+    return height
+  }
+
+  const highest = sharedInTurn(async () => {
+    const told = await Promise.all(endpoints.map(heightInTime))
+    return told.reduce<bigint>((most, height = 0n) => (height > most ? height : most), 0n)
+  })
 
   const lacks = (answer: Answer | undefined): boolean => !!answer?.error && dialect.lacksMethod(answer.error)
 
@@ -253,6 +277,8 @@ export function createJsonRpc(
           ),
         ),
       ),
+    /** The highest height that any endpoint tells within a second; 0 where none does. */
+    highest: (): Promise<bigint> => (endpoints.length === 1 ? Promise.resolve(0n) : highest()),
 
     close(): void {
       void agent.destroy()

@@ -30,6 +30,8 @@ const tokenFaults = [
   'ForgetsInTime',
   'NoSigner',
   'Limited',
+  'TakesFeeOpenly',
+  'FailsWhenMined',
 ] as const
 export type TokenFault = (typeof tokenFaults)[number]
 

@@ -93,7 +93,7 @@ export const PaymentHistoryRecord = z
     payer: z.string(),
     pay_to: z.string(),
     credits: z.int(),
-    status: z.enum(['received', 'settling', 'settled', 'credited', 'failed']),
+    status: z.enum(['received', 'settling', 'settled', 'credited', 'failed', 'disputed']),
     transaction: z.string().nullable(),
     block_number: z.int().nullable(),
     created_at: z.iso.datetime(),

@@ -68,7 +68,7 @@ export const paymentOperations: Operation[] = versions.flatMap(
         path: `${base}/settle`,
         tag,
         summary: 'Settle a payment on chain.',
-        description: `Checks the payment, sends it, and answers once it is final: 200 with \`success\` and the transaction, or with \`errorReason\`. A payment is settled once, whoever asks and however often, and success is reported once, to the client that claimed it.\n\n\`settlement_pending\` means that the outcome is not known yet: send the same request again, and do not take another payment for it. The same is true where an answer was lost; send an \`Idempotency-Key\` to get a success again.\n\n${words}`,
+        description: `Checks the payment, sends it, and answers once it is final: 200 with \`success\` and the transaction, or with \`errorReason\`. A payment is settled once, whoever asks and however often, and success is reported once, to the client that claimed it.\n\n\`settlement_pending\` means that the outcome is not known yet: send the same request again, and do not take another payment for it. The same is true where an answer was lost; send an \`Idempotency-Key\` to get a success again.\n\n\`transfer_event_mismatch\` means that the token moved something else than the payer signed, in \`transaction\`: do not serve, and do not take another payment for it before that is settled.\n\n${words}`,
         auth: callers.client,
         headers: SettleHeaders,
         body: { schema: body },

@@ -92,6 +92,8 @@ export const callOperations: Operation[] = [
       NOT_FOUND: 'No provider serves that chain, or the plan is gone or not sold any more.',
       ...refusals.limited,
       UPSTREAM_FAILED: 'No provider answered; the credits were given back.',
+      PAYMENT_DISPUTED:
+        'The token moved something else than the payment says, and nothing was credited: do not pay again; the gateway’s operator decides.',
       PAYMENT_PENDING:
         'The payment’s outcome is not known yet: send the same request with the same `X-PAYMENT` after `Retry-After`, and do not pay again.',
       OVERLOADED: 'Too many calls wait just now; nothing was charged.',

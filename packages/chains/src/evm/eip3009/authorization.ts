@@ -121,17 +121,32 @@ export function holdsTransfer(logs: readonly Log[], asset: string, payment: Auth
   )
 }
 
+/** Whether these logs tell that the authorization was used, and that its use moved something else. */
+export function holdsOtherTransfer(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  const ofToken = eventsOf(logs, asset)
+  return ofToken.some(
+    (log, i) =>
+      isUseOf(log, payment, [AUTHORIZATION_USED]) &&
+      isTransferFrom(ofToken[i + 1], payment) &&
+      !isTransferOf(ofToken[i + 1], payment),
+  )
+}
+
+/** Whether these logs tell that the authorization was used, and not what its use moved. */
+export function holdsBareUse(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  const ofToken = eventsOf(logs, asset)
+  return ofToken.some(
+    (log, i) => isUseOf(log, payment, [AUTHORIZATION_USED]) && !isTransferFrom(ofToken[i + 1], payment),
+  )
+}
+
 /**
  * Whether these logs tell that the authorization can pay nobody any more: that it was cancelled, or what else it moved. Its
  * mere use does not: a node may have left out the transfer.
  */
 export function holdsOtherUse(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
-  const ofToken = eventsOf(logs, asset)
-  return ofToken.some(
-    (log, i) =>
-      isUseOf(log, payment, [AUTHORIZATION_CANCELED]) ||
-      (isUseOf(log, payment, [AUTHORIZATION_USED]) &&
-        isTransferFrom(ofToken[i + 1], payment) &&
-        !isTransferOf(ofToken[i + 1], payment)),
+  return (
+    holdsOtherTransfer(logs, asset, payment) ||
+    eventsOf(logs, asset).some((log) => isUseOf(log, payment, [AUTHORIZATION_CANCELED]))
   )
 }

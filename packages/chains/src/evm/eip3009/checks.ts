@@ -1,4 +1,4 @@
-import { type Check, refuse } from '../../checks'
+import { type Check, refuse, refuseSpent } from '../../checks'
 import { type CarriedFacts, checkDeployed, checkSignature, checkWindow, checkWindowOnChain } from '../carried'
 import { type Case, checkBalance, commonChecks } from '../checks'
 import type { AuthorizedPayment } from './payment'
@@ -24,9 +24,7 @@ const checkToken: ChainCheck = ({ facts }) =>
     : undefined
 
 const checkUnused: ChainCheck = ({ facts }) =>
-  facts.authorizationUsed
-    ? refuse('invalid_transaction_state', 'the authorization was used or cancelled')
-    : undefined
+  facts.authorizationUsed ? refuseSpent('the authorization was used or cancelled') : undefined
 
 const checkSimulation: ChainCheck = ({ payment, facts }) => {
   if (facts.failure === undefined) return undefined

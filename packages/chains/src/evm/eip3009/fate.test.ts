@@ -73,10 +73,10 @@ describe('the fate of a payment is', () => {
       cancelled,
     ]) {
       const paid = await spoil()
-      expect(await world.chain.fate(paid, terms)).toEqual(void_('invalid_transaction_state'))
+      expect(await world.chain.fate(paid, terms)).toMatchObject(void_('invalid_transaction_state'))
       expect(await patient.fate(paid, terms)).toEqual({ status: 'pending' })
       await world.mine(MANY - 1)
-      expect(await patient.fate(paid, terms)).toEqual(void_('invalid_transaction_state'))
+      expect(await patient.fate(paid, terms)).toMatchObject(void_('invalid_transaction_state'))
     }
   })
 

@@ -5,7 +5,16 @@ import { unusedFate } from '../carried'
 import { confirmedHeight, heightSince, longAgoHeight, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
 import { eventsWithin, type Place, placeOf, searchBack } from '../search'
-import { calls, holdsOtherUse, holdsTransfer, holdsUse, payerTopics, spentTopics } from './authorization'
+import {
+  calls,
+  holdsBareUse,
+  holdsOtherTransfer,
+  holdsOtherUse,
+  holdsTransfer,
+  holdsUse,
+  payerTopics,
+  spentTopics,
+} from './authorization'
 import type { AuthorizedPayment } from './payment'
 
 /** Where the authorization of `payment` was used or cancelled, newest blocks first. */
@@ -24,14 +33,15 @@ async function findUse(
 
 /**
  * What the token says of the payer where the authorization was used, by the receipt and by the block: others can make either too
- * long to read, and hardly both; what is read must agree. Undefined where the chain has another block there.
+ * long to read, and hardly both; what is read must agree, and `isWhole` where both are read. Undefined where the chain has another
+ * block there.
  */
 async function eventsOfUse(
   network: EvmNetwork,
   use: Place,
   payment: AuthorizedPayment,
   asset: string,
-): Promise<Log[] | undefined> {
+): Promise<{ events: Log[]; isWhole: boolean } | undefined> {
   const { rpc } = network
   const [ofBlock, receipt] = await Promise.allSettled([
     eventsWithin(network, use, { address: asset, topics: payerTopics(payment) }),
@@ -39,7 +49,7 @@ async function eventsOfUse(
   ])
   if (receipt.status === 'rejected') {
     if (ofBlock.status === 'rejected') throw ofBlock.reason
-    return ofBlock.value
+    return ofBlock.value && { events: ofBlock.value, isWhole: false }
   }
   if (ofBlock.status === 'rejected' && (await rpc.blockAt(use.blockNumber))?.hash !== use.blockHash)
     return undefined
@@ -47,7 +57,7 @@ async function eventsOfUse(
   if (events === undefined) return undefined
   if (!isReceiptOf(receipt.value, use) || !agree(events, receipt.value.logs, asset, payment))
     throw new ChainUnavailable(`The node tells of ${use.hash} in a block what its receipt does not`)
-  return events
+  return { events, isWhole: ofBlock.status === 'fulfilled' }
 }
 
 const isReceiptOf = (receipt: Receipt | null, { hash, blockHash }: Place): receipt is Receipt =>
@@ -59,6 +69,22 @@ const agree = (some: readonly Log[], others: readonly Log[], asset: string, paym
   )
 
 /**
+ * Whether the authorization was used or cancelled as of a block, by its number: a node that lacks the block refuses, where it has
+ * a `latest` of its own.
+ */
+export async function isSpentAt(
+  { rpc }: EvmNetwork,
+  payment: AuthorizedPayment,
+  { token: { asset } }: Terms,
+  block: bigint,
+): Promise<boolean> {
+  const data = calls.isAuthorizationUsed(payment)
+  const used = answeredWord(await rpc.run(Data, 'eth_call', [{ to: asset, data }, quantity(block)]))
+  if (used === undefined) throw new ChainUnavailable(`${asset} does not tell the state of an authorization`)
+  return used !== 0n
+}
+
+/**
  * What became of an authorization, whoever used it. One that was used more than 50,000 blocks ago is not looked for any more
  * and counts as void. Behind one URL may be nodes of different height, each question going to another of them: rejects with
  * `ChainUnavailable` where a node that lacks block `seen`, or the event of an authorization that was used only lately, may
@@ -67,17 +93,11 @@ const agree = (some: readonly Log[], others: readonly Log[], asset: string, paym
 export async function fate(
   network: EvmNetwork,
   payment: AuthorizedPayment,
-  { token: { asset } }: Terms,
+  terms: Terms,
   seen: bigint,
 ): Promise<Fate> {
-  const { rpc } = network
-  /** By the block's number: a node that lacks the block refuses, where it has a `latest` of its own. */
-  async function isUsedAt(block: bigint): Promise<boolean> {
-    const data = calls.isAuthorizationUsed(payment)
-    const used = answeredWord(await rpc.run(Data, 'eth_call', [{ to: asset, data }, quantity(block)]))
-    if (used === undefined) throw new ChainUnavailable(`${asset} does not tell the state of an authorization`)
-    return used !== 0n
-  }
+  const { asset } = terms.token
+  const isUsedAt = (block: bigint) => isSpentAt(network, payment, terms, block)
   const height = await heightSince(network, seen)
   const confirmed = confirmedHeight(network, height)
   if (!(await isUsedAt(height))) return unusedFate(network, payment, confirmed)
@@ -89,16 +109,23 @@ export async function fate(
       return unusable('the authorization was used or cancelled longer ago than anybody looks back')
     throw new ChainUnavailable('The node knows of an authorization used lately, and not of its event')
   }
-  const events = await eventsOfUse(network, use, payment, asset)
-  if (events === undefined || use.blockNumber > confirmed) return { status: 'pending' }
+  const told = await eventsOfUse(network, use, payment, asset)
+  if (told === undefined || use.blockNumber > confirmed) return { status: 'pending' }
+  const { events, isWhole } = told
   if (!holdsUse(events, asset, payment))
     throw new ChainUnavailable(
       `The node finds the use of an authorization in ${use.hash}, which does not hold it`,
     )
-  if (holdsTransfer(events, asset, payment))
-    return { status: 'settled', hash: use.hash, blockNumber: use.blockNumber }
-  if (holdsOtherUse(events, asset, payment))
-    return unusable('the authorization was cancelled, or used for another transfer')
+  const { hash, blockNumber } = use
+  if (holdsTransfer(events, asset, payment)) return { status: 'settled', hash, blockNumber }
+  if (isWhole && holdsBareUse(events, asset, payment))
+    return {
+      ...unusable('the authorization was used, and the asset names no transfer'),
+      usedIn: { hash, blockNumber },
+    }
+  if (holdsOtherTransfer(events, asset, payment))
+    return { ...unusable('the authorization was used for another transfer'), usedIn: { hash, blockNumber } }
+  if (holdsOtherUse(events, asset, payment)) return unusable('the authorization was cancelled')
   throw new ChainUnavailable(
     `The node finds the use of an authorization in ${use.hash}, and not what it moved`,
   )

@@ -3,10 +3,10 @@ import type { Terms } from '../../family'
 import type { Kind, SettlementCall } from '../kind'
 import type { EvmNetwork } from '../network'
 import { isSignedByKey } from '../signature'
-import { calls, digestOf, holdsTransfer } from './authorization'
+import { calls, digestOf, holdsOtherTransfer, holdsTransfer } from './authorization'
 import { chainChecks, offlineChecks } from './checks'
 import { askFacts } from './facts'
-import { fate } from './fate'
+import { fate, isSpentAt } from './fate'
 import { type AuthorizedPayment, readAuthorization } from './payment'
 
 function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Terms): SettlementCall {
@@ -25,5 +25,7 @@ export const eip3009: Kind<AuthorizedPayment> = {
   verify: verifier({ offlineChecks, askFacts, chainChecks }),
   call,
   settles: ({ logs }, payment, { token }) => holdsTransfer(logs, token.asset, payment),
+  differs: ({ logs }, payment, { token }) => holdsOtherTransfer(logs, token.asset, payment),
+  isSpentAt,
   fate,
 }

@@ -1,4 +1,4 @@
-import { type Check, refuse } from '../../checks'
+import { type Check, refuse, refuseSpent } from '../../checks'
 import { sameAddress } from '../address'
 import { type CarriedFacts, checkDeployed, checkSignature, checkWindow, checkWindowOnChain } from '../carried'
 import { type Case, checkBalance, commonChecks } from '../checks'
@@ -50,7 +50,7 @@ const checkToken: ChainCheck = ({ facts }) =>
     : undefined
 
 const checkUnused: ChainCheck = ({ facts }) =>
-  facts.nonceUsed ? refuse('invalid_transaction_state', 'the nonce was used or given up') : undefined
+  facts.nonceUsed ? refuseSpent('the nonce was used or given up') : undefined
 
 /** Why the permit that the payment brings does not let Permit2 move what is paid, as far as that can be told without a trial. */
 function problemOfPermit({ payment, facts: { permitNonce }, now, network }: Parameters<ChainCheck>[0]) {

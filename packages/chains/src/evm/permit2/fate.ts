@@ -9,6 +9,19 @@ import type { PermittedPayment } from './payment'
 import { isUsedIn, questions } from './transfer'
 import { findSettlement } from './use'
 
+/** Whether the nonce was used or given up as of a block, by its number: a node that lacks the block refuses. */
+export async function isSpentAt(
+  { rpc }: EvmNetwork,
+  payment: PermittedPayment,
+  _terms: Terms,
+  block: bigint,
+): Promise<boolean> {
+  const data = questions.nonceWord(payment)
+  const word = answeredWord(await rpc.run(Data, 'eth_call', [{ to: PERMIT2, data }, quantity(block)]))
+  if (word === undefined) throw new ChainUnavailable('Permit2 does not tell the state of a nonce')
+  return isUsedIn(word, payment)
+}
+
 /**
  * What became of a transfer by Permit2, whoever sent it. Permit2 tells that a nonce is used or given up and not by what, so
  * its settlement is looked for among the transfers of the asset from payer to recipient; a nonce that was used so long ago
@@ -18,17 +31,11 @@ import { findSettlement } from './use'
 export async function fate(
   network: EvmNetwork,
   payment: PermittedPayment,
-  { token: { asset } }: Terms,
+  terms: Terms,
   seen: bigint,
 ): Promise<Fate> {
-  const { rpc } = network
-  /** By the block's number: a node that lacks the block refuses, where it has a `latest` of its own. */
-  async function isUsedAt(block: bigint): Promise<boolean> {
-    const data = questions.nonceWord(payment)
-    const word = answeredWord(await rpc.run(Data, 'eth_call', [{ to: PERMIT2, data }, quantity(block)]))
-    if (word === undefined) throw new ChainUnavailable('Permit2 does not tell the state of a nonce')
-    return isUsedIn(word, payment)
-  }
+  const { asset } = terms.token
+  const isUsedAt = (block: bigint) => isSpentAt(network, payment, terms, block)
   const height = await heightSince(network, seen)
   const confirmed = confirmedHeight(network, height)
   if (!(await isUsedAt(height))) return unusedFate(network, payment, confirmed)

@@ -5,9 +5,9 @@ import { signatureToSend } from '../signature'
 import { chainChecks, offlineChecks } from './checks'
 import { PROXY } from './contracts'
 import { askFacts } from './facts'
-import { fate } from './fate'
+import { fate, isSpentAt } from './fate'
 import { type PermittedPayment, readPermit2 } from './payment'
-import { digestOf, holdsTransfer, settlementCall } from './transfer'
+import { digestOf, holdsOtherTransfer, holdsTransfer, settlementCall } from './transfer'
 
 const call = ({ chainId }: EvmNetwork, payment: PermittedPayment): SettlementCall => ({
   to: PROXY,
@@ -26,5 +26,7 @@ export const permit2: Kind<PermittedPayment> = {
   verify: verifier({ offlineChecks, askFacts, chainChecks }),
   call,
   settles: (receipt, payment, { token }) => holdsTransfer(receipt, token.asset, payment),
+  differs: (receipt, payment, { token }) => holdsOtherTransfer(receipt, token.asset, payment),
+  isSpentAt,
   fate,
 }

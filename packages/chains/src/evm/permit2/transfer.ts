@@ -2,7 +2,7 @@ import { id } from 'ethers'
 import { addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../abi'
 import { sameAddress } from '../address'
 import type { Log, Receipt } from '../answers'
-import { eventsOf, isTransferOf } from '../erc20'
+import { eventsOf, isTransferFrom, isTransferOf } from '../erc20'
 import { splitSignature } from '../signature'
 import { keccakOfHex, typedDigest } from '../typed-data'
 import { PERMIT2, PROXY } from './contracts'
@@ -144,6 +144,10 @@ const proxyEvents = (logs: readonly Log[]): Log[] =>
 export const holdsTransfer = ({ logs }: Receipt, asset: string, payment: PermittedPayment): boolean =>
   proxyEvents(logs).length === 1 &&
   eventsOf(logs, asset).filter((log) => isTransferOf(log, payment)).length === 1
+
+/** Whether a transaction that was sent for this payment alone, and does not settle it, moved something else of its payer's. */
+export const holdsOtherTransfer = ({ logs }: Receipt, asset: string, payment: PermittedPayment): boolean =>
+  proxyEvents(logs).length === 1 && eventsOf(logs, asset).some((log) => isTransferFrom(log, payment))
 
 const nonceBitmap = functionCall('nonceBitmap(address,uint256)')
 const nonces = functionCall('nonces(address)')

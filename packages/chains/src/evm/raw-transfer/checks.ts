@@ -1,4 +1,4 @@
-import { type Check, refuse } from '../../checks'
+import { type Check, refuse, refuseSpent } from '../../checks'
 import { sameAddress } from '../address'
 import { type Case, checkBalance, commonChecks } from '../checks'
 import { MOST_GAS } from '../fees'
@@ -52,8 +52,7 @@ export const offlineChecks: readonly OfflineCheck[] = [
 ]
 
 const checkNonce: ChainCheck = ({ payment: { accountNonce }, facts: { nonce } }) => {
-  if (accountNonce < nonce.mined)
-    return refuse('invalid_transaction_state', `the account nonce ${accountNonce} is used`)
+  if (accountNonce < nonce.mined) return refuseSpent(`the account nonce ${accountNonce} is used`)
   return accountNonce > nonce.mined && accountNonce > nonce.waiting
     ? refuse('invalid_transaction_state', `the account nonce ${accountNonce} is past the next one`)
     : undefined

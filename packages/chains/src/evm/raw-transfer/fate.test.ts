@@ -19,12 +19,10 @@ afterAll(() => world.close())
 async function settled() {
   const payment = await signTransfer(world.payer, world.terms)
   const mined = await world.carryOut(payment.transaction)
-  const block = await world.provider.getBlock(mined.block.hash)
-  const minedAt = BigInt(block?.timestamp ?? 0)
   return {
     payment,
     mined,
-    fate: { status: 'settled', hash: mined.hash, blockNumber: mined.block.number, minedAt },
+    fate: { status: 'settled', hash: mined.hash, blockNumber: mined.block.number },
   }
 }
 

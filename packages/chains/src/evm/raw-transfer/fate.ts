@@ -2,8 +2,15 @@ import { ChainUnavailable, type Fate, type Terms } from '../../family'
 import { confirmedHeight, heightSince, locate, longAgoHeight, nonceAt, unusable } from '../confirmed'
 import type { EvmNetwork } from '../network'
 import type { RawTransfer } from './payment'
-import { timeAt } from '../search'
-import { settles } from './settles'
+import { movesOther, settles } from './settles'
+
+/** Whether the payer's account nonce was used as of a block. */
+export const isSpentAt = async (
+  network: EvmNetwork,
+  { payer, accountNonce }: RawTransfer,
+  _terms: Terms,
+  block: bigint,
+): Promise<boolean> => block >= 0n && (await nonceAt(network, payer, block)) > accountNonce
 
 /**
  * What became of a transfer: open while the payer's account nonce is unused, and void once the nonce went to another
@@ -16,25 +23,26 @@ export async function fate(
   terms: Terms,
   seen: bigint,
 ): Promise<Fate> {
-  const { payer, accountNonce, transaction } = payment
-  const isSpentAt = async (block: bigint): Promise<boolean> =>
-    block >= 0n && (await nonceAt(network, payer, block)) > accountNonce
+  const { transaction } = payment
   const height = await heightSince(network, seen)
-  if (!(await isSpentAt(height))) return { status: 'open' }
+  if (!(await isSpentAt(network, payment, terms, height))) return { status: 'open' }
 
   const confirmed = confirmedHeight(network, height)
   const [located, has, isSpentLongAgo] = await Promise.all([
     locate(network, transaction.hash),
     network.rpc.height(),
-    isSpentAt(longAgoHeight(network, height)),
+    isSpentAt(network, payment, terms, longAgoHeight(network, height)),
   ])
   if (located.status === 'mined') {
     const { receipt, isConfirmed } = located
     if (!isConfirmed) return { status: 'pending' }
-    if (receipt.status !== 1n || !settles(receipt, payment, terms))
-      return unusable('the transaction was mined, and does not hold the transfer')
     const { transactionHash: hash, blockNumber } = receipt
-    return { status: 'settled', hash, blockNumber, minedAt: await timeAt(network, blockNumber) }
+    if (receipt.status !== 1n || !settles(receipt, payment, terms)) {
+      const unsettled = unusable('the transaction was mined, and does not hold the transfer')
+      const isOther = receipt.status === 1n && movesOther(receipt, payment, terms)
+      return isOther ? { ...unsettled, usedIn: { hash, blockNumber } } : unsettled
+    }
+    return { status: 'settled', hash, blockNumber }
   }
   // A node that lacks the last blocks does not know what was mined in them, and calls that no error.
   if (has < confirmed) throw new ChainUnavailable(`The node is at block ${has}, behind ${confirmed}`)

@@ -2,14 +2,16 @@ import { verifier } from '../../checks'
 import type { Kind } from '../kind'
 import { chainChecks, offlineChecks } from './checks'
 import { askFacts } from './facts'
-import { fate } from './fate'
+import { fate, isSpentAt } from './fate'
 import { type RawTransfer, readRawTransfer } from './payment'
-import { settles } from './settles'
+import { movesOther, settles } from './settles'
 
 /** The payer signs an ERC-20 transfer as a whole transaction, which is sent as it is. */
 export const rawTransfer: Kind<RawTransfer> = {
   read: readRawTransfer,
   verify: verifier({ offlineChecks, askFacts, chainChecks }),
   settles,
+  differs: movesOther,
+  isSpentAt,
   fate,
 }

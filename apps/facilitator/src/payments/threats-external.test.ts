@@ -1,0 +1,180 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { closeAll } from '@tollgate/testing'
+import { type HDNodeWallet } from 'ethers'
+import { cancellation } from '../testing/cancel'
+import { callRpc, newPayer, newSigner, ownChain, transfersFrom } from '../testing/chain'
+import { forward, startNode } from '../testing/failing-node'
+import { newClient, testFacilitator } from '../testing/facilitator'
+import { hostileGround } from '../testing/hostile'
+import { onPausedChain } from '../testing/paused'
+import { inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { outbid, sendAuthorization } from '../testing/stranger'
+
+let rpcUrl: string
+beforeAll(async () => ({ rpcUrl } = await ownChain()))
+afterAll(closeAll)
+
+const spent = 'invalid_transaction_state'
+
+async function cancel(payer: HDNodeWallet, body: PaymentRequest) {
+  const data = await cancellation(payer, body)
+  await callRpc(rpcUrl, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
+  await callRpc(rpcUrl, 'anvil_impersonateAccount', payer.address)
+  await callRpc(rpcUrl, 'eth_sendTransactionSync', { from: payer.address, to: USDC_ADDRESS, data })
+}
+
+/** A facilitator, and how many calls it made to its node since it was asked last; `answer` may change what the node says. */
+async function counted() {
+  let calls: string[] = []
+  const url = await startNode((messages) => {
+    calls.push(...messages.map(({ method }) => method))
+    return messages.map((message) => forward(rpcUrl, message))
+  })
+  const ground = await hostileGround({ chainUrl: rpcUrl, rpcUrl: url })
+  const made = () => {
+    const before = calls
+    calls = []
+    return before
+  }
+  return { ...ground, made }
+}
+
+describe('a payment that was settled before it came', () => {
+  test('buys nothing, at the shop next door with the same recipient: verify and settle agree', async () => {
+    const [first, second] = [
+      await hostileGround({ chainUrl: rpcUrl }),
+      await hostileGround({ chainUrl: rpcUrl }),
+    ]
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    expect(await first.settle(body)).toMatchObject({ success: true })
+    await second.expectRefused(body, spent)
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+
+  test('buys nothing where the node that judges it lags behind another of the network', async () => {
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const old = BigInt((await callRpc(rpcUrl, 'eth_blockNumber')) as string)
+    await sendAuthorization(rpcUrl, body)
+    const newest = `0x${old.toString(16)}`
+    let isBehind = true
+    const lagging = await startNode((messages) =>
+      messages.map((message) => {
+        const { id, method, params } = message
+        if (!isBehind) return forward(rpcUrl, message)
+        if (method === 'eth_blockNumber') return { jsonrpc: '2.0', id, result: newest }
+        const at = params.map((param) => (param === 'latest' || param === 'pending' ? newest : param))
+        return forward(rpcUrl, { ...message, params: at })
+      }),
+    )
+    const signer = await newSigner(rpcUrl)
+    const facilitator = await testFacilitator({
+      rpcUrl: lagging,
+      moreRpcUrls: [rpcUrl],
+      signerKeys: [signer.privateKey],
+      variables: { SETTLE_WAIT_SECONDS: '1' },
+    })
+    const client = await newClient(facilitator.api)
+    const settle = async () =>
+      (await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as {
+        success: boolean
+        errorReason: string
+      }
+    // By the old state it is good, and claimed.
+    let told = await settle()
+    expect(await facilitator.database.prisma.settlement.count()).toBe(1)
+    isBehind = false
+    while (told.errorReason === 'settlement_pending') told = await settle()
+    expect(told).toMatchObject({ success: false, errorReason: spent, transaction: '' })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+})
+
+test('a use that is mined after our claim pays, also where our own was mined first and a failed claim is made again', async () => {
+  const paused = await onPausedChain()
+  const payer = await newPayer(paused.rpcUrl)
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = paused.settle(body)
+  await paused.onTheirWay(1)
+  const theirs = await outbid(paused.rpcUrl, body)
+  await paused.mine()
+  expect(await settling).toMatchObject({ success: true, transaction: theirs })
+
+  // As if a node had made us believe that nothing would come of it: the claim is as old as it was.
+  await paused.pool.query(
+    "update settlements set status = 'failed', error_reason = 'payment_expired', handed_out_at = null",
+  )
+  expect(await paused.settle(body)).toMatchObject({ success: true, transaction: theirs })
+  await paused.pool.query(
+    "update settlements set status = 'failed', error_reason = 'payment_expired', handed_out_at = null, seen_block = 1000",
+  )
+  expect(await paused.settle(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+})
+
+test('another authorization under the nonce of one that lapsed here, used elsewhere since, buys nothing', async () => {
+  const paused = await onPausedChain()
+  const payer = await newPayer(paused.rpcUrl)
+  const first = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const { nonce, to } = first.paymentPayload.payload.authorization
+  const second = await paymentRequest(payer, {
+    requirements: { payTo: to },
+    authorization: { nonce, validBefore: inSeconds(900) },
+  })
+  const settling = paused.settle(first)
+  await paused.onTheirWay(1)
+  const theirs = await outbid(paused.rpcUrl, second)
+  await paused.mine()
+  await settling
+  await paused.pool.query(
+    "update settlements set status = 'failed', error_reason = 'payment_expired', handed_out_at = null",
+  )
+  expect(await paused.settle(second)).not.toMatchObject({ success: true })
+  expect(theirs).toMatch(/^0x/)
+})
+
+describe('a spent authorization is not searched for: asked again, it costs next to no call of a node', () => {
+  type Spend = (payer: HDNodeWallet, body: PaymentRequest) => Promise<unknown>
+  const ways: [string, Spend][] = [
+    ['used', (_, body) => sendAuthorization(rpcUrl, body)],
+    ['cancelled', cancel],
+  ]
+  test.each(ways)('%s a moment ago', async (_, spend) => {
+    const { settle, verify, made } = await counted()
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    await spend(payer, body)
+    made()
+    expect(await settle(body)).toMatchObject({ success: false, errorReason: spent })
+    const calls = made()
+    expect(calls).not.toContain('eth_getLogs')
+    expect(calls.length).toBeLessThanOrEqual(9)
+    for (let times = 0; times < 5; times++)
+      expect(await settle(body)).toMatchObject({ success: false, errorReason: spent })
+    expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: spent })
+    expect(made()).toEqual([])
+  })
+
+  test('so long ago that no reorg gives it back: kept for as long as it could be settled, and no longer than seconds before', async () => {
+    const { settle, made, facilitator } = await counted()
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(3_000) } })
+    await sendAuthorization(rpcUrl, body)
+    const lives: number[] = []
+    const set = facilitator.ephemeral.set.bind(facilitator.ephemeral)
+    facilitator.ephemeral.set = (key, value, seconds) => {
+      if (key.startsWith('spent ')) lives.push(seconds)
+      return set(key, value, seconds)
+    }
+    await settle(body)
+    const other = await paymentRequest(payer, { authorization: { validBefore: inSeconds(3_000) } })
+    await sendAuthorization(rpcUrl, other)
+    await callRpc(rpcUrl, 'anvil_mine', '0x41')
+    await settle(other)
+    expect(lives[0]).toBeLessThanOrEqual(30)
+    expect(lives[1]).toBeGreaterThan(60)
+    made()
+    await settle(other)
+    expect(made()).toEqual([])
+  })
+})

@@ -1,0 +1,158 @@
+import { decodeJson, SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { main } from '../cli'
+import { balanceOf, broken } from '../testing/accounts'
+import { mismatched } from '../testing/facilitator'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+
+let gateway: TestGateway
+beforeAll(async () => (gateway = await testGateway()))
+afterEach(async () => {
+  await gateway.ledger.drained()
+  expect(await broken(gateway.pool)).toEqual([])
+})
+afterAll(closeAll)
+
+const disputed = [409, 'PAYMENT_DISPUTED']
+
+async function command(...args: string[]) {
+  let [out, err] = ['', '']
+  const code = await main(args, {
+    environment: { DATABASE_URL: gateway.ground.databaseUrl },
+    out: (text) => (out += text),
+    err: (text) => (err += text),
+  })
+  return { code, out, err }
+}
+
+/** A wallet whose payment moved another amount than it says. */
+async function newDispute() {
+  const wallet = gateway.wallet()
+  const { call } = await wallet.signIn()
+  const payment = await wallet.pay()
+  gateway.facilitator.next('mismatch')
+  const answer = await call({ payment })
+  const { rows } = await gateway.pool.query<{ id: string }>('SELECT id FROM payments WHERE wallet = $1', [
+    wallet.address,
+  ])
+  return { wallet, call, payment, answer, id: rows[0]?.id ?? '' }
+}
+
+describe('a payment whose money was moved otherwise than it was signed', () => {
+  test('is never answered with a 402, with its proof or without, and its receipt names the transaction', async () => {
+    const { call, payment, answer, wallet } = await newDispute()
+    expect(outcomeOf(answer)).toEqual(disputed)
+    expect(JSON.stringify(answer.body)).not.toContain('nothing was charged')
+    expect(SettleResult.parse(decodeJson(String(answer.headers['x-payment-response'])))).toMatchObject({
+      success: false,
+      transaction: mismatched,
+      errorReason: 'transfer_event_mismatch',
+    })
+    await gateway.pool.query("UPDATE payments SET created_at = now() - interval '1 day' WHERE wallet = $1", [
+      wallet.address,
+    ])
+    const asked = gateway.facilitator.asked.length
+    expect(outcomeOf(await call({ payment }))).toEqual(disputed)
+    expect(outcomeOf(await call())).toEqual(disputed)
+    await gateway.reconcile()
+    expect(gateway.facilitator.asked).toHaveLength(asked)
+  })
+
+  test('lets its wallet spend what credits there are', async () => {
+    const { call, wallet } = await newDispute()
+    await gateway.fund(wallet.address, 1)
+    expect((await call()).status).toBe(200)
+    expect(outcomeOf(await call())).toEqual(disputed)
+  })
+
+  test('is credited once where an operator says so', async () => {
+    const { id, call, wallet } = await newDispute()
+    expect((await command('payments', 'disputed')).out).toContain(`${id}  `)
+    expect(await command('payments', 'credit', id)).toMatchObject({ code: 0 })
+    expect(await command('payments', 'credit', id)).toMatchObject({ code: 1 })
+    await gateway.reconcile()
+    expect((await call()).status).toBe(200)
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(99n)
+  })
+
+  test('is over without credits where an operator says so: its wallet may pay again', async () => {
+    const { id, call, wallet } = await newDispute()
+    expect(await command('payments', 'close', id)).toMatchObject({ code: 0 })
+    expect((await call()).status).toBe(402)
+    expect((await call({ payment: await wallet.pay() })).status).toBe(200)
+  })
+
+  test.each([
+    ['payments'],
+    ['payments', 'forgive', 'x'],
+    ['payments', 'credit'],
+    ['payments', 'credit', '1'],
+  ])('is decided by no command like %j %j %j', async (...args) => {
+    const { code, err } = await command(...args)
+    expect([code, err]).toEqual([2, expect.stringContaining('gateway payments disputed') as string])
+  })
+})
+
+describe('a payment that was refused', () => {
+  const age = (wallet: string, seconds: number) =>
+    gateway.pool.query(
+      'UPDATE payments SET updated_at = now() - make_interval(secs => $2), created_at = now() - make_interval(secs => $2 * 2) WHERE wallet = $1',
+      [wallet, seconds],
+    )
+  const askedFor = (wallet: string) =>
+    gateway.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(wallet))
+
+  test('is asked about again once its cause may be gone, under the same key, and charged once', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    gateway.facilitator.refuse('invalid_transaction_state')
+    const refused = await call({ payment })
+    gateway.facilitator.refuse(undefined)
+    expect([refused.status, (await call({ payment })).status]).toEqual([402, 402])
+    expect(askedFor(wallet.address)).toHaveLength(1)
+
+    await age(wallet.address, 10)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => call({ payment })))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const [first, again, ...more] = askedFor(wallet.address)
+    expect([again?.key, more]).toEqual([first?.key, []])
+    expect(await balanceOf(gateway.ledger, wallet.address)).toBe(95n)
+  })
+
+  test('is asked about again each time after twice as long', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    gateway.facilitator.refuse('insufficient_funds')
+    await call({ payment })
+    await age(wallet.address, 10)
+    await call({ payment })
+    await call({ payment })
+    expect(askedFor(wallet.address)).toHaveLength(2)
+    // It is twenty seconds old: the next time is in twenty.
+    await gateway.pool.query(
+      "UPDATE payments SET updated_at = now() - interval '15 seconds', created_at = now() - interval '35 seconds' WHERE wallet = $1",
+      [wallet.address],
+    )
+    await call({ payment })
+    expect(askedFor(wallet.address)).toHaveLength(2)
+    gateway.facilitator.refuse(undefined)
+  })
+
+  test.each(['invalid_exact_evm_payload_signature', 'duplicate_settlement'])(
+    'stays refused where that cannot change: %s',
+    async (reason) => {
+      const wallet = gateway.wallet()
+      const { call } = await wallet.signIn()
+      const payment = await wallet.pay()
+      gateway.facilitator.refuse(reason)
+      await call({ payment })
+      gateway.facilitator.refuse(undefined)
+      await age(wallet.address, 60)
+      expect((await call({ payment })).status).toBe(402)
+      expect(askedFor(wallet.address)).toHaveLength(1)
+    },
+  )
+})

@@ -84,7 +84,7 @@ async function run({ requests, rounds, connections, json, profile }, closeLater)
   closeLater(() => rmSync(folder, { recursive: true, force: true }))
   const recovery = recoveryRates(RECOVERY_SECONDS)
   progress(
-    `signers recovered: ${whole(recovery.native)}/s by native code, ${whole(recovery.ethers)}/s by ethers`,
+    `signers recovered: ${whole(recovery.native)}/s by native code, ${whole(recovery.slow)}/s by the library that replaces it`,
   )
 
   const facilitator = await startFacilitator({ folder, profile, closeLater })
@@ -160,9 +160,9 @@ function report(lines, recovery) {
   ]
   console.table(Object.fromEntries(lines.map(row)))
   console.table(Object.fromEntries(verifying.map(chainRow)))
-  const ratio = recovery.native / recovery.ethers
+  const ratio = recovery.native / recovery.slow
   console.log(
-    `Signers recovered: ${whole(recovery.native)}/s by native code, ${whole(recovery.ethers)}/s by ethers (${ratio.toFixed(0)} times)`,
+    `Signers recovered: ${whole(recovery.native)}/s by native code, ${whole(recovery.slow)}/s by the library that replaces it (${ratio.toFixed(0)} times)`,
   )
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { buildWithoutDocker, contextOf } from './build-without-docker.mjs'
+import { install } from '../scripts/prepare.mjs'
 
 const HELP = `Usage: node docker/check-build-steps.mjs [gateway] [facilitator] [--keep] [--help]
 
@@ -31,17 +31,22 @@ async function main() {
   const unknown = positionals.find((name) => !services.includes(name))
   if (unknown) throw new Error(`there is no service "${unknown}"; see --help`)
 
+  // The parser of Dockerfiles is one of the end-to-end tests' dependencies, which a fresh checkout does not have yet.
+  await install(true)
+  const builder = await import('./build-without-docker.mjs')
+
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-images-'))
   chmodSync(folder, 0o755)
   try {
-    for (const service of positionals.length > 0 ? positionals : services) await check(service, folder)
+    for (const service of positionals.length > 0 ? positionals : services)
+      await check(service, folder, builder)
   } finally {
     if (values.keep) console.log(`kept: ${folder}`)
     else rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function check(service, folder) {
+async function check(service, folder, { buildWithoutDocker, contextOf }) {
   const dockerfile = join(root, 'docker', `${service}.Dockerfile`)
   console.log(`${service}: the steps of docker/${service}.Dockerfile`)
   const image = await buildWithoutDocker({

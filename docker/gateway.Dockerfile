@@ -1,7 +1,7 @@
-# syntax=docker/dockerfile:1
+# syntax=docker/dockerfile:1@sha256:ecfaec9ed6d810b56388c508f4121597bfbba70d41a6dfeee4d8cad5f295fc32
 # The image of the gateway: the service, the gateway command and the migrations of its database. From the root of the checkout:
 #   docker build --file docker/gateway.Dockerfile --tag tollgate/gateway:local .
-ARG NODE_IMAGE=node:24-bookworm-slim
+ARG NODE_IMAGE=node:24-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 
 FROM ${NODE_IMAGE} AS tools
 ENV CI=true TURBO_TELEMETRY_DISABLED=1 PNPM_HOME=/pnpm

@@ -24,7 +24,7 @@ export async function prepare({ projects = [], forTests }) {
 }
 
 /** Installs once for each state of the lock file and the manifests. */
-async function install(forTests) {
+export async function install(forTests) {
   const stamp = installStamp()
   const installed = readOrUndefined(stampFile)
   if (installed === `${stamp} all` || (installed === stamp && !forTests)) return

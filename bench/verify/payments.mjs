@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { borrowFrom } from './borrowed.mjs'
 import { developmentPayTo, developmentWallets, USDC_ADDRESS } from '../../packages/devnet/dist/index.js'
-import { authorizationDigest, domainSeparator } from '../../packages/chains/dist/evm/eip3009.js'
+import { authorizationDigest, domainSeparator } from '../../packages/chains/dist/evm/eip3009/authorization.js'
 
 const secp256k1 = borrowFrom('packages/chains')('secp256k1')
 

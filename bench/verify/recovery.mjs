@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { curveIsNative, recoverPublicKey, recoverSlowly } from '../../packages/chains/dist/curve.js'
+import { curveIsNative, recoverPublicKey, slowCurve } from '../../packages/chains/dist/curve.js'
 import { borrowFrom } from './borrowed.mjs'
 
 const { SigningKey } = borrowFrom('packages/chains')('ethers')
@@ -8,7 +8,7 @@ const SIGNATURES = 64
 const SLICES = 8
 
 /**
- * How often in a second of processor time a signature's public key is found, by native code and by ethers. They take
+ * How often in a second of processor time a signature's public key is found, by native code and by the library that replaces it. They take
  * turns, and the best turn of each counts: whatever else the machine does can only make one worse.
  */
 export function recoveryRates(seconds) {
@@ -18,21 +18,21 @@ export function recoveryRates(seconds) {
     const { r, s, yParity } = new SigningKey(randomBytes(32)).sign(digest)
     return { digest, rs: Buffer.from(r.slice(2) + s.slice(2), 'hex'), yParity }
   })
-  const rate = (recover) => {
+  const rate = (curve) => {
     const before = process.cpuUsage()
     const end = performance.now() + (seconds * 1000) / SLICES / 2
     let count = 0
     for (; performance.now() < end; count++) {
       const { digest, rs, yParity } = signed[count % SIGNATURES]
-      if (recoverPublicKey(digest, rs, yParity, recover) === undefined) throw new Error('no key was found')
+      if (recoverPublicKey(digest, rs, yParity, curve) === undefined) throw new Error('no key was found')
     }
     const { user, system } = process.cpuUsage(before)
     return (1e6 * count) / (user + system)
   }
   const turns = Array.from({ length: SLICES }, () => ({
     native: rate(undefined),
-    ethers: rate(recoverSlowly),
+    slow: rate(slowCurve),
   }))
   const best = (name) => Math.max(...turns.map((turn) => turn[name]))
-  return { native: best('native'), ethers: best('ethers') }
+  return { native: best('native'), slow: best('slow') }
 }

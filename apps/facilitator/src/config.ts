@@ -47,6 +47,7 @@ export const Environment = z.object({
   NEW_USER_FEE_SHARE_PERCENT: percent.prefault('1'),
   ALL_NEW_USERS_FEE_SHARE_PERCENT: percent.prefault('10'),
   CLIENT_KEY_FEE_SHARE_PERCENT: percent.prefault('50'),
+  OWNERSHIP_CHECKS_PER_MINUTE: atLeastOne.prefault('20'),
 })
 export type Environment = z.infer<typeof Environment>
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FacilitatorDatabase } from '@tollgate/database'
 import {
+  createBudget,
   createHealth,
   createLimiter,
   type EphemeralStore,
@@ -36,6 +37,8 @@ import { createPaymentHandlersV2 } from './payments/v2'
 import { createVerdicts } from './payments/verdicts'
 import { createFacilitatorReference } from './reference/reference'
 import { createResourceHandlers } from './resources/handlers'
+import { createOriginStore } from './resources/origins'
+import { createOwnershipChecks } from './resources/ownership-checks'
 import { createResourceStore } from './resources/store'
 import { createAdminGuard, createUserGuard } from './users/guard'
 import { createUserHandlers } from './users/handlers'
@@ -130,6 +133,9 @@ export async function wireFacilitator(parts: {
     points: environment.RATE_LIMIT_USERS_PER_MINUTE,
     durationSeconds: 60,
   })
+  const origins = createOriginStore(database)
+  const isProduction = environment.NODE_ENV === 'production'
+  const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
   const app = createSurface({
     environment,
     logger,
@@ -156,12 +162,25 @@ export async function wireFacilitator(parts: {
       now,
     }),
     clients: createClientHandlers(clients, now),
-    resources: createResourceHandlers({ resources: createResourceStore(database), networks, now }),
+    resources: createResourceHandlers({
+      resources: createResourceStore(database),
+      origins,
+      mayCheck: createBudget({
+        store: ephemeral,
+        logger,
+        name: 'ownership',
+        points: environment.OWNERSHIP_CHECKS_PER_MINUTE,
+        durationSeconds: 60,
+      }),
+      networks,
+      logger,
+      now,
+    }),
     measured: createMetricsHandlers(createMetricsStore(pool), now),
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     now,
   })
-  return { app, health, networks, notices, operations, outcomes, settlers, tally }
+  return { app, health, networks, notices, operations, outcomes, ownershipChecks, settlers, tally }
 }
 
 /** Connections beside those that requests share: one for notices, and one for each signer's lock. */

@@ -53,7 +53,8 @@ void run('facilitator', async (closing) => {
     metrics,
     now: () => new Date(),
   })
-  const { app, health, networks, notices, operations, outcomes, settlers, tally } = facilitator
+  const { app, health, networks, notices, operations, outcomes, ownershipChecks, settlers, tally } =
+    facilitator
   closing.add('tally', () => tally.close())
   tally.begin()
   closing.add('networks', () => networks.close())
@@ -66,6 +67,8 @@ void run('facilitator', async (closing) => {
   for (const settler of settlers) settler.begin()
   closing.add('operations', () => operations.close())
   operations.begin()
+  closing.add('ownership checks', () => ownershipChecks.close())
+  ownershipChecks.begin()
   closing.add('outcomes', () => outcomes.close())
 
   const metricsAt = { port: environment.METRICS_PORT, host: environment.METRICS_HOST }

@@ -38,14 +38,15 @@ describe('the environment', () => {
   test('with a limit or a pool of nothing is refused', () => {
     const none = {
       DATABASE_POOL_SIZE: '0',
+      FREE_TIMEOUTS_PER_MINUTE: '0',
       RATE_LIMIT_AUTH_PER_MINUTE: '0',
       RATE_LIMIT_RPC_PER_MINUTE: '0',
       RATE_LIMIT_READS_PER_MINUTE: '0',
     }
     const names = Object.keys(none).map((name) => `${name}: expected a whole number, at least 1`)
-    expect(() => readConfiguration({ PUBLIC_URL: 'https://gateway.example', ...none })).toThrow(
-      new RegExp(names.join('.*'), 's'),
-    )
+    expect(() =>
+      readConfiguration({ PUBLIC_URL: 'https://gateway.example', SIGN_IN_DOMAINS: 'Tollgate', ...none }),
+    ).toThrow(new RegExp(names.join('.*'), 's'))
   })
 
   test('is explained in .env.example, variable by variable', () => {

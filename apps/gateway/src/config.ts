@@ -24,6 +24,7 @@ export const Environment = z.object({
   FACILITATOR_CLIENT_ID: env.text.refine(inHeader, asMade),
   FACILITATOR_CLIENT_TOKEN: env.secret(32).refine(inHeader, asMade),
   UPSTREAM_TIMEOUT_SECONDS: env.seconds.default(30),
+  FREE_TIMEOUTS_PER_MINUTE: atLeastOne.default(10),
   RATE_LIMIT_AUTH_PER_MINUTE: atLeastOne.default(60),
   RATE_LIMIT_RPC_PER_MINUTE: atLeastOne.default(6_000),
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne.default(600),

@@ -1,6 +1,6 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
-import { createHealth, type EphemeralStore, type Logger, type Metrics } from '@tollgate/service'
+import { createBudget, createHealth, type EphemeralStore, type Logger, type Metrics } from '@tollgate/service'
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
@@ -73,6 +73,13 @@ export function wireGateway(foundation: Foundation) {
     payments,
     ledger,
     forward,
+    freeTimeouts: createBudget({
+      store,
+      logger,
+      name: 'timeouts',
+      points: environment.FREE_TIMEOUTS_PER_MINUTE,
+      durationSeconds: 60,
+    }),
     resource,
     logger,
   })

@@ -53,6 +53,12 @@ const givenTo = (service: string, { services: parts, configs: texts }: Compose):
 }
 
 describe('docker/compose.yaml', () => {
+  test('takes each image that is not built here by its digest', () => {
+    const foreign = Object.values(compose.services).filter(({ build }) => build === undefined)
+    expect(foreign).toHaveLength(2)
+    for (const { image } of foreign) expect(image).toMatch(/^[a-z]+:\d+@sha256:[0-9a-f]{64}$/)
+  })
+
   test('is whole without any variable, and each that it knows is in the example', () => {
     expect(render({}).services).toHaveProperty('gateway')
     expect(text.replace(VARIABLE, '')).not.toContain('${')

@@ -7,8 +7,24 @@ import { contentOf, dockerfileOf, imageOf } from './image'
 import { base, render, root, workloadsOf, containersOf } from './kustomize'
 import { services } from './settings'
 
+/** A tag and the digest of what it named when it was pinned. */
+const pinned = /^[a-z0-9/.-]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}$/
+
 describe.each(services)('docker/%s.Dockerfile', (service) => {
   const image = imageOf(service)
+
+  test('starts from images that are pinned by digest, and is read by a parser that is', () => {
+    const text = dockerfileOf(service)
+    const base = /^ARG NODE_IMAGE=(.*)$/m.exec(text)?.[1]
+    const stages = image.instructions
+      .filter((instruction) => instruction.getKeyword() === 'FROM')
+      .map((instruction) => contentOf(instruction).split(' '))
+    const names = stages.flatMap(([, , name = '']) => name)
+    const bases = stages.flatMap(([from = '']) => (names.includes(from) ? [] : [from]))
+    expect(new Set(bases)).toEqual(new Set(['${NODE_IMAGE}']))
+    expect(base).toMatch(pinned)
+    expect(/^# syntax=(.*)$/m.exec(text)?.[1]).toMatch(pinned)
+  })
 
   test('has nothing that a linter would say', () => {
     expect(validate(dockerfileOf(service))).toEqual([])

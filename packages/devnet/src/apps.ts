@@ -169,6 +169,7 @@ export async function startApps(options: {
           RATE_LIMIT_AUTH_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_RPC_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_READS_PER_MINUTE: WIDE_LIMIT,
+          FREE_TIMEOUTS_PER_MINUTE: WIDE_LIMIT,
           ...alterations.environment?.(logName),
         }),
       }),
@@ -243,6 +244,7 @@ function facilitatorEnvironment(
     NEW_USER_FEE_SHARE_PERCENT: '100',
     ALL_NEW_USERS_FEE_SHARE_PERCENT: '100',
     CLIENT_KEY_FEE_SHARE_PERCENT: '100',
+    OWNERSHIP_CHECKS_PER_MINUTE: WIDE_LIMIT,
   }
 }
 

@@ -10,6 +10,7 @@ test('exports these names and no others', () => {
      "arrivalOf",
      "closeServer",
      "createApp",
+     "createBudget",
      "createHealth",
      "createLimiter",
      "createLogger",

@@ -9,7 +9,15 @@ export { closeServer, createServer, listen } from './http/server'
 export { noteOtherMethods } from './http/unserved'
 export { createLogger, flushed, type Logger } from './logger'
 export { createMetrics, type Metrics } from './metrics'
-export { addressKey, createLimiter, createRateLimit, type Limiter, type LimiterOptions } from './rate-limit'
+export {
+  addressKey,
+  type Budget,
+  createBudget,
+  createLimiter,
+  createRateLimit,
+  type Limiter,
+  type LimiterOptions,
+} from './rate-limit'
 export {
   createOpenApi,
   createReference,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type EphemeralStore, openEphemeralStore } from './ephemeral'
-import { addressKey, createLimiter, createRateLimit } from './rate-limit'
+import { addressKey, createBudget, createLimiter, createRateLimit } from './rate-limit'
 import { readableLog } from './testing/log'
 import { endRedis, hasRedisServer, ownRedis } from './testing/redis'
 import { serve, stopServing } from './testing/serve'
@@ -50,6 +50,14 @@ function contract(redisUrl?: string) {
     expect(refused?.headers.get('ratelimit')).toMatch(/^"auth";r=0;t=(59|60)$/)
     expect(refused?.headers.get('retry-after')).toMatch(/^(59|60)$/)
     expect(await refused?.json()).toMatchObject({ code: 'RATE_LIMITED' })
+  })
+
+  test('as a budget says whether a key has something left, and refuses nothing', async () => {
+    const { logger } = readableLog()
+    const budget = createBudget({ store, name: 'timeouts', points: 2, durationSeconds: 60, logger })
+    const taken: boolean[] = []
+    for (const key of ['a', 'a', 'b', 'a', 'a', 'b', 'b']) taken.push(await budget(key))
+    expect(taken).toEqual([true, true, true, false, false, true, false])
   })
 
   test('counts each key by itself, however long it is', async () => {

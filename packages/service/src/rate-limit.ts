@@ -17,16 +17,11 @@ export type LimiterOptions = {
 
 const MAX_KEY_LENGTH = 128
 
-/** Takes a point from the key and says in the answer's headers how many are left. */
-export type Limiter = (key: string, res: Response) => Promise<void>
+/** Takes a point from the key, and answers what is left of its window. */
+type Counter = (key: string) => Promise<{ state: RateLimiterRes; isOver: boolean }>
 
-/**
- * A limit for handlers that know the key only late, such as the wallet of a session. Counted in Redis for all replicas
- * together; while Redis is away each replica counts for itself.
- *
- * @throws ApiError RATE_LIMITED with Retry-After, from the limiter, once a key has used up its window
- */
-export function createLimiter({ store, name, points, durationSeconds, logger }: LimiterOptions): Limiter {
+/** Counted in Redis for all replicas together; while Redis is away each replica counts for itself. */
+function createCounter({ store, name, points, durationSeconds, logger }: LimiterOptions): Counter {
   const here = new RateLimiterMemory({ keyPrefix: name, points, duration: durationSeconds })
   const shared =
     store.redis &&
@@ -58,15 +53,29 @@ export function createLimiter({ store, name, points, durationSeconds, logger }: 
     return here.consume(slot(key))
   }
 
-  return async (key, res) => {
-    const bounded = key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key
-    const { state, isOver } = await consume(bounded).then(
+  return (key) =>
+    consume(key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key).then(
       (taken) => ({ state: taken, isOver: false }),
       (refused: unknown) => {
         if (refused instanceof RateLimiterRes) return { state: refused, isOver: true }
         throw refused
       },
     )
+}
+
+/** Takes a point from the key and says in the answer's headers how many are left. */
+export type Limiter = (key: string, res: Response) => Promise<void>
+
+/**
+ * A limit for handlers that know the key only late, such as the wallet of a session.
+ *
+ * @throws ApiError RATE_LIMITED with Retry-After, from the limiter, once a key has used up its window
+ */
+export function createLimiter(options: LimiterOptions): Limiter {
+  const { name, points, durationSeconds } = options
+  const count = createCounter(options)
+  return async (key, res) => {
+    const { state, isOver } = await count(key)
     const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
     res.append('RateLimit-Policy', `"${name}";q=${points};w=${durationSeconds}`)
     res.append('RateLimit', `"${name}";r=${state.remainingPoints};t=${resetSeconds}`)
@@ -75,6 +84,15 @@ export function createLimiter({ store, name, points, durationSeconds, logger }: 
         retryAfterSeconds: resetSeconds,
       })
   }
+}
+
+/** Takes a point from the key; false once it has used up its window. */
+export type Budget = (key: string) => Promise<boolean>
+
+/** The same count for what is not refused over the limit, but treated otherwise. */
+export function createBudget(options: LimiterOptions): Budget {
+  const count = createCounter(options)
+  return async (key) => !(await count(key)).isOver
 }
 
 /**

@@ -125,7 +125,16 @@ describe('4. POST /resources', () => {
     const id = await newResource(api, accessToken, body)
     const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/) as string
     expect((await resourcesOf(api, {}, accessToken)).resources).toEqual([
-      { id, ...body, createdAt: time, updatedAt: time },
+      {
+        id,
+        ...body,
+        createdAt: time,
+        updatedAt: time,
+        owner: expect.any(String) as string,
+        verified: false,
+        verifiedAt: null,
+        ownership: 'unchecked',
+      },
     ])
   })
 })

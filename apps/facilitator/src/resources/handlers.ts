@@ -7,21 +7,26 @@ import {
   type RegisteredResource,
   type ResourcePage,
 } from '@tollgate/protocol'
-import { ApiError, parse, rawMember } from '@tollgate/service'
+import { ApiError, parse, rawMember, type Budget, type Logger } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Networks } from '../networks/networks'
 import { type User } from '../users/store'
 import { readAccepts } from './accepts'
 import { createDiscovery } from './discovery'
 import { hasExactNumbers } from './numbers'
+import { originOf, type OriginStore, type OwnershipState } from './origins'
 import { MAX_RESOURCES, type Resource, type ResourceStore } from './store'
 
 export function createResourceHandlers(parts: {
   resources: ResourceStore
+  origins: OriginStore
+  /** The checks of origins that a user may have made in a minute. */
+  mayCheck: Budget
   networks: Networks
+  logger: Logger
   now: () => Date
 }) {
-  const { resources, networks, now } = parts
+  const { resources, origins, mayCheck, networks, logger, now } = parts
   const discovery = createDiscovery(resources, networks)
 
   async function registrationIn(req: Request): Promise<ResourceRegistration> {
@@ -47,24 +52,52 @@ export function createResourceHandlers(parts: {
   async function page(req: Request, userId?: number): Promise<ResourcePage> {
     const { offset, limit } = parse(ResourcesQuery, req.query)
     const found = await resources.list({ offset, limit, ...(userId === undefined ? {} : { userId }) })
-    return { data: { resources: found.map(toWire), offset, limit } }
+    const stateOf = await statesOf(found)
+    return {
+      data: { resources: found.map((resource) => toWire(resource, stateOf(resource))), offset, limit },
+    }
+  }
+
+  /** What is known of the origin of each resource. */
+  async function statesOf(found: readonly Resource[]) {
+    const wanted = new Map<string, { userId: number; origin: string }>()
+    for (const { userId, resource } of found) {
+      const origin = originOf(resource)
+      if (origin !== undefined) wanted.set(keyOf(userId, origin), { userId, origin })
+    }
+    const states = await origins.statesOf([...wanted.values()], now())
+    const known = new Map(states.map((state) => [keyOf(state.userId, state.origin), state]))
+    return ({ userId, resource }: Resource) => known.get(keyOf(userId, originOf(resource)))
+  }
+
+  /** Never rejects, for the resource is registered: without a check it stays as it was, and a PUT asks for one again. */
+  async function requestCheck(userId: number, { resource }: ResourceRegistration) {
+    const origin = originOf(resource)
+    if (origin === undefined || !(await mayCheck(String(userId)))) return
+    await origins.request({ userId, origin }, now()).catch((error: unknown) => {
+      logger.warn('ownership check not requested', { userId, error })
+    })
   }
 
   return {
     async create(req: Request, res: Response, user: User) {
-      const id = await resources.create(user.id, await registrationIn(req), now())
+      const registration = await registrationIn(req)
+      const id = await resources.create(user.id, registration, now())
       if (id === undefined)
         throw new ApiError(
           'CONFLICT',
           `You have ${MAX_RESOURCES} resources, and more are not kept; change one that you need no longer, with PUT /api/v1/resources/{id}`,
         )
+      await requestCheck(user.id, registration)
       res.status(201).json({ data: { status: 'created', id } })
     },
 
     async update(req: Request<{ id: string }>, res: Response, user: User) {
       const { id } = parse(RecordPath, req.params)
-      const isUpdated = await resources.update(id, user.id, await registrationIn(req), now())
-      if (!isUpdated) throw await refusalOf(id)
+      const registration = await registrationIn(req)
+      const updated = await resources.update(id, user.id, registration, now())
+      if (!updated) throw await refusalOf(id)
+      await requestCheck(updated.userId, registration)
       res.json({ data: { updated: id } })
     },
 
@@ -95,8 +128,23 @@ function toUnavailable(cause: unknown): never {
   )
 }
 
-const toWire = ({ createdAt, updatedAt, ...resource }: Resource): RegisteredResource => ({
-  ...resource,
-  createdAt: createdAt.toISOString(),
-  updatedAt: updatedAt.toISOString(),
-})
+const keyOf = (userId: number, origin: string | undefined) => `${userId} ${origin}`
+
+function toWire(record: Resource, state: OwnershipState | undefined): RegisteredResource {
+  const { id, resource, type, x402Version, accepts, metadata, createdAt, updatedAt, owner } = record
+  const verifiedAt = state?.verifiedAt?.toISOString() ?? null
+  return {
+    id,
+    resource,
+    type,
+    x402Version,
+    accepts,
+    metadata,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    owner,
+    verified: verifiedAt !== null,
+    verifiedAt,
+    ownership: state?.result ?? 'unchecked',
+  }
+}

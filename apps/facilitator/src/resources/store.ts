@@ -5,12 +5,19 @@ import { DISCOVERED, type Discovered, type DiscoveredRow } from './discovery-sql
 /** More than a shop has routes, and few enough that one user cannot crowd out the others' lists. */
 export const MAX_RESOURCES = 10_000
 
-export type Resource = ResourceRegistration & { id: number; createdAt: Date; updatedAt: Date }
+export type Resource = ResourceRegistration & {
+  id: number
+  userId: number
+  /** The public name of the user that registered it. */
+  owner: string
+  createdAt: Date
+  updatedAt: Date
+}
 
 export type ResourceStore = ReturnType<typeof createResourceStore>
 
-const columns = `id, resource, type, x402_version as "x402Version", accepts, metadata,
-  created_at as "createdAt", updated_at as "updatedAt"`
+const columns = `resources.id, resource, type, x402_version as "x402Version", accepts, metadata,
+  resources.created_at as "createdAt", updated_at as "updatedAt", user_id as "userId", users.handle as owner`
 
 /** The registry. Resources are changed, never deleted, so that a page by offset shifts for nobody. */
 export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
@@ -28,20 +35,24 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       return rows[0]?.id
     },
 
-    /** Replaces the whole record where it is the user's own or the user is an admin; false where it is not, or is not there. */
+    /**
+     * Replaces the whole record where it is the user's own or the user is an admin, and answers whose it is; undefined where it
+     * is not, or is not there.
+     */
     async update(
       id: number,
       userId: number,
       registration: ResourceRegistration,
       now: Date,
-    ): Promise<boolean> {
-      const { rowCount } = await pool.query(
+    ): Promise<{ userId: number } | undefined> {
+      const { rows } = await pool.query<{ userId: number }>(
         `update resources
          set resource = $3, type = $4, x402_version = $5, accepts = $6, metadata = $7, updated_at = $8
-         where id = $1 and (user_id = $2 or exists (select from users where users.id = $2 and is_admin))`,
+         where id = $1 and (user_id = $2 or exists (select from users where users.id = $2 and is_admin))
+         returning user_id as "userId"`,
         [id, userId, ...valuesOf(registration), now],
       )
-      return rowCount === 1
+      return rows[0]
     },
 
     async exists(id: number): Promise<boolean> {
@@ -53,8 +64,9 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
     async list(page: { userId?: number; offset: number; limit: number }): Promise<Resource[]> {
       const { userId, offset, limit } = page
       const { rows } = await pool.query<Resource>(
-        `select ${columns} from resources ${userId === undefined ? '' : 'where user_id = $3'}
-         order by id limit $1 offset $2`,
+        `select ${columns} from resources join users on users.id = user_id
+         ${userId === undefined ? '' : 'where user_id = $3'}
+         order by resources.id limit $1 offset $2`,
         userId === undefined ? [limit, offset] : [limit, offset, userId],
       )
       return rows

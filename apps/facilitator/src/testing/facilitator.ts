@@ -122,6 +122,7 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     NEW_USER_FEE_SHARE_PERCENT: '100',
     ALL_NEW_USERS_FEE_SHARE_PERCENT: '100',
     CLIENT_KEY_FEE_SHARE_PERCENT: '100',
+    OWNERSHIP_CHECKS_PER_MINUTE: '1000000',
     ...variables,
   })
   const network: NetworkConfiguration = {

@@ -106,6 +106,10 @@ FROM asked LEFT JOIN finished USING (position)
 ORDER BY position`,
 )
 
+/** Of a call that was answered and is charged; one that another replica refunded meanwhile keeps what that one wrote. */
+export const CUT_OFF =
+  "UPDATE usage SET outcome = 'cut_off' WHERE id = $1 AND state = 'done' AND outcome = 'answered'"
+
 /** settled -> credited, with the grant and the balance, in one commit. */
 export const GRANT = `
 WITH payment AS (

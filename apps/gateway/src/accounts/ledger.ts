@@ -2,7 +2,17 @@ import { QUERY_TIMEOUT_MS, type GatewayDatabase } from '@tollgate/database'
 import { type Ecosystem } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { createGroupCommit } from './group-commit'
-import { FINISH, FORGET, GRANT, HEARTBEAT, ORPHANS, SPEND, type FinishRow, type SpendRow } from './ledger-sql'
+import {
+  CUT_OFF,
+  FINISH,
+  FORGET,
+  GRANT,
+  HEARTBEAT,
+  ORPHANS,
+  SPEND,
+  type FinishRow,
+  type SpendRow,
+} from './ledger-sql'
 import { accountBusy, creditsFollow, isLockWait, isUndone, refusalOf } from './refusal'
 import { createStuck } from './stuck'
 
@@ -149,6 +159,11 @@ export function createLedger({ pool }: GatewayDatabase) {
 
     finish,
     finishUnwritten,
+
+    /** Writes down that the answer to a call which is charged broke off after its first part. */
+    async noteCutOff(usageId: bigint): Promise<void> {
+      await pool.query({ name: 'cut-off', text: CUT_OFF, values: [usageId] })
+    },
 
     /**
      * Credits of a settled payment, once: false where they were given already. One that rejects is to be tried again.

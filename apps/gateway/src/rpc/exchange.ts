@@ -30,14 +30,19 @@ const MAX_STREAM_TIMEOUTS = 20
 const MAX_PAUSE_TIMEOUTS = 4
 
 /**
- * One request to one upstream. All that is held of its answer must be there within `timeoutMs`; what is streamed must go
- * on coming, and to an end. Once `caller` is aborted the request is ended, or, where it waits for its turn, never sent and
+ * One request to one upstream. All that is held of its answer must be there within `withinMs`; what is streamed must go
+ * on coming, as `timeoutMs` measures it, and to an end. Once `caller` is aborted the request is ended, or, where it waits for its turn, never sent and
  * forgotten at once.
  */
 export function exchange(
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  { timeoutMs, caller, turn }: { timeoutMs: number; caller: AbortSignal; turn: Turn },
+  {
+    timeoutMs,
+    withinMs = timeoutMs,
+    caller,
+    turn,
+  }: { timeoutMs: number; withinMs?: number; caller: AbortSignal; turn: Turn },
 ): Promise<Exchange> {
   return new Promise((resolve) => {
     /** There from the moment at which the first byte of the request may be written, and not before. */
@@ -63,7 +68,7 @@ export function exchange(
       connection?.abort(new Error('The request was given up'))
     }
     const abandon = () => giveUp({ outcome: 'abandoned', wasSent: connection !== undefined })
-    const timer = setTimeout(() => giveUp({ outcome: connection ? 'timeout' : 'unsent' }), timeoutMs)
+    const timer = setTimeout(() => giveUp({ outcome: connection ? 'timeout' : 'unsent' }), withinMs)
     caller.addEventListener('abort', abandon)
     if (caller.aborted) {
       abandon()

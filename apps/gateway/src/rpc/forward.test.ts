@@ -79,19 +79,79 @@ describe('when every upstream', () => {
     expect(result.headers['x-credits-charged']).toBeUndefined()
   })
 
-  test('fails, the last failure is the answer, and is paid for', async () => {
-    const [one, other] = [await startUpstream(answers.status(500)), await startUpstream(answers.status(503))]
-    const chain_id = await gateway.chain(one.url, other.url)
-    const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
-    expect([result.status, result.text, charged]).toEqual([503, 'status 503', 1n])
+  test.each([401, 402, 403, 407, 408, 429, 500, 502, 503, 504])(
+    'fails with status %i, the refusal is the gateway’s own and nothing is charged',
+    async (status) => {
+      const theirs = {
+        x402Version: 1,
+        accepts: [],
+        code: 'THEIRS',
+        message: 'upgrade at http://node.internal/',
+      }
+      const failing = answers.status(status, JSON.stringify(theirs), { 'content-type': 'application/json' })
+      const [one, other] = [await startUpstream(failing), await startUpstream(failing)]
+      const chain_id = await gateway.chain(one.url, other.url)
+      const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+      expect([...outcomeOf(result), charged]).toEqual([500, 'UPSTREAM_FAILED', 0n])
+      expect(Object.keys(result.body as object)).toEqual(['code', 'message'])
+      expect(result.text + JSON.stringify(result.headers)).not.toMatch(/accepts|node\.internal|THEIRS/)
+      expect(result.headers['x-credits-charged']).toBeUndefined()
+      expect([one.asked.length, other.asked.length]).toEqual([1, 1])
+    },
+  )
+
+  test.each([401, 402, 403, 407, 429])(
+    'turns the gateway away with status %i in JSON-RPC, as large providers do, nothing is charged',
+    async (status) => {
+      const error = { jsonrpc: '2.0', id: 1, error: { code: -32_005, message: 'invalid project id' } }
+      const refusing = await startUpstream(answers.status(status, JSON.stringify(error)))
+      const chain_id = await gateway.chain(refusing.url)
+      const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+      expect([...outcomeOf(result), charged]).toEqual([500, 'UPSTREAM_FAILED', 0n])
+    },
+  )
+
+  test.each([408, 500, 502, 503])(
+    'answers in JSON-RPC under status %i, that is the answer and is paid for, though others were asked',
+    async (status) => {
+      const error = { jsonrpc: '2.0', id: -1, error: { code: -32_603, message: 'height 9 is not available' } }
+      const json = { 'content-type': 'application/json' }
+      const one = await startUpstream(answers.status(status, JSON.stringify(error), json))
+      const other = await startUpstream(answers.status(503))
+      const chain_id = await gateway.chain(one.url, other.url, await nobody())
+      const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
+      expect([result.status, result.body, charged]).toEqual([status, error, 1n])
+      expect(result.headers['x-credits-charged']).toBe('1')
+      expect(other.asked).toHaveLength(1)
+    },
+  )
+
+  test('fails over REST, a node’s own error is the answer and any other failure is the gateway’s', async () => {
+    const error = JSON.stringify({ code: 2, message: 'codespace sdk code 22: not found', details: [] })
+    const rows: [status: number, body: string, expected: unknown[]][] = [
+      [500, error, [500, 1n]],
+      [501, error, [501, 1n]],
+      [503, error, [500, 0n]],
+      [504, error, [500, 0n]],
+      [429, error, [500, 0n]],
+      [500, '{"error":"overloaded"}', [500, 0n]],
+      [500, '<html>', [500, 0n]],
+    ]
+    for (const [status, body, expected] of rows) {
+      const upstream = await startUpstream(answers.status(status, body))
+      const chain_id = await gateway.chain(upstream.url)
+      const rest = { chain_id, transport: 'rest', method: 'GET', resource: '/x', payload: {} }
+      const { charged, result } = await chargedFor(async () => session.call(rest))
+      expect([status, body, result.status, charged]).toEqual([status, body, ...expected])
+      expect(result.text.includes('UPSTREAM_FAILED')).toBe(charged === 0n)
+    }
   })
 
-  test('fails or is away, the failure is the answer to its last byte, though another was asked meanwhile', async () => {
-    const body = 'x'.repeat(1_000_000)
-    const one = await startUpstream(answers.status(500, body))
-    const chain_id = await gateway.chain(one.url, await nobody())
-    const { charged, result } = await chargedFor(async () => session.call({ chain_id }))
-    expect([result.status, result.text.length, charged]).toEqual([500, body.length, 1n])
+  test('fails, a read is sent to three of them at most', async () => {
+    const upstreams = await Promise.all(Array.from({ length: 5 }, () => startUpstream(answers.status(503))))
+    const chain_id = await gateway.chain(await nobody(), ...upstreams.map(({ url }) => url))
+    expect(outcomeOf(await session.call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
+    expect(upstreams.map(({ asked }) => asked.length)).toEqual([1, 1, 1, 0, 0])
   })
 
   test('redirects, nobody follows, and the credits are given back', async () => {

@@ -1,15 +1,27 @@
 import { exchange, type Answer, type Exchange } from './exchange'
 import { type Kind } from './methods'
 import { requestTo, type Outgoing } from './outgoing'
+import { verdictOf, type Verdict } from './upstream-answer'
 import { type Upstreams } from './upstreams'
 
-/** What a call came to: an answer; none from any upstream; or its caller left, before or after it was sent to one. */
+/**
+ * What a call came to: an answer; none from any upstream, in which case `isTimeout` says that one was given the call and
+ * did not answer in time; or its caller left, before or after it was sent to one.
+ */
 export type Forwarded =
   | { outcome: 'answered'; answer: Answer }
-  | { outcome: 'failed' }
+  | { outcome: 'failed'; isTimeout: boolean }
   | Extract<Exchange, { outcome: 'abandoned' }>
 
+/** A base URL and the provider that it belongs to. */
+export type Target = { provider: string; baseUrl: string }
+
 export type Forward = ReturnType<typeof createForward>
+
+/** To how many upstreams one call is sent at most. One that provably was not sent does not count. */
+const MAX_SENT = 3
+/** Of the timeout of one upstream: how long a call may take until its answer begins. */
+const MAX_TIMEOUTS = 2
 
 /** The headers that come back. All others, cookies and addresses among them, are between the upstream and us. */
 const returned = [
@@ -22,53 +34,90 @@ const returned = [
 ]
 
 /**
- * Forwards a call to the first upstream that answers. Another upstream is tried only where the call provably was not
- * carried out, or does no harm when it is carried out twice. Redirects are answers that are not followed, and count as
- * none. `caller` is aborted when the caller leaves, which ends whatever is under way for it; `wallet` is whose call it is.
+ * Forwards a call to the first upstream that serves it. Another upstream is tried only where the call provably was not
+ * carried out, or does no harm when it is carried out twice; after a timeout, only one more. An error
+ * that a node reports is the answer where no upstream does better. Redirects are not followed and count as failures.
+ * `caller` is aborted when the caller leaves, which ends whatever is under way for it; `wallet` is whose call it is.
  */
 export function createForward(upstreams: Upstreams, timeoutMs: number) {
   return async (
     outgoing: Outgoing,
-    baseUrls: readonly string[],
+    targets: readonly Target[],
     { caller, wallet }: { caller: AbortSignal; wallet: string },
   ): Promise<Forwarded> => {
-    const { kind } = outgoing
+    const { kind, transport } = outgoing
+    const deadline = performance.now() + MAX_TIMEOUTS * timeoutMs
+    const attempts = createAttempts(targets)
     let wasSent = false
-    let last: Answer | undefined
-    for (const baseUrl of upstreams.inTurn(baseUrls)) {
+    let nodeError: Answer | undefined
+
+    for (const baseUrl of upstreams.inTurn(attempts.baseUrls)) {
+      if (!attempts.mayTry(baseUrl)) continue
+      const withinMs = Math.min(timeoutMs, deadline - performance.now())
+      if (withinMs <= 0) break
       const request = requestTo(baseUrl, outgoing)
       const turn = upstreams.turnAt(String(request.origin), wallet)
-      const exchanged = await exchange(upstreams.dispatcher, request, { timeoutMs, caller, turn })
-      if (exchanged.outcome === 'abandoned') {
-        last?.rest?.destroy()
+      const options = { timeoutMs, withinMs, caller, turn }
+      const exchanged = await exchange(upstreams.dispatcher, request, options)
+      if (exchanged.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || exchanged.wasSent }
-      }
-      if (exchanged.outcome !== 'unsent') wasSent = true
-      if (exchanged.outcome !== 'answered') {
+      if (exchanged.outcome === 'unsent') {
         upstreams.failed(baseUrl)
-        if (mayTryAgain(kind, exchanged.outcome)) continue
-        return { outcome: 'failed' }
+        continue
       }
-      last?.rest?.destroy()
-      last = exchanged.answer
-      if (isServed(last)) upstreams.served(baseUrl)
-      else upstreams.failed(baseUrl, retryAfterOf(last))
-      if (isServed(last) || kind !== 'read') break
+      wasSent = true
+      const failure = exchanged.outcome
+      if (failure !== 'answered') {
+        upstreams.failed(baseUrl)
+        attempts.sent(baseUrl, failure === 'timeout')
+        if (mayTryAgain(kind, failure)) continue
+        break
+      }
+      const { answer } = exchanged
+      const verdict = await verdictOf(answer, transport)
+      if (verdict.outcome === 'served') {
+        upstreams.served(baseUrl)
+        return { outcome: 'answered', answer: withReturned(answer) }
+      }
+      upstreams.failed(baseUrl, retryAfterOf(answer))
+      attempts.sent(baseUrl, verdict.outcome === 'failed' && verdict.isTimeout)
+      if (verdict.outcome === 'error') nodeError = answer
+      else answer.rest?.destroy()
+      if (!mayTryAgain(kind, verdict.outcome)) break
     }
-    if (last && !isRedirect(last)) return { outcome: 'answered', answer: withReturned(last) }
-    last?.rest?.destroy()
-    return { outcome: 'failed' }
+    if (nodeError) return { outcome: 'answered', answer: withReturned(nodeError) }
+    return { outcome: 'failed', isTimeout: attempts.isTimeout() }
   }
 }
 
-/** A 304 leads nowhere else. */
-const isRedirect = ({ status }: Answer) => status >= 300 && status < 400 && status !== 304
-const isServed = (answer: Answer) => !isRedirect(answer) && answer.status !== 429 && answer.status < 500
+/** Which upstreams a call may still be sent to: see {@link MAX_SENT}; after a timeout only one more, of another provider if there is one. */
+function createAttempts(targets: readonly Target[]) {
+  const providers = new Map<string, string>()
+  for (const { provider, baseUrl } of targets) if (!providers.has(baseUrl)) providers.set(baseUrl, provider)
+  const hasOthers = new Set(providers.values()).size > 1
+  const timedOut = new Set<string | undefined>()
+  let left = MAX_SENT
+  return {
+    baseUrls: [...providers.keys()],
+    mayTry: (baseUrl: string) => left > 0 && !(hasOthers && timedOut.has(providers.get(baseUrl))),
+    sent(baseUrl: string, isTimeout: boolean) {
+      left--
+      if (timedOut.size > 0) left = 0
+      if (!isTimeout) return
+      left = Math.min(left, 1)
+      timedOut.add(providers.get(baseUrl))
+    },
+    isTimeout: () => timedOut.size > 0,
+  }
+}
 
 const retryAfterOf = ({ headers }: Answer) => [headers['retry-after']].flat()[0]
 
-const mayTryAgain = (kind: Kind, failure: 'unsent' | 'reset' | 'timeout') =>
-  failure === 'unsent' || kind === 'read' || (kind === 'idempotent' && failure === 'reset')
+type Failure = 'reset' | 'timeout' | Exclude<Verdict['outcome'], 'served'>
+
+/** A provider that refused the gateway did not carry the call out; a write does not rely even on that. */
+const mayTryAgain = (kind: Kind, failure: Failure) =>
+  kind === 'read' || (kind === 'idempotent' && (failure === 'reset' || failure === 'refused'))
 
 function withReturned({ headers, ...answer }: Answer): Answer {
   const kept: Answer['headers'] = {}

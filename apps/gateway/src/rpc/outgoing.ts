@@ -4,7 +4,7 @@ import { type Kind } from './methods'
 import { addressBelow } from './resource'
 
 /** A call on its way out: what goes upstream is taken from it and from nothing else. */
-export type Outgoing = Pick<RpcRequest, 'resource' | 'method'> & {
+export type Outgoing = Pick<RpcRequest, 'resource' | 'method' | 'transport'> & {
   kind: Kind
   /** As the caller wrote it, to the byte. Of all that came with the call, only this is kept until it is answered. */
   payload: Buffer

@@ -1,5 +1,5 @@
 import { encodeJson, RpcRequest } from '@tollgate/protocol'
-import { ApiError, parse, rawMember, type Logger } from '@tollgate/service'
+import { ApiError, parse, rawMember, type Budget, type Logger } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { type Charge, type Ending, type Ledger } from '../accounts/ledger'
@@ -11,7 +11,7 @@ import { disputedPayment, pendingPayment, type BuyCredits, type Purchase } from 
 import { mustBeSold, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
 import { type Answer } from './exchange'
-import { type Forward } from './forward'
+import { type Forward, type Target } from './forward'
 import { billOf, checkPayload, costOf, kindOf, methodsOf } from './methods'
 import { type Outgoing } from './outgoing'
 import { checkResource } from './resource'
@@ -24,6 +24,8 @@ type Parts = {
   payments: Pick<PaymentStore, 'standing'>
   ledger: Ledger
   forward: Forward
+  /** The calls of a wallet that may time out at upstreams without being charged. */
+  freeTimeouts: Budget
   /** The absolute URL of the paid endpoint. */
   resource: string
   logger: Logger
@@ -72,13 +74,22 @@ export function createPaidCall(parts: Parts) {
 
     const end = endingOf(parts, spent.usageId)
     const caller = { caller: departureOf(res), wallet: session.wallet }
-    const forwarded = await forward(outgoing, route.baseUrls, caller).catch(async (defect: unknown) => {
+    const forwarded = await forward(outgoing, route.targets, caller).catch(async (defect: unknown) => {
       await end('refunded', null, 'defect')
       throw defect
     })
+    const charged = { 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() }
     if (forwarded.outcome === 'failed') {
-      await end('refunded', null, 'upstream_failed')
-      throw new ApiError('UPSTREAM_FAILED', 'No upstream answered; the credits are given back, so try again')
+      if (!forwarded.isTimeout || (await parts.freeTimeouts(session.wallet))) {
+        await end('refunded', null, 'upstream_failed')
+        throw new ApiError(
+          'UPSTREAM_FAILED',
+          'No upstream answered; the credits are given back, so try again',
+        )
+      }
+      await end('done', null, 'upstream_timeout')
+      res.set(charged)
+      throw new ApiError('UPSTREAM_FAILED', TOO_MANY_TIMEOUTS)
     }
     if (forwarded.outcome === 'abandoned') {
       // What was sent was carried out, or may have been: whoever leaves in time must not have it for nothing.
@@ -86,10 +97,25 @@ export function createPaidCall(parts: Parts) {
       return
     }
     const { answer } = forwarded
-    void end('done', answer.status, 'answered')
-    res.set({ 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() })
-    await send(res, answer)
+    const ended = end('done', answer.status, 'answered')
+    res.set(charged)
+    if ((await send(res, answer)) === 'cut_off') {
+      await ended
+      await noteCutOff(parts, spent.usageId)
+    }
   }
+}
+
+const TOO_MANY_TIMEOUTS =
+  'No upstream answered in time, and too many calls of this wallet timed out within a minute, so this one was charged; wait a minute, or send smaller calls'
+
+/** The upstream answered and the caller has a part of it, so the call stays charged; its usage row says that it broke. */
+async function noteCutOff({ ledger, logger }: Pick<Parts, 'ledger' | 'logger'>, usageId: bigint) {
+  const usage = usageId.toString()
+  logger.warn('upstream answer cut off', { usage })
+  await ledger.noteCutOff(usageId).catch((cause: unknown) => {
+    logger.error('the cut of an answer could not be written', { usage, cause })
+  })
 }
 
 /** Ends a paid call. Never rejects: an ending that cannot be written is tried again by the ledger, and the log says so. */
@@ -123,6 +149,7 @@ function read(req: Request) {
   const outgoing: Outgoing = {
     resource: call.resource,
     method: call.method,
+    transport: call.transport,
     kind: kindOf(whole),
     payload: Buffer.from(rawMember(req, 'payload') ?? JSON.stringify(payload)),
     accept: req.get('accept'),
@@ -195,7 +222,7 @@ async function spend({ ledger, payments }: Pick<Parts, 'ledger' | 'payments'>, c
   }
 }
 
-type Route = { provider: Provider; methods: Provider['methods']; baseUrls: string[] }
+type Route = { provider: Provider; methods: Provider['methods']; targets: Target[] }
 
 /** The providers of the call's chain and their base URLs, in order; the first of them names the call in its usage row. */
 async function routeOf(catalog: Catalog, call: Call): Promise<Route> {
@@ -208,7 +235,9 @@ async function routeOf(catalog: Catalog, call: Call): Promise<Route> {
   return {
     provider,
     methods: provider.methods,
-    baseUrls: serving.flatMap((candidate) => candidate[call.transport]),
+    targets: serving.flatMap((candidate) =>
+      candidate[call.transport].map((baseUrl) => ({ provider: candidate.key, baseUrl })),
+    ),
   }
 }
 
@@ -232,15 +261,22 @@ const chargeOf = (
   rpcMethod,
 })
 
-/** The upstream's answer as it came: status, type, encoding, bytes. */
-async function send(res: Response, { status, headers, body, rest }: Answer) {
+/**
+ * The upstream's answer as it came: status, type, encoding, bytes. Of a streamed one, whether it was `cut_off` by its upstream:
+ * then the connection to the caller is cut as well, so that it cannot take a part for the whole.
+ */
+async function send(res: Response, { status, headers, body, rest }: Answer): Promise<'sent' | 'cut_off'> {
   res.status(status)
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value)
   if (!rest) {
     if (status !== 204 && status !== 304) res.setHeader('Content-Length', body.length)
     res.end(body)
-    return
+    return 'sent'
   }
+  let isCutOff = rest.errored !== null && !res.closed
+  // Where the caller leaves, its side closes first, and the stream fails only in consequence.
+  rest.once('error', () => (isCutOff = !res.closed))
   res.write(body)
   await pipeline(rest, res).catch(() => res.destroy())
+  return isCutOff ? 'cut_off' : 'sent'
 }

@@ -1,4 +1,5 @@
 import { closeAll } from '@tollgate/testing'
+import { setTimeout as delay } from 'node:timers/promises'
 import { broken } from '../testing/accounts'
 import { bytesOf, callerOf } from '../testing/callers'
 import { faults, startRaw, unreachable, type Faulty } from '../testing/faults'
@@ -38,7 +39,7 @@ const everyKind = (...ends: [End, End]): Ends => ({ read: ends, idempotent: ends
 const unsent = everyKind('refunded', 'second')
 const reset: Ends = { ...unsent, write: ['refunded', 'refunded'] }
 const late: Ends = { ...reset, idempotent: ['refunded', 'refunded'] }
-const failing = (status: number): Ends => ({ ...everyKind(status, status), read: [status, 'second'] })
+const explained = (status: number): Ends => ({ ...everyKind(status, status), read: [status, 'second'] })
 const answering = (status: number) => everyKind(status, status)
 
 const metadata = 'http://169.254.169.254/latest/meta-data/'
@@ -71,9 +72,18 @@ const failures: Row[] = [
   ['answers with a header that is no text', raw(faults.oddHeader), reset],
   ['redirects to a metadata address', raw(faults.says('302 Found', `location: ${metadata}`)), late],
   ['redirects, the method kept', raw(faults.says('307 Temporary Redirect', `location: ${metadata}`)), late],
-  ['is asked too often', raw(faults.says('429 Too Many Requests')), failing(429)],
-  ['fails', raw(faults.says('500 Internal Server Error')), failing(500)],
-  ['is out of service', raw(faults.says('503 Service Unavailable')), failing(503)],
+  ['does not know the gateway', raw(faults.says('401 Unauthorized')), reset],
+  ['wants to be paid itself', raw(faults.says('402 Payment Required')), reset],
+  ['forbids it', raw(faults.says('403 Forbidden')), reset],
+  ['has a proxy that wants a password', raw(faults.says('407 Proxy Authentication Required')), reset],
+  ['is asked too often', raw(faults.says('429 Too Many Requests')), reset],
+  ['is asked too often, in JSON-RPC', raw(faults.explains('429 Too Many Requests')), reset],
+  ['had no time to read the request', raw(faults.says('408 Request Timeout')), late],
+  ['fails', raw(faults.says('500 Internal Server Error')), late],
+  ['has no node behind it', raw(faults.says('502 Bad Gateway')), late],
+  ['is out of service', raw(faults.says('503 Service Unavailable')), late],
+  ['gave its node up', raw(faults.says('504 Gateway Timeout')), late],
+  ['fails, as its node explains', raw(faults.explains('500 Internal Server Error')), explained(500)],
   ['knows better', raw(faults.says('400 Bad Request')), answering(400)],
   ['knows nothing', raw(faults.says('404 Not Found')), answering(404)],
 ]
@@ -110,6 +120,16 @@ async function bookedFor(chosen: TestGateway, chain_id: string) {
   return booked
 }
 
+/** The same once an answer that broke off is written down as that. */
+async function bookedAsCutOff(chosen: TestGateway, chain_id: string) {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
+    const booked = await bookedFor(chosen, chain_id)
+    if (booked.every(({ outcome }) => outcome === 'cut_off')) return booked
+    await delay(20)
+  }
+  throw new Error('The cut of an answer was not written down')
+}
+
 const addressOf = (url: string) => new URL(url).host
 
 async function expectEnds(chosen: TestGateway, start: Row[1], ends: Ends) {
@@ -132,7 +152,7 @@ async function expectEnds(chosen: TestGateway, start: Row[1], ends: Ends) {
         call: `${kind}, ${others === 1 ? 'with a second one behind it' : 'alone'}`,
         end: endOf(answer),
         asked: first.asked(),
-        booked: await bookedFor(chosen, chain_id),
+        booked: await (expected === 'cut' ? bookedAsCutOff : bookedFor)(chosen, chain_id),
       }
     }),
   )
@@ -144,7 +164,7 @@ async function expectEnds(chosen: TestGateway, start: Row[1], ends: Ends) {
       booked: [
         expected === 'refunded'
           ? { state: 'refunded', outcome: 'upstream_failed', credits: 1 }
-          : { state: 'done', outcome: 'answered', credits: 1 },
+          : { state: 'done', outcome: expected === 'cut' ? 'cut_off' : 'answered', credits: 1 },
       ],
     })),
   )

@@ -133,6 +133,16 @@ export const faults = {
       head('HTTP/1.1 200 OK', 'transfer-encoding: chunked', 'content-length: 2') + '0\r\n\r\nHTTP/1.1',
     ),
   oddHeader: (socket: Socket) => socket.write(head('HTTP/1.1 200 OK', 'etag: "\u007f"', 'content-length: 0')),
+  /** An error of JSON-RPC under that status. */
+  explains: (status: string) => (socket: Socket) => {
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: -1,
+      error: { code: -32603, message: 'Internal error' },
+    })
+    const headers = ['content-type: application/json', `content-length: ${body.length}`]
+    return socket.write(head(`HTTP/1.1 ${status}`, ...headers) + body)
+  },
   says:
     (status: string, ...lines: string[]) =>
     (socket: Socket) =>

@@ -56,6 +56,7 @@ export async function testGateway(options: Options = {}) {
       RATE_LIMIT_AUTH_PER_MINUTE: '100000',
       RATE_LIMIT_RPC_PER_MINUTE: '100000',
       RATE_LIMIT_READS_PER_MINUTE: '100000',
+      FREE_TIMEOUTS_PER_MINUTE: '100000',
     }),
     ...options.environment,
   }

@@ -106,7 +106,18 @@ export const ResourceRegistration = z
   .meta({ id: 'ResourceRegistration', examples: [exampleResource] })
 export type ResourceRegistration = z.infer<typeof ResourceRegistration>
 
-const exampleRecord = { id: 7, ...exampleResource, createdAt: exampleTime, updatedAt: exampleTime }
+const exampleOwner = '0f8b2c1e-6d3a-4c57-9e21-7a5d90b4e6f3'
+
+const exampleRecord = {
+  id: 7,
+  ...exampleResource,
+  createdAt: exampleTime,
+  updatedAt: exampleTime,
+  owner: exampleOwner,
+  verified: true,
+  verifiedAt: exampleTime,
+  ownership: 'verified' as const,
+}
 
 export const RegisteredResource = z
   .object({
@@ -115,6 +126,22 @@ export const RegisteredResource = z
     metadata: z.record(z.string(), z.unknown()),
     createdAt: z.iso.datetime(),
     updatedAt: z.iso.datetime(),
+    owner: z
+      .uuid()
+      .describe(
+        'Who registered it: the public name of a user, the same on all resources of that user. A document at `/.well-known/x402` names it among its `registrants`.',
+      ),
+    verified: z
+      .boolean()
+      .describe(
+        'Whether the resource’s origin named its owner when it last answered, within the last 7 days.',
+      ),
+    verifiedAt: z.iso.datetime().nullable().describe('When it last did; null where it is not verified.'),
+    ownership: z
+      .enum(['unchecked', 'verified', 'not_listed', 'unreachable'])
+      .describe(
+        'What the last check of `/.well-known/x402` at the resource’s origin found: the owner among its `registrants`, not among them, or no answer. A path without an origin stays `unchecked`.',
+      ),
   })
   .meta({ id: 'RegisteredResource', examples: [exampleRecord] })
 export type RegisteredResource = z.infer<typeof RegisteredResource>

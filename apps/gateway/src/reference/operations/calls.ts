@@ -42,7 +42,7 @@ const asked = {
 const afterCall = {
   'X-Credits-Charged': {
     description:
-      'What this call cost. Only an answer of the provider has it, so it tells one from a refusal of ours.',
+      'What this call cost. Only an answer of the provider has it, so it tells one from a refusal of ours; and `UPSTREAM_FAILED` for a call that timed out and was charged all the same.',
     schema: credits.meta({ examples: ['1'] }),
   },
   'X-Credits-Remaining': {
@@ -59,7 +59,7 @@ export const callOperations: Operation[] = [
     tag: 'Calls',
     summary: 'Make a paid RPC or REST call.',
     description:
-      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no provider answered, the credits are given back.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB. One above 32 KiB, in chunks or compressed is read only for a bearer token that is good.',
+      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no node answered, because each provider asked refused the gateway (401, 402, 403, 407, 429), failed (408 or 5xx without an error of the node’s own) or timed out, the answer is `UPSTREAM_FAILED` and the credits are given back. A wallet has a budget of calls a minute that time out; further ones are charged. A long answer that its provider breaks off is cut off here as well, and charged.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB. One above 32 KiB, in chunks or compressed is read only for a bearer token that is good.',
     auth: ['bearer'],
     headers: Headers,
     body: { schema: RpcRequest },
@@ -78,7 +78,7 @@ export const callOperations: Operation[] = [
       },
       default: {
         description:
-          'What the provider answered, with any status it chose; also with one of those listed here, told from our own by `X-Credits-Charged`.',
+          'What the provider answered, with any status it chose; also with one of those listed here but 401, 402, 403 and 429, told from our own by `X-Credits-Charged`.',
         contentType: '*/*',
         headers: afterCall,
         examples: { notFound: 'no such block' },
@@ -91,7 +91,8 @@ export const callOperations: Operation[] = [
       PAYLOAD_TOO_LARGE: 'The body has more than 1 MiB.',
       NOT_FOUND: 'No provider serves that chain, or the plan is gone or not sold any more.',
       ...refusals.limited,
-      UPSTREAM_FAILED: 'No provider answered; the credits were given back.',
+      UPSTREAM_FAILED:
+        'No provider answered; the credits were given back, unless `X-Credits-Charged` says that the call timed out over the budget of its wallet.',
       PAYMENT_DISPUTED:
         'The token moved something else than the payment says, and nothing was credited: do not pay again; the gateway’s operator decides.',
       PAYMENT_PENDING:

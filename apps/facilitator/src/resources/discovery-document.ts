@@ -1,0 +1,108 @@
+import { type LookupAddress, lookup } from 'node:dns'
+import http from 'node:http'
+import https from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import { isLoopbackAddress, isPublicAddress } from './public-address'
+
+const PATH = '/.well-known/x402'
+const TIMEOUT_MS = 5_000
+const MAX_BYTES = 65_536
+const MAX_HEADER_BYTES = 16_384
+
+/** Only the member that concerns ownership; the document has others. */
+const Registrants = z.object({ registrants: z.array(z.string().max(64)).max(100) })
+
+/** `not_listed` is what the origin itself says, by its document or the lack of one; `unreachable` says nothing about it. */
+export type OwnershipResult = 'verified' | 'not_listed' | 'unreachable'
+
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>
+
+type Options = {
+  /** In production only https is spoken, and only to public addresses. Otherwise also http and https to this machine. */
+  isProduction: boolean
+  signal: AbortSignal
+  resolve?: Resolve
+}
+
+const lookupAll = promisify(lookup)
+const resolveBySystem: Resolve = (hostname) => lookupAll(hostname, { all: true })
+
+/**
+ * Whether the origin's `/.well-known/x402` names the owner among its `registrants`. The name is resolved once and each of its
+ * addresses must be allowed; the connection goes to those very addresses. Redirects are not followed.
+ */
+export async function checkOwnership(
+  origin: string,
+  owner: string,
+  options: Options,
+): Promise<OwnershipResult> {
+  const answer = await read(new URL(PATH, origin), options).catch(() => undefined)
+  if (!answer || answer.status >= 500 || answer.status === 429) return 'unreachable'
+  return answer.status === 200 && registrantsIn(answer.text).includes(owner) ? 'verified' : 'not_listed'
+}
+
+function registrantsIn(text: string): string[] {
+  try {
+    return Registrants.parse(JSON.parse(text)).registrants
+  } catch {
+    return []
+  }
+}
+
+type DocumentAnswer = { status: number; text: string }
+
+function read(
+  url: URL,
+  { isProduction, signal, resolve = resolveBySystem }: Options,
+): Promise<DocumentAnswer> {
+  const isAllowed = (address: string) =>
+    isLoopbackAddress(address) ? !isProduction : url.protocol === 'https:' && isPublicAddress(address)
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(new Error('The address is not allowed'))
+
+  const client = url.protocol === 'https:' ? https : http
+  return new Promise((settle, reject) => {
+    const request = client.get(
+      url,
+      {
+        agent: false,
+        lookup: lookupAmong(resolve, isAllowed),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        maxHeaderSize: MAX_HEADER_BYTES,
+        headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
+      },
+      (response) => {
+        const parts: Buffer[] = []
+        let length = 0
+        response.on('data', (part: Buffer) => {
+          length += part.length
+          if (length > MAX_BYTES) request.destroy(new Error('The document is too long'))
+          else parts.push(part)
+        })
+        response.once('error', reject)
+        response.once('end', () => {
+          settle({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() })
+        })
+      },
+    )
+    request.once('error', reject)
+  })
+}
+
+/** For a connection: the addresses of a name, if each of them is allowed. */
+const lookupAmong =
+  (resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction =>
+  (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const [first] = addresses
+        if (!first || !addresses.every(({ address }) => isAllowed(address)))
+          callback(new Error('The address is not allowed'), '')
+        else if (options.all) callback(null, addresses)
+        else callback(null, first.address, first.family)
+      },
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), ''),
+    )
+  }

@@ -1,0 +1,35 @@
+import { isLoopbackAddress, isPublicAddress } from './public-address'
+
+test.each([
+  ['8.8.8.8', true, false],
+  ['172.32.0.1', true, false],
+  ['100.128.0.1', true, false],
+  ['2606:4700::1111', true, false],
+  ['127.0.0.1', false, true],
+  ['127.255.1.2', false, true],
+  ['::1', false, true],
+  ['0.0.0.0', false, false],
+  ['10.1.2.3', false, false],
+  ['100.64.0.1', false, false],
+  ['169.254.169.254', false, false],
+  ['172.16.0.1', false, false],
+  ['172.31.255.255', false, false],
+  ['192.168.1.1', false, false],
+  ['198.18.0.1', false, false],
+  ['224.0.0.1', false, false],
+  ['255.255.255.255', false, false],
+  ['::', false, false],
+  ['::ffff:8.8.8.8', false, false],
+  ['::ffff:127.0.0.1', false, true],
+  ['64:ff9b::7f00:1', false, false],
+  ['fe80::1', false, false],
+  ['fd00::1', false, false],
+  ['ff02::1', false, false],
+  ['2001::1', false, false],
+  ['2001:db8::1', false, false],
+  ['2002:7f00:1::', false, false],
+  ['3fff::1', false, false],
+  ['shop.example', false, false],
+])('%s: public %s, loopback %s', (address, isPublic, isLoopback) => {
+  expect([isPublicAddress(address), isLoopbackAddress(address)]).toEqual([isPublic, isLoopback])
+})

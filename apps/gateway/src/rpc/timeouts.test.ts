@@ -1,0 +1,142 @@
+import { closeAll } from '@tollgate/testing'
+import { balanceOf, broken } from '../testing/accounts'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { answers, nobody, startUpstream, type Answer } from '../testing/upstream'
+import { callWith } from '../testing/wallet'
+
+const FREE = 3
+/** Shorter than what the second upstream of a busy machine may need only where no answer is expected of it. */
+const TIMEOUT_SECONDS = 0.3
+const PATIENT_SECONDS = 3
+
+let gateway: TestGateway
+beforeAll(async () => {
+  const environment = { UPSTREAM_TIMEOUT_SECONDS: TIMEOUT_SECONDS, FREE_TIMEOUTS_PER_MINUTE: FREE }
+  gateway = await testGateway({ environment })
+})
+afterAll(async () => {
+  await gateway.ledger.drained()
+  expect(await broken(gateway.pool)).toEqual([])
+  await closeAll()
+})
+
+async function customer(credits = 100) {
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, credits)
+  return { ...(await wallet.signIn()), balance: () => balanceOf(gateway.ledger, wallet.address) }
+}
+
+const many = (count: number, answer: Answer) =>
+  Promise.all(Array.from({ length: count }, () => startUpstream(answer)))
+const askedOf = (upstreams: { asked: unknown[] }[]) => upstreams.map(({ asked }) => asked.length)
+const urlsOf = (upstreams: { url: string }[]) => upstreams.map(({ url }) => url)
+
+describe('a read that times out', () => {
+  test('is sent to one more provider, and to no other URL of the first', async () => {
+    const [first, second, third] = await Promise.all([3, 2, 1].map((urls) => many(urls, answers.hang)))
+    const chain_id = await gateway.chain(
+      { provider_id: 'a', rpc: urlsOf(first!) },
+      { provider_id: 'b', rpc: urlsOf(second!) },
+      { provider_id: 'c', rpc: urlsOf(third!) },
+    )
+    const { call } = await customer()
+    expect(outcomeOf(await call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
+    expect([askedOf(first!), askedOf(second!), askedOf(third!)]).toEqual([[1, 0, 0], [1, 0], [0]])
+  })
+
+  test('is sent to one more URL where there is no other provider', async () => {
+    const upstreams = await many(3, answers.hang)
+    const { call } = await customer()
+    const chain_id = await gateway.chain({ rpc: urlsOf(upstreams) })
+    expect(outcomeOf(await call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
+    expect(askedOf(upstreams)).toEqual([1, 1, 0])
+  })
+
+  test('is served by the next provider that can be reached', async () => {
+    const patient = await testGateway({
+      beside: gateway,
+      environment: { UPSTREAM_TIMEOUT_SECONDS: PATIENT_SECONDS },
+    })
+    const hanging = await startUpstream(answers.hang)
+    const serving = await startUpstream(answers.result('0x2'))
+    const chain_id = await gateway.chain(
+      { provider_id: 'a', rpc: [hanging.url, serving.url] },
+      { provider_id: 'b', rpc: [await nobody()] },
+      { provider_id: 'c', rpc: [(await startUpstream(answers.result('0x3'))).url] },
+    )
+    const { token } = await customer()
+    const answer = await callWith(patient.api, token)({ chain_id })
+    expect([answer.body, answer.headers['x-credits-charged']]).toEqual([
+      { jsonrpc: '2.0', id: 1, result: '0x3' },
+      '1',
+    ])
+    expect(serving.asked).toEqual([])
+  })
+
+  test('at a provider that says so itself is sent to one more as well', async () => {
+    const [first, second, third] = await many(3, answers.status(504))
+    const chain_id = await gateway.chain(
+      { provider_id: 'a', rpc: [first!.url] },
+      { provider_id: 'b', rpc: [second!.url] },
+      { provider_id: 'c', rpc: [third!.url] },
+    )
+    const { call } = await customer()
+    expect(outcomeOf(await call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
+    expect(askedOf([first!, second!, third!])).toEqual([1, 1, 0])
+  })
+})
+
+describe('the calls of a wallet that time out', () => {
+  test.each([
+    ['here', answers.hang, {}],
+    ['at the provider', answers.status(504), {}],
+    ['and may have been carried out', answers.hang, { method: 'eth_sendTransaction' }],
+  ])(
+    '%s are given back up to the budget of a minute on all replicas, then charged',
+    async (_, answer, changes) => {
+      const replica = await testGateway({
+        beside: gateway,
+        environment: { UPSTREAM_TIMEOUT_SECONDS: TIMEOUT_SECONDS, FREE_TIMEOUTS_PER_MINUTE: FREE },
+      })
+      const replicas = process.env.TEST_REDIS_URL ? [gateway, replica] : [gateway]
+      const chain_id = await gateway.chain((await startUpstream(answer)).url)
+      const { token, balance } = await customer(100)
+      const charged: (string | undefined)[] = []
+      for (let calls = 0; calls < FREE + 2; calls++) {
+        const { api } = replicas[calls % replicas.length]!
+        const payload = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [], ...changes }
+        const refused = await callWith(api, token)({ chain_id, payload })
+        expect(outcomeOf(refused)).toEqual([500, 'UPSTREAM_FAILED'])
+        expect((refused.body as { message: string }).message).toMatch(
+          calls < FREE ? /given back/ : /this one was charged/,
+        )
+        charged.push(refused.headers['x-credits-charged'])
+      }
+      expect(charged).toEqual([undefined, undefined, undefined, '1', '1'])
+      await Promise.all([gateway.ledger.drained(), replica.ledger.drained()])
+      expect(await balance()).toBe(98n)
+      const { rows } = await gateway.pool.query<{ state: string; outcome: string }>(
+        'SELECT state, outcome FROM usage WHERE chain_id = $1 ORDER BY id',
+        [chain_id],
+      )
+      expect(rows.map(({ state, outcome }) => `${state} ${outcome}`)).toEqual([
+        ...Array<string>(FREE).fill('refunded upstream_failed'),
+        'done upstream_timeout',
+        'done upstream_timeout',
+      ])
+    },
+  )
+
+  test('use up no other wallet’s budget, and failures of another kind use up none', async () => {
+    const hanging = await gateway.chain((await startUpstream(answers.hang)).url)
+    const failing = await gateway.chain((await startUpstream(answers.status(503))).url)
+    const [often, seldom] = [await customer(), await customer()]
+    for (let calls = 0; calls < FREE + 1; calls++) await often.call({ chain_id: hanging })
+    for (let calls = 0; calls < FREE + 1; calls++) await seldom.call({ chain_id: failing })
+    expect((await seldom.call({ chain_id: hanging })).headers['x-credits-charged']).toBeUndefined()
+    expect((await often.call({ chain_id: failing })).headers['x-credits-charged']).toBeUndefined()
+    await gateway.ledger.drained()
+    expect([await often.balance(), await seldom.balance()]).toEqual([99n, 100n])
+  })
+})

@@ -46,6 +46,8 @@ export default tseslint.config(
         module: 'writable',
         require: 'readonly',
         URL: 'readonly',
+        AbortSignal: 'readonly',
+        fetch: 'readonly',
         setTimeout: 'readonly',
       },
     },

@@ -48,6 +48,9 @@ export const Environment = z.object({
   ALL_NEW_USERS_FEE_SHARE_PERCENT: percent.prefault('10'),
   CLIENT_KEY_FEE_SHARE_PERCENT: percent.prefault('50'),
   OWNERSHIP_CHECKS_PER_MINUTE: atLeastOne.prefault('20'),
+  RETENTION_PAYLOAD_DAYS: atLeastOne.prefault('30'),
+  RETENTION_REFRESH_TOKEN_DAYS: atLeastOne.prefault('7'),
+  RETENTION_METRICS_DAYS: atLeastOne.prefault('762'),
 })
 export type Environment = z.infer<typeof Environment>
 

@@ -8,9 +8,11 @@ import {
   listen,
   openEphemeralStore,
   run,
+  startRetention,
 } from '@tollgate/service'
 import { readConfiguration } from './config'
 import { sessionsOf, wireFacilitator } from './facilitator'
+import { createRetention } from './retention/retention'
 
 /** Requests that wait for an outcome are let go after this; the outcome stays stored, to be asked for again. */
 const PATIENCE_MS = 2_000
@@ -70,6 +72,8 @@ void run('facilitator', async (closing) => {
   closing.add('ownership checks', () => ownershipChecks.close())
   ownershipChecks.begin()
   closing.add('outcomes', () => outcomes.close())
+  const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
+  closing.add('retention', () => retention.stop())
 
   const metricsAt = { port: environment.METRICS_PORT, host: environment.METRICS_HOST }
   const metricsServer = await metrics.listen(metricsAt)

@@ -28,6 +28,12 @@ export const Environment = z.object({
   RATE_LIMIT_AUTH_PER_MINUTE: atLeastOne.default(60),
   RATE_LIMIT_RPC_PER_MINUTE: atLeastOne.default(6_000),
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne.default(600),
+  RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne.default(30),
+  FACILITATOR_REQUESTS_PER_MINUTE: atLeastOne.default(3_000),
+  RETENTION_USAGE_DAYS: atLeastOne.default(400),
+  RETENTION_PAYMENT_REQUEST_DAYS: atLeastOne.default(7),
+  RETENTION_FAILED_PAYMENT_DAYS: atLeastOne.default(90),
+  RETENTION_SESSION_DAYS: atLeastOne.default(7),
   TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),
 })

@@ -16,6 +16,7 @@ import { createCatalog } from './catalog/catalog'
 import { createCatalogHandlers } from './catalog/handlers'
 import { createSupported } from './catalog/supported'
 import { type Environment } from './config'
+import { createAdmission } from './payments/admission'
 import { createBuyCredits } from './payments/buy-credits'
 import { createSettlement } from './payments/settlement'
 import { createPaymentStore } from './payments/store'
@@ -59,8 +60,10 @@ export function wireGateway(foundation: Foundation) {
   })
 
   const payments = createPaymentStore(database)
-  const settlement = createSettlement({ store: payments, facilitator, ledger, logger })
-  const buyCredits = createBuyCredits({ store: payments, settlement, resource })
+  const admission = createAdmission({ store, logger, limits: environment })
+  const { takeRequest } = admission
+  const settlement = createSettlement({ store: payments, facilitator, takeRequest, ledger, logger })
+  const buyCredits = createBuyCredits({ store: payments, settlement, admission, sessions, resource, logger })
 
   const upstreams = createUpstreams({ timeoutMs, now })
   const forward = createForward(upstreams, timeoutMs)

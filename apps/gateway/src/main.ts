@@ -9,6 +9,7 @@ import {
   listen,
   openEphemeralStore,
   run,
+  startRetention,
 } from '@tollgate/service'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startAudit } from './accounts/audit'
@@ -16,6 +17,7 @@ import { startHeartbeat } from './accounts/heartbeat'
 import { readConfiguration } from './config'
 import { wireGateway } from './gateway'
 import { startReconciler } from './payments/reconciler'
+import { createRetention } from './retention/retention'
 
 const GRACE_SECONDS = 15
 /** What is cut off is asked again by the next process, under the same idempotency key. */
@@ -63,6 +65,8 @@ void run('gateway', async (closing) => {
   closing.add('heartbeat', () => heartbeat.stop())
   const audit = startAudit({ database, metrics, logger })
   closing.add('audit', () => audit.stop())
+  const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
+  closing.add('retention', () => retention.stop())
   const reconciler = startReconciler({ store: gateway.payments, settlement: gateway.settlement, logger })
   closing.add('reconciler', () => Promise.race([reconciler.stop(), delay(RECONCILER_GRACE_MS)]))
 

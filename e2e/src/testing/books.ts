@@ -8,6 +8,7 @@ const invariants = {
     SELECT accounts.id FROM accounts WHERE balance <>
       (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = accounts.id)
       + (SELECT coalesce(sum(credits), 0) FROM usage WHERE account_id = accounts.id AND state = 'refunded')
+      - archived_credits
       - (SELECT coalesce(sum(credits), 0) FROM usage WHERE account_id = accounts.id)`,
   'a payment granted more than once': 'SELECT payment_id FROM grants GROUP BY payment_id HAVING count(*) > 1',
   'a credited payment without its whole grant, or a grant without it': `

@@ -75,6 +75,12 @@ export type Refusal = {
   isSpent?: true
 }
 
+/**
+ * What can be said of a payment without its network, where nothing refuses it: `valid` if the payer's own key signed it,
+ * `not-by-key` if the payer can only be a contract that vouches for the signature, `unknown` if only the chain can say.
+ */
+export type OfflineResult = Refusal | { signature: 'valid' | 'not-by-key' | 'unknown' }
+
 /** A payment that waits to be sent, and what it is to settle. */
 export type Due<P extends Payment = Payment> = {
   payment: P
@@ -277,6 +283,11 @@ export type Family<P extends Payment = Payment, S extends object = object> = {
   verifyContractSignIn?(proof: SignInProof, nodes: Nodes): Promise<boolean>
   /** Reads the family's part of a payment payload; undefined where it cannot be read. */
   readPayment(payload: unknown): P | undefined
+  /**
+   * Checks a payment against its terms, the chain's id and the time, and its signature as far as that needs no network. What it
+   * refuses no facilitator would settle.
+   */
+  checkOffline(payment: P, terms: Terms, at: { chainId: string; now: Date }): OfflineResult
   /** Why payments are refused that pay somebody else, or another amount, than they should. */
   readonly mismatch: Readonly<Record<'payTo' | 'amount', ReasonCode>>
   /** Reads the family's own members of a network's configuration, each of them text; it takes no others. */

@@ -12,6 +12,7 @@ test('the door has these names and no others', () => {
     'openFacilitatorDatabase',
     'openGatewayDatabase',
     'reasonAway',
+    'runRetention',
     'waitForDatabase',
   ])
 })

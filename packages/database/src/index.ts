@@ -8,6 +8,8 @@ export { migrate } from './migrations/migrate'
 export type { MigrateOptions, Progress } from './migrations/migrate'
 export type { Service } from './migrations/folder'
 export { DatabaseProblem } from './problem'
+export { runRetention } from './retention'
+export type { RetentionOptions, RetentionReport, RetentionStep, RetentionTask } from './retention'
 export { waitForDatabase } from './wait'
 export type { Waiting } from './wait'
 

@@ -170,6 +170,8 @@ export async function startApps(options: {
           RATE_LIMIT_RPC_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_READS_PER_MINUTE: WIDE_LIMIT,
           FREE_TIMEOUTS_PER_MINUTE: WIDE_LIMIT,
+          RATE_LIMIT_PAYMENTS_PER_MINUTE: WIDE_LIMIT,
+          FACILITATOR_REQUESTS_PER_MINUTE: WIDE_LIMIT,
           ...alterations.environment?.(logName),
         }),
       }),

@@ -48,6 +48,20 @@ describe('each call asks with the client key, and gives the answer as it came', 
     )
   })
 
+  test.each([
+    ['request-1', 'request-1'],
+    [undefined, undefined],
+    ['two\r\nlines', undefined],
+    ['x'.repeat(65), undefined],
+  ])(
+    'settle sends the request id where it is one that the facilitator takes: %j',
+    async (requestId, sent) => {
+      const server = await startServer((res) => json(res, 200, settled))
+      await clientOf(server.url).settle(request, { idempotencyKey: 'order-1', requestId })
+      expect(server.asked.map(({ headers }) => headers['x-request-id'])).toEqual([sent])
+    },
+  )
+
   test('a payment that is refused is an answer, and no error', async () => {
     const refused = {
       ...settled,

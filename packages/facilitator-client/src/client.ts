@@ -28,8 +28,14 @@ export type Facilitator = {
    * Nothing is asked again here once a byte may have left. Of two questions under way about one payment either may be
    * answered first: a refusal answered to the second would end a payment that the first one still settles. Only the caller
    * can know that no earlier question is open, so the caller asks again.
+   *
+   * `requestId` is sent as X-Request-Id, by which the log lines of both sides can be joined; one that is longer than 64
+   * characters, or holds others than letters, digits, `_`, `.` and `-`, is not sent.
    */
-  settle(request: SettleRequest, options: { idempotencyKey: string }): Promise<SettleResult>
+  settle(
+    request: SettleRequest,
+    options: { idempotencyKey: string; requestId?: string | undefined },
+  ): Promise<SettleResult>
   /** The networks that payments are taken on, if the client key is good for asking. */
   supported(): Promise<NetworkKind[]>
   /** The networks that payments are taken on, whoever asks. */
@@ -50,6 +56,8 @@ export type FacilitatorClientOptions = {
 }
 
 const MAX_ANSWER_BYTES = 1_048_576
+/** As the facilitator takes it. */
+const requestIdForm = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**
  * The facilitator over HTTP, with one client key. What changes nothing is attempted up to three times within its time, where
@@ -88,10 +96,13 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
 
   return {
     verify: (data) => ask(VerifyResult, { method: 'post', url: '/verify', data }),
-    async settle(data, { idempotencyKey }) {
+    async settle(data, { idempotencyKey, requestId }) {
       if (!IdempotencyKey.safeParse(idempotencyKey).success)
         throw new FacilitatorError('rejected', 'An idempotency key has 1 to 128 visible ASCII characters')
-      const headers = { 'Idempotency-Key': idempotencyKey }
+      const headers = {
+        'Idempotency-Key': idempotencyKey,
+        ...(requestId !== undefined && requestIdForm.test(requestId) ? { 'X-Request-Id': requestId } : {}),
+      }
       return ask(SettleResult, { method: 'post', url: '/settle', data, headers }, settling)
     },
     supported: async () => (await ask(SupportedKinds, { url: '/supported' })).kinds,

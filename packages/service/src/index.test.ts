@@ -34,6 +34,7 @@ test('exports these names and no others', () => {
      "responseAt",
      "run",
      "serviceOperations",
+     "startRetention",
      "statusOf",
    ]
   `)

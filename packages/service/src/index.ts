@@ -29,4 +29,5 @@ export {
   serviceOperations,
 } from './reference'
 export { repeat } from './repeat'
+export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'

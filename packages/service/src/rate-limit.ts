@@ -63,8 +63,8 @@ function createCounter({ store, name, points, durationSeconds, logger }: Limiter
     )
 }
 
-/** Takes a point from the key and says in the answer's headers how many are left. */
-export type Limiter = (key: string, res: Response) => Promise<void>
+/** Takes a point from the key and says in the headers of the answer, where there is one, how many are left. */
+export type Limiter = (key: string, res?: Response) => Promise<void>
 
 /**
  * A limit for handlers that know the key only late, such as the wallet of a session.
@@ -77,8 +77,8 @@ export function createLimiter(options: LimiterOptions): Limiter {
   return async (key, res) => {
     const { state, isOver } = await count(key)
     const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
-    res.append('RateLimit-Policy', `"${name}";q=${points};w=${durationSeconds}`)
-    res.append('RateLimit', `"${name}";r=${state.remainingPoints};t=${resetSeconds}`)
+    res?.append('RateLimit-Policy', `"${name}";q=${points};w=${durationSeconds}`)
+    res?.append('RateLimit', `"${name}";r=${state.remainingPoints};t=${resetSeconds}`)
     if (isOver)
       throw new ApiError('RATE_LIMITED', `Too many requests; try again in ${resetSeconds} s`, {
         retryAfterSeconds: resetSeconds,

@@ -7,6 +7,7 @@ import { type Networks } from '../networks/networks'
 import { failure, invalid, mismatched, pending, success, valid } from './answers'
 import { type Asked, type WrongVersion } from './dialect'
 import { type FeeBudget } from './fee-budget'
+import { idsOf } from './log-fields'
 import { checkAsset, checkRecipient, isRefusal, readOrder, type Order } from './order'
 import { type Outcomes } from './outcomes'
 import { isMismatched, isOver } from './state'
@@ -58,7 +59,7 @@ export function createFacilitator(parts: {
   async function settle(
     asked: Asked | WrongVersion,
     caller: Caller,
-    idempotencyKey: string | null,
+    { idempotencyKey, requestId }: { idempotencyKey: string | null; requestId: string },
   ): Promise<SettleResult> {
     const { clientId } = caller
     const askedAt = now().getTime()
@@ -68,12 +69,12 @@ export function createFacilitator(parts: {
     if (unfit) return refuse(clientId, unfit, order.network.name)
     const patienceSeconds = Math.min(order.maxTimeoutSeconds, settleWaitSeconds)
     const asker: Asker = { clientId, idempotencyKey, requestHash: order.requestHash }
-    const settlement = await claimed(order, asker, { caller, until: askedAt + CLAIM_WITHIN_MS })
+    const settlement = await claimed(order, asker, { caller, until: askedAt + CLAIM_WITHIN_MS, requestId })
     if (isRefusal(settlement)) return refuse(clientId, settlement, order.network.name)
     if (!(await isSameRequest(settlement, asker))) return refuse(clientId, DUPLICATE, settlement.network)
 
     const over = await outcomes.wait(settlement.id, askedAt + patienceSeconds * 1000 - now().getTime())
-    return over ? tell(over, asker, order) : tellPending(settlement, asker, order)
+    return over ? tell(over, asker, order) : tellPending(settlement, { ...asker, requestId }, order)
   }
 
   function refuse(clientId: string, refusal: Refusal, network: string): SettleResult {
@@ -85,7 +86,7 @@ export function createFacilitator(parts: {
   async function claimed(
     order: Order,
     asker: Asker,
-    { caller, until }: { caller: Caller; until: number },
+    { caller, until, requestId }: { caller: Caller; until: number; requestId: string },
   ): Promise<Settlement | Refusal> {
     const earlier = await store.find(order)
     if (earlier && !(await mayBeTakenOver(earlier, asker))) return earlier
@@ -119,11 +120,16 @@ export function createFacilitator(parts: {
         isSame: before !== undefined,
         isPaid,
         isUntaken,
+        requestId,
       })
       if (own) {
         if (earlier) countOver(earlier)
         await verdicts.forget(order)
-        logger.info('settlement claimed', { settlement: own.id, ...factsOf(order), client: asker.clientId })
+        logger.info('settlement claimed', {
+          ...idsOf({ ...own, paymentId: own.idempotencyKey }),
+          ...factsOf(order),
+          client: asker.clientId,
+        })
         return own
       }
     }
@@ -200,12 +206,16 @@ export function createFacilitator(parts: {
     if (errorReason && endedAt) tally.refused({ clientId, network, reason: errorReason, at: endedAt })
   }
 
-  async function tellPending(claim: Settlement, asker: Asker, order: Order): Promise<SettleResult> {
+  async function tellPending(
+    claim: Settlement,
+    { requestId, ...asker }: Asker & { requestId: string },
+    order: Order,
+  ): Promise<SettleResult> {
     const settlement = (await store.byId(claim.id)) ?? claim
     if (isOver(settlement)) return tell(settlement, asker, order)
     const { id, network, transactionHash } = settlement
     logger.warn('settlement pending', {
-      settlement: id,
+      ...idsOf({ id, paymentId: asker.idempotencyKey, requestId }),
       network,
       transaction: transactionHash,
       client: asker.clientId,

@@ -4,6 +4,7 @@ import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { levelOf, type Broadcaster } from './broadcasting'
 import { endOf, mismatched, wasThere } from './ending'
+import { idsOf } from './log-fields'
 import { type Tell } from './tell'
 import { type Claim, type Conclusion, type SettlerStore } from './settler-store'
 import { type SigningStore } from './signing-store'
@@ -162,7 +163,11 @@ export function createFollower(parts: {
       told: string,
       resultFor = (claim: Claim, fate: Fate): Result | undefined => resultOf(claim, fate, open),
     ) => {
-      logger.warn(told, { transaction: hash, refusal: refusal?.message })
+      logger.warn(told, {
+        transaction: hash,
+        settlementIds: open.settlements.map(({ id }) => id),
+        refusal: refusal?.message,
+      })
       const results = open.settlements.map((claim, index) => fates[index] && resultFor(claim, fates[index]))
       return write(open, { status: 'lost' }, results)
     }
@@ -190,7 +195,7 @@ export function createFollower(parts: {
     } catch (error) {
       if (open.nonce === null) throw error
       logger.warn('what became of a payment cannot be told; it is looked at again by itself', {
-        settlement: claim.id,
+        ...idsOf(claim),
         error,
       })
       return 'unknown'
@@ -228,9 +233,9 @@ export function createFollower(parts: {
       if (conclusion) tell(claim, conclusion)
       else if (claim.wasSent)
         logger.warn('a payment was not settled by its transaction; sending it again', {
-          settlement: claim.id,
+          ...idsOf(claim),
         })
-      else logger.info('what had to come before a payment is over; sending it', { settlement: claim.id })
+      else logger.info('what had to come before a payment is over; sending it', idsOf(claim))
     return true
   }
 
@@ -267,7 +272,7 @@ export function createFollower(parts: {
     const ids = settlements.map((claim) => claim.id)
     const level = levelOf(error, { isOld })
     logger.log(level, 'a signed transaction could not be followed; trying again', {
-      settlements: ids,
+      settlementIds: ids,
       transaction: transaction.hash,
       error,
     })

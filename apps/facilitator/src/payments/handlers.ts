@@ -1,6 +1,6 @@
 import { ChainUnavailable } from '@tollgate/chains'
 import { IdempotencyKey } from '@tollgate/protocol'
-import { ApiError, type ErrorCode } from '@tollgate/service'
+import { ApiError, requestId, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Caller } from '../clients/store'
 import { type Dialect } from './dialect'
@@ -16,9 +16,8 @@ export function createPaymentHandlers(facilitator: Facilitator, { read, spell }:
 
     async settle(req: Request, res: Response, caller: Caller) {
       const asked = read(req.body)
-      const result = await facilitator
-        .settle(asked, caller, idempotencyKey(req))
-        .catch(failWith('SETTLEMENT_FAILED'))
+      const asker = { idempotencyKey: idempotencyKey(req), requestId: requestId(req) }
+      const result = await facilitator.settle(asked, caller, asker).catch(failWith('SETTLEMENT_FAILED'))
       res.json({ ...result, network: spell(result.network) })
     },
   }

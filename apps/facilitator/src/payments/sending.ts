@@ -4,6 +4,7 @@ import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Counts } from '../operations/counts'
 import { type Broadcaster } from './broadcasting'
+import { idsOf } from './log-fields'
 import { createJudge, isGood, isHeld, WAITS_FOR_ITS_PAYER, type Good, type Held } from './judging'
 import { type Budget, type FeeBudget } from './fee-budget'
 import { isRefusal } from './order'
@@ -60,7 +61,7 @@ export function createSender(parts: {
     for (const { claims, transaction, isFirst } of sent) {
       forgetAll(claims)
       const message = isFirst ? 'what has to come before a settlement is signed' : 'settlement signed'
-      for (const { id } of claims) logger.info(message, { settlement: id, transaction: transaction.hash })
+      for (const claim of claims) logger.info(message, { ...idsOf(claim), transaction: transaction.hash })
       if (!isFirst) counts.batch({ network: name, payments: claims.length })
       send(transaction)
     }
@@ -84,7 +85,11 @@ export function createSender(parts: {
       const [first] = locked
       if (!first) throw error
       if (locked.length === 1) await wait(session, first, error)
-      else logger.warn('claims could not be signed together; trying fewer', { claims: locked.length, error })
+      else
+        logger.warn('claims could not be signed together; trying fewer', {
+          settlementIds: locked.map(({ id }) => id),
+          error,
+        })
       claimsAtOnce = Math.ceil(locked.length / 2)
       return { held: [], sent: [], isMore: true }
     }
@@ -271,12 +276,13 @@ export function createSender(parts: {
     return sent
   }
 
-  async function wait(session: PoolClient, { id }: Claim, problem: unknown): Promise<void> {
+  async function wait(session: PoolClient, claim: Claim, problem: unknown): Promise<void> {
+    const { id } = claim
     postpone(id)
     const text = problem instanceof Error ? problem.message : String(problem)
     await store.noteProblem(session, [id], text)
     const level = problem instanceof Error ? 'warn' : 'info'
-    logger.log(level, 'a claimed payment has to wait; trying again', { settlement: id, problem: text })
+    logger.log(level, 'a claimed payment has to wait; trying again', { ...idsOf(claim), problem: text })
   }
 
   return { sendClaimed }

@@ -8,6 +8,9 @@ import { FINAL_CHANNEL } from './store'
 export type Claim = {
   id: bigint
   clientId: string
+  /** The Idempotency-Key under which it was claimed, and the id of that request; for the log. */
+  paymentId: string | null
+  requestId: string | null
   payer: string
   payload: unknown
   terms: Terms
@@ -55,7 +58,8 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
   version: string | null
 }
 
-export const claimColumns = `s.id, s.client_id as "clientId", s.payer, s.payload, s.asset, s.pay_to as "payTo", s.amount,
+export const claimColumns = `s.id, s.client_id as "clientId", s.idempotency_key as "paymentId",
+  s.request_id as "requestId", s.payer, s.payload, s.asset, s.pay_to as "payTo", s.amount,
   s.created_at as "createdAt", s.since_block as since, s.seen_block as "seenBlock", s.settled_at is not null as "wasSettled",
   a.suspended_at is not null as "isAssetSuspended",
   array(select v.hash from charges c join transaction_versions v on v.transaction_id = c.transaction_id
@@ -205,8 +209,8 @@ export const settledAt = (status: string) =>
   `case when ${status} = 'settled' then coalesce(settled_at, now()) else settled_at end`
 
 export function toClaim(row: ClaimRow): Claim {
-  const { id, clientId, payer, createdAt, since, attempts, wasSent, isRetried, isHandedOut } = row
-  const { seenBlock, wasSettled, isAssetSuspended, ownHashes } = row
+  const { id, clientId, paymentId, requestId, payer, createdAt, since, attempts, wasSent } = row
+  const { isRetried, isHandedOut, seenBlock, wasSettled, isAssetSuspended, ownHashes } = row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
@@ -220,6 +224,8 @@ export function toClaim(row: ClaimRow): Claim {
   return {
     id,
     clientId,
+    paymentId,
+    requestId,
     payer,
     payload,
     terms,

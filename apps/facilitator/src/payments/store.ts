@@ -12,6 +12,8 @@ export type Asker = { clientId: string; requestHash: Buffer; idempotencyKey: str
 /** A payment that was claimed, as far as it has come. */
 export type Settlement = Asker & {
   id: bigint
+  /** Of the request that claimed it. */
+  requestId: string | null
   network: string
   payer: string
   status: State
@@ -28,8 +30,9 @@ export type Settlement = Asker & {
 export type SettlementStore = ReturnType<typeof createSettlementStore>
 
 const columns = `id, network, payer, status, client_id as "clientId", request_hash as "requestHash",
-  idempotency_key as "idempotencyKey", transaction_hash as "transactionHash", block_number as "blockNumber",
-  error_reason as "errorReason", error_detail as "errorDetail", settled_at as "settledAt", ended_at as "endedAt", handed_out_at as "handedOutAt"`
+  idempotency_key as "idempotencyKey", request_id as "requestId", transaction_hash as "transactionHash",
+  block_number as "blockNumber", error_reason as "errorReason", error_detail as "errorDetail", settled_at as "settledAt",
+  ended_at as "endedAt", handed_out_at as "handedOutAt"`
 
 const samePayment = 'network = $1 and asset = $2 and payer = $3 and nonce = $4'
 const keyOf = ({ network, terms, payment }: Order) => [
@@ -65,21 +68,29 @@ export function createSettlementStore(pool: Pool) {
         isSame,
         isPaid,
         isUntaken,
-      }: { since: bigint; seenBlock: bigint; isSame: boolean; isPaid: boolean; isUntaken: boolean },
+        requestId,
+      }: {
+        since: bigint
+        seenBlock: bigint
+        isSame: boolean
+        isPaid: boolean
+        isUntaken: boolean
+        requestId: string
+      },
     ) =>
       one(
         `with fresh as (
            insert into settlements
              (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, since_block,
-              seen_block)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14)
+              seen_block, request_id)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14, $16)
            on conflict (network, asset, payer, nonce) do nothing
            returning *
          ), again as (
            update settlements
            set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
-             since_block = greatest(since_block, $13), seen_block = case when $15 then seen_block else $14 end, status = 'claimed',
-             error_reason = null, error_detail = null, transaction_id = null,
+             since_block = greatest(since_block, $13), seen_block = case when $15 then seen_block else $14 end, request_id = $16,
+             status = 'claimed', error_reason = null, error_detail = null, transaction_id = null,
              created_at = now(), updated_at = now(), transaction_hash = case when $12 then null else transaction_hash end
            where ${samePayment} and status = 'failed' and error_reason is distinct from 'transfer_event_mismatch' and (transaction_hash is null or $11 or $12 and not exists (
              -- One that is mined took the nonce, whatever a node that is behind says, until a reorg is written down.
@@ -101,6 +112,7 @@ export function createSettlementStore(pool: Pool) {
           since,
           seenBlock,
           isSame,
+          requestId,
         ],
       ),
 

@@ -1,5 +1,6 @@
 import { type Logger } from '@tollgate/service'
 import { type Counts } from '../operations/counts'
+import { idsOf } from './log-fields'
 import { type Claim, type Conclusion } from './settler-store'
 
 export type Tell = (claim: Claim, conclusion: Conclusion) => void
@@ -7,9 +8,10 @@ export type Tell = (claim: Claim, conclusion: Conclusion) => void
 /** Leaves a line in the log for a settlement that has ended, and counts it. To be called once that is written. */
 export const createTell =
   ({ network, logger, counts }: { network: string; logger: Logger; counts: Counts }): Tell =>
-  ({ id, clientId, terms, createdAt, attempts, isHandedOut }, conclusion) => {
+  (claim, conclusion) => {
+    const { clientId, terms, createdAt, attempts, isHandedOut } = claim
     const facts = {
-      settlement: id,
+      ...idsOf(claim),
       client: clientId,
       asset: terms.token.asset,
       amount: terms.amount,

@@ -2,6 +2,7 @@ import { type BlockId } from '@tollgate/chains'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
 import { type Counts } from '../operations/counts'
+import { idsOf } from './log-fields'
 import { type Elsewhere, type ReorgStore } from './reorg-store'
 import { type Lane } from './transaction-store'
 
@@ -47,7 +48,7 @@ export function createWatcher(parts: {
         if (reopened.length > 0)
           logger.warn('a reorg undid what had ended payments; they are open again', {
             transaction: hash,
-            settlements: reopened,
+            settlementIds: reopened,
           })
       }
       return true
@@ -66,7 +67,7 @@ export function createWatcher(parts: {
       return true
     } catch (error) {
       logger.warn('a settled payment could not be looked at; trying again', {
-        settlement: settlement.id,
+        ...idsOf(settlement),
         error,
       })
       return undefined
@@ -75,7 +76,10 @@ export function createWatcher(parts: {
 
   function tellReversed(transaction: string, settlements: readonly bigint[]) {
     if (settlements.length === 0) return
-    logger.error('a reorg dropped a transaction; what it settled is reversed', { transaction, settlements })
+    logger.error('a reorg dropped a transaction; what it settled is reversed', {
+      transaction,
+      settlementIds: settlements,
+    })
     settlements.forEach(() => counts.reversed({ network: name }))
   }
 

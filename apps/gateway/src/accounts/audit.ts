@@ -13,7 +13,7 @@ const AT_ONCE = 100
 const ofAccounts = {
   balance_is_negative: 'audited.balance < 0',
   balance_is_not_grants_and_refunds_less_usage: `audited.balance <>
-    (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = audited.id)
+    (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = audited.id) - audited.archived_credits
     - (SELECT coalesce(sum(credits), 0) FROM usage WHERE account_id = audited.id AND state <> 'refunded')`,
   calls_are_miscounted: 'audited.calls <> (SELECT count(*) FROM usage WHERE account_id = audited.id)',
   credited_without_grant: `EXISTS (

@@ -7,8 +7,9 @@ import { planOf, providerOf } from '../testing/catalog'
 import { eip4361Text } from '../testing/eip4361'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { paymentHeader, signPayment } from '../testing/payment'
 import { answers, nobody, startUpstream } from '../testing/upstream'
-import { signInText } from '../testing/wallet'
+import { callWith, signInText } from '../testing/wallet'
 
 const rpcUrl = process.env.TEST_EVM_RPC_URL!
 const owner = new Wallet(Wallet.createRandom().privateKey)
@@ -57,6 +58,17 @@ test('a contract wallet signs in by what its owner signs, in either form, and is
     expect(outcomeOf(answer)).toEqual([200, undefined])
     expect(decode((answer.body as SessionTokens).token)).toMatchObject({ wallet: address })
   }
+  const text = 'SELECT DISTINCT signed_by FROM sessions WHERE wallet = $1'
+  expect((await gateway.pool.query(text, [address])).rows).toEqual([{ signed_by: 'contract' }])
+})
+
+test('a payment of a contract wallet, whose signature only its chain can judge, is asked about', async () => {
+  const { token } = (await login()).body as SessionTokens
+  const terms = { payTo: planOf().pay_to, amount: planOf().amount }
+  const payment = paymentHeader(await signPayment(owner, terms, { from: address }))
+  const before = gateway.facilitator.asked.length
+  await callWith(gateway.api, token)({ payment })
+  expect(gateway.facilitator.asked).toHaveLength(before + 1)
 })
 
 test('a stranger’s signature does not, and does not use up the nonce', async () => {

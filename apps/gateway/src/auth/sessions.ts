@@ -2,6 +2,7 @@ import { AuthMethod, Ecosystem, type SessionTokens } from '@tollgate/protocol'
 import { type GatewayDatabase } from '@tollgate/database'
 import { ApiError, type Arrival } from '@tollgate/service'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { z } from 'zod'
 import { type Plan } from '../catalog/catalog'
 import { type Tokens } from './tokens'
 import { createUses } from './uses'
@@ -18,6 +19,12 @@ export type Session = {
   chainId: string
   planId: number
 }
+
+/** Who made the signature that a session began with: the wallet's own key, or a contract that vouched for it (EIP-1271). */
+export const SignedBy = z.enum(['key', 'contract'])
+export type SignedBy = z.infer<typeof SignedBy>
+
+type NewSession = { wallet: string; authMethod: AuthMethod; signedBy: SignedBy; plan: Plan }
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -65,7 +72,7 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
   }
 
   return {
-    async open({ wallet, authMethod, plan }: { wallet: string; authMethod: AuthMethod; plan: Plan }) {
+    async open({ wallet, authMethod, signedBy, plan }: NewSession) {
       const session: Session = {
         id: randomUUID(),
         wallet,
@@ -75,7 +82,7 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
         planId: plan.id,
       }
       const refresh = newRefreshToken()
-      await prisma.session.create({ data: { ...session, refreshTokens: { create: refresh.row } } })
+      await prisma.session.create({ data: { ...session, signedBy, refreshTokens: { create: refresh.row } } })
       return issue(session, refresh.token)
     },
 
@@ -96,6 +103,12 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     async mustLive(session: Session) {
       const live = await prisma.session.count({ where: { id: session.id, revokedAt: null } })
       if (live === 0) throw revokedToken()
+    },
+
+    /** Undefined for a session of a version that did not store it. */
+    async signedBy(session: Session): Promise<SignedBy | undefined> {
+      const row = await prisma.session.findUnique({ where: { id: session.id }, select: { signedBy: true } })
+      return SignedBy.safeParse(row?.signedBy).data
     },
 
     /**

@@ -44,10 +44,11 @@ export function createSignIn(parts: {
 
     const wallet = walletOf(family, message, login)
     const proof = { ...proofOf(login), address: wallet }
-    if (!family.verifySignIn(proof)) await contractMustVouch(family, plan, message, proof)
+    const signedBy = family.verifySignIn(proof) ? 'key' : 'contract'
+    if (signedBy === 'contract') await contractMustVouch(family, plan, message, proof)
     if (!(await nonces.consume(message.nonce, wallet))) throw expiredNonce()
 
-    return sessions.open({ wallet, authMethod, plan })
+    return sessions.open({ wallet, authMethod, signedBy, plan })
   }
 
   /** EIP-4361 binds a contract's sign-in to the Chain ID of its text, so that must be the chain on which it is asked. */

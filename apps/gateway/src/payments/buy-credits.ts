@@ -1,13 +1,14 @@
-import { families, type Payment } from '@tollgate/chains'
+import { families, type OfflineResult, type Payment } from '@tollgate/chains'
 import { type SettleRequest } from '@tollgate/protocol'
-import { ApiError } from '@tollgate/service'
+import { ApiError, type Logger } from '@tollgate/service'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isPassing, isUndone } from '../accounts/refusal'
-import { type Session } from '../auth/sessions'
+import { type Session, type Sessions } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
+import { type Admission } from './admission'
 import { type Proof } from './proof'
 import { codeOf, receiptOf, type Receipt } from './receipt'
-import { isAskedBy, mustBeSold, requirementsOf } from './requirements'
+import { isAskedBy, mustBeSold, requirementsOf, termsOf } from './requirements'
 import { type Settlement } from './settlement'
 import { type PaymentRecord, type PaymentStore } from './store'
 
@@ -15,6 +16,12 @@ import { type PaymentRecord, type PaymentStore } from './store'
 export type Purchase =
   | { outcome: 'paid'; receipt: Receipt }
   | { outcome: 'refused'; reason: string; detail?: string; receipt: Receipt }
+
+/** Who sends a payment, and in which request. */
+export type Buyer = { session: Session; address: string; requestId: string }
+
+/** Why a payment is refused before it is stored. `detail` is for the log. */
+type Refused = { refused: string; detail: string }
 
 /** How long a call waits for a payment that another replica is settling. */
 const MAX_WAIT_MS = 30_000
@@ -30,10 +37,19 @@ export type BuyCredits = ReturnType<typeof createBuyCredits>
  * @throws ApiError PAYMENT_PENDING while the outcome is not known, also where Postgres or the network failed on the way:
  *   never a fresh 402, on which a client would pay again
  */
-export function createBuyCredits(parts: { store: PaymentStore; settlement: Settlement; resource: string }) {
-  const { store, settlement, resource } = parts
+export function createBuyCredits(parts: {
+  store: PaymentStore
+  settlement: Settlement
+  admission: Pick<Admission, 'admit'>
+  sessions: Pick<Sessions, 'signedBy'>
+  resource: string
+  logger: Logger
+}) {
+  const { store, settlement, admission, sessions, resource, logger } = parts
+  const beginning = new Map<string, Promise<PaymentRecord | Refused>>()
 
-  return async function buyCredits(session: Session, plan: Plan, proof: Proof): Promise<Purchase> {
+  return async function buyCredits(buyer: Buyer, plan: Plan, proof: Proof): Promise<Purchase> {
+    const { session, requestId } = buyer
     const payment = families[plan.ecosystem]?.readPayment(proof.payload)
     if (!payment)
       throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
@@ -47,43 +63,98 @@ export function createBuyCredits(parts: { store: PaymentStore; settlement: Settl
     if (payer !== session.wallet)
       return refused('invalid_payment', 'the payer is not the wallet that is signed in')
 
-    const begun = await written(session, { plan, payment, proof }).catch((error: unknown) => {
+    const begun = await begin(buyer, { plan, payment, proof }).catch((error: unknown) => {
       throw isUndone(error) && !isPassing(error) ? error : stillOpen(error)
     })
-    if (begun === 'not_accepted') return refused('invalid_payment_requirements')
-    const end = await outcome(settlement, begun.id).catch((error: unknown) => {
+    if ('refused' in begun) {
+      const { refused: reason, detail } = begun
+      logger.info('payment refused unasked', {
+        requestId,
+        wallet: session.wallet,
+        planId: plan.id,
+        reason,
+        detail,
+      })
+      return refused(reason)
+    }
+    const end = await outcome(settlement, begun.id, requestId).catch((error: unknown) => {
       throw stillOpen(error)
     })
     return purchaseOf(plan, end)
   }
 
+  /** One attempt for all calls that bring the same payment at once: it counts once against the limits of its wallet. */
+  function begin(buyer: Buyer, purchase: { plan: Plan; payment: Payment; proof: Proof }) {
+    const key = JSON.stringify([buyer.session.id, purchase.plan.id, purchase.proof])
+    const begun = beginning.get(key) ?? written(buyer, purchase).finally(() => beginning.delete(key))
+    beginning.set(key, begun)
+    return begun
+  }
+
   /** @throws ApiError NOT_FOUND for a new payment to a plan that is not sold any more */
   async function written(
-    { wallet }: Session,
+    { session, address, requestId }: Buyer,
     { plan, payment, proof }: { plan: Plan; payment: Payment; proof: Proof },
-  ): Promise<PaymentRecord | 'not_accepted'> {
+  ): Promise<PaymentRecord | Refused> {
+    const { wallet } = session
     const { payer, nonce, transaction } = payment
     const authorization = { plan, payer, nonce }
     const known = await store.known(authorization)
     const isAnotherTry = known?.status === 'failed' && transaction !== undefined
-    if (known && !isAnotherTry) return (await askedAgain(plan, known, payment)) ?? known
+    const isAskedAgain = known && !isAnotherTry && (await mayBeAskedAgain(plan, known, payment))
+    if (known && !isAnotherTry && !isAskedAgain) return known
     mustBeSold(plan)
-    if (proof.accepted && !isAskedBy(plan, proof.accepted)) return 'not_accepted'
+    if (proof.accepted && !isAskedBy(plan, proof.accepted))
+      return { refused: 'invalid_payment_requirements', detail: 'the payer accepted other terms' }
+    const { now, ...applicant } = await store.applicant(wallet)
+    const result = await check(session, plan, payment, now)
+    if ('reason' in result) return { refused: result.reason, detail: result.detail }
+    const isProven = result.signature === 'valid'
+    await admission.admit({ wallet, address, isProven, ...applicant })
     const received = { wallet, request: settleRequest(proof, plan, resource) }
-    const record =
-      (await (known
-        ? store.tryAgain(known, authorization, received)
-        : store.receive(authorization, received))) ?? (await store.known(authorization))
+    if (isAskedAgain)
+      return (
+        (await store.askAgain(known.id, payment.validUntil ?? 0n)) ??
+        (await store.known(authorization)) ??
+        known
+      )
+    const stored = await (known
+      ? store.tryAgain(known, authorization, received)
+      : store.receive(authorization, received))
+    if (stored)
+      logger.info('payment received', {
+        paymentId: stored.id,
+        requestId,
+        wallet,
+        planId: plan.id,
+        payer,
+        nonce,
+      })
+    const record = stored ?? (await store.known(authorization))
     if (!record) throw new Error('A payment that is there could not be read')
     return record
   }
 
   /** The cause of a refusal may be gone: a token was unpaused, funds have come. */
-  async function askedAgain({ active }: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) {
-    return active && status === 'failed' && validUntil !== undefined
-      ? store.askAgain(id, validUntil)
-      : undefined
+  const mayBeAskedAgain = async ({ active }: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) =>
+    active && status === 'failed' && validUntil !== undefined && (await store.mayAskAgain(id, validUntil))
+
+  /**
+   * The terms and, as far as that needs no chain, the signature. A contract may vouch for a signature that its key did not
+   * make, and then it has vouched for the sign-in too: a wallet that signed in by its key pays by its key.
+   */
+  async function check(session: Session, plan: Plan, payment: Payment, now: Date): Promise<OfflineResult> {
+    const family = families[plan.ecosystem]
+    if (!family) throw new Error(`There is no chain family ${plan.ecosystem}`)
+    const result = family.checkOffline(payment, termsOf(plan), { chainId: plan.chainId, now })
+    if ('reason' in result || result.signature !== 'not-by-key') return result
+    return (await sessions.signedBy(session)) === 'key' ? notSigned : result
   }
+}
+
+const notSigned: OfflineResult = {
+  reason: 'invalid_exact_evm_payload_signature',
+  detail: 'not signed by the key of the wallet, which signed in by its key',
 }
 
 const settleRequest = (proof: Proof, plan: Plan, resource: string): SettleRequest => ({
@@ -98,12 +169,12 @@ const settleRequest = (proof: Proof, plan: Plan, resource: string): SettleReques
 })
 
 /** Advances the payment, or waits while another replica does. */
-async function outcome(settlement: Settlement, id: string): Promise<PaymentRecord> {
+async function outcome(settlement: Settlement, id: string, requestId: string): Promise<PaymentRecord> {
   const deadline = performance.now() + MAX_WAIT_MS
-  let payment = await settlement.advance(id)
+  let payment = await settlement.advance(id, requestId)
   while (isOpen(payment) && payment.errorReason === null && performance.now() < deadline) {
     await delay(LOOK_AGAIN_MS)
-    payment = await settlement.advance(id)
+    payment = await settlement.advance(id, requestId)
   }
   return payment
 }

@@ -15,11 +15,29 @@ afterAll(closeAll)
 
 const PROXY = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
 const permit2Address = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-/** Who signed is for the facilitator to say; here it need only look like a signature. */
-const signature = `0x${'11'.repeat(64)}1b`
+const domain = { name: 'Permit2', chainId: 84532, verifyingContract: permit2Address }
+const transferTypes = {
+  PermitWitnessTransferFrom: [
+    { name: 'permitted', type: 'TokenPermissions' },
+    { name: 'spender', type: 'address' },
+    { name: 'nonce', type: 'uint256' },
+    { name: 'deadline', type: 'uint256' },
+    { name: 'witness', type: 'Witness' },
+  ],
+  TokenPermissions: [
+    { name: 'token', type: 'address' },
+    { name: 'amount', type: 'uint256' },
+  ],
+  Witness: [
+    { name: 'to', type: 'address' },
+    { name: 'validAfter', type: 'uint256' },
+  ],
+}
+/** Of the permit of the token, which only the facilitator checks; here it need only look like a signature. */
+const permitSignature = `0x${'11'.repeat(64)}1b`
 
 /** The plan's price by Permit2, with the token's own permit. */
-function transferOf({ address }: TestWallet, changes: object = {}) {
+async function transferOf({ address, signer }: TestWallet) {
   const { pay_to, amount } = planOf()
   const deadline = String(Math.floor(Date.now() / 1000) + 120)
   const permit2Authorization = {
@@ -29,16 +47,22 @@ function transferOf({ address }: TestWallet, changes: object = {}) {
     nonce: '7',
     deadline,
     witness: { to: pay_to, validAfter: '0' },
-    ...changes,
   }
   const permit = { from: address, asset: usdc, spender: permit2Address, amount, nonce: '0', deadline }
+  const signature = await signer.signTypedData(domain, transferTypes, permit2Authorization)
   return {
     signature,
     permit2Authorization,
-    eip2612GasSponsoring: { info: { ...permit, signature, version: '1' } },
+    eip2612GasSponsoring: { info: { ...permit, signature: permitSignature, version: '1' } },
   }
 }
-type Transfer = ReturnType<typeof transferOf>
+type Transfer = Awaited<ReturnType<typeof transferOf>>
+
+/** A transfer whose authorization was changed after it was signed. */
+async function spoilt(wallet: TestWallet, changes: object) {
+  const transfer = await transferOf(wallet)
+  return encodeJson({ ...transfer, permit2Authorization: { ...transfer.permit2Authorization, ...changes } })
+}
 
 const wrapped = (payload: unknown) => ({ ...x402({} as never), payload })
 const forms: [string, (transfer: Transfer) => string][] = [
@@ -69,7 +93,7 @@ async function caller() {
 describe('a transfer by Permit2 as payment', () => {
   test.each(forms)('may be %s, and is asked about whole, by the plan’s terms', async (_, write) => {
     const { wallet, call, before } = await caller()
-    const transfer = transferOf(wallet)
+    const transfer = await transferOf(wallet)
     gateway.facilitator.next('pending')
     expect(outcomeOf(await call({ payment: write(transfer) }))).toEqual(pending)
     const [{ request }, ...more] = askedSince(before) as [(typeof gateway.facilitator.asked)[number]]
@@ -89,7 +113,7 @@ describe('a transfer by Permit2 as payment', () => {
     const { wallet, call, before } = await caller()
     gateway.facilitator.next('pending')
     for (const [, write] of forms)
-      expect(outcomeOf(await call({ payment: write(transferOf(wallet)) }))).toEqual(pending)
+      expect(outcomeOf(await call({ payment: write(await transferOf(wallet)) }))).toEqual(pending)
     expect(outcomeOf(await call())).toEqual(pending)
     expect(askedSince(before)).toHaveLength(1)
     expect(await noncesOf(wallet)).toEqual(['permit2 7'])
@@ -100,7 +124,7 @@ describe('a transfer by Permit2 as payment', () => {
     const { wallet, call, before } = await caller()
     const nonce = `0x${'7'.padStart(64, '0')}`
     gateway.facilitator.next('pending', 'pending')
-    await call({ payment: encodeJson(transferOf(wallet)) })
+    await call({ payment: encodeJson(await transferOf(wallet)) })
     const terms = { payTo: planOf().pay_to, amount: planOf().amount }
     await call({ payment: paymentHeader(await signPayment(wallet.signer, terms, { nonce })) })
     expect(askedSince(before)).toHaveLength(2)
@@ -110,7 +134,7 @@ describe('a transfer by Permit2 as payment', () => {
   test('of another wallet buys its thief nothing, and nobody is asked', async () => {
     const [owner, { call, before }] = [gateway.wallet(), await caller()]
     for (const [, write] of forms)
-      expect((await call({ payment: write(transferOf(owner)) })).status).toBe(402)
+      expect((await call({ payment: write(await transferOf(owner)) })).status).toBe(402)
     expect(askedSince(before)).toEqual([])
     expect(await noncesOf(owner)).toEqual([])
   })
@@ -119,15 +143,15 @@ describe('a transfer by Permit2 as payment', () => {
     const { wallet, call } = await caller()
     gateway.facilitator.next('denied')
     for (const [, write] of forms)
-      expect((await call({ payment: write(transferOf(wallet)) })).status).toBe(402)
+      expect((await call({ payment: write(await transferOf(wallet)) })).status).toBe(402)
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
   })
 
   test.each<[string, (wallet: TestWallet) => Promise<string> | string]>([
     [
       'is a payload of version 2, which no 402 of ours asks for',
-      (wallet) => {
-        const { eip2612GasSponsoring, ...payload } = transferOf(wallet)
+      async (wallet) => {
+        const { eip2612GasSponsoring, ...payload } = await transferOf(wallet)
         const accepted = { scheme: 'exact', network: 'eip155:84532', amount: planOf().amount, asset: usdc }
         return encodeJson({ x402Version: 2, accepted, payload, extensions: { eip2612GasSponsoring } })
       },
@@ -136,17 +160,14 @@ describe('a transfer by Permit2 as payment', () => {
       'is also an authorization by EIP-3009',
       async (wallet) => {
         const terms = { payTo: planOf().pay_to, amount: planOf().amount }
-        return encodeJson({ ...transferOf(wallet), ...(await signPayment(wallet.signer, terms)) })
+        return encodeJson({ ...(await transferOf(wallet)), ...(await signPayment(wallet.signer, terms)) })
       },
     ],
-    ['has no recipient', (wallet) => encodeJson(transferOf(wallet, { witness: { validAfter: '0' } }))],
-    ['has a nonce that is no number', (wallet) => encodeJson(transferOf(wallet, { nonce: '7 ' }))],
-    [
-      'has a nonce beyond all numbers',
-      (wallet) => encodeJson(transferOf(wallet, { nonce: String(2n ** 256n) })),
-    ],
-    ['has a nonce that is spelled otherwise', (wallet) => encodeJson(transferOf(wallet, { nonce: '07' }))],
-    ['is nothing but a signature', () => encodeJson({ signature })],
+    ['has no recipient', (wallet) => spoilt(wallet, { witness: { validAfter: '0' } })],
+    ['has a nonce that is no number', (wallet) => spoilt(wallet, { nonce: '7 ' })],
+    ['has a nonce beyond all numbers', (wallet) => spoilt(wallet, { nonce: String(2n ** 256n) })],
+    ['has a nonce that is spelled otherwise', (wallet) => spoilt(wallet, { nonce: '07' })],
+    ['is nothing but a signature', () => encodeJson({ signature: permitSignature })],
     ['has a type and nothing else', () => encodeJson({ type: 'permit2', permit2: {} })],
   ])('that %s is 400, and nobody is asked', async (_, write) => {
     const { wallet, call, before } = await caller()

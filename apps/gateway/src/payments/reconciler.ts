@@ -1,6 +1,6 @@
 import { repeat, type Logger } from '@tollgate/service'
 import { type Settlement } from './settlement'
-import { type PaymentStore } from './store'
+import { type Due, type PaymentStore } from './store'
 
 const EVERY_MS = 1_000
 /** Each may hold a connection for as long as its account is held, and calls need some too. */
@@ -12,14 +12,17 @@ const AT_ONCE = { atOnce: 6, settled: 4 }
  */
 export function startReconciler(parts: { store: PaymentStore; settlement: Settlement; logger: Logger }) {
   const { store, settlement, logger } = parts
-  const underWay = new Set<Promise<unknown>>()
+  /** Each with the wallet of its payment. */
+  const underWay = new Map<Promise<unknown>, string>()
 
-  function takeFurther(id: string) {
+  function takeFurther({ id, wallet }: Due) {
     const step = settlement
       .advance(id)
-      .catch((error: unknown) => logger.error('payment could not be taken further', { payment: id, error }))
+      .catch((error: unknown) =>
+        logger.error('payment could not be taken further', { paymentId: id, wallet, error }),
+      )
       .finally(() => underWay.delete(step))
-    underWay.add(step)
+    underWay.set(step, wallet)
   }
 
   const rounds = repeat({
@@ -27,7 +30,8 @@ export function startReconciler(parts: { store: PaymentStore; settlement: Settle
     async work() {
       const atOnce = AT_ONCE.atOnce - underWay.size
       if (atOnce <= 0) return
-      const due = await store.due({ atOnce, settled: Math.min(AT_ONCE.settled, atOnce) })
+      const busy = [...underWay.values()]
+      const due = await store.due({ atOnce, settled: Math.min(AT_ONCE.settled, atOnce), busy })
       due.forEach(takeFurther)
     },
     onError: (error) => logger.warn('payments could not be looked through', { error }),
@@ -37,7 +41,7 @@ export function startReconciler(parts: { store: PaymentStore; settlement: Settle
     /** Resolves when what is under way has ended; nothing is begun any more. */
     async stop() {
       await rounds.stop()
-      await Promise.all(underWay)
+      await Promise.all(underWay.keys())
     },
   }
 }

@@ -1,4 +1,4 @@
-import { families } from '@tollgate/chains'
+import { families, type Terms } from '@tollgate/chains'
 import {
   caip2,
   findNetwork,
@@ -26,6 +26,27 @@ export const requirementsOf = (plan: Plan, resource: string): PaymentRequirement
   maxTimeoutSeconds: plan.maxTimeoutSeconds,
   asset: plan.asset,
   ...domainOf(plan),
+})
+
+/** The same, as a chain family checks it. */
+export const termsOf = ({
+  asset,
+  displayDenom,
+  decimals,
+  assetName,
+  assetVersion,
+  payTo,
+  amount,
+}: Plan): Terms => ({
+  token: {
+    asset,
+    symbol: displayDenom,
+    decimals,
+    ...(assetName === null ? {} : { name: assetName }),
+    ...(assetVersion === null ? {} : { version: assetVersion }),
+  },
+  payTo,
+  amount,
 })
 
 /** Of the token's EIP-712 domain, where it has one. */

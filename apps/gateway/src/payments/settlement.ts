@@ -2,6 +2,8 @@ import { FacilitatorError, type Facilitator } from '@tollgate/facilitator-client
 import { type SettleResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
+import { randomUUID } from 'node:crypto'
+import { type Admission } from './admission'
 import { detailOf } from './receipt'
 import { type Leased, type PaymentRecord, type PaymentStore } from './store'
 
@@ -22,25 +24,41 @@ export type Settlement = ReturnType<typeof createSettlement>
 export function createSettlement(parts: {
   store: PaymentStore
   facilitator: Facilitator
+  takeRequest: Admission['takeRequest']
   ledger: Ledger
   logger: Logger
 }) {
-  const { store, facilitator, ledger, logger } = parts
+  const { store, facilitator, takeRequest, ledger, logger } = parts
   const underWay = new Map<string, Promise<PaymentRecord>>()
 
-  const step = async (id: string): Promise<PaymentRecord> => {
-    const leased = await store.lease(id, LEASE_SECONDS)
-    if (leased) await ask(leased)
+  const step = async (id: string, requestId: string): Promise<PaymentRecord> => {
+    const leased = await lease(id, requestId)
+    if (leased) await ask({ ...leased, requestId })
     const payment = await mustFind(id)
     if (payment.status !== 'settled') return payment
     if (await ledger.grant(id))
-      logger.info('credits granted', { ...facts(payment), credits: payment.credits })
+      logger.info('credits granted', { ...facts({ ...payment, requestId }), credits: payment.credits })
     return mustFind(id)
   }
 
-  const ask = async (payment: Leased) => {
+  /** Postponed where the facilitator's key has no request left: a payment that was not asked about stays open. */
+  const lease = async (id: string, requestId: string): Promise<Leased | undefined> => {
+    const attempts = await store.dueAttempts(id)
+    if (attempts === undefined) return undefined
+    const waitSeconds = await takeRequest({ isRetry: attempts > 0 })
+    if (waitSeconds === undefined) return store.lease(id, LEASE_SECONDS)
+    await store.postpone(id, waitSeconds)
+    logger.warn('payment postponed, no request to the facilitator left', {
+      paymentId: id,
+      requestId,
+      waitSeconds,
+    })
+    return undefined
+  }
+
+  const ask = async (payment: Asked) => {
     try {
-      await record(payment, await facilitator.settle(payment.request, { idempotencyKey: payment.id }))
+      await record(payment, await facilitator.settle(payment.request, settleOptions(payment)))
     } catch (error) {
       if (!(error instanceof FacilitatorError)) throw error
       if (error.kind === 'rejected') {
@@ -59,7 +77,7 @@ export function createSettlement(parts: {
 
   /** `errorMessage` is for the payer, `problem` for the log. */
   const refuse = async (
-    payment: Leased,
+    payment: Asked,
     reason: string,
     { errorMessage, problem }: { errorMessage?: string | undefined; problem?: string },
   ) => {
@@ -75,7 +93,7 @@ export function createSettlement(parts: {
     )
   }
 
-  const record = async (payment: Leased, result: SettleResult) => {
+  const record = async (payment: Asked, result: SettleResult) => {
     if (result.success && result.transaction !== '') {
       await store.settled(payment.id, result.transaction, result.blockNumber)
       logger.info('payment settled', {
@@ -101,11 +119,14 @@ export function createSettlement(parts: {
     return payment
   }
 
-  /** Takes the payment as far as it goes now. Callers of one process share one attempt; replicas exclude each other. */
-  const advance = (id: string): Promise<PaymentRecord> => {
+  /**
+   * Takes the payment as far as it goes now. Callers of one process share one attempt; replicas exclude each other. The
+   * facilitator is asked under `requestId`, that of the caller's own request where there is one.
+   */
+  const advance = (id: string, requestId: string = randomUUID()): Promise<PaymentRecord> => {
     const running = underWay.get(id)
     if (running) return running
-    const attempt = step(id).finally(() => underWay.delete(id))
+    const attempt = step(id, requestId).finally(() => underWay.delete(id))
     underWay.set(id, attempt)
     return attempt
   }
@@ -113,8 +134,21 @@ export function createSettlement(parts: {
   return { advance, find: mustFind }
 }
 
-const facts = ({ id, wallet, planId, payer, amount }: PaymentRecord) => ({
-  payment: id,
+/** A payment that is asked about, and by which request. */
+type Asked = Leased & { requestId: string }
+
+const settleOptions = ({ id, requestId }: Asked) => ({ idempotencyKey: id, requestId })
+
+const facts = ({
+  id,
+  requestId,
+  wallet,
+  planId,
+  payer,
+  amount,
+}: Pick<PaymentRecord, 'id' | 'wallet' | 'planId' | 'payer' | 'amount'> & { requestId: string }) => ({
+  paymentId: id,
+  requestId,
   wallet,
   planId,
   payer,

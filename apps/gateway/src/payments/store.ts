@@ -44,6 +44,12 @@ const silence = `now() - make_interval(secs => ${QUESTION_SECONDS})`
 const isDue = "status IN ('received', 'settling') AND next_attempt_at <= now()"
 const isToCredit = "status = 'settled' AND next_attempt_at <= now()"
 
+/** Payments that a wallet has asked about at the same time: a wallet with many must not keep others waiting. */
+const OF_ONE_WALLET = 2
+
+/** A payment that waits to be taken further, and whose it is. */
+export type Due = { id: string; wallet: string }
+
 /** How long a settled payment is left alone once it is given out to be credited. */
 const CREDIT_AGAIN_SECONDS = 5
 
@@ -59,11 +65,24 @@ const CURABLE = [
   'unexpected_settle_error',
 ]
 
+/** $1 the payment, $2 the reasons, $3 until when it can be settled, in Unix seconds. */
+const isAskable = `id = $1 AND status = 'failed' AND error_reason = ANY($2) AND extract(epoch FROM now()) < $3::numeric
+  AND request_dropped_at IS NULL
+  AND now() >= updated_at + greatest(make_interval(secs => ${ASK_AGAIN_SECONDS}), updated_at - created_at)`
+
 /** Longer than an authorization lasts; one that is stuck for other reasons must not close the wallet out for ever. */
 const OPEN_FOR = '15 minutes'
 
 /** What the payer signed, as far as it names one payment among all. */
 export type Authorization = { plan: Plan; payer: string; nonce: string }
+
+/** What is known of a wallet that brings a new payment. */
+type ApplicantRow = {
+  /** The time by the database's clock. */
+  now: Date
+  isCustomer: boolean
+  open: number
+}
 
 /** Whose credits it buys, and what the facilitator is asked. */
 type Received = { wallet: string; request: SettleRequest }
@@ -136,6 +155,25 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
       return (await query('try-again', text, [...row(authorization, received), id]))[0]
     },
 
+    async applicant(wallet: string): Promise<ApplicantRow> {
+      const text = `SELECT now(), EXISTS (SELECT FROM accounts WHERE wallet = $1) AS "isCustomer",
+        (SELECT count(*)::int FROM payments WHERE wallet = $1 AND status IN ('received', 'settling')) AS open`
+      const { rows } = await pool.query<ApplicantRow>({ name: 'payment-applicant', text, values: [wallet] })
+      if (!rows[0]) throw new Error('Postgres answered no row')
+      return rows[0]
+    },
+
+    /** How often the facilitator was asked about a payment that may be asked about now; undefined for all others. */
+    async dueAttempts(id: string): Promise<number | undefined> {
+      const text = `SELECT attempts FROM payments WHERE id = $1 AND ${isDue}`
+      const { rows } = await pool.query<{ attempts: number }>({
+        name: 'payment-due-attempts',
+        text,
+        values: [id],
+      })
+      return rows[0]?.attempts
+    },
+
     async find(id: string): Promise<PaymentRecord | undefined> {
       return (await query('find', `SELECT ${columns} FROM payments WHERE id = $1`, [id]))[0]
     },
@@ -143,11 +181,20 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     /**
      * Payments that wait for somebody to take them further, the longest waiting first: `atOnce` at most, of which `settled` at
      * most are settled. Those are of one account each and not given again for a few seconds, so that the ones which cannot be
-     * credited, for their account is held, keep no other from it.
+     * credited, for their account is held, keep no other from it. Of the others a wallet has `OF_ONE_WALLET` at most, less those
+     * in `busy`, which names the wallet of each payment under way.
      */
-    async due({ atOnce, settled }: { atOnce: number; settled: number }): Promise<string[]> {
+    async due({
+      atOnce,
+      settled,
+      busy,
+    }: {
+      atOnce: number
+      settled: number
+      busy: string[]
+    }): Promise<Due[]> {
       const text = `WITH credited AS MATERIALIZED (
-          SELECT id FROM payments WHERE ${isToCredit} AND id IN (
+          SELECT id, wallet FROM payments WHERE ${isToCredit} AND id IN (
             SELECT DISTINCT ON (wallet, pricing_plan_id) id FROM payments WHERE ${isToCredit}
             ORDER BY wallet, pricing_plan_id, next_attempt_at)
           ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED
@@ -155,11 +202,14 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
           UPDATE payments SET next_attempt_at = now() + interval '${CREDIT_AGAIN_SECONDS} seconds'
           WHERE id IN (SELECT id FROM credited)
         )
-        SELECT id FROM credited UNION ALL
-        (SELECT id FROM payments WHERE ${isDue} ORDER BY next_attempt_at LIMIT $1 - (SELECT count(*) FROM credited))`
-      const values = [atOnce, settled]
-      const { rows } = await pool.query<{ id: string }>({ name: 'payment-due', text, values })
-      return rows.map(({ id }) => id)
+        SELECT id, wallet FROM credited UNION ALL
+        (SELECT id, wallet FROM (
+           SELECT id, wallet, next_attempt_at, row_number() OVER (PARTITION BY wallet ORDER BY next_attempt_at) AS place
+           FROM payments WHERE ${isDue}) AS waiting
+         WHERE place <= ${OF_ONE_WALLET} - (SELECT count(*) FROM unnest($3::text[]) AS of (busy) WHERE busy = waiting.wallet)
+         ORDER BY next_attempt_at LIMIT $1 - (SELECT count(*) FROM credited))`
+      const values = [atOnce, settled, busy]
+      return (await pool.query<Due>({ name: 'payment-due', text, values })).rows
     },
 
     /**
@@ -228,18 +278,26 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
       return refused?.status === 'failed'
     },
 
+    /** Whether `askAgain` would take the payment now. */
+    async mayAskAgain(id: string, validUntil: bigint): Promise<boolean> {
+      const { rowCount } = await pool.query({
+        name: 'payment-may-ask-again',
+        text: `SELECT FROM payments WHERE ${isAskable}`,
+        values: [id, CURABLE, validUntil.toString()],
+      })
+      return rowCount === 1
+    },
+
     /**
-     * A payment that was refused, and that nobody asks about any more, may be asked about again while it can be settled (until
-     * `validUntil`, Unix seconds): under its own idempotency key, so that it is charged once. Undefined where that is not due.
+     * A refused payment without an open question is asked about again while it can be settled (until `validUntil`, Unix
+     * seconds), under its own idempotency key, so that it is charged once. Undefined where that is not due.
      */
     async askAgain(id: string, validUntil: bigint): Promise<PaymentRecord | undefined> {
       const [again] = await query(
         'ask-again',
-        `UPDATE payments SET status = 'received', attempts = 0, asked_at = NULL, error_reason = NULL,
+        `UPDATE payments SET status = 'received', attempts = 0, asked_at = NULL, error_reason = NULL, error_detail = NULL,
            next_attempt_at = now(), updated_at = now()
-         WHERE id = $1 AND status = 'failed' AND error_reason = ANY($2) AND extract(epoch FROM now()) < $3::numeric
-           AND now() >= updated_at + greatest(make_interval(secs => ${ASK_AGAIN_SECONDS}), updated_at - created_at)
-         RETURNING ${columns}`,
+         WHERE ${isAskable} RETURNING ${columns}`,
         [id, CURABLE, validUntil.toString()],
       )
       return again
@@ -252,6 +310,17 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
         `UPDATE payments SET status = 'disputed', error_reason = $2, transaction = $3, updated_at = now()
          WHERE id = $1 AND status IN ('settling', 'failed') RETURNING ${columns}`,
         [id, reason, transaction],
+      )
+    },
+
+    /** Not asked about now, for there is no request left; nothing else changes. */
+    async postpone(id: string, seconds: number): Promise<void> {
+      await query(
+        'postpone',
+        `UPDATE payments SET error_reason = coalesce(error_reason, 'facilitator_busy'), updated_at = now(),
+           next_attempt_at = now() + make_interval(secs => $2)
+         WHERE id = $1 AND ${isDue} RETURNING ${columns}`,
+        [id, seconds],
       )
     },
 

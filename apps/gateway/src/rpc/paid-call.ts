@@ -1,5 +1,13 @@
 import { encodeJson, RpcRequest } from '@tollgate/protocol'
-import { ApiError, parse, rawMember, type Budget, type Logger } from '@tollgate/service'
+import {
+  addressKey,
+  ApiError,
+  parse,
+  rawMember,
+  requestId,
+  type Budget,
+  type Logger,
+} from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { type Charge, type Ending, type Ledger } from '../accounts/ledger'
@@ -53,7 +61,11 @@ export function createPaidCall(parts: Parts) {
     if (proof) {
       await sessions.mustLive(session)
       await mustSuffice(ledger, session, plan, cost)
-      purchase = await buyCredits(session, plan, proof)
+      purchase = await buyCredits(
+        { session, address: addressKey(req), requestId: requestId(req) },
+        plan,
+        proof,
+      )
       res.set(purchase.receipt)
     }
 

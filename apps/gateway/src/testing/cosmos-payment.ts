@@ -5,7 +5,7 @@ import { type CosmosWallet } from './cosmos-wallet'
 
 type Terms = Pick<ReturnType<typeof cosmosPlanOf>, 'asset_address' | 'amount' | 'pay_to'>
 
-type Manner = { sequence?: number; memo?: string; gas?: number; granter?: string }
+type Manner = { sequence?: number; memo?: string; gas?: number; granter?: string; accountNumber?: number }
 
 /** A field of a protobuf message: bytes, text or another message, or a number. */
 const field = (number: number, value: Uint8Array | string | number): Uint8Array => {
@@ -22,14 +22,14 @@ const any = (typeUrl: string, value: Uint8Array) => message(field(1, typeUrl), f
 const coin = (denom: string, amount: string) => message(field(1, denom), field(2, amount))
 
 const CHAIN_ID = cosmosPlanOf().chain_id
-const ACCOUNT_NUMBER = 7
+export const ACCOUNT_NUMBER = 7
 const SIGN_MODE_DIRECT = 1
 
 /** What a Cosmos wallet signs for a plan: a bank send of its price, as a whole transaction (SIGN_MODE_DIRECT). */
 export function signSend(
   { address, publicKey, sign }: Pick<CosmosWallet, 'address' | 'publicKey' | 'sign'>,
   { asset_address: denom, amount, pay_to: recipient }: Terms = cosmosPlanOf(),
-  { sequence = 0, memo = '', gas = 120_000, granter = '' }: Manner = {},
+  { sequence = 0, memo = '', gas = 120_000, granter = '', accountNumber }: Manner = {},
 ) {
   const send = message(field(1, address), field(2, recipient), field(3, coin(denom, amount)))
   const body = message(field(1, any('/cosmos.bank.v1beta1.MsgSend', send)), field(2, memo))
@@ -46,6 +46,7 @@ export function signSend(
     recipient,
     txBase64: toBase64(tx),
     publicKey: toBase64(publicKey),
+    ...(accountNumber === undefined ? {} : { accountNumber }),
   }
   return { version: 1, chainId: CHAIN_ID, payment }
 }

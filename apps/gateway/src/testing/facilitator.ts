@@ -23,6 +23,7 @@ type Asked = { key: string; request: SettleRequest }
 export async function startFacilitator() {
   const asked: Asked[] = []
   const settlements: Asked[] = []
+  const requestIds: (string | undefined)[] = []
   const used = new Set<string>()
   const answered = new Map<string, { request: string; result: SettleResult }>()
   const manners: Manner[] = []
@@ -84,6 +85,7 @@ export async function startFacilitator() {
       request: SettleRequest.parse(await json(req)),
     }
     asked.push(question)
+    requestIds.push(req.headers['x-request-id']?.toString())
     const manner = manners.shift() ?? 'settle'
     await held
     if (manner === 'hang') return undefined
@@ -114,6 +116,8 @@ export async function startFacilitator() {
     /** Every question about a settlement, and those that moved money. */
     asked,
     settlements,
+    /** Of each question, its X-Request-Id. */
+    requestIds,
     /** How often it was asked what it supports. */
     supportAsked: () => supportAsked,
     /** How the next questions are answered, one each; those after them are settled. */

@@ -57,6 +57,8 @@ export async function testGateway(options: Options = {}) {
       RATE_LIMIT_RPC_PER_MINUTE: '100000',
       RATE_LIMIT_READS_PER_MINUTE: '100000',
       FREE_TIMEOUTS_PER_MINUTE: '100000',
+      RATE_LIMIT_PAYMENTS_PER_MINUTE: '10000',
+      FACILITATOR_REQUESTS_PER_MINUTE: '100000',
     }),
     ...options.environment,
   }

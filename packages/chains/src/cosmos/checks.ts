@@ -20,6 +20,12 @@ export type Case = {
 
 type OfflineCheck = Check<Case>
 
+/** A case as the checks of the signed transaction see it, which ask no network. */
+export type SignedCase = Pick<Case, 'payment' | 'terms'> & {
+  network: Pick<CosmosNetwork, 'chainId' | 'prefix'>
+}
+type SignedCheck = Check<SignedCase>
+
 /** What the terms are judged by, whoever pays. */
 type TermsCase = { terms: Terms; network: Pick<CosmosNetwork, 'prefix' | 'signer'> }
 
@@ -38,11 +44,11 @@ const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount }, network: { pre
 /** Checks of the terms alone: what they refuse could never be paid. */
 export const termsChecks: readonly Check<TermsCase>[] = [checkTerms]
 
-const checkNetwork: OfflineCheck = ({ payment: { stated }, network: { chainId } }) =>
+const checkNetwork: SignedCheck = ({ payment: { stated }, network: { chainId } }) =>
   stated.chainId === chainId ? undefined : refuse('invalid_network', 'the payment is for another chain')
 
 /** ADR-027: of what chains read alike, one encoding is the transaction, and others are none. */
-const checkEncoding: OfflineCheck = ({ payment: { tx } }) =>
+const checkEncoding: SignedCheck = ({ payment: { tx } }) =>
   tx.isCanonical
     ? undefined
     : refuse(
@@ -50,7 +56,7 @@ const checkEncoding: OfflineCheck = ({ payment: { tx } }) =>
         'the transaction holds more than a payment needs, or is not encoded canonically',
       )
 
-const checkMessages: OfflineCheck = ({ payment: { tx } }) => {
+const checkMessages: SignedCheck = ({ payment: { tx } }) => {
   const [message] = tx.messages
   if (tx.messages.length !== 1)
     return refuse('invalid_payload', `${tx.messages.length} messages instead of one`)
@@ -59,7 +65,7 @@ const checkMessages: OfflineCheck = ({ payment: { tx } }) => {
     : undefined
 }
 
-const checkCoin: OfflineCheck = ({ payment: { tx }, terms }) => {
+const checkCoin: SignedCheck = ({ payment: { tx }, terms }) => {
   const coins = tx.send?.coins ?? []
   const [coin] = coins
   if (coin === undefined || coins.length !== 1)
@@ -70,13 +76,13 @@ const checkCoin: OfflineCheck = ({ payment: { tx }, terms }) => {
     : refuse('invalid_payment', `${coin.amount} instead of ${terms.amount}`)
 }
 
-const checkRecipient: OfflineCheck = ({ payment, terms }) => {
+const checkRecipient: SignedCheck = ({ payment, terms }) => {
   if (payment.tx.send?.to !== terms.payTo) return refuse('invalid_payment', 'the payer pays somebody else')
   return payment.payTo === payment.payer ? refuse('invalid_payment', 'the payer pays itself') : undefined
 }
 
 /** The one who is said to pay, the one whose money it is, and the one whose key signs are the same. */
-const checkSigner: OfflineCheck = ({ payment: { tx, payer }, network: { prefix } }) => {
+const checkSigner: SignedCheck = ({ payment: { tx, payer }, network: { prefix } }) => {
   const [signer] = tx.signers
   if (signer === undefined || tx.signers.length !== 1)
     return refuse('invalid_payload', `${tx.signers.length} signers instead of one`)
@@ -88,7 +94,7 @@ const checkSigner: OfflineCheck = ({ payment: { tx, payer }, network: { prefix }
     : refuse('invalid_payload', 'the public key is not the payer’s')
 }
 
-const checkSignatureForm: OfflineCheck = ({ payment: { tx } }) => {
+const checkSignatureForm: SignedCheck = ({ payment: { tx } }) => {
   const [signature] = tx.signatures
   if (tx.signers[0]?.mode === undefined)
     return refuse('invalid_payload', 'not signed as SIGN_MODE_DIRECT or SIGN_MODE_LEGACY_AMINO_JSON')
@@ -137,9 +143,8 @@ const checkFee: OfflineCheck = ({ payment: { tx }, network: { feeDenom, gasPrice
     : undefined
 }
 
-/** Checks that need no network. */
-export const offlineChecks: readonly OfflineCheck[] = [
-  ...termsChecks,
+/** Checks of what the payer signed, against the terms. */
+export const signedChecks: readonly SignedCheck[] = [
   checkNetwork,
   checkEncoding,
   checkMessages,
@@ -149,6 +154,9 @@ export const offlineChecks: readonly OfflineCheck[] = [
   checkSignatureForm,
   checkStated,
 ]
+
+/** Checks that need no network. */
+export const offlineChecks: readonly OfflineCheck[] = [...termsChecks, ...signedChecks]
 
 /**
  * What we take of a fee, and of who pays it. Asked only of a transaction that is yet to be mined: one that its payer sent

@@ -2,6 +2,7 @@ import type { Family } from '../family'
 import { parseAddress } from './address'
 import { createChain, isChainId } from './chain'
 import { CosmosConfiguration, type CosmosSettings, Denom } from './network'
+import { checkOffline } from './offline'
 import { type CosmosPayment, readPayment } from './payment'
 import { verifySignIn } from './sign-in'
 
@@ -16,6 +17,7 @@ export const cosmos: Family<CosmosPayment, CosmosSettings> = {
   parseAsset: (text) => Denom.safeParse(text).data,
   verifySignIn,
   readPayment,
+  checkOffline,
   mismatch: { payTo: 'invalid_payment', amount: 'invalid_payment' },
   configuration: CosmosConfiguration,
   connect: createChain,

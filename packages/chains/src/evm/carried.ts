@@ -1,6 +1,6 @@
 import { type Check, refuse } from '../checks'
 import type { Fate, Payment } from '../family'
-import type { Case } from './checks'
+import type { Case, OfflineCase } from './checks'
 import type { EvmNetwork } from './network'
 import { timeAt } from './search'
 import { isCounterfactual } from './signature'
@@ -21,7 +21,7 @@ export type CarriedFacts = {
   signatureHolds: boolean
 }
 
-type OfflineCheck = Check<Case<CarriedPayment>>
+type OfflineCheck = Check<OfflineCase<CarriedPayment>>
 type ChainCheck = Check<Case<CarriedPayment> & { facts: CarriedFacts }>
 
 /** Twice the longest timeout that x402 knows: an authorization that lives longer is a mistake, and lies around. */

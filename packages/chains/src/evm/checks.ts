@@ -14,6 +14,11 @@ export type Case<P extends Payment = Payment> = {
   reserved: bigint
 }
 
+/** A case as the checks see it that ask no network. */
+export type OfflineCase<P extends Payment = Payment> = Pick<Case<P>, 'payment' | 'terms' | 'now'> & {
+  network: Pick<EvmNetwork, 'chainId' | 'confirmationBudgetSeconds' | 'maxGas'>
+}
+
 /** What the terms are judged by, whoever pays. */
 type TermsCase = { terms: Terms; network: Pick<EvmNetwork, 'signers'> }
 
@@ -40,14 +45,14 @@ const checkDomain: Check<TermsCase> = ({ terms: { token, extra } }) => {
   return undefined
 }
 
-const checkRecipient: Check<Case> = ({ payment, terms }) => {
+const checkRecipient: Check<OfflineCase> = ({ payment, terms }) => {
   if (!sameAddress(payment.payTo, terms.payTo))
     return refuse('invalid_exact_evm_payload_recipient_mismatch', 'the payer pays somebody else')
   if (payment.payTo === payment.payer) return refuse('invalid_payment', 'the payer pays itself')
   return undefined
 }
 
-const checkAmount: Check<Case> = ({ payment, terms }) =>
+const checkAmount: Check<OfflineCase> = ({ payment, terms }) =>
   payment.amount === terms.amount
     ? undefined
     : refuse('invalid_exact_evm_payload_authorization_value', `${payment.amount} instead of ${terms.amount}`)
@@ -55,8 +60,11 @@ const checkAmount: Check<Case> = ({ payment, terms }) =>
 /** Checks of the terms alone: what they refuse could never be paid. */
 export const termsChecks: readonly Check<TermsCase>[] = [checkTerms, checkDomain]
 
+/** Checks of what the payer of any kind of payment signed, against the terms. */
+export const signedTermsChecks: readonly Check<OfflineCase>[] = [checkRecipient, checkAmount]
+
 /** Checks of every kind of payment that need no network. */
-export const commonChecks: readonly Check<Case>[] = [...termsChecks, checkRecipient, checkAmount]
+export const commonChecks: readonly Check<Case>[] = [...termsChecks, ...signedTermsChecks]
 
 /** Whether the payer has what it pays beside what is spoken for; `balance` is undefined where the asset does not tell. */
 export const checkBalance: Check<Case & { facts: { balance: bigint | undefined } }> = ({

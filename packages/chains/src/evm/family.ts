@@ -2,6 +2,7 @@ import type { Family } from '../family'
 import { parseAddress } from './address'
 import { createChain, isChainId } from './chain'
 import { EvmConfiguration, type EvmSettings } from './network'
+import { checkOffline } from './offline'
 import { type EvmPayment, readPayment } from './payment'
 import { verifyContractSignIn, verifySignIn } from './sign-in'
 
@@ -17,6 +18,7 @@ export const evm: Family<EvmPayment, EvmSettings> = {
   verifySignIn,
   verifyContractSignIn,
   readPayment,
+  checkOffline,
   mismatch: {
     payTo: 'invalid_exact_evm_payload_recipient_mismatch',
     amount: 'invalid_exact_evm_payload_authorization_value',

@@ -1,6 +1,7 @@
+import type { Check } from '../checks'
 import type { Fate, Payment, Refusal, Terms } from '../family'
 import type { Receipt } from './answers'
-import type { Case } from './checks'
+import type { Case, OfflineCase } from './checks'
 import type { EvmNetwork } from './network'
 
 /** The call by which anybody can settle a payment. */
@@ -20,6 +21,10 @@ export type SettlementCall = {
 export type Kind<P extends Payment> = {
   /** Reads a payload that is an object; undefined where it holds no payment of this kind. */
   read(payload: unknown): P | undefined
+  /** Checks of what the payer signed, beside its recipient and amount, that need no network. */
+  readonly ownChecks: readonly Check<OfflineCase<P>>[]
+  /** Whether the payer's own key signed; undefined where the token's domain, which is signed too, is not known. */
+  isSignedByKey(payment: P, terms: Terms, chainId: string): boolean | undefined
   /** All checks, those that need no network first; undefined means the payment would settle now. */
   verify(question: Case<P>): Promise<Refusal | undefined>
   /** Undefined where the payer signed a transaction of its own. */

@@ -1,6 +1,6 @@
 import { type Check, refuse, refuseSpent } from '../../checks'
 import { type CarriedFacts, checkDeployed, checkSignature, checkWindow, checkWindowOnChain } from '../carried'
-import { type Case, checkBalance, commonChecks } from '../checks'
+import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
 import type { AuthorizedPayment } from './payment'
 
 /** What the chain says of an authorization. */
@@ -15,8 +15,11 @@ export type Facts = CarriedFacts & {
 type OfflineCheck = Check<Case<AuthorizedPayment>>
 type ChainCheck = Check<Case<AuthorizedPayment> & { facts: Facts }>
 
+/** Checks of the authorization itself. */
+export const ownChecks: readonly Check<OfflineCase<AuthorizedPayment>>[] = [checkWindow, checkDeployed]
+
 /** Checks that need no network. */
-export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, checkWindow, checkDeployed]
+export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
 const checkToken: ChainCheck = ({ facts }) =>
   facts.authorizationUsed === undefined || facts.balance === undefined

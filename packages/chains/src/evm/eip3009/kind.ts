@@ -4,7 +4,7 @@ import type { Kind, SettlementCall } from '../kind'
 import type { EvmNetwork } from '../network'
 import { isSignedByKey } from '../signature'
 import { calls, digestOf, holdsOtherTransfer, holdsTransfer } from './authorization'
-import { chainChecks, offlineChecks } from './checks'
+import { chainChecks, offlineChecks, ownChecks } from './checks'
 import { askFacts } from './facts'
 import { fate, isSpentAt } from './fate'
 import { type AuthorizedPayment, readAuthorization } from './payment'
@@ -22,6 +22,11 @@ function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Te
 /** The payer signs an authorization (EIP-3009), which a signer of ours carries to the token. */
 export const eip3009: Kind<AuthorizedPayment> = {
   read: readAuthorization,
+  ownChecks,
+  isSignedByKey: (payment, { token }, chainId) =>
+    token.name === undefined || token.version === undefined
+      ? undefined
+      : isSignedByKey(payment, digestOf(payment, token, chainId)),
   verify: verifier({ offlineChecks, askFacts, chainChecks }),
   call,
   settles: ({ logs }, payment, { token }) => holdsTransfer(logs, token.asset, payment),

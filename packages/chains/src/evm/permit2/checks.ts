@@ -1,7 +1,7 @@
 import { type Check, refuse, refuseSpent } from '../../checks'
 import { sameAddress } from '../address'
 import { type CarriedFacts, checkDeployed, checkSignature, checkWindow, checkWindowOnChain } from '../carried'
-import { type Case, checkBalance, commonChecks } from '../checks'
+import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
 import { PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
 import { fittingPermit } from './transfer'
@@ -19,25 +19,23 @@ export type Facts = CarriedFacts & {
   failure: string | undefined
 }
 
+type OwnCheck = Check<OfflineCase<PermittedPayment>>
 type OfflineCheck = Check<Case<PermittedPayment>>
 type ChainCheck = Check<Case<PermittedPayment> & { facts: Facts }>
 
-const checkSpender: OfflineCheck = ({ payment: { spender } }) =>
+const checkSpender: OwnCheck = ({ payment: { spender } }) =>
   sameAddress(spender, PROXY)
     ? undefined
     : refuse('invalid_payment', `signed for the spender ${spender} instead of ${PROXY}`)
 
-const checkAsset: OfflineCheck = ({ payment: { asset }, terms: { token } }) =>
+const checkAsset: OwnCheck = ({ payment: { asset }, terms: { token } }) =>
   sameAddress(asset, token.asset) ? undefined : refuse('invalid_payment', 'signed for another asset')
 
+/** Checks of the transfer itself. */
+export const ownChecks: readonly OwnCheck[] = [checkSpender, checkAsset, checkWindow, checkDeployed]
+
 /** Checks that need no network. */
-export const offlineChecks: readonly OfflineCheck[] = [
-  ...commonChecks,
-  checkSpender,
-  checkAsset,
-  checkWindow,
-  checkDeployed,
-]
+export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
 const checkContracts: ChainCheck = ({ facts }) =>
   facts.nonceUsed === undefined

@@ -1,8 +1,8 @@
 import { verifier } from '../../checks'
 import type { Kind, SettlementCall } from '../kind'
 import type { EvmNetwork } from '../network'
-import { signatureToSend } from '../signature'
-import { chainChecks, offlineChecks } from './checks'
+import { isSignedByKey, signatureToSend } from '../signature'
+import { chainChecks, offlineChecks, ownChecks } from './checks'
 import { PROXY } from './contracts'
 import { askFacts } from './facts'
 import { fate, isSpentAt } from './fate'
@@ -23,6 +23,8 @@ const call = ({ chainId }: EvmNetwork, payment: PermittedPayment): SettlementCal
  */
 export const permit2: Kind<PermittedPayment> = {
   read: readPermit2,
+  ownChecks,
+  isSignedByKey: (payment, _, chainId) => isSignedByKey(payment, digestOf(payment, chainId)),
   verify: verifier({ offlineChecks, askFacts, chainChecks }),
   call,
   settles: (receipt, payment, { token }) => holdsTransfer(receipt, token.asset, payment),

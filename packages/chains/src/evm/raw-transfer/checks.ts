@@ -1,6 +1,6 @@
 import { type Check, refuse, refuseSpent } from '../../checks'
 import { sameAddress } from '../address'
-import { type Case, checkBalance, commonChecks } from '../checks'
+import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
 import { MOST_GAS } from '../fees'
 import { isOutOfGas } from '../revert'
 import type { RawTransfer } from './payment'
@@ -20,15 +20,16 @@ export type Facts = {
   failure: string | undefined
 }
 
+type OwnCheck = Check<OfflineCase<RawTransfer>>
 type OfflineCheck = Check<Case<RawTransfer>>
 type ChainCheck = Check<Case<RawTransfer> & { facts: Facts }>
 
-const checkNetwork: OfflineCheck = ({ payment: { chainId }, network }) =>
+const checkNetwork: OwnCheck = ({ payment: { chainId }, network }) =>
   chainId === BigInt(network.chainId)
     ? undefined
     : refuse('invalid_network', `the transaction is for chain ${chainId}`)
 
-const checkAsset: OfflineCheck = ({ payment: { asset }, terms: { token } }) =>
+const checkAsset: OwnCheck = ({ payment: { asset }, terms: { token } }) =>
   sameAddress(asset, token.asset)
     ? undefined
     : refuse('invalid_payment', 'the transaction calls another contract than the asset')
@@ -36,20 +37,18 @@ const checkAsset: OfflineCheck = ({ payment: { asset }, terms: { token } }) =>
 /** Payers set limits more generous than ours; past this, a limit is a mistake, or keeps other transactions out of a block. */
 const ROOM = 4n
 
-const checkGasLimit: OfflineCheck = ({ payment: { gasLimit }, network: { maxGas } }) => {
+const checkGasLimit: OwnCheck = ({ payment: { gasLimit }, network: { maxGas } }) => {
   const most = ROOM * maxGas < MOST_GAS ? ROOM * maxGas : MOST_GAS
   return gasLimit <= most
     ? undefined
     : refuse('invalid_payment', `a gas limit of ${gasLimit} is more than ${most}`)
 }
 
+/** Checks of the transaction itself. */
+export const ownChecks: readonly OwnCheck[] = [checkNetwork, checkAsset, checkGasLimit]
+
 /** Checks that need no network. */
-export const offlineChecks: readonly OfflineCheck[] = [
-  ...commonChecks,
-  checkNetwork,
-  checkAsset,
-  checkGasLimit,
-]
+export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
 const checkNonce: ChainCheck = ({ payment: { accountNonce }, facts: { nonce } }) => {
   if (accountNonce < nonce.mined) return refuseSpent(`the account nonce ${accountNonce} is used`)

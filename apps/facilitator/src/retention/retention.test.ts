@@ -1,0 +1,149 @@
+import { openFacilitatorDatabase, type FacilitatorDatabase } from '@tollgate/database'
+import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
+import { randomBytes } from 'node:crypto'
+import { settlementRows } from '../testing/settlement-rows'
+import { createRetention } from './retention'
+
+const periods = { RETENTION_PAYLOAD_DAYS: 30, RETENTION_REFRESH_TOKEN_DAYS: 7, RETENTION_METRICS_DAYS: 762 }
+
+let databases: FacilitatorDatabase[]
+let pool: FacilitatorDatabase['pool']
+let rows: ReturnType<typeof settlementRows>
+let userId: number
+let clientId: string
+beforeAll(async () => {
+  const url = await migratedDatabase('facilitator')
+  databases = [openFacilitatorDatabase({ url }), openFacilitatorDatabase({ url })]
+  for (const database of databases) closeLater(() => database.close())
+  pool = databases[0]!.pool
+  rows = settlementRows(pool)
+  userId = await rows.user('shop@example.com')
+  clientId = await rows.client(userId)
+  await rows.asset()
+})
+afterAll(closeAll)
+
+const never = new AbortController().signal
+/** Both replicas at once, until nothing is left. */
+async function run() {
+  const job = ({ pool: own }: FacilitatorDatabase) =>
+    createRetention({ pool: own }, periods, { limit: 2, pauseMs: 0 })(never)
+  const reports = [...(await Promise.all(databases.map(job))), await job(databases[0]!)]
+  expect(reports.flatMap(({ failures }) => failures)).toEqual([])
+}
+
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString()
+
+describe('settlements', () => {
+  const holdsPayload = async (id: bigint) => {
+    await pool.query('select 1')
+    const text = 'select payload, status, request_hash, nonce from settlements where id = $1'
+    const [row] = (await pool.query<{ payload: string }>(text, [id])).rows
+    return row?.payload === '{"signature":"0xsigned"}'
+  }
+  async function settlement(row: Parameters<typeof rows.settlement>[1]) {
+    const id = await rows.settlement(clientId, row)
+    await pool.query(`update settlements set payload = '{"signature":"0xsigned"}' where id = $1`, [id])
+    return id
+  }
+
+  test('that have ended lose their payload, and nothing else', async () => {
+    const old = { endedAt: daysAgo(31) }
+    const ended = [
+      await settlement({ ...old, status: 'settled' }),
+      await settlement({
+        ...old,
+        status: 'settled',
+        transactionId: await rows.transaction({ status: 'final' }),
+      }),
+      await settlement({ ...old, status: 'failed', errorReason: 'insufficient_funds' }),
+      await settlement({ ...old, status: 'reversed', errorReason: 'payment_expired', isHandedOut: true }),
+    ]
+    const select = 'select to_jsonb(settlements) - $2 as row from settlements where id = any($1) order by id'
+    const before = await pool.query(select, [ended, 'payload'])
+    await run()
+    expect(await Promise.all(ended.map(holdsPayload))).toEqual([false, false, false, false])
+    expect((await pool.query(select, [ended, 'payload'])).rows).toEqual(before.rows)
+  })
+
+  test('that are open, or may be again, keep it, however old', async () => {
+    const old = { endedAt: daysAgo(300), ageSeconds: 300 * 86_400 }
+    const [mined, signed] = [
+      await rows.transaction({ nonce: 1n, status: 'mined' }),
+      await rows.transaction({ nonce: 2n }),
+    ]
+    const undone = await settlement({ ...old, status: 'failed', errorReason: 'invalid_transaction_state' })
+    await rows.charge(mined, undone, '100')
+    const open = [
+      await settlement({ ...old, status: 'claimed' }),
+      await settlement({ ...old, status: 'signed', transactionId: signed }),
+      await settlement({ ...old, status: 'reversed' }),
+      await settlement({ ...old, status: 'settled', transactionId: mined }),
+      undone,
+      await settlement({ status: 'settled', endedAt: daysAgo(29) }),
+    ]
+    await run()
+    expect(await Promise.all(open.map(holdsPayload))).toEqual(open.map(() => true))
+  })
+})
+
+describe('the rest', () => {
+  const count = async (text: string, values: unknown[]) =>
+    (await pool.query<{ count: bigint }>(`select count(*) from ${text}`, values)).rows[0]?.count
+
+  test('refresh tokens go a week after they have expired', async () => {
+    for (const days of [8, 9, 10, 6, -30])
+      await pool.query('insert into refresh_tokens (hash, user_id, expires_at) values ($1, $2, $3)', [
+        randomBytes(32),
+        userId,
+        daysAgo(days),
+      ])
+    await run()
+    expect(await count('refresh_tokens where user_id = $1', [userId])).toBe(2n)
+  })
+
+  test('metrics go after 25 months', async () => {
+    for (const days of [764, 765, 766, 760, 0]) {
+      const day = daysAgo(days).slice(0, 10)
+      await pool.query(
+        `insert into http_metrics (user_id, day, method, route, status, count, buckets, counts)
+         values ($1, $2, 'GET', '/', 200, 1, '{1}', '{1}')`,
+        [userId, day],
+      )
+      await pool.query(
+        `insert into client_metrics (user_id, day, client_id, count, buckets, counts) values ($1, $2, $3, 1, '{1}', '{1}')`,
+        [userId, day, clientId],
+      )
+      await pool.query(
+        `insert into settlement_refusals (client_id, day, network, reason, count) values ($1, $2, '', 'x', 1)`,
+        [clientId, day],
+      )
+    }
+    await run()
+    for (const table of ['http_metrics', 'client_metrics', 'settlement_refusals'])
+      expect([table, await count(table, [])]).toEqual([table, 2n])
+  })
+
+  test('client keys go as late, and never one that a settlement names', async () => {
+    const client = async (changes: string) => {
+      const id = await rows.client(userId)
+      await pool.query(`update clients set ${changes} where client_id = $1`, [id])
+      return id
+    }
+    const named = await client("deleted_at = now() - interval '800 days'")
+    await rows.settlement(named, { status: 'settled', endedAt: daysAgo(790) })
+    const kept = [
+      named,
+      await client("deleted_at = now() - interval '700 days'"),
+      await client('expires_at = null'),
+    ]
+    const gone = [
+      await client("deleted_at = now() - interval '800 days'"),
+      await client("expires_at = now() - interval '800 days'"),
+      await client("expires_at = now() - interval '800 days', deleted_at = now()"),
+    ]
+    await run()
+    expect(await count('clients where client_id = any($1)', [kept])).toBe(3n)
+    expect(await count('clients where client_id = any($1)', [gone])).toBe(0n)
+  })
+})

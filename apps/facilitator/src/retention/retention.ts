@@ -1,0 +1,50 @@
+import {
+  runRetention,
+  type FacilitatorDatabase,
+  type PoolClient,
+  type RetentionTask,
+} from '@tollgate/database'
+import { type Environment } from '../config'
+import {
+  DELETE_CLIENTS,
+  DELETE_CLIENT_METRICS,
+  DELETE_HTTP_METRICS,
+  DELETE_REFRESH_TOKENS,
+  DELETE_REFUSALS,
+  DROP_PAYLOADS,
+  type StepRow,
+} from './retention-sql'
+
+type Periods = Pick<
+  Environment,
+  'RETENTION_PAYLOAD_DAYS' | 'RETENTION_REFRESH_TOKEN_DAYS' | 'RETENTION_METRICS_DAYS'
+>
+
+/** One run of the facilitator's retention job; see docs/retention.md. No settlement and no transaction is ever deleted. */
+export const createRetention =
+  (
+    { pool }: Pick<FacilitatorDatabase, 'pool'>,
+    periods: Periods,
+    pace: { limit?: number; pauseMs?: number } = {},
+  ) =>
+  (signal: AbortSignal) =>
+    runRetention({ pool, lock: 'facilitator', tasks: tasksOf(periods), signal, ...pace })
+
+const tasksOf = (periods: Periods): RetentionTask[] => [
+  task('settlement_payloads', DROP_PAYLOADS, periods.RETENTION_PAYLOAD_DAYS),
+  task('refresh_tokens', DELETE_REFRESH_TOKENS, periods.RETENTION_REFRESH_TOKEN_DAYS),
+  task('http_metrics', DELETE_HTTP_METRICS, periods.RETENTION_METRICS_DAYS),
+  task('client_metrics', DELETE_CLIENT_METRICS, periods.RETENTION_METRICS_DAYS),
+  task('settlement_refusals', DELETE_REFUSALS, periods.RETENTION_METRICS_DAYS),
+  task('clients', DELETE_CLIENTS, periods.RETENTION_METRICS_DAYS),
+]
+
+/** Each statement finds by itself what is left: there is more to do where it took as many rows as it may. */
+const task = (name: string, text: string, days: number): RetentionTask => ({
+  name,
+  async step(client: PoolClient, { limit }) {
+    const { rows } = await client.query<StepRow>(text, [limit, days])
+    const count = rows[0]?.rows ?? 0
+    return { rows: count, next: count === limit ? 'more' : undefined }
+  },
+})

@@ -1,0 +1,71 @@
+/**
+ * The statements of the retention job: $1 rows at most, $2 days that they are kept, $3 where the step before has ended. Each is
+ * whole in itself and may be run by any number of replicas at once. Time is the database's.
+ */
+
+/** `next` is null where nothing is left to do. */
+export type StepRow = { rows: number; next: string | null }
+
+const isOld = (column: string) => `${column} < now() - make_interval(days => $2)`
+/** A statement finds by itself what is left, so it goes on until it finds fewer rows than it may take. */
+const stepOf = (handled: string) =>
+  `SELECT count(*)::int AS rows, CASE WHEN count(*) = $1 THEN $3::text END AS next FROM ${handled}`
+
+/** What the payer signed, which is most of a row. Whoever reads the row finds a request that pays nothing. */
+export const DROP_REQUESTS = `
+WITH old AS MATERIALIZED (
+  SELECT id FROM payments
+  WHERE status IN ('credited', 'failed') AND request_dropped_at IS NULL AND ${isOld('updated_at')}
+  ORDER BY updated_at LIMIT $1 FOR UPDATE SKIP LOCKED
+), emptied AS (
+  UPDATE payments SET request_dropped_at = now(), request = jsonb_set(request, '{paymentPayload}',
+    jsonb_build_object('x402Version', 1, 'scheme', 'exact', 'network', network, 'payload', '{}'::jsonb))
+  WHERE id IN (SELECT id FROM old) RETURNING id
+)
+${stepOf('emptied')}`
+
+/** One with a transaction is kept: it is part of the books. */
+export const DELETE_FAILED_PAYMENTS = `
+WITH old AS MATERIALIZED (
+  SELECT id FROM payments WHERE status = 'failed' AND transaction IS NULL AND ${isOld('updated_at')}
+  ORDER BY updated_at LIMIT $1 FOR UPDATE SKIP LOCKED
+), deleted AS (
+  DELETE FROM payments WHERE id IN (SELECT id FROM old) RETURNING id
+)
+${stepOf('deleted')}`
+
+/** A session goes with its last refresh token; its access tokens have expired long before. */
+export const DELETE_SESSIONS = `
+WITH old AS MATERIALIZED (
+  SELECT hash, session_id FROM refresh_tokens WHERE ${isOld('expires_at')}
+  ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+), deleted AS (
+  DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM old) RETURNING hash
+), ended AS (
+  DELETE FROM sessions WHERE id IN (SELECT session_id FROM old) AND NOT EXISTS (
+    SELECT FROM refresh_tokens WHERE session_id = sessions.id AND hash NOT IN (SELECT hash FROM old))
+)
+${stepOf('deleted')}`
+
+/**
+ * Ids follow the time, so the oldest rows are the first ones. What the deleted calls cost is added to their accounts in the same
+ * commit, under the lock under which credits are spent: the invariants of the ledger hold before and after.
+ */
+export const DELETE_USAGE = `
+WITH page AS MATERIALIZED (
+  SELECT id, account_id, state, ${isOld('created_at')} AS is_old FROM usage WHERE id > $3::bigint ORDER BY id LIMIT $1
+), old AS MATERIALIZED (
+  SELECT id, account_id FROM page WHERE is_old AND state <> 'reserved'
+), locked AS MATERIALIZED (
+  SELECT id FROM accounts WHERE id IN (SELECT account_id FROM old) ORDER BY id FOR UPDATE
+), deleted AS (
+  DELETE FROM usage
+  WHERE id IN (SELECT id FROM old) AND account_id IN (SELECT id FROM locked) AND state <> 'reserved'
+  RETURNING account_id, CASE state WHEN 'refunded' THEN 0 ELSE credits END AS credits
+), archived AS (
+  UPDATE accounts SET calls = accounts.calls - gone.calls, archived_credits = accounts.archived_credits + gone.credits
+  FROM (SELECT account_id, count(*) AS calls, sum(credits) AS credits FROM deleted GROUP BY account_id) AS gone
+  WHERE accounts.id = gone.account_id
+)
+SELECT (SELECT count(*) FROM deleted)::int AS rows,
+  (SELECT max(id) FROM page HAVING count(*) = $1 AND bool_or(is_old))::text AS next`

@@ -1,0 +1,224 @@
+import { openGatewayDatabase } from '@tollgate/database'
+import { SettleRequest } from '@tollgate/protocol'
+import { closeAll, closeLater } from '@tollgate/testing'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { broken, someWallet, writePayment } from '../testing/accounts'
+import { ended, holdAccount, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { createRetention } from './retention'
+
+const periods = {
+  RETENTION_USAGE_DAYS: 400,
+  RETENTION_PAYMENT_REQUEST_DAYS: 7,
+  RETENTION_FAILED_PAYMENT_DAYS: 90,
+  RETENTION_SESSION_DAYS: 7,
+}
+const pace = { limit: 3, pauseMs: 0 }
+
+let { url, ledgers, pool, spender, usageOf } = {} as TestLedgers
+// Ids follow the time: what is old here was made before anything else.
+beforeEach(async () => {
+  ;({ url, ledgers, pool, spender, usageOf } = await openLedgers())
+})
+afterEach(async () => {
+  const problems = await broken(pool)
+  await closeAll()
+  expect(problems).toEqual([])
+})
+
+const never = new AbortController().signal
+/** A whole run of one replica; another may be at it. */
+async function run(parts = { pool }) {
+  const report = await createRetention(parts, periods, pace)(never)
+  expect(report.failures).toEqual([])
+  return report
+}
+const age = (table: string, column: string, days: number, ids: readonly unknown[], key = 'id') =>
+  pool.query(`UPDATE ${table} SET ${column} = now() - make_interval(days => $1) WHERE ${key} = ANY($2)`, [
+    days,
+    ids,
+  ])
+
+describe('calls', () => {
+  test('that are old are deleted, what they cost stays in the books, and reserved ones are left alone', async () => {
+    const { wallet, paid, balance } = await spender(100)
+    const [done, refunded, reserved, recent] = [
+      [await paid(undefined, 2), await paid(undefined, 3), await paid(), await paid()],
+      [await paid(undefined, 5)],
+      [await paid(undefined, 7)],
+      [await paid(undefined, 11)],
+    ]
+    for (const id of [...done, ...recent]) await ledgers[0].finish(ended(id))
+    for (const id of refunded) await ledgers[0].finish(ended(id, 'refunded'))
+    await age('usage', 'created_at', 401, [...done, ...refunded, ...reserved])
+    await age('usage', 'created_at', 399, recent)
+    const before = await balance()
+
+    expect((await run()).rows).toMatchObject({ usage: 5 })
+    expect((await usageOf(wallet)).map(({ id }) => id)).toEqual([...reserved, ...recent])
+    const { rows } = await pool.query('SELECT calls, archived_credits FROM accounts WHERE wallet = $1', [
+      wallet,
+    ])
+    expect([await balance(), rows]).toEqual([before, [{ calls: 2n, archived_credits: 7n }]])
+
+    expect(await ledgers[0].finish(ended(reserved[0]!, 'refunded'))).toBe(true)
+    expect((await run()).rows).toMatchObject({ usage: 1 })
+    expect(await balance()).toBe(before + 7n)
+  })
+
+  test('are deleted while their account spends, on two replicas at once, and every credit is counted once', async () => {
+    const other = openGatewayDatabase({ url })
+    closeLater(() => other.close())
+    const { wallet, paid, balance } = await spender(200)
+    const old = await Promise.all(Array.from({ length: 60 }, () => paid()))
+    for (const id of old) await ledgers[0].finish(ended(id))
+    await age('usage', 'created_at', 500, old)
+
+    const spending = Promise.all(Array.from({ length: 40 }, (_, index) => paid(ledgers[index % 2])))
+    const reports = await Promise.all([run(), run(other), run(), run(other)])
+    await spending
+    await run()
+    const deleted = reports.reduce((sum, { rows }) => sum + (rows.usage ?? 0), 0)
+    expect(deleted).toBeLessThanOrEqual(60)
+    expect([await balance(), (await usageOf(wallet)).length]).toEqual([100n, 40])
+  })
+
+  test('of an account that somebody holds are left for the next run, and nothing else is', async () => {
+    const { wallet, paid } = await spender(10)
+    const id = await paid()
+    await ledgers[0].finish(ended(id))
+    await age('usage', 'created_at', 500, [id])
+    const failed = await writePayment(pool, { wallet: someWallet(), credits: 1, status: 'failed' })
+    await age('payments', 'updated_at', 91, [failed])
+
+    const release = await holdAccount(pool, wallet)
+    const report = await createRetention({ pool }, periods, pace)(never).finally(release)
+    expect(report.failures).toMatchObject([{ task: 'usage', error: { code: '55P03' } }])
+    expect(report.rows).toMatchObject({ failed_payments: 1, usage: 0 })
+    expect((await run()).rows).toMatchObject({ usage: 1 })
+  })
+})
+
+describe('payments', () => {
+  const statuses = ['received', 'settling', 'settled', 'credited', 'failed']
+  const request = {
+    x402Version: 1,
+    paymentPayload: {
+      x402Version: 1,
+      scheme: 'exact',
+      network: 'base-sepolia',
+      payload: { signature: '0xsigned' },
+    },
+    paymentRequirements: {
+      scheme: 'exact',
+      network: 'base-sepolia',
+      maxAmountRequired: '10000',
+      resource: 'https://gateway.example/rpc',
+      description: '',
+      mimeType: '',
+      payTo: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+      maxTimeoutSeconds: 60,
+      asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    },
+  }
+  /** One payment of each state, so old. */
+  async function ofEachState(days: number): Promise<Record<string, string>> {
+    const ids: Record<string, string> = {}
+    for (const status of statuses) {
+      const before = status === 'credited' ? 'settled' : status
+      const id = await writePayment(pool, { wallet: someWallet(), credits: 5, status: before, request })
+      if (status === 'credited') await ledgers[0].grant(id)
+      ids[status] = id
+    }
+    await age('payments', 'updated_at', days, Object.values(ids))
+    return ids
+  }
+  const read = async (id: string | undefined) => {
+    const { rows } = await pool.query<{ status: string; request: object; dropped: boolean }>(
+      'SELECT status, request, request_dropped_at IS NOT NULL AS dropped FROM payments WHERE id = $1',
+      [id],
+    )
+    return rows[0]
+  }
+
+  test('that have ended lose what was signed, and can still be read; open ones lose nothing, however old', async () => {
+    const [old, recent] = [await ofEachState(8), await ofEachState(6)]
+    await run()
+    for (const status of statuses) {
+      const isEnded = status === 'credited' || status === 'failed'
+      const row = await read(old[status])
+      expect([status, row?.status, row?.dropped]).toEqual([status, status, isEnded])
+      expect(JSON.stringify(row?.request).includes('0xsigned')).toBe(!isEnded)
+      expect(SettleRequest.parse(row?.request).paymentRequirements).toEqual(request.paymentRequirements)
+      expect([status, (await read(recent[status]))?.dropped]).toEqual([status, false])
+    }
+    expect((await run()).rows).toMatchObject({ payment_requests: 0 })
+  })
+
+  test('that failed are deleted in the end, unless a transaction is known of them; all others are kept', async () => {
+    const ids = await ofEachState(91)
+    const withTransaction = await ofEachState(91)
+    await pool.query("UPDATE payments SET transaction = '0xab' WHERE id = $1", [withTransaction.failed])
+    await run()
+    const left = await Promise.all(statuses.map(async (status) => (await read(ids[status]))?.status))
+    expect(left).toEqual(['received', 'settling', 'settled', 'credited', undefined])
+    expect((await read(withTransaction.failed))?.status).toBe('failed')
+  })
+})
+
+describe('sessions', () => {
+  /** A session whose refresh tokens expired so many days ago, or will. */
+  async function session(...expiredDaysAgo: number[]): Promise<string> {
+    const id = randomUUID()
+    await pool.query(
+      `INSERT INTO sessions (id, wallet, auth_method, chain_id, ecosystem, pricing_plan_id)
+       VALUES ($1, $2, 'siwe', '84532', 'evm', 1)`,
+      [id, someWallet()],
+    )
+    for (const days of expiredDaysAgo)
+      await pool.query(
+        'INSERT INTO refresh_tokens (hash, session_id, expires_at) VALUES ($1, $2, now() - make_interval(days => $3))',
+        [randomBytes(32), id, days],
+      )
+    return id
+  }
+  const tokensOf = async (id: string) => {
+    const text = `SELECT count(token.hash)::int AS tokens FROM sessions LEFT JOIN refresh_tokens AS token
+      ON token.session_id = sessions.id WHERE sessions.id = $1 GROUP BY sessions.id`
+    return (await pool.query<{ tokens: number }>(text, [id])).rows[0]?.tokens
+  }
+
+  test('go with the last of their refresh tokens, a week after it has expired', async () => {
+    const [over, lapsed, rotated, alive] = [
+      await session(8, 9, 10, 11, 12),
+      await session(6),
+      await session(40, 30, -20),
+      await session(-30),
+    ]
+    await run()
+    expect(await Promise.all([over, lapsed, rotated, alive].map(tokensOf))).toEqual([undefined, 1, 1, 1])
+  })
+})
+
+test('a run ends where another replica is at it', async () => {
+  const { paid } = await spender(10)
+  const id = await paid()
+  await ledgers[0].finish(ended(id))
+  await age('usage', 'created_at', 500, [id])
+  const other = await pool.connect()
+  await other.query("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('retention gateway', 0))")
+  const report = await createRetention({ pool }, periods, pace)(never)
+  expect([report.isElsewhere, report.rows.usage ?? 0]).toEqual([true, 0])
+  await other.query('COMMIT')
+  other.release()
+  expect((await run()).rows).toMatchObject({ usage: 1 })
+})
+
+test('a run ends at once where it is told to stop', async () => {
+  const { paid } = await spender(10)
+  const ids = [await paid(), await paid(), await paid(), await paid()]
+  for (const id of ids) await ledgers[0].finish(ended(id))
+  await age('usage', 'created_at', 500, ids)
+  const report = await createRetention({ pool }, periods, pace)(AbortSignal.abort())
+  expect(Object.values(report.rows).every((rows) => rows === 0)).toBe(true)
+  expect((await run()).rows).toMatchObject({ usage: 4 })
+})

@@ -1,0 +1,42 @@
+import { runRetention, type GatewayDatabase, type PoolClient, type RetentionTask } from '@tollgate/database'
+import { type Environment } from '../config'
+import {
+  DELETE_FAILED_PAYMENTS,
+  DELETE_SESSIONS,
+  DELETE_USAGE,
+  DROP_REQUESTS,
+  type StepRow,
+} from './retention-sql'
+
+type Periods = Pick<
+  Environment,
+  | 'RETENTION_USAGE_DAYS'
+  | 'RETENTION_PAYMENT_REQUEST_DAYS'
+  | 'RETENTION_FAILED_PAYMENT_DAYS'
+  | 'RETENTION_SESSION_DAYS'
+>
+
+/** One run of the gateway's retention job; see docs/retention.md. Open money is in no state that a statement of it names. */
+export const createRetention =
+  (
+    { pool }: Pick<GatewayDatabase, 'pool'>,
+    periods: Periods,
+    pace: { limit?: number; pauseMs?: number } = {},
+  ) =>
+  (signal: AbortSignal) =>
+    runRetention({ pool, lock: 'gateway', tasks: tasksOf(periods), signal, ...pace })
+
+const tasksOf = (periods: Periods): RetentionTask[] => [
+  task('payment_requests', DROP_REQUESTS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
+  task('failed_payments', DELETE_FAILED_PAYMENTS, periods.RETENTION_FAILED_PAYMENT_DAYS),
+  task('sessions', DELETE_SESSIONS, periods.RETENTION_SESSION_DAYS),
+  task('usage', DELETE_USAGE, periods.RETENTION_USAGE_DAYS),
+]
+
+const task = (name: string, text: string, days: number): RetentionTask => ({
+  name,
+  async step(client: PoolClient, { after, limit }) {
+    const { rows } = await client.query<StepRow>(text, [limit, days, after ?? '0'])
+    return { rows: rows[0]?.rows ?? 0, next: rows[0]?.next ?? undefined }
+  },
+})

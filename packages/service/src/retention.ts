@@ -1,0 +1,69 @@
+import { type Logger } from './logger'
+import { type Metrics } from './metrics'
+import { repeat } from './repeat'
+
+/** What one run did: rows by task, and the tasks that failed. */
+export type RetentionRun = {
+  rows: Readonly<Record<string, number>>
+  failures: readonly { task: string; error: unknown }[]
+}
+
+const EVERY_MS = 600_000
+
+/**
+ * Deletes what has been kept for long enough, every ten minutes until stopped, and reports it to logs and metrics. The first
+ * run comes ten minutes after the start: in a rolling update, replicas of the version before are gone by then.
+ */
+export function startRetention(parts: {
+  run: (signal: AbortSignal) => Promise<RetentionRun>
+  metrics: Metrics
+  logger: Logger
+  everyMs?: number
+}) {
+  const { run, metrics, logger, everyMs = EVERY_MS } = parts
+  const rowsTotal = metrics.counter({
+    name: 'tollgate_retention_rows_total',
+    help: 'Rows that the retention job deleted or emptied',
+    labelNames: ['task'],
+  })
+  const failuresTotal = metrics.counter({
+    name: 'tollgate_retention_failures_total',
+    help: 'Tasks of the retention job that failed; the next run tries them again',
+    labelNames: ['task'],
+  })
+  const lastRun = metrics.gauge({
+    name: 'tollgate_retention_last_run_timestamp_seconds',
+    help: 'When this process last ended a run of the retention job',
+  })
+  const stopping = new AbortController()
+  let isFirst = true
+
+  const runs = repeat({
+    everyMs,
+    async work() {
+      if (isFirst) {
+        isFirst = false
+        return
+      }
+      const startedAt = performance.now()
+      const { rows, failures } = await run(stopping.signal)
+      lastRun.set(Date.now() / 1000)
+      for (const [task, count] of Object.entries(rows)) rowsTotal.inc({ task }, count)
+      for (const { task, error } of failures) {
+        failuresTotal.inc({ task })
+        logger.warn('retention task failed', { task, error })
+      }
+      if (Object.values(rows).some((count) => count > 0))
+        logger.info('retention applied', { rows, durationMs: Math.round(performance.now() - startedAt) })
+    },
+    onError: (error) => logger.warn('retention failed', { error }),
+  })
+
+  return {
+    /** Resolves when the step under way has ended. */
+    async stop() {
+      stopping.abort()
+      await runs.stop()
+    },
+  }
+}

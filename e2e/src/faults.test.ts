@@ -54,6 +54,12 @@ describe('pnpm faults', () => {
     240_000,
   )
 
+  test('SIGSTOP of a gateway, and of the owner of a signer: nothing is given away, sent or reported twice', async () => {
+    const report = await held('gateway-stalled', 'facilitator-stalled/stored', '--rounds', '1')
+    expect(report).toMatch(/30 calls under way, 30 refunded, 0 answered, 0 of them free, 30 withheld/)
+    expect(report).toMatch(/3 successes, 3 transfers/)
+  }, 300_000)
+
   test('leaves nothing behind when it is interrupted', async () => {
     const { said, child, exited, folder, reports } = faults('gateway-killed', '--rounds', '1')
     await said('round 1 of 1')

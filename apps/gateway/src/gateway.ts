@@ -15,6 +15,7 @@ import { createTokens } from './auth/tokens'
 import { createCatalog } from './catalog/catalog'
 import { createCatalogHandlers } from './catalog/handlers'
 import { createSupported } from './catalog/supported'
+import { type Clocks } from './clocks'
 import { type Environment } from './config'
 import { createAdmission } from './payments/admission'
 import { createBuyCredits } from './payments/buy-credits'
@@ -43,8 +44,10 @@ export function wireGateway(foundation: Foundation) {
   const resource = `${environment.PUBLIC_URL}/rpc`
   const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
 
+  const clocks: Clocks = { monotonicMs: () => performance.now(), wallMs: () => now().getTime() }
+
   const catalog = createCatalog(database, now)
-  const ledger = createLedger(database)
+  const ledger = createLedger(database, clocks)
   const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
     (secret) => secret !== undefined,
   )
@@ -62,7 +65,7 @@ export function wireGateway(foundation: Foundation) {
   const payments = createPaymentStore(database)
   const admission = createAdmission({ store, logger, limits: environment })
   const { takeRequest } = admission
-  const settlement = createSettlement({ store: payments, facilitator, takeRequest, ledger, logger })
+  const settlement = createSettlement({ store: payments, facilitator, takeRequest, ledger, clocks, logger })
   const buyCredits = createBuyCredits({ store: payments, settlement, admission, sessions, resource, logger })
 
   const upstreams = createUpstreams({ timeoutMs, now })

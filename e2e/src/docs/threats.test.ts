@@ -9,16 +9,20 @@ const folders = [...page.matchAll(/`([a-z]+\/)`\s+is\s+`([^`]+\/)`/g)].map(([, n
   name,
   folder,
 ])
-/** The threats: each row of a table but its heading and the line under it. */
-const rows = page
-  .split('\n')
-  .filter((line) => line.startsWith('|') && !/^\|\s*(Threat\s*\||-)/.test(line))
-  .map((line) =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  )
+/** Each row of the tables in a text but their headings and the lines under them. */
+const rowsOf = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('|') && !/^\|\s*((Threat|Lease)\s*\||-)/.test(line))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+const [, leaseSection = ''] = /\n## Leases\n(.*?)\n## /s.exec(page) ?? []
+const leases = rowsOf(leaseSection)
+const rows = rowsOf(page.replace(leaseSection, ''))
 
 const isFile = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true
 
@@ -39,6 +43,16 @@ describe('docs/threats.md', () => {
     expect(testsIn(tests)).not.toEqual([])
     expect(testsIn(tests).filter((path) => !path.endsWith('.test.ts') || !isFile(path))).toEqual([])
   })
+
+  test.each(leases)('lease: %s: has an end, a clock, an outcome, and tests that there are', (...cells) => {
+    expect(cells).toHaveLength(5)
+    for (const cell of cells) expect(cell).toMatch(/\w/)
+    const tests = testsIn(cells[4])
+    expect(tests).not.toEqual([])
+    expect(tests.filter((path) => !path.endsWith('.test.ts') || !isFile(path))).toEqual([])
+  })
+
+  test('has the leases', () => expect(leases.length).toBeGreaterThan(10))
 
   test('names every test that was written for it', () => {
     const folder = 'apps/facilitator/src/payments/'

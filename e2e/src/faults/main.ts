@@ -9,8 +9,10 @@ import { cosmosDearGas } from './cosmos/dear-gas'
 import { cosmosDropped } from './cosmos/dropped'
 import { cosmosCrashPoints, crashPoints } from './crash-points'
 import { cosmosFaultyNode, faultyNode } from './faulty-node'
+import { facilitatorStalled } from './facilitator-stalled'
 import { gasSpike } from './gas-spike'
 import { cosmosGatewayKilled, gatewayKilled } from './gateway-killed'
+import { gatewayStalled } from './gateway-stalled'
 import { cosmosLateBlock, lateBlock } from './late-block'
 import { cosmosOnePayment, onePayment } from './one-payment'
 import { cosmosOutagesUnderLoad, outagesUnderLoad } from './outages'
@@ -22,6 +24,8 @@ import { stuckTransaction } from './stuck-transaction'
 const scenarios: Scenario[] = [
   crashPoints,
   gatewayKilled,
+  gatewayStalled,
+  facilitatorStalled,
   burst,
   onePayment,
   lateBlock,

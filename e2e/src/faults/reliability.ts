@@ -22,6 +22,8 @@ with \`cosmos-\` are played on the Cosmos chain, all others on the EVM chain.
 - **Credits follow the money.** What the chain shows as paid to a plan is credited once; what is not paid is not credited.
 - **A signer's nonces stay in a row.** Of all replicas one at a time sends from a signer, and only what it has stored before.
   When its owner dies another replica takes the signer over within ten seconds.
+- **A stalled process gives nothing away.** A process that is stopped while another takes its work over answers no call that was
+  refunded, sends no second transaction and reports no second success when it goes on.
 - **A reorg is not overlooked.** A settlement whose block is dropped is marked \`reversed\` and sent again; it stays reversed only
   if its authorization was used for something else meanwhile. The blocks of a Cosmos chain are final.
 - **What is borne for payers is for their payments.** On the Cosmos chain each allowance is used up by the payment it was

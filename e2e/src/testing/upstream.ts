@@ -4,8 +4,11 @@ import { type AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** How a call is answered, as its JSON-RPC method says: at once, after up to half a second, or never: the connection is cut. */
-export type Manner = 'answer' | 'answer_late' | 'cut'
+/**
+ * How a call is answered, as its JSON-RPC method says: at once, after up to half a second, when the test releases it, or
+ * never: the connection is cut.
+ */
+export type Manner = 'answer' | 'answer_late' | 'answer_held' | 'cut'
 
 const LONGEST_MS = 500
 
@@ -15,11 +18,13 @@ export type CountingUpstream = Awaited<ReturnType<typeof startCountingUpstream>>
 export async function startCountingUpstream() {
   const asked = new Map<string, number>()
   const answered = new Set<string>()
+  let held: (() => void)[] = []
 
   async function answer(res: ServerResponse, { id, method }: { id: string; method: Manner }) {
     asked.set(id, (asked.get(id) ?? 0) + 1)
     if (method === 'cut') return res.socket?.destroy()
     if (method === 'answer_late') await delay(Math.random() * LONGEST_MS)
+    if (method === 'answer_held') await new Promise<void>((resolve) => held.push(resolve))
     res.once('finish', () => answered.add(id))
     return res
       .writeHead(200, { 'content-type': 'application/json' })
@@ -41,6 +46,11 @@ export async function startCountingUpstream() {
     asked: asked as ReadonlyMap<string, number>,
     /** The calls whose answer was written whole. */
     answered: answered as ReadonlySet<string>,
+    /** Answers every call that is held. */
+    release() {
+      for (const resolve of held) resolve()
+      held = []
+    },
     stop() {
       server.closeAllConnections()
       server.close()

@@ -5,6 +5,7 @@ import { type Caller } from '../clients/store'
 import { type Tally } from '../metrics/tally'
 import { type Networks } from '../networks/networks'
 import { failure, invalid, mismatched, pending, success, valid } from './answers'
+import { openClaimWindow, type ClaimWindow, type Waiter } from './claim-window'
 import { type Asked, type WrongVersion } from './dialect'
 import { type FeeBudget } from './fee-budget'
 import { idsOf } from './log-fields'
@@ -13,9 +14,6 @@ import { type Outcomes } from './outcomes'
 import { isMismatched, isOver } from './state'
 import { type Asker, type Settlement, type SettlementStore } from './store'
 import { type Verdicts } from './verdicts'
-
-/** A request older than this no longer claims: its caller may have given up and had another answer since. */
-const CLAIM_WITHIN_MS = 60_000
 
 export type Facilitator = ReturnType<typeof createFacilitator>
 
@@ -59,17 +57,18 @@ export function createFacilitator(parts: {
   async function settle(
     asked: Asked | WrongVersion,
     caller: Caller,
-    { idempotencyKey, requestId }: { idempotencyKey: string | null; requestId: string },
+    { idempotencyKey, requestId, ...waiter }: { idempotencyKey: string | null; requestId: string } & Waiter,
   ): Promise<SettleResult> {
     const { clientId } = caller
     const askedAt = now().getTime()
+    const window = openClaimWindow(waiter, now)
     const order = await readOrder(asked, networks)
     if (isRefusal(order)) return refuse(clientId, order, networks.find(asked.network)?.name ?? '')
     const unfit = checkRecipient(order, caller)
     if (unfit) return refuse(clientId, unfit, order.network.name)
     const patienceSeconds = Math.min(order.maxTimeoutSeconds, settleWaitSeconds)
     const asker: Asker = { clientId, idempotencyKey, requestHash: order.requestHash }
-    const settlement = await claimed(order, asker, { caller, until: askedAt + CLAIM_WITHIN_MS, requestId })
+    const settlement = await claimed(order, asker, { caller, window, requestId })
     if (isRefusal(settlement)) return refuse(clientId, settlement, order.network.name)
     if (!(await isSameRequest(settlement, asker))) return refuse(clientId, DUPLICATE, settlement.network)
 
@@ -86,7 +85,7 @@ export function createFacilitator(parts: {
   async function claimed(
     order: Order,
     asker: Asker,
-    { caller, until, requestId }: { caller: Caller; until: number; requestId: string },
+    { caller, window, requestId }: { caller: Caller; window: ClaimWindow; requestId: string },
   ): Promise<Settlement | Refusal> {
     const earlier = await store.find(order)
     if (earlier && !(await mayBeTakenOver(earlier, asker))) return earlier
@@ -97,10 +96,11 @@ export function createFacilitator(parts: {
     const spent = await verdicts.spent(order)
     if (spent) return earlier && wasSent(earlier) ? earlier : spent
     const { chain } = order.network
-    const [{ number: seen }, highest, unsettleable] = await Promise.all([
+    const [{ number: seen }, highest, unsettleable, until] = await Promise.all([
       chain.head(),
       chain.highest(),
       judge(order),
+      store.clock().then((time) => window.endsAt(time)),
     ])
     const refusal = unsettleable ?? (await checkFees(order, caller))
     const before = earlier && wasSent(earlier) ? await claimedBefore(earlier, order) : undefined
@@ -111,8 +111,7 @@ export function createFacilitator(parts: {
     const isUntaken = !refusal && order.payment.transaction !== undefined
     if (earlier && wasSent(earlier) && !isPaid && !isUntaken) return earlier
     if (!refusal || isPaid) {
-      if (now().getTime() > until)
-        throw new ChainUnavailable(`${order.network.name} answers so slowly that nobody may wait any more`)
+      window.assertOpen()
       const own = await store.claim(order, asker, {
         // A node may show a block a moment before its state; that it is paid was told by the state itself.
         since: paidBy ?? seen - 1n,
@@ -121,6 +120,7 @@ export function createFacilitator(parts: {
         isPaid,
         isUntaken,
         requestId,
+        until,
       })
       if (own) {
         if (earlier) countOver(earlier)
@@ -136,7 +136,8 @@ export function createFacilitator(parts: {
     // Somebody may have claimed it since; what was settled meanwhile is refused by its chain for that very reason.
     const other = await store.find(order)
     if (other && !(refusal && (await mayBeTakenOver(other, asker)))) return other
-    return refusal ?? DUPLICATE
+    if (!refusal) throw new ChainUnavailable('The claim reached Postgres too late and was not made')
+    return refusal
   }
 
   /** The earlier claim of this very payment; undefined where its payer has signed another under the same nonce since. */

@@ -250,8 +250,8 @@ export function createFollower(parts: {
       const fate = await chain.fate(paymentOf(claim), claim.terms).catch(() => undefined)
       if (fate?.status !== 'void') continue
       const { reason, detail } = fate
-      await transactions.fail(claim.id, { reason, detail })
-      tell(claim, { status: 'failed', reason, detail })
+      if (await transactions.fail(open, claim.id, { reason, detail }))
+        tell(claim, { status: 'failed', reason, detail })
     }
   }
 

@@ -1,6 +1,6 @@
 import { ChainUnavailable } from '@tollgate/chains'
 import { IdempotencyKey } from '@tollgate/protocol'
-import { ApiError, requestId, type ErrorCode } from '@tollgate/service'
+import { ApiError, arrivalOf, requestId, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Caller } from '../clients/store'
 import { type Dialect } from './dialect'
@@ -16,8 +16,13 @@ export function createPaymentHandlers(facilitator: Facilitator, { read, spell }:
 
     async settle(req: Request, res: Response, caller: Caller) {
       const asked = read(req.body)
-      const asker = { idempotencyKey: idempotencyKey(req), requestId: requestId(req) }
-      const result = await facilitator.settle(asked, caller, asker).catch(failWith('SETTLEMENT_FAILED'))
+      const asking = {
+        idempotencyKey: idempotencyKey(req),
+        requestId: requestId(req),
+        arrivedAtMs: arrivalOf(req).monotonicMs,
+        hasLeft: () => res.closed,
+      }
+      const result = await facilitator.settle(asked, caller, asking).catch(failWith('SETTLEMENT_FAILED'))
       res.json({ ...result, network: spell(result.network) })
     },
   }

@@ -5,7 +5,7 @@ import { CLAIMED_CHANNEL } from './store'
 import { ofLane, valuesOf, type Lane } from './transaction-store'
 
 /** A payment that was settled by the transaction `hash`, which is not ours. */
-export type Elsewhere = Claim & { hash: string }
+export type Elsewhere = Claim & { hash: string; blockNumber: bigint }
 
 export type ReorgStore = ReturnType<typeof createReorgStore>
 
@@ -42,14 +42,15 @@ export function createReorgStore(pool: Pool) {
 
     /**
      * A reorg dropped the transaction from its block: what it settled is reversed, what had come to nothing in it may be
-     * settled by it after all, what it cost is not owed any more, and it is on its way again. Answers the ids of both.
+     * settled by it after all, what it cost is not owed any more, and it is on its way again. Answers the ids of both; none
+     * where it is not of that block any more, for another replica saw the reorg before.
      */
-    async reverse(id: bigint): Promise<{ reversed: bigint[]; reopened: bigint[] }> {
+    async reverse(id: bigint, block: BlockId): Promise<{ reversed: bigint[]; reopened: bigint[] }> {
       const { rows } = await pool.query<{ id: bigint; wasSettled: boolean }>(
         `with dropped as (
            update transactions
            set status = 'signed', block_number = null, block_hash = null, fee = null, broadcast_at = null, signed_at = now()
-           where id = $1 and status = 'mined' returning id, hash
+           where id = $1 and status = 'mined' and block_hash = $2 returning id, hash
          ), returned as (
            delete from charges c using dropped d where c.transaction_id = d.id returning c.settlement_id, c.fee
          ), affected as (
@@ -68,7 +69,7 @@ export function createReorgStore(pool: Pool) {
            returning s.id
          )
          select a.id, a.was_settled as "wasSettled" from affected a join moved m using (id) order by a.id`,
-        [id],
+        [id, block.hash],
       )
       const idsOf = (wasSettled: boolean) =>
         rows.filter((row) => row.wasSettled === wasSettled).map((row) => row.id)
@@ -77,25 +78,29 @@ export function createReorgStore(pool: Pool) {
 
     /** What somebody else's transaction settled, in a block after this one: no transaction of ours is watched for it. */
     async settledElsewhere(network: string, after: bigint): Promise<Elsewhere[]> {
-      const { rows } = await pool.query<ClaimRow & { hash: string }>(
-        `select ${claimColumns}, s.transaction_hash as hash
+      const { rows } = await pool.query<ClaimRow & { hash: string; blockNumber: bigint }>(
+        `select ${claimColumns}, s.transaction_hash as hash, s.block_number as "blockNumber"
          from settlements s join assets a on a.network = s.network and a.asset = s.asset
            left join transactions t on t.id = s.transaction_id
          where s.network = $1 and s.status = 'settled' and s.block_number > $2 and t.hash is distinct from s.transaction_hash
          order by s.id`,
         [network, after],
       )
-      return rows.map((row) => ({ ...toClaim(row), hash: row.hash }))
+      return rows.map((row) => ({ ...toClaim(row), hash: row.hash, blockNumber: row.blockNumber }))
     },
 
     /** A reorg dropped what somebody else had sent: the payment is to be settled again. Once. */
-    async reclaim({ id, hash }: Elsewhere): Promise<boolean> {
+    async reclaim({
+      id,
+      hash,
+      blockNumber,
+    }: Pick<Elsewhere, 'id' | 'hash' | 'blockNumber'>): Promise<boolean> {
       const { rowCount } = await pool.query(
         `update settlements s
          set status = 'claimed', transaction_id = null, block_number = null, updated_at = now()
-         where s.id = $1 and s.status = 'settled' and s.transaction_hash = $2
+         where s.id = $1 and s.status = 'settled' and s.transaction_hash = $2 and s.block_number = $3
          returning pg_notify('${CLAIMED_CHANNEL}', network)`,
-        [id, hash],
+        [id, hash, blockNumber],
       )
       return rowCount === 1
     },

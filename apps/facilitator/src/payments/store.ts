@@ -50,6 +50,13 @@ export function createSettlementStore(pool: Pool) {
   }
 
   return {
+    /** The clock of Postgres, now. */
+    async clock(): Promise<Date> {
+      const { rows } = await pool.query<{ now: Date }>('select clock_timestamp() as now')
+      if (!rows[0]) throw new Error('Postgres does not say what time it is')
+      return rows[0].now
+    },
+
     find: (order: Order) => one(`select ${columns} from settlements where ${samePayment}`, keyOf(order)),
 
     /**
@@ -57,7 +64,8 @@ export function createSettlementStore(pool: Pool) {
      * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
      * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
      * `since`: a block by which it was found good, or paid. `seenBlock`: the highest block of any node; what is mined later may be
-     * for this claim. Where the `isSame` payment was sent before, what is mined since its first claim may.
+     * for this claim. Where the `isSame` payment was sent before, what is mined since its first claim may. Nothing is claimed after
+     * `until`, by the clock of Postgres, however late the statement gets there.
      */
     claim: (
       order: Order,
@@ -69,6 +77,7 @@ export function createSettlementStore(pool: Pool) {
         isPaid,
         isUntaken,
         requestId,
+        until,
       }: {
         since: bigint
         seenBlock: bigint
@@ -76,6 +85,7 @@ export function createSettlementStore(pool: Pool) {
         isPaid: boolean
         isUntaken: boolean
         requestId: string
+        until: Date
       },
     ) =>
       one(
@@ -83,7 +93,7 @@ export function createSettlementStore(pool: Pool) {
            insert into settlements
              (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, since_block,
               seen_block, request_id)
-           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14, $16)
+           select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14, $16 where clock_timestamp() <= $17
            on conflict (network, asset, payer, nonce) do nothing
            returning *
          ), again as (
@@ -92,7 +102,9 @@ export function createSettlementStore(pool: Pool) {
              since_block = greatest(since_block, $13), seen_block = case when $15 then seen_block else $14 end, request_id = $16,
              status = 'claimed', error_reason = null, error_detail = null, transaction_id = null,
              created_at = now(), updated_at = now(), transaction_hash = case when $12 then null else transaction_hash end
-           where ${samePayment} and status = 'failed' and error_reason is distinct from 'transfer_event_mismatch' and (transaction_hash is null or $11 or $12 and not exists (
+           where ${samePayment} and clock_timestamp() <= $17
+             and status = 'failed' and error_reason is distinct from 'transfer_event_mismatch'
+             and (transaction_hash is null or $11 or $12 and not exists (
              -- One that is mined took the nonce, whatever a node that is behind says, until a reorg is written down.
              select from charges c join transactions t on t.id = c.transaction_id
              where c.settlement_id = settlements.id and t.nonce is null))
@@ -113,6 +125,7 @@ export function createSettlementStore(pool: Pool) {
           seenBlock,
           isSame,
           requestId,
+          until,
         ],
       ),
 

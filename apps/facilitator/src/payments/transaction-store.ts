@@ -235,14 +235,22 @@ export function createTransactionStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Ends one settlement whose transaction is still on its way, where nothing can come of it any more. */
-    async fail(id: bigint, { reason, detail }: Refusal): Promise<void> {
-      await pool.query(
+    /**
+     * Ends one settlement whose transaction is still on its way, where nothing can come of it any more. False where it is not
+     * that transaction's any more: its payment may have been claimed again, with another one that can be mined.
+     */
+    async fail(
+      { id: transactionId }: Pick<OpenTransaction, 'id'>,
+      id: bigint,
+      { reason, detail }: Refusal,
+    ): Promise<boolean> {
+      const { rowCount } = await pool.query(
         `update settlements s
          set status = ${endStatus("'failed'")}, error_reason = $2, error_detail = $3, problem = null, retry_at = null, updated_at = now()
-         where id = $1 and ${isOnItsWay} returning pg_notify('${FINAL_CHANNEL}', id::text)`,
-        [id, reason, storedDetail(detail)],
+         where id = $1 and transaction_id = $4 and ${isOnItsWay} returning pg_notify('${FINAL_CHANNEL}', id::text)`,
+        [id, reason, storedDetail(detail), transactionId],
       )
+      return rowCount === 1
     },
   }
 }

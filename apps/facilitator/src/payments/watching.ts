@@ -43,7 +43,7 @@ export function createWatcher(parts: {
       for (const { id, hash } of await store.minedIn(lane, block)) {
         const inspection = await chain.inspect(hash)
         if (inspection.status === 'mined' && inspection.block.hash === block.hash) continue
-        const { reversed, reopened } = await store.reverse(id)
+        const { reversed, reopened } = await store.reverse(id, block)
         tellReversed(hash, reversed)
         if (reopened.length > 0)
           logger.warn('a reorg undid what had ended payments; they are open again', {

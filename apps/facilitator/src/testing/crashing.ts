@@ -2,7 +2,7 @@ import { faulty } from './faulty'
 import { newClient, testFacilitator, type ClientHeaders } from './facilitator'
 import { type PaymentRequest } from './payment'
 
-/** Where the process is killed: when a transaction is signed, stored and not yet sent, or when it has just been sent. */
+/** Where the process is killed or stopped: when a transaction is signed, stored and not yet sent, or when it has just been sent. */
 export type Step = 'signed' | 'stored' | 'sent'
 
 export type CrashOrder = {
@@ -11,26 +11,34 @@ export type CrashOrder = {
   signerKey: string
   databaseUrl: string
   body: PaymentRequest
+  /** SIGKILL unless told. One that is stopped goes on at SIGCONT, and writes down what it answered. */
+  signal?: 'SIGKILL' | 'SIGSTOP'
 }
 
-/** A facilitator in a process of its own that is asked to settle one payment and kills itself, with SIGKILL, on the way. */
+/** A facilitator in a process of its own that is asked to settle one payment and kills or stops itself, once, on the way. */
 async function main() {
   const order = JSON.parse(process.env.CRASH_ORDER ?? '') as CrashOrder
   const { api } = await testFacilitator({
     rpcUrl: order.rpcUrl,
     signerKeys: [order.signerKey],
     databaseUrl: order.databaseUrl,
-    families: dyingAt(order.step),
+    families: dyingAt(order),
   })
   const client: ClientHeaders = await newClient(api)
   process.stdout.write(`${JSON.stringify(client)}\n`)
-  await api.post('/api/v1/settle').set(client).send(order.body)
-  throw new Error('the process outlived its crash')
+  const answer = await api.post('/api/v1/settle').set(client).send(order.body)
+  if (order.signal !== 'SIGSTOP') throw new Error('the process outlived its crash')
+  process.stdout.write(`${JSON.stringify(answer.body)}\n`, () => process.exit(0))
 }
 
-const dyingAt = (step: Step) =>
+const dyingAt = ({ step, signal = 'SIGKILL' }: CrashOrder) =>
   faulty((chain) => {
-    const die = () => process.kill(process.pid, 'SIGKILL')
+    let isOver = false
+    const die = () => {
+      if (isOver) return
+      isOver = true
+      process.kill(process.pid, signal)
+    }
     return {
       async sign(...payment) {
         const signed = await chain.sign(...payment)

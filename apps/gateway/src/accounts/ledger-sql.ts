@@ -70,17 +70,21 @@ ORDER BY position`,
 /** One row for each ending asked for, in their order: whether it ended its call `now`, or the call was ended `before`. */
 export type FinishRow = { ended: 'now' | 'before' | 'locked' }
 
-/** Ends reserved calls, each at most once and by the first ending that names it, and gives the credits of the refunded ones back. */
+/**
+ * Ends reserved calls, each at most once and by the first ending that names it, and gives the credits of the refunded ones
+ * back. An ending that takes back ($6) comes before the others of its call and also refunds one that is done.
+ */
 export const FINISH = inBothWays(
   (lock, skips) => `
 WITH asked AS MATERIALIZED (
-  SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[])
-    WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, position)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[], $6::boolean[])
+    WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, takes_back, position)
 ), ending AS MATERIALIZED (
-  SELECT DISTINCT ON (usage_id) * FROM asked ORDER BY usage_id, position
+  SELECT DISTINCT ON (usage_id) * FROM asked ORDER BY usage_id, takes_back DESC, position
 ), mine AS MATERIALIZED (
   SELECT usage.id, usage.account_id, usage.credits FROM usage
-  WHERE usage.id IN (SELECT usage_id FROM ending) AND usage.state = 'reserved'
+  WHERE usage.id IN (SELECT usage_id FROM ending) AND (usage.state = 'reserved'
+    OR usage.state = 'done' AND usage.id IN (SELECT usage_id FROM ending WHERE takes_back))
   ORDER BY usage.id ${lock}
 ), locked AS MATERIALIZED (
   SELECT accounts.id FROM accounts
@@ -99,7 +103,8 @@ WITH asked AS MATERIALIZED (
 )
 SELECT CASE
     WHEN finished.position IS NOT NULL THEN 'now'
-    WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id AND usage.state = 'reserved') THEN 'locked'
+    WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id
+      AND (usage.state = 'reserved' OR usage.state = 'done' AND asked.takes_back)) THEN 'locked'
     ELSE 'before'
   END AS ended
 FROM asked LEFT JOIN finished USING (position)
@@ -126,14 +131,15 @@ RETURNING id`
 
 export const HEARTBEAT = `
 INSERT INTO replicas (id, heartbeat_at) VALUES ($1, now())
-ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at`
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at
+RETURNING heartbeat_at AS at`
 
 /**
  * The calls that nobody may be going to end: those whose replica $1 has been silent for $2 seconds, and the asking
  * replica's own after $3, of which it knows itself whether they are under way.
  */
 export const ORPHANS = `
-SELECT usage.id, usage.replica_id = $1::uuid AS is_own
+SELECT usage.id, usage.replica_id = $1::uuid AS is_own, now() AS at
 FROM usage LEFT JOIN replicas ON replicas.id = usage.replica_id
 WHERE usage.state = 'reserved' AND CASE
     WHEN usage.replica_id = $1::uuid THEN usage.created_at < now() - make_interval(secs => $3)

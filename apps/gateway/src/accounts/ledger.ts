@@ -1,7 +1,9 @@
 import { QUERY_TIMEOUT_MS, type GatewayDatabase } from '@tollgate/database'
 import { type Ecosystem } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
+import { systemClocks, type Clocks } from '../clocks'
 import { createGroupCommit } from './group-commit'
+import { createLease, DEAD_AFTER_SECONDS, type Term } from './lease'
 import {
   CUT_OFF,
   FINISH,
@@ -44,12 +46,14 @@ export type Ending = {
   statusCode: number | null
   outcome: string
   latencyMs: number | null
+  /** Whether it also refunds the call where an earlier ending, whose result is not known, charged for it. */
+  takesBack?: boolean
 }
 
-/** A replica silent for this long is dead: what it had reserved is refunded. */
-const DEAD_AFTER_SECONDS = 20
 /** A connection that has died without a word is given up in time for another beat. */
 const BEAT_TIMEOUT_MS = 5_000
+/** How long an answer waits for its charge to be confirmed. */
+const CONFIRM_TIMEOUT_MS = 5_000
 /** Later than any answer to a spending statement is waited for: who has no answer by then gets none. */
 const UNCLAIMED_AFTER_SECONDS = QUERY_TIMEOUT_MS / 1000 + 10
 const FORGET_AFTER_SECONDS = 3_600
@@ -62,8 +66,9 @@ export type Ledger = ReturnType<typeof createLedger>
  * The credits. Postgres decides everything, one statement at a time: a balance never goes below zero, whatever number of
  * calls and replicas spend at once, and balance = grants + refunds - usage for every account.
  */
-export function createLedger({ pool }: GatewayDatabase) {
+export function createLedger({ pool }: GatewayDatabase, clocks: Clocks = systemClocks) {
   const replicaId = randomUUID()
+  const lease = createLease(clocks)
 
   const write = async <Row extends object>(
     name: string,
@@ -96,7 +101,7 @@ export function createLedger({ pool }: GatewayDatabase) {
   const lateEndings = createGroupCommit(finishing)
 
   /** The calls that were paid here and are not ended: a reserved row of this replica that is not among them is nobody's. */
-  const underWay = new Set<bigint>()
+  const underWay = new Map<bigint, Term>()
   /** Endings that Postgres did not take; tried again and again, so that no call of a living replica stays reserved. */
   const unwritten: Ending[] = []
 
@@ -110,10 +115,14 @@ export function createLedger({ pool }: GatewayDatabase) {
       underWay.delete(ending.usageId)
       return ended === 'now'
     } catch (error) {
-      if (unwritten.length < MAX_UNWRITTEN) unwritten.push(ending)
-      else underWay.delete(ending.usageId)
+      retryLater(ending)
       throw error
     }
+  }
+
+  function retryLater(ending: Ending) {
+    if (unwritten.length < MAX_UNWRITTEN) unwritten.push(ending)
+    else underWay.delete(ending.usageId)
   }
 
   /** Tries the endings again that could not be written when they came; rejects where one still cannot. */
@@ -144,11 +153,12 @@ export function createLedger({ pool }: GatewayDatabase) {
      */
     async spend(charge: Charge): Promise<SpendResult> {
       for (;;) {
+        const term = lease.term()
         const row = await submit(charge).catch((error: unknown) => {
           throw refusalOf(error)
         })
         if (row.outcome === 'paid') {
-          underWay.add(row.usage_id)
+          underWay.set(row.usage_id, term)
           return { outcome: 'paid', usageId: row.usage_id, remaining: row.remaining }
         }
         if (row.outcome === 'insufficient') return { outcome: 'insufficient', remaining: row.remaining }
@@ -163,6 +173,26 @@ export function createLedger({ pool }: GatewayDatabase) {
     /** Writes down that the answer to a call which is charged broke off after its first part. */
     async noteCutOff(usageId: bigint): Promise<void> {
       await pool.query({ name: 'cut-off', text: CUT_OFF, values: [usageId] })
+    },
+
+    /** Whether a paid call is still this replica's for certain, as of this moment. Otherwise only {@link confirm} can tell. */
+    holds(usageId: bigint): boolean {
+      const term = underWay.get(usageId)
+      return term !== undefined && lease.isHeld(term)
+    },
+
+    /**
+     * Charges for a call before it is answered: once true, no replica can refund it. Where that is false, or not known in
+     * time, the call must not be answered: its credits are given back, now or as soon as Postgres takes it.
+     */
+    async confirm(ending: Ending & { state: 'done' }): Promise<boolean> {
+      const isCharged = await within(CONFIRM_TIMEOUT_MS, endings.submit(ending)).then(
+        ({ ended }) => (ended === 'locked' ? undefined : ended === 'now'),
+        () => undefined,
+      )
+      if (isCharged === undefined) retryLater({ ...refund(ending.usageId, 'not_answered'), takesBack: true })
+      else underWay.delete(ending.usageId)
+      return isCharged === true
     },
 
     /**
@@ -192,7 +222,9 @@ export function createLedger({ pool }: GatewayDatabase) {
     /** Says that this replica lives. */
     async beat(): Promise<void> {
       const beat = { name: 'heartbeat', text: HEARTBEAT, values: [replicaId], query_timeout: BEAT_TIMEOUT_MS }
-      await pool.query(beat)
+      const acknowledge = lease.beginHeartbeat()
+      const { rows } = await pool.query<{ at: Date }>(beat)
+      if (rows[0]) acknowledge(rows[0].at)
     },
 
     /**
@@ -202,11 +234,13 @@ export function createLedger({ pool }: GatewayDatabase) {
      * @throws AggregateError where some could not be refunded; they are found again
      */
     async reap(): Promise<number> {
-      const { rows } = await pool.query<{ id: bigint; is_own: boolean }>({
+      const isSteady = lease.beginReading()
+      const { rows } = await pool.query<{ id: bigint; is_own: boolean; at: Date }>({
         name: 'orphans',
         text: ORPHANS,
         values: [replicaId, DEAD_AFTER_SECONDS, UNCLAIMED_AFTER_SECONDS],
       })
+      if (rows[0] && !isSteady(rows[0].at)) return 0
       const orphans = rows.filter(({ id, is_own }) => !is_own || !underWay.has(id))
       const ends = await Promise.allSettled(
         orphans.map(({ id, is_own }) =>
@@ -236,6 +270,15 @@ const refund = (usageId: bigint, outcome: string): Ending => ({
   latencyMs: null,
 })
 
+/** @throws Error after `ms` */
+async function within<T>(ms: number, result: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`No result within ${ms} ms`)), ms)
+  })
+  return Promise.race([result, late]).finally(() => clearTimeout(timer))
+}
+
 const columns = (charges: Charge[]) => [
   charges.map((charge) => charge.sessionId),
   charges.map((charge) => charge.wallet),
@@ -256,4 +299,5 @@ const endingColumns = (endings: Ending[]) => [
   endings.map((ending) => ending.statusCode),
   endings.map((ending) => ending.outcome),
   endings.map((ending) => ending.latencyMs),
+  endings.map((ending) => ending.takesBack === true),
 ]

@@ -78,6 +78,9 @@ const command = (
   check: ({ sessions }) => sessions.length > 0,
   async run(model, parts) {
     parts.replicas[0]!.clock.advance(1)
+    await parts.replicas[0]!.pool.query(
+      "UPDATE refresh_tokens SET used_at = used_at - interval '1 second' WHERE used_at IS NOT NULL",
+    )
     model.now++
     await act(pick(model.sessions, session), pick(parts.replicas, replica), model, parts)
   },

@@ -3,8 +3,11 @@ import { latestArrival } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { createHash, createHmac } from 'node:crypto'
 import { sign } from 'jsonwebtoken'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createClock } from '../testing/clock'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { startTcpProxy } from '../testing/tcp-proxy'
 import { callWith } from '../testing/wallet'
 import { createSessions } from './sessions'
 import { createTokens } from './tokens'
@@ -172,7 +175,7 @@ describe('POST /auth/refresh', () => {
       createTokens([SECRET], gateway.clock.now),
       gateway.clock.now,
     )
-    const arrival = { at: gateway.clock.now(), order: latestArrival() }
+    const arrival = { at: gateway.clock.now(), monotonicMs: performance.now(), order: latestArrival() }
     const all = await Promise.allSettled(
       Array.from({ length: 100 }, () => sessions.refresh(session.refresh_token, arrival)),
     )
@@ -186,9 +189,54 @@ describe('POST /auth/refresh', () => {
     await expect(held).rejects.toMatchObject({ code: 'REVOKED_TOKEN' })
     expect(await use(pair.token)).toEqual([200, undefined])
 
-    gateway.clock.advance(1)
+    await gateway.pool.query("UPDATE refresh_tokens SET used_at = used_at - interval '1 second'")
     expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
     expect(await use(pair.token)).toEqual([403, 'REVOKED_TOKEN'])
+  })
+
+  describe('on a replica that stalls, or whose own clock is wrong', () => {
+    /** A replica whose clock is ahead by so much, on a connection to Postgres that can be paused; and the one beside it. */
+    async function replicas(aheadSeconds: number) {
+      const on = await testGateway()
+      const postgres = await startTcpProxy(on.ground.databaseUrl)
+      const clock = createClock()
+      clock.advance(aheadSeconds)
+      const ground = { ...on.ground, databaseUrl: postgres.url, clock }
+      return { on, postgres, replica: await testGateway({ beside: { ground } }) }
+    }
+
+    test.each([0, 600, -600])(
+      'sent twice at once gives one pair, which is good: %i s ahead',
+      async (aheadSeconds) => {
+        const { on, replica, postgres } = await replicas(aheadSeconds)
+        const session = await signedIn(on)
+        await replica.pool.query('SELECT 1')
+        postgres.pause()
+        const arrived = latestArrival()
+        const held = refresh(session.refresh_token, replica).then(outcomeOf)
+        while (latestArrival() === arrived) await new Promise(setImmediate)
+        const pair = (await refresh(session.refresh_token, on).expect(200)).body as SessionTokens
+        // Longer than the answers to two requests at once can be apart.
+        await delay(200)
+        postgres.resume()
+        expect(await held).toEqual([403, 'REVOKED_TOKEN'])
+        expect(await use(pair.token, on)).toEqual([200, undefined])
+      },
+    )
+
+    test.each([0, 600, -600])(
+      'sent again a second later ends the session: %i s ahead',
+      async (aheadSeconds) => {
+        const { on, replica } = await replicas(aheadSeconds)
+        const session = await signedIn(on)
+        const pair = (await refresh(session.refresh_token, on).expect(200)).body as SessionTokens
+        await on.pool.query(
+          "UPDATE refresh_tokens SET used_at = used_at - interval '1 second' WHERE used_at IS NOT NULL",
+        )
+        expect(outcomeOf(await refresh(session.refresh_token, replica))).toEqual([403, 'REVOKED_TOKEN'])
+        expect(await use(pair.token, on)).toEqual([403, 'REVOKED_TOKEN'])
+      },
+    )
   })
 
   test('sent to two replicas at once gives one pair, which is good', async () => {

@@ -60,13 +60,14 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
 
   const rotate = async (hash: Buffer, arrival: Arrival): Promise<SessionTokens> => {
     const next = newRefreshToken()
-    const values = [hash, next.row.hash, next.row.expiresAt, arrival.at, now()]
+    const values = [hash, next.row.hash, next.row.expiresAt, arrival.at]
     const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
     const [token] = rows
     if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
     if (token.isRotated) return issue(sessionOf(token), next.token)
-    if (token.usedAt && uses.isReuse(hash, token.usedAt, arrival)) await revoke(token.id)
-    else if (token.isExpired && !token.usedAt)
+    const { usedAt, readAt } = token
+    if (usedAt && uses.isReuse(hash, { usedAt, now: readAt }, arrival)) await revoke(token.id)
+    else if (token.isExpired && !usedAt)
       throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
     throw revokedToken()
   }
@@ -138,17 +139,17 @@ const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: Sessi
   planId,
 })
 
-type Rotation = SessionRow & { isRotated: boolean; usedAt: Date | null; isExpired: boolean }
+type Rotation = SessionRow & { isRotated: boolean; usedAt: Date | null; readAt: Date; isExpired: boolean }
 
 /**
  * Uses up a refresh token and puts the next one in its place, in one commit. `usedAt` is as it was when the statement began:
- * null where the token was used only while this one waited for its row.
+ * null where the token was used only while this one waited for its row. `usedAt` and `readAt` are by the clock of Postgres.
  */
 const ROTATE = `
 WITH seen AS (
   SELECT session_id, used_at, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1
 ), used AS (
-  UPDATE refresh_tokens SET used_at = $5
+  UPDATE refresh_tokens SET used_at = clock_timestamp()
   WHERE hash = $1 AND used_at IS NULL AND expires_at > $4
     AND EXISTS (SELECT FROM sessions WHERE id = session_id AND revoked_at IS NULL)
   RETURNING session_id
@@ -156,7 +157,7 @@ WITH seen AS (
   INSERT INTO refresh_tokens (hash, session_id, expires_at, created_at) SELECT $2, session_id, $3, $4 FROM used
 )
 SELECT id, wallet, auth_method AS "authMethod", chain_id AS "chainId", ecosystem, pricing_plan_id AS "planId",
-  used.session_id IS NOT NULL AS "isRotated", seen.used_at AS "usedAt", is_expired AS "isExpired"
+  used.session_id IS NOT NULL AS "isRotated", seen.used_at AS "usedAt", clock_timestamp() AS "readAt", is_expired AS "isExpired"
 FROM seen JOIN sessions ON sessions.id = seen.session_id LEFT JOIN used ON used.session_id = seen.session_id`
 
 export const revokedToken = () => new ApiError('REVOKED_TOKEN', 'This session was ended; sign in again')

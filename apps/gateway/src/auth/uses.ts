@@ -20,10 +20,20 @@ export function createUses() {
   }
 
   return {
-    /** Whether a request brings a token again whose use, at `usedAt`, was over when it came in. */
-    isReuse(hash: Buffer, usedAt: Date, { at, order }: Arrival): boolean {
+    /**
+     * Whether a request brings a token again whose use was over when it came in. `usedAt` and `now`, the time at which
+     * `usedAt` was read, are by the clock of Postgres, which is the same for all replicas. Any delay in this process makes the
+     * arrival look earlier than it was, so that a stalled replica ends no session of a client that asked twice at once.
+     */
+    isReuse(
+      hash: Buffer,
+      { usedAt, now }: { usedAt: Date; now: Date },
+      { monotonicMs, order }: Arrival,
+    ): boolean {
       const answered = answeredAt.get(nameOf(hash))
-      return answered === undefined ? at.getTime() >= usedAt.getTime() + ELSEWHERE_MS : order > answered
+      if (answered !== undefined) return order > answered
+      const arrivedAt = now.getTime() - (performance.now() - monotonicMs)
+      return arrivedAt >= usedAt.getTime() + ELSEWHERE_MS
     },
 
     /** One use of a token at a time; undefined for who waited here while another one used the token up. */

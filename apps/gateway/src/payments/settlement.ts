@@ -3,6 +3,7 @@ import { type SettleResult } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
 import { randomUUID } from 'node:crypto'
+import { startStopwatch, type Clocks } from '../clocks'
 import { type Admission } from './admission'
 import { detailOf } from './receipt'
 import { type Leased, type PaymentRecord, type PaymentStore } from './store'
@@ -12,6 +13,11 @@ import { type Leased, type PaymentRecord, type PaymentStore } from './store'
  * died must not hold the payment up, and two that ask under one idempotency key are told the same.
  */
 const LEASE_SECONDS = 10
+/**
+ * How old a lease may be when the facilitator is asked: what is asked later may be settled after others were told that it
+ * was refused. Well below the time after which a question counts as unanswerable.
+ */
+const ASK_WITHIN_MS = 10_000
 const MAX_BACKOFF_SECONDS = 30
 
 export type Settlement = ReturnType<typeof createSettlement>
@@ -26,14 +32,18 @@ export function createSettlement(parts: {
   facilitator: Facilitator
   takeRequest: Admission['takeRequest']
   ledger: Ledger
+  clocks: Clocks
   logger: Logger
 }) {
-  const { store, facilitator, takeRequest, ledger, logger } = parts
+  const { store, facilitator, takeRequest, ledger, clocks, logger } = parts
   const underWay = new Map<string, Promise<PaymentRecord>>()
 
   const step = async (id: string, requestId: string): Promise<PaymentRecord> => {
+    const elapsedMs = startStopwatch(clocks)
     const leased = await lease(id, requestId)
-    if (leased) await ask({ ...leased, requestId })
+    if (leased && elapsedMs() <= ASK_WITHIN_MS) await ask({ ...leased, requestId })
+    else if (leased)
+      logger.warn('payment lease expired before the facilitator was asked', facts({ ...leased, requestId }))
     const payment = await mustFind(id)
     if (payment.status !== 'settled') return payment
     if (await ledger.grant(id))

@@ -84,7 +84,7 @@ export function createPaidCall(parts: Parts) {
       return
     }
 
-    const end = endingOf(parts, spent.usageId)
+    const { end, confirm } = endingsOf(parts, spent.usageId)
     const caller = { caller: departureOf(res), wallet: session.wallet }
     const forwarded = await forward(outgoing, route.targets, caller).catch(async (defect: unknown) => {
       await end('refunded', null, 'defect')
@@ -109,12 +109,11 @@ export function createPaidCall(parts: Parts) {
       return
     }
     const { answer } = forwarded
-    const ended = end('done', answer.status, 'answered')
+    // A long answer may take longer than the lease lasts. Nothing is awaited between this check and the first byte.
+    if (!answer.rest && ledger.holds(spent.usageId)) void end('done', answer.status, 'answered')
+    else await confirm(answer)
     res.set(charged)
-    if ((await send(res, answer)) === 'cut_off') {
-      await ended
-      await noteCutOff(parts, spent.usageId)
-    }
+    if ((await send(res, answer)) === 'cut_off') await noteCutOff(parts, spent.usageId)
   }
 }
 
@@ -130,22 +129,39 @@ async function noteCutOff({ ledger, logger }: Pick<Parts, 'ledger' | 'logger'>, 
   })
 }
 
-/** Ends a paid call. Never rejects: an ending that cannot be written is tried again by the ledger, and the log says so. */
-function endingOf({ ledger, logger }: Pick<Parts, 'ledger' | 'logger'>, usageId: bigint) {
+/** How a paid call ends. */
+function endingsOf({ ledger, logger }: Pick<Parts, 'ledger' | 'logger'>, usageId: bigint) {
   const startedAt = performance.now()
-  return async (state: Ending['state'], statusCode: number | null, outcome: string): Promise<void> => {
-    const usage = usageId.toString()
-    const latencyMs = Math.round(performance.now() - startedAt)
-    try {
-      if (!(await ledger.finish({ usageId, state, statusCode, outcome, latencyMs })))
-        logger.error('a call was refunded before it was over: its replica was taken for dead', {
-          usage,
-          state,
-          outcome,
-        })
-    } catch (cause) {
-      logger.error('the end of a call could not be written yet', { usage, state, outcome, cause })
-    }
+  const usage = usageId.toString()
+  const latencyMs = () => Math.round(performance.now() - startedAt)
+
+  return {
+    /** Never rejects: an ending that cannot be written is tried again by the ledger, and the log says so. */
+    async end(state: Ending['state'], statusCode: number | null, outcome: string): Promise<void> {
+      try {
+        if (!(await ledger.finish({ usageId, state, statusCode, outcome, latencyMs: latencyMs() })))
+          logger.error('call refunded before its end was written: this replica was taken for dead', {
+            usage,
+            state,
+            outcome,
+          })
+      } catch (cause) {
+        logger.error('the end of a call could not be written yet', { usage, state, outcome, cause })
+      }
+    },
+
+    /** Charges for a call before it is answered. @throws ApiError UNAVAILABLE where it may have been refunded meanwhile */
+    async confirm({ status: statusCode, rest }: Answer): Promise<void> {
+      const ending = { usageId, state: 'done', statusCode, outcome: 'answered' } as const
+      if (await ledger.confirm({ ...ending, latencyMs: latencyMs() })) return
+      rest?.destroy()
+      logger.warn('answer withheld: call refunded meanwhile, or its charge not confirmed', { usage })
+      throw new ApiError(
+        'UNAVAILABLE',
+        'This call could not be charged for in time, so its answer is withheld; its credits are given back, so try again',
+        { retryAfterSeconds: 2 },
+      )
+    },
   }
 }
 

@@ -2,12 +2,18 @@ import { closeLater } from '@tollgate/testing'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A way to the server of `url` that can be cut; `cutBefore` the next answer, which the server has then given, or question. */
+type Direction = 'question' | 'answer'
+
+/**
+ * A way to the server of `url` that can be cut, before the next answer, which the server has then given, or question, and
+ * that can be paused with its connections open.
+ */
 export async function startTcpProxy(url: string) {
   const target = new URL(url)
-  let cutBefore: 'answer' | 'question' | undefined
+  let cutBefore: Direction | undefined
   let wasCut: () => void = () => undefined
-  const sockets = new Set<Socket>()
+  const sockets = new Map<Socket, Direction>()
+  let paused: readonly Direction[] = []
 
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname)
@@ -15,7 +21,7 @@ export async function startTcpProxy(url: string) {
       [near, far, 'question'],
       [far, near, 'answer'],
     ] as const) {
-      sockets.add(from)
+      sockets.set(from, direction)
       from.setNoDelay(true)
       from.on('data', (chunk) => {
         if (cutBefore !== direction) return void to.write(chunk)
@@ -30,12 +36,13 @@ export async function startTcpProxy(url: string) {
         sockets.delete(from)
         to.end()
       })
+      if (paused.includes(direction)) from.pause()
     }
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   closeLater(() => {
-    for (const socket of sockets) socket.destroy()
+    for (const socket of sockets.keys()) socket.destroy()
     server.close()
   })
 
@@ -44,8 +51,17 @@ export async function startTcpProxy(url: string) {
       hostname: '127.0.0.1',
       port: String((server.address() as AddressInfo).port),
     }).href,
+    /** From now on nothing passes until {@link resume}: in either direction, or in the one that is named. */
+    pause(...directions: Direction[]) {
+      paused = directions.length > 0 ? directions : ['question', 'answer']
+      for (const [socket, direction] of sockets) if (paused.includes(direction)) socket.pause()
+    },
+    resume() {
+      paused = []
+      for (const socket of sockets.keys()) socket.resume()
+    },
     /** Cuts the connection that speaks next, in that direction; resolves when it has. */
-    cut: (before: 'answer' | 'question') =>
+    cut: (before: Direction) =>
       new Promise<void>((resolve) => {
         cutBefore = before
         wasCut = resolve

@@ -15,6 +15,8 @@ import { type Step } from './steps'
 
 /** The variable that names the folder; a process without it is not watched. */
 export const TRAP_FOLDER = 'TOLLGATE_TRAP_FOLDER'
+/** The variable that names the signal; SIGKILL where it is absent. */
+export const TRAP_SIGNAL = 'TOLLGATE_TRAP_SIGNAL'
 
 /** Whom the trap has killed, when (Unix milliseconds), and which sessions of Postgres held its signers' locks. */
 export type Kill = { pid: number; step: Step; at: number; owners: number[] }
@@ -22,16 +24,17 @@ export type Kill = { pid: number; step: Step; at: number; owners: number[] }
 export type Trap = ReturnType<typeof openTrap>
 
 /**
- * A trap for processes that are started with `environment`: once armed it kills, by SIGKILL, the first of them that reaches
+ * A trap for processes that are started with `environment`: once armed it kills, or stops, the first of them that reaches
  * the step, at the step, and no other. It is a folder, because what looks at it must not wait for anybody.
  */
-export function openTrap() {
+export function openTrap({ signal = 'SIGKILL' }: { signal?: 'SIGKILL' | 'SIGSTOP' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-trap-'))
   const armed = join(folder, 'armed')
 
   return {
     environment: {
       [TRAP_FOLDER]: folder,
+      [TRAP_SIGNAL]: signal,
       NODE_OPTIONS: `--require=${join(__dirname, '../preload/crash.js')}`,
     },
 

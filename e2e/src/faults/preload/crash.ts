@@ -1,9 +1,9 @@
-import { springs, tellKill, TRAP_FOLDER } from '../crash-points/trap'
+import { springs, tellKill, TRAP_FOLDER, TRAP_SIGNAL } from '../crash-points/trap'
 import { points, type Step, type Trigger } from '../crash-points/steps'
 import { type Statement, watchAnswers, watchQuestions, watchStatements } from './watch'
 
 /**
- * Loaded into a service before its own first line: watches what leaves the process and what comes back, and kills it at the
+ * Loaded into a service before its own first line: watches what leaves the process and what comes back, and kills or stops it at the
  * step for which the trap is armed. The service does not know.
  */
 const folder = process.env[TRAP_FOLDER]
@@ -11,12 +11,13 @@ if (folder !== undefined) watch(folder)
 
 function watch(trap: string) {
   const owners = new Set<number>()
+  const signal = process.env[TRAP_SIGNAL] ?? 'SIGKILL'
   const steps = Object.entries(points) as [Step, { trigger: Trigger }][]
   const reach = (isReached: (trigger: Trigger) => boolean) => {
     for (const [step, { trigger }] of steps) {
       if (!isReached(trigger) || !springs(trap, step)) continue
       tellKill(trap, { pid: process.pid, step, at: Date.now(), owners: [...owners] })
-      process.kill(process.pid, 'SIGKILL')
+      process.kill(process.pid, signal)
     }
   }
 

@@ -28,8 +28,11 @@ export function idFor({ headers }: IncomingMessage): string {
   return typeof brought === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(brought) ? brought : randomUUID()
 }
 
-/** When a request came in, before anything was done for it, and as which one of all in this process. */
-export type Arrival = { at: Date; order: number }
+/**
+ * When a request came in, before anything was done for it, and as which one of all in this process. `monotonicMs` is
+ * comparable with `performance.now()` of this process alone.
+ */
+export type Arrival = { at: Date; monotonicMs: number; order: number }
 
 /** Recorded, never sent, for a request whose caller disconnected before its answer began (as nginx does). */
 const CALLER_LEFT = 499
@@ -54,7 +57,7 @@ export function follow(options: {
   return (req, res, next) => {
     const startedAt = now().getTime()
     const id = idFor(req)
-    const arrival = { at: new Date(startedAt), order: ++latest }
+    const arrival = { at: new Date(startedAt), monotonicMs: performance.now(), order: ++latest }
     Object.assign(req, { [idOf]: id, [arrivedAs]: arrival } satisfies Partial<Followed>)
     res.setHeader('X-Request-Id', id)
     // As Express reads it to find the route: a backslash is a slash at times. Later, routers have cut off where they are mounted.

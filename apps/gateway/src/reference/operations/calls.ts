@@ -99,7 +99,7 @@ export const callOperations: Operation[] = [
         'The payment’s outcome is not known yet: send the same request with the same `X-PAYMENT` after `Retry-After`, and do not pay again.',
       OVERLOADED: 'Too many calls wait just now; nothing was charged.',
       UNAVAILABLE:
-        'The call could not be paid for just now. It was not made, and credits that it took come back within a minute.',
+        'The call could not be paid for just now and was not made, or its charge could not be confirmed and its answer is withheld. Credits that it took come back within a minute, or once the database is back.',
     },
   },
 ]

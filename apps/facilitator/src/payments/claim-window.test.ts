@@ -1,0 +1,129 @@
+import { ChainUnavailable } from '@tollgate/chains'
+import { openFacilitatorDatabase } from '@tollgate/database'
+import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
+import { newPayer, newSigner, sharedChain } from '../testing/chain'
+import { newClient, testFacilitator } from '../testing/facilitator'
+import { faulty } from '../testing/faulty'
+import { paymentRequest } from '../testing/payment'
+import { openClaimWindow } from './claim-window'
+
+const rpcUrl = sharedChain()
+afterAll(closeAll)
+
+const stays = () => false
+const NOW = new Date('2026-11-23T12:00:00Z')
+
+describe('the window in which a request may claim', () => {
+  test.each([
+    ['of a request that came in just now', 0, 0, false],
+    ['of one that came in 59 s ago', 59_000, 0, false],
+    ['of one that came in 61 s ago, before this process was stopped', 61_000, 0, true],
+    ['on a machine that was suspended for 61 s', 0, 61_000, true],
+    ['on a machine whose clock was set back', 0, -61_000, true],
+  ])('%s', (_, agoMs, passesMs, isOver) => {
+    let now = NOW.getTime()
+    const window = openClaimWindow(
+      { arrivedAtMs: performance.now() - agoMs, hasLeft: stays },
+      () => new Date(now),
+    )
+    now += passesMs
+    if (isOver) expect(() => window.assertOpen()).toThrow(ChainUnavailable)
+    else expect(() => window.assertOpen()).not.toThrow()
+  })
+
+  test('is over once the caller has left', () => {
+    const window = openClaimWindow({ arrivedAtMs: performance.now(), hasLeft: () => true }, () => NOW)
+    expect(() => window.assertOpen()).toThrow('left')
+  })
+
+  test('ends sixty seconds after the request came in, also by the clock of Postgres', () => {
+    const database = new Date('2030-01-01T00:00:00Z')
+    const window = openClaimWindow({ arrivedAtMs: performance.now() - 40_000, hasLeft: stays }, () => NOW)
+    const left = window.endsAt(database).getTime() - database.getTime()
+    expect(left).toBeLessThanOrEqual(20_000)
+    expect(left).toBeGreaterThan(10_000)
+  })
+})
+
+/** A gate that is shut until somebody opens it. */
+function gate() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { open, opened }
+}
+
+test('a claim that reaches Postgres when its window is over claims nothing', async () => {
+  const databaseUrl = await migratedDatabase('facilitator')
+  const { pool, close } = openFacilitatorDatabase({ url: databaseUrl, poolSize: 2 })
+  closeLater(close)
+  await pool.query(`create schema moved;
+    create table moved.clock as select interval '0 seconds' as ahead;
+    create sequence moved.reads;
+    create function moved.clock_timestamp() returns timestamptz language sql volatile
+      as 'select pg_catalog.clock_timestamp() + ahead from moved.clock, nextval(''moved.reads'')'`)
+  const moved = new URL(databaseUrl)
+  moved.searchParams.set('options', '-c search_path=moved,public,pg_catalog')
+  const wasRead = async () => {
+    const { rows } = await pool.query<{ is_called: boolean }>('select is_called from moved.reads')
+    return rows[0]!.is_called
+  }
+  let isLate = false
+  const facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [(await newSigner(rpcUrl)).privateKey],
+    databaseUrl: moved.href,
+    families: faulty((chain) => ({
+      async verify(...payment) {
+        const refusal = await chain.verify(...payment)
+        if (isLate) {
+          while (!(await wasRead()));
+          await pool.query("update moved.clock set ahead = interval '61 seconds'")
+        }
+        return refusal
+      },
+    })),
+  })
+  const client = await newClient(facilitator.api)
+  const body = await paymentRequest(await newPayer(rpcUrl))
+  isLate = true
+  const late = await facilitator.api.post('/api/v1/settle').set(client).send(body)
+  expect([late.status, late.body]).toMatchObject([500, { code: 'SETTLEMENT_FAILED' }])
+  expect((await pool.query('select from settlements')).rowCount).toBe(0)
+  isLate = false
+  const again = await facilitator.api.post('/api/v1/settle').set(client).send(body)
+  expect(again.body).toMatchObject({ success: true })
+})
+
+test('nothing is claimed for a caller that has left', async () => {
+  const [judging, left] = [gate(), gate()]
+  const facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [(await newSigner(rpcUrl)).privateKey],
+    families: faulty((chain) => ({
+      async verify(...payment) {
+        judging.open()
+        await left.opened
+        return chain.verify(...payment)
+      },
+    })),
+  })
+  const { database, url } = facilitator
+  const client = await newClient(facilitator.api)
+  const [abandoned, other] = await Promise.all([1, 2].map(async () => paymentRequest(await newPayer(rpcUrl))))
+  const leaving = new AbortController()
+  const answer = fetch(`${url}/api/v1/settle`, {
+    method: 'POST',
+    headers: { ...client, 'content-type': 'application/json' },
+    body: JSON.stringify(abandoned),
+    signal: leaving.signal,
+  })
+  await judging.opened
+  leaving.abort()
+  await expect(answer).rejects.toThrow('aborted')
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  left.open()
+  const settled = await facilitator.api.post('/api/v1/settle').set(client).send(other)
+  expect(settled.body).toMatchObject({ success: true })
+  const { rows } = await database.pool.query('select payer from settlements')
+  expect(rows).toEqual([{ payer: other?.paymentPayload.payload.authorization.from }])
+})

@@ -1,0 +1,89 @@
+import { closeAll } from '@tollgate/testing'
+import { balanceOf, broken, writePayment } from '../testing/accounts'
+import { createClock } from '../testing/clock'
+import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { startTcpProxy } from '../testing/tcp-proxy'
+import { callWith } from '../testing/wallet'
+
+/** The replica that stalls, with a clock of its own, on a connection to Postgres that can be paused; and another. */
+let stalled: TestGateway
+let other: TestGateway
+let postgres: Awaited<ReturnType<typeof startTcpProxy>>
+const clock = createClock()
+beforeAll(async () => {
+  other = await testGateway()
+  postgres = await startTcpProxy(other.ground.databaseUrl)
+  stalled = await testGateway({ beside: { ground: { ...other.ground, databaseUrl: postgres.url, clock } } })
+})
+afterAll(async () => {
+  expect(await broken(other.pool)).toEqual([])
+  await closeAll()
+})
+
+async function paymentOf(wallet: string) {
+  const text = 'SELECT id, status, attempts FROM payments WHERE wallet = $1'
+  const { rows } = await other.pool.query<{ id: string; status: string; attempts: number }>(text, [wallet])
+  return rows[0]!
+}
+const timePasses = (wallet: string, minutes: number) =>
+  other.pool.query(
+    'UPDATE payments SET next_attempt_at = now(), asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1',
+    [wallet, minutes],
+  )
+
+/** A payment whose outcome is not known yet, which the replica has just leased, and does not know it. */
+async function leasedAndStalled() {
+  const wallet = other.wallet()
+  const { token } = await wallet.signIn()
+  const payment = await wallet.pay()
+  const call = () => callWith(other.api, token)({ payment }).then(outcomeOf)
+  other.facilitator.next('pending')
+  expect(await call()).toEqual([503, 'PAYMENT_PENDING'])
+  await timePasses(wallet.address, 3)
+  const { id } = await paymentOf(wallet.address)
+  await stalled.pool.query('SELECT 1')
+  postgres.pause('answer')
+  const advancing = stalled.settlement.advance(id)
+  while ((await paymentOf(wallet.address)).attempts < 2) await new Promise(setImmediate)
+  const askedAbout = () =>
+    other.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length
+  return { wallet, call, advancing, askedAbout }
+}
+
+test('a replica that stalled after it leased a payment does not ask about one that was called failed since', async () => {
+  const { wallet, call, advancing, askedAbout } = await leasedAndStalled()
+  await timePasses(wallet.address, 3)
+  other.facilitator.refuse('insufficient_funds')
+  expect(await call()).toEqual([402, undefined])
+  other.facilitator.refuse(undefined)
+
+  clock.advance(180)
+  postgres.resume()
+  expect(await advancing).toMatchObject({ status: 'failed' })
+  expect(askedAbout()).toBe(2)
+  expect(other.facilitator.settlements).toEqual([])
+})
+
+test('a replica that stalled after it leased a payment leaves it to the next lease, and it is credited once', async () => {
+  const { wallet, call, advancing, askedAbout } = await leasedAndStalled()
+  clock.advance(60)
+  postgres.resume()
+  expect(await advancing).toMatchObject({ status: 'settling' })
+  expect(askedAbout()).toBe(1)
+  await timePasses(wallet.address, 0)
+  expect(await call()).toEqual([200, undefined])
+  expect(await balanceOf(other.ledger, wallet.address)).toBe(99n)
+})
+
+test('a payment is credited once where a replica stalled before it could credit it', async () => {
+  const { address } = other.wallet()
+  const id = await writePayment(other.pool, { wallet: address, credits: 100 })
+  await stalled.pool.query('SELECT 1')
+  postgres.pause('question')
+  const late = stalled.settlement.advance(id)
+  expect(await other.settlement.advance(id)).toMatchObject({ status: 'credited' })
+  postgres.resume()
+  expect(await late).toMatchObject({ status: 'credited' })
+  expect(await balanceOf(other.ledger, address)).toBe(100n)
+})

@@ -85,16 +85,20 @@ export async function startFacilitator({ folder, profile, closeLater }) {
     path: '/api/v1/verify',
     headers: await newClientKey(`${url}/api/v1`),
     cpuSeconds: () => cpuSeconds(`http://127.0.0.1:${metricsPort}/metrics`),
+    residentBytes: () => metric(`http://127.0.0.1:${metricsPort}/metrics`, 'process_resident_memory_bytes'),
     chain: counter.counted,
   }
 }
 
 /** What the process itself says that it has used: `process.cpuUsage()`. */
 async function cpuSeconds(metricsUrl) {
+  const user = await metric(metricsUrl, 'process_cpu_user_seconds_total')
+  return user + (await metric(metricsUrl, 'process_cpu_system_seconds_total'))
+}
+
+async function metric(metricsUrl, name) {
   const { body } = await request(metricsUrl)
-  const metrics = await body.text()
-  const value = (name) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(metrics)?.[1])
-  return value('process_cpu_user_seconds_total') + value('process_cpu_system_seconds_total')
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await body.text())?.[1])
 }
 
 /** Got as anybody gets one: sign up, log in, create. */

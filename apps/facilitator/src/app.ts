@@ -1,6 +1,7 @@
 import { reasonAway } from '@tollgate/database'
 import {
   addressKey,
+  bodyOf,
   createApp,
   createLimiter,
   createRateLimit,
@@ -9,8 +10,10 @@ import {
   type Health,
   type Logger,
   type Metrics,
+  type ReadBody,
 } from '@tollgate/service'
 import { Router } from 'express'
+import { BODY_LIMIT_BYTES } from './body-limit'
 import { createBulkhead } from './bulkhead'
 import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
@@ -25,7 +28,6 @@ import { type createResourceHandlers } from './resources/handlers'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
 
-const BODY_LIMIT_BYTES = 256 * 1024
 /** What long answers leave of the database's connections is for payments; a report takes up to two. */
 const CONNECTIONS_OF_ONE = 5
 const LONG_ANSWERS = { waiting: 64, perCaller: 10 }
@@ -37,6 +39,7 @@ export type Surface = {
   tally: Tally
   store: EphemeralStore
   health: Health
+  readBody: ReadBody
   withClient: ReturnType<typeof createClientGuard>
   withUser: ReturnType<typeof createUserGuard>
   withAdmin: ReturnType<typeof createAdminGuard>
@@ -55,11 +58,10 @@ export type Surface = {
 export function createSurface(surface: Surface) {
   const { environment, logger, metrics, tally, store, health, now } = surface
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = surface
-  const { resources, measured, reference } = surface
+  const { resources, measured, reference, readBody } = surface
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
-  const limitAccounts = perAddress('accounts', environment.RATE_LIMIT_ACCOUNTS_PER_MINUTE)
   const limitReads = perAddress('reads', environment.RATE_LIMIT_READS_PER_MINUTE)
   /** A page of the registry may be two megabytes. */
   const limitLists = perAddress('lists', environment.RATE_LIMIT_LISTS_PER_MINUTE)
@@ -68,6 +70,13 @@ export function createSurface(surface: Surface) {
     name: 'payments',
     points: environment.RATE_LIMIT_PAYMENTS_PER_MINUTE,
   })
+
+  const limitAccounts = createLimiter({
+    ...limit,
+    name: 'accounts',
+    points: environment.RATE_LIMIT_ACCOUNTS_PER_MINUTE,
+  })
+  const body = bodyOf(readBody, { limitBytes: BODY_LIMIT_BYTES, limit: limitAccounts })
 
   const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE / CONNECTIONS_OF_ONE))
   const inTurn = createBulkhead({ ...LONG_ANSWERS, atOnce })
@@ -80,9 +89,9 @@ export function createSurface(surface: Surface) {
   api.post('/verify', withClient('verify', payments.verify, limitClient))
   api.post('/settle', withClient('settle', payments.settle, limitClient))
   api.get('/supported', withClient('supported', networks.list))
-  api.post('/signup', limitAccounts, users.signup)
-  api.post('/login', limitAccounts, users.login)
-  api.post('/token/refresh', limitAccounts, users.refresh)
+  api.post('/signup', body, users.signup)
+  api.post('/login', body, users.login)
+  api.post('/token/refresh', body, users.refresh)
   api.post('/clients', withUser(clients.create))
   api.get('/clients', withUser(inTurn(clients.list)))
   api.delete('/clients/:id', withUser(clients.remove))
@@ -113,7 +122,6 @@ export function createSurface(surface: Surface) {
   return createApp({
     logger,
     now,
-    bodyLimitBytes: BODY_LIMIT_BYTES,
     trustProxy: environment.TRUSTED_PROXIES,
     reasonAway,
     onAnswer(answer) {

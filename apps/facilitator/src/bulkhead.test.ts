@@ -123,7 +123,6 @@ test('requests run in their order; one whose caller left gives up its place, and
     createApp({
       logger: createLogger({ service: 'test', level: 'error' }),
       now: () => new Date(),
-      bodyLimitBytes: 1_000,
       routes(app) {
         app.use((req, res, next) => {
           res.once('close', () => closed.emit(req.path))

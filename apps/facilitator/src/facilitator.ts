@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FacilitatorDatabase } from '@tollgate/database'
 import {
+  createBodyReader,
   createBudget,
   createHealth,
   createLimiter,
@@ -136,6 +137,7 @@ export async function wireFacilitator(parts: {
   const origins = createOriginStore(database)
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
+  const readBody = createBodyReader()
   const app = createSurface({
     environment,
     logger,
@@ -143,9 +145,10 @@ export async function wireFacilitator(parts: {
     tally,
     store: ephemeral,
     health,
-    withClient: createClientGuard(clients, now),
-    withUser: createUserGuard(users, tokens, limitUser),
-    withAdmin: createAdminGuard(environment.ADMIN_TOKEN),
+    readBody,
+    withClient: createClientGuard(clients, readBody, now),
+    withUser: createUserGuard(users, tokens, readBody, limitUser),
+    withAdmin: createAdminGuard(environment.ADMIN_TOKEN, readBody),
     payments: createPaymentHandlers(facilitator, v1),
     paymentsV2: createPaymentHandlersV2(facilitator, networks),
     networks: createNetworkHandlers(networks, createStatus({ networks, pingDatabase, version })),

@@ -86,7 +86,6 @@ describe('a body', () => {
   const sendings = [
     ['plain', plain],
     ['in chunks', chunked],
-    ['compressed', gzipped],
   ] as const
 
   async function outcome(path: string, { body, headers }: ReturnType<Sending>, token?: string) {
@@ -105,16 +104,11 @@ describe('a body', () => {
   const read = [400, 'INVALID_REQUEST']
   const tooLarge = [413, 'PAYLOAD_TOO_LARGE']
 
+  const unsupported = [415, 'UNSUPPORTED_MEDIA_TYPE']
+
   test.each(sendings)('sent %s has at most 32 KiB, whoever sends it', async (_, sending) => {
     const { token } = await gateway.wallet().signIn()
-    for (const path of [
-      '/auth/login',
-      '/auth/refresh',
-      '/auth/logout',
-      '/nothing',
-      '/rpc/x',
-      '/pricing/rpc',
-    ]) {
+    for (const path of ['/auth/login', '/auth/refresh']) {
       expect(await outcome(path, sending(broken(SMALL)), token)).toEqual(read)
       expect(await outcome(path, sending(broken(SMALL + 1)), token)).toEqual(tooLarge)
     }
@@ -131,16 +125,54 @@ describe('a body', () => {
     },
   )
 
-  test.each(sendings)('sent %s to /rpc by nobody is not read above 32 KiB', async (_, sending) => {
+  test.each(sendings)('sent %s to /rpc is not read without a token that is good', async (_, sending) => {
     for (const token of [undefined, 'x.y.z'])
-      for (const path of ['/rpc', '/RPC/?x'])
-        expect(await outcome(path, sending(broken(SMALL + 1)), token)).toEqual([401, 'INVALID_TOKEN'])
+      for (const bytes of [10, SMALL + 1, LARGE + 1])
+        expect(await outcome('/rpc', sending(broken(bytes)), token)).toEqual([401, 'INVALID_TOKEN'])
   })
 
-  test('that may turn out to be large is not read for nobody, and one that says it is small is', async () => {
-    expect(await outcome('/rpc', plain(broken(SMALL)))).toEqual(read)
-    for (const sending of [chunked, gzipped])
-      expect(await outcome('/rpc', sending(broken(10)))).toEqual([401, 'INVALID_TOKEN'])
+  test('is not read where nothing takes one', async () => {
+    for (const [path, refusal] of [
+      ['/nothing', [404, 'NOT_FOUND']],
+      ['/rpc/x', [404, 'NOT_FOUND']],
+      ['/pricing', [405, 'METHOD_NOT_ALLOWED']],
+    ] as const)
+      expect(await outcome(path, plain(broken(SMALL + 1)))).toEqual(refusal)
+  })
+
+  test('that is compressed is refused, whatever is in it', async () => {
+    const { token } = await gateway.wallet().signIn()
+    for (const path of ['/auth/login', '/auth/refresh', '/rpc'])
+      for (const encoding of ['gzip', 'deflate', 'br', 'identity, gzip', 'secret']) {
+        const sent = { ...gzipped('{}'), headers: { 'content-encoding': encoding } }
+        expect(await outcome(path, sent, token)).toEqual(unsupported)
+      }
+    expect(await outcome('/rpc', gzipped('{}'))).toEqual([401, 'INVALID_TOKEN'])
+  })
+
+  test('that would become a query of more than 16 KiB is refused', async () => {
+    const { token } = await gateway.wallet().signIn()
+    const call = { ecosystem: 'evm', chain_id: '84532', resource: '', method: 'GET', transport: 'rest' }
+    const get = (length: number) =>
+      gateway.api
+        .post('/rpc')
+        .set({ authorization: `Bearer ${token}` })
+        .send({ ...call, payload: { q: 'é'.repeat(length) } })
+    expect(outcomeOf(await get(8_188))).toEqual([402, undefined])
+    expect(outcomeOf(await get(8_189))).toEqual(read)
+  })
+
+  test('of many small objects is refused before one of them is built', async () => {
+    const { token } = await gateway.wallet().signIn()
+    const objects = `[${Array(300_000).fill('{}').join()}]`
+    for (const text of [`{"payload":${objects}}`, `{"payload":{"params":${objects}}}`]) {
+      const answer = await gateway.api
+        .post('/rpc')
+        .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
+        .send(text)
+      expect(outcomeOf(answer)).toEqual(read)
+      expect((answer.body as { message: string }).message).toMatch(/more than (1000 entries|8192 objects)/)
+    }
   })
 })
 
@@ -161,6 +193,37 @@ test('a token that will not do is told which scheme would, as the reference says
       headers: { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } },
     })
   }
+})
+
+describe('a large body', () => {
+  const post = async (api: TestGateway['api'], token: string, text: string, address: string) =>
+    outcomeOf(
+      await api
+        .post('/rpc')
+        .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
+        .set('X-Forwarded-For', address)
+        .send(text),
+    )
+  const limited = [429, 'RATE_LIMITED']
+
+  test('counts as many calls as it has pieces of 16 KiB, and is not read beyond the limit of its wallet', async () => {
+    const { api, wallet } = await testGateway({ environment: { RATE_LIMIT_RPC_PER_MINUTE: 10 } })
+    const { token } = await wallet().signIn()
+    expect(await post(api, token, '{'.padEnd(160_000), '')).toEqual([400, 'INVALID_REQUEST'])
+    expect(await post(api, token, '{', '')).toEqual(limited)
+    const other = await wallet().signIn()
+    expect(await post(api, other.token, '{'.padEnd(170_000), '')).toEqual(limited)
+  })
+
+  test('has a limit for each address, whatever wallets send from there, which small calls do not meet', async () => {
+    const environment = { RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: 1, TRUSTED_PROXIES: 1 }
+    const { api, wallet } = await testGateway({ environment })
+    const [first, second] = [(await wallet().signIn()).token, (await wallet().signIn()).token]
+    expect(await post(api, first, '{'.padEnd(1_000_000), '192.0.2.1')).toEqual([400, 'INVALID_REQUEST'])
+    expect(await post(api, second, '{'.padEnd(100_000), '192.0.2.1')).toEqual(limited)
+    expect(await post(api, second, '{', '192.0.2.1')).toEqual([400, 'INVALID_REQUEST'])
+    expect(await post(api, second, '{'.padEnd(100_000), '192.0.2.2')).toEqual([400, 'INVALID_REQUEST'])
+  })
 })
 
 describe('a request that nobody sends in good faith', () => {

@@ -1,15 +1,18 @@
 import { reasonAway } from '@tollgate/database'
 import {
   addressKey,
+  bodyOf,
   createApp,
+  createBodyReader,
   createLimiter,
   createRateLimit,
+  limitBy,
   type EphemeralStore,
   type Health,
   type Logger,
   type Metrics,
+  POINT_BYTES,
 } from '@tollgate/service'
-import { type Request } from 'express'
 import { type createAccountHandlers } from './accounts/handlers'
 import { type SessionHandler, type createGuard } from './auth/guard'
 import { type createAuthHandlers } from './auth/handlers'
@@ -20,8 +23,9 @@ import { type createGatewayReference } from './reference/reference'
 import { type PaidCall } from './rpc/paid-call'
 
 const BODY_LIMIT_BYTES = 32_768
-/** Of `/rpc`, where a batch may be, for whoever is signed in. */
+/** Of `/rpc`, where a batch can be. */
 const CALL_LIMIT_BYTES = 1_048_576
+const POINTS_PER_MIB = 1_048_576 / POINT_BYTES
 
 export type Surface = {
   environment: Environment
@@ -44,14 +48,14 @@ export function createGateway(surface: Surface) {
   const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, paidCall } =
     surface
   const { reference, discovery, now } = surface
-  const byAddress = createRateLimit({
+  const limitAddress = createLimiter({
     store,
     logger,
     name: 'auth',
     points: environment.RATE_LIMIT_AUTH_PER_MINUTE,
     durationSeconds: 60,
-    key: addressKey,
   })
+  const byAddress = limitBy(addressKey, limitAddress)
   const limitWallet = createLimiter({
     store,
     logger,
@@ -67,15 +71,32 @@ export function createGateway(surface: Surface) {
     durationSeconds: 60,
     key: addressKey,
   })
+  /** Only bodies of more than one point are counted here, so that a small call asks for one count and not for two. */
+  const limitUploads = createLimiter({
+    store,
+    logger,
+    name: 'uploads',
+    points: environment.RATE_LIMIT_UPLOAD_MIB_PER_MINUTE * POINTS_PER_MIB,
+    durationSeconds: 60,
+  })
+  const readBody = createBodyReader()
+  const body = bodyOf(readBody, { limitBytes: BODY_LIMIT_BYTES, limit: limitAddress })
   const rpc: SessionHandler = async (req, res, session) => {
-    await limitWallet(session.wallet, res)
+    const { wallet } = session
+    await readBody(req, res, {
+      limitBytes: CALL_LIMIT_BYTES,
+      sender: wallet,
+      async limit(points) {
+        if (points > 1) await limitUploads(addressKey(req), res, points)
+        await limitWallet(wallet, res, points)
+      },
+    })
     await paidCall(req, res, session)
   }
 
   return createApp({
     logger,
     now,
-    bodyLimitBytes: bodyLimit(withSession),
     trustProxy: environment.TRUSTED_PROXIES,
     reasonAway,
     onAnswer: (answer) => metrics.observe(answer),
@@ -94,8 +115,8 @@ export function createGateway(surface: Surface) {
       app.get('/health', health.health)
       app.get('/ready', health.ready)
       app.get('/auth/nonce', byAddress, auth.nonce)
-      app.post('/auth/login', byAddress, auth.login)
-      app.post('/auth/refresh', byAddress, auth.refresh)
+      app.post('/auth/login', body, auth.login)
+      app.post('/auth/refresh', body, auth.refresh)
       app.post('/auth/logout', byAddress, withSession(auth.logout))
       app.get('/pricing', catalog.plans)
       app.get('/pricing/:id', catalog.plan)
@@ -114,20 +135,3 @@ export function createGateway(surface: Surface) {
     },
   })
 }
-
-/**
- * To read a large body as JSON costs far more than to refuse it: so its sender proves itself first. A body that says itself
- * to be small is read without, and its bearer verified once, where it is used.
- */
-const bodyLimit =
-  ({ authenticate }: Surface['withSession']) =>
-  (req: Request): number => {
-    const isCall = req.method === 'POST' && /^\/rpc\/?$/i.test(req.path)
-    if (!isCall || isSmall(req)) return BODY_LIMIT_BYTES
-    authenticate(req)
-    return CALL_LIMIT_BYTES
-  }
-
-/** In chunks it has no length. */
-const isSmall = ({ headers }: Request) =>
-  headers['content-encoding'] === undefined && Number(headers['content-length']) <= BODY_LIMIT_BYTES

@@ -34,6 +34,7 @@ export const Environment = z.object({
   RETENTION_PAYMENT_REQUEST_DAYS: atLeastOne.default(7),
   RETENTION_FAILED_PAYMENT_DAYS: atLeastOne.default(90),
   RETENTION_SESSION_DAYS: atLeastOne.default(7),
+  RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: atLeastOne.default(600),
   TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),
 })

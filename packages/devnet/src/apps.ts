@@ -172,6 +172,7 @@ export async function startApps(options: {
           FREE_TIMEOUTS_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_PAYMENTS_PER_MINUTE: WIDE_LIMIT,
           FACILITATOR_REQUESTS_PER_MINUTE: WIDE_LIMIT,
+          RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: WIDE_LIMIT,
           ...alterations.environment?.(logName),
         }),
       }),

@@ -1,6 +1,10 @@
 import fc from 'fast-check'
-import { JsonError, memberText, memberTexts, parseJson } from './json'
+import { JsonError, type JsonBounds, jsonBounds, memberTexts, parseJson, readJson } from './json'
 
+const memberText = (text: string, name: string) => {
+  const place = readJson(text).members.get(name)
+  return place && text.slice(...place).trim()
+}
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 describe('parseJson', () => {
@@ -67,13 +71,124 @@ describe('parseJson', () => {
     const quotes = `{"a":"${'\\"'.repeat(500_000)}"}`
     const backslashes = `{"a":"${'\\\\'.repeat(500_000)}"}`
     const keys = `{${Array.from({ length: 60_000 }, (_, index) => `"key${index}":1`).join()}}`
+    const unbounded = { ...jsonBounds, values: 1e6, objects: 1e6, keys: 1e6, distinctKeys: 1e6 }
     const startedAt = performance.now()
-    for (const text of [quotes, backslashes, keys]) parseJson(text)
+    for (const text of [quotes, backslashes, keys]) parseJson(text, unbounded)
     expect(performance.now() - startedAt).toBeLessThan(2_000)
   })
 })
 
-describe('memberText', () => {
+describe('the bounds', () => {
+  const none: JsonBounds = {
+    values: 1e6,
+    objects: 1e6,
+    keys: 1e6,
+    distinctKeys: 1e6,
+    longNumbers: 1e6,
+    entries: 1e6,
+  }
+  const list = (length: number, element: (index: number) => string) =>
+    `[${Array.from({ length }, (_, index) => element(index)).join()}]`
+  /** A text that reaches a bound of ten, and how it goes on past it. */
+  const rows: [keyof JsonBounds, (count: number) => string][] = [
+    ['values', (count) => list(count - 1, () => '{}')],
+    ['values', (count) => list(count - 1, () => '[ ]')],
+    ['values', (count) => list(count - 1, () => '""')],
+    ['values', (count) => list(count - 1, (index) => ['1', '-2.5e3', 'true', 'false', 'null'][index % 5]!)],
+    ['objects', (count) => list(count, () => '{}')],
+    ['keys', (count) => list(count, () => '{"a":1}')],
+    ['distinctKeys', (count) => list(count, (index) => `{"k${index}":1,"\\u0061":2}`).replace('k0', 'a1')],
+    ['longNumbers', (count) => list(count, () => '9007199254740993')],
+    ['entries', (count) => `{"payload":${list(count, () => '{}')}}`],
+    ['entries', (count) => `{"payload":${list(count, () => '7')}}`],
+    ['entries', (count) => `{"payload":${list(count, () => '[1,2]')}}`],
+  ]
+
+  test.each(rows)(
+    'take as many %s as they say, and refuse one more before anything is built',
+    (bound, textOf) => {
+      const more = bound === 'distinctKeys' ? 11 : 10
+      const bounds = { ...none, [bound]: more }
+      expect(parseJson(textOf(10), bounds)).toEqual(JSON.parse(textOf(10)))
+      const parse = jest.spyOn(JSON, 'parse')
+      expect(() => parseJson(textOf(11), bounds)).toThrow(new RegExp(`more than ${more} `))
+      expect(parse.mock.calls.filter(([text]) => text.length > 10)).toEqual([])
+      parse.mockRestore()
+    },
+  )
+
+  test('count what is in strings for nothing', () => {
+    const text = JSON.stringify(['{}[],:1234567890123456789"tfn\\'.repeat(100)])
+    expect(parseJson(text, { ...none, values: 2, keys: 0, longNumbers: 0 })).toEqual(JSON.parse(text))
+  })
+
+  test('count the entries of no other lists', () => {
+    const text = `{"payload":{"params":${list(50, () => '1')}},"x":1}`
+    expect(parseJson(text, { ...none, entries: 10 })).toEqual(JSON.parse(text))
+  })
+
+  test('leave room for a batch of a thousand calls, and for a transaction of 128 KB', () => {
+    const call = (id: number) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'eth_call',
+      params: [{ from: '0x1', to: '0x2', gas: '0x3', value: '0x4', data: `0x${'ab'.repeat(200)}` }, 'latest'],
+    })
+    const logs = (id: number) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'eth_getLogs',
+      params: [{ fromBlock: '0x1', toBlock: '0x2', address: '0x3', topics: ['0x4', null, ['0x5', '0x6']] }],
+    })
+    for (const entry of [call, logs]) {
+      const batch = { payload: Array.from({ length: 1_000 }, (_, id) => entry(id)) }
+      expect(parseJson(JSON.stringify(batch))).toEqual(batch)
+      expect(() => parseJson(JSON.stringify({ payload: [...batch.payload, {}] }))).toThrow(/1000 entries/)
+    }
+    const transaction = {
+      payload: { method: 'eth_sendRawTransaction', params: [`0x${'ab'.repeat(131_072)}`] },
+    }
+    expect(parseJson(JSON.stringify(transaction))).toEqual(transaction)
+  })
+
+  test('never let a text that is no JSON through, whatever its walk found', () => {
+    const pieces = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"a"',
+      '"',
+      '\\',
+      '1',
+      '-',
+      'true',
+      ' ',
+      '"a":1',
+    )
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
+        const text = parts.join('')
+        const outcome = (read: () => unknown) => {
+          try {
+            return { value: read() }
+          } catch (error) {
+            return { error }
+          }
+        }
+        const [ours, theirs] = [outcome(() => parseJson(text)), outcome(() => JSON.parse(text))]
+        if ('value' in ours) expect(ours).toEqual(theirs)
+        else expect(ours.error).toBeInstanceOf(JsonError)
+        if ('value' in theirs && !/"a".*"a"/.test(text)) expect(ours).toEqual(theirs)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
+
+describe('the members of the outermost object', () => {
   test('gives the text of a member as it was sent', () => {
     const payload = '{ "id": 12345678901234567890, "params": [1.0, {"payload":"}"}], "a\\"b":"," }'
     const text = `{"chain_id":"1", "x":{"payload":1,"y":[{"payload":2}]}, "payload" : ${payload} , "resource":"payload"}`
@@ -98,6 +213,7 @@ describe('memberText', () => {
         fc.constantFrom(undefined, 2),
         (given, indent) => {
           const text = JSON.stringify(given, null, indent)
+          fc.pre(!/"(__proto__|constructor|prototype)"/.test(text))
           for (const [name, value] of Object.entries(given))
             expect(JSON.parse(memberText(text, name) ?? 'null')).toEqual(JSON.parse(JSON.stringify(value)))
         },

@@ -6,36 +6,63 @@ const refusedKeys = new Set(['__proto__', 'constructor', 'prototype'])
 /** What is wrong with a JSON text, in words for its sender. */
 export class JsonError extends Error {}
 
+/** Bounds on the work that one JSON text can cause. They are checked before any of its values is built. */
+export type JsonBounds = {
+  /** Objects, arrays, strings, numbers and literals. */
+  values: number
+  objects: number
+  /** Keys of all objects, counted each time they occur. */
+  keys: number
+  /** Keys of all objects, counted once each: JSON.parse takes five times as long for a key that it has not met before. */
+  distinctKeys: number
+  /** Numbers of more than 15 characters: JSON.parse converts some of them with arithmetic of any precision. */
+  longNumbers: number
+  /** Elements of an array that is a member of the outermost object, such as the entries of a batch. */
+  entries: number
+}
+
+/** They leave room for a batch of 1,000 calls with 32 values and 8 objects each. CONTRIBUTING.md names the benchmark behind them. */
+export const jsonBounds: JsonBounds = {
+  values: 32_768,
+  objects: 8_192,
+  keys: 16_384,
+  distinctKeys: 4_096,
+  longNumbers: 4_096,
+  entries: 1_000,
+}
+
+/** A parsed text, and where in it the value of each member of its outermost object is. */
+export type JsonDocument = { value: unknown; members: Members }
+type Members = ReadonlyMap<string, readonly [start: number, end: number]>
+
 /**
  * Parses a JSON text of which only one reading is possible: besides what JSON.parse refuses, it refuses a key that
- * occurs twice in one object, the keys `__proto__`, `constructor` and `prototype`, and more than 64 levels of nesting.
- * Linear in the length of the text.
+ * occurs twice in one object, the keys `__proto__`, `constructor` and `prototype`, more than 64 levels of nesting, and
+ * more than `bounds` allow. Linear in the length of the text.
  *
  * @throws JsonError that says what is wrong and never repeats a value
  */
-export function parseJson(text: string): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new JsonError('the text is not JSON')
-  }
-  refuseAmbiguity(text)
-  return value
+export function readJson(text: string, bounds: JsonBounds = jsonBounds): JsonDocument {
+  const members = scan(text, bounds)
+  return { value: parsed(text), members }
 }
 
-/**
- * The text, exactly as it was sent, of one member of the object that `text` holds; undefined where there is none.
- * `text` must have passed {@link parseJson}.
- */
-export function memberText(text: string, name: string): string | undefined {
-  for (const [key, member] of memberTexts(text)) if (key === name) return member
-  return undefined
+/** The value of a text as {@link readJson} reads it. */
+export const parseJson = (text: string, bounds?: JsonBounds): unknown => readJson(text, bounds).value
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw notJson()
+  }
 }
+
+const notJson = () => new JsonError('the text is not JSON')
 
 /**
  * Every member of the object that `text` holds, each with its text exactly as it was sent; none where it holds something
- * else. Linear in the length of the text, which must have passed {@link parseJson}.
+ * else. Linear in the length of the text, which must have passed {@link readJson}.
  */
 export function* memberTexts(text: string): Generator<[name: string, text: string], void> {
   let depth = 0
@@ -76,63 +103,176 @@ export function* memberTexts(text: string): Generator<[name: string, text: strin
 }
 
 const QUOTE = 0x22
+const PLUS = 0x2b
 const COMMA = 0x2c
+const MINUS = 0x2d
+const POINT = 0x2e
+const COLON = 0x3a
 const BACKSLASH = 0x5c
+const LETTER_E = 0x65
+const LETTER_F = 0x66
+const LETTER_N = 0x6e
+const LETTER_T = 0x74
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
-/** Walks a text that is known to be JSON: each string in it that stands where a key stands is a key. */
-function refuseAmbiguity(text: string) {
-  /** The keys met so far of each object that is open; undefined for an array. */
-  const open: (Set<string> | undefined)[] = []
-  let keys: Set<string> | undefined
-  let isKey = false
+/** Up to this length JSON.parse converts a number with one multiplication. */
+const SHORT_NUMBER = 15
+
+/**
+ * One walk over the text, which builds nothing but keys, and returns where the members of the outermost object are. The
+ * text may turn out not to be JSON: JSON.parse reads it afterwards.
+ */
+function scan(text: string, bounds: JsonBounds): Members {
+  const members = new Map<string, readonly [number, number]>()
+  const levels = createLevels(bounds)
+  let { values, objects, entries, longNumbers } = bounds
+  let isKeyNext = false
+  let name: string | undefined
+  let start = 0
+
+  const beginValue = () => {
+    if (--values < 0) throw tooMany(bounds, 'values')
+    if (levels.depth() === 2 && !levels.isObject() && --entries < 0) throw tooMany(bounds, 'entries')
+  }
+  const endMember = (end: number) => {
+    if (name !== undefined && levels.depth() === 1) members.set(name, [start, end])
+  }
   for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
+    const code = text.charCodeAt(at)
+    switch (code) {
       case QUOTE: {
         const end = endOfString(text, at)
-        if (isKey && keys) {
+        if (isKeyNext) {
           const key = keyOf(text, at, end)
-          if (refusedKeys.has(key)) throw new JsonError(`the key ${key} is not allowed`)
-          if (keys.has(key)) throw new JsonError('an object has the same key twice')
-          keys.add(key)
-          isKey = false
-        }
+          levels.addKey(key)
+          if (levels.depth() === 1) name = key
+          isKeyNext = false
+        } else beginValue()
         at = end
         break
       }
+      case COLON:
+        if (levels.depth() === 1) start = at + 1
+        break
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        if (open.length === MAX_DEPTH) throw new JsonError(`it is nested deeper than ${MAX_DEPTH} levels`)
-        isKey = text.charCodeAt(at) === OPEN_BRACE
-        keys = isKey ? new Set() : undefined
-        open.push(keys)
+        beginValue()
+        isKeyNext = code === OPEN_BRACE
+        if (isKeyNext && --objects < 0) throw tooMany(bounds, 'objects')
+        levels.open(isKeyNext)
         break
       case COMMA:
-        isKey = keys !== undefined
+        endMember(at)
+        isKeyNext = levels.isObject()
         break
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
-        open.pop()
-        keys = open.at(-1)
-        isKey = false
+        endMember(at)
+        levels.close()
+        isKeyNext = false
         break
+      case LETTER_T:
+      case LETTER_F:
+      case LETTER_N:
+        beginValue()
+        break
+      default:
+        if (code === MINUS || isDigit(code)) {
+          beginValue()
+          const end = endOfNumber(text, at)
+          if (end - at > SHORT_NUMBER && --longNumbers < 0) throw tooMany(bounds, 'longNumbers')
+          at = end - 1
+        }
     }
+  }
+  return members
+}
+
+const nouns: Record<keyof JsonBounds, string> = {
+  values: 'values',
+  objects: 'objects',
+  keys: 'keys',
+  distinctKeys: 'different keys',
+  longNumbers: `numbers of more than ${SHORT_NUMBER} characters`,
+  entries: 'entries in a list',
+}
+const tooMany = (bounds: JsonBounds, name: keyof JsonBounds) =>
+  new JsonError(`it has more than ${bounds[name]} ${nouns[name]}`)
+
+/** Up to this number of keys it is faster to look through them than to build a set. */
+const FEW_KEYS = 16
+const ARRAY = -1
+
+/** The objects and arrays that are open at one place of a text, and the keys met so far in each of the objects. */
+function createLevels(bounds: JsonBounds) {
+  let left = bounds.keys
+  let depth = 0
+  const distinct = new Set<string>()
+  /** Keys of all open objects, outermost first; those of the object at a level begin at `first[level]`. */
+  const keys: string[] = []
+  const first = new Int32Array(MAX_DEPTH + 1).fill(ARRAY)
+  const sets: (Set<string> | undefined)[] = []
+
+  function isKnown(key: string, from: number) {
+    if (keys.length - from <= FEW_KEYS) return keys.length > from && keys.includes(key, from)
+    return (sets[depth] ??= new Set(keys.slice(from))).has(key)
+  }
+  return {
+    depth: () => depth,
+    isObject: () => first[depth] !== ARRAY,
+    open(isObject: boolean) {
+      if (depth === MAX_DEPTH) throw new JsonError(`it is nested deeper than ${MAX_DEPTH} levels`)
+      first[++depth] = isObject ? keys.length : ARRAY
+    },
+    addKey(key: string) {
+      if (refusedKeys.has(key)) throw new JsonError(`the key ${key} is not allowed`)
+      if (isKnown(key, first[depth] ?? 0)) throw new JsonError('an object has the same key twice')
+      if (--left < 0) throw tooMany(bounds, 'keys')
+      distinct.add(key)
+      if (distinct.size > bounds.distinctKeys) throw tooMany(bounds, 'distinctKeys')
+      keys.push(key)
+      sets[depth]?.add(key)
+    },
+    close() {
+      if (depth === 0) throw notJson()
+      const from = first[depth] ?? ARRAY
+      if (from !== ARRAY && keys.length > from) {
+        keys.length = from
+        sets[depth] = undefined
+      }
+      depth--
+    },
+  }
+}
+
+const isDigit = (code: number) => code >= 0x30 && code <= 0x39
+
+/** Digits, sign, point and exponent. */
+function endOfNumber(text: string, start: number) {
+  for (let end = start + 1; ; end++) {
+    const code = text.charCodeAt(end)
+    if (!isDigit(code) && code !== MINUS && code !== PLUS && code !== POINT && (code | 0x20) !== LETTER_E)
+      return end
   }
 }
 
 /** The index of the quote that closes the string whose opening quote is at `start`. */
 function endOfString(text: string, start: number) {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++
-    if (backslashes % 2 === 0) return end
+  const quote = text.indexOf('"', start + 1)
+  if (quote < 0) throw notJson()
+  if (text.charCodeAt(quote - 1) !== BACKSLASH) return quote
+  for (let end = start + 1; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code === QUOTE) return end
+    if (code === BACKSLASH) end++
   }
+  throw notJson()
 }
 
 function keyOf(text: string, start: number, end: number) {
   const key = text.slice(start + 1, end)
-  return key.includes('\\') ? (JSON.parse(`"${key}"`) as string) : key
+  return key.includes('\\') ? String(parsed(`"${key}"`)) : key
 }

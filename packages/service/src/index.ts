@@ -2,7 +2,16 @@ export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, readEnvironment } f
 export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } from './ephemeral'
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'
 export { type AppOptions, createApp } from './http/app'
-export { rawMember } from './http/body'
+export {
+  type BodyOptions,
+  bodyOf,
+  createBodyReader,
+  forgetBody,
+  POINT_BYTES,
+  rawMember,
+  type ReadBody,
+  releaseBody,
+} from './http/body'
 export { type Answer, type Arrival, arrivalOf, latestArrival, requestId } from './http/follow'
 export { createHealth, type Health } from './http/health'
 export { closeServer, createServer, listen } from './http/server'
@@ -15,6 +24,7 @@ export {
   createBudget,
   createLimiter,
   createRateLimit,
+  limitBy,
   type Limiter,
   type LimiterOptions,
 } from './rate-limit'

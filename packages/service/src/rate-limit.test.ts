@@ -60,6 +60,30 @@ function contract(redisUrl?: string) {
     expect(taken).toEqual([true, true, true, false, false, true, false])
   })
 
+  test('takes as many points as it is told, and states each policy once', async () => {
+    const limit = createLimiter({
+      store,
+      name: 'weighted',
+      points: 10,
+      durationSeconds: 60,
+      logger: readableLog().logger,
+    })
+    const { url } = await serve({
+      routes(app) {
+        app.get('/', async (_req, res) => {
+          res.append('RateLimit', '"other";r=1;t=1')
+          await limit('a', res, 2)
+          await limit('a', res, 3)
+          res.json('served')
+        })
+      },
+    })
+    const answers = [await fetch(url), await fetch(url), await fetch(url)]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(answers[0]!.headers.get('ratelimit')).toBe('"other";r=1;t=1, "weighted";r=5;t=60')
+    expect(answers[0]!.headers.get('ratelimit-policy')).toBe('"weighted";q=10;w=60')
+  })
+
   test('counts each key by itself, however long it is', async () => {
     const call = await limited(store, 1)
     const long = 'x'.repeat(5_000)
@@ -135,7 +159,7 @@ test('a flood of keys does not grow the process without end', async () => {
     durationSeconds: 60,
     logger: readableLog().logger,
   })
-  const headers = { append: () => headers } as never
+  const headers = { getHeader: () => undefined, setHeader: () => headers } as never
   for (let key = 0; key < 200_000; key++) await limit(`first${key}`, headers)
   const before = heapInUse()
   for (let key = 0; key < 200_000; key++) await limit(`second${key}`, headers)

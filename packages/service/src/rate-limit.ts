@@ -17,8 +17,8 @@ export type LimiterOptions = {
 
 const MAX_KEY_LENGTH = 128
 
-/** Takes a point from the key, and answers what is left of its window. */
-type Counter = (key: string) => Promise<{ state: RateLimiterRes; isOver: boolean }>
+/** Takes points from the key, one unless told otherwise, and answers what is left of its window. */
+type Counter = (key: string, taken?: number) => Promise<{ state: RateLimiterRes; isOver: boolean }>
 
 /** Counted in Redis for all replicas together; while Redis is away each replica counts for itself. */
 function createCounter({ store, name, points, durationSeconds, logger }: LimiterOptions): Counter {
@@ -37,10 +37,10 @@ function createCounter({ store, name, points, durationSeconds, logger }: Limiter
   const slot = createSlots()
   let isAlone = false
 
-  async function consume(key: string): Promise<RateLimiterRes> {
+  async function consume(key: string, taken: number): Promise<RateLimiterRes> {
     if (shared) {
       try {
-        const state = await shared.consume(key)
+        const state = await shared.consume(key, taken)
         isAlone = false
         return state
       } catch (error) {
@@ -50,12 +50,12 @@ function createCounter({ store, name, points, durationSeconds, logger }: Limiter
         isAlone = true
       }
     }
-    return here.consume(slot(key))
+    return here.consume(slot(key), taken)
   }
 
-  return (key) =>
-    consume(key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key).then(
-      (taken) => ({ state: taken, isOver: false }),
+  return (key, taken = 1) =>
+    consume(key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key, taken).then(
+      (left) => ({ state: left, isOver: false }),
       (refused: unknown) => {
         if (refused instanceof RateLimiterRes) return { state: refused, isOver: true }
         throw refused
@@ -63,8 +63,11 @@ function createCounter({ store, name, points, durationSeconds, logger }: Limiter
     )
 }
 
-/** Takes a point from the key and says in the headers of the answer, where there is one, how many are left. */
-export type Limiter = (key: string, res?: Response) => Promise<void>
+/**
+ * Takes points from the key, one unless told otherwise, and says in the headers of the answer, where there is one, how many
+ * are left.
+ */
+export type Limiter = (key: string, res?: Response, taken?: number) => Promise<void>
 
 /**
  * A limit for handlers that know the key only late, such as the wallet of a session.
@@ -74,11 +77,13 @@ export type Limiter = (key: string, res?: Response) => Promise<void>
 export function createLimiter(options: LimiterOptions): Limiter {
   const { name, points, durationSeconds } = options
   const count = createCounter(options)
-  return async (key, res) => {
-    const { state, isOver } = await count(key)
+  return async (key, res, taken) => {
+    const { state, isOver } = await count(key, taken)
     const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
-    res?.append('RateLimit-Policy', `"${name}";q=${points};w=${durationSeconds}`)
-    res?.append('RateLimit', `"${name}";r=${state.remainingPoints};t=${resetSeconds}`)
+    if (res) {
+      setItem(res, 'RateLimit-Policy', name, `q=${points};w=${durationSeconds}`)
+      setItem(res, 'RateLimit', name, `r=${state.remainingPoints};t=${resetSeconds}`)
+    }
     if (isOver)
       throw new ApiError('RATE_LIMITED', `Too many requests; try again in ${resetSeconds} s`, {
         retryAfterSeconds: resetSeconds,
@@ -95,17 +100,29 @@ export function createBudget(options: LimiterOptions): Budget {
   return async (key) => !(await count(key)).isOver
 }
 
+/** Sets the item of that name in a header that is a list, and leaves the others. */
+function setItem(res: Response, header: string, name: string, parameters: string) {
+  const items = [res.getHeader(header) ?? []].flat().map(String)
+  const others = items.filter((item) => !item.startsWith(`"${name}";`))
+  res.setHeader(header, [...others, `"${name}";${parameters}`])
+}
+
 /**
  * Limits how often a key may call, before anything else is done for it: see {@link createLimiter}. The headers are those
  * of draft-ietf-httpapi-ratelimit-headers.
  */
-export function createRateLimit(options: LimiterOptions & { key: (req: Request) => string }): RequestHandler {
-  const limit = createLimiter(options)
-  return async (req, res, next) => {
-    await limit(options.key(req), res)
+export const createRateLimit = ({
+  key,
+  ...options
+}: LimiterOptions & { key: (req: Request) => string }): RequestHandler => limitBy(key, createLimiter(options))
+
+/** {@link createRateLimit} with a limiter that something else counts by as well. */
+export const limitBy =
+  (key: (req: Request) => string, limit: Limiter): RequestHandler =>
+  async (req, res, next) => {
+    await limit(key(req), res)
     next()
   }
-}
 
 /**
  * The caller's address as a key: an IPv4 address, or the /64 of an IPv6 one, of which a caller has as many as it likes.

@@ -1,13 +1,17 @@
 import { ClientPath, type Operation } from '@tollgate/protocol'
-import { ApiError, type Limiter } from '@tollgate/service'
+import { ApiError, type Limiter, type ReadBody } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
+import { BODY_LIMIT_BYTES } from '../body-limit'
 import { type Caller, type ClientStore } from './store'
 
 type ClientHandler = (req: Request, res: Response, caller: Caller) => unknown
 
-/** Admits holders of a client key whose scope covers the operation, within `limit`, and passes the client to the handler. */
+/**
+ * Admits holders of a client key whose scope covers the operation, within `limit`, and passes the client to the handler. The
+ * body is read only then.
+ */
 export const createClientGuard =
-  (clients: ClientStore, now: () => Date) =>
+  (clients: ClientStore, readBody: ReadBody, now: () => Date) =>
   (operation: Operation, handler: ClientHandler, limit?: Limiter): RequestHandler =>
   async (req, res) => {
     // Shared caches treat Authorization as private, but not these headers (RFC 9111, 3.5).
@@ -19,7 +23,12 @@ export const createClientGuard =
         'FORBIDDEN',
         `The scope of this client key does not cover ${operation}; create a key with a scope that does`,
       )
-    await limit?.(client.clientId, res)
+    const { clientId } = client
+    await readBody(req, res, {
+      limitBytes: BODY_LIMIT_BYTES,
+      sender: clientId,
+      ...(limit ? { limit: (points) => limit(clientId, res, points) } : {}),
+    })
     await handler(req, res, client)
   }
 

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { closeAll } from '@tollgate/testing'
 import { newSigner, sharedChain } from '../testing/chain'
-import { testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 
 let facilitator: TestFacilitator
@@ -59,32 +59,85 @@ describe('beside the table of section 7', () => {
     }
   })
 
-  /** Bodies are read before anybody is asked who they are. */
-  const takers = ['/api/v1/verify', '/api/v2/settle', '/api/v1/login', '/api/v1/resources', '/admin/assets']
+  const open = ['/api/v1/signup', '/api/v1/login', '/api/v1/token/refresh']
+  const guarded = [
+    '/api/v1/verify',
+    '/api/v2/settle',
+    '/api/v1/clients',
+    '/api/v1/resources',
+    '/admin/assets',
+  ]
 
-  test('413 | a body of five million characters, on its way or once it is unpacked', async () => {
+  async function credentials() {
+    const { accessToken } = await newUser(facilitator.api)
+    return { ...(await newClient(facilitator.api)), Authorization: `Bearer ${accessToken}` }
+  }
+  const takers = [...open, ...guarded.slice(0, 4)]
+
+  test('413 | a body of five million characters', async () => {
+    const known = await credentials()
     const large = Buffer.from(`{"email":"${'x'.repeat(5_000_000)}"}`)
-    const bomb = gzipSync('['.repeat(50_000_000))
-    expect(bomb.length).toBeLessThan(100_000)
     for (const path of takers)
-      for (const [bytes, encoding] of [
-        [large, 'identity'],
-        [bomb, 'gzip'],
-      ] as const)
-        expect([
-          path,
-          encoding,
-          ...outcomeOf(await post(path, bytes, { 'Content-Encoding': encoding })),
-        ]).toEqual([...[path, encoding, 413, 'PAYLOAD_TOO_LARGE']])
+      expect([path, ...outcomeOf(await post(path, large, known))]).toEqual([
+        ...[path, 413, 'PAYLOAD_TOO_LARGE'],
+      ])
   })
 
-  test('415 | a body in another encoding of characters, or compressed in a way that is not read', async () => {
-    const strange = [{ 'Content-Type': 'application/json; charset=utf-16' }, { 'Content-Encoding': 'secret' }]
+  test('415 | a body in another encoding of characters, or compressed', async () => {
+    const known = await credentials()
+    const strange = [
+      { 'Content-Type': 'application/json; charset=utf-16' },
+      ...['gzip', 'br', 'deflate', 'secret'].map((encoding) => ({ 'Content-Encoding': encoding })),
+    ]
     for (const path of takers)
       for (const headers of strange)
-        expect([path, ...outcomeOf(await post(path, Buffer.from('{}'), headers))]).toEqual([
+        expect([path, ...outcomeOf(await post(path, gzipSync('{}'), { ...known, ...headers }))]).toEqual([
           ...[path, 415, 'UNSUPPORTED_MEDIA_TYPE'],
         ])
+  })
+
+  test('401 | a body of any kind from anybody unknown, which is not read', async () => {
+    for (const path of guarded)
+      for (const bytes of [Buffer.from('{'), Buffer.alloc(5_000_000, '['), gzipSync('[')])
+        expect([path, ...outcomeOf(await post(path, bytes, { 'Content-Encoding': 'gzip' }))]).toEqual([
+          ...[path, 401, 'UNAUTHORIZED'],
+        ])
+  })
+
+  test('401 | a body that never comes', async () => {
+    for (const path of guarded) {
+      const socket = connect(Number(new URL(facilitator.url).port), '127.0.0.1')
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 200000\r\n\r\n{`,
+      )
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      socket.destroy()
+      expect([path, answer.toString().split('\r\n')[0]]).toEqual([path, 'HTTP/1.1 401 Unauthorized'])
+    }
+  })
+
+  test('429 | bodies that weigh more than their client key may send', async () => {
+    const rpcUrl = sharedChain()
+    const { api } = await testFacilitator({
+      rpcUrl,
+      signerKeys: [(await newSigner(rpcUrl)).privateKey],
+      variables: { RATE_LIMIT_PAYMENTS_PER_MINUTE: '10' },
+    })
+    const client = await newClient(api)
+    const verify = async (text: string) =>
+      outcomeOf(await api.post('/api/v1/verify').set(client).type('application/json').send(text))
+    expect(await verify('{'.padEnd(160_000))).toEqual([400, 'INVALID_REQUEST'])
+    expect(await verify('{')).toEqual([429, 'RATE_LIMITED'])
+  })
+
+  test('400 | a body with more values than any payment has', async () => {
+    const known = await credentials()
+    const bytes = Buffer.from(`{"paymentPayload":[${Array(80_000).fill('{}').join()}]}`)
+    for (const path of takers) {
+      const answer = await post(path, bytes, known)
+      expect([path, ...outcomeOf(answer)]).toEqual([path, 400, 'INVALID_REQUEST'])
+      expect((answer.body as { message: string }).message).toMatch(/more than 1000 entries/)
+    }
   })
 })
 

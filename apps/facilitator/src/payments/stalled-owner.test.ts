@@ -69,6 +69,8 @@ async function settleAndStop(order: CrashOrder) {
   }
 }
 
+const REFUSAL = { reason: 'invalid_transaction_state', detail: '' } as const
+
 describe('the owner of a signer that is stopped in the middle of a settlement', () => {
   test.each<[Step, string]>([
     ['signed', 'within the transaction that would store what it signed'],
@@ -165,9 +167,9 @@ describe('what a stalled owner has read', () => {
     ]
     const id = await rows.settlement(client, { network, status: 'signed', transactionId: next })
     const store = createTransactionStore(pool)
-    expect(await store.fail({ id: old }, id, 'invalid_transaction_state')).toBe(false)
+    expect(await store.fail({ id: old }, id, REFUSAL)).toBe(false)
     expect(await stateOf(id)).toBe('signed')
-    expect(await store.fail({ id: next }, id, 'invalid_transaction_state')).toBe(true)
+    expect(await store.fail({ id: next }, id, REFUSAL)).toBe(true)
     expect(await stateOf(id)).toBe('failed')
   })
 

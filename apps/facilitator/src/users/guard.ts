@@ -1,16 +1,19 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type IncomingMessage } from 'node:http'
-import { ApiError, type Limiter } from '@tollgate/service'
+import { ApiError, type Limiter, type ReadBody } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
+import { BODY_LIMIT_BYTES } from '../body-limit'
 import { sha256 } from '../digest'
 import { type User, type UserStore } from './store'
 import { type Tokens } from './tokens'
 
 type UserHandler<P> = (req: Request<P>, res: Response, user: User) => unknown
 
-/** Admits users by their access token, within `limit`, and passes the user to the handler. */
+/**
+ * Admits users by their access token, within `limit`, and passes the user to the handler. The body is read only then.
+ */
 export const createUserGuard =
-  (users: UserStore, tokens: Tokens, limit: Limiter) =>
+  (users: UserStore, tokens: Tokens, readBody: ReadBody, limit: Limiter) =>
   <P = Record<string, string>>(handler: UserHandler<P>): RequestHandler<P> =>
   async (req, res) => {
     res.set('Cache-Control', 'no-store')
@@ -20,18 +23,24 @@ export const createUserGuard =
     const user = userId === undefined ? undefined : await users.byId(userId)
     if (!user)
       throw new ApiError('UNAUTHORIZED', 'Send a valid access token as bearer; POST /api/v1/login gives one')
-    await limit(String(user.id), res)
+    const key = String(user.id)
+    await readBody(req as Request, res, {
+      limitBytes: BODY_LIMIT_BYTES,
+      sender: `user ${key}`,
+      limit: (points) => limit(key, res, points),
+    })
     await handler(req, res, user)
   }
 
-/** Admits whoever sends the configured admin token; nobody if none is configured. */
+/** Admits requests with the configured admin token, and none if none is configured. The body is read only then. */
 export const createAdminGuard =
-  (adminToken: string | undefined) =>
+  (adminToken: string | undefined, readBody: ReadBody) =>
   (handler: (req: Request, res: Response) => unknown): RequestHandler =>
   async (req, res) => {
     res.set('Cache-Control', 'no-store')
     if (adminToken === undefined || !timingSafeEqual(sha256(bearer(req)), sha256(adminToken)))
       throw new ApiError('UNAUTHORIZED', 'Send the admin token of the service as bearer')
+    await readBody(req, res, { limitBytes: BODY_LIMIT_BYTES, sender: 'admin' })
     await handler(req, res)
   }
 

@@ -4,18 +4,12 @@ import { type Session, type Sessions } from './sessions'
 
 export type SessionHandler = (req: Request, res: Response, session: Session) => unknown
 
-/**
- * Mounts a handler for signed-in wallets only: it is handed the session, and without one it does not compile. The guard's
- * `authenticate` does nothing but ask: it gives the session of a request, or throws ApiError INVALID_TOKEN or EXPIRED_TOKEN.
- */
-export function createGuard(sessions: Sessions) {
-  const authenticate = (req: Request): Session => sessions.authenticate(bearerOf(req))
-  const withSession =
-    (handler: SessionHandler): RequestHandler =>
-    (req, res) =>
-      handler(req, res, authenticate(req))
-  return Object.assign(withSession, { authenticate })
-}
+/** Mounts a handler for signed-in wallets only: it is handed the session, and without one it does not compile. */
+export const createGuard =
+  (sessions: Sessions) =>
+  (handler: SessionHandler): RequestHandler =>
+  (req, res) =>
+    handler(req, res, sessions.authenticate(bearerOf(req)))
 
 /** RFC 6750, 2.1. */
 function bearerOf(req: Request): string {

@@ -9,6 +9,30 @@ const idempotentWrites = /^(eth_sendRawTransaction|broadcast_tx_(sync|async|comm
 const writes =
   /^(\w+_(send|submit|cancel|set)|(personal|account|wallet|engine|miner|admin|anvil|hardhat|evm|unsafe|dial)_)/
 
+/**
+ * The call with a payload of which only that is left which decides its price: in each entry the members that may be taken for
+ * `method`. A payload can have thousands of members, and everything after this walks over it several times.
+ */
+export function outlineOf(body: unknown): unknown {
+  if (!isObject(body)) return body
+  const { ecosystem, chain_id, resource, method, transport, payload } = body
+  const outline = Array.isArray(payload) ? payload.map(entryOutline) : entryOutline(payload)
+  return { ecosystem, chain_id, resource, method, transport, payload: outline }
+}
+
+function entryOutline(entry: unknown): unknown {
+  if (!isObject(entry)) return entry
+  const outline: Entry = {}
+  for (const name in entry) if (isMethod(name)) outline[name] = entry[name]
+  return outline
+}
+
+const isObject = (value: unknown): value is Entry =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Go reads the names of members in any letter case. */
+const isMethod = (name: string) => name.length === 6 && name.toLowerCase() === 'method'
+
 /** What a method may be called; other names are no node's, and some of them no database takes. */
 const methodName = /^[\x21-\x7e]{1,128}$/
 const known = (method: unknown) =>
@@ -37,10 +61,9 @@ function decoded(path: string): string {
   return once === path ? path : decoded(once)
 }
 
-/** Members that a reader may take for `method`: Go reads the names of members in any letter case. */
+/** Members that a reader may take for `method`. */
 function* methodMembers(entry: Entry): Generator<[name: string, method: unknown]> {
-  for (const name of Object.keys(entry))
-    if (name.length === 6 && name.toLowerCase() === 'method') yield [name, entry[name]]
+  for (const name of Object.keys(entry)) if (isMethod(name)) yield [name, entry[name]]
 }
 
 /**

@@ -2,8 +2,10 @@ import { encodeJson, RpcRequest } from '@tollgate/protocol'
 import {
   addressKey,
   ApiError,
+  forgetBody,
   parse,
   rawMember,
+  releaseBody,
   requestId,
   type Budget,
   type Logger,
@@ -20,7 +22,7 @@ import { mustBeSold, paymentRequired, paymentRequiredV2 } from '../payments/requ
 import { type PaymentStore } from '../payments/store'
 import { type Answer } from './exchange'
 import { type Forward, type Target } from './forward'
-import { billOf, checkPayload, costOf, kindOf, methodsOf } from './methods'
+import { billOf, checkPayload, costOf, kindOf, methodsOf, outlineOf } from './methods'
 import { type Outgoing } from './outgoing'
 import { checkResource } from './resource'
 
@@ -39,18 +41,13 @@ type Parts = {
   logger: Logger
 }
 
-/** Of all bodies under way together: what upstreams that hang can make this process hold. */
-const MAX_BODIES_BYTES = 67_108_864
-
 export type PaidCall = ReturnType<typeof createPaidCall>
 
 /** One paid call: find where it goes, buy if a payment is attached, spend, forward, and give back what was not served. */
 export function createPaidCall(parts: Parts) {
   const { catalog, sessions, buyCredits, feePayerOf, ledger, forward, resource } = parts
-  const bodies = createRoom(MAX_BODIES_BYTES)
 
   return async (req: Request, res: Response, session: Session): Promise<void> => {
-    bodies.hold(req.rawBody?.length ?? 0, res)
     const { call, bill, outgoing } = read(req)
     const plan = await planOf(catalog, session)
     const route = await routeOf(catalog, call)
@@ -90,6 +87,9 @@ export function createPaidCall(parts: Parts) {
       await end('refunded', null, 'defect')
       throw defect
     })
+    // The upstream has taken the body: a caller that does not read its answer keeps no memory from others.
+    outgoing.payload = NO_PAYLOAD
+    releaseBody(req)
     const charged = { 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() }
     if (forwarded.outcome === 'failed') {
       if (!forwarded.isTimeout || (await parts.freeTimeouts(session.wallet))) {
@@ -116,6 +116,10 @@ export function createPaidCall(parts: Parts) {
     if ((await send(res, answer)) === 'cut_off') await noteCutOff(parts, spent.usageId)
   }
 }
+
+const NO_PAYLOAD = Buffer.alloc(0)
+/** Of a payload that becomes a query: servers take no longer one, and encoding a megabyte takes a tenth of a second. */
+const MAX_QUERY_BYTES = 16_384
 
 const TOO_MANY_TIMEOUTS =
   'No upstream answered in time, and too many calls of this wallet timed out within a minute, so this one was charged; wait a minute, or send smaller calls'
@@ -170,40 +174,31 @@ function endingsOf({ ledger, logger }: Pick<Parts, 'ledger' | 'logger'>, usageId
  * twenty times what was sent, and an upstream may hang.
  */
 function read(req: Request) {
-  const { payload, ...call } = parse(RpcRequest, req.body)
-  checkResource(call.resource)
-  const whole = { ...call, payload }
+  const whole = parse(RpcRequest, outlineOf(req.body))
+  const { ecosystem, chain_id, transport, method, resource } = whole
+  checkResource(resource)
   checkPayload(whole)
+  const payload = Buffer.from(rawMember(req, 'payload') ?? '')
+  if (method === 'GET' && payload.length > MAX_QUERY_BYTES)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `payload: a GET carries at most ${MAX_QUERY_BYTES} bytes; send it by POST`,
+    )
   const outgoing: Outgoing = {
-    resource: call.resource,
-    method: call.method,
-    transport: call.transport,
+    resource,
+    method,
+    transport,
     kind: kindOf(whole),
-    payload: Buffer.from(rawMember(req, 'payload') ?? JSON.stringify(payload)),
+    payload,
     accept: req.get('accept'),
     acceptEncoding: req.get('accept-encoding'),
   }
-  req.body = undefined
-  delete req.rawBody
-  return { call: { ...call, rpcMethod: methodsOf(whole)[0] ?? null }, bill: billOf(whole), outgoing }
+  forgetBody(req)
+  const rpcMethod = methodsOf(whole)[0] ?? null
+  const call = { ecosystem, chain_id, transport, method, resource, rpcMethod }
+  return { call, bill: billOf(whole), outgoing }
 }
 type Call = ReturnType<typeof read>['call']
-
-/** Room for what is held in memory until its answer is over; @throws ApiError OVERLOADED where there is too little. */
-function createRoom(size: number) {
-  let held = 0
-  return {
-    hold(length: number, until: Response) {
-      if (held + length > size)
-        throw new ApiError('OVERLOADED', 'Too many large calls are under way just now; try again', {
-          retryAfterSeconds: 1,
-        })
-      if (until.closed) return
-      held += length
-      until.once('close', () => (held -= length))
-    },
-  }
-}
 
 /** Aborted when the caller is gone before its answer was. */
 function departureOf(res: Response): AbortSignal {

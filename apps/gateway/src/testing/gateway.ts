@@ -59,6 +59,7 @@ export async function testGateway(options: Options = {}) {
       FREE_TIMEOUTS_PER_MINUTE: '100000',
       RATE_LIMIT_PAYMENTS_PER_MINUTE: '10000',
       FACILITATOR_REQUESTS_PER_MINUTE: '100000',
+      RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: '100000',
     }),
     ...options.environment,
   }

@@ -1,8 +1,7 @@
 import cors from 'cors'
-import express, { type Express, type Request } from 'express'
+import express, { type Express } from 'express'
 import helmet from 'helmet'
 import { type Logger } from '../logger'
-import { jsonBody } from './body'
 import { refuseNonconforming } from './conformance'
 import { answerErrors, type ReasonAway } from './errors'
 import { follow, type Answer } from './follow'
@@ -11,9 +10,7 @@ import { noteOtherMethods, nothingHere } from './unserved'
 export type AppOptions = {
   logger: Logger
   now: () => Date
-  /** Of a body as it is after decompression. A function is asked before any of it is read, and may refuse by throwing. */
-  bodyLimitBytes: number | ((req: Request) => number)
-  /** Mounts the surface. */
+  /** Mounts the surface. A route that takes a body reads it itself (createBodyReader), after whatever may refuse without it. */
   routes: (app: Express) => void
   /** Lets pages of these origins call; without it none can. */
   cors?: {
@@ -31,7 +28,7 @@ export type AppOptions = {
 
 /**
  * An Express app with our base behaviour in place: a request id, one log line for each request (no headers, bodies or
- * query), security headers, strict JSON bodies, and every error answered as `{ code, message, details? }`.
+ * query), security headers, and every error answered as `{ code, message, details? }`.
  */
 export function createApp(options: AppOptions): Express {
   const app = express()
@@ -45,7 +42,6 @@ export function createApp(options: AppOptions): Express {
   app.use(securityHeaders(options.cors !== undefined))
   if (options.cors) app.use(crossOrigin(options.cors))
   app.use(refuseNonconforming)
-  app.use(jsonBody(options.bodyLimitBytes))
   options.routes(app)
   noteOtherMethods(app.router)
   app.use(nothingHere)

@@ -2,15 +2,26 @@ import { once } from 'node:events'
 import { type Server } from 'node:http'
 import { connect } from 'node:net'
 import { type AppOptions, createApp } from '../http/app'
+import { bodyOf, createBodyReader } from '../http/body'
 import { closeServer, createServer, listen } from '../http/server'
 import { readableLog } from './log'
 
 const serving: Server[] = []
 
-/** A real server on a free port, for one test. */
-export async function serve(options: Partial<AppOptions> & Pick<AppOptions, 'routes'>) {
+type Options = Partial<AppOptions> & Pick<AppOptions, 'routes'> & { body?: { limitBytes: number } }
+
+/** A real server on a free port, for one test. It reads the body of every request before its routes see it. */
+export async function serve({ routes, body = { limitBytes: 10_000 }, ...options }: Options) {
   const log = readableLog()
-  const app = createApp({ logger: log.logger, now: () => new Date(), bodyLimitBytes: 10_000, ...options })
+  const app = createApp({
+    logger: log.logger,
+    now: () => new Date(),
+    routes(mounted) {
+      mounted.use(bodyOf(createBodyReader(), body))
+      routes(mounted)
+    },
+    ...options,
+  })
   const server = createServer(app)
   const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${port}`

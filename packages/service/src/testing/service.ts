@@ -28,7 +28,7 @@ void run(
     }
     if (mode === 'failing start') throw new Error('no database', { cause: new Error('connect ECONNREFUSED') })
 
-    const app = createApp({ logger, now: () => new Date(), bodyLimitBytes: 100, routes: () => undefined })
+    const app = createApp({ logger, now: () => new Date(), routes: () => undefined })
     const server = createServer(app)
     const { port } = await listen(server, { port: PORT, host: '127.0.0.1' })
     closing.add('server', () => closeServer(server, { graceSeconds: 1 }))

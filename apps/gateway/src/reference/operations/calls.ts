@@ -59,7 +59,7 @@ export const callOperations: Operation[] = [
     tag: 'Calls',
     summary: 'Make a paid RPC or REST call.',
     description:
-      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no node answered, because each provider asked refused the gateway (401, 402, 403, 407, 429), failed (408 or 5xx without an error of the node’s own) or timed out, the answer is `UPSTREAM_FAILED` and the credits are given back. A wallet has a budget of calls a minute that time out; further ones are charged. A long answer that its provider breaks off is cut off here as well, and charged.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB. One above 32 KiB, in chunks or compressed is read only for a bearer token that is good.',
+      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no node answered, because each provider asked refused the gateway (401, 402, 403, 407, 429), failed (408 or 5xx without an error of the node’s own) or timed out, the answer is `UPSTREAM_FAILED` and the credits are given back. A wallet has a budget of calls a minute that time out; further ones are charged. A long answer that its provider breaks off is cut off here as well, and charged.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB, 1,000 entries of a batch, 32,768 JSON values, 8,192 objects and 16,384 keys, of which 4,096 may differ; at most 4,096 of its numbers may have more than 15 characters. It is sent uncompressed, and is read only for a bearer token that is good. The payload of a `GET` has at most 16 KiB. For the rate limit it counts as a call for each 16 KiB.',
     auth: ['bearer'],
     headers: Headers,
     body: { schema: RpcRequest },
@@ -97,7 +97,8 @@ export const callOperations: Operation[] = [
         'The token moved something else than the payment says, and nothing was credited: do not pay again; the gateway’s operator decides.',
       PAYMENT_PENDING:
         'The payment’s outcome is not known yet: send the same request with the same `X-PAYMENT` after `Retry-After`, and do not pay again.',
-      OVERLOADED: 'Too many calls wait just now; nothing was charged.',
+      OVERLOADED:
+        'Too many calls wait just now, or too many large bodies, of this wallet or in all; nothing was charged.',
       UNAVAILABLE:
         'The call could not be paid for just now and was not made, or its charge could not be confirmed and its answer is withheld. Credits that it took come back within a minute, or once the database is back.',
     },

@@ -1,0 +1,50 @@
+import { Buffer } from 'node:buffer'
+import { gzipSync } from 'node:zlib'
+
+const MIB = 1_048_576
+const envelope = (payload) =>
+  `{"ecosystem":"evm","chain_id":"84532","resource":"","method":"POST","transport":"rpc","payload":${payload}}`
+const call = (params) => envelope(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[${params}]}`)
+
+/** As many elements as there is room for in a call of 1 MiB, and at most `count`. */
+function list(element, count = Infinity) {
+  const elements = []
+  for (let index = 0, length = 200; index < count; index++) {
+    const text = element(index)
+    if ((length += text.length + 1) > MIB) break
+    elements.push(text)
+  }
+  return elements.join()
+}
+const fill = (piece) => `"${piece.repeat(Math.floor((MIB - 300) / Buffer.byteLength(piece)))}"`
+
+/** Those beyond the bounds, which are refused after a scan, and those that use up what the bounds allow. */
+export const hostileBodies = {
+  '349,425 empty objects': envelope(`[${list(() => '{}', 349_000)}]`),
+  'a batch of 100,000 calls': envelope(`[${list(() => '{"id":1}', 100_000)}]`),
+  'entries at the bound': envelope(
+    `[${list((id) => `{"id":${id},"method":"eth_call","params":[${'"0x0",'.repeat(26)}{}]}`, 1_000)}]`,
+  ),
+  'empty objects at the bound': call(list(() => '{}', 8_100)),
+  'empty arrays at the bound': call(list(() => '[]', 32_700)),
+  'small objects, one key each': call(list((index) => `{"k${index % 4_000}":[]}`, 8_100)),
+  'keys at the bound': call(list((index) => `{"k${index % 4_000}":1,"l${index % 50}":2}`, 8_100)),
+  'different keys in one object': call(`{${list((index) => `"key${index}":"${'x'.repeat(230)}"`, 4_000)}}`),
+  'long keys beyond ASCII': call(`{${list((index) => `"${'é'.repeat(115)}${index}":1`, 4_000)}}`),
+  'strings beyond ASCII': call(list(() => '"ééééééééééééé"', 32_700)),
+  'numbers halfway between two doubles': call(
+    list((index) => (index < 4_090 ? '9007199254740993.00000000000001' : '-12345678901234'), 32_700),
+  ),
+  'a number of a million digits': call('7'.repeat(MIB - 300)),
+  'escaped letters': call(fill('\\u0041')),
+  'escaped quotes, beyond ASCII': call(`"é",${fill('\\"').slice(0, MIB - 300)}`.replace(/\\?"?$/, '"')),
+  'one string of hex': call(fill('ab')),
+  'one string beyond ASCII': call(fill('é😀')),
+  'nothing but spaces': call(' '.repeat(MIB - 300)),
+  'sixty levels, again and again': call(list(() => '['.repeat(60) + ']'.repeat(60), 540)),
+}
+
+/** 1,145 bytes that were 349,425 objects. */
+export const compressed = gzipSync(hostileBodies['349,425 empty objects'], { level: 9 })
+export const honestCall = call('')
+export const largeCall = call(`"${'x'.repeat(1_000_000)}"`)

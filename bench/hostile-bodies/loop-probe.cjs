@@ -1,0 +1,14 @@
+/** Loaded into a measured process before its own code: tells how long its event loop was busy, and blocked at a time. */
+const { createServer } = require('node:http')
+const { monitorEventLoopDelay, performance } = require('node:perf_hooks')
+
+const delay = monitorEventLoopDelay({ resolution: 1 })
+delay.enable()
+const server = createServer((_req, res) => {
+  const { active } = performance.eventLoopUtilization()
+  const figures = { activeMs: active, longestMs: delay.max / 1e6, rssBytes: process.memoryUsage().rss }
+  delay.reset()
+  res.end(JSON.stringify(figures))
+})
+server.listen(0, '127.0.0.1', () => console.log(JSON.stringify({ loopProbe: server.address().port })))
+server.unref()

@@ -37,6 +37,14 @@ with deleted as (
 )
 ${countOf('deleted')}`
 
+export const DELETE_INVITATIONS = `
+with deleted as (
+  delete from invitations where hash in (
+    select hash from invitations where ${isOld('expires_at')} order by expires_at limit $1 for update skip locked)
+  returning hash
+)
+${countOf('deleted')}`
+
 const deleteDays = (table: string, key: string) => `
 with deleted as (
   delete from ${table} where (${key}) in (
@@ -50,13 +58,14 @@ export const DELETE_HTTP_METRICS = deleteDays('http_metrics', 'user_id, day, met
 export const DELETE_CLIENT_METRICS = deleteDays('client_metrics', 'user_id, day, client_id')
 export const DELETE_REFUSALS = deleteDays('settlement_refusals', 'client_id, day, network, reason')
 
-/** Keys that are deleted or expired, and that no settlement names. */
+/** Keys that are deleted or expired, and that no settlement and no transaction names. */
 export const DELETE_CLIENTS = `
 with deleted as (
   delete from clients where client_id in (
     select client_id from clients c
     where (deleted_at is not null or expires_at is not null) and ${isOld('least(deleted_at, expires_at)')}
       and not exists (select from settlements where client_id = c.client_id)
+      and not exists (select from fee_shares where client_id = c.client_id)
     order by least(deleted_at, expires_at) limit $1 for update skip locked)
   returning client_id
 )

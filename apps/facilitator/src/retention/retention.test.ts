@@ -102,6 +102,16 @@ describe('the rest', () => {
     expect(await count('refresh_tokens where user_id = $1', [userId])).toBe(2n)
   })
 
+  test('invitations go a week after they have expired', async () => {
+    for (const days of [8, 9, 6, -7])
+      await pool.query('insert into invitations (hash, expires_at) values ($1, $2)', [
+        randomBytes(32),
+        daysAgo(days),
+      ])
+    await run()
+    expect(await count('invitations', [])).toBe(2n)
+  })
+
   test('metrics go after 25 months', async () => {
     for (const days of [764, 765, 766, 760, 0]) {
       const day = daysAgo(days).slice(0, 10)
@@ -124,7 +134,7 @@ describe('the rest', () => {
       expect([table, await count(table, [])]).toEqual([table, 2n])
   })
 
-  test('client keys go as late, and never one that a settlement names', async () => {
+  test('client keys go as late, and never one that a settlement or a transaction names', async () => {
     const client = async (changes: string) => {
       const id = await rows.client(userId)
       await pool.query(`update clients set ${changes} where client_id = $1`, [id])
@@ -132,8 +142,14 @@ describe('the rest', () => {
     }
     const named = await client("deleted_at = now() - interval '800 days'")
     await rows.settlement(named, { status: 'settled', endedAt: daysAgo(790) })
+    const spender = await client("deleted_at = now() - interval '800 days'")
+    await pool.query(
+      'insert into fee_shares (transaction_id, client_id, payments, part, whole) values ($1, $2, 1, 1, 1)',
+      [await rows.transaction({ status: 'final' }), spender],
+    )
     const kept = [
       named,
+      spender,
       await client("deleted_at = now() - interval '700 days'"),
       await client('expires_at = null'),
     ]
@@ -143,7 +159,7 @@ describe('the rest', () => {
       await client("expires_at = now() - interval '800 days', deleted_at = now()"),
     ]
     await run()
-    expect(await count('clients where client_id = any($1)', [kept])).toBe(3n)
+    expect(await count('clients where client_id = any($1)', [kept])).toBe(4n)
     expect(await count('clients where client_id = any($1)', [gone])).toBe(0n)
   })
 })

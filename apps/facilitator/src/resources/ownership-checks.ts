@@ -5,8 +5,6 @@ import { type OriginStore } from './origins'
 const POLL_INTERVAL_MS = 2_000
 const CHECKS_AT_ONCE = 4
 
-export type OwnershipChecks = ReturnType<typeof createOwnershipChecks>
-
 /** Checks the origins that are due, a few at a time. */
 export function createOwnershipChecks(parts: {
   origins: OriginStore

@@ -10,8 +10,6 @@ const MAX_DRIFT_MS = 5_000
 /** Names a sequence of heartbeats without a gap. */
 export type Term = number
 
-export type Lease = ReturnType<typeof createLease>
-
 /**
  * What a replica knows about its own lease on the calls it has reserved. A call is its own for certain while the term in
  * which the call was reserved is held: since before the reservation, no heartbeat was late enough for another replica to

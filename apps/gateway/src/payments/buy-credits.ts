@@ -136,8 +136,9 @@ export function createBuyCredits(parts: {
   }
 
   /** The cause of a refusal may be gone: a token was unpaused, funds have come. */
-  const mayBeAskedAgain = async ({ active }: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) =>
-    active && status === 'failed' && validUntil !== undefined && (await store.mayAskAgain(id, validUntil))
+  async function mayBeAskedAgain(plan: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) {
+    return plan.active && status === 'failed' && validUntil !== undefined && store.mayAskAgain(id, validUntil)
+  }
 
   /**
    * The terms and, as far as that needs no chain, the signature. A contract may vouch for a signature that its key did not

@@ -25,7 +25,8 @@ test('a refusal tells the payer what the facilitator says of it, also when it is
   const detail = 'Blacklistable: account is blacklisted'
   for (const { status, message, receipt } of await told('invalid_transaction_state', detail)) {
     expect(status).toBe(402)
-    expect(message).toContain(`refused (invalid_transaction_state: ${detail}) and nothing was charged`)
+    expect(message).toContain(`refused (invalid_transaction_state: ${detail}): `)
+    expect(message).toContain('this gateway charged nothing')
     expect(receipt).toMatchObject({ errorReason: 'invalid_transaction_state', errorMessage: detail })
   }
 })

@@ -32,6 +32,15 @@ const timePasses = (wallet: string, minutes: number) =>
     [wallet, minutes],
   )
 
+/** Whether a replica's lease waits for the lock of its payment. */
+async function isLeaseWaiting(): Promise<boolean> {
+  const { rowCount } = await other.pool.query(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+     AND query LIKE '%attempts = attempts + 1%'`,
+  )
+  return rowCount === 1
+}
+
 /** A payment whose outcome is not known yet, which the replica has just leased, and does not know it. */
 async function leasedAndStalled() {
   const wallet = other.wallet()
@@ -42,9 +51,14 @@ async function leasedAndStalled() {
   expect(await call()).toEqual([503, 'PAYMENT_PENDING'])
   await timePasses(wallet.address, 3)
   const { id } = await paymentOf(wallet.address)
-  await stalled.pool.query('SELECT 1')
-  postgres.pause('answer')
+  const holder = await other.pool.connect()
+  await holder.query('BEGIN')
+  await holder.query('SELECT FROM payments WHERE id = $1 FOR UPDATE', [id])
   const advancing = stalled.settlement.advance(id)
+  while (!(await isLeaseWaiting())) await new Promise(setImmediate)
+  postgres.pause('answer')
+  await holder.query('COMMIT')
+  holder.release()
   while ((await paymentOf(wallet.address)).attempts < 2) await new Promise(setImmediate)
   const askedAbout = () =>
     other.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length

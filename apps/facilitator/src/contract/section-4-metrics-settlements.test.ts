@@ -250,14 +250,15 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   test('a claim that failed and was claimed anew counts as both', async () => {
     const here = await atMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
     const shop = await here.newShop()
-    const body = await paymentRequest(await newPayer(rpcUrl))
-    expect(await settle(here, shop.headers, body)).toMatchObject({ success: true })
-    // As if it had failed before anything was signed for it, and had never been sent.
+    const payer = await newPayer(rpcUrl)
+    expect(await settle(here, shop.headers, await paymentRequest(payer))).toMatchObject({ success: true })
+    const body = await paymentRequest(payer)
+    // As if that one had been claimed before, and had failed before anything was signed for it.
     await here.database.pool.query(
-      `update settlements set status = 'failed', error_reason = 'insufficient_funds', transaction_id = null,
+      `update settlements set nonce = $1, status = 'failed', error_reason = 'insufficient_funds', transaction_id = null,
          transaction_hash = null, settled_at = null, handed_out_at = null, updated_at = '2026-01-31T12:00:00Z'`,
+      [body.paymentPayload.payload.authorization.nonce],
     )
-    // The chain has it all the same, so that it is settled at once.
     expect(await settle(here, shop.headers, body)).toMatchObject({ success: true })
     await settledThen(here)
     const query = { from: '2026-01-31', to: today }

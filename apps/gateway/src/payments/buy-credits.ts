@@ -12,9 +12,10 @@ import { isAskedBy, mustBeSold, requirementsOf, termsOf } from './requirements'
 import { type Settlement } from './settlement'
 import { type PaymentRecord, type PaymentStore } from './store'
 
-/** Of `refused` nothing was bought and `reason` says why, `detail` in words. */
+/** Of `refused` nothing was bought and `reason` says why, `detail` in words. A `disputed` one waits for an operator. */
 export type Purchase =
   | { outcome: 'paid'; receipt: Receipt }
+  | { outcome: 'disputed'; id: string; receipt: Receipt }
   | { outcome: 'refused'; reason: string; detail?: string; receipt: Receipt }
 
 /** Who sends a payment, and in which request. */
@@ -192,19 +193,27 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   }
   if (status !== 'failed' && status !== 'disputed') throw pendingPayment()
   const reason = payment.errorReason ?? 'invalid_payment'
-  const { errorDetail, transaction: moved } = payment
-  const detail = errorDetail === null ? {} : { detail: errorDetail }
+  const { errorDetail } = payment
   const receipt = receiptOf(plan, {
     ...facts,
     errorReason: codeOf(reason),
-    ...(status === 'disputed' ? { transaction: moved ?? '' } : {}),
+    ...(transaction === null ? {} : { transaction }),
     ...(errorDetail === null ? {} : { errorMessage: errorDetail }),
   })
-  return { outcome: 'refused', reason, ...detail, receipt }
+  if (status === 'disputed') return { outcome: 'disputed', id: payment.id, receipt }
+  return { outcome: 'refused', reason, ...(errorDetail === null ? {} : { detail: errorDetail }), receipt }
 }
 
 export const pendingPayment = (cause?: unknown) =>
   new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
+
+/** The facilitator takes no payment of this gateway just now, which is no fault of its payer. */
+export const facilitatorBusy = () =>
+  new ApiError(
+    'OVERLOADED',
+    'No payment can be settled just now; nothing was charged, so send the same request with the same X-PAYMENT again later',
+    { retryAfterSeconds: 30 },
+  )
 
 /** A wallet whose payment moved money otherwise than it was signed is not asked for another. */
 export const disputedPayment = (id: string) =>

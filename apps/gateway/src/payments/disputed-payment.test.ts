@@ -1,13 +1,20 @@
+import { type GatewayDatabase } from '@tollgate/database'
 import { decodeJson, SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { main } from '../cli'
 import { balanceOf, broken } from '../testing/accounts'
+import { planOf } from '../testing/catalog'
 import { mismatched } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { createPaymentStore } from './store'
 
 let gateway: TestGateway
-beforeAll(async () => (gateway = await testGateway()))
+beforeAll(async () => {
+  gateway = await testGateway()
+  gateway.catalog.plans.push(planOf({ id: 2, plan_name: 'Other' }))
+  await gateway.reapply()
+})
 afterEach(async () => {
   await gateway.ledger.drained()
   expect(await broken(gateway.pool)).toEqual([])
@@ -25,6 +32,9 @@ async function command(...args: string[]) {
   })
   return { code, out, err }
 }
+
+const receiptOf = ({ headers }: { headers: Record<string, unknown> }) =>
+  SettleResult.parse(decodeJson(String(headers['x-payment-response'])))
 
 /** A wallet whose payment moved another amount than it says. */
 async function newDispute() {
@@ -44,7 +54,7 @@ describe('a payment whose money was moved otherwise than it was signed', () => {
     const { call, payment, answer, wallet } = await newDispute()
     expect(outcomeOf(answer)).toEqual(disputed)
     expect(JSON.stringify(answer.body)).not.toContain('nothing was charged')
-    expect(SettleResult.parse(decodeJson(String(answer.headers['x-payment-response'])))).toMatchObject({
+    expect(receiptOf(answer)).toMatchObject({
       success: false,
       transaction: mismatched,
       errorReason: 'transfer_event_mismatch',
@@ -57,6 +67,12 @@ describe('a payment whose money was moved otherwise than it was signed', () => {
     expect(outcomeOf(await call())).toEqual(disputed)
     await gateway.reconcile()
     expect(gateway.facilitator.asked).toHaveLength(asked)
+  })
+
+  test('is told so on whichever plan it is brought again', async () => {
+    const { wallet, payment } = await newDispute()
+    const other = await wallet.signIn({ pricing_plan_id: 2 })
+    expect(outcomeOf(await other.call({ payment }))).toEqual(disputed)
   })
 
   test('lets its wallet spend what credits there are', async () => {
@@ -77,9 +93,12 @@ describe('a payment whose money was moved otherwise than it was signed', () => {
   })
 
   test('is over without credits where an operator says so: its wallet may pay again', async () => {
-    const { id, call, wallet } = await newDispute()
+    const { id, call, wallet, payment } = await newDispute()
     expect(await command('payments', 'close', id)).toMatchObject({ code: 0 })
     expect((await call()).status).toBe(402)
+    const closed = await call({ payment })
+    expect([closed.status, receiptOf(closed).transaction]).toEqual([402, mismatched])
+    expect(JSON.stringify(closed.body)).not.toContain('nothing was charged')
     expect((await call({ payment: await wallet.pay() })).status).toBe(200)
   })
 
@@ -119,6 +138,53 @@ describe('a payment that was refused', () => {
     const [first, again, ...more] = askedFor(wallet.address)
     expect([again?.key, more]).toEqual([first?.key, []])
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(95n)
+  })
+
+  test('because the facilitator takes none of this gateway is not answered with a 402, and asked about again', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    gateway.facilitator.refuse('fee_allowance_exceeded')
+    expect(outcomeOf(await call({ payment }))).toEqual([503, 'OVERLOADED'])
+    gateway.facilitator.refuse(undefined)
+    await age(wallet.address, 10)
+    expect((await call({ payment })).status).toBe(200)
+  })
+
+  test('is asked about again for ten minutes only, long before it stops counting as open', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay(undefined, {
+      validBefore: String(Math.floor(Date.now() / 1000) + 3_600),
+    })
+    gateway.facilitator.refuse('insufficient_funds')
+    await call({ payment })
+    gateway.facilitator.refuse(undefined)
+    await age(wallet.address, 330)
+    expect((await call({ payment })).status).toBe(402)
+    expect(askedFor(wallet.address)).toHaveLength(1)
+  })
+
+  test('and asked about again is not ended by a late answer to the question before', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    const payment = await wallet.pay()
+    gateway.facilitator.refuse('insufficient_funds')
+    await call({ payment })
+    gateway.facilitator.refuse(undefined)
+    await age(wallet.address, 10)
+    const store = createPaymentStore({ pool: gateway.pool } as GatewayDatabase)
+    const { rows } = await gateway.pool.query<{ id: string; attempts: number }>(
+      'SELECT id, attempts FROM payments WHERE wallet = $1',
+      [wallet.address],
+    )
+    const { id, attempts } = rows[0]!
+    expect(await store.askAgain(id, 9_999_999_999n)).toBeDefined()
+    const leased = await store.lease(id, 10)
+    expect(leased).toMatchObject({ attempts: attempts + 1, isAlone: true })
+    const late = { ...leased!, attempts }
+    expect(await store.refused(late, { reason: 'insufficient_funds', detail: undefined })).toBe(false)
+    expect(await store.refused(leased!, { reason: 'insufficient_funds', detail: undefined })).toBe(true)
   })
 
   test('is asked about again each time after twice as long', async () => {

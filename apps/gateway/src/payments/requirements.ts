@@ -134,6 +134,8 @@ function whyOf(plan: Plan, { cost, remaining, refusal, detail }: Lack): string {
   const words = detail === undefined ? refusal : `${refusal}: ${detail}`
   if (refusal === 'invalid_transaction_state')
     return `The payment was refused (${words}): its authorization was used or cancelled before, or its transfer would fail; this gateway charged nothing`
+  if (refusal === 'transfer_event_mismatch')
+    return `The payment moved something else than it says (${words}) and bought nothing; the operator of this gateway has closed it`
   if (refusal !== undefined) return `The payment was refused (${words}) and nothing was charged`
   if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
   return `No credits left on plan ${plan.id}`

@@ -63,11 +63,15 @@ const CURABLE = [
   'invalid_payment_requirements',
   'invalid_transaction_state',
   'unexpected_settle_error',
+  'fee_allowance_exceeded',
 ]
+
+/** Well before the payment stops counting as open, so that its wallet is asked for no other while this one may settle. */
+const ASK_AGAIN_FOR = '10 minutes'
 
 /** $1 the payment, $2 the reasons, $3 until when it can be settled, in Unix seconds. */
 const isAskable = `id = $1 AND status = 'failed' AND error_reason = ANY($2) AND extract(epoch FROM now()) < $3::numeric
-  AND request_dropped_at IS NULL
+  AND request_dropped_at IS NULL AND created_at > now() - interval '${ASK_AGAIN_FOR}'
   AND now() >= updated_at + greatest(make_interval(secs => ${ASK_AGAIN_SECONDS}), updated_at - created_at)`
 
 /** Longer than an authorization lasts; one that is stuck for other reasons must not close the wallet out for ever. */
@@ -241,7 +245,7 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
            next_attempt_at = now() + make_interval(secs => CASE WHEN before < ${silence} THEN ${ANSWER_SECONDS} ELSE $2 END)
          FROM (SELECT id AS same, asked_at AS before FROM payments WHERE id = $1 AND ${isDue} FOR UPDATE) AS locked
          WHERE id = same AND ${isDue}
-         RETURNING ${columns}, attempts = 1 OR coalesce(before < ${silence}, false) AS "isAlone"`,
+         RETURNING ${columns}, before IS NULL OR before < ${silence} AS "isAlone"`,
         [id, seconds],
       )
       return leased
@@ -295,7 +299,7 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
     async askAgain(id: string, validUntil: bigint): Promise<PaymentRecord | undefined> {
       const [again] = await query(
         'ask-again',
-        `UPDATE payments SET status = 'received', attempts = 0, asked_at = NULL, error_reason = NULL, error_detail = NULL,
+        `UPDATE payments SET status = 'received', asked_at = NULL, error_reason = NULL, error_detail = NULL,
            next_attempt_at = now(), updated_at = now()
          WHERE ${isAskable} RETURNING ${columns}`,
         [id, CURABLE, validUntil.toString()],

@@ -5,8 +5,8 @@ import { verdictOf, type Verdict } from './upstream-answer'
 import { type Upstreams } from './upstreams'
 
 /**
- * What a call came to: an answer; none from any upstream, in which case `isTimeout` says that one was given the call and
- * did not answer in time; or its caller left, before or after it was sent to one.
+ * What a call came to: an answer; none from any upstream, in which case `isTimeout` says that one held the call for
+ * half the timeout or longer; or its caller left, before or after it was sent to one.
  */
 export type Forwarded =
   | { outcome: 'answered'; answer: Answer }
@@ -49,15 +49,17 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
     const deadline = performance.now() + MAX_TIMEOUTS * timeoutMs
     const attempts = createAttempts(targets)
     let wasSent = false
+    let isTimeout = false
     let nodeError: Answer | undefined
 
     for (const baseUrl of upstreams.inTurn(attempts.baseUrls)) {
       if (!attempts.mayTry(baseUrl)) continue
       const withinMs = Math.min(timeoutMs, deadline - performance.now())
-      if (withinMs <= 0) break
+      if (withinMs < timeoutMs / 10) break
       const request = requestTo(baseUrl, outgoing)
       const turn = upstreams.turnAt(String(request.origin), wallet)
       const options = { timeoutMs, withinMs, caller, turn }
+      const askedAt = performance.now()
       const exchanged = await exchange(upstreams.dispatcher, request, options)
       if (exchanged.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || exchanged.wasSent }
@@ -70,6 +72,7 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
       if (failure !== 'answered') {
         upstreams.failed(baseUrl)
         attempts.sent(baseUrl, failure === 'timeout')
+        isTimeout ||= failure === 'timeout'
         if (mayTryAgain(kind, failure)) continue
         break
       }
@@ -80,13 +83,16 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
         return { outcome: 'answered', answer: withReturned(answer) }
       }
       upstreams.failed(baseUrl, retryAfterOf(answer))
-      attempts.sent(baseUrl, verdict.outcome === 'failed' && verdict.isTimeout)
+      const gaveUp = verdict.outcome === 'failed' && verdict.isTimeout
+      attempts.sent(baseUrl, gaveUp)
+      // One that says so at once has an outage of its own, and the call held nothing up.
+      isTimeout ||= gaveUp && performance.now() - askedAt >= timeoutMs / 2
       if (verdict.outcome === 'error') nodeError = answer
       else answer.rest?.destroy()
       if (!mayTryAgain(kind, verdict.outcome)) break
     }
     if (nodeError) return { outcome: 'answered', answer: withReturned(nodeError) }
-    return { outcome: 'failed', isTimeout: attempts.isTimeout() }
+    return { outcome: 'failed', isTimeout }
   }
 }
 
@@ -107,7 +113,6 @@ function createAttempts(targets: readonly Target[]) {
       left = Math.min(left, 1)
       timedOut.add(providers.get(baseUrl))
     },
-    isTimeout: () => timedOut.size > 0,
   }
 }
 

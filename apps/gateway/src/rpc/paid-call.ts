@@ -17,7 +17,13 @@ import { revokedToken, type Session, type Sessions } from '../auth/sessions'
 import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
 import { type Supported } from '../catalog/supported'
 import { readProof } from '../payments/proof'
-import { disputedPayment, pendingPayment, type BuyCredits, type Purchase } from '../payments/buy-credits'
+import {
+  disputedPayment,
+  facilitatorBusy,
+  pendingPayment,
+  type BuyCredits,
+  type Purchase,
+} from '../payments/buy-credits'
 import { mustBeSold, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
 import { type Answer } from './exchange'
@@ -69,9 +75,11 @@ export function createPaidCall(parts: Parts) {
     const spent = await spend(parts, chargeOf(call, session, plan, route.provider, cost))
     if (spent.outcome === 'revoked') throw revokedToken()
     if (spent.outcome === 'insufficient') {
+      if (purchase?.outcome === 'disputed') throw disputedPayment(purchase.id)
       mustBeSold(plan)
       const refused = purchase?.outcome === 'refused' ? purchase : undefined
       const refusal = refused?.reason
+      if (refusal === 'fee_allowance_exceeded') throw facilitatorBusy()
       const lack = { cost, remaining: spent.remaining, refusal, detail: refused?.detail }
       const offer = paymentRequiredV2(plan, resource, { refusal, feePayer: await feePayerOf(plan) })
       res
@@ -92,7 +100,7 @@ export function createPaidCall(parts: Parts) {
     releaseBody(req)
     const charged = { 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() }
     if (forwarded.outcome === 'failed') {
-      if (!forwarded.isTimeout || (await parts.freeTimeouts(session.wallet))) {
+      if (!forwarded.isTimeout || (await parts.freeTimeouts(session.wallet).catch(() => true))) {
         await end('refunded', null, 'upstream_failed')
         throw new ApiError(
           'UPSTREAM_FAILED',

@@ -87,10 +87,13 @@ describe('a read that times out', () => {
   })
 })
 
+/** After seven tenths of the timeout. */
+const slow504: Answer = (...asked) => setTimeout(() => answers.status(504)(...asked), TIMEOUT_SECONDS * 700)
+
 describe('the calls of a wallet that time out', () => {
   test.each([
     ['here', answers.hang, {}],
-    ['at the provider', answers.status(504), {}],
+    ['at the provider', slow504, {}],
     ['and may have been carried out', answers.hang, { method: 'eth_sendTransaction' }],
   ])(
     '%s are given back up to the budget of a minute on all replicas, then charged',
@@ -131,9 +134,11 @@ describe('the calls of a wallet that time out', () => {
   test('use up no other wallet’s budget, and failures of another kind use up none', async () => {
     const hanging = await gateway.chain((await startUpstream(answers.hang)).url)
     const failing = await gateway.chain((await startUpstream(answers.status(503))).url)
+    const away = await gateway.chain((await startUpstream(answers.status(504))).url)
     const [often, seldom] = [await customer(), await customer()]
     for (let calls = 0; calls < FREE + 1; calls++) await often.call({ chain_id: hanging })
     for (let calls = 0; calls < FREE + 1; calls++) await seldom.call({ chain_id: failing })
+    for (let calls = 0; calls < FREE + 1; calls++) await seldom.call({ chain_id: away })
     expect((await seldom.call({ chain_id: hanging })).headers['x-credits-charged']).toBeUndefined()
     expect((await often.call({ chain_id: failing })).headers['x-credits-charged']).toBeUndefined()
     await gateway.ledger.drained()

@@ -10,6 +10,5 @@ CREATE INDEX "http_metrics_day_idx" ON "http_metrics"("day");
 -- CreateIndex
 CREATE INDEX "settlement_refusals_day_idx" ON "settlement_refusals"("day");
 
--- What the retention job looks for: settlements that hold their payload, and keys that are over, by the time since which they are.
-CREATE INDEX "settlements_payload_idx" ON "settlements" ("ended_at") WHERE "ended_at" IS NOT NULL AND "payload" <> '{}';
+-- What the retention job looks for: keys that are over, by the time since which they are.
 CREATE INDEX "clients_over_idx" ON "clients" (least("deleted_at", "expires_at")) WHERE "deleted_at" IS NOT NULL OR "expires_at" IS NOT NULL;

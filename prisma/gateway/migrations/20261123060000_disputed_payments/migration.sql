@@ -1,5 +1,3 @@
 -- A payment whose money was moved otherwise than it was signed waits for an operator.
 ALTER TABLE "payments" DROP CONSTRAINT "payments_status_check",
   ADD CONSTRAINT "payments_status_check" CHECK ("status" IN ('received', 'settling', 'settled', 'credited', 'failed', 'disputed')) NOT VALID;
-ALTER TABLE "payments" VALIDATE CONSTRAINT "payments_status_check";
-CREATE INDEX "payments_disputed_idx" ON "payments"("wallet", "pricing_plan_id") WHERE "status" = 'disputed';

@@ -189,8 +189,8 @@ export type Chain<P extends Payment = Payment> = {
   head(): Promise<{ number: bigint; timestamp: number }>
   /** Asks each node for what payments need of it; absent where every node has that. */
   checkNodes?(): Promise<NodesCheck>
-  /** The highest block of the nodes that answer within a second; 0 where the network has one RPC URL, as `head` asks that. */
-  highest(): Promise<bigint>
+  /** How far the nodes are that answer within a second; none where the network has one RPC URL, as `head` asks that. */
+  heights(): Promise<readonly bigint[]>
   /** The extensions of x402 version 2 that payments here may use, by what the network has deployed. */
   extensions(): Promise<string[]>
   /**

@@ -36,6 +36,13 @@ describe('the detail of a refusal, as it is passed on,', () => {
     expect(of('大'.repeat(1_000_000))?.length).toBe(200)
   })
 
+  test('says nothing of the fees of others where the client has used up its own', () => {
+    const detail = 'new users have used 9 of the 10 that its payments may cost in 24 hours'
+    expect(of(detail, 'fee_allowance_exceeded')).toBe(
+      'the client key has used up the network fees that it may cause in 24 hours',
+    )
+  })
+
   test('is not told of what is our own affair, nor where there is none', () => {
     expect(of('fees of 3 and 4 would pass 5 a day', 'unexpected_settle_error')).toBeUndefined()
     expect(of(null)).toBeUndefined()

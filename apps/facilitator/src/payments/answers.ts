@@ -17,6 +17,8 @@ export function publicDetail({
   reason: string
   detail: string | null
 }): string | undefined {
+  if (reason === 'fee_allowance_exceeded')
+    return 'the client key has used up the network fees that it may cause in 24 hours'
   if (detail === null || reason === 'unexpected_settle_error' || reason === 'unexpected_verify_error')
     return undefined
   const text = detail

@@ -19,9 +19,25 @@ export function endOf(claim: Claim, fate: Settled | Void, ours: readonly string[
     : { status: 'failed', reason, detail }
 }
 
-/** Whether the block was there when the payment was claimed; a reorg may move what was settled since to such a height. */
-export const wasThere = ({ seenBlock, wasSettled }: Claim, block: bigint): boolean =>
-  block <= seenBlock && !wasSettled
+/** Whether a settlement in the block may be from before the claim; a reorg may move one that was made since to such a height. */
+export const wasThere = (claim: Claim, block: bigint): boolean =>
+  mayHaveBeenThere(claim, block) && !claim.wasSettled
+
+/**
+ * Whether a node may have had the block, with a settlement in it, when the payment was claimed. The node that found the payment good
+ * had every block up to `judgedBlock`: what is in one of them now was moved there by a reorg since.
+ */
+export const mayHaveBeenThere = (
+  { judgedBlock, seenBlock }: Pick<Claim, 'judgedBlock' | 'seenBlock'>,
+  block: bigint,
+): boolean => block <= seenBlock && block > (judgedBlock ?? -1n)
+
+/** Blocks that a node may be ahead of the one that judges; it leaves out nodes that state more. */
+const MAX_LEAD = 256n
+
+/** The highest block of any node at a claim, of those that may be of the same chain as the block `seen`. */
+export const highestPlausible = (seen: bigint, heights: readonly bigint[]): bigint =>
+  heights.reduce((most, height) => (height > most && height <= seen + MAX_LEAD ? height : most), seen)
 
 /** Money was moved, and not as it was signed. */
 export const mismatched = (mismatch: Mismatch): Conclusion => ({

@@ -7,6 +7,7 @@ import { type Networks } from '../networks/networks'
 import { failure, invalid, mismatched, pending, success, valid } from './answers'
 import { openClaimWindow, type ClaimWindow, type Waiter } from './claim-window'
 import { type Asked, type WrongVersion } from './dialect'
+import { highestPlausible, mayHaveBeenThere } from './ending'
 import { type FeeBudget } from './fee-budget'
 import { idsOf } from './log-fields'
 import { checkAsset, checkRecipient, isRefusal, readOrder, type Order } from './order'
@@ -93,29 +94,32 @@ export function createFacilitator(parts: {
     outcomes.refuseCrowd()
     const inactive = checkAsset(order)
     if (inactive) return inactive
-    const spent = await verdicts.spent(order)
-    if (spent) return earlier && wasSent(earlier) ? earlier : spent
+    // What was sent for an earlier claim may have been paid since, which only `paidSince` finds out.
+    const isSent = earlier !== undefined && wasSent(earlier)
+    const spent = await verdicts.spent(order, { isSent })
+    if (spent) return isSent ? earlier : spent
     const { chain } = order.network
-    const [{ number: seen }, highest, unsettleable, until] = await Promise.all([
+    const [{ number: seen }, heights, unsettleable, until] = await Promise.all([
       chain.head(),
-      chain.highest(),
+      chain.heights(),
       judge(order),
       store.clock().then((time) => window.endsAt(time)),
     ])
     const refusal = unsettleable ?? (await checkFees(order, caller))
-    const before = earlier && wasSent(earlier) ? await claimedBefore(earlier, order) : undefined
-    const paidBy = refusal?.isSpent && before ? await paidSince(before.seenBlock, order, seen) : undefined
+    const before = isSent ? await claimedBefore(earlier, order) : undefined
+    const paidBy = refusal?.isSpent && before ? await paidSince(before, order, seen) : undefined
     const isPaid = paidBy !== undefined
-    if (refusal?.isSpent && !isPaid) await noteSpent(order, refusal)
+    if (refusal?.isSpent && !isPaid) await noteSpent(order, refusal, { isSent })
     // Of transactions that payers sign whole a chain takes one under a nonce: where this one is good, none was taken.
     const isUntaken = !refusal && order.payment.transaction !== undefined
-    if (earlier && wasSent(earlier) && !isPaid && !isUntaken) return earlier
+    if (isSent && !isPaid && !isUntaken) return earlier
     if (!refusal || isPaid) {
       window.assertOpen()
       const own = await store.claim(order, asker, {
         // A node may show a block a moment before its state; that it is paid was told by the state itself.
         since: paidBy ?? seen - 1n,
-        seenBlock: highest > seen ? highest : seen,
+        judgedBlock: seen,
+        seenBlock: highestPlausible(seen, heights),
         isSame: before !== undefined,
         isPaid,
         isUntaken,
@@ -152,13 +156,13 @@ export function createFacilitator(parts: {
    * was mined by the time of that claim paid for something else. Answers a block by which it was paid.
    */
   async function paidSince(
-    seenBlock: bigint,
+    claim: { judgedBlock: bigint | null; seenBlock: bigint },
     { network, payment, terms }: Order,
     seen: bigint,
   ): Promise<bigint | undefined> {
     const fate = await network.chain.fate(payment, terms, seen)
     if (fate.status === 'pending') return seen
-    if (fate.status !== 'settled' || fate.blockNumber <= seenBlock) return undefined
+    if (fate.status !== 'settled' || mayHaveBeenThere(claim, fate.blockNumber)) return undefined
     return fate.blockNumber > seen ? fate.blockNumber : seen
   }
 
@@ -174,21 +178,21 @@ export function createFacilitator(parts: {
 
   /** What is known of the payment's nonce spares the chain a question; what the chain says of it is kept. */
   async function refusalOf(order: Order): Promise<Refusal | undefined> {
-    const known = await verdicts.spent(order)
+    const known = await verdicts.spent(order, { isSent: false })
     if (known) return known
     const refusal = await judge(order)
-    if (refusal?.isSpent) await noteSpent(order, refusal)
+    if (refusal?.isSpent) await noteSpent(order, refusal, { isSent: false })
     return refusal
   }
 
   /** So that its chain is not asked again: a spent nonce is spent for good once no reorg can give it back. */
-  async function noteSpent(order: Order, refusal: Refusal): Promise<void> {
+  async function noteSpent(order: Order, refusal: Refusal, { isSent }: { isSent: boolean }): Promise<void> {
     const { network, payment, terms } = order
     const isForGood = await network.chain.isSpentForGood(payment, terms).catch((error: unknown) => {
       if (!(error instanceof ChainUnavailable)) throw error
       return false
     })
-    await verdicts.rememberSpent(order, refusal, { isForGood })
+    await verdicts.rememberSpent(order, refusal, { isForGood, isSent })
   }
 
   async function tell(over: Settlement, asker: Asker, order: Order): Promise<SettleResult> {

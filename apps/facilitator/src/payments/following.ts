@@ -248,7 +248,8 @@ export function createFollower(parts: {
     for (const claim of lapsed) {
       // What nobody can tell now must not keep the transaction from being sent again.
       const fate = await chain.fate(paymentOf(claim), claim.terms).catch(() => undefined)
-      if (fate?.status !== 'void') continue
+      // One of our transactions used it: `clear` ends it by what that one moved.
+      if (fate?.status !== 'void' || fate.usedIn) continue
       const { reason, detail } = fate
       if (await transactions.fail(open, claim.id, { reason, detail }))
         tell(claim, { status: 'failed', reason, detail })

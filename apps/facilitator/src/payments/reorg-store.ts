@@ -64,6 +64,7 @@ export function createReorgStore(pool: Pool) {
              transaction_id = case when a.id is null then s.transaction_id else $1 end,
              status = case when a.id is null then s.status when s.status = 'failed' then 'signed' else 'reversed' end,
              error_reason = case when a.id is null then s.error_reason end,
+             error_detail = case when a.id is null then s.error_detail end,
              updated_at = case when a.id is null then s.updated_at else now() end
            from returned r left join affected a on a.id = r.settlement_id where s.id = r.settlement_id
            returning s.id

@@ -17,6 +17,8 @@ export type Claim = {
   createdAt: Date
   /** A block by which it was found good or paid, or that of what was mined for it since: no state before says anything of it. */
   since: bigint
+  /** The block of the node that found it good when it was claimed; null of older claims. */
+  judgedBlock: bigint | null
   /** The highest block of any node when it was claimed. */
   seenBlock: bigint
   /** Whether it was settled once, and a reorg undid that. */
@@ -60,7 +62,8 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 
 export const claimColumns = `s.id, s.client_id as "clientId", s.idempotency_key as "paymentId",
   s.request_id as "requestId", s.payer, s.payload, s.asset, s.pay_to as "payTo", s.amount,
-  s.created_at as "createdAt", s.since_block as since, s.seen_block as "seenBlock", s.settled_at is not null as "wasSettled",
+  s.created_at as "createdAt", s.since_block as since, s.judged_block as "judgedBlock", s.seen_block as "seenBlock",
+  s.settled_at is not null as "wasSettled",
   a.suspended_at is not null as "isAssetSuspended",
   array(select v.hash from charges c join transaction_versions v on v.transaction_id = c.transaction_id
         where c.settlement_id = s.id) as "ownHashes", s.attempts, s.transaction_hash is not null as "wasSent",
@@ -210,7 +213,7 @@ export const settledAt = (status: string) =>
 
 export function toClaim(row: ClaimRow): Claim {
   const { id, clientId, paymentId, requestId, payer, createdAt, since, attempts, wasSent } = row
-  const { isRetried, isHandedOut, seenBlock, wasSettled, isAssetSuspended, ownHashes } = row
+  const { isRetried, isHandedOut, judgedBlock, seenBlock, wasSettled, isAssetSuspended, ownHashes } = row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
@@ -231,6 +234,7 @@ export function toClaim(row: ClaimRow): Claim {
     terms,
     createdAt,
     since,
+    judgedBlock,
     seenBlock,
     wasSettled,
     isAssetSuspended,

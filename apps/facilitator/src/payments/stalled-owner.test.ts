@@ -190,6 +190,35 @@ describe('what a stalled owner has read', () => {
     expect(await store.reverse(transactionId, block)).toEqual({ reversed: [id], reopened: [] })
   })
 
+  test('keeps no word of the failure of a payment that a reorg opens again', async () => {
+    const { pool, rows, client, network, stateOf } = await rowsOf()
+    const transactionId = await rows.transaction({ network, status: 'mined' })
+    const errorReason = 'invalid_transaction_state'
+    const id = await rows.settlement(client, {
+      network,
+      status: 'failed',
+      transactionId,
+      fee: '100',
+      errorReason,
+    })
+    await rows.charge(transactionId, id, '100')
+    await pool.query("update settlements set error_detail = 'it reverted' where id = $1", [id])
+    const { rows: blocks } = await pool.query<{ number: bigint; hash: string }>(
+      'select block_number as number, block_hash as hash from transactions where id = $1',
+      [transactionId],
+    )
+    expect(await createReorgStore(pool).reverse(transactionId, blocks[0]!)).toEqual({
+      reversed: [],
+      reopened: [id],
+    })
+    expect(await stateOf(id)).toBe('signed')
+    const { rows: errors } = await pool.query(
+      'select error_reason as reason, error_detail as detail from settlements where id = $1',
+      [id],
+    )
+    expect(errors).toEqual([{ reason: null, detail: null }])
+  })
+
   test('takes back no payment that others settled again since, in another block', async () => {
     const { pool, rows, client, network, stateOf } = await rowsOf()
     const hash = `0x${'ab'.repeat(32)}`

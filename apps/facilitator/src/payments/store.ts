@@ -27,6 +27,8 @@ export type Settlement = Asker & {
   handedOutAt: Date | null
 }
 
+type ClaimedAs = { payload: string; judgedBlock: bigint | null; seenBlock: bigint }
+
 export type SettlementStore = ReturnType<typeof createSettlementStore>
 
 const columns = `id, network, payer, status, client_id as "clientId", request_hash as "requestHash",
@@ -63,7 +65,7 @@ export function createSettlementStore(pool: Pool) {
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
      * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
      * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
-     * `since`: a block by which it was found good, or paid. `seenBlock`: the highest block of any node; what is mined later may be
+     * `since`: a block by which it was found good, or paid. `judgedBlock`: that of the node that said so. `seenBlock`: the highest block of any node; what is mined later may be
      * for this claim. Where the `isSame` payment was sent before, what is mined since its first claim may. Nothing is claimed after
      * `until`, by the clock of Postgres, however late the statement gets there.
      */
@@ -72,6 +74,7 @@ export function createSettlementStore(pool: Pool) {
       asker: Asker,
       {
         since,
+        judgedBlock,
         seenBlock,
         isSame,
         isPaid,
@@ -80,6 +83,7 @@ export function createSettlementStore(pool: Pool) {
         until,
       }: {
         since: bigint
+        judgedBlock: bigint
         seenBlock: bigint
         isSame: boolean
         isPaid: boolean
@@ -92,14 +96,16 @@ export function createSettlementStore(pool: Pool) {
         `with fresh as (
            insert into settlements
              (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, since_block,
-              seen_block, request_id)
-           select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14, $16 where clock_timestamp() <= $17
+              seen_block, request_id, judged_block)
+           select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14, $16, $18 where clock_timestamp() <= $17
            on conflict (network, asset, payer, nonce) do nothing
            returning *
          ), again as (
            update settlements
            set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
-             since_block = greatest(since_block, $13), seen_block = case when $15 then seen_block else $14 end, request_id = $16,
+             since_block = greatest(since_block, $13), seen_block = case when $15 then seen_block else $14 end,
+             judged_block = case when $15 then judged_block else $18 end,
+             settled_at = case when $15 then settled_at end, request_id = $16,
              status = 'claimed', error_reason = null, error_detail = null, transaction_id = null,
              created_at = now(), updated_at = now(), transaction_hash = case when $12 then null else transaction_hash end
            where ${samePayment} and clock_timestamp() <= $17
@@ -126,13 +132,16 @@ export function createSettlementStore(pool: Pool) {
           isSame,
           requestId,
           until,
+          judgedBlock,
         ],
       ),
 
     /** What was signed for a settlement when it was last claimed, and the highest block of any node then. */
-    async claimedAs(id: bigint): Promise<{ payload: unknown; seenBlock: bigint } | undefined> {
-      const { rows } = await pool.query<{ payload: string; seenBlock: bigint }>(
-        `select payload, seen_block as "seenBlock" from settlements where id = $1`,
+    async claimedAs(
+      id: bigint,
+    ): Promise<(Pick<ClaimedAs, 'judgedBlock' | 'seenBlock'> & { payload: unknown }) | undefined> {
+      const { rows } = await pool.query<ClaimedAs>(
+        `select payload, judged_block as "judgedBlock", seen_block as "seenBlock" from settlements where id = $1`,
         [id],
       )
       return rows[0] && { ...rows[0], payload: JSON.parse(rows[0].payload) as unknown }

@@ -8,6 +8,7 @@ import { newClient, testFacilitator } from '../testing/facilitator'
 import { hostileGround } from '../testing/hostile'
 import { onPausedChain } from '../testing/paused'
 import { inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { newSender, rawOf, rawRequest } from '../testing/raw-transfer'
 import { outbid, sendAuthorization } from '../testing/stranger'
 
 let rpcUrl: string
@@ -110,6 +111,81 @@ test('a use that is mined after our claim pays, also where our own was mined fir
     "update settlements set status = 'failed', error_reason = 'payment_expired', handed_out_at = null, seen_block = 1000",
   )
   expect(await paused.settle(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+})
+
+test('a verification of a payment that was paid after its failed claim does not hide that it was paid', async () => {
+  const paused = await onPausedChain()
+  const payer = await newPayer(paused.rpcUrl)
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = paused.settle(body)
+  await paused.onTheirWay(1)
+  const theirs = await outbid(paused.rpcUrl, body)
+  await paused.mine()
+  expect(await settling).toMatchObject({ success: true, transaction: theirs })
+  await paused.pool.query(
+    "update settlements set status = 'failed', error_reason = 'payment_expired', handed_out_at = null",
+  )
+  const verified = await paused.facilitator.api.post('/api/v1/verify').set(paused.client).send(body)
+  expect(verified.body).toMatchObject({ isValid: false, invalidReason: spent })
+  expect(await paused.settle(body)).toMatchObject({ success: true, transaction: theirs })
+})
+
+test('a payment that was used before its failed claim costs no call of a node when it is asked again', async () => {
+  const { settle, made, facilitator } = await counted()
+  const payer = await newPayer(rpcUrl)
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  expect(await settle(body)).toMatchObject({ success: true })
+  await facilitator.database.pool.query(
+    `update settlements set status = 'failed', error_reason = 'payment_expired', handed_out_at = null,
+       judged_block = 0, seen_block = 1000000`,
+  )
+  expect(await settle(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  made()
+  for (let times = 0; times < 5; times++)
+    expect(await settle(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
+  // What watches the last blocks may ask of them meanwhile.
+  expect(made().filter((method) => method === 'eth_call' || method === 'eth_getLogs')).toEqual([])
+})
+
+test.each([5_000n, 2n ** 70n])(
+  'a payer’s own transfer that we send pays, though another node of the network states %s blocks more',
+  async (more) => {
+    const high = await startNode((messages) =>
+      messages.map(async (message) => {
+        const answer = (await forward(rpcUrl, message)) as { result: string }
+        if (message.method !== 'eth_blockNumber') return answer
+        return { ...answer, result: `0x${(BigInt(answer.result) + more).toString(16)}` }
+      }),
+    )
+    const signer = await newSigner(rpcUrl)
+    const facilitator = await testFacilitator({
+      rpcUrl,
+      moreRpcUrls: [high],
+      signerKeys: [signer.privateKey],
+      variables: { SETTLE_WAIT_SECONDS: '30' },
+    })
+    const client = await newClient(facilitator.api)
+    const body = await rawRequest(rawOf(await newSender(rpcUrl)))
+    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
+    expect(answer.body).toMatchObject({ success: true })
+  },
+)
+
+test('a payer’s own transfer that we sent pays, also in a block no higher than at its claim, after a reorg', async () => {
+  const paused = await onPausedChain()
+  const payer = await newSender(paused.rpcUrl)
+  await callRpc(paused.rpcUrl, 'anvil_mine', '0x5')
+  const claimedAt = BigInt((await callRpc(paused.rpcUrl, 'eth_blockNumber')) as string)
+  const raw = rawOf(payer)
+  const settling = paused.settle(await rawRequest(raw))
+  await paused.onTheirWay(1)
+  await callRpc(paused.rpcUrl, 'anvil_rollback', 3)
+  // The node may have kept it.
+  await callRpc(paused.rpcUrl, 'eth_sendRawTransaction', raw).catch(() => undefined)
+  await paused.mine()
+  const told = await settling
+  expect(told).toMatchObject({ success: true })
+  expect(told.blockNumber).toBeLessThan(Number(claimedAt))
 })
 
 test('another authorization under the nonce of one that lapsed here, used elsewhere since, buys nothing', async () => {

@@ -1,7 +1,9 @@
 import { alterFaultyToken, deployFaultyToken, USDC_ADDRESS, usdcAbi, type TokenFault } from '@tollgate/devnet'
 import { closeAll, readableLog } from '@tollgate/testing'
 import { type HDNodeWallet, Interface } from 'ethers'
+import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, newSigner, ownChain } from '../testing/chain'
+import { forward, startNode } from '../testing/failing-node'
 import { newClient } from '../testing/facilitator'
 import { hostileGround, signInDomain } from '../testing/hostile'
 import { onPausedChain } from '../testing/paused'
@@ -24,16 +26,17 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-const register = (asset: string, active?: boolean) =>
-  ground.facilitator.api
+const register = (asset: string, active?: boolean, on = ground) =>
+  on.facilitator.api
     .post('/admin/assets')
     .set({ Authorization: `Bearer ${ADMIN_TOKEN}` })
     .send({ network: 'base-sepolia', asset, symbol: 'FLT', decimals: 6, ...(active ? { active } : {}) })
 
 /** A sound token, registered, and payments in it. */
-async function registeredToken() {
+async function registeredToken(on = { rpcUrl, ground }) {
+  const { rpcUrl, ground } = on
   const asset = await deployFaultyToken(rpcUrl)
-  await register(asset).expect(200)
+  await register(asset, undefined, ground).expect(200)
   const domain = { name: 'Faulty', version: '1' }
   const endow = ({ address }: HDNodeWallet) =>
     callRpc(rpcUrl, 'anvil_dealERC20', address, asset, `0x${(100n * AMOUNT).toString(16)}`)
@@ -108,6 +111,52 @@ describe('a token that begins to take a fee after it was registered', () => {
   })
 })
 
+test('a mismatch stays one where its payment lapses before the node that is asked knows the receipt', async () => {
+  const { rpcUrl: chainUrl } = await ownChain()
+  let isForgetful = false
+  let searches = 0
+  let noteSearched: () => void
+  const searched = new Promise<void>((resolve) => (noteSearched = resolve))
+  const node = await startNode((messages) =>
+    messages.map((message) => {
+      const { id, method } = message
+      const isSearch = messages.some((other) => other.method === 'eth_getLogs')
+      // Twice: what the first found is written down by then, where it is.
+      if (isForgetful && method === 'eth_getLogs' && ++searches === 2) noteSearched()
+      const isForgotten =
+        method === 'eth_getTransactionByHash' || (method === 'eth_getTransactionReceipt' && !isSearch)
+      return isForgetful && isForgotten ? { jsonrpc: '2.0', id, result: null } : forward(chainUrl, message)
+    }),
+  )
+  const on = await hostileGround({
+    chainUrl,
+    rpcUrl: node,
+    variables: { ADMIN_TOKEN, SETTLE_WAIT_SECONDS: '30' },
+  })
+  const token = await registeredToken({ rpcUrl: chainUrl, ground: on })
+  const payer = await newPayer(chainUrl)
+  await token.endow(payer)
+  const body = await token.pay(payer)
+  await token.become('TakesFeeOpenly')
+  await callRpc(chainUrl, 'evm_setAutomine', false)
+  const settling = on.settle(body)
+  const { prisma } = on.facilitator.database
+  const deadline = performance.now() + 20_000
+  while ((await prisma.transaction.count({ where: { broadcastAt: { not: null } } })) === 0) {
+    if (performance.now() > deadline) throw new Error('nothing was sent')
+    await delay(20)
+  }
+  isForgetful = true
+  await callRpc(chainUrl, 'evm_mine')
+  await callRpc(chainUrl, 'evm_increaseTime', 120)
+  await callRpc(chainUrl, 'evm_mine')
+  // It is asked after the payment for a while, and knows the receipt then.
+  await searched
+  isForgetful = false
+  expect(await settling).toMatchObject({ success: false, errorReason: mismatch })
+  expect(await token.row()).toMatchObject({ active: false })
+})
+
 test('payments that wait in an asset are not sent once it is suspended', async () => {
   const token = await registeredToken()
   const payers = await Promise.all([newPayer(rpcUrl), newPayer(rpcUrl)])
@@ -136,6 +185,13 @@ test('payments that wait in an asset are not sent once it is suspended', async (
     sent,
     1,
   ])
+
+  // Claimed again, it is a new settlement: when an earlier one was settled says nothing of it.
+  await pool.query('update assets set active = true, suspended_at = null where asset = $1', [token.asset])
+  await pool.query("update settlements set settled_at = '2020-01-01' where asset = $1", [token.asset])
+  const told = await ground.settle(body)
+  expect(told).toMatchObject({ success: true })
+  expect(told.timestamp).not.toContain('2020-01-01')
 })
 
 describe('a token that succeeds in simulations and fails in blocks', () => {

@@ -52,18 +52,21 @@ export function createVerdicts(parts: {
       const life = lifeOf(order)
       if (life >= 1) await store.setOnce(keyOf(order), requestHash.toString('base64'), life).catch(orNothing)
     },
-    /** Why the payment is refused, where its nonce was found spent before. */
-    async spent(order: Order): Promise<Refusal | undefined> {
-      const detail = await store.get(spentKeyOf(order)).catch(orNothing)
+    /**
+     * Why the payment is refused, where its nonce was found spent before. Where it `isSent`, for an earlier claim that failed: only
+     * where `/settle` found that this does not pay for that claim either.
+     */
+    async spent(order: Order, { isSent }: { isSent: boolean }): Promise<Refusal | undefined> {
+      const detail = await store.get(spentKeyOf(order, isSent)).catch(orNothing)
       return detail === undefined ? undefined : { reason: 'invalid_transaction_state', detail, isSpent: true }
     },
     async rememberSpent(
       order: Order,
       { detail }: Refusal,
-      { isForGood }: { isForGood: boolean },
+      { isForGood, isSent }: { isForGood: boolean; isSent: boolean },
     ): Promise<void> {
       const life = isForGood ? lifeOfMark(order) : SPENT_LATELY_SECONDS
-      await store.set(spentKeyOf(order), detail, life).catch(orNothing)
+      await store.set(spentKeyOf(order, isSent), detail, life).catch(orNothing)
     },
     /** For good: also what a verification finds that is under way, or comes later. */
     async forget(order: Order): Promise<void> {
@@ -75,4 +78,6 @@ export function createVerdicts(parts: {
 const nameOf = ({ network, payment, terms }: Order) =>
   [network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')
 const keyOf = (order: Order) => `verdict ${nameOf(order)}`
-const spentKeyOf = (order: Order) => `spent ${nameOf(order)}`
+/** Of a payment that was sent also what is signed, as another one under its nonce says nothing of it. */
+const spentKeyOf = (order: Order, isSent: boolean) =>
+  `spent ${nameOf(order)}${isSent ? ` ${order.requestHash.toString('base64')}` : ''}`

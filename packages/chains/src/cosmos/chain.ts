@@ -98,7 +98,7 @@ export function createChain({
         isUsable: able.some((can) => can !== false),
       }
     },
-    highest: () => rpc.highest(),
+    heights: () => rpc.heights(),
 
     extensions: () => Promise.resolve([]),
 

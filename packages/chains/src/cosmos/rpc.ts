@@ -113,7 +113,7 @@ export function createRpc(nodes: Nodes, compareMs?: number) {
     },
 
     /** See `createJsonRpc`. */
-    highest: jsonRpc.highest,
+    heights: jsonRpc.heights,
     close: (): void => jsonRpc.close(),
   }
 }

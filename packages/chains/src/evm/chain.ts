@@ -74,7 +74,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
       return { number, timestamp: Number(timestamp) }
     },
 
-    highest: () => rpc.highest(),
+    heights: () => rpc.heights(),
 
     extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
 

@@ -92,7 +92,7 @@ type Waiting = Question & {
   giveUp(reason: string): void
 }
 
-/** How long `highest` waits for an endpoint, and for how long it then leaves it out. */
+/** How long `heights` waits for an endpoint, and for how long it then leaves it out. */
 const HIGHEST_TIMEOUT_MS = 1_000
 const SILENT_MS = 30_000
 
@@ -146,9 +146,9 @@ export function createJsonRpc(
     return height
   }
 
-  const highest = sharedInTurn(async () => {
-    const told = await Promise.all(endpoints.map(heightInTime))
-    return told.reduce<bigint>((most, height = 0n) => (height > most ? height : most), 0n)
+  const heightsInTime = sharedInTurn(async () => {
+    const found = await Promise.all(endpoints.map(heightInTime))
+    return found.filter((height) => height !== undefined)
   })
 
   const lacks = (answer: Answer | undefined): boolean => !!answer?.error && dialect.lacksMethod(answer.error)
@@ -277,8 +277,9 @@ export function createJsonRpc(
           ),
         ),
       ),
-    /** The highest height that any endpoint tells within a second; 0 where none does. */
-    highest: (): Promise<bigint> => (endpoints.length === 1 ? Promise.resolve(0n) : highest()),
+    /** The heights that the endpoints state within a second; none where there is one endpoint. */
+    heights: (): Promise<readonly bigint[]> =>
+      endpoints.length === 1 ? Promise.resolve([]) : heightsInTime(),
 
     close(): void {
       void agent.destroy()

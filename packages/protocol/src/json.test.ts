@@ -244,3 +244,17 @@ describe('memberTexts', () => {
     expect(performance.now() - startedAt).toBeLessThan(2_000)
   })
 })
+
+test('the bounds in force are those that the documents state', () => {
+  expect(jsonBounds).toEqual({
+    values: 32_768,
+    objects: 8_192,
+    keys: 16_384,
+    distinctKeys: 4_096,
+    longNumbers: 4_096,
+    entries: 1_000,
+  })
+  const objects = (count: number) => JSON.stringify(Array.from({ length: count }, () => ({})))
+  expect(parseJson(objects(8_192))).toHaveLength(8_192)
+  expect(() => parseJson(objects(8_193))).toThrow(/more than 8192 /)
+})

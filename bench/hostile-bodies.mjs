@@ -12,13 +12,13 @@ what an attacker would: bodies of few bytes or 1 MiB that cost as much work as t
 that stall, and answers that are not read. Prints what each costs, beside what it cost before there were bounds. Removes
 everything afterwards. The machine's other work is measured too, so compare the ratios of one run.
 
-  --seconds N        how long a paying caller is measured, alone and then beside 10 MB/s of hostile bodies
+  --seconds N        how long paying callers are measured, alone and then beside 10 MB/s of hostile bodies
   --rounds N         how often each body is sent; the least time counts, because other work of the machine only adds to it
   --checkout FOLDER  measures the gateway of another checkout that is built, such as an older one
   --help             this text
 
 Rate limits are wide, but for one measurement that has those of production. Exits with 0 if the bounds hold (15 ms of the event
-loop for a body; twice the p99 for a paying caller), with 1 if one does not, with 2 if the command was not understood.
+loop for a body; twice the p99 for paying callers), with 1 if one does not, with 2 if the command was not understood.
 `
 
 const WIDE = '1000000'
@@ -64,10 +64,10 @@ async function main({ seconds, rounds, checkout }) {
   ])
     load.push({
       name,
-      ...(await withGateway(checkout, limits, (gateway) => attacks.payingCaller(gateway, seconds))),
+      ...(await withGateway(checkout, limits, (gateway) => attacks.payingCallers(gateway, seconds))),
     })
   console.log(
-    '\nA paying caller, alone and beside 10 MB/s of these bodies over 200 connections (before: p50 from 8 to 986 ms at 3 KiB/s):',
+    '\nTen paying callers, alone and beside 10 MB/s of these bodies over 200 connections (before: p50 from 8 to 986 ms at 3 KiB/s):',
   )
   console.table(Object.fromEntries(load.map(({ name, ...row }) => [name, row])))
 

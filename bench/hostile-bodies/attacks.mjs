@@ -12,6 +12,7 @@ const MIB = 1_048_576
 const CONNECTIONS = 200
 const BYTES_PER_SECOND = 10_000_000
 const PAUSE_MS = 10
+const PAYERS = 10
 
 const headersOf = (token, more = {}) => ({
   authorization: `Bearer ${token}`,
@@ -59,14 +60,14 @@ export async function costOfBodies(gateway, rounds) {
   return costs
 }
 
-/** The latency of a caller with credits, alone and then beside hostile bodies of twenty other wallets. */
-export async function payingCaller(gateway, seconds) {
-  const token = await gateway.signIn(1_000_000)
-  await latencies(gateway, token, 2)
-  const alone = await latencies(gateway, token, seconds)
+/** The latency of callers with credits, alone and then beside hostile bodies of twenty other wallets. */
+export async function payingCallers(gateway, seconds) {
+  const payers = await Promise.all(Array.from({ length: PAYERS }, () => gateway.signIn(1_000_000)))
+  await latencies(gateway, payers, 2)
+  const alone = await latencies(gateway, payers, seconds)
   const stop = await attack(gateway)
   await delay(1_000)
-  const beside = await latencies(gateway, token, seconds)
+  const beside = await latencies(gateway, payers, seconds)
   const sent = await stop()
   return {
     'p50 alone': tenth(alone.p50),
@@ -79,12 +80,12 @@ export async function payingCaller(gateway, seconds) {
   }
 }
 
-/** Ten calls at a time, each lane with a pause between two: a caller who does not load the machine. */
-async function latencies(gateway, token, seconds) {
-  const dispatcher = new Agent({ connections: 10 })
+/** One call of each at a time, with a pause between two: callers who do not load the machine, nor meet their rate limit. */
+async function latencies(gateway, payers, seconds) {
+  const dispatcher = new Agent({ connections: payers.length })
   const end = performance.now() + 1000 * seconds
   const times = []
-  async function lane() {
+  async function call(token) {
     while (performance.now() < end) {
       const sentAt = performance.now()
       const status = await post(gateway, token, honestCall, { dispatcher })
@@ -93,7 +94,7 @@ async function latencies(gateway, token, seconds) {
       await delay(PAUSE_MS)
     }
   }
-  await Promise.all(Array.from({ length: 10 }, lane))
+  await Promise.all(payers.map(call))
   await dispatcher.close()
   times.sort((one, other) => one - other)
   const at = (share) => times[Math.floor(share * (times.length - 1))]

@@ -25,12 +25,14 @@ export const hostileBodies = {
   'entries at the bound': envelope(
     `[${list((id) => `{"id":${id},"method":"eth_call","params":[${'"0x0",'.repeat(26)}{}]}`, 1_000)}]`,
   ),
-  'empty objects at the bound': call(list(() => '{}', 8_100)),
+  'empty objects at the bound': call(list(() => '{}', 4_080)),
   'empty arrays at the bound': call(list(() => '[]', 32_700)),
-  'small objects, one key each': call(list((index) => `{"k${index % 4_000}":[]}`, 8_100)),
-  'keys at the bound': call(list((index) => `{"k${index % 4_000}":1,"l${index % 50}":2}`, 8_100)),
-  'different keys in one object': call(`{${list((index) => `"key${index}":"${'x'.repeat(230)}"`, 4_000)}}`),
-  'long keys beyond ASCII': call(`{${list((index) => `"${'é'.repeat(115)}${index}":1`, 4_000)}}`),
+  'small objects, one key each': call(list((index) => `{"k${index % 2_000}":[]}`, 4_080)),
+  'keys at the bound': call(
+    list((index) => `{"k${index % 1_900}":1,"l${index % 50}":2,"m${index % 7}":3,"n":4}`, 4_080),
+  ),
+  'different keys in one object': call(`{${list((index) => `"key${index}":"${'x'.repeat(490)}"`, 2_000)}}`),
+  'long keys beyond ASCII': call(`{${list((index) => `"${'é'.repeat(245)}${index}":1`, 2_000)}}`),
   'strings beyond ASCII': call(list(() => '"ééééééééééééé"', 32_700)),
   'numbers halfway between two doubles': call(
     list((index) => (index < 4_090 ? '9007199254740993.00000000000001' : '-12345678901234'), 32_700),

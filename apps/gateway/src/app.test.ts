@@ -171,7 +171,7 @@ describe('a body', () => {
         .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
         .send(text)
       expect(outcomeOf(answer)).toEqual(read)
-      expect((answer.body as { message: string }).message).toMatch(/more than (1000 entries|8192 objects)/)
+      expect((answer.body as { message: string }).message).toMatch(/more than (1000 entries|4096 objects)/)
     }
   })
 })

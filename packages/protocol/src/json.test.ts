@@ -248,13 +248,13 @@ describe('memberTexts', () => {
 test('the bounds in force are those that the documents state', () => {
   expect(jsonBounds).toEqual({
     values: 32_768,
-    objects: 8_192,
+    objects: 4_096,
     keys: 16_384,
-    distinctKeys: 4_096,
+    distinctKeys: 2_048,
     longNumbers: 4_096,
     entries: 1_000,
   })
   const objects = (count: number) => JSON.stringify(Array.from({ length: count }, () => ({})))
-  expect(parseJson(objects(8_192))).toHaveLength(8_192)
-  expect(() => parseJson(objects(8_193))).toThrow(/more than 8192 /)
+  expect(parseJson(objects(4_096))).toHaveLength(4_096)
+  expect(() => parseJson(objects(4_097))).toThrow(/more than 4096 /)
 })

@@ -21,12 +21,12 @@ export type JsonBounds = {
   entries: number
 }
 
-/** They leave room for a batch of 1,000 calls with 32 values and 8 objects each. CONTRIBUTING.md names the benchmark behind them. */
+/** They leave room for a batch of 1,000 calls with 32 values and 4 objects each. CONTRIBUTING.md names the benchmark behind them. */
 export const jsonBounds: JsonBounds = {
   values: 32_768,
-  objects: 8_192,
+  objects: 4_096,
   keys: 16_384,
-  distinctKeys: 4_096,
+  distinctKeys: 2_048,
   longNumbers: 4_096,
   entries: 1_000,
 }

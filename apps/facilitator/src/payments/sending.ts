@@ -18,6 +18,8 @@ import { type Tell } from './tell'
 const MAX_CLAIMS = 100
 /** Nodes keep few transactions of one account that are not mined; what waits for them goes together, later. */
 const MAX_UNMINED = 16
+/** How often a batch is signed again at most without those that have no room: other signers wait for the budget meanwhile. */
+const MAX_SIGNED_AGAIN = 2
 const WAITS_FOR_OURS = 'waits for transactions of ours that are not mined'
 
 type Attempt = PromiseSettledResult<OwnTransaction | Refusal>
@@ -207,7 +209,7 @@ export function createSender(parts: {
 
   /**
    * Removes the payments whose user or client key has no room in its share, and signs the rest of the batch again, so that it
-   * does not wait. Takes the cost of what remains from the budget.
+   * does not wait: twice at most, and what remains then is left for the next round. Takes the cost of the batch from the budget.
    */
   async function fit(
     whole: readonly Good[],
@@ -216,7 +218,7 @@ export function createSender(parts: {
   ): Promise<{ batch: readonly Good[]; attempt: Attempt | undefined; refused: Held[]; overCap?: Refusal }> {
     const refused: Held[] = []
     let [batch, attempt] = [whole, signed]
-    for (;;) {
+    for (let signedAgain = 0; ; signedAgain++) {
       if (attempt?.status !== 'fulfilled' || isRefusal(attempt.value)) return { batch, attempt, refused }
       const taken = budget.take(batch, attempt.value.cost)
       if (taken.isTaken) return { batch, attempt, refused }
@@ -224,7 +226,7 @@ export function createSender(parts: {
       const { over } = taken
       for (const [claim, refusal] of over) refused.push(refuseUnspent(claim, refusal))
       batch = batch.filter(({ claim }) => !over.has(claim))
-      if (batch.length === 0) return { batch, attempt, refused }
+      if (batch.length === 0 || signedAgain === MAX_SIGNED_AGAIN) return { batch: [], attempt, refused }
       ;[attempt] = await Promise.allSettled([chain.sign(batch, { signer, nonce })])
     }
   }

@@ -138,12 +138,12 @@ const proxyEvents = (logs: readonly Log[]): Log[] =>
   eventsOf(logs, PROXY).filter(({ topics: [event = ''] }) => SETTLED.includes(event))
 
 /**
- * Whether a transaction that was sent for this payment alone settles it: one transfer by the proxy, and one of exactly its
- * amount from its payer to its recipient. Equal payments look the same, which is why none shares a transaction.
+ * Whether a transaction that was sent for this payment alone settles it: one settlement by the proxy, and a transfer of exactly
+ * its amount from its payer to its recipient. The payer's own hook (ERC-777) may add another one. Equal payments look the same,
+ * which is why none shares a transaction.
  */
 export const holdsTransfer = ({ logs }: Receipt, asset: string, payment: PermittedPayment): boolean =>
-  proxyEvents(logs).length === 1 &&
-  eventsOf(logs, asset).filter((log) => isTransferOf(log, payment)).length === 1
+  proxyEvents(logs).length === 1 && eventsOf(logs, asset).some((log) => isTransferOf(log, payment))
 
 /** Whether a transaction that was sent for this payment alone, and does not settle it, moved something else of its payer's. */
 export const holdsOtherTransfer = ({ logs }: Receipt, asset: string, payment: PermittedPayment): boolean =>

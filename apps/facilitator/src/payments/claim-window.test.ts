@@ -68,12 +68,15 @@ test('a claim that reaches Postgres when its window is over claims nothing', asy
     return rows[0]!.is_called
   }
   let isLate = false
+  let refusals = 0
   const facilitator = await testFacilitator({
     rpcUrl,
     signerKeys: [(await newSigner(rpcUrl)).privateKey],
     databaseUrl: moved.href,
     families: faulty((chain) => ({
       async verify(...payment) {
+        // The first answer lets the claim be made, the second one ends it.
+        if (refusals > 0 && refusals-- === 1) return { reason: 'insufficient_funds', detail: 'spent since' }
         const refusal = await chain.verify(...payment)
         if (isLate) {
           while (!(await wasRead()));
@@ -85,13 +88,26 @@ test('a claim that reaches Postgres when its window is over claims nothing', asy
   })
   const client = await newClient(facilitator.api)
   const body = await paymentRequest(await newPayer(rpcUrl))
-  isLate = true
-  const late = await facilitator.api.post('/api/v1/settle').set(client).send(body)
+  const settle = () => facilitator.api.post('/api/v1/settle').set(client).send(body)
+  const settlements = async () => {
+    const { rows } = await pool.query<{ status: string }>('select status from settlements')
+    return rows
+  }
+
+  const claimsNothing = async (before: { status: string }[]) => {
+    await pool.query("update moved.clock set ahead = '0'; alter sequence moved.reads restart")
+    isLate = true
+    const late = await settle()
+    isLate = false
+    expect(await settlements()).toEqual(before)
+    return late
+  }
+  const late = await claimsNothing([])
   expect([late.status, late.body]).toMatchObject([500, { code: 'SETTLEMENT_FAILED' }])
-  expect((await pool.query('select from settlements')).rowCount).toBe(0)
-  isLate = false
-  const again = await facilitator.api.post('/api/v1/settle').set(client).send(body)
-  expect(again.body).toMatchObject({ success: true })
+  refusals = 2
+  expect((await settle()).body).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
+  expect((await claimsNothing([{ status: 'failed' }])).body).toMatchObject({ success: false })
+  expect((await settle()).body).toMatchObject({ success: true })
 })
 
 test('nothing is claimed for a caller that has left', async () => {

@@ -41,6 +41,15 @@ const counted = (outcomes: readonly ReturnType<typeof outcomeOf>[]) => {
   return counts
 }
 
+/** Makes the wallet one that signed in as a contract, and returns payments of it whose signature only the chain can check. */
+async function asContract(gateway: TestGateway, { address, signer }: TestWallet) {
+  await gateway.pool.query("UPDATE sessions SET signed_by = 'contract' WHERE wallet = $1", [address])
+  return async () => {
+    const payment = await signPayment(signer, { payTo: planOf().pay_to, amount: planOf().amount })
+    return paymentHeader({ ...payment, signature: `0x${'ab'.repeat(100)}` })
+  }
+}
+
 describe('the new payments of a wallet', () => {
   test('are limited; the one past the limit is 429 with Retry-After, not 402, and neither stored nor asked about', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 3 })
@@ -72,11 +81,7 @@ describe('the new payments of a wallet', () => {
   test('whose signature cannot be checked here have a third of it', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 6 })
     const { wallet, buy } = await buyer(gateway)
-    await gateway.pool.query("UPDATE sessions SET signed_by = 'contract' WHERE wallet = $1", [wallet.address])
-    const garbage = async () => {
-      const payment = await signPayment(wallet.signer, { payTo: planOf().pay_to, amount: planOf().amount })
-      return paymentHeader({ ...payment, signature: `0x${'ab'.repeat(100)}` })
-    }
+    const garbage = await asContract(gateway, wallet)
     const statuses = []
     for (let sent = 0; sent < 4; sent++) statuses.push((await buy(await garbage())).status)
     expect([statuses, gateway.facilitator.asked.length]).toEqual([[402, 402, 429, 429], 2])
@@ -125,6 +130,19 @@ describe('the rate of the client key', () => {
     expect(counted(swarm)).toEqual({ 200: 20, '503 OVERLOADED': 5 })
     const known = await Promise.all((await customers(gateway, 10)).map(({ buy }) => buy().then(outcomeOf)))
     expect(counted(known)).toEqual({ 200: 10 })
+  })
+
+  test('is used up to a quarter by payments whose signature cannot be checked here, also of customers', async () => {
+    const gateway = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 12 })
+    const outcomes = []
+    for (const { wallet, buy } of await customers(gateway, 6)) {
+      const garbage = await asContract(gateway, wallet)
+      outcomes.push(outcomeOf(await buy(await garbage())))
+    }
+    expect(counted(outcomes)).toEqual({ 200: 3, '503 OVERLOADED': 3 })
+    expect(gateway.facilitator.asked).toHaveLength(3)
+    const proven = await Promise.all((await customers(gateway, 4)).map(({ buy }) => buy().then(outcomeOf)))
+    expect([counted(proven), gateway.facilitator.asked.length]).toEqual([{ 200: 4 }, 7])
   })
 
   test('that is used up postpones a payment, which is settled later and charged once', async () => {

@@ -99,7 +99,7 @@ describe('calls', () => {
 })
 
 describe('payments', () => {
-  const statuses = ['received', 'settling', 'settled', 'credited', 'failed']
+  const statuses = ['received', 'settling', 'settled', 'disputed', 'credited', 'failed']
   const request = {
     x402Version: 1,
     paymentPayload: {
@@ -160,7 +160,7 @@ describe('payments', () => {
     await pool.query("UPDATE payments SET transaction = '0xab' WHERE id = $1", [withTransaction.failed])
     await run()
     const left = await Promise.all(statuses.map(async (status) => (await read(ids[status]))?.status))
-    expect(left).toEqual(['received', 'settling', 'settled', 'credited', undefined])
+    expect(left).toEqual(['received', 'settling', 'settled', 'disputed', 'credited', undefined])
     expect((await read(withTransaction.failed))?.status).toBe('failed')
   })
 })

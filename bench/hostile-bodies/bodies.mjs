@@ -33,6 +33,7 @@ export const hostileBodies = {
   ),
   'different keys in one object': call(`{${list((index) => `"key${index}":"${'x'.repeat(490)}"`, 2_000)}}`),
   'long keys beyond ASCII': call(`{${list((index) => `"${'é'.repeat(245)}${index}":1`, 2_000)}}`),
+  'escaped keys': call(list((index) => `{"\\u0061${index % 1_000}${'x'.repeat(800)}":1,"b":1}`, 1_000)),
   'strings beyond ASCII': call(list(() => '"ééééééééééééé"', 32_700)),
   'numbers halfway between two doubles': call(
     list((index) => (index < 4_090 ? '9007199254740993.00000000000001' : '-12345678901234'), 32_700),

@@ -251,6 +251,8 @@ export type Chain<P extends Payment = Payment> = {
    * `void` holds whatever is mined or dropped from then on.
    */
   fate(payment: P, terms: Terms, seen?: bigint): Promise<Fate>
+  /** Whether the payment's nonce was taken as of this very block; rejects with `ChainUnavailable` where no node that is asked has it. */
+  isSpentAt(payment: P, terms: Terms, block: bigint): Promise<boolean>
   /** Whether the payment's nonce was taken so long ago that no reorg gives it back. */
   isSpentForGood(payment: P, terms: Terms): Promise<boolean>
   /**

@@ -84,6 +84,7 @@ describe('the bounds', () => {
     objects: 1e6,
     keys: 1e6,
     distinctKeys: 1e6,
+    escapedKeys: 1e6,
     longNumbers: 1e6,
     entries: 1e6,
   }
@@ -98,6 +99,7 @@ describe('the bounds', () => {
     ['objects', (count) => list(count, () => '{}')],
     ['keys', (count) => list(count, () => '{"a":1}')],
     ['distinctKeys', (count) => list(count, (index) => `{"k${index}":1,"\\u0061":2}`).replace('k0', 'a1')],
+    ['escapedKeys', (count) => list(count, () => '{"\\u0061":1,"b":2}')],
     ['longNumbers', (count) => list(count, () => '9007199254740993')],
     ['entries', (count) => `{"payload":${list(count, () => '{}')}}`],
     ['entries', (count) => `{"payload":${list(count, () => '7')}}`],
@@ -251,6 +253,7 @@ test('the bounds in force are those that the documents state', () => {
     objects: 4_096,
     keys: 16_384,
     distinctKeys: 2_048,
+    escapedKeys: 1_024,
     longNumbers: 4_096,
     entries: 1_000,
   })

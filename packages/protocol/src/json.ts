@@ -15,6 +15,8 @@ export type JsonBounds = {
   keys: number
   /** Keys of all objects, counted once each: JSON.parse takes five times as long for a key that it has not met before. */
   distinctKeys: number
+  /** Keys with an escape, each of which has to be parsed by itself. */
+  escapedKeys: number
   /** Numbers of more than 15 characters: JSON.parse converts some of them with arithmetic of any precision. */
   longNumbers: number
   /** Elements of an array that is a member of the outermost object, such as the entries of a batch. */
@@ -27,6 +29,7 @@ export const jsonBounds: JsonBounds = {
   objects: 4_096,
   keys: 16_384,
   distinctKeys: 2_048,
+  escapedKeys: 1_024,
   longNumbers: 4_096,
   entries: 1_000,
 }
@@ -128,7 +131,7 @@ const SHORT_NUMBER = 15
 function scan(text: string, bounds: JsonBounds): Members {
   const members = new Map<string, readonly [number, number]>()
   const levels = createLevels(bounds)
-  let { values, objects, entries, longNumbers } = bounds
+  let { values, objects, entries, longNumbers, escapedKeys } = bounds
   let isKeyNext = false
   let name: string | undefined
   let start = 0
@@ -147,6 +150,8 @@ function scan(text: string, bounds: JsonBounds): Members {
         const end = endOfString(text, at)
         if (isKeyNext) {
           const key = keyOf(text, at, end)
+          // An escape is longer than what it stands for.
+          if (key.length < end - at - 1 && --escapedKeys < 0) throw tooMany(bounds, 'escapedKeys')
           levels.addKey(key)
           if (levels.depth() === 1) name = key
           isKeyNext = false
@@ -196,6 +201,7 @@ const nouns: Record<keyof JsonBounds, string> = {
   objects: 'objects',
   keys: 'keys',
   distinctKeys: 'different keys',
+  escapedKeys: 'keys with an escape',
   longNumbers: `numbers of more than ${SHORT_NUMBER} characters`,
   entries: 'entries in a list',
 }

@@ -1,4 +1,4 @@
-import { highestPlausible, mayHaveBeenThere } from './ending'
+import { highestPlausible, isFarBehind, mayHaveBeenThere } from './ending'
 
 describe('the highest block at a claim', () => {
   test.each<[string, bigint[], bigint]>([
@@ -9,6 +9,19 @@ describe('the highest block at a claim', () => {
     ['is not of a node that states a height that no chain has', [2n ** 70n], 100n],
   ])('%s', (_, heights, expected) => {
     expect(highestPlausible(100n, heights)).toBe(expected)
+  })
+})
+
+describe('a node is far behind', () => {
+  test.each<[string, bigint[], number, boolean]>([
+    ['where its newest block is old, and another node is far ahead', [357n], 61, true],
+    ['not where its newest block is new, whatever another node states', [2n ** 70n], 60, false],
+    ['not where the chain stands still', [100n], 3_600, false],
+    ['not where the other node is a little ahead', [356n], 3_600, false],
+    ['not where it is the only one', [], 3_600, false],
+  ])('%s', (_, heights, age, expected) => {
+    const head = { number: 100n, timestamp: 1_000_000 }
+    expect(isFarBehind(head, heights, new Date(1000 * (head.timestamp + age)))).toBe(expected)
   })
 })
 

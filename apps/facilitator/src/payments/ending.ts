@@ -24,8 +24,8 @@ export const wasThere = (claim: Claim, block: bigint): boolean =>
   mayHaveBeenThere(claim, block) && !claim.wasSettled
 
 /**
- * Whether a node may have had the block, with a settlement in it, when the payment was claimed. The node that found the payment good
- * had every block up to `judgedBlock`: what is in one of them now was moved there by a reorg since.
+ * Whether a node may have had the block, with a settlement in it, when the payment was claimed. By the state of `judgedBlock` it was
+ * not settled: what is in a block up to there now was moved there by a reorg since.
  */
 export const mayHaveBeenThere = (
   { judgedBlock, seenBlock }: Pick<Claim, 'judgedBlock' | 'seenBlock'>,
@@ -38,6 +38,18 @@ const MAX_LEAD = 256n
 /** The highest block of any node at a claim, of those that may be of the same chain as the block `seen`. */
 export const highestPlausible = (seen: bigint, heights: readonly bigint[]): bigint =>
   heights.reduce((most, height) => (height > most && height <= seen + MAX_LEAD ? height : most), seen)
+
+/** The age of a node's newest block from which it may stand still. */
+const MAX_HEAD_AGE_SECONDS = 60
+
+/** Whether the node that judges stands still, as its newest block and another node say: what it lacks may hold the payment. */
+export const isFarBehind = (
+  head: { number: bigint; timestamp: number },
+  heights: readonly bigint[],
+  now: Date,
+): boolean =>
+  now.getTime() / 1000 - head.timestamp > MAX_HEAD_AGE_SECONDS &&
+  heights.some((height) => height > head.number + MAX_LEAD)
 
 /** Money was moved, and not as it was signed. */
 export const mismatched = (mismatch: Mismatch): Conclusion => ({

@@ -7,7 +7,7 @@ import { type Networks } from '../networks/networks'
 import { failure, invalid, mismatched, pending, success, valid } from './answers'
 import { openClaimWindow, type ClaimWindow, type Waiter } from './claim-window'
 import { type Asked, type WrongVersion } from './dialect'
-import { highestPlausible, mayHaveBeenThere } from './ending'
+import { highestPlausible, isFarBehind, mayHaveBeenThere } from './ending'
 import { type FeeBudget } from './fee-budget'
 import { idsOf } from './log-fields'
 import { checkAsset, checkRecipient, isRefusal, readOrder, type Order } from './order'
@@ -65,8 +65,6 @@ export function createFacilitator(parts: {
     const window = openClaimWindow(waiter, now)
     const order = await readOrder(asked, networks)
     if (isRefusal(order)) return refuse(clientId, order, networks.find(asked.network)?.name ?? '')
-    const unfit = checkRecipient(order, caller)
-    if (unfit) return refuse(clientId, unfit, order.network.name)
     const patienceSeconds = Math.min(order.maxTimeoutSeconds, settleWaitSeconds)
     const asker: Asker = { clientId, idempotencyKey, requestHash: order.requestHash }
     const settlement = await claimed(order, asker, { caller, window, requestId })
@@ -92,19 +90,24 @@ export function createFacilitator(parts: {
     if (earlier && !(await mayBeTakenOver(earlier, asker))) return earlier
 
     outcomes.refuseCrowd()
-    const inactive = checkAsset(order)
-    if (inactive) return inactive
+    const unfit = checkRecipient(order, caller) ?? checkAsset(order)
+    if (unfit) return unfit
     // What was sent for an earlier claim may have been paid since, which only `paidSince` finds out.
     const isSent = earlier !== undefined && wasSent(earlier)
     const spent = await verdicts.spent(order, { isSent })
     if (spent) return isSent ? earlier : spent
     const { chain } = order.network
-    const [{ number: seen }, heights, unsettleable, until] = await Promise.all([
-      chain.head(),
+    const newest = chain.head()
+    const [head, heights, unsettleable, until, isUnspent] = await Promise.all([
+      newest,
       chain.heights(),
       judge(order),
       store.clock().then((time) => window.endsAt(time)),
+      newest.then(({ number }) => isUnspentAt(order, number)),
     ])
+    const { number: seen } = head
+    if (isFarBehind(head, heights, now()))
+      throw new ChainUnavailable(`The node is at block ${seen}, far behind another one`)
     const refusal = unsettleable ?? (await checkFees(order, caller))
     const before = isSent ? await claimedBefore(earlier, order) : undefined
     const paidBy = refusal?.isSpent && before ? await paidSince(before, order, seen) : undefined
@@ -118,7 +121,7 @@ export function createFacilitator(parts: {
       const own = await store.claim(order, asker, {
         // A node may show a block a moment before its state; that it is paid was told by the state itself.
         since: paidBy ?? seen - 1n,
-        judgedBlock: seen,
+        judgedBlock: isUnspent ? seen : null,
         seenBlock: highestPlausible(seen, heights),
         isSame: before !== undefined,
         isPaid,
@@ -165,6 +168,19 @@ export function createFacilitator(parts: {
     if (fate.status !== 'settled' || mayHaveBeenThere(claim, fate.blockNumber)) return undefined
     return fate.blockNumber > seen ? fate.blockNumber : seen
   }
+
+  /**
+   * Whether the payment's nonce was free as of this very block. The newest block and the verdict on the payment may come from nodes,
+   * or states of one, that are not equally far.
+   */
+  const isUnspentAt = ({ network, payment, terms }: Order, block: bigint): Promise<boolean> =>
+    network.chain.isSpentAt(payment, terms, block).then(
+      (isSpent) => !isSpent,
+      (error: unknown) => {
+        if (!(error instanceof ChainUnavailable)) throw error
+        return false
+      },
+    )
 
   const judge = ({ network, payment, terms }: Order) => network.chain.verify(payment, terms, now())
 

@@ -127,6 +127,7 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
         },
 
         async record(batch, { hash, cost }) {
+          if (cost === 0n) return
           const parts = partsOf(batch, cost).map((part, index) => ({
             clientId: batch[index]?.claim.clientId ?? '',
             part,

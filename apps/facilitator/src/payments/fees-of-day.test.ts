@@ -3,6 +3,7 @@ import { closeAll } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, newSigner, ownChain, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
+import { forward, startNode } from '../testing/failing-node'
 import { faulty } from '../testing/faulty'
 import { onGaslessChain } from '../testing/gasless'
 import { onPausedChain } from '../testing/paused'
@@ -32,6 +33,31 @@ test.concurrent(
     await paused.log.line('the fees of the day have come to their cap')
   },
 )
+
+test.concurrent('a network that charges nothing settles under a cap', async () => {
+  const { rpcUrl } = await ownChain()
+  const node = await startNode((messages) =>
+    messages.map((message) =>
+      message.method === 'eth_maxPriorityFeePerGas'
+        ? { jsonrpc: '2.0', id: message.id, result: '0x0' }
+        : forward(rpcUrl, message),
+    ),
+  )
+  const [signer, payer] = [await newSigner(rpcUrl), await newPayer(rpcUrl)]
+  await callRpc(rpcUrl, 'anvil_setNextBlockBaseFeePerGas', '0x0')
+  await callRpc(rpcUrl, 'evm_mine')
+  const facilitator = await testFacilitator({
+    rpcUrl: node,
+    signerKeys: [signer.privateKey],
+    maxFeesPerDay: CAP,
+  })
+  const client = await newClient(facilitator.api)
+  const body = await paymentRequest(payer)
+  const told = await facilitator.api.post('/api/v1/settle').set(client).send(body)
+  expect(told.body).toMatchObject({ success: true })
+  const { rows } = await facilitator.database.pool.query('select cost from transactions')
+  expect(rows).toEqual([{ cost: '0' }])
+})
 
 test.concurrent('two signers at once do not pass the cap together', async () => {
   const { rpcUrl } = await ownChain({ blockTime: 3_600 })

@@ -303,5 +303,11 @@ const sentAgain = (claim: Claim): Result => ({ claim, conclusion: undefined })
 
 const neverTaken = (claim: Claim, { verdict, message }: TransactionRejected): Result => ({
   claim,
-  conclusion: { status: 'failed', reason: 'invalid_transaction_state', detail: message, ...verdict },
+  conclusion: {
+    status: 'failed',
+    reason: 'invalid_transaction_state',
+    detail: message,
+    ...verdict,
+    isUnsent: true,
+  },
 })

@@ -17,7 +17,7 @@ export type Claim = {
   createdAt: Date
   /** A block by which it was found good or paid, or that of what was mined for it since: no state before says anything of it. */
   since: bigint
-  /** The block of the node that found it good when it was claimed; null of older claims. */
+  /** The newest block when it was claimed, if its nonce was free as of that very block; null where that is not known. */
   judgedBlock: bigint | null
   /** The highest block of any node when it was claimed. */
   seenBlock: bigint
@@ -42,7 +42,14 @@ export type Claim = {
  */
 export type Conclusion =
   | { status: 'settled'; hash: string; blockNumber: bigint }
-  | { status: 'failed'; reason: ReasonCode; detail: string; mismatch?: Mismatch }
+  | {
+      status: 'failed'
+      reason: ReasonCode
+      detail: string
+      mismatch?: Mismatch
+      /** No node ever took what was signed for it, so nobody but its payer can have settled it. */
+      isUnsent?: true
+    }
 export type Mismatch = { hash: string; blockNumber: bigint }
 
 export type SettlerStore = ReturnType<typeof createSettlerStore>

@@ -65,7 +65,7 @@ export function createSettlementStore(pool: Pool) {
      * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
      * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
      * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
-     * `since`: a block by which it was found good, or paid. `judgedBlock`: that of the node that said so. `seenBlock`: the highest block of any node; what is mined later may be
+     * `since`: a block by which it was found good, or paid. `judgedBlock`: one by whose state its nonce was free. `seenBlock`: the highest block of any node; what is mined later may be
      * for this claim. Where the `isSame` payment was sent before, what is mined since its first claim may. Nothing is claimed after
      * `until`, by the clock of Postgres, however late the statement gets there.
      */
@@ -83,7 +83,7 @@ export function createSettlementStore(pool: Pool) {
         until,
       }: {
         since: bigint
-        judgedBlock: bigint
+        judgedBlock: bigint | null
         seenBlock: bigint
         isSame: boolean
         isPaid: boolean

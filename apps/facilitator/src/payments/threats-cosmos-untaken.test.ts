@@ -2,6 +2,7 @@ import { closeAll } from '@tollgate/testing'
 import { callRpc } from '../testing/chain'
 import { COSMOS_AMOUNT, COSMOS_FEE } from '../testing/cosmos'
 import { onGaslessChain, paymentInWaiting } from '../testing/gasless'
+import { txOf } from '../testing/forged-cosmos'
 import { startRefusingNode } from '../testing/unindexed-node'
 
 afterAll(closeAll)
@@ -52,6 +53,22 @@ describe('a payment that was sent and failed leaves its sequence to another of i
     expect(await on.settleAtLast(next)).toMatchObject({ success: true, payer: payer.address })
     expect([await on.balance(payTo), await on.balance(payer.address)]).toEqual([COSMOS_AMOUNT, COSMOS_AMOUNT])
   })
+})
+
+test.concurrent('a payment that no node took and that was settled elsewhere since buys nothing', async () => {
+  const on = await onGaslessChain(IMPATIENT)
+  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
+  const body = await on.gasless(await on.newPayer(4n * COSMOS_AMOUNT), { granter: undefined })
+  expect(await on.settleAtLast(body)).toMatchObject({ errorReason: 'invalid_payment' })
+
+  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+  await on.broadcast(txOf(body))
+  expect(await on.verify(body)).toMatchObject({ isValid: false, invalidReason: 'invalid_transaction_state' })
+  expect(await on.settleAtLast(body)).toMatchObject({
+    success: false,
+    errorReason: 'invalid_transaction_state',
+  })
+  expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
 })
 
 test.concurrent(

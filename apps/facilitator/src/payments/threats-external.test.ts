@@ -53,26 +53,65 @@ describe('a payment that was settled before it came', () => {
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
-  test('buys nothing where the node that judges it lags behind another of the network', async () => {
+  type Message = Parameters<Parameters<typeof startNode>[0]>[0][number]
+  const TOO_MANY = { code: -32005, message: 'rate limit exceeded' }
+
+  /** The message as a node takes it whose newest block is `newest`. */
+  const asOf = (newest: string, message: Message) => ({
+    ...message,
+    params: message.params.map((param) => (param === 'latest' || param === 'pending' ? newest : param)),
+  })
+
+  test.each<[string, (newest: string) => ((message: Message) => unknown)[]]>([
+    [
+      'the node that judges it lags behind another of the network',
+      (newest) => [
+        ({ id, ...message }) =>
+          message.method === 'eth_blockNumber'
+            ? { jsonrpc: '2.0', id, result: newest }
+            : forward(rpcUrl, asOf(newest, { id, ...message })),
+        (message) => forward(rpcUrl, message),
+      ],
+    ],
+    [
+      'its node shows a block before the state of it',
+      (newest) => [
+        (message) => forward(rpcUrl, message.method === 'eth_call' ? asOf(newest, message) : message),
+      ],
+    ],
+    [
+      'a node states its height and answers no calls, and the other one lags',
+      (newest) => [
+        (message) =>
+          message.method === 'eth_call'
+            ? { jsonrpc: '2.0', id: message.id, error: TOO_MANY }
+            : forward(rpcUrl, message),
+        ({ id, ...message }) => {
+          if (message.method === 'eth_blockNumber') return { jsonrpc: '2.0', id, result: newest }
+          const [, at] = message.params
+          if (message.method === 'eth_call' && typeof at === 'string' && Number(at) > Number(newest))
+            return { jsonrpc: '2.0', id, error: { code: -32000, message: 'header not found' } }
+          return forward(rpcUrl, asOf(newest, { id, ...message }))
+        },
+      ],
+    ],
+  ])('buys nothing where %s', async (_, answersFor) => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const old = BigInt((await callRpc(rpcUrl, 'eth_blockNumber')) as string)
     await sendAuthorization(rpcUrl, body)
-    const newest = `0x${old.toString(16)}`
     let isBehind = true
-    const lagging = await startNode((messages) =>
-      messages.map((message) => {
-        const { id, method, params } = message
-        if (!isBehind) return forward(rpcUrl, message)
-        if (method === 'eth_blockNumber') return { jsonrpc: '2.0', id, result: newest }
-        const at = params.map((param) => (param === 'latest' || param === 'pending' ? newest : param))
-        return forward(rpcUrl, { ...message, params: at })
-      }),
+    const urls = await Promise.all(
+      answersFor(`0x${old.toString(16)}`).map((answer) =>
+        startNode((messages) =>
+          messages.map((message) => (isBehind ? answer(message) : forward(rpcUrl, message))),
+        ),
+      ),
     )
     const signer = await newSigner(rpcUrl)
     const facilitator = await testFacilitator({
-      rpcUrl: lagging,
-      moreRpcUrls: [rpcUrl],
+      rpcUrl: urls[0] ?? '',
+      moreRpcUrls: urls.slice(1),
       signerKeys: [signer.privateKey],
       variables: { SETTLE_WAIT_SECONDS: '1' },
     })

@@ -313,3 +313,25 @@ test.concurrent('a key with a list of recipients verifies and settles payments t
   expect(await verify(on, body, own)).toMatchObject({ isValid: true })
   expect(await decided(on, body, own)).toBe('sent')
 })
+
+test.concurrent(
+  'a key with a list of recipients learns of a payment that another key of its user claimed',
+  async () => {
+    const on = await onPausedChain({ variables: { SETTLE_WAIT_SECONDS: '1' } })
+    const [body] = (await payments(on.rpcUrl, 1)) as [PaymentRequest]
+    const key = { 'Idempotency-Key': 'order-1' }
+    expect(await on.settle(body, { ...on.client, ...key })).toMatchObject({
+      errorReason: 'settlement_pending',
+    })
+    const { rows } = await on.pool.query<{ id: string }>(
+      `insert into clients (client_id, user_id, token_hash, title, scope, pay_to)
+     select 'client_000000000000000000000002', user_id, token_hash, title, scope, $1 from clients
+     returning client_id as id`,
+      [[(await newPayer(on.rpcUrl)).address]],
+    )
+    const listed = { ...on.client, 'X-Client-ID': rows[0]!.id, ...key }
+    expect(await on.settle(body, listed)).toMatchObject({ errorReason: 'settlement_pending' })
+    await on.mineUntil("settlements where status = 'settled'", 1)
+    expect(await on.settle(body, listed)).toMatchObject({ success: true })
+  },
+)

@@ -169,11 +169,11 @@ export function createTransactionStore(pool: Pool) {
            select $1, id, share from shares where $2 = 'mined' and exists (select from cleared)
            on conflict (transaction_id, settlement_id) do update set fee = excluded.fee
          ), transitions as (
-           select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[], $14::text[])
-             as e (id, status, hash, block_number, reason, detail)
+           select * from unnest($7::bigint[], $8::text[], $9::text[], $10::bigint[], $11::text[], $14::text[], $15::boolean[])
+             as e (id, status, hash, block_number, reason, detail, is_unsent)
          ), ended as (
            update settlements s
-           set status = ${endStatus('e.status')}, transaction_hash = coalesce(e.hash, s.transaction_hash),
+           set status = ${endStatus('e.status')}, transaction_hash = case when not e.is_unsent then coalesce(e.hash, s.transaction_hash) end,
              block_number = e.block_number, error_reason = e.reason, error_detail = e.detail, settled_at = ${settledAt('e.status')},
              since_block = greatest(s.since_block, $4),
              attempts = s.attempts + case when e.status = 'settled' then 0 else 1 end,
@@ -206,6 +206,7 @@ export function createTransactionStore(pool: Pool) {
           transaction.hash,
           wasOffered,
           transitions.map((one) => (one.status === 'failed' ? storedDetail(one.detail) : null)),
+          transitions.map((one) => one.status === 'failed' && one.isUnsent === true),
         ],
       )
       return rowCount === 1

@@ -2,7 +2,7 @@ import { closeAll, closeLater } from '@tollgate/testing'
 import { once } from 'node:events'
 import { type LookupAddress } from 'node:dns'
 import http, { type RequestListener } from 'node:http'
-import { type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { checkOwnership, type Resolve } from './discovery-document'
 
 const OWNER = '0f8b2c1e-6d3a-4c57-9e21-7a5d90b4e6f3'
@@ -28,6 +28,8 @@ async function startOrigin(listener: RequestListener) {
   return { origin: `http://127.0.0.1:${port}`, port, asked, connections: () => connections }
 }
 
+const SWITCHING = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'
+
 const document = (registrants: unknown, others: object = {}) =>
   JSON.stringify({ version: 1, resources: ['POST /weather'], registrants, ...others })
 const serving =
@@ -35,8 +37,10 @@ const serving =
   (_req, res) =>
     res.writeHead(status, headers).end(body)
 
-const check = (origin: string, options: { isProduction?: boolean; resolve?: Resolve } = {}) =>
-  checkOwnership(origin, OWNER, { isProduction: false, signal: new AbortController().signal, ...options })
+const check = (
+  origin: string,
+  options: { isProduction?: boolean; resolve?: Resolve; signal?: AbortSignal } = {},
+) => checkOwnership(origin, OWNER, { isProduction: false, signal: new AbortController().signal, ...options })
 
 describe('an origin', () => {
   test('that names the owner proves it, by a document with other members, asked without credentials', async () => {
@@ -91,6 +95,25 @@ describe('an origin', () => {
     ],
   ])('that %s says nothing', async (_, listener) => {
     expect(await check((await startOrigin(listener)).origin)).toBe('unreachable')
+  })
+
+  test('that changes to another protocol says nothing', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.write(SWITCHING))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    closeLater(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    expect(await check(`http://127.0.0.1:${port}`)).toBe('unreachable')
+  })
+
+  test('that does not answer is given up when the service stops', async () => {
+    const stopping = new AbortController()
+    const { origin } = await startOrigin(() => stopping.abort())
+    expect(await check(origin, { signal: stopping.signal })).toBe('unreachable')
+    expect(await check(origin, { signal: stopping.signal })).toBe('unreachable')
   })
 
   test('that does not answer is given up after five seconds', async () => {

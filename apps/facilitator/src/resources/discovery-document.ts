@@ -63,13 +63,18 @@ function read(
   if (isIP(host) !== 0 && !isAllowed(host)) return Promise.reject(new Error('The address is not allowed'))
 
   const client = url.protocol === 'https:' ? https : http
-  return new Promise((settle, reject) => {
+  const ending = new AbortController()
+  const end = () => ending.abort()
+  if (signal.aborted) end()
+  signal.addEventListener('abort', end, { once: true })
+  const timer = setTimeout(end, TIMEOUT_MS)
+  const answered = new Promise<DocumentAnswer>((settle, reject) => {
     const request = client.get(
       url,
       {
         agent: false,
         lookup: lookupAmong(resolve, isAllowed),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        signal: ending.signal,
         maxHeaderSize: MAX_HEADER_BYTES,
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'tollgate' },
       },
@@ -87,7 +92,13 @@ function read(
         })
       },
     )
-    request.once('error', reject)
+    request.on('error', reject)
+    // A connection that becomes another protocol (101) is closed without an error or a response.
+    request.once('close', () => reject(new Error('The connection was closed before an answer')))
+  })
+  return answered.finally(() => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
   })
 }
 

@@ -24,7 +24,7 @@ export type Settlement = ReturnType<typeof createSettlement>
 
 /**
  * Takes a payment to its end, from wherever a crash left it. `settling` is written before the facilitator is asked, and
- * the payment's id is the idempotency key: asking again, on this replica or another, gives the same outcome and charges
+ * the payment's id, with its round, is the idempotency key: asking again, on this replica or another, gives the same outcome and charges
  * nobody twice. Only an answer that says so ends a payment; silence and errors leave it to be asked about again.
  */
 export function createSettlement(parts: {
@@ -147,7 +147,10 @@ export function createSettlement(parts: {
 /** A payment that is asked about, and by which request. */
 type Asked = Leased & { requestId: string }
 
-const settleOptions = ({ id, requestId }: Asked) => ({ idempotencyKey: id, requestId })
+const settleOptions = ({ id, round, requestId }: Asked) => ({
+  idempotencyKey: round === 1 ? id : `${id}.${round}`,
+  requestId,
+})
 
 const facts = ({
   id,

@@ -24,13 +24,15 @@ export type PaymentRecord = {
   /** What the facilitator says of it. */
   errorDetail: string | null
   attempts: number
+  /** Raised each time it is asked about again after a refusal. */
+  round: number
   createdAt: Date
   /** Always as the database gives it back, so that the facilitator is asked the same thing each time. */
   request: SettleRequest
 }
 
 const columns = `id, wallet, pricing_plan_id AS "planId", network, payer, amount, credits, status, transaction,
-  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", attempts, created_at AS "createdAt", request`
+  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", attempts, round, created_at AS "createdAt", request`
 
 /** A payment that this caller is to ask about. `isAlone`: nobody's earlier question about it can still be answered. */
 export type Leased = PaymentRecord & { isAlone: boolean }
@@ -294,12 +296,13 @@ export function createPaymentStore({ pool }: GatewayDatabase) {
 
     /**
      * A refused payment without an open question is asked about again while it can be settled (until `validUntil`, Unix
-     * seconds), under its own idempotency key, so that it is charged once. Undefined where that is not due.
+     * seconds), in a round of its own: the facilitator repeats a refusal under the key of the round before. It is charged once all the
+     * same, for its authorization is. Undefined where that is not due.
      */
     async askAgain(id: string, validUntil: bigint): Promise<PaymentRecord | undefined> {
       const [again] = await query(
         'ask-again',
-        `UPDATE payments SET status = 'received', asked_at = NULL, error_reason = NULL, error_detail = NULL,
+        `UPDATE payments SET status = 'received', round = round + 1, asked_at = NULL, error_reason = NULL, error_detail = NULL,
            next_attempt_at = now(), updated_at = now()
          WHERE ${isAskable} RETURNING ${columns}`,
         [id, CURABLE, validUntil.toString()],

@@ -37,8 +37,7 @@ export async function startFacilitator() {
     const before = answered.get(question.key)
     if (before) return before.request === request ? before.result : refused('invalid_payment')
     const result = judge(question)
-    // What is refused before it is claimed is judged again.
-    if (refusal === undefined) answered.set(question.key, { request, result })
+    answered.set(question.key, { request, result })
     return result
   }
 

@@ -5,7 +5,7 @@ import { createSecondOpinion } from '../second-opinion'
 import { addressOf } from './address'
 import { broadcast } from './broadcast'
 import { termsChecks } from './checks'
-import { isSequenceSpent, sequenceOf } from './confirmed'
+import { isSequenceSpent, isSpentAt, sequenceOf } from './confirmed'
 import { fate } from './fate'
 import { publicKeyOf } from './feegrant/own-transaction'
 import { replaceGrants, signGrants } from './feegrant/settlement'
@@ -127,6 +127,8 @@ export function createChain({
     reorgDepth: REORG_DEPTH,
     includes: (block) => includes(network, block),
     fate: (payment, terms, seen = 0n) => fate(network, payment, terms, seen),
+    isSpentAt: ({ payer, tx }, _terms, block) =>
+      isSpentAt(network, payer, tx.signers[0]?.sequence ?? 0n, block),
     isSpentForGood: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
     close: () => rpc.close(),
   }

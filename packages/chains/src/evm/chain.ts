@@ -108,6 +108,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
     reorgDepth: REORG_DEPTH,
     includes: (block) => includes(network, block),
     fate: (payment, terms, seen = 0n) => kindOf(payment).fate(network, payment, terms, seen),
+    isSpentAt: (payment, terms, block) => kindOf(payment).isSpentAt(network, payment, terms, block),
     async isSpentForGood(payment, terms) {
       const block = (await rpc.height()) - REORG_DEPTH
       return block >= 0n && kindOf(payment).isSpentAt(network, payment, terms, block)

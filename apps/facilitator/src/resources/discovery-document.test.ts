@@ -112,8 +112,10 @@ describe('an origin', () => {
   test('that does not answer is given up when the service stops', async () => {
     const stopping = new AbortController()
     const { origin } = await startOrigin(() => stopping.abort())
+    const startedAt = performance.now()
     expect(await check(origin, { signal: stopping.signal })).toBe('unreachable')
     expect(await check(origin, { signal: stopping.signal })).toBe('unreachable')
+    expect(performance.now() - startedAt).toBeLessThan(4_900)
   })
 
   test('that does not answer is given up after five seconds', async () => {

@@ -78,8 +78,12 @@ async function takeStep(
     client.release()
     return step
   } catch (error) {
-    // A connection that is closed takes back what it had begun.
-    client.release(true)
+    // A connection that is closed takes back what it had begun, but some time later: until then the lock is held.
+    const isOpen = await client.query('ROLLBACK').then(
+      () => true,
+      () => false,
+    )
+    client.release(!isOpen)
     throw error
   }
 }

@@ -155,9 +155,10 @@ describe('the rate of the client key', () => {
 
     const { wallet } = found[3]!
     const later = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 1_000 }, gateway)
-    await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [
-      wallet.address,
-    ])
+    await gateway.pool.query(
+      "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1",
+      [wallet.address],
+    )
     await later.reconcile()
     expect([await balanceOf(gateway.ledger, wallet.address), gateway.facilitator.settlements.length]).toEqual(
       [101n, 4],
@@ -170,7 +171,9 @@ describe('the rate of the client key', () => {
     const [retried, fresh] = [await customers(gateway, 3), await customers(gateway, 3)]
     gateway.facilitator.next('error', 'error', 'error')
     for (const { buy } of retried) expect((await buy()).status).toBe(503)
-    await gateway.pool.query("UPDATE payments SET next_attempt_at = now() WHERE status = 'settling'")
+    await gateway.pool.query(
+      "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE status = 'settling'",
+    )
     gateway.facilitator.next('error', 'error')
     await gateway.reconcile()
     expect(gateway.facilitator.asked).toHaveLength(5)
@@ -188,6 +191,11 @@ test('a wallet with many payments to be asked about takes a third of those that 
   await wallets(9, many)
   await gateway.pool.query("UPDATE payments SET next_attempt_at = now() - interval '1 hour'")
   await wallets(1, few)
+  // It is stored in whole milliseconds, and may be a moment ahead.
+  await gateway.pool.query(
+    "UPDATE payments SET next_attempt_at = now() - interval '1 minute' WHERE wallet = $1",
+    [few],
+  )
   const due = async (busy: string[]) =>
     (await gateway.payments.due({ atOnce: 6, settled: 4, busy })).map(({ wallet }) => wallet)
   expect(await due([])).toEqual([many, many, few])

@@ -80,9 +80,10 @@ describe('a payment is pending, its reason is in the log, and it is credited onc
     expect(outcomeOf(pending)).toEqual([503, 'PAYMENT_PENDING'])
     expect(Number(pending.headers['retry-after'])).toBeGreaterThan(0)
     expect(gateway.log.text()).toContain('lock timeout')
-    await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [
-      wallet.address,
-    ])
+    await gateway.pool.query(
+      "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1",
+      [wallet.address],
+    )
     await gateway.reconcile()
     expect([settlementsOf(wallet), await creditsOf(wallet)]).toEqual([1, 100n])
     await call({ payment }).expect(200)
@@ -101,7 +102,9 @@ test('payments of accounts that are held keep neither others from their credits 
   await writePayment(pool, { wallet: other.address, credits: 100 })
   gateway.facilitator.next('pending')
   await call({ payment: await asking.pay() }).expect(503)
-  await pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [asking.address])
+  await pool.query("UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1", [
+    asking.address,
+  ])
 
   const rounds = { busy: 0, areOver: false }
   const reconciling = (async () => {
@@ -117,7 +120,9 @@ test('payments of accounts that are held keep neither others from their credits 
   expect(rounds.busy).toBeLessThanOrEqual(6)
 
   await release()
-  await pool.query("UPDATE payments SET next_attempt_at = now() WHERE status = 'settled'")
+  await pool.query(
+    "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE status = 'settled'",
+  )
   for (let round = 0; round < 25; round++) await gateway.reconcile()
   expect(await Promise.all(held.map((address) => balanceOf(gateway.ledger, address)))).toEqual([
     22n,

@@ -61,7 +61,10 @@ test('what the reconciler asks has a request id of its own, in the line and at t
   gateway.facilitator.next('error')
   await call({ payment: await wallet.pay() }).expect(503)
   const paymentId = (await paymentOf(wallet.address))!
-  await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE id = $1', [paymentId])
+  await gateway.pool.query(
+    "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE id = $1",
+    [paymentId],
+  )
   await gateway.reconcile()
   const [settled] = (await linesAbout(paymentId, 'payment settled')).filter(
     ({ message }) => message === 'payment settled',

@@ -24,7 +24,10 @@ test('a wallet whose payment is still open is not asked for another, with or wit
   expect(outcomeOf(again)).toEqual([503, 'PAYMENT_PENDING'])
   expect(Number(again.headers['retry-after'])).toBeGreaterThan(0)
 
-  await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE wallet = $1', [wallet.address])
+  await gateway.pool.query(
+    "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1",
+    [wallet.address],
+  )
   await gateway.reconcile()
   expect((await call()).status).toBe(200)
 })

@@ -27,7 +27,7 @@ const statusOf = async ({ address }: TestWallet) => {
 /** Lets the wait for the next question be over; after `minutes` no question from before can be answered any more. */
 const timePasses = ({ address }: TestWallet, minutes = 0) =>
   gateway.pool.query(
-    `UPDATE payments SET next_attempt_at = now(), asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1`,
+    `UPDATE payments SET next_attempt_at = now() - interval '1 second', asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1`,
     [address, minutes],
   )
 

@@ -28,7 +28,7 @@ async function paymentOf(wallet: string) {
 }
 const timePasses = (wallet: string, minutes: number) =>
   other.pool.query(
-    'UPDATE payments SET next_attempt_at = now(), asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1',
+    "UPDATE payments SET next_attempt_at = now() - interval '1 second', asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1",
     [wallet, minutes],
   )
 

@@ -265,7 +265,7 @@ test('one is not offered again while it is being sent', async () => {
   expect(await answer).toMatchObject({ success: true })
 })
 
-test('one that no node took, that its payer sent itself, and that a reorg drops as it is claimed again, is sent and paid', async () => {
+test('one that a node let go, that its payer sent itself, and that a reorg drops as it is claimed again, is sent and paid', async () => {
   let isRefused = true
   let drop = () => Promise.resolve<unknown>(undefined)
   const { rpcUrl, pool, settle, until, mine } = await onPausedChain({
@@ -289,6 +289,8 @@ test('one that no node took, that its payer sent itself, and that a reorg drops 
   await until('transactions', 1)
   await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
   await until("settlements where status = 'failed'", 1)
+  // As if a node had taken it before all refused it.
+  await pool.query('update settlements set transaction_hash = $1', [Transaction.from(raw).hash])
 
   isRefused = false
   await callRpc(rpcUrl, 'eth_sendRawTransaction', raw)
@@ -307,4 +309,35 @@ test('one that no node took, that its payer sent itself, and that a reorg drops 
     'select hash from transactions union all select hash from transaction_versions',
   )
   expect(rows).toHaveLength(2)
+})
+
+test('one that no node took buys nothing once its payer has sent it, and is sent and paid otherwise', async () => {
+  let isRefused = true
+  const { rpcUrl, pool, settle, until, mine, count } = await onPausedChain({
+    variables: { SETTLE_WAIT_SECONDS: '1' },
+    families: faulty((chain) => ({
+      broadcast: (transaction) =>
+        isRefused
+          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+          : chain.broadcast(transaction),
+    })),
+  })
+  const raws = [rawOf(await payerOn(rpcUrl)), rawOf(await payerOn(rpcUrl))] as const
+  const [spent, unspent] = [await rawRequest(raws[0]), await rawRequest(raws[1])]
+  for (const body of [spent, unspent])
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+  await until('transactions', 2)
+  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
+  await until("settlements where status = 'failed'", 2)
+
+  isRefused = false
+  await callRpc(rpcUrl, 'eth_sendRawTransaction', raws[0])
+  await mine()
+  expect(await settle(spent)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  expect(await settle(unspent)).toMatchObject({ errorReason: 'settlement_pending' })
+  await until(SENT, 1)
+  await mine()
+  await until("settlements where status = 'settled'", 1)
+  expect(await settle(unspent)).toMatchObject({ success: true, transaction: Transaction.from(raws[1]).hash })
+  expect(await count("settlements where status = 'failed'")).toBe(1)
 })

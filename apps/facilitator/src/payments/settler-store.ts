@@ -47,7 +47,7 @@ export type Conclusion =
       reason: ReasonCode
       detail: string
       mismatch?: Mismatch
-      /** No node ever took what was signed for it, so nobody but its payer can have settled it. */
+      /** No node accepted the signed transaction: only its payer can have settled it. */
       isUnsent?: true
     }
 export type Mismatch = { hash: string; blockNumber: bigint }

@@ -9,9 +9,8 @@ ALTER TABLE "clients" ADD COLUMN "fee_share_bps" INTEGER, ADD COLUMN "pay_to" TE
 UPDATE "clients" SET "fee_share_bps" = 10000;
 ALTER TABLE "clients" ADD CONSTRAINT "clients_fee_share_bps_check" CHECK ("fee_share_bps" BETWEEN 0 AND 10000);
 
--- Null is a thousandth of the asset's whole unit. Assets from before take any amount, as they did.
+-- Null is a thousandth of the asset's whole unit.
 ALTER TABLE "assets" ADD COLUMN "min_amount" DECIMAL(78,0);
-UPDATE "assets" SET "min_amount" = 1;
 ALTER TABLE "assets" ADD CONSTRAINT "assets_min_amount_check" CHECK ("min_amount" >= 1);
 
 -- Whose payments a transaction of ours carries, and how much of its highest possible fee is for them.

@@ -13,6 +13,13 @@ const databaseLibraries = ['pg', '@prisma/*', 'prisma']
 const testing = ['@tollgate/testing']
 const apps = ['@tollgate/gateway', '@tollgate/gateway/*', '@tollgate/facilitator', '@tollgate/facilitator/*']
 
+/** SQL keywords are in capitals. */
+const sql = String.raw`(^|[\s(])(insert into|delete from|update \S+ set|select [^']*\sfrom|left join|order by|on conflict)\s`
+const lowerCaseSql = ['TemplateElement[value.raw=', 'Literal[value='].map((selector) => ({
+  selector: `${selector}/${sql}/]`,
+  message: 'Write SQL keywords in capitals',
+}))
+
 export default tseslint.config(
   { ignores: ['**/dist/', '**/generated/', '**/.turbo/', '.tollgate/', 'coverage/'] },
   js.configs.recommended,
@@ -27,6 +34,8 @@ export default tseslint.config(
       // A part is a function that returns functions: none of them uses `this`, so handing one on alone is safe.
       '@typescript-eslint/unbound-method': 'off',
       'import-x/no-cycle': 'error',
+      '@typescript-eslint/consistent-type-definitions': ['error', 'type'],
+      'no-restricted-syntax': ['error', ...lowerCaseSql],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/restrict-template-expressions': [
         'error',
@@ -146,6 +155,11 @@ export default tseslint.config(
       '@tollgate/facilitator-client',
     ],
     'the facilitator reaches chains and databases through packages, and never the gateway',
+  ),
+  fence(
+    ['apps/facilitator/src/settlement/**/*.ts'],
+    ['**/payments/*', '**/operations/**'],
+    'settlement knows neither the payment handlers nor the operations',
   ),
   {
     // A test signs with real wallets and looks into real stores.

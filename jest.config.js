@@ -11,10 +11,15 @@ module.exports = {
     'apps/gateway',
     'apps/facilitator',
     'e2e',
+    'faults',
   ].map((p) => `<rootDir>/${p}`),
   globalSetup: '<rootDir>/scripts/jest-world.js',
   globalTeardown: '<rootDir>/scripts/jest-world-end.js',
-  reporters: ['default', '<rootDir>/scripts/failed-files-reporter.cjs'],
+  reporters: [
+    '<rootDir>/scripts/slowest-files-reporter.cjs',
+    'default',
+    '<rootDir>/scripts/failed-files-reporter.cjs',
+  ],
   maxWorkers: 2,
   // A worker keeps some of each file that it ran: past this it makes way for a new one, before the collector slows it.
   workerIdleMemoryLimit: '800MB',

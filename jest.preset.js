@@ -3,7 +3,7 @@ module.exports = (name) => ({
   displayName: name,
   rootDir: require('node:path').join(
     __dirname,
-    ['gateway', 'facilitator'].includes(name) ? 'apps' : name === 'e2e' ? '' : 'packages',
+    ['gateway', 'facilitator'].includes(name) ? 'apps' : ['e2e', 'faults'].includes(name) ? '' : 'packages',
     name,
   ),
   roots: ['<rootDir>/src'],
@@ -23,5 +23,6 @@ module.exports = (name) => ({
     '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,
     '^@tollgate/([^/]+)$': `${__dirname}/packages/$1/src/index.ts`,
     '^@tollgate/testing/([^/]+)$': `${__dirname}/packages/testing/src/$1/index.ts`,
+    '^@tollgate/e2e/testing/([^/]+)$': `${__dirname}/e2e/src/testing/$1.ts`,
   },
 })

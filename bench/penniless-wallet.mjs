@@ -156,7 +156,7 @@ function shopOf({ gateway, facilitator, serviceName, plan }, Wallet) {
     return { answer: [answer.status, code].filter(Boolean).join(' '), ms: performance.now() - startedAt }
   }
 
-  /** Requests for settlement that the facilitator has answered. */
+  /** Settlement requests with a response. */
   async function settleRequests() {
     const text = await (await fetch(facilitator.metricsUrl)).text()
     const counts = [...text.matchAll(/^http_request_duration_seconds_count\{([^}]*)\} (\d+)/gm)]
@@ -175,7 +175,7 @@ function shopOf({ gateway, facilitator, serviceName, plan }, Wallet) {
     return answers
   }
 
-  /** The buyers come once all of the attack has been answered, when the key's rate is used up if it can be. */
+  /** The buyers start after the last response to the attack, when the key's rate limit is most likely exceeded. */
   async function phase(name, buying, { signature, headers }) {
     const before = await settleRequests()
     const attacker = signature && (await signIn())

@@ -51,7 +51,7 @@ async function main() {
 }
 
 async function fill(pool, rows) {
-  // What is filled in is consistent by itself; checking each row's account would take most of the time.
+  // The inserted rows are consistent; checking the account of each would take most of the time.
   await pool.query('SET session_replication_role = replica')
   await pool.query(
     `INSERT INTO accounts (id, wallet, pricing_plan_id)

@@ -25,7 +25,7 @@ proxy between the facilitator and its chain.
 Exits with 0 if every verification was answered valid, with 1 if one was not, with 2 if the command was not understood.
 `
 
-/** One at a time takes longer, and tells as much. */
+/** A sequential run takes longer and gives the same information. */
 const ALONE_SHARE = 1 / 10
 const RECOVERY_SECONDS = 4
 

@@ -7,13 +7,13 @@ import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 const { DockerfileParser } = createRequire(new URL('../e2e/package.json', import.meta.url))('dockerfile-ast')
 
 /**
- * Takes a Dockerfile's own steps in `folder`, each stage a folder of its own: FROM copies a stage, COPY copies files,
- * RUN is run by a shell whose absolute paths, of the folders that the Dockerfile makes, are those of the stage. What
- * a base image holds is this machine's. Each step is told to `say` with its seconds.
+ * Runs the steps of a Dockerfile in `folder`, with a folder per stage: FROM copies a stage, COPY copies files, RUN runs a
+ * shell command with the absolute paths of the stage. This machine replaces the base image. `onStep` gets each step and its
+ * duration in seconds.
  *
- * @returns the last stage: where its files are, and what it would be started with
+ * @returns the last stage: its files and its command
  */
-export async function buildWithoutDocker({ dockerfile, context, folder, say }) {
+export async function buildWithoutDocker({ dockerfile, context, folder, onStep }) {
   const steps = DockerfileParser.parse(readFileSync(dockerfile, 'utf8')).getInstructions()
   const made = madeFolders(steps)
   const stages = new Map()
@@ -40,7 +40,7 @@ export async function buildWithoutDocker({ dockerfile, context, folder, say }) {
         break
       case 'RUN':
         for (const [, mount] of flags.filter(([name]) => name === 'mount')) mountCache(mount, stage, folder)
-        await run({ command: step.getArgumentsContent(), stage, say })
+        await run({ command: step.getArgumentsContent(), stage, onStep })
         break
       case 'CMD':
         stage.command = JSON.parse(step.getArgumentsContent())
@@ -52,7 +52,7 @@ export async function buildWithoutDocker({ dockerfile, context, folder, say }) {
   return stage
 }
 
-/** The top folders that the Dockerfile itself makes, by WORKDIR and by the paths of its environment. */
+/** The top-level folders that the Dockerfile creates, by WORKDIR and by the paths in its environment. */
 function madeFolders(steps) {
   const paths = steps.filter((step) => ['WORKDIR', 'ENV'].includes(step.getKeyword()))
   const text = paths.map((step) => ` ${step.getArgumentsContent()}`).join(' ')
@@ -98,17 +98,17 @@ function mountCache(mount, stage, folder) {
   symlinkSync(join(folder, '../cache', id), at)
 }
 
-async function run({ command, stage, say }) {
+async function run({ command, stage, onStep }) {
   const startedAt = performance.now()
   let said = ''
   const child = spawn('/bin/sh', ['-c', stage.inside(command)], { cwd: stage.cwd, env: environmentOf(stage) })
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (said += text))
   const code = await new Promise((done, failed) => child.once('error', failed).once('close', done))
   if (code !== 0) throw new Error(`RUN ${command} failed (${code}):\n${said.slice(-6_000)}`)
-  say(`RUN ${command}`, (performance.now() - startedAt) / 1000)
+  onStep(`RUN ${command}`, (performance.now() - startedAt) / 1000)
 }
 
-/** Which registry and proxy are used is the machine's affair; all else is as in a container that has just begun. */
+/** The environment of a new container, plus the registry and proxy settings of this machine. */
 const environmentOf = ({ root, env }) => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) =>
@@ -122,7 +122,7 @@ const environmentOf = ({ root, env }) => ({
   ...env,
 })
 
-/** What the .dockerignore of `root` leaves out: the last pattern that a path or one of its parents matches decides. */
+/** By the .dockerignore of `root`: the last pattern that matches a path or one of its parents decides. */
 export function contextOf(root) {
   const lines = readFileSync(join(root, '.dockerignore'), 'utf8')
     .split('\n')

@@ -9,15 +9,15 @@ import { install } from '../scripts/prepare.mjs'
 
 const HELP = `Usage: node docker/check-build-steps.mjs [gateway] [facilitator] [--keep] [--help]
 
-Does without Docker what docker/gateway.Dockerfile and docker/facilitator.Dockerfile do, in a temporary folder: prune,
-install by the lock file, generate, build, deploy. Then starts what came of it, without any environment: it must name
-every variable it needs and exit with 78. Also says what does not belong in an image. About two minutes for both, and
-1.5 GB while it runs. What a base image would hold is this machine's: Node ${process.version} here, Node 24 there.
+Runs the steps of docker/gateway.Dockerfile and docker/facilitator.Dockerfile without Docker, in a temporary folder: prune,
+install by the lock file, generate, build, deploy. Then starts each service without any environment: it must list every
+variable it needs and exit with 78. Also lists files that do not belong in an image. Takes about two minutes for both and
+1.5 GB of disk. This machine replaces the base image: Node ${process.version} here, Node 24 there.
 
-  --keep   leave the temporary folder, and say where it is
+  --keep   keep the temporary folder, and print its path
 `
 const services = ['gateway', 'facilitator']
-/** What the help of each service's command must name. */
+/** A command that the help of each service must list. */
 const commands = { gateway: 'catalog apply', facilitator: 'settlements list' }
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const EXIT_CONFIGURATION = 78
@@ -31,7 +31,7 @@ async function main() {
   const unknown = positionals.find((name) => !services.includes(name))
   if (unknown) throw new Error(`there is no service "${unknown}"; see --help`)
 
-  // The parser of Dockerfiles is one of the end-to-end tests' dependencies, which a fresh checkout does not have yet.
+  // The Dockerfile parser is a dependency of the end-to-end tests, which a fresh checkout has not installed.
   await install(true)
   const builder = await import('./build-without-docker.mjs')
 
@@ -53,7 +53,7 @@ async function check(service, folder, { buildWithoutDocker, contextOf }) {
     dockerfile,
     context: contextOf(root),
     folder: join(folder, service),
-    say: (step, seconds) => console.log(`· ${seconds.toFixed(1).padStart(5)} s  ${step}`),
+    onStep: (step, seconds) => console.log(`· ${seconds.toFixed(1).padStart(5)} s  ${step}`),
   })
   const problems = [
     ...(await refusesToStart(image)),

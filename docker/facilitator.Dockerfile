@@ -21,7 +21,7 @@ COPY --from=pruned /repo/out/full/ ./
 COPY tsconfig.base.json ./
 COPY prisma/ prisma/
 RUN turbo run build --filter=@tollgate/facilitator
-# Copies of our packages, as the setting says, and all versions as the lock file has them; --legacy would resolve anew.
+# Copies our packages (the setting) and keeps the versions of the lock file; --legacy would resolve them again.
 RUN --mount=type=cache,id=pnpm,target=/pnpm/store \
     pnpm --filter @tollgate/facilitator --config.inject-workspace-packages=true deploy --prod /app
 

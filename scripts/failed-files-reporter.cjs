@@ -2,8 +2,8 @@ const { mkdirSync, writeFileSync } = require('node:fs')
 const { dirname, relative } = require('node:path')
 
 /**
- * Writes what a second run needs to the file at `TEST_REPORT`, once a run is over: the number of tests that passed, Jest's
- * seed, and each failed file with its project, the tests in it and its first failure. Writes nothing without that variable.
+ * Writes a report for a second run to the file at `TEST_REPORT`, if set: the number of passed tests, Jest's seed, and each failed
+ * file with its test counts and first failure.
  */
 module.exports = class FailedFilesReporter {
   constructor(globalConfig) {

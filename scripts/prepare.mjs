@@ -11,8 +11,8 @@ const packageManager = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8
 const stampFile = join(root, 'node_modules', '.tollgate-installed')
 
 /**
- * Makes a checkout ready to run: dependencies as the lock file has them, database clients, and the build of `projects`, or
- * of everything. What only the end-to-end tests need, which is most of it by size, is left out where `forTests` is false.
+ * Installs dependencies by the lock file, generates the database clients, and builds `projects` or everything. Without `forTests`
+ * it skips the dependencies of the end-to-end tests, which are the larger part.
  */
 export async function prepare({ projects = [], forTests }) {
   const [major, minor] = process.versions.node.split('.').map(Number)
@@ -23,14 +23,14 @@ export async function prepare({ projects = [], forTests }) {
   await step('build', process.execPath, ['node_modules/typescript/bin/tsc', '--build', ...projects])
 }
 
-/** Installs once for each state of the lock file and the manifests. */
+/** Skipped if the lock file and the manifests have not changed. */
 export async function install(forTests) {
   const stamp = installStamp()
   const installed = readOrUndefined(stampFile)
   if (installed === `${stamp} all` || (installed === stamp && !forTests)) return
   const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
   const flags = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
-  const filter = forTests ? [] : ['--filter', '!@tollgate/e2e']
+  const filter = forTests ? [] : ['--filter', '!@tollgate/e2e', '--filter', '!@tollgate/faults']
   await step('dependencies', npx, ['--yes', packageManager, ...filter, 'install', ...flags])
   mkdirSync(dirname(stampFile), { recursive: true })
   writeFileSync(stampFile, forTests ? `${stamp} all` : stamp)
@@ -44,6 +44,7 @@ function installStamp() {
     '.pnpmfile.cjs',
     'package.json',
     'e2e/package.json',
+    'faults/package.json',
   ]
   for (const folder of ['apps', 'packages'])
     for (const name of readdirSync(join(root, folder)).sort())
@@ -60,7 +61,7 @@ function readOrUndefined(file) {
   }
 }
 
-/** Runs one command in the checkout, its output on the screen, and says how long it took. */
+/** Runs a command in the checkout and prints its output and duration. */
 export async function step(name, command, args) {
   const startedAt = performance.now()
   console.log(`· ${name} …`)

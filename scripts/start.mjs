@@ -4,11 +4,11 @@ import { prepare, root } from './prepare.mjs'
 
 const HELP = `Usage: npm start [-- OPTIONS]
 
-Brings up everything on this machine (Postgres, Redis if there is one, an EVM chain, facilitator, gateway), tells the
-story of one paid call as it happens, and stays up until Ctrl-C. Addresses and test keys: .tollgate/devnet.json
+Starts everything on this machine (Postgres, Redis if available, two chains, facilitator, gateway), runs a demo of one
+paid call per kind of wallet, and runs until Ctrl-C. Addresses and test keys: .tollgate/devnet.json
 
-  --once    stop after the story; exits with 0 if every step of it held
-  --fresh   forget the state of earlier starts first
+  --once    exit after the demo, with 0 if every step succeeded
+  --fresh   delete the state of earlier starts first
   --watch   rebuild and restart the services when their source changes
   --help    this text
 `

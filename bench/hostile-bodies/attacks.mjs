@@ -31,7 +31,7 @@ async function post({ url }, token, body, { headers, dispatcher } = {}) {
   return answer.statusCode
 }
 
-/** What each body keeps the event loop busy with, sent one at a time by a wallet that has no credits. */
+/** The event loop time of each body, sent one at a time by a wallet without credits. */
 export async function costOfBodies(gateway, rounds) {
   const token = await gateway.signIn(0)
   for (let warmUp = 0; warmUp < 50; warmUp++) await post(gateway, token, honestCall)
@@ -60,7 +60,7 @@ export async function costOfBodies(gateway, rounds) {
   return costs
 }
 
-/** The latency of callers with credits, alone and then beside hostile bodies of twenty other wallets. */
+/** The latency of callers with credits, alone and then during hostile bodies of twenty other wallets. */
 export async function payingCallers(gateway, seconds) {
   const payers = await Promise.all(Array.from({ length: PAYERS }, () => gateway.signIn(1_000_000)))
   await latencies(gateway, payers, 2)
@@ -80,7 +80,7 @@ export async function payingCallers(gateway, seconds) {
   }
 }
 
-/** One call of each at a time, with a pause between two: callers who do not load the machine, nor meet their rate limit. */
+/** One call of each caller at a time, with pauses, to stay below the rate limit and not load the machine. */
 async function latencies(gateway, payers, seconds) {
   const dispatcher = new Agent({ connections: payers.length })
   const end = performance.now() + 1000 * seconds
@@ -134,7 +134,7 @@ async function attack(gateway) {
   }
 }
 
-/** Sixty compressed bodies at once, 67 KiB in all, and how long a paying caller then waits. */
+/** Sixty concurrent compressed bodies, 67 KiB in total, and the latency of a paying caller. */
 export async function burst(gateway) {
   const [attacker, payer] = [await gateway.signIn(0), await gateway.signIn(100)]
   const before = await gateway.probe()
@@ -187,7 +187,7 @@ export async function stalledUploads(gateway) {
   })
 }
 
-/** Sixty-four large calls whose answers of eight megabytes are not read. */
+/** Sixty-four large calls whose responses of eight megabytes are not read. */
 export async function unreadAnswers(gateway) {
   const [attacker, payer] = [await gateway.signIn(100), await gateway.signIn(100)]
   const dispatcher = new Agent()

@@ -6,7 +6,7 @@ const envelope = (payload) =>
   `{"ecosystem":"evm","chain_id":"84532","resource":"","method":"POST","transport":"rpc","payload":${payload}}`
 const call = (params) => envelope(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[${params}]}`)
 
-/** As many elements as there is room for in a call of 1 MiB, and at most `count`. */
+/** As many elements as fit in a call of 1 MiB, at most `count`. */
 function list(element, count = Infinity) {
   const elements = []
   for (let index = 0, length = 200; index < count; index++) {
@@ -18,7 +18,7 @@ function list(element, count = Infinity) {
 }
 const fill = (piece) => `"${piece.repeat(Math.floor((MIB - 300) / Buffer.byteLength(piece)))}"`
 
-/** Those beyond the bounds, which are refused after a scan, and those that use up what the bounds allow. */
+/** Bodies above the limits, which are refused after a scan, and bodies at the limits. */
 export const hostileBodies = {
   '349,425 empty objects': envelope(`[${list(() => '{}', 349_000)}]`),
   'a batch of 100,000 calls': envelope(`[${list(() => '{"id":1}', 100_000)}]`),
@@ -47,7 +47,7 @@ export const hostileBodies = {
   'sixty levels, again and again': call(list(() => '['.repeat(60) + ']'.repeat(60), 540)),
 }
 
-/** 1,145 bytes that were 349,425 objects. */
+/** 1,145 bytes that expand to 349,425 objects. */
 export const compressed = gzipSync(hostileBodies['349,425 empty objects'], { level: 9 })
 export const honestCall = call('')
 export const largeCall = call(`"${'x'.repeat(1_000_000)}"`)

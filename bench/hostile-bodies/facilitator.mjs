@@ -16,7 +16,7 @@ const VERIFICATIONS = 100
 const ATTACKS_PER_SECOND = 45
 const compressed = gzipSync(`{"paymentPayload":[${Array(87_000).fill('{}').join()}]}`, { level: 9 })
 
-/** What callers without a client key cost a facilitator: uploads that stall, and compressed bodies. */
+/** The cost of requests without a client key: stalled uploads and compressed bodies. */
 export async function facilitatorAttacks({ folder, closeLater }) {
   const facilitator = await startFacilitator({ folder, closeLater })
   const before = await facilitator.residentBytes()

@@ -9,7 +9,7 @@ import { migrate, openGatewayDatabase } from '../../packages/database/dist/index
 import { applyCatalog } from '../../apps/gateway/dist/catalog/apply.js'
 import { createLedger } from '../../apps/gateway/dist/accounts/ledger.js'
 import { createTokens } from '../../apps/gateway/dist/auth/tokens.js'
-import { fund, openSession, someWallet } from '../../apps/gateway/dist/testing/accounts.js'
+import { fund, openSession, randomAddress } from '../../apps/gateway/dist/testing/accounts.js'
 import { borrowFrom } from '../verify/borrowed.mjs'
 import { catalogOf, planOf, providerOf } from '../../apps/gateway/dist/testing/catalog.js'
 
@@ -17,10 +17,10 @@ const { request } = borrowFrom('apps/gateway')('undici')
 
 const SECRET = 'a secret of this benchmark and of nothing else'
 const LONG_ANSWER = Buffer.alloc(8_388_608, 'x')
-/** What `POST /rpc` names to have an answer of eight megabytes. */
+/** The resource of `POST /rpc` with a response of eight megabytes. */
 export const LONG = 'long'
 
-/** A gateway of `checkout` as in production, on stores and an upstream of its own, and wallets that are signed in. */
+/** A production gateway of `checkout` with separate stores and upstream, and signed-in wallets. */
 export async function startGateway({ checkout, folder, limits, closeLater }) {
   const home = join(folder, 'postgres')
   closeLater(() => removePostgres(home))
@@ -83,7 +83,7 @@ export async function startGateway({ checkout, folder, limits, closeLater }) {
     probe: async () => (await request(probeUrl)).body.json(),
     /** The bearer token of a new wallet. */
     async signIn(credits) {
-      const wallet = someWallet()
+      const wallet = randomAddress()
       if (credits > 0) await fund({ pool: database.pool, ledger }, wallet, credits)
       const sid = await openSession(database.pool, wallet)
       const claims = { auth_method: 'siwe', chain_id: '84532', ecosystem: 'evm', pricing_plan_id: 1 }

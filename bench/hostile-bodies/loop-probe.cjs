@@ -1,4 +1,4 @@
-/** Loaded into a measured process before its own code: tells how long its event loop was busy, and blocked at a time. */
+/** Preloaded into a measured process: reports its event loop's busy time and longest blocks. */
 const { createServer } = require('node:http')
 const { monitorEventLoopDelay, performance } = require('node:perf_hooks')
 

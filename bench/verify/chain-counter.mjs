@@ -5,7 +5,7 @@ import { borrowFrom } from './borrowed.mjs'
 
 const { Pool } = borrowFrom('packages/chains')('undici')
 
-/** Stands before a JSON-RPC node, passes everything on, and counts: HTTP round trips, and the calls in them. */
+/** A proxy of a JSON-RPC node that counts HTTP round trips and the calls in them. */
 export async function startChainCounter(rpcUrl) {
   const node = new Pool(rpcUrl, { connections: 64 })
   let calls = 0

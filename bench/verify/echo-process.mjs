@@ -6,7 +6,7 @@ import { borrowFrom } from './borrowed.mjs'
 
 const { request } = borrowFrom('packages/chains')('undici')
 
-/** What Express itself costs: `bench/echo.mjs` as a process of its own. */
+/** The cost of Express itself: `bench/echo.mjs` in a separate process. */
 export async function startEcho({ folder, closeLater }) {
   const logFile = join(folder, 'echo.log')
   const echo = await startProcess({

@@ -20,10 +20,10 @@ import { NETWORK } from './payments.mjs'
 
 const { request } = borrowFrom('packages/chains')('undici')
 
-/** Above what any load reaches. */
+/** Higher than any load. */
 const WIDE_LIMIT = '100000000'
 
-/** A facilitator as in production, on stores and a chain of its own, and the key of a client of it. */
+/** A production facilitator with separate stores and chain, and a client key. */
 export async function startFacilitator({ folder, profile, closeLater }) {
   const home = join(folder, 'postgres')
   closeLater(() => removePostgres(home))
@@ -47,7 +47,7 @@ export async function startFacilitator({ folder, profile, closeLater }) {
   const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }
   const signerKeys = developmentSigners.map(({ privateKey }) => privateKey)
   const network = { ...NETWORK, rpc_urls: [counter.rpcUrl], signer_keys: signerKeys, assets: [asset] }
-  // YAML, of which JSON is a part.
+  // JSON is valid YAML.
   writeFileSync(networksFile, JSON.stringify([network]))
 
   const logFile = join(folder, 'facilitator.log')
@@ -90,7 +90,7 @@ export async function startFacilitator({ folder, profile, closeLater }) {
   }
 }
 
-/** What the process itself says that it has used: `process.cpuUsage()`. */
+/** `process.cpuUsage()` of the measured process. */
 async function cpuSeconds(metricsUrl) {
   const user = await metric(metricsUrl, 'process_cpu_user_seconds_total')
   return user + (await metric(metricsUrl, 'process_cpu_system_seconds_total'))
@@ -101,7 +101,7 @@ async function metric(metricsUrl, name) {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await body.text())?.[1])
 }
 
-/** Got as anybody gets one: sign up, log in, create. */
+/** Created through the public API: sign up, log in, create. */
 async function newClientKey(apiUrl) {
   const post = async (path, body, headers = {}) => {
     const answer = await request(apiUrl + path, {

@@ -3,8 +3,8 @@ import { borrowFrom } from './borrowed.mjs'
 const { Pool } = borrowFrom('packages/chains')('undici')
 
 /**
- * Sends each body once, `connections` of them at a time, and answers what was measured meanwhile. `cpuSeconds` tells the
- * processor time that the measured process has used, `chain` what was asked of its chain.
+ * Sends each body once, `connections` at a time, and returns the measurements. `cpuSeconds` reads the processor time of the
+ * measured process, `chain` the requests to its chain.
  */
 export async function measure({ url, path, headers = {}, bodies, connections, isRight, cpuSeconds, chain }) {
   const pool = new Pool(url, { connections, pipelining: 1 })
@@ -48,7 +48,7 @@ export async function measure({ url, path, headers = {}, bodies, connections, is
   }
 }
 
-/** One line's rounds taken together: rates are those of the middle round, the rest is of all answers. */
+/** Combines the rounds of one line: the rates of the median round, and the latencies of all responses. */
 export function together(rounds) {
   const latencies = rounds.flatMap((round) => round.latencies).sort((a, b) => a - b)
   const sum = (name) => rounds.reduce((total, round) => total + round[name], 0)

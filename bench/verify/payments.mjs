@@ -2,7 +2,10 @@ import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { borrowFrom } from './borrowed.mjs'
 import { developmentPayTo, developmentWallets, USDC_ADDRESS } from '../../packages/devnet/dist/index.js'
-import { authorizationDigest, domainSeparator } from '../../packages/chains/dist/evm/eip3009/authorization.js'
+import {
+  authorizationDigest,
+  domainSeparator,
+} from '../../packages/chains/dist/evm/transfer-methods/eip3009/authorization.js'
 
 const secp256k1 = borrowFrom('packages/chains')('secp256k1')
 
@@ -23,7 +26,7 @@ const paymentRequirements = {
   extra: { name: 'USDC', version: '2' },
 }
 
-/** The bodies of `count` requests, each with a payment of its own, good for an hour. Ten wallets take turns. */
+/** The bodies of `count` requests, each with a different payment, valid for an hour, from ten wallets in turn. */
 export function signPayments(count) {
   const validBefore = String(Math.floor(Date.now() / 1000) + 3600)
   return Array.from({ length: count }, (_, i) =>
@@ -31,7 +34,7 @@ export function signPayments(count) {
   )
 }
 
-/** By native code: ethers would take longer for it than the bench for all else. */
+/** Native code, because signing with ethers would take longer than the rest of the bench. */
 function signPayment(wallet, validBefore) {
   const authorization = {
     from: wallet.address,

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { curveIsNative, recoverPublicKey, slowCurve } from '../../packages/chains/dist/curve.js'
+import { curveIsNative, recoverPublicKey, slowCurve } from '../../packages/chains/dist/secp256k1.js'
 import { borrowFrom } from './borrowed.mjs'
 
 const { SigningKey } = borrowFrom('packages/chains')('ethers')
@@ -8,8 +8,8 @@ const SIGNATURES = 64
 const SLICES = 8
 
 /**
- * How often in a second of processor time a signature's public key is found, by native code and by the library that replaces it. They take
- * turns, and the best turn of each counts: whatever else the machine does can only make one worse.
+ * Public key recoveries per second of processor time, by native code and by the library that replaces it. Both run alternately,
+ * and the best round of each counts, because other load can only slow a round down.
  */
 export function recoveryRates(seconds) {
   if (!curveIsNative) throw new Error('secp256k1 has no native build here: install with a compiler')

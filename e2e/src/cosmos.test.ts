@@ -3,7 +3,7 @@ import { decodeJson, encodeJson, PaymentRequiredV2, SettleResult, SupportedKinds
 import { StargateClient } from '@cosmjs/stargate'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
-import { askNode } from './faults/ask-node'
+import { queryNode } from './testing/query-node'
 import { openCosmosSession } from './testing/cosmos-session'
 import { COSMOS_FEE, newCosmosWallet } from './testing/cosmos-wallet'
 import { until } from './testing/paying'
@@ -14,7 +14,7 @@ let chain: StargateClient
 
 beforeAll(async () => {
   world = await startWorld()
-  chain = await StargateClient.connect(world.foundation.cosmos.rpcUrl)
+  chain = await StargateClient.connect(world.infrastructure.cosmos.rpcUrl)
 }, 120_000)
 
 afterAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
 const held = async (address: string) => BigInt((await chain.getBalance(address, 'uatom')).amount)
 const price = () => BigInt(world.cosmosPlan.amount)
 
-/** The facilitator's account that bears fees, as it says itself. */
+/** The account that pays fees, from `/networks`. */
 async function feePayer(): Promise<string> {
   const answer: unknown = await (await fetch(`${world.facilitator.url}/api/v1/networks`)).json()
   const kind = SupportedKinds.parse(answer).kinds.find(({ network }) => network === world.cosmosPlan.network)
@@ -33,10 +33,10 @@ async function feePayer(): Promise<string> {
   return kind.feePayer
 }
 
-/** A wallet that was never here before, signed in, with what it holds. */
+/** A new wallet with this balance, signed in. */
 async function customer(money: bigint) {
   const wallet = await newCosmosWallet()
-  if (money > 0n) await fundCosmosWallet(world.foundation.cosmos.rpcUrl, wallet.address, `${money}uatom`)
+  if (money > 0n) await fundCosmosWallet(world.infrastructure.cosmos.rpcUrl, wallet.address, `${money}uatom`)
   const { token } = await openCosmosSession({ ...world, plan: world.cosmosPlan }, wallet)
   const call = async (headers: Record<string, string> = {}) => {
     const answer = await fetch(`${world.gateway.url}/rpc`, {
@@ -58,8 +58,8 @@ async function customer(money: bigint) {
     ...wallet,
     call,
     /** What an app sends that has followed the gateway's document. */
-    sign: async (manner: Parameters<typeof wallet.pay>[2] = {}, changes: Partial<typeof terms> = {}) => {
-      const { payload } = await wallet.pay(chain, { ...terms, ...changes }, manner)
+    sign: async (options: Parameters<typeof wallet.pay>[2] = {}, changes: Partial<typeof terms> = {}) => {
+      const { payload } = await wallet.pay(chain, { ...terms, ...changes }, options)
       const network = world.cosmosPlan.chain_id
       const paymentPayload = { x402Version: 1, scheme: 'exact', network, payload }
       return encodeJson({ paymentPayload, paymentRequirements: {} })
@@ -75,7 +75,7 @@ const creditsOf = (remaining: number) => [
 const receiptIn = (headers: Headers) =>
   SettleResult.parse(decodeJson(headers.get('x-payment-response') ?? ''))
 
-/** What must have happened: the call is served, and the chain shows one send of the price, and no other of this wallet. */
+/** The call is served, and the chain has exactly one transaction of this wallet. */
 async function expectServed(
   { address }: { address: string },
   answer: { status: number; headers: Headers; body: object },
@@ -112,11 +112,11 @@ describe.each(['direct', 'amino'] as const)('a Cosmos wallet that signs as %s', 
     const { cosmosPlan } = world
     const payer = await customer(price())
     const granter = await feePayer()
-    const [paid, borne] = [await held(cosmosPlan.pay_to), await held(granter)]
+    const [paid, granterBefore] = [await held(cosmosPlan.pay_to), await held(granter)]
 
     await expectServed(payer, await payer.call({ 'x-payment': await payer.sign({ mode, granter }) }))
     expect([await payer.held(), (await held(cosmosPlan.pay_to)) - paid]).toEqual([0n, price()])
-    const cost = borne - (await held(granter))
+    const cost = granterBefore - (await held(granter))
     expect([cost >= COSMOS_FEE, cost <= 3n * COSMOS_FEE]).toEqual([true, true])
     expect(await payer.credits()).toEqual(creditsOf(cosmosPlan.credits - 1))
   })
@@ -164,7 +164,7 @@ describe('a payment of a Cosmos wallet', () => {
     expect(await payer.credits()).toEqual(creditsOf(cosmosPlan.credits - 21))
   })
 
-  test('of somebody else buys nothing, and stays good for its owner', async () => {
+  test('of another wallet buys nothing, and remains valid for its owner', async () => {
     const [owner, thief] = [await customer(2n * price()), await customer(0n)]
     const payment = await owner.sign({ granter: await feePayer() })
     expect((await thief.call({ 'x-payment': payment })).status).toBe(402)
@@ -175,16 +175,16 @@ describe('a payment of a Cosmos wallet', () => {
   test('that it cannot afford is refused and costs nothing; once it has the money, the same one is taken', async () => {
     const payer = await customer(price() - 1n)
     const granter = await feePayer()
-    const borne = await held(granter)
+    const granterBefore = await held(granter)
     const payment = await payer.sign({ granter })
     const refused = await payer.call({ 'x-payment': payment })
     expect([refused.status, receiptIn(refused.headers)]).toMatchObject([
       402,
       { success: false, errorReason: 'insufficient_funds', transaction: '' },
     ])
-    expect([await payer.held(), await held(granter)]).toEqual([price() - 1n, borne])
+    expect([await payer.held(), await held(granter)]).toEqual([price() - 1n, granterBefore])
 
-    await fundCosmosWallet(world.foundation.cosmos.rpcUrl, payer.address, '1uatom')
+    await fundCosmosWallet(world.infrastructure.cosmos.rpcUrl, payer.address, '1uatom')
     await expectServed(payer, await payer.call({ 'x-payment': payment }))
     expect(await payer.held()).toBe(0n)
   })
@@ -203,7 +203,7 @@ describe('a payment of a Cosmos wallet', () => {
   test('that lapsed in no block leaves its sequence to the next one, which buys', async () => {
     const payer = await customer(price())
     const node = (method: string, ...params: string[]) =>
-      askNode(world.foundation.cosmos.rpcUrl, method, params)
+      queryNode(world.infrastructure.cosmos.rpcUrl, method, params)
     const waiting = async () => ((await node('num_unconfirmed_txs')) as { n_txs: string }).n_txs
     const granter = await feePayer()
     const timeoutHeight = BigInt((await chain.getHeight()) + 30)

@@ -14,7 +14,7 @@ import { startWorld, walletAt, type World } from './testing/world'
 
 const payTo = walletAt(9).address as `0x${string}`
 let world: World
-let shop: Server
+let merchant: Server
 let weather: string
 
 beforeAll(async () => {
@@ -30,9 +30,9 @@ beforeAll(async () => {
   app.get('/weather', (_req, res) => {
     res.json({ weather: 'sunny' })
   })
-  shop = app.listen(0, '127.0.0.1')
-  await once(shop, 'listening')
-  weather = `http://127.0.0.1:${(shop.address() as AddressInfo).port}/weather`
+  merchant = app.listen(0, '127.0.0.1')
+  await once(merchant, 'listening')
+  weather = `http://127.0.0.1:${(merchant.address() as AddressInfo).port}/weather`
 
   const accessToken = await newUser()
   await register(accessToken, { resource: '/path/only' })
@@ -42,7 +42,7 @@ beforeAll(async () => {
 }, 120_000)
 
 afterAll(async () => {
-  shop.close()
+  merchant.close()
   await world.stop()
 }, 30_000)
 
@@ -124,7 +124,7 @@ test('a wallet that knows nothing but the list finds a resource, pays what the l
   expect([answer.status, await answer.json()]).toEqual([200, { weather: 'sunny' }])
 
   const receipt = Buffer.from(answer.headers.get('x-payment-response') ?? '', 'base64').toString()
-  const token = tokenAt(world.foundation.rpcUrl)
+  const token = tokenAt(world.infrastructure.rpcUrl)
   expect(await token.transfersOf((JSON.parse(receipt) as SettleResult).transaction, wallet.address)).toEqual([
     { from: wallet.address, to: payTo, value: 10_000n },
   ])

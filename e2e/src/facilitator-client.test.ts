@@ -17,7 +17,7 @@ const closing: (() => unknown)[] = []
 beforeAll(async () => {
   world = await startWorld()
   closing.push(() => world.stop())
-  token = tokenAt(world.foundation.rpcUrl)
+  token = tokenAt(world.infrastructure.rpcUrl)
   closing.push(() => token.close())
   thirdParty = await newThirdParty(world.facilitator)
 }, 120_000)
@@ -43,7 +43,7 @@ const refusal = (result: Promise<unknown>) =>
   )
 
 describe('the client, at the real facilitator', () => {
-  test('learns what is taken, verifies, settles, and is told of its success as often as it asks', async () => {
+  test('lists networks, verifies, settles, and gets the same success for each repeated request', async () => {
     const client = clientWith(await thirdParty.newKey())
     const networks = await client.networks()
     expect(networks).toEqual([
@@ -70,11 +70,11 @@ describe('the client, at the real facilitator', () => {
     expect(await paid(request)).toBe(10_000n)
   })
 
-  test('is told what is wrong with its key, and nothing is paid', async () => {
+  test('gets the reason why its key is refused, and no money moves', async () => {
     const revoked = await thirdParty.newKey()
     await thirdParty.revoke(revoked)
     const narrow = await thirdParty.newKey({ scope: 'verify' })
-    const wrong = { ...(await thirdParty.newKey()), token: 'of-nobody' }
+    const wrong = { ...(await thirdParty.newKey()), token: 'of-no-client' }
     const request = await newRequest()
     const settle = (key: ClientKey) => refusal(clientWith(key).settle(request, { idempotencyKey: 'a' }))
     expect(await settle(revoked)).toEqual(['unauthorized', 401, 'UNAUTHORIZED'])
@@ -85,7 +85,7 @@ describe('the client, at the real facilitator', () => {
     expect(await paid(request)).toBe(0n)
   })
 
-  test('is told that what cannot be read is rejected', async () => {
+  test('gets a rejection for a payload that cannot be parsed', async () => {
     const client = clientWith(await thirdParty.newKey())
     const { paymentPayload, paymentRequirements } = await newRequest()
     const unreadable = { paymentPayload: { ...paymentPayload, payload: 'no payment' }, paymentRequirements }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { follow, processesOf } from './testing/program'
 
-const MAIN = join(__dirname, '../dist/faults/main.js')
+const MAIN = join(__dirname, '../../faults/dist/main.js')
 
 const made: string[] = []
 afterAll(() => made.forEach((folder) => rmSync(folder, { recursive: true, force: true })))
@@ -15,7 +15,7 @@ function newFolder(name: string) {
   return folder
 }
 
-/** `pnpm faults` as it is built: a process of its own, with all its state in `folder`, and its report in `reports`. */
+/** Runs the built command, with its state in `folder` and its report in `reports`. */
 function faults(...args: string[]) {
   const folder = newFolder('faults')
   const reports = newFolder('reports')
@@ -26,7 +26,7 @@ function faults(...args: string[]) {
   return { ...follow(child), folder, reports }
 }
 
-/** Plays them, and answers what they reported. */
+/** Runs scenarios that must hold, and returns their report. */
 async function held(...args: string[]) {
   const { exited, output, reports } = faults(...args)
   expect([await exited, output()]).toEqual([0, expect.stringContaining('Everything held.')])
@@ -36,7 +36,7 @@ async function held(...args: string[]) {
 describe('pnpm faults', () => {
   test.each([
     [
-      'of a payment: it is settled once, told once and granted once, by whoever takes over',
+      'of a payment: the payment is settled once, reported once and granted once, after a takeover too',
       ['crash-points/recorded', 'crash-points/credited'],
     ],
     [
@@ -54,7 +54,7 @@ describe('pnpm faults', () => {
     240_000,
   )
 
-  test('SIGSTOP of a gateway, and of the owner of a signer: nothing is given away, sent or reported twice', async () => {
+  test('SIGSTOP of a gateway, and of the owner of a signer: no free call, no second transaction, no second success', async () => {
     const report = await held('gateway-stalled', 'facilitator-stalled/stored', '--rounds', '1')
     expect(report).toMatch(/30 calls under way, 30 refunded, 0 answered, 0 of them free, 30 withheld/)
     expect(report).toMatch(/3 successes, 3 transfers/)

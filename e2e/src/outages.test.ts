@@ -10,7 +10,7 @@ let token: ReturnType<typeof tokenAt>
 
 beforeAll(async () => {
   world = await startWorld()
-  token = tokenAt(world.foundation.rpcUrl)
+  token = tokenAt(world.infrastructure.rpcUrl)
 }, 120_000)
 
 afterAll(async () => {
@@ -24,7 +24,7 @@ const creditsOf = (remaining: number) => [{ pricing_plan_id: 1, remaining_credit
 
 describe('the chain stops', () => {
   test('a payment waits and is settled once when the chain is back; a call gets its credit back', async () => {
-    const { plan, foundation } = world
+    const { plan, infrastructure } = world
     const buyer = walletAt(0)
     const session = await signIn(world, buyer)
     const spender = walletAt(1)
@@ -33,7 +33,7 @@ describe('the chain stops', () => {
     const payment = await sign(buyer, (await call(world, session)).body)
     const before = await token.balanceOf(plan.pay_to)
 
-    await foundation.anvil.stop()
+    await infrastructure.anvil.stop()
     const refused = await call(world, spenderSession)
     expect([refused.status, refused.body.code]).toEqual([500, 'UPSTREAM_FAILED'])
     expect(await credits(spender.address)).toEqual(creditsOf(plan.credits - 1))
@@ -57,14 +57,14 @@ describe('the chain stops', () => {
 
 describe('kill -9 of the gateway while its payment is being settled', () => {
   test('the payment is settled once and credited once by the next process', async () => {
-    const { plan, foundation } = world
+    const { plan, infrastructure } = world
     const buyer = walletAt(2)
     const session = await signIn(world, buyer)
     const payment = await sign(buyer, (await call(world, session)).body)
     const before = { paid: await token.balanceOf(plan.pay_to), signed: signedSettlements() }
 
     // No block comes by itself now, so the payment is open for as long as the kill takes.
-    await foundation.anvil.stop()
+    await infrastructure.anvil.stop()
     await startChain({ blockTime: 3_600 })
     const cut = call(world, session, payment).catch(() => 'cut off')
     await until(
@@ -73,7 +73,7 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
     )
     process.kill(world.gateway.pid(), 'SIGKILL')
     expect(await cut).toBe('cut off')
-    await rpc(foundation.rpcUrl, 'evm_mine')
+    await rpc(infrastructure.rpcUrl, 'evm_mine')
 
     await until(
       () => credits(buyer.address),
@@ -87,7 +87,7 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
 
 /** Starts the world's chain again, once it was stopped, where it was. */
 async function startChain(options: { blockTime?: number } = {}) {
-  const { rpcUrl, anvil } = world.foundation
+  const { rpcUrl, anvil } = world.infrastructure
   const again = await startAnvil({
     folder: join(world.folder, 'anvil'),
     port: Number(new URL(rpcUrl).port),

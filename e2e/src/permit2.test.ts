@@ -1,81 +1,81 @@
 import { fundWallet, X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
 import { encodeJson } from '@tollgate/protocol'
 import { Contract, JsonRpcProvider, Signature, Wallet } from 'ethers'
-import { openBooks, type Books } from './testing/books'
+import { openLedgerQueries, type LedgerQueries } from './testing/ledger-queries'
 import { tokenAt } from './testing/chain'
 import { newThirdParty } from './testing/client-keys'
 import { newCustomer } from './testing/customers'
 import { call } from './testing/paying'
 import { payByPermit2, signedByPermit2, type Paid, type Permit2Payload } from './testing/public-payers'
-import { openPermit2Shop, PRICE, type Shop } from './testing/shops'
+import { openPermit2Merchant, PRICE, type Merchant } from './testing/merchants'
 import { startWorld, walletAt, type World } from './testing/world'
 
 const BUDGET = 1_000_000n
 
 let world: World
 let token: ReturnType<typeof tokenAt>
-let shop: Shop
-let books: Books
+let merchant: Merchant
+let ledger: LedgerQueries
 
 beforeAll(async () => {
   world = await startWorld()
-  token = tokenAt(world.foundation.rpcUrl)
-  books = openBooks(world.foundation.postgres.gateway)
+  token = tokenAt(world.infrastructure.rpcUrl)
+  ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
   const thirdParty = await newThirdParty(world.facilitator)
-  shop = await openPermit2Shop(world.facilitator, await thirdParty.newKey())
+  merchant = await openPermit2Merchant(world.facilitator, await thirdParty.newKey())
 }, 120_000)
 
 afterAll(async () => {
-  await shop.close()
-  await books.close()
+  await merchant.close()
+  await ledger.close()
   token.close()
   await world.stop()
 }, 30_000)
 
-/** A wallet with nothing but USDC: no ether, and nobody may move anything for it. */
+/** A wallet with USDC only: no ether and no allowances. */
 async function newPayer() {
   const wallet = Wallet.createRandom()
-  await fundWallet(world.foundation.rpcUrl, wallet.address, { usdc: BUDGET })
+  await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc: BUDGET })
   return wallet
 }
 
 async function expectPaid(payer: string, { status, body, receipt }: Paid) {
-  expect([status, body]).toEqual([200, shop.content])
+  expect([status, body]).toEqual([200, merchant.content])
   expect(receipt).toMatchObject({ success: true, payer })
   expect(await token.transfersOf(receipt.transaction ?? '', payer)).toEqual([
-    { from: payer, to: shop.payTo, value: PRICE },
+    { from: payer, to: merchant.payTo, value: PRICE },
   ])
 }
 
 test('a wallet without ether pays a public server by Permit2, with the token’s own permit, again and again', async () => {
   const { address, privateKey } = await newPayer()
   for (let paid = 1n; paid <= 2n; paid++) {
-    await expectPaid(address, await payByPermit2(shop.url, privateKey, world.foundation.rpcUrl))
+    await expectPaid(address, await payByPermit2(merchant.url, privateKey, world.infrastructure.rpcUrl))
     expect(await token.balanceOf(address)).toBe(BUDGET - paid * PRICE)
   }
-  expect(await token.balanceOf(shop.payTo)).toBe(2n * PRICE)
+  expect(await token.balanceOf(merchant.payTo)).toBe(2n * PRICE)
 })
 
 test('wallets pay at once, each exactly once', async () => {
   const payers = [await newPayer(), await newPayer(), await newPayer()]
-  const before = await token.balanceOf(shop.payTo)
+  const before = await token.balanceOf(merchant.payTo)
   const answers = await Promise.all(
-    payers.map(({ privateKey }) => payByPermit2(shop.url, privateKey, world.foundation.rpcUrl)),
+    payers.map(({ privateKey }) => payByPermit2(merchant.url, privateKey, world.infrastructure.rpcUrl)),
   )
   for (const [i, { address }] of payers.entries()) {
     await expectPaid(address, answers[i]!)
     expect(await token.balanceOf(address)).toBe(BUDGET - PRICE)
   }
-  expect(await token.balanceOf(shop.payTo)).toBe(before + 3n * PRICE)
+  expect(await token.balanceOf(merchant.payTo)).toBe(before + 3n * PRICE)
 })
 
 test('a wallet without the means to pay is served nothing, and nothing moves', async () => {
   const { privateKey } = Wallet.createRandom()
-  const before = await token.balanceOf(shop.payTo)
-  const { status, body } = await payByPermit2(shop.url, privateKey, world.foundation.rpcUrl)
+  const before = await token.balanceOf(merchant.payTo)
+  const { status, body } = await payByPermit2(merchant.url, privateKey, world.infrastructure.rpcUrl)
   expect(status).toBe(402)
-  expect(body).not.toContain(shop.content)
-  expect(await token.balanceOf(shop.payTo)).toBe(before)
+  expect(body).not.toContain(merchant.content)
+  expect(await token.balanceOf(merchant.payTo)).toBe(before)
 })
 
 const proxyAbi = [
@@ -88,7 +88,7 @@ async function settleByProxy({ privateKey }: { privateKey: string }, signed: Per
   const permit = eip2612GasSponsoring?.info
   if (!permit) throw new Error('There is no permit to hand in')
   const { r, s, v } = Signature.from(permit.signature)
-  const provider = new JsonRpcProvider(world.foundation.rpcUrl, undefined, { staticNetwork: true })
+  const provider = new JsonRpcProvider(world.infrastructure.rpcUrl, undefined, { staticNetwork: true })
   const proxy = new Contract(X402_PERMIT2_PROXY_ADDRESS, proxyAbi, new Wallet(privateKey, provider))
   const sent = await proxy
     .getFunction('settleWithPermit')
@@ -104,26 +104,26 @@ async function settleByProxy({ privateKey }: { privateKey: string }, signed: Per
 }
 
 describe('at the gateway, which asks for it nowhere,', () => {
-  /** Somebody signed in, with what the public client signs for the 402 that was answered. */
+  /** A signed-in caller, with the payment that the public client signs for its 402. */
   async function buyer() {
     const { address, wallet, session } = await newCustomer(world, world.plan, BUDGET)
     const { body } = await call(world, session.token)
-    const sign = () => signedByPermit2(body, wallet.privateKey, world.foundation.rpcUrl)
+    const sign = () => signedByPermit2(body, wallet.privateKey, world.infrastructure.rpcUrl)
     const pay = (payment: string) => call(world, session.token, payment)
     return { address, sign, signed: await sign(), pay }
   }
   const inVersion1 = (payload: object) =>
     encodeJson({ x402Version: 1, scheme: 'exact', network: world.plan.network, payload })
   const paymentsOf = async (address: string) =>
-    (await books.payments(address)).map(({ nonce, status, grants }) => [nonce, status, grants])
+    (await ledger.payments(address)).map(({ nonce, status, grants }) => [nonce, status, grants])
   /** What a purchase leaves behind, after `calls` that were served. */
   async function expectBoughtOnce(address: string, signed: Permit2Payload, calls: number) {
     const { amount, credits, pay_to } = world.plan
     expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(amount))
-    expect(await books.balance(address)).toBe(BigInt(credits - calls))
+    expect(await ledger.balance(address)).toBe(BigInt(credits - calls))
     const nonce = `permit2 ${signed.permit2Authorization.nonce}`
     expect(await paymentsOf(address)).toEqual([[nonce, 'credited', 1n]])
-    const [{ transaction } = { transaction: null }] = await books.payments(address)
+    const [{ transaction } = { transaction: null }] = await ledger.payments(address)
     expect(await token.transfersOf(transaction ?? '', address)).toEqual([
       { from: address, to: pay_to, value: BigInt(amount) },
     ])
@@ -150,10 +150,10 @@ describe('at the gateway, which asks for it nowhere,', () => {
     await expectBoughtOnce(address, signed, 30)
   })
 
-  test('of somebody else it buys nothing, and stays good for its owner', async () => {
+  test('of another wallet it buys nothing, and remains valid for its owner', async () => {
     const [owner, thief] = [await buyer(), await buyer()]
     expect((await thief.pay(inVersion1(owner.signed))).status).toBe(402)
-    expect([await books.balance(thief.address), await paymentsOf(thief.address)]).toEqual([0n, []])
+    expect([await ledger.balance(thief.address), await paymentsOf(thief.address)]).toEqual([0n, []])
     expect((await owner.pay(inVersion1(owner.signed))).status).toBe(200)
     await expectBoughtOnce(owner.address, owner.signed, 1)
   })
@@ -167,13 +167,13 @@ describe('at the gateway, which asks for it nowhere,', () => {
     expect(await token.balanceOf(address)).toBe(BUDGET)
     expect((await pay(inVersion1(await sign()))).status).toBe(200)
     expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(world.plan.amount))
-    expect(await books.balance(address)).toBe(BigInt(world.plan.credits - 1))
+    expect(await ledger.balance(address)).toBe(BigInt(world.plan.credits - 1))
   })
 
-  test('it buys nothing where somebody else handed it to the proxy before', async () => {
+  test('it buys nothing if another sender submitted it to the proxy before', async () => {
     const { address, signed, pay } = await buyer()
     await settleByProxy(walletAt(0), signed)
     expect((await pay(inVersion1(signed))).status).toBe(402)
-    expect(await books.balance(address)).toBe(0n)
+    expect(await ledger.balance(address)).toBe(0n)
   })
 })

@@ -2,7 +2,7 @@ import { fundWallet, startPostgres } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openBooks } from './testing/books'
+import { openLedgerQueries } from './testing/ledger-queries'
 import { newThirdParty } from './testing/client-keys'
 import { newCustomer } from './testing/customers'
 import { call, settleRequest, sign, until } from './testing/paying'
@@ -31,8 +31,8 @@ const failuresIn = (service: string) =>
     .map((line) => JSON.parse(line) as { level: string; code: string; reason?: string })
 
 test('while Postgres is away both services answer 503, say why in their logs, and go on by themselves when it is back', async () => {
-  const { foundation, gateway, facilitator, plan, folder } = world
-  const { server } = foundation.postgres
+  const { infrastructure, gateway, facilitator, plan, folder } = world
+  const { server } = infrastructure.postgres
   const spender = await newCustomer(world, plan)
   const asked = (await call(world, spender.session.token)).body
   expect((await call(world, spender.session.token, await sign(spender.wallet, asked))).status).toBe(200)
@@ -42,7 +42,7 @@ test('while Postgres is away both services answer 503, say why in their logs, an
   const { clientId, token } = await (await newThirdParty(facilitator)).newKey()
   const key = { 'X-Client-ID': clientId, 'X-Client-Token': token }
   const payer = Wallet.createRandom()
-  await fundWallet(foundation.rpcUrl, payer.address, { usdc: 1_000_000n })
+  await fundWallet(infrastructure.rpcUrl, payer.address, { usdc: 1_000_000n })
   const order = await settleRequest(payer, Wallet.createRandom().address, 10_000n)
 
   const { address } = spender
@@ -64,7 +64,7 @@ test('while Postgres is away both services answer 503, say why in their logs, an
   const paid = () => call(world, buyer.session.token, payment)
 
   await server.stop()
-  // What is remembered for a second or two is told without it.
+  // The gateway serves cached plans for a second or two without Postgres.
   await until(requests['plan']!, ({ status }) => status !== 200)
   for (const [name, request] of Object.entries({ ...requests, ...changes })) {
     const { status, code, retryAfter, message } = await request()
@@ -93,8 +93,8 @@ test('while Postgres is away both services answer 503, say why in their logs, an
   await until(changes['settle']!, ({ status }) => status === 200)
   await until(paid, ({ status }) => status === 200)
 
-  const books = openBooks(foundation.postgres.gateway)
-  expect(await books.payments(buyer.address)).toMatchObject([{ status: 'credited', grants: 1n }])
-  expect(await books.broken()).toEqual([])
-  await books.close()
+  const ledger = openLedgerQueries(infrastructure.postgres.gateway)
+  expect(await ledger.payments(buyer.address)).toMatchObject([{ status: 'credited', grants: 1n }])
+  expect(await ledger.broken()).toEqual([])
+  await ledger.close()
 }, 120_000)

@@ -13,7 +13,7 @@ let token: ReturnType<typeof tokenAt>
 
 beforeAll(async () => {
   world = await startWorld()
-  token = tokenAt(world.foundation.rpcUrl)
+  token = tokenAt(world.infrastructure.rpcUrl)
 }, 120_000)
 
 afterAll(async () => {

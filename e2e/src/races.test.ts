@@ -1,6 +1,6 @@
 import { type SessionTokens, type SettleResult } from '@tollgate/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openBooks, type Books } from './testing/books'
+import { openLedgerQueries, type LedgerQueries } from './testing/ledger-queries'
 import { openCallers, resourceOf, type Answer, type Callers } from './testing/callers'
 import { applyCatalog, type Plan } from './testing/catalog'
 import { tokenAt } from './testing/chain'
@@ -11,7 +11,7 @@ import { signedLogin, startWorld, type World } from './testing/world'
 
 let world: World
 let upstream: CountingUpstream
-let books: Books
+let ledger: LedgerQueries
 let token: ReturnType<typeof tokenAt>
 let plans: Record<'twoCredits' | 'hundredCredits' | 'manyCredits', Plan>
 let gateways: string[]
@@ -20,8 +20,8 @@ const opened: Callers[] = []
 beforeAll(async () => {
   world = await startWorld()
   upstream = await startCountingUpstream()
-  books = openBooks(world.foundation.postgres.gateway)
-  token = tokenAt(world.foundation.rpcUrl)
+  ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
+  token = tokenAt(world.infrastructure.rpcUrl)
   gateways = [world.gateway.url]
   plans = {
     twoCredits: { ...world.plan, id: 4, credits: 2 },
@@ -40,7 +40,7 @@ afterEach(async () => {
 })
 afterAll(async () => {
   token.close()
-  await books.close()
+  await ledger.close()
   upstream.stop()
   await world.stop()
 }, 30_000)
@@ -52,7 +52,7 @@ const LONGEST_HOLD_MS = 800
 
 const times = <T>(count: number, of: (index: number) => T) => Array.from({ length: count }, (_, i) => of(i))
 
-/** How often each answer was given: `{ '200': 1, '403 REVOKED_TOKEN': 99 }`. */
+/** Counts of each answer: `{ '200': 1, '403 REVOKED_TOKEN': 99 }`. */
 function tally(answers: Answer[]) {
   const counts: Record<string, number> = {}
   for (const { status, body } of answers) {
@@ -82,8 +82,8 @@ async function customerOf(plan: Plan) {
 }
 
 /**
- * Sends all at once while what they race for is locked, and lets go when `waiting` statements queue up for it and every
- * gateway has read what was sent: they meet each time, and not only by luck. It is held for less than a gateway waits for it.
+ * Sends all requests while the row they race for is locked, and releases the lock when `waiting` statements queue for it and every
+ * gateway has read its requests, so that they always meet. The lock is held for less than the gateway's lock timeout.
  */
 async function race(
   lock: { text: string; values?: unknown[] },
@@ -92,13 +92,13 @@ async function race(
 ) {
   let answers: Promise<Answer[]> = Promise.resolve([])
   const allArrived = async () => {
-    await until(books.waiting, (now) => now >= waiting, LONGEST_HOLD_MS / 1_000).catch(() => undefined)
+    await until(ledger.waiting, (now) => now >= waiting, LONGEST_HOLD_MS / 1_000).catch(() => undefined)
     // Its answer comes after all was read that came before it.
     await Promise.all(gateways.map((url) => fetch(`${url}/health`)))
   }
-  await books.whileLocked(lock, async () => {
+  await ledger.whileLocked(lock, async () => {
     answers = Promise.all(send())
-    await until(books.waiting, (now) => now > 0)
+    await until(ledger.waiting, (now) => now > 0)
     await Promise.race([allArrived(), delay(LONGEST_HOLD_MS)])
   })
   return answers
@@ -106,9 +106,9 @@ async function race(
 
 /** The calls of a wallet that cost a credit, without the one that it bought with: all of them ended. */
 async function paidCalls(address: string) {
-  await books.settled(30)
+  await ledger.settled(30)
   const bought = resourceOf(`${address}/bought`)
-  return (await books.usage(resourceOf(address))).filter(({ resource }) => resource !== bought)
+  return (await ledger.usage(resourceOf(address))).filter(({ resource }) => resource !== bought)
 }
 
 /** The calls of a wallet that reached the upstream, without the one that it bought with, and how often. */
@@ -128,7 +128,7 @@ describe.each([
 
   test('the last credit under 1,000 parallel calls serves one of them', async () => {
     const { address, session } = await customerOf(plans.twoCredits)
-    expect(await books.balance(address)).toBe(1n)
+    expect(await ledger.balance(address)).toBe(1n)
     const callers = await callersOf(1_000)
 
     const account = { text: 'SELECT FROM accounts WHERE wallet = $1 FOR UPDATE', values: [address] }
@@ -142,7 +142,7 @@ describe.each([
     expect(await paidCalls(address)).toMatchObject([
       { resource: resourceOf(served), state: 'done', credits: 1 },
     ])
-    expect(await books.balance(address)).toBe(0n)
+    expect(await ledger.balance(address)).toBe(0n)
   })
 
   const isShared = processes === 1 || process.env['TEST_REDIS_URL'] !== undefined
@@ -157,7 +157,7 @@ describe.each([
 
     expect(tally(answers)).toEqual({ '200': 1, '401 EXPIRED_NONCE': 99 })
     // The other one is the session with which every customer begins.
-    expect(await books.count('FROM sessions WHERE wallet = $1', [address])).toBe(2)
+    expect(await ledger.count('FROM sessions WHERE wallet = $1', [address])).toBe(2)
   })
 
   test('one refresh token under 100 parallel refreshes gives one new token, and a late reuse ends the session', async () => {
@@ -173,10 +173,10 @@ describe.each([
 
     expect(tally(answers)).toEqual({ '200': 1, '403 REVOKED_TOKEN': 99 })
     const next = answers.find(({ status }) => status === 200)?.body as SessionTokens
-    expect(await books.count(`FROM ${ownTokens}`, [address])).toBe(2)
-    expect(await books.count(`FROM ${ownTokens} AND used_at IS NOT NULL`, [address])).toBe(1)
+    expect(await ledger.count(`FROM ${ownTokens}`, [address])).toBe(2)
+    expect(await ledger.count(`FROM ${ownTokens} AND used_at IS NOT NULL`, [address])).toBe(1)
     const callWith = (id: string) => callers.call(0, { id: `${address}/${id}`, token: next.token })
-    // Between processes, one that comes after the winner's answer cannot be told from a late reuse.
+    // Between processes, one that comes after the winner's answer is indistinguishable from a late reuse.
     if (processes === 1) expect(tally([await callWith('refreshed')])).toEqual({ '200': 1 })
 
     const revoked = { '403 REVOKED_TOKEN': 1 }
@@ -226,7 +226,7 @@ describe.each([
     const ids = made.filter(({ answer }) => answer.status === 200).map(({ id }) => id)
     expect(new Set(forwarded(address).map(([id]) => id))).toEqual(new Set(ids))
     expect((await paidCalls(address)).length).toBe(served)
-    expect(await books.balance(address)).toBe(BigInt(plans.manyCredits.credits - 1 - served))
+    expect(await ledger.balance(address)).toBe(BigInt(plans.manyCredits.credits - 1 - served))
   })
 
   test.each([
@@ -246,7 +246,7 @@ describe.each([
       )
 
       expect(tally(answers)).toEqual(expected)
-      const [paid, ...more] = await books.payments(address)
+      const [paid, ...more] = await ledger.payments(address)
       expect([paid, more]).toEqual([expect.objectContaining({ status: 'credited', grants: 1n }), []])
       const { plan } = world
       expect(await token.transfersOf(paid?.transaction ?? '', address)).toEqual([
@@ -260,11 +260,11 @@ describe.each([
       const servedIds = answers.flatMap(({ status }, i) => (status === 200 ? [`${address}/${i}`] : []))
       expect(new Map(forwarded(address))).toEqual(new Map(servedIds.map((id) => [id, 1])))
       expect((await paidCalls(address)).filter(({ state }) => state === 'done').length).toBe(100)
-      expect(await books.balance(address)).toBe(0n)
+      expect(await ledger.balance(address)).toBe(0n)
     },
   )
 
-  test('and after all of these the books are in order', async () => {
-    expect(await books.broken()).toEqual([])
+  test('the ledger is consistent after all of these', async () => {
+    expect(await ledger.broken()).toEqual([])
   })
 })

@@ -11,8 +11,8 @@ let provider: JsonRpcProvider
 
 beforeAll(async () => {
   world = await startWorld()
-  token = tokenAt(world.foundation.rpcUrl)
-  provider = new JsonRpcProvider(world.foundation.rpcUrl, undefined, { staticNetwork: true })
+  token = tokenAt(world.infrastructure.rpcUrl)
+  provider = new JsonRpcProvider(world.infrastructure.rpcUrl, undefined, { staticNetwork: true })
 }, 120_000)
 
 afterAll(async () => {
@@ -87,7 +87,7 @@ describe('a payment that is a signed transaction', () => {
     expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 50))
   })
 
-  test('of somebody else buys nothing, and stays good for its owner', async () => {
+  test('of another wallet buys nothing, and remains valid for its owner', async () => {
     const { plan } = world
     const [owner, thief] = [await customer(2), await customer(3)]
     expect((await thief.pay(owner.raw)).status).toBe(402)

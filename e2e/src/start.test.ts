@@ -40,7 +40,7 @@ const isAlive = (pid: number) => {
 }
 
 describe('npm start', () => {
-  test('with --once tells the story of each kind of wallet and leaves nothing running, twice in a row', async () => {
+  test('with --once runs the demo of each kind of wallet and leaves no process running, twice in a row', async () => {
     const folder = newFolder()
     for (const time of ['first', 'second']) {
       const run = start({ folder, once: true })

@@ -4,24 +4,24 @@ import { Wallet } from 'ethers'
 import { tokenAt } from './testing/chain'
 import { newThirdParty, type ClientKey } from './testing/client-keys'
 import { publicPayers, signedFor, type Paid } from './testing/public-payers'
-import { openShop, PRICE, type Shop, type Version } from './testing/shops'
+import { openMerchant, PRICE, type Merchant, type Version } from './testing/merchants'
 import { startWorld, type World } from './testing/world'
 
 let world: World
 let token: ReturnType<typeof tokenAt>
 let database: ReturnType<typeof openFacilitatorDatabase>
 let thirdParty: Awaited<ReturnType<typeof newThirdParty>>
-const shops: Shop[] = []
+const merchants: Merchant[] = []
 
 beforeAll(async () => {
   world = await startWorld()
-  token = tokenAt(world.foundation.rpcUrl)
-  database = openFacilitatorDatabase({ url: world.foundation.postgres.facilitator, poolSize: 1 })
+  token = tokenAt(world.infrastructure.rpcUrl)
+  database = openFacilitatorDatabase({ url: world.infrastructure.postgres.facilitator, poolSize: 1 })
   thirdParty = await newThirdParty(world.facilitator)
 }, 120_000)
 
 afterAll(async () => {
-  await Promise.all(shops.map((shop) => shop.close()))
+  await Promise.all(merchants.map((merchant) => merchant.close()))
   await database.close()
   token.close()
   await world.stop()
@@ -37,39 +37,39 @@ const BUDGET = 1_000_000n
 
 async function newPayer() {
   const wallet = Wallet.createRandom()
-  await fundWallet(world.foundation.rpcUrl, wallet.address, { usdc: BUDGET })
+  await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc: BUDGET })
   return wallet
 }
 
-async function openedShop(version: Version, key: ClientKey): Promise<Shop> {
-  const shop = await openShop(version, world.facilitator, key)
-  shops.push(shop)
-  return shop
+async function newMerchant(version: Version, key: ClientKey): Promise<Merchant> {
+  const merchant = await openMerchant(version, world.facilitator, key)
+  merchants.push(merchant)
+  return merchant
 }
 
-/** All of the payments of one wallet to a shop, as the chain has them. */
-const paymentsOf = async (payer: string, shop: Shop) =>
-  (await token.authorizationsTo(shop.payTo)).filter((payment) => payment.payer === payer)
+/** All payments of one wallet to a merchant on the chain. */
+const paymentsOf = async (payer: string, merchant: Merchant) =>
+  (await token.authorizationsTo(merchant.payTo)).filter((payment) => payment.payer === payer)
 
-async function expectPaidOnce(shop: Shop, payer: string, { receipt }: Paid) {
+async function expectPaidOnce(merchant: Merchant, payer: string, { receipt }: Paid) {
   expect(receipt).toMatchObject({ success: true, payer })
   expect(await token.transfersOf(receipt.transaction ?? '', payer)).toEqual([
-    { from: payer, to: shop.payTo, value: PRICE },
+    { from: payer, to: merchant.payTo, value: PRICE },
   ])
-  expect(await paymentsOf(payer, shop)).toEqual([
+  expect(await paymentsOf(payer, merchant)).toEqual([
     expect.objectContaining({ transaction: receipt.transaction, value: PRICE }),
   ])
   expect(await token.balanceOf(payer)).toBe(BUDGET - PRICE)
 }
 
 /** Neither a coin moved nor anything is under way that could move one. */
-async function expectClosed(shop: Shop, payer: string, { status, body, headers }: Paid) {
+async function expectClosed(merchant: Merchant, payer: string, { status, body, headers }: Paid) {
   expect(status).toBeGreaterThanOrEqual(400)
-  expect(body).not.toContain(shop.content)
-  expect(headers).not.toContain(shop.content)
-  expect([await token.balanceOf(payer), await token.balanceOf(shop.payTo)]).toEqual([BUDGET, 0n])
-  expect(await token.authorizationsTo(shop.payTo)).toEqual([])
-  const { rowCount } = await database.pool.query('select from settlements where payer = $1', [payer])
+  expect(body).not.toContain(merchant.content)
+  expect(headers).not.toContain(merchant.content)
+  expect([await token.balanceOf(payer), await token.balanceOf(merchant.payTo)]).toEqual([BUDGET, 0n])
+  expect(await token.authorizationsTo(merchant.payTo)).toEqual([])
+  const { rowCount } = await database.pool.query('SELECT FROM settlements WHERE payer = $1', [payer])
   expect(rowCount).toBe(0)
 }
 
@@ -83,70 +83,70 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
   }
 
   test(`behind ${servers[version]} is closed without a payment`, async () => {
-    const shop = await openedShop(version, await thirdParty.newKey())
-    const answer = await fetch(shop.url)
+    const merchant = await newMerchant(version, await thirdParty.newKey())
+    const answer = await fetch(merchant.url)
     expect(answer.status).toBe(402)
-    expect(await answer.text()).not.toContain(shop.content)
-    expect(shop.made()).toBe(0)
+    expect(await answer.text()).not.toContain(merchant.content)
+    expect(merchant.made()).toBe(0)
   })
 
   test(`behind ${servers[version]} opens, and the wallet pays exactly once`, async () => {
-    const shop = await openedShop(version, await thirdParty.newKey())
+    const merchant = await newMerchant(version, await thirdParty.newKey())
     const payers = [await newPayer(), await newPayer(), await newPayer()]
-    const paid = await Promise.all(payers.map(({ privateKey }) => pay(shop.url, privateKey)))
+    const paid = await Promise.all(payers.map(({ privateKey }) => pay(merchant.url, privateKey)))
     for (const [i, { address }] of payers.entries()) {
-      expect([paid[i]!.status, paid[i]!.body]).toEqual([200, shop.content])
-      await expectPaidOnce(shop, address, paid[i]!)
+      expect([paid[i]!.status, paid[i]!.body]).toEqual([200, merchant.content])
+      await expectPaidOnce(merchant, address, paid[i]!)
     }
-    expect(await token.balanceOf(shop.payTo)).toBe(3n * PRICE)
+    expect(await token.balanceOf(merchant.payTo)).toBe(3n * PRICE)
   })
 
   test('opens with a key that covers what the server asks, and nothing more', async () => {
-    const shop = await openedShop(
+    const merchant = await newMerchant(
       version,
       await thirdParty.newKey({ scope: version === 1 ? 'verify,settle' : 'verify,settle,supported' }),
     )
     const { address, privateKey } = await newPayer()
-    const paid = await pay(shop.url, privateKey)
-    expect([paid.status, paid.body]).toEqual([200, shop.content])
-    await expectPaidOnce(shop, address, paid)
+    const paid = await pay(merchant.url, privateKey)
+    expect([paid.status, paid.body]).toEqual([200, merchant.content])
+    await expectPaidOnce(merchant, address, paid)
   })
 
   test('closes at once when the key is revoked, and no money moves', async () => {
     const key = await thirdParty.newKey()
-    const shop = await openedShop(version, key)
-    expect((await fetch(shop.url)).status).toBe(402)
+    const merchant = await newMerchant(version, key)
+    expect((await fetch(merchant.url)).status).toBe(402)
     await thirdParty.revoke(key)
 
     const { address, privateKey } = await newPayer()
-    await expectClosed(shop, address, await pay(shop.url, privateKey))
-    expect(shop.made()).toBe(0)
+    await expectClosed(merchant, address, await pay(merchant.url, privateKey))
+    expect(merchant.made()).toBe(0)
   })
 
   test.each(scopes[version])(
     'stays closed with a key for no more than %s, and no money moves',
     async (scope) => {
-      const shop = await openedShop(version, await thirdParty.newKey({ scope }))
+      const merchant = await newMerchant(version, await thirdParty.newKey({ scope }))
       const { address, privateKey } = await newPayer()
-      await expectClosed(shop, address, await pay(shop.url, privateKey))
+      await expectClosed(merchant, address, await pay(merchant.url, privateKey))
       // Where verify passes, the route runs, and its answer is thrown away when settle is refused.
-      expect(shop.made()).toBe(scope.includes('verify') && scope !== 'verify,settle' ? 1 : 0)
+      expect(merchant.made()).toBe(scope.includes('verify') && scope !== 'verify,settle' ? 1 : 0)
     },
   )
 
-  test('stays closed with a key of nobody, and no money moves', async () => {
+  test('stays closed with an unknown key, and no money moves', async () => {
     const { token: foreign } = await thirdParty.newKey()
     const { clientId } = await thirdParty.newKey()
-    const shop = await openedShop(version, { clientId, token: foreign })
+    const merchant = await newMerchant(version, { clientId, token: foreign })
     const { address, privateKey } = await newPayer()
-    await expectClosed(shop, address, await pay(shop.url, privateKey))
-    expect(shop.made()).toBe(0)
+    await expectClosed(merchant, address, await pay(merchant.url, privateKey))
+    expect(merchant.made()).toBe(0)
   })
 })
 
 test('third parties’ routes close when their key expires, and no money moves', async () => {
   const key = await thirdParty.newKey({ ttl_hours: 0.001 })
-  const byVersion = { 1: await openedShop(1, key), 2: await openedShop(2, key) }
+  const byVersion = { 1: await newMerchant(1, key), 2: await newMerchant(2, key) }
   // Their servers learn, while the key lives, what is supported.
   await Promise.all(Object.values(byVersion).map(({ url }) => fetch(url)))
   await thirdParty.expired(key)
@@ -160,21 +160,21 @@ test('third parties’ routes close when their key expires, and no money moves',
 
 describe.each([1, 2] as const)('one payment that is sent twenty times at once to %s', (version) => {
   test(`${servers[version]} is served once, paid once, and served never again`, async () => {
-    const shop = await openedShop(version, await thirdParty.newKey())
+    const merchant = await newMerchant(version, await thirdParty.newKey())
     const { address, privateKey } = await newPayer()
-    const send = await signedFor(version, shop.url, privateKey)
+    const send = await signedFor(version, merchant.url, privateKey)
 
     const answers = await Promise.all(Array.from({ length: 20 }, send))
 
     const [served, ...others] = answers.filter(({ status }) => status === 200)
-    expect([served?.body, others]).toEqual([shop.content, []])
-    await expectPaidOnce(shop, address, served!)
+    expect([served?.body, others]).toEqual([merchant.content, []])
+    await expectPaidOnce(merchant, address, served!)
     const refused = [...answers.filter(({ status }) => status !== 200), await send()]
     expect(refused.map(({ status }) => status)).toEqual(Array(20).fill(402))
     for (const { body, headers } of refused) {
-      expect(body).not.toContain(shop.content)
-      expect(headers).not.toContain(shop.content)
+      expect(body).not.toContain(merchant.content)
+      expect(headers).not.toContain(merchant.content)
     }
-    expect(await paymentsOf(address, shop)).toHaveLength(1)
+    expect(await paymentsOf(address, merchant)).toHaveLength(1)
   })
 })

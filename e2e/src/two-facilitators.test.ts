@@ -14,7 +14,7 @@ let second: { url: string; pid: () => number | undefined }
 
 beforeAll(async () => {
   world = await startWorld()
-  token = tokenAt(world.foundation.rpcUrl)
+  token = tokenAt(world.infrastructure.rpcUrl)
   first = world.facilitator
   second = await world.addFacilitator()
 }, 120_000)
@@ -119,23 +119,23 @@ test('the metrics of both add up to the requests sent, by route, status and clie
   }
   await Promise.all(Array.from({ length: 16 }, caller))
 
-  /** Without the requests with which this was read, which are in the books too. */
-  async function told() {
+  /** Without the requests that read the metrics, which are counted too. */
+  async function readCounts() {
     const { requests, routes, statuses, clients } = await readRequests(first, bearer)
     const own = routes.filter(({ route }) => !route.includes('/metrics/'))
     const reads = sum(routes) - sum(own)
-    const told = [
+    const counts = [
       ...own.map((one) => [`${one.method} ${one.route}`, one.requests] as const),
       ...statuses.map(
         (one) => [String(one.status), one.requests - (one.status === 200 ? reads : 0)] as const,
       ),
       ...clients.map((one) => [one.client_id, one.requests] as const),
     ]
-    return { requests: requests - reads, told: new Map(told) }
+    return { requests: requests - reads, counts: new Map(counts) }
   }
-  const { told: books, requests } = await until(told, (found) => found.requests >= 902)
+  const { counts, requests } = await until(readCounts, (found) => found.requests >= 902)
   expect(requests).toBe(902)
-  expect(books).toEqual(sent)
+  expect(counts).toEqual(sent)
 })
 
 test('settlement metrics are the transfers of the chain, whichever of the two was asked', async () => {
@@ -143,7 +143,7 @@ test('settlement metrics are the transfers of the chain, whichever of the two wa
   const { headers } = await newKey(first, bearer)
   const payTo = Wallet.createRandom().address
   const payer = Wallet.createRandom()
-  await fundWallet(world.foundation.rpcUrl, payer.address, { usdc: 10_000_000n })
+  await fundWallet(world.infrastructure.rpcUrl, payer.address, { usdc: 10_000_000n })
 
   const settle = async (turn: number) => {
     const body = await settleRequest(payer, payTo, 1_000n + BigInt(turn))

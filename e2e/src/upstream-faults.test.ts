@@ -20,7 +20,7 @@ const MORE_THAN_HELD = MB
 const chunk = Buffer.alloc(MB / 4, 'x')
 
 /** How the upstream of chain `faults` answers, by the path it is asked for. */
-const manners: Record<string, (res: ServerResponse) => unknown> = {
+const responders: Record<string, (res: ServerResponse) => unknown> = {
   '/gigabyte': (res) => {
     res.writeHead(200, { 'content-length': GIGABYTE })
     let left = GIGABYTE
@@ -51,7 +51,7 @@ async function startUpstream() {
   const server = http.createServer((req, res) => {
     open.add(res)
     res.once('close', () => open.delete(res))
-    manners[req.url ?? '']?.(res)
+    responders[req.url ?? '']?.(res)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -82,12 +82,12 @@ afterAll(async () => {
 
 /** Adds chain `faults` to what the world has: what a catalog leaves out is retired. */
 async function applyCatalog() {
-  const { plan, foundation, folder } = world
+  const { plan, infrastructure, folder } = world
   const provider = {
     provider_id: 'devnet',
     category: 'evm',
     chain_id: plan.chain_id,
-    rpc: [foundation.rpcUrl],
+    rpc: [infrastructure.rpcUrl],
   }
   const faulty = {
     ...provider,
@@ -99,7 +99,7 @@ async function applyCatalog() {
   writeFileSync(file, JSON.stringify({ plans: [plan], providers: [provider, faulty] }))
   const command = join(__dirname, '../../apps/gateway/bin/gateway.js')
   await promisify(execFile)(process.execPath, [command, 'catalog', 'apply', file], {
-    env: { ...process.env, DATABASE_URL: foundation.postgres.gateway },
+    env: { ...process.env, DATABASE_URL: infrastructure.postgres.gateway },
     timeout: 30_000,
   })
   await until(
@@ -156,7 +156,7 @@ const remaining = async (address: string) => {
 const testWithProc = existsSync('/proc/self/status') ? test : test.skip
 
 testWithProc(
-  'answers of a gigabyte and slow drips take the gateway no memory to speak of, whoever reads them, and no address is logged',
+  'gigabyte answers and slow drips keep the memory of the gateway bounded, however fast the client reads, and no address is logged',
   async () => {
     const wallet = walletAt(3)
     const token = await signIn(world, wallet)
@@ -222,7 +222,7 @@ testWithProc(
     const log = readFileSync(world.log('gateway'), 'utf8')
     expect(log).toContain('"path":"/rpc"')
     expect(log).not.toContain(upstream.address)
-    expect(log).not.toContain(new URL(world.foundation.rpcUrl).host)
+    expect(log).not.toContain(new URL(world.infrastructure.rpcUrl).host)
   },
   120_000,
 )

@@ -17,9 +17,9 @@ let plan: World['plan']
 
 beforeAll(async () => {
   world = await startWorld({ alterations: { network: () => ({ name: HOUSE_CHAIN }) } })
-  token = tokenAt(world.foundation.rpcUrl)
+  token = tokenAt(world.infrastructure.rpcUrl)
   plan = { ...world.plan, id: 5, network: HOUSE_CHAIN }
-  await applyCatalog(world, { plans: [plan], upstreamUrl: world.foundation.rpcUrl })
+  await applyCatalog(world, { plans: [plan], upstreamUrl: world.infrastructure.rpcUrl })
 }, 120_000)
 
 afterAll(async () => {

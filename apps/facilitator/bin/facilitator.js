@@ -1,2 +1,2 @@
 #!/usr/bin/env node
-require('../dist/operations/cli.js').run()
+require('../dist/operations/cli/cli.js').run()

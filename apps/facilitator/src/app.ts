@@ -1,11 +1,11 @@
-import { reasonAway } from '@tollgate/database'
+import { unavailableReason } from '@tollgate/database'
 import {
   addressKey,
   bodyOf,
-  createApp,
+  createBaseApp,
   createLimiter,
   createRateLimit,
-  noteOtherMethods,
+  registerAllowedMethods,
   type EphemeralStore,
   type Health,
   type Logger,
@@ -19,10 +19,10 @@ import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
 import { type Environment } from './config'
 import { type createMetricsHandlers } from './metrics/handlers'
-import { type Tally } from './metrics/tally'
+import { type HttpMetricsRecorder } from './metrics/http-metrics-recorder'
 import { type createNetworkHandlers } from './networks/handlers'
 import { type createPaymentHandlers } from './payments/handlers'
-import { type createPaymentHandlersV2 } from './payments/v2'
+import { type createPaymentHandlersV2 } from './payments/versions/v2'
 import { type createFacilitatorReference } from './reference/reference'
 import { type createResourceHandlers } from './resources/handlers'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
@@ -32,11 +32,11 @@ import { type createUserHandlers } from './users/handlers'
 const CONNECTIONS_OF_ONE = 5
 const LONG_ANSWERS = { waiting: 64, perCaller: 10 }
 
-export type Surface = {
+export type AppDependencies = {
   environment: Environment
   logger: Logger
   metrics: Metrics
-  tally: Tally
+  metricsRecorder: HttpMetricsRecorder
   store: EphemeralStore
   health: Health
   readBody: ReadBody
@@ -55,15 +55,15 @@ export type Surface = {
 }
 
 /** The whole HTTP surface on one screen. */
-export function createSurface(surface: Surface) {
-  const { environment, logger, metrics, tally, store, health, now } = surface
+export function createApp(surface: AppDependencies) {
+  const { environment, logger, metrics, metricsRecorder, store, health, now } = surface
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = surface
   const { resources, measured, reference, readBody } = surface
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
   const limitReads = perAddress('reads', environment.RATE_LIMIT_READS_PER_MINUTE)
-  /** A page of the registry may be two megabytes. */
+  /** A page of the registry, or a file of the API reference, may be two megabytes. */
   const limitLists = perAddress('lists', environment.RATE_LIMIT_LISTS_PER_MINUTE)
   const limitClient = createLimiter({
     ...limit,
@@ -118,21 +118,22 @@ export function createSurface(surface: Surface) {
   admin.get('/users', withAdmin(users.list))
   admin.post('/assets', withAdmin(networks.register))
 
-  for (const router of [api, apiV2, admin]) noteOtherMethods(router)
-  return createApp({
+  for (const router of [api, apiV2, admin]) registerAllowedMethods(router)
+  return createBaseApp({
     logger,
     now,
     trustProxy: environment.TRUSTED_PROXIES,
-    reasonAway,
-    onAnswer(answer) {
+    unavailableReason,
+    onCompleted(answer) {
       metrics.observe(answer)
-      tally.answered(answer)
+      metricsRecorder.answered(answer)
     },
     routes(app) {
       app.get('/health', health.health)
       app.get('/ready', health.ready)
       app.get('/openapi.json', reference.openapi)
       app.get('/docs', reference.docs)
+      app.get('/docs/:version/:file', limitLists, reference.viewer)
       app.get('/llms.txt', reference.llms)
       app.get('/discovery/resources', limitLists, inTurn(resources.discovery))
       app.use('/api/v1', api)

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import { closeServer, createApp, createLogger, createServer, listen } from '@tollgate/service'
+import { closeServer, createBaseApp, createLogger, createServer, listen } from '@tollgate/service'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { type Request, type Response as ExpressResponse } from 'express'
 import { createBulkhead } from './bulkhead'
@@ -31,12 +31,12 @@ const bearers = async (count: number) =>
     }),
   )
 
-/** Until it is released, nobody can read the table. */
+/** Blocks all reads of the table until it is released. */
 async function locked(table: string) {
   const connection = await facilitator.database.pool.connect()
   await connection.query(`begin; lock table ${table} in access exclusive mode`)
   return async () => {
-    await connection.query('commit')
+    await connection.query('COMMIT')
     connection.release()
   }
 }
@@ -45,11 +45,11 @@ async function untilSomebodyWaits(table: string) {
   const deadline = Date.now() + 20_000
   for (;;) {
     const { rowCount } = await facilitator.database.pool.query(
-      `select from pg_locks where not granted and relation = $1::regclass and mode = 'AccessShareLock'`,
+      `SELECT FROM pg_locks WHERE NOT granted AND relation = $1::regclass AND mode = 'AccessShareLock'`,
       [table],
     )
     if (rowCount) return
-    if (Date.now() > deadline) throw new Error('nobody waits for the lock')
+    if (Date.now() > deadline) throw new Error('no query waits for the lock')
   }
 }
 
@@ -96,7 +96,7 @@ describe('while long answers wait for the database, payments do not', () => {
     },
   )
 
-  test('/clients, of an admin who asks for everybody’s', async () => {
+  test('/clients of all users, for an admin', async () => {
     const { email, accessToken } = await newUser(facilitator.api)
     await facilitator.database.prisma.user.update({ where: { email }, data: { isAdmin: true } })
     const bearer = { Authorization: `Bearer ${accessToken}` }
@@ -104,7 +104,7 @@ describe('while long answers wait for the database, payments do not', () => {
     const pages = Array.from({ length: PER_CALLER + 2 }, () => get('/clients', bearer))
     await untilSomebodyWaits('clients')
     const { rows } = await facilitator.database.pool.query(
-      `select from pg_locks where not granted and relation = 'clients'::regclass`,
+      `SELECT FROM pg_locks WHERE NOT granted AND relation = 'clients'::regclass`,
     )
     expect(rows).toHaveLength(2)
     await release()
@@ -120,7 +120,7 @@ test('requests run in their order; one whose caller left gives up its place, and
   let finish: () => void = () => undefined
   const finished = new Promise<void>((resolve) => (finish = resolve))
   const server = createServer(
-    createApp({
+    createBaseApp({
       logger: createLogger({ service: 'test', level: 'error' }),
       now: () => new Date(),
       routes(app) {

@@ -4,11 +4,9 @@ import { type Request, type Response } from 'express'
 type Handler<Arguments extends [Request, Response, ...unknown[]]> = (...args: Arguments) => unknown
 
 /**
- * A bulkhead between long answers and payments, which share the database's connections: of the handlers that it wraps,
- * `atOnce` run at a time, in the order of their requests. `waiting` requests wait at most; `perCaller` of one user, or of
- * one address where no user is known, wait or run. A request whose caller leaves while it waits gives up its place.
- *
- * @throws ApiError OVERLOADED, from the handlers, for a request beyond these
+ * Keeps database connections free for payments. At most `atOnce` wrapped handlers run, in order of arrival; at most `waiting`
+ * requests wait; at most `perCaller` of one user, or of one address without a user, wait or run. Others are refused with
+ * OVERLOADED.
  */
 export function createBulkhead({
   atOnce,
@@ -19,13 +17,12 @@ export function createBulkhead({
   waiting: number
   perCaller: number
 }) {
-  /** What starts those who wait, oldest first. */
   const queue = new Set<() => void>()
   const callers = new Map<string, number>()
   let running = 0
 
-  /** Resolves when the request may run; false where its caller left before. */
-  function turn(res: Response): Promise<boolean> {
+  /** Resolves to false if the client disconnects first. */
+  function acquire(res: Response): Promise<boolean> {
     if (running < atOnce) {
       running++
       return Promise.resolve(true)
@@ -43,8 +40,8 @@ export function createBulkhead({
       res.once('close', leave)
     })
   }
-  /** A turn that ends is handed over, so that nobody comes in between. */
-  function endTurn() {
+  /** Passes the slot to the next waiting request, so that no later one overtakes it. */
+  function release() {
     const [next] = queue
     if (!next) {
       running--
@@ -65,11 +62,11 @@ export function createBulkhead({
         })
       callers.set(caller, own + 1)
       try {
-        if (res.closed || !(await turn(res))) return
+        if (res.closed || !(await acquire(res))) return
         try {
           await handler(...args)
         } finally {
-          endTurn()
+          release()
         }
       } finally {
         const others = (callers.get(caller) ?? 1) - 1

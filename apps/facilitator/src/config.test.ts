@@ -44,7 +44,7 @@ function problems(changes: NodeJS.ProcessEnv, file = yaml): string[] {
 
 test('reads the environment and the networks file, with its secrets from the environment', () => {
   const { environment, networks } = readConfiguration(variables)
-  expect(environment).toMatchObject({ PORT: 8081, LOG_LEVEL: 'info', SETTLE_WAIT_SECONDS: 25 })
+  expect(environment).toMatchObject({ PORT: 8081, LOG_LEVEL: 'info', SETTLE_TIMEOUT_SECONDS: 25 })
   expect(networks).toEqual([
     {
       name: 'base-sepolia',
@@ -54,7 +54,7 @@ test('reads the environment and the networks file, with its secrets from the env
       rpcTimeoutMs: 5_000,
       signerKeys: [`0x${key}`, `0x${'b2'.repeat(32)}`],
       confirmations: 1,
-      confirmationBudgetSeconds: 6,
+      minRemainingValiditySeconds: 6,
       maxGas: 300_000n,
       maxFeesPerDay: 50_000_000_000_000_000n,
       own: { maxFeePerGas: 5_000_000_000n },
@@ -78,7 +78,7 @@ const cosmos = `
     - { asset: uatom, symbol: ATOM, decimals: 6 }
 `
 
-test('reads what only networks of one family are told, and nothing that another family is', () => {
+test('reads the settings of one family only for its networks', () => {
   writeFileSync(NETWORKS_FILE, `${yaml}${cosmos}`)
   const { networks } = readConfiguration(variables)
   expect(networks[1]).toMatchObject({
@@ -93,6 +93,13 @@ test('reads what only networks of one family are told, and nothing that another 
   expect(problems({}, cosmos.replace('0.025', '1/40'))).toEqual([
     expect.stringMatching(/networks\[0\]\.gas_price: expected an amount/),
   ])
+})
+
+test.each([
+  ['SETTLE_WAIT_SECONDS', 'SETTLE_TIMEOUT_SECONDS'],
+  ['VERDICT_TTL_SECONDS', 'VERIFICATION_CACHE_TTL_SECONDS'],
+])('refuses %s, the name of an earlier release, and gives the new one', (old, name) => {
+  expect(problems({ [old]: '5' })).toEqual([`${old}: renamed; set ${name} instead`])
 })
 
 test('tells all problems of both at once, by name and without a value', () => {
@@ -125,6 +132,11 @@ test.each<[string, string, RegExp]>([
     yaml.replace('max_fee_per_gas: 5000000000', 'signer_balance_warning: 0.01'),
     /signer_balance_warning/,
   ],
+  [
+    'the name of an earlier release',
+    yaml.replace('max_fee_per_gas: 5000000000', 'confirmation_budget_seconds: 6'),
+    /networks\[0\]\.confirmation_budget_seconds: renamed; set min_remaining_validity_seconds instead/,
+  ],
   ['a fee that is no number', yaml.replace('5000000000', '5 gwei'), /max_fee_per_gas/],
   ['a URL that is none', yaml.replace('https://one.example', 'ws://one'), /rpc_urls/],
 ])('refuses a networks file with %s', (_name, file, problem) => {
@@ -146,7 +158,7 @@ test('refuses the same signer key twice in one network', () => {
   ])
 })
 
-test('refuses in production what everybody knows', () => {
+test('refuses publicly known keys in production', () => {
   const production = { NODE_ENV: 'production' }
   expect(problems(production)).toEqual([])
   const secret = `development-only-${'s'.repeat(32)}`

@@ -33,8 +33,8 @@ export const Environment = z.object({
   LOG_LEVEL: env.logLevel.prefault('info'),
   METRICS_HOST: env.text.prefault('127.0.0.1'),
   METRICS_PORT: env.port.prefault('9081'),
-  SETTLE_WAIT_SECONDS: env.seconds.prefault('25'),
-  VERDICT_TTL_SECONDS: env.seconds.prefault('5'),
+  SETTLE_TIMEOUT_SECONDS: env.seconds.prefault('25'),
+  VERIFICATION_CACHE_TTL_SECONDS: env.seconds.prefault('5'),
   RATE_LIMIT_ACCOUNTS_PER_MINUTE: atLeastOne.prefault('60'),
   RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne.prefault('6000'),
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne.prefault('600'),
@@ -54,15 +54,21 @@ export const Environment = z.object({
 })
 export type Environment = z.infer<typeof Environment>
 
+/** Names of earlier releases. */
+const RENAMED = {
+  SETTLE_WAIT_SECONDS: 'SETTLE_TIMEOUT_SECONDS',
+  VERDICT_TTL_SECONDS: 'VERIFICATION_CACHE_TTL_SECONDS',
+} as const
+
 export type Configuration = { environment: Environment; networks: readonly NetworkConfiguration[] }
 
 /**
- * All that the service is told: the environment, and the networks file it names.
+ * The environment, and the networks file that it names.
  *
  * @throws ConfigurationError that names every problem of both, and no value
  */
 export function readConfiguration(variables: NodeJS.ProcessEnv): Configuration {
-  const environment = attempt(() => readEnvironment(Environment, variables))
+  const environment = attempt(() => readEnvironment(Environment, variables, { renamed: RENAMED }))
   const file = variables.NETWORKS_FILE?.trim()
   const networks = file ? attempt(() => readNetworks(file, variables)) : { problems: [] }
   if ('value' in environment && 'value' in networks)

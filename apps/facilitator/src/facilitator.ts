@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type FacilitatorDatabase } from '@tollgate/database'
+import { createNotifications, type FacilitatorDatabase } from '@tollgate/database'
 import {
   createBodyReader,
   createBudget,
@@ -10,32 +10,33 @@ import {
   type Logger,
   type Metrics,
 } from '@tollgate/service'
-import { createSurface } from './app'
+import { createApp } from './app'
 import { createClientGuard } from './clients/guard'
 import { createClientHandlers } from './clients/handlers'
 import { createClientStore } from './clients/store'
 import { type Configuration } from './config'
 import { createMetricsHandlers } from './metrics/handlers'
 import { createMetricsStore } from './metrics/store'
-import { createTally } from './metrics/tally'
+import { createHttpMetricsRecorder } from './metrics/http-metrics-recorder'
 import { createNetworkHandlers } from './networks/handlers'
 import { type Families } from './networks/network'
 import { createNetworks } from './networks/networks'
 import { createStatus } from './networks/status'
 import { createAssetStore } from './networks/store'
-import { createCounts } from './operations/counts'
-import { createOperations } from './operations/operations'
-import { createFacilitator } from './payments/facilitator'
-import { createFeeBudget } from './payments/fee-budget'
-import { createFeeShareStore } from './payments/fee-share-store'
+import { createSettlementMetrics } from './settlement/metrics'
+import { createMonitoring } from './operations/monitoring/monitoring'
+import { createFeeBudget } from './settlement/signing/fee-budget'
+import { createFeeShareStore } from './settlement/signing/fee-share-store'
 import { createPaymentHandlers } from './payments/handlers'
-import { createNotices } from './payments/notices'
-import { createOutcomes } from './payments/outcomes'
-import { createSettler } from './payments/settler'
+import { createPaymentChecks } from './payments/payment-checks'
+import { createSettle } from './payments/settle'
+import { createSettlementWaiter } from './payments/settlement-waiter'
+import { createSettler } from './settlement/settler'
 import { createSettlementStore } from './payments/store'
-import { v1 } from './payments/v1'
-import { createPaymentHandlersV2 } from './payments/v2'
-import { createVerdicts } from './payments/verdicts'
+import { v1 } from './payments/versions/v1'
+import { createPaymentHandlersV2 } from './payments/versions/v2'
+import { createVerificationCache } from './payments/verification-cache'
+import { createVerify } from './payments/verify'
 import { createFacilitatorReference } from './reference/reference'
 import { createResourceHandlers } from './resources/handlers'
 import { createOriginStore } from './resources/origins'
@@ -53,7 +54,7 @@ const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 
 }
 
 /** The parts of the facilitator joined together; nothing is under way before its parts are begun. */
-export async function wireFacilitator(parts: {
+export async function composeFacilitator(parts: {
   configuration: Configuration
   families: Families
   database: FacilitatorDatabase
@@ -77,10 +78,10 @@ export async function wireFacilitator(parts: {
     store: createAssetStore(database),
     logger,
   })
-  const notices = createNotices({ pool, logger })
+  const notifications = createNotifications({ pool, logger })
   const store = createSettlementStore(pool)
-  const outcomes = createOutcomes({ store, notices, logger })
-  const counts = createCounts({ metrics, networks: networks.all, now })
+  const settlementWaiter = createSettlementWaiter({ store, notifications, logger })
+  const counts = createSettlementMetrics({ metrics, networks: networks.all, now })
   const feeBudget = createFeeBudget({
     store: createFeeShareStore(pool),
     shares: {
@@ -91,10 +92,10 @@ export async function wireFacilitator(parts: {
   })
   const settlers = networks.all.flatMap((network) =>
     network.chain.signers.map((signer) =>
-      createSettler({ network, signer, pool, feeBudget, notices, counts, logger, now }),
+      createSettler({ network, signer, pool, feeBudget, notifications, counts, logger, now }),
     ),
   )
-  const operations = createOperations({
+  const operations = createMonitoring({
     pool,
     metrics,
     logger,
@@ -105,19 +106,27 @@ export async function wireFacilitator(parts: {
     ),
     now,
   })
-  const tally = createTally({ pool, logger, now })
-  const facilitator = createFacilitator({
-    networks,
-    verdicts: createVerdicts({ store: ephemeral, ttlSeconds: environment.VERDICT_TTL_SECONDS, logger, now }),
-    store,
-    outcomes,
-    feeBudget,
-    settleWaitSeconds: environment.SETTLE_WAIT_SECONDS,
-    tally,
+  const metricsRecorder = createHttpMetricsRecorder({ pool, logger, now })
+  const verificationCache = createVerificationCache({
+    store: ephemeral,
+    ttlSeconds: environment.VERIFICATION_CACHE_TTL_SECONDS,
     logger,
     now,
   })
-  const pingDatabase = () => pool.query('select 1')
+  const checks = createPaymentChecks({ verificationCache, feeBudget, now })
+  const verify = createVerify({ networks, verificationCache, checks, now })
+  const settle = createSettle({
+    networks,
+    verificationCache,
+    checks,
+    store,
+    settlementWaiter,
+    settleTimeoutSeconds: environment.SETTLE_TIMEOUT_SECONDS,
+    metricsRecorder,
+    logger,
+    now,
+  })
+  const pingDatabase = () => pool.query('SELECT 1')
   const health = createHealth({
     facts: () => ({ timestamp: Math.floor(now().getTime() / 1000), version }),
     checks: {
@@ -138,19 +147,19 @@ export async function wireFacilitator(parts: {
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
   const readBody = createBodyReader()
-  const app = createSurface({
+  const app = createApp({
     environment,
     logger,
     metrics,
-    tally,
+    metricsRecorder,
     store: ephemeral,
     health,
     readBody,
     withClient: createClientGuard(clients, readBody, now),
     withUser: createUserGuard(users, tokens, readBody, limitUser),
     withAdmin: createAdminGuard(environment.ADMIN_TOKEN, readBody),
-    payments: createPaymentHandlers(facilitator, v1),
-    paymentsV2: createPaymentHandlersV2(facilitator, networks),
+    payments: createPaymentHandlers({ verify, settle }, v1),
+    paymentsV2: createPaymentHandlersV2({ verify, settle }, networks),
     networks: createNetworkHandlers(networks, createStatus({ networks, pingDatabase, version })),
     users: createUserHandlers({
       users,
@@ -183,7 +192,17 @@ export async function wireFacilitator(parts: {
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     now,
   })
-  return { app, health, networks, notices, operations, outcomes, ownershipChecks, settlers, tally }
+  return {
+    app,
+    health,
+    networks,
+    notifications,
+    operations,
+    settlementWaiter,
+    ownershipChecks,
+    settlers,
+    metricsRecorder,
+  }
 }
 
 /** Connections beside those that requests share: one for notices, and one for each signer's lock. */

@@ -11,11 +11,11 @@ import {
   startRetention,
 } from '@tollgate/service'
 import { readConfiguration } from './config'
-import { sessionsOf, wireFacilitator } from './facilitator'
+import { sessionsOf, composeFacilitator } from './facilitator'
 import { createRetention } from './retention/retention'
 
-/** Requests that wait for an outcome are let go after this; the outcome stays stored, to be asked for again. */
-const PATIENCE_MS = 2_000
+/** Then requests that wait for a settlement are answered `settlement_pending`. */
+const DRAIN_AFTER_MS = 2_000
 const GRACE_SECONDS = 10
 
 /** The facilitator as a process: open, wire, serve; what was opened last is closed first. */
@@ -46,7 +46,7 @@ void run('facilitator', async (closing) => {
   closing.add('ephemeral store', () => ephemeral.close())
 
   const metrics = createMetrics()
-  const facilitator = await wireFacilitator({
+  const facilitator = await composeFacilitator({
     configuration,
     families,
     database,
@@ -55,23 +55,32 @@ void run('facilitator', async (closing) => {
     metrics,
     now: () => new Date(),
   })
-  const { app, health, networks, notices, operations, outcomes, ownershipChecks, settlers, tally } =
-    facilitator
-  closing.add('tally', () => tally.close())
-  tally.begin()
+  const {
+    app,
+    health,
+    networks,
+    notifications,
+    operations,
+    settlementWaiter,
+    ownershipChecks,
+    settlers,
+    metricsRecorder,
+  } = facilitator
+  closing.add('tally', () => metricsRecorder.close())
+  metricsRecorder.begin()
   closing.add('networks', () => networks.close())
   networks.watchNodes()
   await networks.registerConfigured()
 
-  closing.add('notices', () => notices.close())
-  notices.begin()
+  closing.add('notices', () => notifications.close())
+  notifications.begin()
   closing.add('settlers', () => Promise.all(settlers.map((settler) => settler.close())))
   for (const settler of settlers) settler.begin()
   closing.add('operations', () => operations.close())
   operations.begin()
   closing.add('ownership checks', () => ownershipChecks.close())
   ownershipChecks.begin()
-  closing.add('outcomes', () => outcomes.close())
+  closing.add('outcomes', () => settlementWaiter.close())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
   closing.add('retention', () => retention.stop())
 
@@ -83,7 +92,7 @@ void run('facilitator', async (closing) => {
   const { port } = await listen(server, { port: environment.PORT, host: environment.HOST })
   closing.add('server', () => {
     health.stopping()
-    setTimeout(() => outcomes.letGo(), PATIENCE_MS).unref()
+    setTimeout(() => settlementWaiter.drain(), DRAIN_AFTER_MS).unref()
     return closeServer(server, { graceSeconds: GRACE_SECONDS })
   })
   logger.info('serving', {

@@ -5,8 +5,8 @@ import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { testGateway, type TestGateway } from './testing/gateway'
 import { outcomeOf } from './testing/outcome'
-import { nobody } from './testing/upstream'
-import { callWith } from './testing/wallet'
+import { getRefusingUrl } from './testing/upstream'
+import { createCall } from './testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
@@ -18,7 +18,7 @@ describe('GET /health and /ready', () => {
       expect((await gateway.api.get(path).expect(200)).body).toEqual({ status: 'ok' })
   })
 
-  test('tell a database that is gone from a process that is', async () => {
+  test('distinguish an unavailable database from a stopped process', async () => {
     const broken = await testGateway({ beside: gateway })
     await broken.database.close()
     await broken.api.get('/health').expect(200)
@@ -106,7 +106,7 @@ describe('a body', () => {
 
   const unsupported = [415, 'UNSUPPORTED_MEDIA_TYPE']
 
-  test.each(sendings)('sent %s has at most 32 KiB, whoever sends it', async (_, sending) => {
+  test.each(sendings)('sent %s has at most 32 KiB, for every client', async (_, sending) => {
     const { token } = await gateway.wallet().signIn()
     for (const path of ['/auth/login', '/auth/refresh']) {
       expect(await outcome(path, sending(broken(SMALL)), token)).toEqual(read)
@@ -125,7 +125,7 @@ describe('a body', () => {
     },
   )
 
-  test.each(sendings)('sent %s to /rpc is not read without a token that is good', async (_, sending) => {
+  test.each(sendings)('sent %s to /rpc is not read without a valid token', async (_, sending) => {
     for (const token of [undefined, 'x.y.z'])
       for (const bytes of [10, SMALL + 1, LARGE + 1])
         expect(await outcome('/rpc', sending(broken(bytes)), token)).toEqual([401, 'INVALID_TOKEN'])
@@ -176,7 +176,7 @@ describe('a body', () => {
   })
 })
 
-test('a token that will not do is told which scheme would, as the reference says', async () => {
+test('an invalid token gets WWW-Authenticate, as the reference says', async () => {
   const { paths } = (await gateway.api.get('/openapi.json')).body as OpenApiDocument
   for (const path of ['/rpc', '/auth/logout']) {
     const answers = [
@@ -226,7 +226,7 @@ describe('a large body', () => {
   })
 })
 
-describe('a request that nobody sends in good faith', () => {
+describe('a malicious request', () => {
   const post = (path: string, body: string, headers: Record<string, string> = {}) =>
     gateway.api
       .post(path)
@@ -242,13 +242,13 @@ describe('a request that nobody sends in good faith', () => {
     ['ten thousand levels', `${'['.repeat(10_000)}${']'.repeat(10_000)}`, [400, 'INVALID_REQUEST']],
     ['five megabytes', `{"message":"${'x'.repeat(5_000_000)}"}`, [413, 'PAYLOAD_TOO_LARGE']],
   ]
-  test.each(rows)('with %s is told so', async (_, body, refusal) => {
+  test.each(rows)('with %s is refused', async (_, body, refusal) => {
     const { token } = await gateway.wallet().signIn()
     expect(outcomeOf(await post('/auth/login', body))).toEqual(refusal)
     expect(outcomeOf(await post('/rpc', body, { authorization: `Bearer ${token}` }))).toEqual(refusal)
   })
 
-  test('as text, to no path, or by another method is told so', async () => {
+  test('as text, to an unknown path, or by another method is refused', async () => {
     expect(outcomeOf(await post('/auth/login', '{}', { 'content-type': 'text/plain' }))).toEqual([
       400,
       'INVALID_REQUEST',
@@ -257,7 +257,7 @@ describe('a request that nobody sends in good faith', () => {
     expect(outcomeOf(await gateway.api.get('/rpc'))).toEqual([405, 'METHOD_NOT_ALLOWED'])
   })
 
-  test('with headers beyond all measure is told so', async () => {
+  test('with oversized headers is refused', async () => {
     const { statusCode } = await request(`${gateway.url}/rpc`, {
       method: 'POST',
       headers: { 'x-payment': 'x'.repeat(20_000) },
@@ -265,7 +265,7 @@ describe('a request that nobody sends in good faith', () => {
     expect(statusCode).toBe(431)
   })
 
-  test('of a wallet that signs in again and again is told to wait, whoever it says it is', async () => {
+  test('of an address that signs in repeatedly is limited, whichever wallet it names', async () => {
     const limited = await testGateway({ environment: { RATE_LIMIT_AUTH_PER_MINUTE: 3 } })
     const nonce = (index: number) =>
       limited.api.get('/auth/nonce').set('X-Forwarded-For', `203.0.113.${index}`).then(outcomeOf)
@@ -279,7 +279,7 @@ describe('a request that nobody sends in good faith', () => {
   })
 })
 
-test('while Postgres is away everything that needs it is 503 with Retry-After, and the log says why', async () => {
+test('while Postgres is unavailable everything that needs it is 503 with Retry-After, and the log has the reason', async () => {
   const wallet = gateway.wallet()
   const { token, refresh_token } = await wallet.signIn()
   const [payment, body] = [await wallet.pay(), await wallet.login()]
@@ -292,8 +292,8 @@ test('while Postgres is away everything that needs it is 503 with Retry-After, a
     await alone.api.get(`/history/${wallet.address}`),
     await alone.api.post('/auth/login').send(body),
     await alone.api.post('/auth/refresh').send({ refresh_token }),
-    await callWith(alone.api, token)(),
-    await callWith(alone.api, token)({ payment }),
+    await createCall(alone.api, token)(),
+    await createCall(alone.api, token)({ payment }),
   ]) {
     expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
@@ -305,12 +305,12 @@ test('while Postgres is away everything that needs it is 503 with Retry-After, a
   })
 })
 
-test('while Redis is away nobody can sign in, and whoever has is served', async () => {
+test('while Redis is unavailable no wallet can sign in, and existing sessions are served', async () => {
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 5)
   const { token, refresh_token } = await wallet.signIn()
   const body = await wallet.login()
-  const redisUrl = (await nobody()).replace('http', 'redis')
+  const redisUrl = (await getRefusingUrl()).replace('http', 'redis')
   const lonely = await testGateway({ beside: gateway, redisUrl })
 
   for (const answer of [
@@ -320,7 +320,7 @@ test('while Redis is away nobody can sign in, and whoever has is served', async 
     expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
   }
-  await callWith(lonely.api, token)().expect(200)
-  await callWith(lonely.api, token)({ payment: await wallet.pay() }).expect(200)
+  await createCall(lonely.api, token)().expect(200)
+  await createCall(lonely.api, token)({ payment: await wallet.pay() }).expect(200)
   await lonely.api.post('/auth/refresh').send({ refresh_token }).expect(200)
 })

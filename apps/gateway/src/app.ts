@@ -1,8 +1,8 @@
-import { reasonAway } from '@tollgate/database'
+import { unavailableReason } from '@tollgate/database'
 import {
   addressKey,
   bodyOf,
-  createApp,
+  createBaseApp,
   createBodyReader,
   createLimiter,
   createRateLimit,
@@ -20,14 +20,14 @@ import { type createCatalogHandlers } from './catalog/handlers'
 import { type Environment } from './config'
 import { type createDiscovery } from './reference/discovery'
 import { type createGatewayReference } from './reference/reference'
-import { type PaidCall } from './rpc/paid-call'
+import { type createRpcHandlers } from './rpc/handlers'
 
 const BODY_LIMIT_BYTES = 32_768
-/** Of `/rpc`, where a batch can be. */
+/** For `/rpc`, which takes batches. */
 const CALL_LIMIT_BYTES = 1_048_576
 const POINTS_PER_MIB = 1_048_576 / POINT_BYTES
 
-export type Surface = {
+export type AppDependencies = {
   environment: Environment
   logger: Logger
   metrics: Metrics
@@ -37,17 +37,16 @@ export type Surface = {
   auth: ReturnType<typeof createAuthHandlers>
   catalog: ReturnType<typeof createCatalogHandlers>
   accounts: ReturnType<typeof createAccountHandlers>
-  paidCall: PaidCall
+  rpc: ReturnType<typeof createRpcHandlers>
   reference: ReturnType<typeof createGatewayReference>
   discovery: ReturnType<typeof createDiscovery>
   now: () => Date
 }
 
-/** The whole HTTP surface on one screen. */
-export function createGateway(surface: Surface) {
-  const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, paidCall } =
-    surface
-  const { reference, discovery, now } = surface
+export function createApp(dependencies: AppDependencies) {
+  const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, rpc } =
+    dependencies
+  const { reference, discovery, now } = dependencies
   const limitAddress = createLimiter({
     store,
     logger,
@@ -55,7 +54,7 @@ export function createGateway(surface: Surface) {
     points: environment.RATE_LIMIT_AUTH_PER_MINUTE,
     durationSeconds: 60,
   })
-  const byAddress = limitBy(addressKey, limitAddress)
+  const limitByAddress = limitBy(addressKey, limitAddress)
   const limitWallet = createLimiter({
     store,
     logger,
@@ -63,7 +62,7 @@ export function createGateway(surface: Surface) {
     points: environment.RATE_LIMIT_RPC_PER_MINUTE,
     durationSeconds: 60,
   })
-  const byReader = createRateLimit({
+  const limitReads = createRateLimit({
     store,
     logger,
     name: 'reads',
@@ -71,7 +70,7 @@ export function createGateway(surface: Surface) {
     durationSeconds: 60,
     key: addressKey,
   })
-  /** Only bodies of more than one point are counted here, so that a small call asks for one count and not for two. */
+  /** Counts only bodies above one point, so that a small call costs one store access, not two. */
   const limitUploads = createLimiter({
     store,
     logger,
@@ -81,7 +80,7 @@ export function createGateway(surface: Surface) {
   })
   const readBody = createBodyReader()
   const body = bodyOf(readBody, { limitBytes: BODY_LIMIT_BYTES, limit: limitAddress })
-  const rpc: SessionHandler = async (req, res, session) => {
+  const call: SessionHandler = async (req, res, session) => {
     const { wallet } = session
     await readBody(req, res, {
       limitBytes: CALL_LIMIT_BYTES,
@@ -91,15 +90,15 @@ export function createGateway(surface: Surface) {
         await limitWallet(wallet, res, points)
       },
     })
-    await paidCall(req, res, session)
+    await rpc.call(req, res, session)
   }
 
-  return createApp({
+  return createBaseApp({
     logger,
     now,
     trustProxy: environment.TRUSTED_PROXIES,
-    reasonAway,
-    onAnswer: (answer) => metrics.observe(answer),
+    unavailableReason,
+    onCompleted: (request) => metrics.observe(request),
     cors: {
       origins: '*',
       allowedHeaders: ['x-payment', 'payment-signature', 'access-control-expose-headers'],
@@ -114,21 +113,22 @@ export function createGateway(surface: Surface) {
     routes(app) {
       app.get('/health', health.health)
       app.get('/ready', health.ready)
-      app.get('/auth/nonce', byAddress, auth.nonce)
+      app.get('/auth/nonce', limitByAddress, auth.nonce)
       app.post('/auth/login', body, auth.login)
       app.post('/auth/refresh', body, auth.refresh)
-      app.post('/auth/logout', byAddress, withSession(auth.logout))
+      app.post('/auth/logout', limitByAddress, withSession(auth.logout))
       app.get('/pricing', catalog.plans)
       app.get('/pricing/:id', catalog.plan)
       app.get('/providers', catalog.providers)
       app.get('/providers/:id', catalog.provider)
       app.get('/x402/supported', catalog.supported)
-      app.post('/rpc', withSession(rpc))
-      app.get('/credits/:wallet', byReader, accounts.credits)
-      app.get('/history/:wallet', byReader, accounts.history)
-      app.get('/payments/:wallet', byReader, accounts.payments)
+      app.post('/rpc', withSession(call))
+      app.get('/credits/:wallet', limitReads, accounts.credits)
+      app.get('/history/:wallet', limitReads, accounts.history)
+      app.get('/payments/:wallet', limitReads, accounts.payments)
       app.get('/openapi.json', reference.openapi)
       app.get('/docs', reference.docs)
+      app.get('/docs/:version/:file', limitReads, reference.viewer)
       app.get('/llms.txt', reference.llms)
       app.get('/.well-known/x402', discovery)
       app.get('/.well-known/x402.json', discovery)

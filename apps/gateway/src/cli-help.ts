@@ -1,10 +1,10 @@
-const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 not understood, 78 DATABASE_URL is not set.'
+const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 usage error, 78 DATABASE_URL is not set.'
 
-export const HELP = `The gateway, from the command line. (It is served by: node dist/main.js)
+export const HELP = `Administers the gateway. (node dist/main.js serves it.)
 
   gateway catalog apply FILE [--dry-run]   sets the plans that are sold and the providers that calls go to
-  gateway payments disputed                lists payments that an operator has to decide about
-  gateway payments credit|close ID         grants the credits of such a payment, or ends it without
+  gateway payments disputed                lists payments that an operator must decide about
+  gateway payments credit|close ID         grants the credits of such a payment, or closes it without
 
 ${EXIT_CODES} More: gateway catalog --help, gateway payments --help
 `
@@ -13,51 +13,50 @@ export const PAYMENTS_HELP = `gateway payments disputed
 gateway payments credit ID
 gateway payments close ID
 
-A payment is disputed where the token moved something else than its payer signed, such as
-an amount less a fee: the wallet was charged, and nothing was credited. The facilitator
-suspends the token then. While a payment is disputed its wallet is not asked for another
-one on the plan (409 PAYMENT_DISPUTED).
+A payment is disputed if the token moved another amount than its payer signed, such as one
+less a fee: the wallet was charged and got no credits. The facilitator then suspends the
+token. The gateway does not ask the wallet for another payment on the plan (409
+PAYMENT_DISPUTED).
 
-  disputed       a line for each, oldest first: id, time, wallet, plan, amount, credits
-                 and the transaction that moved the money
+  disputed       prints one line for each, oldest first: id, time, wallet, plan, amount,
+                 credits and the transaction that moved the money
   credit ID      grants the credits of the payment, as if it had settled
-  close ID       ends the payment as failed: nothing is credited, and the wallet may pay
-                 again. Give the money back first, where it is to be given back
-  --help         this text
+  close ID       ends the payment as failed without credits; the wallet may pay again.
+                 If you refund the money, do so first
+  --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment
 
-Each takes effect once, however often it is run.
+The commands are idempotent.
 
 ${EXIT_CODES}
 `
 
 export const CATALOG_HELP = `gateway catalog apply FILE [--dry-run]
 
-Makes the plans and providers of the gateway's database those of FILE (YAML), in one
-transaction, and prints a line for each thing that changed. Doing so twice changes
-nothing. A file in which anything is wrong is refused, with the lines and the reasons.
-Gateways that run take the change over within a second.
+Replaces the plans and providers in the gateway's database by those of FILE (YAML), in
+one transaction, and prints a line for each change. Idempotent. A file with errors is
+refused, with the line and reason of each. Running gateways use the new catalog within a
+second.
 
-  --dry-run      prints what would change, and writes nothing
-  --help         this text
+  --dry-run      prints the changes and writes nothing
+  --help         prints this text
   DATABASE_URL   the gateway's Postgres, from the environment
 
-What FILE leaves out is retired, never deleted: a retired plan is not listed and not
-sold, and credits that were bought on it are spent to the last.
+Entries that FILE omits are retired, never deleted: a retired plan is neither listed nor
+sold, and the credits bought on it can still be spent.
 
-A plan's price, credits and recipient may change at any time. A payment that has
-reached the gateway keeps the terms it came with; one that was signed for an old price
-or recipient and comes later is refused and nothing is charged, and one that comes
-after a change of credits alone buys the new number. Once a wallet has signed in on a
-plan, its network, chain_id, ecosystem, asset_address and decimals stay: retire the
-plan, and add another with a new id.
+A plan's price, credits and recipient can change at any time. A payment that has reached
+the gateway keeps its terms. A later payment signed for an old price or recipient is
+refused and not charged; after a change of credits alone it buys the new number. Once a
+wallet has signed in on a plan, its network, chain_id, ecosystem, asset_address and
+decimals are fixed: retire the plan, and add another with a new id.
 
-Base URLs are shown to everyone in GET /providers. They may hold no user or password,
-and should hold no key that is yours alone.
+Base URLs are public in GET /providers. They must not contain a user or password, and
+should not contain a private key.
 
-The providers of a plan's chain are asked whether a contract wallet vouches for a
-sign-in (EIP-1271): all of them, and one no is a no. With a single provider that one is
-trusted with who signs in there, so give nodes you trust, over https.
+The gateway asks every provider of a plan's chain whether a contract wallet accepts a
+sign-in (EIP-1271); one refusal refuses it. A single provider is trusted with every
+sign-in of contract wallets there, so use nodes that you trust, over https.
 
 ${EXIT_CODES}
 `

@@ -37,7 +37,7 @@ const catalog = {
 const valid = () => fileWith(stringify(catalog))
 
 describe('gateway', () => {
-  test('says what it can do', async () => {
+  test('prints its help', async () => {
     expect(await gateway(['--help'])).toMatchObject({
       code: 0,
       out: expect.stringContaining('catalog apply') as string,
@@ -54,31 +54,31 @@ describe('gateway', () => {
       })
   })
 
-  test('says that the providers of a plan’s chain are trusted with who signs in', async () => {
+  test('warns that providers are trusted with sign-ins', async () => {
     const { out } = await gateway(['catalog', '--help'])
     expect(out.replace(/\s+/g, ' ')).toMatch(
-      /providers of a plan's chain .*\(EIP-1271\).*give nodes you trust/,
+      /provider of a plan's chain .*\(EIP-1271\).*use nodes that you trust/,
     )
   })
 
   test.each([
-    [[], 'what is to be done was not said'],
-    [['serve'], 'there is no command "serve"'],
-    [['serve', '--help'], 'there is no command "serve"'],
-    [['catalog'], 'catalog what?'],
-    [['catalog', 'aply', 'f'], 'there is no "catalog aply"'],
-    [['catalog', 'apply'], 'catalog apply wants a file'],
-    [['catalog', 'apply', 'f', 'g'], 'did not understand "g"'],
+    [[], 'command missing'],
+    [['serve'], 'unknown command "serve"'],
+    [['serve', '--help'], 'unknown command "serve"'],
+    [['catalog'], 'subcommand of catalog missing'],
+    [['catalog', 'aply', 'f'], 'unknown command "catalog aply"'],
+    [['catalog', 'apply'], 'catalog apply requires a file'],
+    [['catalog', 'apply', 'f', 'g'], 'unexpected "g"'],
     [['catalog', 'apply', 'f', '--force'], '--force'],
     [['catalog', 'apply', 'f', '--dry-run=yes'], '--dry-run'],
-  ])('answers 2, the reason and its help to %j', async (args, reason) => {
+  ])('exits with 2, the reason and the help for %j', async (args, reason) => {
     const { code, out, err } = await gateway(args, { DATABASE_URL: 'postgresql://h/d' })
     expect([code, out]).toEqual([2, ''])
     expect(err).toContain(reason)
     expect(err).toContain('gateway catalog apply FILE [--dry-run]')
   })
 
-  test('answers 78 where it is not told which database', async () => {
+  test('exits with 78 if DATABASE_URL is not set', async () => {
     const { code, err } = await gateway(['catalog', 'apply', valid()])
     expect(code).toBe(78)
     expect(err).toContain('DATABASE_URL is not set')
@@ -87,8 +87,8 @@ describe('gateway', () => {
 
 describe('gateway catalog apply', () => {
   test.each([
-    ['is not there', () => join(folder, 'none.yaml'), 'there is no such file'],
-    ['is a directory', () => folder, 'it is a directory'],
+    ['is not there', () => join(folder, 'none.yaml'), 'no such file'],
+    ['is a directory', () => folder, 'is a directory'],
     ['is empty', () => fileWith(''), 'the file is empty'],
     ['is no UTF-8', () => fileWith(Buffer.from([0xff, 0xfe, 0x70, 0])), 'is not text in UTF-8'],
     ['has 50 MB', () => bigFile(), 'larger than 256 KiB'],
@@ -99,13 +99,13 @@ describe('gateway catalog apply', () => {
       'line 2, column 1: price: is nothing',
     ],
   ])('refuses a file that %s, without asking the database', async (_, file, reason) => {
-    const DATABASE_URL = 'postgresql://nobody:hunter2@127.0.0.1:1/none'
+    const DATABASE_URL = 'postgresql://user:hunter2@127.0.0.1:1/none'
     const { code, out, err } = await gateway(['catalog', 'apply', file()], { DATABASE_URL })
     expect([code, out]).toEqual([1, ''])
     expect(err).toContain(reason)
   })
 
-  test('tells what it changed, and the second time that nothing did', async () => {
+  test('prints its changes, and none the second time', async () => {
     const DATABASE_URL = await migratedDatabase('gateway')
     const apply = (...more: string[]) => gateway(['catalog', 'apply', valid(), ...more], { DATABASE_URL })
     const changes = '+ plan 1 "Starter"\n+ provider "provider-1" (evm, 1)\n'
@@ -124,19 +124,19 @@ describe('gateway catalog apply', () => {
     })
   })
 
-  test('says of a database without tables what is to be done first, and never its password', async () => {
+  test('names the missing migrations, and never the password', async () => {
     const DATABASE_URL = (await migratedDatabase('gateway')).replace(/test_\w+$/, `empty_${Date.now()}`)
     await createDatabase(DATABASE_URL)
     const { code, err } = await gateway(['catalog', 'apply', valid()], { DATABASE_URL })
     const { password, pathname } = new URL(DATABASE_URL)
     const server = openGatewayDatabase({ url: DATABASE_URL.replace(pathname, '/postgres'), poolSize: 1 })
     closeLater(() => server.close())
-    await server.pool.query(`drop database ${pathname.slice(1)} with (force)`)
+    await server.pool.query(`DROP DATABASE ${pathname.slice(1)} WITH (force)`)
     expect([code, err]).toEqual([1, expect.stringContaining('run its migrations first')])
     if (password !== '') expect(err).not.toContain(password)
   })
 
-  test('says which database it cannot have, and never its password', async () => {
+  test('names the unavailable database, and never the password', async () => {
     const url = Object.assign(new URL(await migratedDatabase('gateway')), { pathname: 'nowhere' })
     const { code, err } = await gateway(['catalog', 'apply', valid()], { DATABASE_URL: url.href })
     expect([code, err]).toEqual([1, expect.stringContaining('the database does not exist')])
@@ -161,7 +161,7 @@ test('bin/gateway.js is that command line', async () => {
     '+ plan 1 "Starter"\n+ provider "provider-1" (evm, 1)\n',
     '',
   ])
-  expect(await runBin(['catalog', 'apply'])).toEqual([2, '', expect.stringContaining('wants a file')])
+  expect(await runBin(['catalog', 'apply'])).toEqual([2, '', expect.stringContaining('requires a file')])
   const complexKey = fileWith('? [a]\n: 1\n', 'complex.yaml')
   expect(await runBin(['catalog', 'apply', complexKey], { DATABASE_URL })).toEqual([
     1,

@@ -1,11 +1,11 @@
-import { DatabaseProblem, GatewayPrisma, openGatewayDatabase, waitForDatabase } from '@tollgate/database'
+import { DatabaseSetupError, GatewayPrisma, openGatewayDatabase, waitForDatabase } from '@tollgate/database'
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { isUtf8 } from 'node:buffer'
 import { parseArgs } from 'node:util'
 import { applyCatalog } from './catalog/apply'
-import { readCatalog } from './catalog/file'
-import { CatalogProblem, MAX_BYTES } from './catalog/yaml'
+import { parseCatalog } from './catalog/catalog-file'
+import { CatalogError, MAX_BYTES } from './catalog/yaml-diagnostics'
 import { CATALOG_HELP, HELP, PAYMENTS_HELP } from './cli-help'
 import { createDisputes, type Decision, type Dispute } from './payments/disputes'
 
@@ -13,10 +13,10 @@ type Io = { environment: NodeJS.ProcessEnv; out: (text: string) => unknown; err:
 
 class UsageError extends Error {}
 
-/** As sysexits.h has it: the configuration must be changed first. */
+/** EX_CONFIG of sysexits.h. */
 const EXIT_CONFIGURATION = 78
 
-/** @returns the exit code: 0 done, 1 refused or failed, 2 not understood, 78 not configured */
+/** @returns exit code: 0 done, 1 refused or failed, 2 usage error, 78 not configured */
 export async function main(args: string[], io: Io): Promise<number> {
   try {
     return await dispatch(args, io)
@@ -36,19 +36,20 @@ async function dispatch(args: string[], io: Io): Promise<number> {
     io.out(help)
     return 0
   }
-  if (area === undefined) throw new UsageError('what is to be done was not said')
+  if (area === undefined) throw new UsageError('command missing')
   if (area === 'payments')
     return payments(
       verb,
       [file, ...more].filter((word) => word !== undefined),
       io,
     )
-  if (area !== 'catalog') throw new UsageError(`there is no command "${area}"`)
+  if (area !== 'catalog') throw new UsageError(`unknown command "${area}"`)
   if (verb !== 'apply')
-    throw new UsageError(verb === undefined ? 'catalog what?' : `there is no "catalog ${verb}"`)
-  if (file === undefined) throw new UsageError('catalog apply wants a file')
-  if (more.length > 0)
-    throw new UsageError(`catalog apply takes one file; did not understand "${more.join(' ')}"`)
+    throw new UsageError(
+      verb === undefined ? 'subcommand of catalog missing' : `unknown command "catalog ${verb}"`,
+    )
+  if (file === undefined) throw new UsageError('catalog apply requires a file')
+  if (more.length > 0) throw new UsageError(`catalog apply takes one file; unexpected "${more.join(' ')}"`)
 
   const url = databaseUrl(io)
   if (!url) return EXIT_CONFIGURATION
@@ -68,14 +69,15 @@ function databaseUrl({ environment, err }: Io): string | undefined {
 const MAX_DISPUTES = 1_000
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** `disputed` lists; `credit` and `close` decide about one payment. */
 async function payments(verb: string | undefined, ids: string[], io: Io): Promise<number> {
   if (verb !== 'disputed' && verb !== 'credit' && verb !== 'close')
-    throw new UsageError(verb === undefined ? 'payments what?' : `there is no "payments ${verb}"`)
+    throw new UsageError(
+      verb === undefined ? 'subcommand of payments missing' : `unknown command "payments ${verb}"`,
+    )
   const [id, ...more] = ids
-  if (verb === 'disputed' && id !== undefined) throw new UsageError(`did not understand "${id}"`)
+  if (verb === 'disputed' && id !== undefined) throw new UsageError(`unexpected "${id}"`)
   if (verb !== 'disputed' && (id === undefined || more.length > 0 || !uuid.test(id)))
-    throw new UsageError(`payments ${verb} wants the id of one payment`)
+    throw new UsageError(`payments ${verb} requires the id of one payment`)
   const url = databaseUrl(io)
   if (!url) return EXIT_CONFIGURATION
   await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
@@ -87,8 +89,8 @@ async function payments(verb: string | undefined, ids: string[], io: Io): Promis
       io.out(found.length > 0 ? found.map(lineOf).join('') : 'no payment is disputed\n')
       return 0
     }
-    const decided = await disputes.decide(id ?? '', verb)
-    if (decided) io.out(`${verdictOf[verb]}: ${lineOf(decided)}`)
+    const decided = await disputes.resolve(id ?? '', verb)
+    if (decided) io.out(`${resolvedAs[verb]}: ${lineOf(decided)}`)
     else io.err(`gateway: no disputed payment has the id ${id}\n`)
     return decided ? 0 : 1
   } finally {
@@ -96,7 +98,7 @@ async function payments(verb: string | undefined, ids: string[], io: Io): Promis
   }
 }
 
-const verdictOf: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }
+const resolvedAs: Record<Decision, string> = { credit: 'credited', close: 'closed without credits' }
 
 const lineOf = ({ id, wallet, planId, network, amount, credits, transaction, updatedAt }: Dispute) =>
   `${id}  ${updatedAt.toISOString()}  ${wallet}  plan ${planId}  ${amount} on ${network}  ${credits} credits  ${transaction ?? '-'}\n`
@@ -105,7 +107,7 @@ async function apply(
   { url, file, dryRun }: { url: string; file: string; dryRun: boolean },
   { out, err }: Io,
 ) {
-  const catalog = readCatalog(await textOf(file))
+  const catalog = parseCatalog(await textOf(file))
   await waitForDatabase(url, { onRetry: (_attempt, reason) => err(`${reason}; trying again\n`) })
   const database = openGatewayDatabase({ url, poolSize: 1 })
   try {
@@ -119,23 +121,23 @@ async function apply(
   if (!catalog.providers.some(({ active }) => active)) err('warning: no provider serves after this\n')
 }
 
-/** Reads no more of the file than a catalog can have. */
+/** Reads at most MAX_BYTES + 1. */
 async function textOf(file: string): Promise<string> {
   try {
     const bytes = await buffer(createReadStream(file, { end: MAX_BYTES }))
     if (isUtf8(bytes)) return bytes.toString()
   } catch (error) {
-    throw new CatalogProblem(
+    throw new CatalogError(
       `${JSON.stringify(file)} cannot be read: ${whyNot(error as NodeJS.ErrnoException)}`,
     )
   }
-  throw new CatalogProblem(`${JSON.stringify(file)} is not text in UTF-8`)
+  throw new CatalogError(`${JSON.stringify(file)} is not text in UTF-8`)
 }
 
 function whyNot({ code, message }: NodeJS.ErrnoException) {
-  if (code === 'ENOENT') return 'there is no such file'
-  if (code === 'EISDIR') return 'it is a directory'
-  if (code === 'EACCES') return 'this user may not read it'
+  if (code === 'ENOENT') return 'no such file'
+  if (code === 'EISDIR') return 'is a directory'
+  if (code === 'EACCES') return 'permission denied'
   return message
 }
 
@@ -148,19 +150,18 @@ function parse(args: string[]) {
   }
 }
 
-/** What went wrong, for whoever runs this: no stack, and no address with a password in it. */
+/** Without a stack, and without a URL that contains a password. */
 function reasonOf(error: unknown): string {
-  if (error instanceof UsageError || error instanceof CatalogProblem || error instanceof DatabaseProblem)
+  if (error instanceof UsageError || error instanceof CatalogError || error instanceof DatabaseSetupError)
     return error.message
   if (error instanceof GatewayPrisma.PrismaClientKnownRequestError && /^P202[12]$/.test(error.code))
     return 'the database lacks the gateway’s tables; run its migrations first: tollgate-database migrate gateway'
   const message = error instanceof Error ? error.message : String(error)
   if (/(?:statement|lock) timeout/.test(message))
-    return 'another catalog is being applied and does not come to its end; nothing was changed, so try again'
+    return 'another catalog is being applied; nothing was changed, try again'
   return `failed, and nothing was changed: ${message.trim().split('\n').at(-1) ?? ''}`
 }
 
-/** The process: `bin/gateway.js`. */
 export async function run(): Promise<void> {
   process.exitCode = await main(process.argv.slice(2), {
     environment: process.env,

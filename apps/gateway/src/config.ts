@@ -7,7 +7,7 @@ const inHeader = (value: string) => /^[\x21-\x7e]*$/.test(value)
 const asMade =
   'expected visible ASCII characters without spaces, as POST /clients of the facilitator gave them'
 
-/** The environment that the gateway takes; `.env.example` explains each variable. */
+/** `.env.example` explains each variable. */
 export const Environment = z.object({
   PORT: env.port.default(8080),
   HOST: env.text.default('127.0.0.1'),
@@ -40,6 +40,6 @@ export const Environment = z.object({
 })
 export type Environment = z.infer<typeof Environment>
 
-/** @throws ConfigurationError that names every variable that is missing or wrong */
+/** @throws ConfigurationError with every missing or invalid variable */
 export const readConfiguration = (variables: NodeJS.ProcessEnv): Environment =>
   readEnvironment(Environment, variables)

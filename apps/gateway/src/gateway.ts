@@ -4,7 +4,7 @@ import { createBudget, createHealth, type EphemeralStore, type Logger, type Metr
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
-import { createGateway } from './app'
+import { createApp } from './app'
 import { createContractWallets } from './auth/contract-wallets'
 import { createGuard } from './auth/guard'
 import { createAuthHandlers } from './auth/handlers'
@@ -19,16 +19,18 @@ import { type Clocks } from './clocks'
 import { type Environment } from './config'
 import { createAdmission } from './payments/admission'
 import { createBuyCredits } from './payments/buy-credits'
-import { createSettlement } from './payments/settlement'
+import { createPaymentProcessor } from './payments/payment-processor'
+import { createSettlementStore } from './payments/settlement-store'
 import { createPaymentStore } from './payments/store'
 import { createDiscovery } from './reference/discovery'
 import { createGatewayReference } from './reference/reference'
-import { createForward } from './rpc/forward'
+import { createForward } from './rpc/upstream/forward'
+import { createRpcHandlers } from './rpc/handlers'
 import { createPaidCall } from './rpc/paid-call'
-import { createUpstreams } from './rpc/upstreams'
+import { createUpstreams } from './rpc/upstream/upstreams'
 
-/** What a gateway runs on: opened by main, and by tests. */
-export type Foundation = {
+/** What a gateway runs on; opened by main and by tests. */
+export type Infrastructure = {
   environment: Environment
   database: GatewayDatabase
   store: EphemeralStore
@@ -38,8 +40,8 @@ export type Foundation = {
   now: () => Date
 }
 
-/** The areas wired together: where each meets those it needs. Nothing is opened here but upstream connections. */
-export function wireGateway(foundation: Foundation) {
+/** Wires the areas together. Opens upstream connections only. */
+export function composeGateway(foundation: Infrastructure) {
   const { environment, database, store, facilitator, logger, metrics, now } = foundation
   const resource = `${environment.PUBLIC_URL}/rpc`
   const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
@@ -58,15 +60,24 @@ export function wireGateway(foundation: Foundation) {
     nonces,
     sessions,
     domains: environment.SIGN_IN_DOMAINS,
-    contractVouches: createContractWallets({ catalog, logger }),
+    verifyContractSignature: createContractWallets({ catalog, logger }),
     now,
   })
 
   const payments = createPaymentStore(database)
+  const settlements = createSettlementStore(database)
   const admission = createAdmission({ store, logger, limits: environment })
   const { takeRequest } = admission
-  const settlement = createSettlement({ store: payments, facilitator, takeRequest, ledger, clocks, logger })
-  const buyCredits = createBuyCredits({ store: payments, settlement, admission, sessions, resource, logger })
+  const processor = createPaymentProcessor({
+    payments,
+    settlements,
+    facilitator,
+    takeRequest,
+    ledger,
+    clocks,
+    logger,
+  })
+  const buyCredits = createBuyCredits({ payments, processor, admission, sessions, resource, logger })
 
   const upstreams = createUpstreams({ timeoutMs, now })
   const forward = createForward(upstreams, timeoutMs)
@@ -75,7 +86,7 @@ export function wireGateway(foundation: Foundation) {
     catalog,
     sessions,
     buyCredits,
-    feePayerOf: supported.feePayerOf,
+    findFeePayer: supported.findFeePayer,
     payments,
     ledger,
     forward,
@@ -93,7 +104,7 @@ export function wireGateway(foundation: Foundation) {
   const health = createHealth({
     checks: { postgres: async () => (await database.pool.query('SELECT 1')).rowCount === 1 },
   })
-  const app = createGateway({
+  const app = createApp({
     environment,
     logger,
     metrics,
@@ -103,10 +114,10 @@ export function wireGateway(foundation: Foundation) {
     auth: createAuthHandlers(nonces, signIn, sessions),
     catalog: createCatalogHandlers(catalog, supported),
     accounts: createAccountHandlers(ledger, createHistory(database)),
-    paidCall,
+    rpc: createRpcHandlers(paidCall),
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS),
     discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),
     now,
   })
-  return { app, health, ledger, payments, settlement, upstreams }
+  return { app, health, ledger, payments, settlements, processor, upstreams }
 }

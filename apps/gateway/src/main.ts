@@ -15,26 +15,24 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startAudit } from './accounts/audit'
 import { startHeartbeat } from './accounts/heartbeat'
 import { readConfiguration } from './config'
-import { wireGateway } from './gateway'
+import { composeGateway } from './gateway'
 import { startReconciler } from './payments/reconciler'
 import { createRetention } from './retention/retention'
 
 const GRACE_SECONDS = 15
-/** What is cut off is asked again by the next process, under the same idempotency key. */
+/** The next process repeats an interrupted settle request under the same idempotency key. */
 const RECONCILER_GRACE_MS = 5_000
 
-/** The gateway as a process: open, wire, serve; what was opened last is closed first. */
 void run('gateway', async (closing) => {
   const environment = readConfiguration(process.env)
   const logger = createLogger({ service: 'gateway', level: environment.LOG_LEVEL })
   const now = () => new Date()
 
-  if (!curveIsNative)
-    logger.warn('signatures are checked by slow code: secp256k1 has no build for this machine')
+  if (!curveIsNative) logger.warn('native secp256k1 missing, signatures verified by slower code')
 
   await waitForDatabase(environment.DATABASE_URL, {
     signal: closing.signal,
-    onRetry: (attempt, reason) => logger.warn('postgres is not there yet', { attempt, reason }),
+    onRetry: (attempt, reason) => logger.warn('postgres unavailable, retrying', { attempt, reason }),
   })
   const database = openGatewayDatabase({
     url: environment.DATABASE_URL,
@@ -57,9 +55,9 @@ void run('gateway', async (closing) => {
   closing.add('facilitator client', () => facilitator.close())
 
   const metrics = createMetrics()
-  const gateway = wireGateway({ environment, database, store, facilitator, logger, metrics, now })
+  const gateway = composeGateway({ environment, database, store, facilitator, logger, metrics, now })
   closing.add('upstream connections', () => gateway.upstreams.close())
-  closing.add('ledger', () => gateway.ledger.drained())
+  closing.add('ledger', () => gateway.ledger.drain())
 
   const heartbeat = await startHeartbeat(gateway.ledger, logger)
   closing.add('heartbeat', () => heartbeat.stop())
@@ -67,7 +65,11 @@ void run('gateway', async (closing) => {
   closing.add('audit', () => audit.stop())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
   closing.add('retention', () => retention.stop())
-  const reconciler = startReconciler({ store: gateway.payments, settlement: gateway.settlement, logger })
+  const reconciler = startReconciler({
+    settlements: gateway.settlements,
+    processor: gateway.processor,
+    logger,
+  })
   closing.add('reconciler', () => Promise.race([reconciler.stop(), delay(RECONCILER_GRACE_MS)]))
 
   const metricsServer = await metrics.listen({

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { readCatalog } from '../../../apps/gateway/src/catalog/file'
+import { parseCatalog } from '../../../apps/gateway/src/catalog/catalog-file'
 import { imageOf } from './image'
 import { root } from './kustomize'
-import { type Given, notTaken, plausible, services, startWith } from './settings'
+import { type ServiceInput, unusedVariables, plausible, services, startWith } from './settings'
 
 type ComposeService = {
   image: string
@@ -44,7 +44,7 @@ const filledIn = Object.fromEntries(
 const compose = render(filledIn)
 const started = Object.entries(compose.services)
 
-const givenTo = (service: string, { services: parts, configs: texts }: Compose): Given => {
+const inputOf = (service: string, { services: parts, configs: texts }: Compose): ServiceInput => {
   const { environment = {}, configs = [] } = parts[service] ?? {}
   return {
     variables: environment,
@@ -73,21 +73,21 @@ describe('docker/compose.yaml', () => {
   })
 
   test.each(services)('sets what the %s needs, and nothing that it does not know', (service) => {
-    const given = givenTo(service, compose)
-    const variables = { ...imageOf(service).environment, ...given.variables }
-    expect(() => startWith(service, { ...given, variables })).not.toThrow()
-    expect(notTaken(service, given)).toEqual([])
+    const input = inputOf(service, compose)
+    const variables = { ...imageOf(service).environment, ...input.variables }
+    expect(() => startWith(service, { ...input, variables })).not.toThrow()
+    expect(unusedVariables(service, input)).toEqual([])
   })
 
   test('the gateway says what is missing while the operator has filled in nothing', () => {
-    expect(() => startWith('gateway', givenTo('gateway', render({})))).toThrow(
+    expect(() => startWith('gateway', inputOf('gateway', render({})))).toThrow(
       /JWT_SECRET: not set(.|\n)*FACILITATOR_CLIENT_ID: not set(.|\n)*FACILITATOR_CLIENT_TOKEN: not set/,
     )
   })
 
-  test('the catalog sells nothing until it is told to whom the payments go, and lacks nothing else', () => {
-    expect(() => readCatalog(render({}).configs['catalog']?.content ?? '')).toThrow(/plans\.0\.pay_to/)
-    const catalog = readCatalog(compose.configs['catalog']?.content ?? '')
+  test('the catalog lacks the recipient of payments only, and sells nothing until it is set', () => {
+    expect(() => parseCatalog(render({}).configs['catalog']?.content ?? '')).toThrow(/plans\.0\.pay_to/)
+    const catalog = parseCatalog(compose.configs['catalog']?.content ?? '')
     expect(catalog).toMatchObject({
       plans: [{ network: 'base-sepolia' }],
       providers: [{ chain_id: '84532' }],

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type IDeployment } from 'kubernetes-models/apps/v1/Deployment'
 import { type IConfigMap } from 'kubernetes-models/v1/ConfigMap'
-import { readCatalog } from '../../../apps/gateway/src/catalog/file'
+import { parseCatalog } from '../../../apps/gateway/src/catalog/catalog-file'
 import { imageOf } from './image'
 import { base, hasKubectl, type Manifest, render, renderByKubectl, root } from './kustomize'
-import { type Given, notTaken, plausible, type Service, services, startWith } from './settings'
+import { type ServiceInput, unusedVariables, plausible, type Service, services, startWith } from './settings'
 
 const manifests = render(base)
 
-/** What a pod of the service would be given, its secrets filled in and the image's own environment below all. */
-function givenTo(service: Service, from: readonly Manifest[]): Given {
+/** The input of a pod: the image's environment, overridden by the manifests, with secrets filled in. */
+function inputOf(service: Service, from: readonly Manifest[]): ServiceInput {
   const deployment = named(from, 'Deployment', service) as IDeployment
   const pod = deployment.spec?.template.spec
   const [container] = pod?.containers ?? []
@@ -37,7 +37,7 @@ function named(from: readonly Manifest[], kind: string, name: string): object {
   return found
 }
 
-const withImage = (service: Service, { variables, files }: Given): Given => ({
+const withImage = (service: Service, { variables, files }: ServiceInput): ServiceInput => ({
   variables: { ...imageOf(service).environment, ...variables },
   files,
 })
@@ -48,43 +48,43 @@ if (hasKubectl)
 
 describe.each(renderings)('%s', (_, read) => {
   test.each(services)('sets what the %s needs, and its values are taken', (service) => {
-    expect(() => startWith(service, withImage(service, givenTo(service, read())))).not.toThrow()
+    expect(() => startWith(service, withImage(service, inputOf(service, read())))).not.toThrow()
   })
 
   test.each(services)('sets nothing that the %s does not know', (service) => {
-    expect(notTaken(service, givenTo(service, read()))).toEqual([])
+    expect(unusedVariables(service, inputOf(service, read()))).toEqual([])
   })
 })
 
 test('the networks of k8s/overlays/example are taken: an EVM network and a Cosmos network', () => {
   const text = readFileSync(join(root, 'k8s/overlays/example/networks.yaml'), 'utf8')
-  const { variables, files } = withImage('facilitator', givenTo('facilitator', manifests))
+  const { variables, files } = withImage('facilitator', inputOf('facilitator', manifests))
   const path = variables['NETWORKS_FILE'] ?? ''
   const named = [...text.matchAll(/\benv:(\w+)/g)].map(([, name = '']) => [name, plausible(name)] as const)
-  const given = {
+  const input = {
     variables: { ...variables, ...Object.fromEntries(named) },
     files: { ...files, [path]: text },
   }
-  expect(() => startWith('facilitator', given)).not.toThrow()
+  expect(() => startWith('facilitator', input)).not.toThrow()
   expect(named.map(([name]) => name)).toContain('COSMOSHUB_RPC_URLS')
-  const { COSMOSHUB_SIGNER_KEY, ...others } = given.variables as Record<string, string>
+  const { COSMOSHUB_SIGNER_KEY, ...others } = input.variables as Record<string, string>
   expect(COSMOSHUB_SIGNER_KEY).toBeDefined()
-  expect(() => startWith('facilitator', { ...given, variables: others })).toThrow(/COSMOSHUB_SIGNER_KEY/)
+  expect(() => startWith('facilitator', { ...input, variables: others })).toThrow(/COSMOSHUB_SIGNER_KEY/)
 })
 
 test('what is missing would be seen', () => {
-  const { variables, files } = withImage('gateway', givenTo('gateway', manifests))
+  const { variables, files } = withImage('gateway', inputOf('gateway', manifests))
   const { PUBLIC_URL, ...others } = variables
   expect(PUBLIC_URL).toBeDefined()
   expect(() => startWith('gateway', { variables: others, files })).toThrow(/PUBLIC_URL: not set/)
 })
 
 test.each(['k8s/base/migrations', 'k8s/overlays/example'])(
-  'the catalog of %s sells nothing until it is told to whom the payments go, and lacks nothing else',
+  'the catalog of %s lacks the recipient of payments only, and sells nothing until it is set',
   (folder) => {
     const text = readFileSync(join(root, folder, 'catalog.yaml'), 'utf8')
-    expect(() => readCatalog(text)).toThrow(/plans\.0\.pay_to: must be an address$/)
-    const told = text.replace('REPLACE_WITH_YOUR_ADDRESS', `'${plausible('PAY_TO')}'`)
-    expect(readCatalog(told)).toMatchObject({ plans: [{ id: 1 }], providers: [{ category: 'evm' }] })
+    expect(() => parseCatalog(text)).toThrow(/plans\.0\.pay_to: must be an address$/)
+    const catalog = text.replace('REPLACE_WITH_YOUR_ADDRESS', `'${plausible('PAY_TO')}'`)
+    expect(parseCatalog(catalog)).toMatchObject({ plans: [{ id: 1 }], providers: [{ category: 'evm' }] })
   },
 )

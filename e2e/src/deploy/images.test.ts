@@ -70,7 +70,7 @@ describe.each(services)('docker/%s.Dockerfile', (service) => {
     const [, command = '[]'] = /CMD (\[.*\])$/.exec(image.healthcheck.join()) ?? []
     const [program = '', ...args] = JSON.parse(command) as string[]
     expect(program).toBe('node')
-    // Nobody listens on this port, which is what it must tell.
+    // No process listens on this port, so the check must fail.
     const run = spawnSync(process.execPath, args, { env: { PORT: '1' }, encoding: 'utf8' })
     expect([run.status, run.stderr]).toEqual([1, ''])
   })

@@ -40,14 +40,14 @@ const models = {
   ServiceAccount,
 }
 const overlay = join(root, 'k8s/overlays/example')
-/** What `run` gives a service at most, once it is told to stop. */
+/** The longest that `run` lets a service drain after SIGTERM. */
 const SERVICE_GRACE_SECONDS = 25
 const manifests = render(base)
 const workloads = workloadsOf(manifests)
 const ofKind = <T>(kind: string) => manifests.filter((manifest) => manifest.kind === kind) as (Manifest & T)[]
-const told = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`
+const nameOf = ({ kind, metadata }: Manifest) => `${kind} ${metadata.name}`
 const each = <T extends Manifest>(list: readonly T[]) =>
-  list.map((manifest) => [told(manifest), manifest] as const)
+  list.map((manifest) => [nameOf(manifest), manifest] as const)
 const deployments = ofKind<IDeployment>('Deployment')
 
 describe('k8s/base', () => {
@@ -59,8 +59,10 @@ describe('k8s/base', () => {
       'Service',
       'NetworkPolicy',
     ])
-      expect(manifests.map(told)).toEqual(expect.arrayContaining([`${kind} gateway`, `${kind} facilitator`]))
-    expect(manifests.map(told)).toEqual(
+      expect(manifests.map(nameOf)).toEqual(
+        expect.arrayContaining([`${kind} gateway`, `${kind} facilitator`]),
+      )
+    expect(manifests.map(nameOf)).toEqual(
       expect.arrayContaining(['Job gateway-migrate', 'Job facilitator-migrate']),
     )
   })
@@ -116,12 +118,12 @@ describe('k8s/base', () => {
 
   test.each(each(workloads))('%s refers only to what is there', (_, workload) => {
     const pod = workload.spec?.template.spec
-    expect(manifests.map(told)).toContain(`ServiceAccount ${pod?.serviceAccountName}`)
+    expect(manifests.map(nameOf)).toContain(`ServiceAccount ${pod?.serviceAccountName}`)
     const configMaps = [
       ...(pod?.volumes ?? []).map(({ configMap }) => configMap?.name),
       ...containersOf(workload).flatMap(({ envFrom = [] }) => envFrom.map((from) => from.configMapRef?.name)),
     ]
-    for (const name of configMaps) expect(manifests.map(told)).toContain(`ConfigMap ${name}`)
+    for (const name of configMaps) expect(manifests.map(nameOf)).toContain(`ConfigMap ${name}`)
     const volumes = (pod?.volumes ?? []).map(({ name }) => name)
     const mounted = containersOf(workload).flatMap(({ volumeMounts = [] }) =>
       volumeMounts.map(({ name }) => name),
@@ -172,9 +174,9 @@ byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
 
   test('renders k8s/base as these tests read it, all in one namespace', () => {
     const rendered = renderByKubectl(base)
-    expect(rendered.map(withoutHash).sort()).toEqual(manifests.map(told).sort())
+    expect(rendered.map(withoutHash).sort()).toEqual(manifests.map(nameOf).sort())
     const outside = rendered.filter(({ metadata }) => metadata.namespace !== 'tollgate')
-    expect(outside.map(told)).toEqual(['Namespace tollgate'])
+    expect(outside.map(nameOf)).toEqual(['Namespace tollgate'])
   })
 
   test('renders an overlay that changes names, images and scale, and nothing of it is invalid', () => {

@@ -7,11 +7,11 @@ import * as gateway from '../../../apps/gateway/src/config'
 export type Service = 'gateway' | 'facilitator'
 export const services: readonly Service[] = ['gateway', 'facilitator']
 
-/** What the service's process would be given: its variables, and the files at the paths that they name. */
-export type Given = { variables: Record<string, string>; files: Record<string, string> }
+/** The environment variables of a service's process, and the mounted files by path. */
+export type ServiceInput = { variables: Record<string, string>; files: Record<string, string> }
 
-/** The service's own reading of what it is given: throws what it would say at its start. */
-export function startWith(service: Service, { variables, files }: Given): void {
+/** Reads the configuration as the service does. @throws Error with the service's start-up error */
+export function startWith(service: Service, { variables, files }: ServiceInput): void {
   if (service === 'gateway') return void gateway.readConfiguration(variables)
   const path = variables['NETWORKS_FILE'] ?? ''
   const text = files[path]
@@ -26,8 +26,8 @@ export function startWith(service: Service, { variables, files }: Given): void {
   }
 }
 
-/** The variables that neither the service's schema nor a file of it (`env:NAME`) takes. */
-export function notTaken(service: Service, { variables, files }: Given): string[] {
+/** The variables that neither the schema nor a file (`env:NAME`) of the service uses. */
+export function unusedVariables(service: Service, { variables, files }: ServiceInput): string[] {
   const { Environment } = { gateway, facilitator }[service]
   const inFiles = Object.values(files).flatMap((text) =>
     [...text.matchAll(/\benv:(\w+)/g)].map(([, name]) => name),
@@ -36,7 +36,7 @@ export function notTaken(service: Service, { variables, files }: Given): string[
   return Object.keys(variables).filter((name) => !taken.has(name))
 }
 
-/** A value such as an operator would give, by what the name says. */
+/** A plausible value, by the name of the variable. */
 export function plausible(name: string): string {
   if (name.endsWith('DATABASE_URL')) return 'postgresql://tollgate:secret@postgres.example:5432/tollgate'
   if (name.endsWith('REDIS_URL')) return 'redis://redis.example:6379/0'

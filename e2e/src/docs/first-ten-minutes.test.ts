@@ -21,7 +21,6 @@ let token: ReturnType<typeof tokenAt>
 let recorder: Awaited<ReturnType<typeof startRecorder>>
 let compiled: ReturnType<typeof compile>
 let shell: ReturnType<typeof startShell>
-/** How what was opened is closed, last first. */
 const closing: (() => unknown)[] = []
 /** What each command has printed. */
 const printed = new Map<Example, string>()
@@ -35,7 +34,7 @@ beforeAll(async () => {
   )
   world = await startWorld()
   closing.push(() => world.stop())
-  token = tokenAt(world.foundation.rpcUrl)
+  token = tokenAt(world.infrastructure.rpcUrl)
   closing.push(() => token.close())
   recorder = await startRecorder(world.facilitator.url)
   closing.push(() => recorder.stop())
@@ -61,13 +60,13 @@ function jsonIn(text: string): unknown {
   return undefined
 }
 
-/** What a command has led to: what it printed, or else what the facilitator answered it last. */
+/** The output of a command, or else the last response of the facilitator. */
 function outcomeOf(text: string): { status: number; value: unknown } {
   const answered = recorder.take().at(-1)
   const value: unknown = jsonIn(text) ?? JSON.parse(answered?.body ?? 'null')
-  const told = (value as { status?: unknown }).status
+  const bodyStatus = (value as { status?: unknown }).status
   const status =
-    /^HTTP\/1\.1 (\d{3})/m.exec(text)?.[1] ?? (typeof told === 'number' ? told : answered?.status)
+    /^HTTP\/1\.1 (\d{3})/m.exec(text)?.[1] ?? (typeof bodyStatus === 'number' ? bodyStatus : answered?.status)
   return { status: Number(status), value }
 }
 

@@ -31,7 +31,7 @@ test('docs/gasless.md runs as written: it finds who bears the fee, and signs a p
   expect(compiled.errors).toEqual([])
   const reader = startReader(folder, {
     API: `${world.facilitator.url}/api/v1`,
-    COSMOS_RPC: world.foundation.cosmos.rpcUrl,
+    COSMOS_RPC: world.infrastructure.cosmos.rpcUrl,
     COSMOS_KEY: developmentCosmosWallets[0]!.privateKey,
     PAY_TO: developmentCosmosPayTo.address,
   })

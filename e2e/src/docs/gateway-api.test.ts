@@ -16,7 +16,7 @@ describeDocument('docs/api/gateway.md', ['bash', 'ts'], async (closeLater) => {
   const rest = await startRestProvider()
   closeLater(() => rest.close())
   await addToCatalog(world, rest)
-  const { rpcUrl } = world.foundation
+  const { rpcUrl } = world.infrastructure
   const { privateKey, address } = walletAt(0)
   const [cosmosWallet] = developmentCosmosWallets
   if (!cosmosWallet) throw new Error('the development chain has no wallets')
@@ -28,7 +28,7 @@ describeDocument('docs/api/gateway.md', ['bash', 'ts'], async (closeLater) => {
       GATEWAY: url,
       PRIVATE_KEY: privateKey,
       SMART_WALLET: smartWallet,
-      COSMOS_RPC: world.foundation.cosmos.rpcUrl,
+      COSMOS_RPC: world.infrastructure.cosmos.rpcUrl,
       COSMOS_KEY: cosmosWallet.privateKey,
     }),
     // A program that pays by itself is given a wallet that has no credits.
@@ -63,7 +63,7 @@ async function addToCatalog(world: World, rest: Server) {
   writeFileSync(file, JSON.stringify(catalog))
   const command = [join(root, 'apps/gateway/bin/gateway.js'), 'catalog', 'apply', file]
   await promisify(execFile)(process.execPath, command, {
-    env: { ...process.env, DATABASE_URL: world.foundation.postgres.gateway },
+    env: { ...process.env, DATABASE_URL: world.infrastructure.postgres.gateway },
     timeout: 30_000,
   })
 }

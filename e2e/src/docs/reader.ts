@@ -14,7 +14,7 @@ source ./block
 { declare -px; declare -f; } > ./shell
 env -0 > ./environment`
 
-/** Somebody who tries the examples in one shell, in `folder`, with these variables set and nothing else. */
+/** Runs examples in one shell, in `folder`, with these variables only. */
 export function startReader(folder: string, given: Variables) {
   const at = (name: string) => join(folder, name)
   const run = async (command: string, args: string[], env: Variables) => {

@@ -13,7 +13,7 @@ export type Recorded = {
 
 const betweenTwo = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
-/** Stands before a service, hands everything on in both directions, and remembers what was asked and answered. */
+/** A proxy in front of a service that records requests and responses. */
 export async function startRecorder(serviceUrl: string) {
   let recorded: Recorded[] = []
   const server = createServer((req, res) => {
@@ -41,7 +41,7 @@ export async function startRecorder(serviceUrl: string) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** What was answered since this was last asked. */
+    /** Returns and clears the recorded responses. */
     take() {
       const taken = recorded
       recorded = []

@@ -9,8 +9,7 @@ const TIMEOUT_MS = 50_000
 const END = '\0'
 
 /**
- * One shell in `folder`, as somebody has it open, with these variables set and nothing else: what a block leaves behind, be
- * it a variable or a program in the background, is there for the next.
+ * One shell in `folder`, with these variables only. Variables and background programs of a block remain for the next.
  */
 export function startShell(folder: string, given: Record<string, string>) {
   const shell = spawn('bash', ['-euo', 'pipefail'], {

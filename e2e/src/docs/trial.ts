@@ -96,7 +96,7 @@ export function describeDocument(
 
 type Trial = ReturnType<typeof createTrial>
 
-/** Somebody who tries the examples one after the other, through a recorder. */
+/** Runs the examples in sequence, through a recorder. */
 function createTrial({
   folder,
   compiled,

@@ -1,17 +1,17 @@
 import { Agent, request } from 'undici'
-import { type Manner } from './upstream'
+import { type AnswerMode } from './upstream'
 
 /** The chain whose calls go to the counting upstream. */
 export const COUNTED_CHAIN = '31337'
 
 /** A call that can be found again: in its usage row by the resource, at the upstream by the id. */
-export const countedCall = (id: string, manner: Manner = 'answer') => ({
+export const countedCall = (id: string, answerMode: AnswerMode = 'answer') => ({
   ecosystem: 'evm',
   chain_id: COUNTED_CHAIN,
   resource: resourceOf(id),
   method: 'POST',
   transport: 'rpc',
-  payload: { jsonrpc: '2.0', id, method: manner, params: [] },
+  payload: { jsonrpc: '2.0', id, method: answerMode, params: [] },
 })
 
 export const resourceOf = (id: string) => `/calls/${id}`
@@ -58,7 +58,7 @@ export function openCallers(urls: readonly string[], count: number) {
   const urlOf = (caller: number) => urls[caller % urls.length] ?? ''
 
   return {
-    /** Opens every connection, so that what is sent next arrives at once. */
+    /** Opens every connection, so that later requests arrive without delay. */
     async warmUp() {
       await Promise.all(
         Array.from({ length: count }, (_, caller) => ask(`${urlOf(caller)}/health`, 'GET', {})),
@@ -67,11 +67,11 @@ export function openCallers(urls: readonly string[], count: number) {
     post: (caller: number, path: string, asked: { body?: unknown; token?: string }) =>
       ask(`${urlOf(caller)}${path}`, 'POST', asked),
     /** `POST /rpc` with a call that the upstream counts. */
-    call: (caller: number, asked: { id: string; token: string; payment?: string; manner?: Manner }) =>
+    call: (caller: number, asked: { id: string; token: string; payment?: string; answerMode?: AnswerMode }) =>
       ask(`${urlOf(caller)}/rpc`, 'POST', {
         token: asked.token,
         payment: asked.payment,
-        body: countedCall(asked.id, asked.manner),
+        body: countedCall(asked.id, asked.answerMode),
       }),
     close: () => agent.destroy(),
   }

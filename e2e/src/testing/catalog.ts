@@ -15,7 +15,7 @@ export async function applyCatalog(
   world: World,
   { plans, upstreamUrl }: { plans: Plan[]; upstreamUrl: string },
 ) {
-  const { foundation, plan, cosmosPlan, folder } = world
+  const { infrastructure, plan, cosmosPlan, folder } = world
   const provider = (
     provider_id: string,
     { ecosystem: category, chain_id }: Pick<Plan, 'ecosystem' | 'chain_id'>,
@@ -26,15 +26,15 @@ export async function applyCatalog(
   const catalog = {
     plans: [plan, cosmosPlan, ...plans],
     providers: [
-      provider('devnet', plan, foundation.rpcUrl),
-      provider('devnet-cosmos', cosmosPlan, foundation.cosmos.rpcUrl),
+      provider('devnet', plan, infrastructure.rpcUrl),
+      provider('devnet-cosmos', cosmosPlan, infrastructure.cosmos.rpcUrl),
       provider('counting', { ecosystem: 'evm', chain_id: COUNTED_CHAIN }, upstreamUrl),
     ],
   }
   writeFileSync(file, JSON.stringify(catalog))
   const command = join(root, 'apps/gateway/bin/gateway.js')
   await promisify(execFile)(process.execPath, [command, 'catalog', 'apply', file], {
-    env: { ...process.env, DATABASE_URL: foundation.postgres.gateway },
+    env: { ...process.env, DATABASE_URL: infrastructure.postgres.gateway },
     timeout: 30_000,
   })
 }

@@ -1,7 +1,7 @@
 import { usdcAbi, USDC_ADDRESS } from '@tollgate/devnet'
 import { Contract, JsonRpcProvider, type Log } from 'ethers'
 
-/** Payments as the chain has them: who signed which, in which transaction, and what it moved. */
+/** Reads payments from the chain: payer, transaction and amount. */
 export type Authorizations = { payer: string; nonce: string; transaction: string; value: bigint }[]
 
 /** The token as anybody sees it on the chain. */
@@ -38,7 +38,7 @@ export function tokenAt(rpcUrl: string) {
         const before = events[i - 1]
         const [payer, nonce] = (before?.event?.args ?? []) as unknown as [string?, string?]
         if (before?.event?.name !== 'AuthorizationUsed' || payer !== from || nonce === undefined)
-          throw new Error(`Transaction ${log.transactionHash} moved money that nobody signed for`)
+          throw new Error(`Transaction ${log.transactionHash} moved money without an authorization`)
         return [{ payer, nonce, transaction: log.transactionHash, value }]
       })
     },

@@ -4,7 +4,7 @@ import { until } from './paying'
 /** What a resource server shows the facilitator. */
 export type ClientKey = { clientId: string; token: string }
 
-/** A third party: somebody with an account at the facilitator, who makes client keys and takes them back. */
+/** A user of the facilitator who creates and revokes client keys. */
 export async function newThirdParty(facilitator: { url: string }) {
   const api = `${facilitator.url}/api/v1`
   async function send(method: string, path: string, { body, token }: { body?: object; token?: string }) {

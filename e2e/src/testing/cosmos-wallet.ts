@@ -17,11 +17,11 @@ export type CosmosTerms = {
   denom?: string
 }
 
-export type CosmosManner = {
-  /** Who bears the fee; its payer where nobody is named. */
+export type CosmosPaymentOptions = {
+  /** Pays the fee; the payer does if absent. */
   granter?: string | undefined
   mode?: 'direct' | 'amino'
-  /** The last block that takes it; any where none is told. */
+  /** The last block that may include the transaction; unlimited if absent. */
   timeoutHeight?: bigint
 }
 
@@ -65,7 +65,7 @@ export async function newCosmosWallet(key: Uint8Array = randomBytes(32)) {
     async pay(
       client: StargateClient,
       { payTo, amount, denom = 'uatom' }: CosmosTerms,
-      { granter, mode = 'direct', timeoutHeight }: CosmosManner = {},
+      { granter, mode = 'direct', timeoutHeight }: CosmosPaymentOptions = {},
     ): Promise<{ payload: string; sequence: number }> {
       const [{ accountNumber, sequence }, chainId] = await Promise.all([
         client.getSequence(address),

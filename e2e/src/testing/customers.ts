@@ -4,11 +4,11 @@ import { StargateClient } from '@cosmjs/stargate'
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { type Plan } from './catalog'
 import { openCosmosSession } from './cosmos-session'
-import { COSMOS_FEE, newCosmosWallet, type CosmosManner } from './cosmos-wallet'
+import { COSMOS_FEE, newCosmosWallet, type CosmosPaymentOptions } from './cosmos-wallet'
 import { sign } from './paying'
 import { openSession, type Entrance, type World } from './world'
 
-/** Somebody with money on a chain and a session on a plan. */
+/** A funded wallet with a session on a plan. */
 export type Customer = {
   address: string
   session: SessionTokens
@@ -18,16 +18,16 @@ export type Customer = {
 
 export type EvmCustomer = Customer & { wallet: HDNodeWallet; entrance: Entrance }
 
-/** Somebody who was never here before, with `usdc` (smallest units) to spend. */
+/** A customer with a new wallet that holds `usdc` (smallest units). */
 export async function newCustomer(world: World, plan: Plan, usdc = 1_000_000n): Promise<EvmCustomer> {
   const wallet = Wallet.createRandom()
-  await fundWallet(world.foundation.rpcUrl, wallet.address, { usdc })
+  await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc })
   const entrance = entranceOf(world, plan)
   const session = await openSession(entrance, wallet)
   return { wallet, address: wallet.address, entrance, session, pay: (asked) => sign(wallet, asked) }
 }
 
-/** Somebody with a Cosmos wallet that was never here before, with `uatom` to spend; the fee is borne where that is said. */
+/** A customer with a new Cosmos wallet that holds `uatom`; the facilitator pays the fee if `isSponsored`. */
 export async function newCosmosCustomer(
   world: World,
   plan: Plan,
@@ -35,11 +35,11 @@ export async function newCosmosCustomer(
     uatom,
     isSponsored,
     mode = 'direct',
-  }: { uatom: bigint; isSponsored: boolean } & Pick<CosmosManner, 'mode'>,
+  }: { uatom: bigint; isSponsored: boolean } & Pick<CosmosPaymentOptions, 'mode'>,
 ): Promise<Customer> {
   const wallet = await newCosmosWallet()
   const { address } = wallet
-  const { rpcUrl } = world.foundation.cosmos
+  const { rpcUrl } = world.infrastructure.cosmos
   await fundCosmosWallet(rpcUrl, address, `${uatom + (isSponsored ? 0n : COSMOS_FEE)}uatom`)
   const session = await openCosmosSession(entranceOf(world, plan), wallet)
   const client = await StargateClient.connect(rpcUrl)

@@ -44,7 +44,7 @@ type PrivateKey = Pick<DevelopmentWallet, 'privateKey'>
 
 type Signing = { nonce?: string; validSeconds?: number }
 
-/** Signs what a 402 asks for; valid for ten minutes unless told, so that an outage in between does not end it. */
+/** Signs the payment that a 402 demands; valid for ten minutes by default, to outlast an outage. */
 export async function sign(
   { privateKey }: PrivateKey,
   asked: unknown,
@@ -96,7 +96,7 @@ export async function settleRequest(
   return { x402Version: 1, paymentPayload, paymentRequirements }
 }
 
-/** Asks again and again, as a client does that was told to, until `done`; fails after `seconds`. */
+/** Polls until `done`. @throws Error after `seconds` */
 export async function until<T>(
   ask: () => Promise<T>,
   done: (answer: T) => boolean,

@@ -6,7 +6,7 @@ import axios, { isAxiosError, type AxiosResponse } from 'axios'
 import { privateKeyToAccount } from 'viem/accounts'
 import { withPaymentInterceptor } from 'x402-axios'
 import { createSigner, wrapFetchWithPayment } from 'x402-fetch'
-import { type Version } from './shops'
+import { type Version } from './merchants'
 
 /** What came back in the end, all of it. `receipt` is what the server says of the settlement. */
 export type Paid = { status: number; body: string; headers: string; receipt: Partial<SettleResult> }

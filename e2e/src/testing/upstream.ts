@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
  * How a call is answered, as its JSON-RPC method says: at once, after up to half a second, when the test releases it, or
  * never: the connection is cut.
  */
-export type Manner = 'answer' | 'answer_late' | 'answer_held' | 'cut'
+export type AnswerMode = 'answer' | 'answer_late' | 'answer_held' | 'cut'
 
 const LONGEST_MS = 500
 
@@ -20,7 +20,7 @@ export async function startCountingUpstream() {
   const answered = new Set<string>()
   let held: (() => void)[] = []
 
-  async function answer(res: ServerResponse, { id, method }: { id: string; method: Manner }) {
+  async function answer(res: ServerResponse, { id, method }: { id: string; method: AnswerMode }) {
     asked.set(id, (asked.get(id) ?? 0) + 1)
     if (method === 'cut') return res.socket?.destroy()
     if (method === 'answer_late') await delay(Math.random() * LONGEST_MS)
@@ -33,8 +33,8 @@ export async function startCountingUpstream() {
 
   const server = http.createServer((req, res) => {
     json(req).then(
-      (call) => answer(res, call as { id: string; method: Manner }),
-      // Whoever asked was killed within its question.
+      (call) => answer(res, call as { id: string; method: AnswerMode }),
+      // The client was killed while it sent its request.
       () => res.destroy(),
     )
   })

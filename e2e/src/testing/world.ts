@@ -1,10 +1,10 @@
 import {
-  createParts,
+  createProcessGroup,
   removePostgres,
   developmentWallets,
   openState,
   startDevnet,
-  type Alterations,
+  type Overrides,
   type Apps,
   type DevelopmentWallet,
 } from '@tollgate/devnet'
@@ -30,17 +30,23 @@ export type World = Apps & {
 export async function startWorld({
   signal,
   alterations = {},
-}: { signal?: AbortSignal; alterations?: Alterations } = {}): Promise<World> {
+}: { signal?: AbortSignal; alterations?: Overrides } = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'))
-  const parts = createParts()
+  const processes = createProcessGroup()
   const stop = async () => {
-    await parts.stop()
+    await processes.stop()
     removePostgres(join(folder, 'postgres'))
     rmSync(folder, { recursive: true, force: true })
   }
-  signal?.addEventListener('abort', () => void parts.stop(), { once: true })
+  signal?.addEventListener('abort', () => void processes.stop(), { once: true })
   try {
-    const apps = await startDevnet({ root, state: openState(folder), parts, usualPorts: false, alterations })
+    const apps = await startDevnet({
+      root,
+      state: openState(folder),
+      processes,
+      usualPorts: false,
+      alterations,
+    })
     return { ...apps, folder, log: (service) => join(folder, 'logs', `${service}.log`), stop }
   } catch (error) {
     await stop()

@@ -1,38 +1,37 @@
 import type { ReasonCode } from '@tollgate/protocol'
 import type { Refusal } from './family'
 
-/** One thing that must hold: why it does not, or nothing. */
-export type Check<C> = (question: C) => Refusal | undefined
+/** Returns why the payment is refused, or undefined. */
+export type Check<C> = (context: C) => Refusal | undefined
 
 export const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
 
-/** Whether a later state of the chain might say otherwise: a payer was funded, or another of its transactions mined. */
-export const isOfState = (answer: object | undefined): boolean =>
-  answer !== undefined &&
-  'reason' in answer &&
-  (answer.reason === 'insufficient_funds' || answer.reason === 'invalid_transaction_state')
-/** A refusal for good: the nonce of the payment is taken. */
+/** Whether a later state of the chain could give another result: the payer gets funds, or its earlier transaction is mined. */
+export const dependsOnState = (result: object | undefined): boolean =>
+  result !== undefined &&
+  'reason' in result &&
+  (result.reason === 'insufficient_funds' || result.reason === 'invalid_transaction_state')
+
 export const refuseSpent = (detail: string): Refusal => ({
   ...refuse('invalid_transaction_state', detail),
   isSpent: true,
 })
 
-/** The first refusal among the checks, in their order. */
-export function firstRefusal<C>(checks: readonly Check<C>[], question: C): Refusal | undefined {
+export function firstRefusal<C>(checks: readonly Check<C>[], context: C): Refusal | undefined {
   for (const check of checks) {
-    const refusal = check(question)
+    const refusal = check(context)
     if (refusal !== undefined) return refusal
   }
   return undefined
 }
 
-/** Checks as one: those that need no network, then a look at the chain, then those of what it says. */
-export const verifier =
-  <C extends object, F>(parts: {
+/** Runs the offline checks, then reads the chain's state, then runs the checks of that state. */
+export const createVerifier =
+  <C extends object, S>(parts: {
     offlineChecks: readonly Check<C>[]
-    askFacts(question: C): Promise<F>
-    chainChecks: readonly Check<C & { facts: F }>[]
-  }): ((question: C) => Promise<Refusal | undefined>) =>
-  async (question) =>
-    firstRefusal(parts.offlineChecks, question) ??
-    firstRefusal(parts.chainChecks, { ...question, facts: await parts.askFacts(question) })
+    readChainState(context: C): Promise<S>
+    chainChecks: readonly Check<C & { chainState: S }>[]
+  }): ((context: C) => Promise<Refusal | undefined>) =>
+  async (context) =>
+    firstRefusal(parts.offlineChecks, context) ??
+    firstRefusal(parts.chainChecks, { ...context, chainState: await parts.readChainState(context) })

@@ -1,65 +1,59 @@
 import type { Ecosystem, NetworkName, ReasonCode } from '@tollgate/protocol'
 import type { z } from 'zod'
 
-/** How a network is reached. */
+/** The RPC nodes of a network. */
 export type Nodes = Pick<NetworkName, 'name' | 'chainId'> & {
-  /** Tried in order; the first that answers is used. One that is on another chain is passed over. */
+  /** Tried in order. A node of another chain is skipped. */
   rpcUrls: readonly string[]
-  /** Of each attempt. */
+  /** For each attempt. */
   rpcTimeoutMs: number
 }
 
-/**
- * A network, and what our keys may spend there: what every family is told. Times are in seconds unless the name says
- * otherwise.
- */
+/** The settings that every family shares. */
 export type NetworkSettings = NetworkName &
   Nodes & {
     /** Private keys of the settlement signers: secrets, never logged. */
     signerKeys: readonly string[]
-    /** Blocks on top of and including the transaction's own before a settlement counts. */
+    /** Blocks required for a settlement to count, including the block of the transaction. */
     confirmations: number
-    /** How long a settlement may take from signature to confirmation: an authorization must outlive it. */
-    confirmationBudgetSeconds: number
-    /** Gas a single settlement may use. */
+    /** A payment must stay valid at least this long, so that it can be confirmed in time. */
+    minRemainingValiditySeconds: number
+    /** Gas limit of a single settlement. */
     maxGas: bigint
-    /** What the fees of a day may come to, in the native smallest unit; undefined where nobody set a cap. */
+    /** In the native smallest unit; undefined means no cap. */
     maxFeesPerDay?: bigint
   }
 
-/** A token as its own chain describes it; `name` and `version` are its EIP-712 domain, where it has one. */
+/** `name` and `version` are the token's EIP-712 domain. */
 export type Token = { asset: string; symbol: string; decimals: number; name?: string; version?: string }
 
-/** Why no payment is taken in a token. */
-export type Unfit = {
-  /** A sentence for whoever wants it registered. */
+/** Why a token cannot be used for payments. */
+export type TokenProblem = {
+  /** A sentence for the user who registers the token. */
   problem: string
-  /**
-   * Proven of the token itself: not that the request is wrong, that the node cannot try the token out, or that the token
-   * takes no payment at present.
-   */
+  /** True if the token itself is proven faulty; false if the request is wrong, the token is paused or the node cannot test it. */
   isTokensFault: boolean
-  /** The contract's own, where others were wanted. */
+  /** The token's own decimals, if the request gave others. */
   decimals?: number
 }
 
 export type SignInProof = { message: string; address: string; signature: string; pubkey?: string }
 
-/** A signed payment, read and spelled canonically; nothing in it is checked yet. A family adds what it signs. */
+/** A parsed payment in canonical spelling; nothing is checked yet. Each family adds its signed fields. */
 export type Payment = {
   payer: string
   payTo: string
   /** Smallest units. */
   amount: bigint
-  /** Unique among the payments of `payer` in one asset: an EIP-3009 nonce, an account sequence. */
+  /** Unique per payer and asset: an EIP-3009 nonce, an account sequence. */
   nonce: string
-  /** Unix seconds of chain time from which on nobody can settle it any more; undefined where it never lapses. */
+  /** Unix seconds of chain time: the payment cannot settle from then on. Undefined means that it never expires. */
   validUntil?: bigint
-  /** The transaction that pays, where the payer signed a whole one: it is sent as it is, and never replaced. */
+  /** The payer's own signed transaction, if it is the payment: broadcast unchanged, never replaced. */
   transaction?: SignedTransaction
 }
 
-/** What the payment must satisfy, from sources the payer has no hand in. `extra` is the caller's word, only ever compared. */
+/** What the payment must satisfy. The payer controls only `extra`, which is compared and never trusted. */
 export type Terms = {
   token: Token
   payTo: string
@@ -67,96 +61,91 @@ export type Terms = {
   extra?: Readonly<Record<string, unknown>>
 }
 
-/** Why a payment is not taken. `detail` is for the log. */
+/** Why a payment is refused. */
 export type Refusal = {
   reason: ReasonCode
+  /** A clause for the log and for the client's error message. */
   detail: string
-  /** The chain says that the payment's nonce is taken, whoever took it: nothing but a reorg gives it back. */
+  /** The payment's nonce is used on chain, by this payment or another; only a reorg can undo that. */
   isSpent?: true
 }
 
 /**
- * What can be said of a payment without its network, where nothing refuses it: `valid` if the payer's own key signed it,
- * `not-by-key` if the payer can only be a contract that vouches for the signature, `unknown` if only the chain can say.
+ * The result of the checks that need no network. `valid`: signed by the payer's own key. `not-by-key`: only a contract
+ * wallet could accept the signature. `unknown`: only the chain can tell.
  */
 export type OfflineResult = Refusal | { signature: 'valid' | 'not-by-key' | 'unknown' }
 
-/** A payment that waits to be sent, and what it is to settle. */
-export type Due<P extends Payment = Payment> = {
+/** A verified payment that waits for a transaction. */
+export type PendingPayment<P extends Payment = Payment> = {
   payment: P
   terms: Terms
-  /** Not to share a transaction with others: it went wrong once. */
+  /** Must not share a transaction, because an earlier attempt failed. */
   isAlone: boolean
-  /** Other payments of its payer are on their way. */
+  /** Other payments of this payer are in flight. */
   isBehind: boolean
 }
 
 export type SignedTransaction = { raw: string; hash: string }
 
-/** One of ours. `cost`: what it may cost at most, and all that it lets payers spend of ours, in the native smallest unit. */
+/** A transaction of our signer. `cost`: its maximum fee plus every fee allowance that it grants, in the native smallest unit. */
 export type OwnTransaction = SignedTransaction & { cost: bigint }
 
-/** What a transaction that its payer signed whole asks of us. */
+/** Whether we pay the network fee of a payer's own transaction. */
 export type Sponsorship = {
-  /** Its fee, in the native smallest unit, where we bear it; 0 where its payer does. */
+  /** The fee that we pay, in the native smallest unit; 0 if the payer pays it. */
   fee: bigint
-  /** Whether it can be sent now: otherwise a transaction of ours, which `sign` makes, has to be mined first. */
+  /** False if a transaction of ours (see `Chain.sign`) must be mined first. */
   isReady: boolean
 }
 
 export type BlockId = { number: bigint; hash: string }
 
-/**
- * What became of a transaction: `unknown` to the node (send it again), `waiting` to be mined, or `mined` in a block that the
- * chain has at its height. It counts when `isConfirmed`: so deep as the network's settings ask.
- */
-export type Inspection<P extends Payment = Payment> =
+/** `unknown`: the node does not have it, so broadcast it again. `mined` means mined in the current chain. */
+export type TransactionStatus<P extends Payment = Payment> =
   | { status: 'unknown' }
   | { status: 'waiting' }
   | {
       status: 'mined'
       block: BlockId
+      /** Has the confirmations that the network's settings require. */
       isConfirmed: boolean
-      /** Of the transaction as a whole: one that carries many payments may succeed where one of them does not. */
+      /** Of the transaction as a whole: a single payment of a successful batch can still have failed. */
       succeeded: boolean
-      /** What the network charged us, in its native smallest unit; 0 where somebody else paid. */
+      /** The fee that we paid, in the native smallest unit; 0 if another account paid. */
       fee: bigint
-      /** Whether the asset's own events in it name exactly this payment's payer, recipient and amount. */
+      /** Whether the asset's events show exactly this payment's payer, recipient and amount. */
       settles(payment: P, terms: Terms): boolean
-      /** Whether it carried the payment out, by the asset's own events, and moved something else than the payment says. */
+      /** Whether the asset's events show that the payment was executed with another amount or recipient. */
       differs(payment: P, terms: Terms): boolean
     }
 
 /**
- * What became of a payment on its chain, whoever sent it: `open` while nobody has settled it and somebody still may,
- * `pending` while that lacks confirmations, `settled`, or `void`: no block to come can settle it, for it has lapsed, was
- * cancelled, or was used for something else.
+ * The status of a payment on its chain, whichever transaction settles it. `pending`: used on chain, not yet confirmed.
+ * `void`: expired, cancelled or used for another transfer; final at any height.
  */
-export type Fate =
+export type PaymentStatus =
   | { status: 'open' }
   | { status: 'pending' }
   | { status: 'settled'; hash: string; blockNumber: bigint }
   | ({
       status: 'void'
-      /** The transaction that used the payment's nonce for another transfer, where one is found. */
+      /** The transaction that used the payment's nonce for another transfer, if found. */
       usedIn?: { hash: string; blockNumber: bigint }
     } & Refusal)
 
-/**
- * The chain could not be asked: every RPC endpoint refused, timed out or answered nonsense, or the one that answered lacks
- * blocks that are known to exist. Nothing is known.
- */
+/** No usable response: every endpoint failed or timed out, or the responding node lacks blocks that exist. Nothing is known. */
 export class ChainUnavailable extends Error {
   override readonly name = 'ChainUnavailable'
 }
 
 /**
- * The node will not take a signed transaction, and more time would not change that: its nonce is used, its signer cannot
- * pay the gas. Ask for the `fate` of a payment before giving it up: somebody else may have settled it.
+ * The nodes refuse a signed transaction, and a retry would not help. Check `Chain.paymentStatus` before failing the payment:
+ * another transaction may have settled it.
  */
 export class TransactionRejected extends Error {
   override readonly name = 'TransactionRejected'
-  /** Why, where it is the transaction itself, and no state of the chain, that keeps every node from taking it. */
+  /** Set if the transaction itself is at fault, and not the state of the chain. */
   readonly verdict: Refusal | undefined
 
   constructor(message: string, { verdict, cause }: { verdict?: Refusal; cause?: unknown } = {}) {
@@ -165,134 +154,136 @@ export class TransactionRejected extends Error {
   }
 }
 
-/** The node was started a moment ago, and cannot judge transactions before its first block. Nothing is known. */
+/** The node has just started and cannot check transactions before its first block. */
 export class NodeStarting extends ChainUnavailable {}
 
-/** What the nodes of a network lack that payments need. */
+/** The result of `Chain.checkNodes`. */
 export type NodesCheck = {
-  /** One sentence for each node that lacks something; it names the node by its place in the configuration. */
+  /** One sentence per faulty node, which it names by its position in the configuration. */
   problems: readonly string[]
-  /** Whether some node lacks nothing, or gave no answer. */
+  /** False only if every node responds and every one is faulty. */
   isUsable: boolean
 }
 
-/** One network. Every call has a timeout, and rejects with `ChainUnavailable` where the network gives no answer. */
+/** One network. Every call has a timeout, and rejects with `ChainUnavailable` if no node gives a usable response. */
 export type Chain<P extends Payment = Payment> = {
   readonly network: NetworkName
-  /** Addresses that can sign settlements. */
+  /** Addresses that sign settlements. */
   readonly signers: readonly string[]
-  /** Whoever pays the network's fees for settlements; undefined where payers pay their own. */
+  /** The account that pays the network fees of settlements; undefined if payers pay their own. */
   readonly feePayer: string | undefined
-  /** What a signer should hold for fees, in the native smallest unit, unless operators say otherwise. */
+  /** The default low-balance threshold of a signer, in the native smallest unit. */
   readonly ampleFunds: bigint
   /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
   head(): Promise<{ number: bigint; timestamp: number }>
-  /** Asks each node for what payments need of it; absent where every node has that. */
+  /** Checks that each node offers what payments need; undefined if any node of this family does. */
   checkNodes?(): Promise<NodesCheck>
-  /** How far the nodes are that answer within a second; none where the network has one RPC URL, as `head` asks that. */
+  /** The heights of the nodes that respond within a second; empty if the network has a single RPC URL. */
   heights(): Promise<readonly bigint[]>
-  /** The extensions of x402 version 2 that payments here may use, by what the network has deployed. */
+  /** The x402 version 2 extensions that the network's deployed contracts support. */
   extensions(): Promise<string[]>
   /**
-   * The token as its chain describes it, where payments can be taken in it: it is what is `wanted`, and its way of paying
-   * was tried out on the chain's present state, without anything being sent. Bounded in time and gas, whatever the token does.
+   * The token as its chain describes it, or why it cannot be used. Simulates payments on the current state and sends
+   * nothing. Bounded in time and gas, whatever the token does.
    */
-  vetToken(wanted: Pick<Token, 'asset' | 'decimals'>): Promise<Token | Unfit>
-  /** Why no payment could ever meet these terms, whoever signs it; undefined where one could. Asks no network. */
+  validateToken(wanted: Pick<Token, 'asset' | 'decimals'>): Promise<Token | TokenProblem>
+  /** Refuses terms that no payment could meet. Uses no network. */
   checkTerms(terms: Terms): Refusal | undefined
   /**
-   * All checks, cheap ones first; undefined means the payment would settle now. `reserved` of the payer's balance (smallest
-   * units of the asset) is spoken for by payments of its that are on their way. `since`: a block by which it was good, or had
-   * what must come before it; where nodes tell by which state they answer, none before it is judged by.
+   * Runs all checks; undefined means that the payment would settle now. `reserved`: the part of the payer's balance
+   * (smallest units) that its other payments in flight need. `minBlock`: an older state is not used, if nodes report
+   * the height of their state.
    */
-  verify(payment: P, terms: Terms, now: Date, reserved?: bigint, since?: bigint): Promise<Refusal | undefined>
-  /** What `signer` holds for fees, in the network's native smallest unit. */
+  verify(
+    payment: P,
+    terms: Terms,
+    now: Date,
+    reserved?: bigint,
+    minBlock?: bigint,
+  ): Promise<Refusal | undefined>
+  /** The signer's balance for fees, in the native smallest unit. */
   funds(signer: string): Promise<bigint>
-  /** The nonce after all that is mined of `signer`, as the chain sees it. */
+  /** The signer's next nonce; counts mined transactions only. */
   nextNonce(signer: string): Promise<bigint>
-  /** Whether a transaction of `signer` with this nonce is mined and confirmed: no other one ever will be. */
+  /** Whether a confirmed transaction of the signer has this nonce, so that no other transaction can use it. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
   /**
-   * Asked of payments that are transactions of their payers; absent where nothing of ours comes before them. Holds as of block
-   * `since` at least, where nodes tell by which state they answer; rejects with `ChainUnavailable` where that cannot be told.
+   * For payments that are transactions of their payers; undefined if we never pay their fees. Rejects with
+   * `ChainUnavailable` if the node's state may be older than `minBlock`.
    */
-  sponsorship?(payment: P, since?: bigint): Promise<Sponsorship>
+  sponsorship?(payment: P, minBlock?: bigint): Promise<Sponsorship>
   /**
-   * What of `due` may share a transaction, in the order given; each of them is in one batch, be it alone in it. Where the
-   * payer may be a contract, whose payments can all come to nothing when they are mined, they go one at a time: those behind
-   * another of the same payer are in no batch.
+   * Groups payments that may share a transaction, in the given order. A payer that may be a contract gets one payment at
+   * a time, because its code can make its other payments fail; its later payments are left out.
    */
-  batches<D extends Due<P>>(due: readonly D[]): Promise<D[][]>
+  batches<D extends PendingPayment<P>>(pending: readonly D[]): Promise<D[][]>
   /**
-   * Signs the transaction that settles a batch, or that has to come before its payers' own can be sent; nothing is sent. In a
-   * batch of several each has its own result, and one that fails takes no other along. A refusal where the network's fees are
-   * past the cap, or the batch as a whole would fail now: its payments may still settle one by one.
+   * Signs, without sending, the transaction that settles a batch or that must be mined before its payers' own. In a batch
+   * of several, each payment succeeds or fails on its own. Refuses if the network's fees exceed the cap, or if the batch
+   * as a whole would fail; its payments may still settle one at a time.
    */
-  sign(batch: readonly Due<P>[], from: { signer: string; nonce: bigint }): Promise<OwnTransaction | Refusal>
+  sign(
+    batch: readonly PendingPayment<P>[],
+    from: { signer: string; nonce: bigint },
+  ): Promise<OwnTransaction | Refusal>
   /**
-   * The same transaction under fees that replace it, where those it offers no longer do; undefined where they do, or where the
-   * cap allows no more. `isOverdue`: it has waited so long that it is to offer more anyway, until that is ample.
+   * The same transaction with higher fees; undefined if its fees suffice or the cap allows no more. `isOverdue`: raise the
+   * fees of a transaction that has waited too long, even if they cover the current price.
    */
   replace(
     transaction: SignedTransaction,
     from: { signer: string; isOverdue: boolean },
   ): Promise<OwnTransaction | undefined>
-  /** Sends a signed transaction; one that the network already knows is no error. May reject with `TransactionRejected`. */
+  /** Idempotent. Rejects with `TransactionRejected` if the nodes refuse the transaction for good. */
   broadcast(transaction: SignedTransaction): Promise<void>
-  /** What became of the transaction with this hash. Of a payment it tells success only: ask for its `fate` otherwise. */
-  inspect(hash: string): Promise<Inspection<P>>
-  /** Blocks after which a transaction is never dropped again; the chain is looked back at until then. */
+  /** Proves that a payment settled, never that it failed: for that, see `paymentStatus`. */
+  transactionStatus(hash: string): Promise<TransactionStatus<P>>
+  /** Blocks after which no reorg drops a transaction. */
   readonly reorgDepth: bigint
-  /** Whether the chain has this very block. Rejects with `ChainUnavailable` where a node is asked that is not that far yet. */
+  /** Whether the block is in the current chain. Rejects with `ChainUnavailable` if the node has not reached its height. */
   includes(block: BlockId): Promise<boolean>
   /**
-   * What became of the payment, whoever sent it. Holds as of block `seen` at least, whichever node answers; rejects with
-   * `ChainUnavailable` where that cannot be told.
-   * `void` holds whatever is mined or dropped from then on.
+   * The status of a payment, whichever transaction settles it. Rejects with `ChainUnavailable` if the node may lack block
+   * `minBlock`. `void` is final at any height.
    */
-  fate(payment: P, terms: Terms, seen?: bigint): Promise<Fate>
-  /** Whether the payment's nonce was taken as of this very block; rejects with `ChainUnavailable` where no node that is asked has it. */
+  paymentStatus(payment: P, terms: Terms, minBlock?: bigint): Promise<PaymentStatus>
+  /** Whether the payment's nonce is used at this block. Rejects with `ChainUnavailable` if no node has the block. */
   isSpentAt(payment: P, terms: Terms, block: bigint): Promise<boolean>
-  /** Whether the payment's nonce was taken so long ago that no reorg gives it back. */
-  isSpentForGood(payment: P, terms: Terms): Promise<boolean>
+  /** Whether the payment's nonce is used at a depth that no reorg reaches. */
+  isSpentFinally(payment: P, terms: Terms): Promise<boolean>
   /**
-   * Whether the asset failed the mined transaction `hash`, which carried this payment alone, though by the state of its block
-   * and of the one before the same call succeeds, and nothing that the payer or the recipient did in that block explains it.
-   * Absent where assets run no code.
+   * Whether the asset failed this mined transaction, which holds only this payment, although the same call succeeds in
+   * simulation and neither payer nor recipient caused the failure. Undefined if assets run no code.
    */
   failsOnlyWhenMined?(hash: string, payment: P, terms: Terms): Promise<boolean>
   close(): void
 }
 
 /**
- * One kind of chain: how its wallets are named, sign in and pay. A plain record; adding one is adding a folder. `S` is what its
- * networks are told beside what all are.
+ * A kind of chain: addresses, sign-in and payments. To add one, add a folder that exports a record of this type. `S` holds
+ * the settings that only networks of this family have.
  */
 export type Family<P extends Payment = Payment, S extends object = object> = {
   readonly ecosystem: Ecosystem
-  /** Whether a chain of this kind can have this id. */
   isChainId(text: string): boolean
-  /** The canonical spelling of an address; undefined where `text` is none. */
+  /** The canonical spelling of an address; undefined if `text` is not an address. */
   parseAddress(text: string): string | undefined
-  /** The canonical spelling of what is paid in, a token's address or a denomination; undefined where `text` is neither. */
+  /** The canonical spelling of a token address or a denomination; undefined if `text` is neither. */
   parseAsset(text: string): string | undefined
-  /** Whether the proof's address signed its message, checked without a network. */
+  /** Whether the key of the proof's address signed its message. Uses no network. */
   verifySignIn(proof: SignInProof): boolean
   /**
-   * Whether the proof's address is a contract that vouches for the signature, as all nodes that answer agree; absent where
-   * wallets are never contracts. Rejects with `ChainUnavailable` where no node answers.
+   * Whether the proof's address is a contract wallet that accepts the signature, according to every node that responds.
+   * Undefined if wallets are never contracts.
    */
   verifyContractSignIn?(proof: SignInProof, nodes: Nodes): Promise<boolean>
-  /** Reads the family's part of a payment payload; undefined where it cannot be read. */
+  /** Parses the family's part of a payment payload; undefined if it is malformed. */
   readPayment(payload: unknown): P | undefined
-  /**
-   * Checks a payment against its terms, the chain's id and the time, and its signature as far as that needs no network. What it
-   * refuses no facilitator would settle.
-   */
+  /** The checks that need no network. A payment that they refuse cannot settle at any facilitator. */
   checkOffline(payment: P, terms: Terms, at: { chainId: string; now: Date }): OfflineResult
-  /** Why payments are refused that pay somebody else, or another amount, than they should. */
+  /** The reason codes for a wrong recipient and a wrong amount. */
   readonly mismatch: Readonly<Record<'payTo' | 'amount', ReasonCode>>
-  /** Reads the family's own members of a network's configuration, each of them text; it takes no others. */
+  /** Parses the family's own members of a network's configuration, each of them text. Strict: refuses other members. */
   readonly configuration: z.ZodType<S>
   connect(settings: NetworkSettings & S): Chain<P>
 }

@@ -1,4 +1,4 @@
 export * from './family'
 export { NativeAmount } from './configuration'
 export { families } from './families'
-export { curveIsNative } from './curve'
+export { curveIsNative } from './secp256k1'

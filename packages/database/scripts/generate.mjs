@@ -1,7 +1,4 @@
-/**
- * Generates the Prisma client of each service into src/generated, and does nothing where neither the schema nor
- * Prisma has changed since: a second run takes as long as reading two files.
- */
+/** Generates the Prisma client of each service into src/generated if the schema or Prisma has changed. */
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -16,7 +13,7 @@ const cli = join(require.resolve('prisma/package.json'), '..', prisma.bin.prisma
 
 const environment = {
   ...process.env,
-  // Generating needs no schema engine, yet Prisma downloads one unless it is told of a file that exists.
+  // Generating needs no schema engine, but Prisma downloads one unless this names an existing file.
   PRISMA_SCHEMA_ENGINE_BINARY: process.env.PRISMA_SCHEMA_ENGINE_BINARY ?? process.execPath,
   CHECKPOINT_DISABLE: '1',
   PRISMA_HIDE_UPDATE_MESSAGE: '1',
@@ -25,22 +22,22 @@ const environment = {
 async function generate(service) {
   const folder = join(home, '../../prisma', service)
   const schema = await readFile(join(folder, 'schema.prisma'))
-  const wanted = createHash('sha256').update(schema).update(prisma.version).digest('hex')
-  const output = join(home, 'src/generated', service)
-  const stamp = join(output, 'generated-from.sha256')
-  if ((await readFile(stamp, 'utf8').catch(() => '')) === wanted) return
+  const hash = createHash('sha256').update(schema).update(prisma.version).digest('hex')
+  const target = join(home, 'src/generated', service)
+  const stamp = join(target, 'generated-from.sha256')
+  if ((await readFile(stamp, 'utf8').catch(() => '')) === hash) return
 
-  await rm(output, { recursive: true, force: true })
+  await rm(target, { recursive: true, force: true })
   const run = spawn(process.execPath, [cli, 'generate', '--config', join(folder, 'prisma.config.mjs')], {
     cwd: home,
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let said = ''
-  for (const stream of [run.stdout, run.stderr]) stream.on('data', (text) => (said += text))
+  let output = ''
+  for (const stream of [run.stdout, run.stderr]) stream.on('data', (text) => (output += text))
   const [code] = await once(run, 'close')
-  if (code !== 0) throw new Error(`prisma generate failed for ${service}:\n${said}`)
-  await writeFile(stamp, wanted)
+  if (code !== 0) throw new Error(`prisma generate failed for ${service}:\n${output}`)
+  await writeFile(stamp, hash)
   console.log(`Generated the Prisma client of the ${service}`)
 }
 

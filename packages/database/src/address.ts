@@ -1,8 +1,8 @@
 import type { ClientConfig } from 'pg'
-import { DatabaseProblem } from './problem'
+import { DatabaseSetupError } from './database-setup-error'
 
-/** Where a connection URL points, without the user and the password: safe to print. */
-export interface Address {
+/** The target of a connection URL, without user and password: safe to print. */
+export type Address = {
   host: string
   port: string
   database: string
@@ -10,7 +10,7 @@ export interface Address {
 
 const FORM = 'postgresql://USER:PASSWORD@HOST:5432/DATABASE'
 
-/** @throws DatabaseProblem for anything but a Postgres URL that names a database; the URL is not repeated. */
+/** @throws DatabaseSetupError if it is not a Postgres URL with a database; the message does not repeat the URL. */
 export function addressOf(url: string): Address {
   const { hostname, port, pathname, searchParams } = parse(url)
   return {
@@ -20,38 +20,34 @@ export function addressOf(url: string): Address {
   }
 }
 
-export const tell = ({ host, port, database }: Address) =>
+export const describeAddress = ({ host, port, database }: Address) =>
   `Postgres at ${host}:${port}, database "${database}"`
 
-/** The same server and user, another database. */
 export function withDatabase(url: string, database: string): string {
   const parsed = parse(url)
   parsed.pathname = `/${encodeURIComponent(database)}`
   return parsed.href
 }
 
-/**
- * Connection settings that hold for every session this package opens. Sessions are in UTC whatever the server's
- * zone is: Prisma's adapter reads the clock time of a timestamptz and takes it for UTC.
- */
+/** Settings of every session. The time zone is UTC because Prisma's adapter reads a timestamptz as UTC. */
 export function sessionSettings(url: string, settings: ClientConfig): ClientConfig {
   const parsed = parse(url)
-  const given = parsed.searchParams.get('options')
-  parsed.searchParams.set('options', `${given ?? ''} -c timezone=UTC`.trim())
+  const options = parsed.searchParams.get('options')
+  parsed.searchParams.set('options', `${options ?? ''} -c timezone=UTC`.trim())
   return { keepAlive: true, ...settings, connectionString: parsed.href }
 }
 
 function parse(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^postgres(ql)?:$/.test(parsed.protocol)) {
-    throw new DatabaseProblem(`DATABASE_URL is not a Postgres URL. It has the form ${FORM}`)
+    throw new DatabaseSetupError(`DATABASE_URL is not a Postgres URL. It has the form ${FORM}`)
   }
   if (parsed.pathname.length < 2) {
-    throw new DatabaseProblem(`DATABASE_URL names no database. It has the form ${FORM}`)
+    throw new DatabaseSetupError(`DATABASE_URL names no database. It has the form ${FORM}`)
   }
   const schema = parsed.searchParams.get('schema') ?? 'public'
   if (schema !== 'public') {
-    throw new DatabaseProblem(
+    throw new DatabaseSetupError(
       `DATABASE_URL asks for the schema "${schema}", but the tables are kept in "public". Give each service its own database and leave ?schema= out`,
     )
   }

@@ -2,7 +2,6 @@ import { main } from './cli'
 import { emptyDatabase, migrationsFolder, query, serverUrl } from './testing/database'
 import { withDatabase } from './address'
 
-/** The command line without its process. */
 async function tollgateDatabase(
   args: string[],
   environment: NodeJS.ProcessEnv = {},
@@ -20,7 +19,7 @@ async function tollgateDatabase(
   const code = await main(args, io)
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
-const first = { '20260101000000_first': 'create table first (id int primary key);' }
+const first = { '20260101000000_first': 'CREATE TABLE first (id int PRIMARY key);' }
 
 describe('tollgate-database', () => {
   test.each(['migrate', 'create', 'diff', 'check', 'resolve'])(
@@ -48,7 +47,7 @@ describe('tollgate-database', () => {
     expect(err).toMatch(reason)
   })
 
-  test('migrate tells each migration, and the second time that there is nothing to do', async () => {
+  test('migrate prints each migration, and is idempotent', async () => {
     const DATABASE_URL = await emptyDatabase()
     const MIGRATIONS_DIR = await migrationsFolder(first)
     const once = await tollgateDatabase(['migrate', 'gateway'], { DATABASE_URL, MIGRATIONS_DIR })
@@ -60,7 +59,7 @@ describe('tollgate-database', () => {
     expect(twice).toMatchObject({ code: 0, out: expect.stringContaining('nothing to do') as string, err: '' })
   })
 
-  test('migrate answers 1, and the reason without a stack, when it is refused', async () => {
+  test('migrate returns 1 and prints the reason without a stack if it fails', async () => {
     const MIGRATIONS_DIR = await migrationsFolder(first)
     const DATABASE_URL = withDatabase(serverUrl(), 'no_such_database')
     const { code, err } = await tollgateDatabase(['migrate', 'gateway'], { DATABASE_URL, MIGRATIONS_DIR })
@@ -69,23 +68,23 @@ describe('tollgate-database', () => {
     expect(err).not.toMatch(/\n\s+at /)
   })
 
-  test('answers 130 when it is stopped', async () => {
+  test('returns 130 when stopped', async () => {
     const environment = { DATABASE_URL: await emptyDatabase(), MIGRATIONS_DIR: await migrationsFolder(first) }
     const { code } = await tollgateDatabase(['migrate', 'gateway'], environment, AbortSignal.abort())
     expect(code).toBe(130)
   })
 
-  test('create makes the database that is missing, once, however many ask', async () => {
+  test('concurrent create commands create a missing database once', async () => {
     const name = `made_${Date.now()}`
     const DATABASE_URL = withDatabase(serverUrl(), name)
     const asked = Array.from({ length: 3 }, () => tollgateDatabase(['create', 'gateway'], { DATABASE_URL }))
     const answers = await Promise.all(asked)
     expect(answers.map(({ code }) => code)).toEqual([0, 0, 0])
     expect(answers.filter(({ out }) => out.endsWith('created'))).toHaveLength(1)
-    expect(await query(DATABASE_URL, 'select 1 as up')).toEqual([{ up: 1 }])
+    expect(await query(DATABASE_URL, 'SELECT 1 AS up')).toEqual([{ up: 1 }])
   })
 
-  test('check answers 1 and the missing SQL, diff writes it, and check is content', async () => {
+  test('check returns 1 and prints the missing SQL until diff has written it', async () => {
     const schema = 'datasource db {\n  provider = "postgresql"\n}\nmodel thing {\n  id Int @id\n}\n'
     const environment = { DATABASE_URL: serverUrl(), MIGRATIONS_DIR: await migrationsFolder({}, schema) }
     const before = await tollgateDatabase(['check', 'gateway'], environment)

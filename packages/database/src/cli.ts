@@ -1,43 +1,43 @@
 import { parseArgs } from 'node:util'
-import { addressOf, tell } from './address'
+import { addressOf, describeAddress } from './address'
 import { createDatabase } from './databases'
 import { help, type Command } from './cli-help'
 import { services, type Service } from './migrations/folder'
 import { migrate, type Progress } from './migrations/migrate'
 import { difference, writeMigration } from './migrations/plan'
 import { resolveMigration } from './migrations/resolve'
-import { DatabaseProblem } from './problem'
+import { DatabaseSetupError } from './database-setup-error'
 
-interface Io {
+type Io = {
   environment: NodeJS.ProcessEnv
   out: (line: string) => void
   err: (line: string) => void
   signal: AbortSignal
   now: Date
 }
-interface Call extends Io {
+type Call = {
   url: string
   service: Service
   migrationsFolder: string | undefined
   options: { name?: string | undefined; 'rolled-back'?: string | undefined; applied?: string | undefined }
-}
+} & Io
 
 class UsageError extends Error {}
 
 const commands: Record<Command, (call: Call) => Promise<number>> = {
   async migrate({ url, service, migrationsFolder, out, err, signal }) {
     const onProgress: Progress = (message, facts) => {
-      const told = Object.entries(facts).map(([name, value]) => `${name}: ${value}`)
-      err(told.length > 0 ? `${message} (${told.join(', ')})` : message)
+      const fields = Object.entries(facts).map(([name, value]) => `${name}: ${value}`)
+      err(fields.length > 0 ? `${message} (${fields.join(', ')})` : message)
     }
     const { applied } = await migrate({ url, service, migrationsFolder, onProgress, signal })
     const done = applied.length === 0 ? 'up to date, nothing to do' : `up to date, ${applied.length} applied`
-    out(`${tell(addressOf(url))}: ${done}`)
+    out(`${describeAddress(addressOf(url))}: ${done}`)
     return 0
   },
   async create({ url, out, signal }) {
     const created = await createDatabase(url, { signal })
-    out(`${tell(addressOf(url))}: ${created ? 'created' : 'is there already'}`)
+    out(`${describeAddress(addressOf(url))}: ${created ? 'created' : 'is there already'}`)
     return 0
   },
   async diff({ options, service, out, ...call }) {
@@ -85,7 +85,7 @@ export async function main(args: string[], io: Io): Promise<number> {
       io.err(`${error.message}. See tollgate-database --help`)
       return 2
     }
-    if (error instanceof DatabaseProblem) {
+    if (error instanceof DatabaseSetupError) {
       io.err(error.message)
       return 1
     }

@@ -1,18 +1,23 @@
 import * as database from './index'
 
-test('the door has these names and no others', () => {
+test('exports these names and no others', () => {
   expect(Object.keys(database).sort()).toEqual([
     'DatabaseError',
-    'DatabaseProblem',
+    'DatabaseSetupError',
     'FacilitatorPrisma',
     'GatewayPrisma',
     'QUERY_TIMEOUT_MS',
     'createDatabase',
+    'createNotifications',
+    'inTransaction',
+    'keepSession',
     'migrate',
     'openFacilitatorDatabase',
     'openGatewayDatabase',
-    'reasonAway',
+    'pause',
     'runRetention',
+    'unavailableReason',
     'waitForDatabase',
+    'withTransaction',
   ])
 })

@@ -12,7 +12,7 @@ import { emptyDatabase, query } from './testing/database'
 let url: string
 beforeAll(async () => {
   url = await emptyDatabase()
-  await query(url, `alter database ${new URL(url).pathname.slice(1)} set timezone to 'Asia/Kolkata'`)
+  await query(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET timezone to 'Asia/Kolkata'`)
   await migrate({ url, service: 'gateway' })
 })
 
@@ -27,9 +27,9 @@ afterAll(async () => {
 })
 
 describe('openGatewayDatabase', () => {
-  test('gives Prisma and hot SQL the same connections', async () => {
+  test('Prisma and the pool share connections', async () => {
     const { prisma, pool } = open({ poolSize: 1 })
-    const pid = 'select pg_backend_pid() as pid'
+    const pid = 'SELECT pg_backend_pid() AS pid'
     const [mine] = await prisma.$queryRawUnsafe<{ pid: number }[]>(pid)
     expect((await pool.query(pid)).rows).toEqual([mine])
     expect(pool.totalCount).toBe(1)
@@ -40,9 +40,9 @@ describe('openGatewayDatabase', () => {
     const id = randomUUID()
     await prisma.replica.create({ data: { id, heartbeatAt: new Date('2026-01-02T03:04:05.678Z') } })
     const { rows } = await pool.query(
-      `select heartbeat_at, heartbeat_at at time zone 'utc' as plain, 9007199254740993::bigint as big, 2::numeric(78) ^ 255 as huge,
-              array[1, null, 9007199254740993]::bigint[] as bigs, '{}'::bigint[] as none, count(*) over () as count
-         from replicas where id = $1`,
+      `SELECT heartbeat_at, heartbeat_at at time zone 'utc' AS plain, 9007199254740993::bigint AS big, 2::numeric(78) ^ 255 AS huge,
+              ARRAY[1, NULL, 9007199254740993]::bigint[] AS bigs, '{}'::bigint[] AS none, count(*) OVER () AS count
+         FROM replicas WHERE id = $1`,
       [id],
     )
     const moment = new Date('2026-01-02T03:04:05.678Z')
@@ -60,64 +60,64 @@ describe('openGatewayDatabase', () => {
       },
     ])
     expect((await prisma.replica.findUniqueOrThrow({ where: { id } })).heartbeatAt).toEqual(moment)
-    const sent = await pool.query('select $1::bigint as big, $2::timestamptz as moment', [
+    const sent = await pool.query('SELECT $1::bigint AS big, $2::timestamptz AS moment', [
       9007199254740993n,
       moment,
     ])
     expect(sent.rows).toEqual([{ big: 9007199254740993n, moment }])
   })
 
-  test('lets no statement run or wait for ever', async () => {
+  test('limits the duration and lock wait of a statement', async () => {
     const { rows } = await open().pool.query(
-      `select current_setting('statement_timeout') as statement,
-              current_setting('lock_timeout') as lock,
-              current_setting('idle_in_transaction_session_timeout') as idle`,
+      `SELECT current_setting('statement_timeout') AS statement,
+              current_setting('lock_timeout') AS LOCK,
+              current_setting('idle_in_transaction_session_timeout') AS idle`,
     )
     expect(rows).toEqual([{ statement: '15s', lock: '2s', idle: '30s' }])
   })
 
-  test('outlives a connection that breaks while idle and one that breaks while taken', async () => {
-    const told: string[] = []
-    const { pool } = open({ poolSize: 2, onError: (error) => told.push(error.message) })
+  test('replaces a connection that breaks while idle or in use', async () => {
+    const errors: string[] = []
+    const { pool } = open({ poolSize: 2, onError: (error) => errors.push(error.message) })
     const taken = await pool.connect()
     const broken = new Promise((resolve) => taken.once('end', resolve))
     const idleBroken = new Promise((resolve) => pool.once('remove', resolve))
-    await pool.query('select 1')
+    await pool.query('SELECT 1')
     await query(
       url,
-      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tollgate-gateway' and datname = current_database()`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tollgate-gateway' AND datname = current_database()`,
     )
     await Promise.all([broken, idleBroken])
     taken.release(true)
-    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }])
     expect(
-      told.filter((message) => message.includes('terminating connection')).length,
+      errors.filter((message) => message.includes('terminating connection')).length,
     ).toBeGreaterThanOrEqual(2)
   })
 
-  test('closes once, however often it is told, and then refuses', async () => {
+  test('close is idempotent, and later queries fail', async () => {
     const database = openGatewayDatabase({ url })
     await database.prisma.replica.count()
     await Promise.all([database.close(), database.close()])
-    await expect(database.pool.query('select 1')).rejects.toThrow('after calling end')
+    await expect(database.pool.query('SELECT 1')).rejects.toThrow('after calling end')
   })
 
-  test('cuts work that does not end when it is closed', async () => {
+  test('close interrupts a query that does not end in time', async () => {
     const database = openGatewayDatabase({ url })
-    const stuck = database.pool.query('select pg_sleep(14)').then(String, String)
-    await database.pool.query('select 1')
+    const stuck = database.pool.query('SELECT pg_sleep(14)').then(String, String)
+    await database.pool.query('SELECT 1')
     const started = performance.now()
     await database.close()
     expect(await stuck).toContain('Connection terminated')
     expect(performance.now() - started).toBeLessThan(4_000)
   })
 
-  test('tells a broken rule of the database as such, through either door', async () => {
+  test('reports a constraint violation through Prisma and the pool', async () => {
     const { prisma, pool } = open()
     const id = randomUUID()
     await prisma.replica.create({ data: { id } })
     await expect(prisma.replica.create({ data: { id } })).rejects.toMatchObject({ code: 'P2002' })
-    const insert = pool.query('insert into replicas (id) values ($1)', [id])
+    const insert = pool.query('INSERT INTO replicas (id) VALUES ($1)', [id])
     await expect(insert).rejects.toThrow(DatabaseError)
   })
 })

@@ -2,31 +2,28 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client, Pool, types, type CustomTypesConfig, type PoolClient } from 'pg'
 import { sessionSettings } from './address'
 
-export interface OpenOptions {
+export type OpenOptions = {
   url: string
-  /** Connections at most; 10 unless told. What asks for one more waits up to five seconds. */
+  /** The maximum number of connections, 10 by default. A query waits up to five seconds for one. */
   poolSize?: number | undefined
-  /** How long a statement waits for what another one holds, before it fails with 55P03; as long as it may run, unless told. */
+  /** Lock timeout of a statement, which then fails with 55P03; the statement timeout by default. */
   lockTimeoutMs?: number | undefined
-  /** Told of a connection that broke; it is replaced, and nothing needs to be done. */
+  /** Called for each broken connection. The pool replaces it. */
   onError?: ((error: Error) => void) | undefined
 }
-export interface OpenPool {
+export type OpenPool = {
   pool: Pool
   end: () => Promise<void>
 }
 
 const CONNECT_TIMEOUT_MS = 5_000
 const STATEMENT_TIMEOUT_MS = 15_000
-/**
- * The longest that an answer is waited for. Later than Postgres's own limit, so that it speaks first and the connection can
- * be kept.
- */
+/** Must exceed the statement timeout, so that Postgres cancels the statement first and the connection stays usable. */
 export const QUERY_TIMEOUT_MS = 20_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
-const CLOSE_GRACE_MS = 2_000
+const CLOSE_TIMEOUT_MS = 2_000
 
-/** A pool that never ends the process: a broken connection, idle or taken, is told to `onError` and forgotten. */
+/** A pool that reports a broken connection, idle or in use, to `onError` and removes it. */
 export function openPool(
   { url, poolSize = 10, lockTimeoutMs, onError }: OpenOptions,
   applicationName: string,
@@ -45,7 +42,7 @@ export function openPool(
     idleTimeoutMillis: 30_000,
   })
   const clients = new Set<PoolClient>()
-  // The pool listens to idle connections only; a taken one that breaks between two statements has no other listener.
+  // The pool handles errors of idle connections only; one in use can break between two statements.
   pool.on('connect', (client) => {
     clients.add(client)
     client.on('error', (error: Error) => onError?.(error))
@@ -56,32 +53,30 @@ export function openPool(
   return {
     pool,
     async end() {
-      const patience = new AbortController()
-      const late = sleep(CLOSE_GRACE_MS, true, { signal: patience.signal }).catch(() => false)
-      const ended = pool.end().then(() => false)
-      const isLate = await Promise.race([ended, late])
-      patience.abort()
-      if (isLate) for (const client of clients) if (client instanceof Client) await client.end()
+      const ended = pool.end().then(() => true)
+      const hasEnded = await Promise.race([ended, sleep(CLOSE_TIMEOUT_MS, false, { ref: false })])
+      if (!hasEnded) for (const client of clients) if (client instanceof Client) await client.end()
     },
   }
 }
 
 const INT8_ARRAY = 1016
-const own = new Map<number, (text: string) => unknown>([
+const parsersByOid = new Map<number, (text: string) => unknown>([
   [types.builtins.INT8, BigInt],
   [INT8_ARRAY, readBigints],
-  // The driver would read a timestamp without zone in this machine's zone; Prisma writes them in UTC.
+  // The driver reads a timestamp without zone as local time, but Prisma writes UTC.
   [types.builtins.TIMESTAMP, (text) => new Date(`${text.replace(' ', 'T')}Z`)],
 ])
 
-/** An array of one dimension: `{1,2,NULL}`. */
+/** A one-dimensional array: `{1,2,NULL}`. */
 function readBigints(text: string): (bigint | null)[] {
   const items = text.slice(1, -1)
   return items === '' ? [] : items.split(',').map((item) => (item === 'NULL' ? null : BigInt(item)))
 }
 
-/** How the pool's own queries read a column. Prisma's, over the same connections, bring parsers of their own. */
+/** For queries on the pool. Prisma's queries on the same connections use their own parsers. */
 const parsers: CustomTypesConfig = {
   getTypeParser: (oid, format) =>
-    (format === 'binary' ? undefined : own.get(oid)) ?? (types.getTypeParser(oid, format) as unknown),
+    (format === 'binary' ? undefined : parsersByOid.get(oid)) ??
+    (types.getTypeParser(oid, format) as unknown),
 }

@@ -1,44 +1,44 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Pool, type PoolClient } from 'pg'
 
-/** One kind of rows that are deleted, or emptied, once they are old enough. */
-export interface RetentionTask {
+/** Deletes or empties expired rows of one kind. */
+export type RetentionTask = {
   name: string
-  /** Handles at most `limit` rows, those after `after`, in the transaction that is open on `client`. */
+  /** Processes at most `limit` rows after `after`, in the transaction of `client`. */
   step: (client: PoolClient, page: { after: string | undefined; limit: number }) => Promise<RetentionStep>
 }
-export interface RetentionStep {
+export type RetentionStep = {
   rows: number
-  /** Where the next step goes on; undefined at the end. */
+  /** The `after` of the next step; undefined at the end. */
   next: string | undefined
 }
 
-export interface RetentionOptions {
+export type RetentionOptions = {
   pool: Pool
-  /** Names the job: of all replicas that run it, one at a time takes a step. */
+  /** The name of the job; one replica at a time runs a step of it. */
   lock: string
   tasks: readonly RetentionTask[]
   signal: AbortSignal
-  /** Of a step; 1,000 unless told. */
+  /** Rows per step, 1,000 by default. */
   limit?: number | undefined
-  /** Between two steps; 50 ms unless told. */
+  /** Between two steps, 50 by default. */
   pauseMs?: number | undefined
 }
-export interface RetentionReport {
-  /** By the name of the task. */
+export type RetentionReport = {
+  /** By task name. */
   rows: Record<string, number>
   failures: { task: string; error: unknown }[]
-  /** Whether another replica was at it, so that this one stopped. */
+  /** Another replica was running the job, so this run stopped. */
   isElsewhere: boolean
 }
 
 const STATEMENT_TIMEOUT_MS = 10_000
-/** A step that has to wait gives way to those who serve callers. */
+/** A step must not block the queries of requests. */
 const LOCK_TIMEOUT_MS = 1_000
 
 /**
- * Applies each task in small transactions until nothing is left to do, another replica is found at it, or `signal` is
- * aborted. A task that fails is reported and ends; the others go on. What was committed stays: the next run goes on from there.
+ * Runs each task in small transactions until it is done, another replica runs the job, or `signal` is aborted. A failed task
+ * is reported, and the other tasks continue. Committed steps stay committed.
  */
 export async function runRetention(options: RetentionOptions): Promise<RetentionReport> {
   const { tasks, signal, pauseMs = 50 } = options
@@ -48,7 +48,7 @@ export async function runRetention(options: RetentionOptions): Promise<Retention
     let after: string | undefined
     do {
       if (signal.aborted) return report
-      const step = await takeStep(options, task, after).catch((error: unknown) => {
+      const step = await runStep(options, task, after).catch((error: unknown) => {
         report.failures.push({ task: task.name, error })
         return undefined
       })
@@ -61,7 +61,7 @@ export async function runRetention(options: RetentionOptions): Promise<Retention
   return report
 }
 
-async function takeStep(
+async function runStep(
   { pool, lock, limit = 1_000 }: RetentionOptions,
   task: RetentionTask,
   after: string | undefined,
@@ -72,13 +72,13 @@ async function takeStep(
     await client.query(
       `SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}; SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`,
     )
-    const isOurs = await tryLock(client, lock)
-    const step = isOurs ? await task.step(client, { after, limit }) : 'elsewhere'
+    const isLocked = await tryLock(client, lock)
+    const step = isLocked ? await task.step(client, { after, limit }) : 'elsewhere'
     await client.query('COMMIT')
     client.release()
     return step
   } catch (error) {
-    // A connection that is closed takes back what it had begun, but some time later: until then the lock is held.
+    // Closing the connection would roll back too, but later: the lock is held until then.
     const isOpen = await client.query('ROLLBACK').then(
       () => true,
       () => false,
@@ -88,11 +88,11 @@ async function takeStep(
   }
 }
 
-/** Held until the transaction ends, so that it works through a pooler and outlives no crash. */
+/** Held until the transaction ends, so that it works through a pooler and a crash releases it. */
 async function tryLock(client: PoolClient, name: string): Promise<boolean> {
-  const { rows } = await client.query<{ isOurs: boolean }>(
-    'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS "isOurs"',
+  const { rows } = await client.query<{ isLocked: boolean }>(
+    'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS "isLocked"',
     [`retention ${name}`],
   )
-  return rows[0]?.isOurs === true
+  return rows[0]?.isLocked === true
 }

@@ -9,7 +9,7 @@ const at = (change: (url: URL) => void) => {
   return url.href
 }
 const secret = 'do-not-print-me'
-const nobody = (port: number) => `postgresql://someone:${secret}@127.0.0.1:${port}/gateway`
+const urlAt = (port: number) => `postgresql://someone:${secret}@127.0.0.1:${port}/gateway`
 
 async function listen(server: Server, port = 0): Promise<number> {
   server.listen(port, '127.0.0.1')
@@ -25,37 +25,37 @@ async function freePort(): Promise<number> {
 }
 
 describe('waitForDatabase', () => {
-  test('returns at once where Postgres is up', async () => {
+  test('returns at once if Postgres is up', async () => {
     const onRetry = jest.fn()
     await waitForDatabase(serverUrl(), { onRetry })
     expect(onRetry).not.toHaveBeenCalled()
   })
 
-  test('goes on trying until Postgres comes up, and tells each attempt where and why', async () => {
+  test('retries until Postgres is up, and reports the address and reason of each attempt', async () => {
     const port = await freePort()
     const real = new URL(serverUrl())
-    const door = createServer((socket) => {
+    const proxy = createServer((socket) => {
       const inner = connect(Number(real.port), real.hostname)
       socket.pipe(inner).pipe(socket)
     })
-    const told: [number, string][] = []
+    const retries: [number, string][] = []
     const onRetry = (attempt: number, reason: string) => {
-      told.push([attempt, reason])
-      if (attempt === 3) void listen(door, port)
+      retries.push([attempt, reason])
+      if (attempt === 3) void listen(proxy, port)
     }
     await waitForDatabase(
       at((url) => (url.port = String(port))),
       { onRetry },
     )
-    door.close()
+    proxy.close()
 
-    expect(told.slice(0, 3).map(([attempt]) => attempt)).toEqual([1, 2, 3])
-    expect(told[0]?.[1]).toBe(
+    expect(retries.slice(0, 3).map(([attempt]) => attempt)).toEqual([1, 2, 3])
+    expect(retries[0]?.[1]).toBe(
       `Postgres at 127.0.0.1:${port}, database "${real.pathname.slice(1)}": nothing listens there`,
     )
   })
 
-  test('waits longer each time, and gives up when the time is up, without the password', async () => {
+  test('increases the pauses, fails after the timeout, and never prints the password', async () => {
     const port = await freePort()
     const at: number[] = []
     const reasons: string[] = []
@@ -63,7 +63,7 @@ describe('waitForDatabase', () => {
       at.push(performance.now())
       reasons.push(reason)
     }
-    const waiting = waitForDatabase(nobody(port), { onRetry, timeoutSeconds: 1 })
+    const waiting = waitForDatabase(urlAt(port), { onRetry, timeoutSeconds: 1 })
     const message = await waiting.then(String, String)
     expect(message).toMatch(/127\.0\.0\.1:\d+, database "gateway": nothing listens there. Gave up after 1 s/)
     // The first pause is 50 to 100 ms, the third 200 to 400; a busy machine makes both longer, never shorter.
@@ -73,7 +73,7 @@ describe('waitForDatabase', () => {
     expect([message, ...reasons].join()).not.toMatch(/do-not-print-me|someone/)
   })
 
-  test('says at once that the password is wrong', async () => {
+  test('fails at once for a wrong password', async () => {
     const onRetry = jest.fn()
     const wrong = at((url) => (url.password = secret))
     const message = await waitForDatabase(wrong, { onRetry }).then(String, String)
@@ -82,28 +82,28 @@ describe('waitForDatabase', () => {
     expect(onRetry).not.toHaveBeenCalled()
   })
 
-  test('says at once that the database is missing', async () => {
+  test('fails at once for a missing database', async () => {
     const missing = at((url) => (url.pathname = '/no_such_database'))
     await expect(waitForDatabase(missing)).rejects.toThrow(
       /database "no_such_database": the database does not exist\. Create it/,
     )
   })
 
-  test('gives a server that accepts and says nothing up as one that does not answer', async () => {
+  test('fails for a server that accepts connections and does not respond', async () => {
     const silent = createServer()
     const port = await listen(silent)
     const reasons: string[] = []
     const onRetry = (_: number, reason: string) => reasons.push(reason)
-    await expect(waitForDatabase(nobody(port), { onRetry, timeoutSeconds: 1 })).rejects.toThrow(
+    await expect(waitForDatabase(urlAt(port), { onRetry, timeoutSeconds: 1 })).rejects.toThrow(
       'does not answer',
     )
     silent.close()
   })
 
-  test('stops when it is told to', async () => {
+  test('stops when aborted', async () => {
     const stop = new AbortController()
     const onRetry = () => stop.abort()
-    await expect(waitForDatabase(nobody(await freePort()), { onRetry, signal: stop.signal })).rejects.toThrow(
+    await expect(waitForDatabase(urlAt(await freePort()), { onRetry, signal: stop.signal })).rejects.toThrow(
       /aborted/,
     )
   })

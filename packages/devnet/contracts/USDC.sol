@@ -46,7 +46,7 @@ contract USDC is ERC20('', ''), Nonces {
         return 6;
     }
 
-    /// @notice DEVELOPMENT ONLY: creates `value` for `to`, whoever asks.
+    /// @notice DEVELOPMENT ONLY: any caller can create `value` for `to`.
     function mint(address to, uint256 value) external returns (bool) {
         _mint(to, value);
         return true;

@@ -5,7 +5,7 @@ import {IERC20Permit} from '@openzeppelin/contracts/token/ERC20/extensions/IERC2
 import {ReentrancyGuard} from '@openzeppelin/contracts/utils/ReentrancyGuard.sol';
 import {Permit2} from './Permit2.sol';
 
-/// @title What x402 payers name as the spender of a Permit2 transfer, so that whoever sends it cannot redirect it
+/// @title The spender that x402 payers name in a Permit2 transfer, so that its sender cannot redirect it
 /// @notice The interface of the x402ExactPermit2Proxy that stands at one address on many public chains: the whole of what
 /// was permitted goes to the recipient that the payer signed, and nowhere else.
 /// @dev Written to be placed with `anvil_setCode`: nothing here depends on a constructor, for a guard of zero stands open.

@@ -7,51 +7,50 @@ import { COSMOS_CHAIN_ID } from './cosmos/cosmos'
 import { developmentCosmosPayTo, developmentCosmosSigner } from './cosmos/wallets'
 import { USDC_ADDRESS } from './evm/deploy'
 import { developmentPayTo, developmentSigners } from './evm/wallets'
-import { type Foundation } from './foundation'
-import { type Parts } from './parts'
+import { type Infrastructure } from './infrastructure'
+import { type ProcessGroup } from './process-group'
 import { type ProcessExit } from './process'
-import { screen, timed } from './screen'
+import { terminal, timed } from './terminal'
 import { startService, type RunningService } from './services'
 import { type Secrets, type State } from './state'
 
-/** Both services, running, and what they were told. */
 export type Apps = {
   gateway: RunningService
-  /** Starts another process of the same gateway: same stores, same facilitator, same public URL, a port of its own. */
+  /** Starts another gateway process with the same stores, facilitator and public URL, on a separate port. */
   addGateway: () => Promise<RunningService>
   facilitator: RunningService
-  /** Starts another process of the same facilitator, likewise. */
+  /** Starts another facilitator process, likewise. */
   addFacilitator: () => Promise<RunningService>
-  foundation: Foundation
+  infrastructure: Infrastructure
   serviceName: string
   secrets: Secrets
-  /** The gateway's own, at the facilitator. */
+  /** The gateway's client key at the facilitator. */
   clientKey: NonNullable<Secrets['clientKey']>
   plan: typeof plan
   cosmosPlan: typeof cosmosPlan
 }
 
-/** What is to be otherwise than `npm start` has it, for whoever looks into the services or stands between them and the chain. */
-export type Alterations = {
-  /** Of one process, beside what it is told anyway, or instead; `name` is that of its log: "facilitator", "facilitator-2". */
+/** Changes to the configuration of `npm start`, for tests. */
+export type Overrides = {
+  /** Additional or replaced variables of one process; `name` is that of its log: "facilitator", "facilitator-2". */
   environment?: (name: string) => NodeJS.ProcessEnv
-  /** Settings of the facilitator's EVM network, likewise. `rpcUrl` is the chain's own. */
+  /** Settings of the facilitator's EVM network, likewise. `rpcUrl` is that of the chain. */
   network?: (rpcUrl: string) => Record<string, unknown>
-  /** The same of its Cosmos network. */
+  /** Settings of its Cosmos network, likewise. */
   cosmosNetwork?: (rpcUrl: string) => Record<string, unknown>
 }
 
 const SERVICE_NAME = 'Tollgate'
-/** Above what any test from one address asks for. */
+/** Higher than the requests of any test from one address. */
 const WIDE_LIMIT = '1000000'
-/** Above what a day of tests spends on fees: a thousand ETH in wei, and a million ATOM in uatom. */
+/** Higher than the fees of a day of tests: a thousand ETH in wei, and a million ATOM in uatom. */
 const WIDE_FEES = { evm: '1000000000000000000000', cosmos: '1000000000000' }
 
 const network = { name: 'base-sepolia', ecosystem: 'evm', chain_id: '84532' }
 const cosmosNetwork = { name: COSMOS_CHAIN_ID, ecosystem: 'cosmos', chain_id: COSMOS_CHAIN_ID }
 export const COSMOS_PREFIX = 'cosmos'
 
-/** One cent buys a hundred calls: below what public x402 clients refuse to pay unasked. */
+/** One cent for a hundred calls: below the default spending limit of public x402 clients. */
 export const plan = {
   id: 1,
   plan_name: 'Base Sepolia starter',
@@ -88,17 +87,18 @@ type Environment = NodeJS.ProcessEnv
 export async function startApps(options: {
   root: string
   state: State
-  parts: Parts
-  foundation: Foundation
+  processes: ProcessGroup
+  infrastructure: Infrastructure
   watch: boolean
   usualPorts: boolean
-  alterations: Alterations
+  alterations: Overrides
   onRestart: (apps: Apps) => void
 }): Promise<Apps> {
-  const { root, state, parts, foundation, watch, usualPorts, alterations, onRestart } = options
+  const { root, state, processes, infrastructure, watch, usualPorts, alterations, onRestart } = options
   const secrets = state.secrets()
   mkdirSync(state.at('logs'), { recursive: true })
-  const redis: Environment = foundation.redisUrl === undefined ? {} : { REDIS_URL: foundation.redisUrl }
+  const redis: Environment =
+    infrastructure.redisUrl === undefined ? {} : { REDIS_URL: infrastructure.redisUrl }
 
   const running: { apps?: Apps } = {}
   const shared = (name: 'gateway' | 'facilitator', logName: string = name) => ({
@@ -107,18 +107,16 @@ export async function startApps(options: {
     watch,
     logFile: state.at('logs', `${logName}.log`),
     onCrash: ({ code, signal }: ProcessExit) =>
-      screen.warn(
-        `${name} ended (${signal ?? `code ${code ?? '?'}`}) although nobody asked it to; starting it again`,
-      ),
+      terminal.warn(`${name} ended unexpectedly (${signal ?? `code ${code ?? '?'}`}); restarting it`),
     onRestart: () => {
-      screen.fact(name, 'is up again')
-      // Before both were up there is nothing to tell again.
+      terminal.fact(name, 'is up again')
+      // Undefined until both services have started.
       if (running.apps) onRestart(running.apps)
     },
   })
 
   const startFacilitator = (logName: string, publicUrl?: string) =>
-    parts.addApp(
+    processes.addApp(
       startService({
         ...shared('facilitator', logName),
         preferredPort: usualPorts ? 8081 : undefined,
@@ -126,7 +124,7 @@ export async function startApps(options: {
         environment: ({ url }) => ({
           ...redis,
           PUBLIC_URL: publicUrl ?? url,
-          ...facilitatorEnvironment(state, foundation, secrets, alterations),
+          ...facilitatorEnvironment(state, infrastructure, secrets, alterations),
           ...alterations.environment?.(logName),
         }),
       }),
@@ -147,12 +145,12 @@ export async function startApps(options: {
   state.keepSecrets({ ...secrets, clientKey })
   await timed(
     'catalog',
-    () => applyCatalog(root, state, foundation),
+    () => applyCatalog(root, state, infrastructure),
     () => [plan, cosmosPlan].map(({ id, plan_name }) => `plan ${id}: ${plan_name}`).join(', '),
   )
 
   const startGateway = (logName: string, publicUrl?: string) =>
-    parts.addApp(
+    processes.addApp(
       startService({
         ...shared('gateway', logName),
         preferredPort: usualPorts ? 8080 : undefined,
@@ -161,7 +159,7 @@ export async function startApps(options: {
           ...redis,
           PUBLIC_URL: publicUrl ?? url,
           SIGN_IN_DOMAINS: `${SERVICE_NAME},localhost:${port},127.0.0.1:${port}`,
-          DATABASE_URL: foundation.postgres.gateway,
+          DATABASE_URL: infrastructure.postgres.gateway,
           JWT_SECRET: secrets.gatewayJwt,
           FACILITATOR_URL: apiUrl,
           FACILITATOR_CLIENT_ID: clientKey.clientId,
@@ -190,7 +188,7 @@ export async function startApps(options: {
     addGateway,
     facilitator,
     addFacilitator,
-    foundation,
+    infrastructure,
     serviceName: SERVICE_NAME,
     secrets,
     clientKey,
@@ -202,9 +200,9 @@ export async function startApps(options: {
 
 function facilitatorEnvironment(
   state: State,
-  { postgres, rpcUrl, cosmos }: Foundation,
+  { postgres, rpcUrl, cosmos }: Infrastructure,
   secrets: Secrets,
-  altered: Alterations,
+  altered: Overrides,
 ): Environment {
   const asset = { asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6, min_amount: '1' }
   const networks = [
@@ -231,7 +229,7 @@ function facilitatorEnvironment(
   ]
   return {
     DATABASE_URL: postgres.facilitator,
-    // YAML, of which JSON is a part.
+    // JSON is valid YAML.
     NETWORKS_FILE: state.writeJson('networks.yaml', networks),
     BASE_SEPOLIA_SIGNER_KEYS: developmentSigners.map(({ privateKey }) => privateKey).join(','),
     COSMOS_SIGNER_KEY: developmentCosmosSigner.privateKey,
@@ -251,7 +249,7 @@ function facilitatorEnvironment(
   }
 }
 
-async function applyCatalog(root: string, state: State, { postgres, rpcUrl, cosmos }: Foundation) {
+async function applyCatalog(root: string, state: State, { postgres, rpcUrl, cosmos }: Infrastructure) {
   const provider = {
     provider_id: 'devnet',
     category: network.ecosystem,

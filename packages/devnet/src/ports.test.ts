@@ -9,7 +9,7 @@ async function listen(port: number, host?: string): Promise<Server> {
 }
 
 describe('freePort', () => {
-  test('gives the preferred port when nobody listens there', async () => {
+  test('returns the preferred port if it is free', async () => {
     const free = await freePort()
 
     expect(await onFreePort(undefined, (port) => Promise.resolve(port))).not.toBe(free)
@@ -30,7 +30,7 @@ describe('freePort', () => {
     },
   )
 
-  test('never gives two callers the same port', async () => {
+  test('returns different ports to concurrent callers', async () => {
     const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()))
 
     expect(new Set(ports).size).toBe(50)
@@ -38,7 +38,7 @@ describe('freePort', () => {
 })
 
 describe('onFreePort', () => {
-  test('takes another port if the first one was taken in the meantime', async () => {
+  test('retries with another port if the first one is in use by then', async () => {
     const tried: number[] = []
 
     const port = await onFreePort(undefined, (port) => {
@@ -50,14 +50,14 @@ describe('onFreePort', () => {
     expect([new Set(tried).size, tried.at(-1)]).toEqual([3, port])
   })
 
-  test('passes on a failure that another port would not cure', async () => {
+  test('does not retry after other errors', async () => {
     const start = jest.fn(() => Promise.reject(new Error('no such file')))
 
     await expect(onFreePort(undefined, start)).rejects.toThrow('no such file')
     expect(start).toHaveBeenCalledTimes(1)
   })
 
-  test('uses the preferred port, and again after it was given up', async () => {
+  test('uses the preferred port, and again after its release', async () => {
     const preferred = await onFreePort(undefined, (port) => Promise.resolve(port))
 
     expect(await onFreePort(preferred, (port) => Promise.resolve(port))).toBe(preferred)

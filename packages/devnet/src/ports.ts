@@ -1,52 +1,52 @@
 import { connect, createServer } from 'node:net'
 
 const HOST = '127.0.0.1'
-/** Ports told to somebody who has not bound them yet. */
-const promised = new Set<number>()
+/** Ports that a caller has not bound yet. */
+const reserved = new Set<number>()
 
 /**
- * The preferred port if nobody listens there on 127.0.0.1, otherwise any free one. Two callers in this process never get the
- * same; another process may still come between the answer and its use, which `onFreePort` puts right.
+ * The preferred port if it is free on 127.0.0.1, else any free one. Callers in this process get different ports; another process
+ * may bind the port first, and `onFreePort` retries then.
  */
 export async function freePort(preferred?: number): Promise<number> {
-  if (preferred && !promised.has(preferred) && !(await answers(preferred)) && (await canListen(preferred))) {
-    promised.add(preferred)
+  if (preferred && !reserved.has(preferred) && !(await accepts(preferred)) && (await canListen(preferred))) {
+    reserved.add(preferred)
     return preferred
   }
   for (;;) {
     const port = await canListen(0)
-    if (port && !promised.has(port)) {
-      promised.add(port)
+    if (port && !reserved.has(port)) {
+      reserved.add(port)
       return port
     }
   }
 }
 
-/** Starts something on the preferred port or another, and on a third if somebody took that one in the meantime. */
+/** Calls `start` with a free port; retries with another if the port is in use by then. */
 export async function onFreePort<T>(preferred: number | undefined, start: (port: number) => Promise<T>) {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort(attempt === 1 ? preferred : undefined)
     try {
       return await start(port)
-    } catch (problem) {
-      if (attempt === 3 || !/address already in use|is in use/i.test(String(problem))) throw problem
+    } catch (error) {
+      if (attempt === 3 || !/address already in use|is in use/i.test(String(error))) throw error
     } finally {
-      promised.delete(port)
+      reserved.delete(port)
     }
   }
 }
 
-/** A server bound to all addresses does not always forbid a second one bound to 127.0.0.1, but it does answer there. */
-function answers(port: number) {
+/** A server bound to all addresses does not always prevent a second one on 127.0.0.1, but it accepts connections there. */
+function accepts(port: number) {
   return new Promise<boolean>((resolve) => {
     const socket = connect({ host: HOST, port, timeout: 500 })
-    const answer = (taken: boolean) => {
+    const finish = (isAccepted: boolean) => {
       socket.destroy()
-      resolve(taken)
+      resolve(isAccepted)
     }
-    socket.once('connect', () => answer(true))
-    socket.once('error', () => answer(false))
-    socket.once('timeout', () => answer(true))
+    socket.once('connect', () => finish(true))
+    socket.once('error', () => finish(false))
+    socket.once('timeout', () => finish(true))
   })
 }
 

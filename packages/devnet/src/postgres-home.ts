@@ -21,8 +21,8 @@ import type { Owner } from './process'
 
 const LOCK = 'postmaster.pid'
 
-/** Where the server lives, and as whom. Root can neither be the server nor hand it a folder it cannot reach. */
-export interface PostgresHome {
+/** The folders and the account of the server. Postgres refuses to run as root. */
+export type PostgresHome = {
   place: string
   data: string
   binaries: string
@@ -32,9 +32,8 @@ export interface PostgresHome {
 }
 
 /**
- * Finds the home that belongs to `folder`, or makes it. For an ordinary user that is `folder` itself. For root the server runs as
- * the owner of the data, at first `nobody`; and where that account cannot reach `folder` (a checkout below /root), home is a folder
- * in /var/tmp named for it, which belongs to root and holds the data and a copy of the binaries.
+ * Finds or creates the home of `folder`: for an ordinary user `folder` itself. For root the server runs as an unprivileged account;
+ * if it cannot reach `folder` (a checkout below /root), the home is a folder of root in /var/tmp with a copy of the binaries.
  */
 export function postgresHome(folder: string): PostgresHome {
   const asRoot = process.getuid?.() === 0
@@ -57,7 +56,7 @@ export function postgresHome(folder: string): PostgresHome {
   }
 }
 
-/** Data that came along with a checkout to where its owner cannot follow is moved to where it can. */
+/** Moves the data of a moved checkout if its owner cannot reach it. */
 function homeUnderRoot(folder: string): { place: string; owner: Owner } {
   const outside = outsideOf(folder)
   const inside = accountFor(join(folder, 'data'))
@@ -68,7 +67,7 @@ function homeUnderRoot(folder: string): { place: string; owner: Owner } {
   return { place: outside, owner: accountFor(join(outside, 'data')) }
 }
 
-/** Removes everything a server of `folder` left, wherever it lived. The server must be stopped. */
+/** Removes all data of the server of `folder`, which must be stopped. */
 export function removePostgres(folder: string) {
   for (const place of [folder, outsideOf(folder)]) {
     const pid = serverOf(join(place, 'data'))
@@ -79,15 +78,15 @@ export function removePostgres(folder: string) {
 }
 
 /**
- * Removes a lock whose process number has since been given to somebody else, on which Postgres would refuse to start. A lock of a
- * dead process stays: by it Postgres finds out whether children of that process still write.
+ * Removes a lock whose process id now belongs to another program; Postgres would refuse to start. The lock of a dead process
+ * stays, because Postgres uses it to detect children that still write.
  */
 export function releaseStaleLock(data: string) {
   const pid = lockedBy(data)
   if (pid && isAlive(pid) && serverOf(data) === undefined) rmSync(join(data, LOCK))
 }
 
-/** The process that serves this data folder, if it lives. */
+/** The process id of the server of this data folder, if it is running. */
 function serverOf(data: string): number | undefined {
   const pid = lockedBy(data)
   if (!pid) return undefined
@@ -121,12 +120,12 @@ function outsideOf(folder: string) {
   return join('/var/tmp', `tollgate-${name}`)
 }
 
-/** Everybody may write to /var/tmp: a folder there is used only if root made it and nobody else can change it. */
+/** Every account can write to /var/tmp, so the folder must belong to root and be writable by root only. */
 function secureFolder(folder: string) {
   if (!existsSync(folder)) mkdirSync(folder, { mode: 0o711 })
   const found = lstatSync(folder)
   if (!found.isDirectory() || found.uid !== 0 || (found.mode & 0o022) !== 0)
-    throw new Error(`${folder} was made by somebody else: remove it and start again`)
+    throw new Error(`${folder} does not belong to root: remove it and start again`)
   chmodSync(folder, 0o711)
 }
 
@@ -145,11 +144,11 @@ function accountFor(data: string): Owner {
     }
   }
   throw new Error(
-    'Postgres refuses to run as root, and there is no account "nobody" to run it: start as an ordinary user',
+    'Postgres refuses to run as root, and there is no unprivileged account to run it: start as an ordinary user',
   )
 }
 
-/** Whether an account may pass through all folders down to this one. */
+/** Whether an account can reach this folder. */
 function reachable(path: string, uid: number): boolean {
   const real = realpathSync(path)
   const found = statSync(real)

@@ -140,7 +140,7 @@ describe('startPostgres', () => {
     expect(await ask(postgres.url('postgres'), 'SELECT inet_server_addr()::text')).toEqual(['127.0.0.1/32'])
   })
 
-  test('lets nobody in without the password, which only its owner can read', async () => {
+  test('requires the password, which only its owner can read', async () => {
     const postgres = await start()
     const { passwordFile } = postgresHome(folder)
 
@@ -150,7 +150,7 @@ describe('startPostgres', () => {
     expect(statSync(passwordFile).mode & 0o777).toBe(0o600)
   })
 
-  test('is durable unless told otherwise, and is never root', async () => {
+  test('is durable by default, and never runs as root', async () => {
     const postgres = await startPostgres({ folder })
     open.push(postgres.stop)
 

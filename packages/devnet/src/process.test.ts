@@ -19,7 +19,7 @@ const STAYS = 'setInterval(() => {}, 1000); console.log("up")'
 const DEAF = `process.on('SIGTERM', () => {}); ${STAYS}`
 
 describe('startProcess', () => {
-  test('answers when the output says so, and keeps the output', async () => {
+  test('resolves when the output matches, and keeps the output', async () => {
     const it = await node(`setTimeout(() => console.log('now up'), 200); ${STAYS}`, { ready: /now up/ })
 
     expect(readFileSync(logFile, 'utf8')).toContain('now up')
@@ -51,7 +51,7 @@ describe('startProcess', () => {
     expect(isAlive(Number(/pid (\d+)/.exec(readFileSync(logFile, 'utf8'))?.[1]))).toBe(false)
   })
 
-  test('stops one that does not listen, after the time it was given, and however often it is asked', async () => {
+  test('kills a process that ignores the stop signal, after its time; stop is idempotent', async () => {
     const it = await node(DEAF, { ready: /up/, stopSeconds: 0.2 })
 
     await Promise.all([it.stop(), it.stop()])
@@ -61,7 +61,7 @@ describe('startProcess', () => {
     expect(isAlive(it.pid)).toBe(false)
   })
 
-  test('tells of an exit that nobody asked for, and not of one that was', async () => {
+  test('reports an unexpected exit, and not one after stop', async () => {
     const exits: ProcessExit[] = []
     const onExit = (exit: ProcessExit) => void exits.push(exit)
     const [crashed, stopped] = [
@@ -77,7 +77,7 @@ describe('startProcess', () => {
     expect(exits).toMatchObject([{ name: 'it', signal: 'SIGKILL' }])
   })
 
-  test('takes along what the process started itself', async () => {
+  test('kills the descendants of the process', async () => {
     const it = await node(
       `const child = require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(DEAF)}], { stdio: 'inherit' })
        console.log('child', child.pid); setInterval(() => {}, 1000)`,
@@ -90,7 +90,7 @@ describe('startProcess', () => {
     await untilDead(child)
   })
 
-  test('does not let a process outlive us, even if we are killed', async () => {
+  test('stops the process if ours is killed', async () => {
     // Another Node plays our part; it runs the same file, compiled.
     const us = spawn(process.execPath, ['-e', parent(STAYS, logFile)], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -104,7 +104,7 @@ describe('startProcess', () => {
     await untilDead(child)
   })
 
-  test('kills what does not listen after we were killed', async () => {
+  test('kills a process that ignores the stop signal if ours is killed', async () => {
     const us = spawn(process.execPath, ['-e', parent(DEAF, logFile)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

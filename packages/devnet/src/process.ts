@@ -1,47 +1,48 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { withTimeout } from '@tollgate/protocol'
 
-/** The unprivileged account a process runs as; only root may choose one. */
-export interface Owner {
+/** The unprivileged account of a process; only root may set it. */
+export type Owner = {
   uid: number
   gid: number
 }
 
-export interface ProcessExit {
+export type ProcessExit = {
   name: string
   code: number | null
   signal: NodeJS.Signals | null
-  /** The last lines the process wrote. */
+  /** The last lines of its output. */
   output: string
 }
 
-export interface ProcessOptions {
+export type ProcessOptions = {
   name: string
   command: string
   args: string[]
-  /** Receives what the process writes; emptied at each start. */
+  /** Receives the output; truncated at each start. */
   logFile: string
   cwd?: string
   env?: NodeJS.ProcessEnv
   owner?: Owner | undefined
-  /** Either a pattern that the output must show, or a probe; a probe that throws means "not yet". */
+  /** A pattern of the output, or a probe; a probe that throws means "not ready". */
   ready?: RegExp | (() => Promise<boolean>)
   timeoutSeconds?: number
   stopSignal?: 'SIGTERM' | 'SIGINT'
-  /** What a stopping process is given before SIGKILL. */
+  /** The time between the stop signal and SIGKILL. */
   stopSeconds?: number
-  /** Called when the process ends although nobody asked it to. */
+  /** Called if the process ends without `stop`. */
   onExit?: ((exit: ProcessExit) => void) | undefined
 }
 
 export type RunningProcess = Awaited<ReturnType<typeof startProcess>>
 
 /**
- * Starts in the child and then becomes it. A shadow stays behind and reads from a pipe that only our process holds: should
- * we die, in whatever way, the read ends, and the shadow stops the child, after three seconds by SIGKILL.
+ * Forks a watchdog and then executes the command. The watchdog reads from a pipe that our process holds open: if our process
+ * dies, the read ends and the watchdog stops the child, after three seconds by SIGKILL.
  */
-const LIFELINE = `
+const WATCHDOG = `
 (
   read -r _ <&3
   kill -s "$0" $$
@@ -51,15 +52,14 @@ const LIFELINE = `
 exec "$@" 3<&-`
 
 /**
- * Starts a child process in a session of its own, so that a Ctrl-C reaches us alone and the order of stopping is ours,
- * and answers once it is ready. It never outlives us, not even our own SIGKILL.
- * Throws, with the last lines of output, if the process ends or the time runs out before that; nothing is left running then.
+ * Starts a child process in a separate session, so that Ctrl-C does not reach it, and resolves once it is ready. It ends with our
+ * process, even after SIGKILL. If it ends early or is not ready in time, the error has its last lines of output.
  */
 export async function startProcess(options: ProcessOptions) {
   const { name, command, args, logFile, cwd, env, owner, ready, onExit } = options
   const stopSignal = options.stopSignal ?? 'SIGTERM'
   const log = openSync(logFile, 'w', 0o600)
-  const child = spawn('/bin/sh', ['-c', LIFELINE, stopSignal.slice(3), command, ...args], {
+  const child = spawn('/bin/sh', ['-c', WATCHDOG, stopSignal.slice(3), command, ...args], {
     detached: true,
     stdio: ['ignore', log, log, 'pipe'],
     ...(cwd !== undefined && { cwd }),
@@ -82,32 +82,32 @@ export async function startProcess(options: ProcessOptions) {
     child.once('exit', (code, signal) => end(code, signal))
     child.once('error', (error) => end(null, null, error.message))
   })
-  const lifeline = child.stdio[3]
-  lifeline?.on('error', () => undefined)
+  const watchdogPipe = child.stdio[3]
+  watchdogPipe?.on('error', () => undefined)
   const released = new Promise((resolve) => {
-    if (lifeline) lifeline.once('close', resolve)
+    if (watchdogPipe) watchdogPipe.once('close', resolve)
     else resolve(undefined)
   })
 
-  /** Idempotent; when it returns, neither the process nor anything of its group is left. */
+  /** Idempotent; ends the whole process group. */
   function stop(): Promise<void> {
     stopping = true
     stopped ??= (async () => {
       if (!ended) child.kill(stopSignal)
-      await within(exited, (options.stopSeconds ?? 2) * 1000)
+      await withTimeout(exited, (options.stopSeconds ?? 2) * 1000, () => undefined)
       killGroup(child.pid)
       await exited
-      if (lifeline && 'resume' in lifeline) lifeline.resume()
-      await within(released, 1000)
+      if (watchdogPipe && 'resume' in watchdogPipe) watchdogPipe.resume()
+      await withTimeout(released, 1000, () => undefined)
     })()
     return stopped
   }
 
   try {
     await becomeReady()
-  } catch (problem) {
+  } catch (error) {
     await stop()
-    throw problem
+    throw error
   }
   void exited.then((exit) => {
     if (!stopping) onExit?.(exit)
@@ -144,21 +144,14 @@ async function attempt(probe: () => Promise<boolean>) {
   }
 }
 
-/** Takes the shadow along, and whatever else the process left behind; while the shadow lives the number is ours. */
+/** Kills the watchdog and all descendants. While the watchdog lives, no other process can get the group's id. */
 function killGroup(pid: number | undefined) {
   if (pid === undefined) return
   try {
     process.kill(-pid, 'SIGKILL')
   } catch {
-    // Nothing was left.
+    // The group has ended.
   }
-}
-
-async function within(event: Promise<unknown>, milliseconds: number) {
-  const timer = new AbortController()
-  await Promise.race([event, delay(milliseconds, undefined, { signal: timer.signal })]).finally(() =>
-    timer.abort(),
-  )
 }
 
 function readLog(file: string) {

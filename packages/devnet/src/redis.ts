@@ -4,17 +4,14 @@ import { isRunnable } from './binaries'
 import { onFreePort } from './ports'
 import { type ProcessExit, startProcess } from './process'
 
-export interface RedisOptions {
+export type RedisOptions = {
   folder: string
-  /** Preferred; another one is taken if it is busy. */
+  /** Preferred; if it is in use, a free one. */
   port?: number
   onExit?: (exit: ProcessExit) => void
 }
 
-/**
- * Starts the machine's own `redis-server` on 127.0.0.1, keeping nothing on disk: what Redis holds may be lost.
- * Answers undefined where there is none on the PATH.
- */
+/** Starts `redis-server` on 127.0.0.1 without persistence; undefined if it is not on the PATH. */
 export async function startRedis({ folder, port: preferred, onExit }: RedisOptions) {
   const command = onPath('redis-server')
   if (!command) return undefined

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { askJson } from './ask'
+import { fetchJson } from './fetch-json'
 import { onFreePort } from './ports'
 import { startProcess, type ProcessExit, type RunningProcess } from './process'
 
@@ -10,22 +10,19 @@ export type ServiceOptions = {
   logFile: string
   preferredPort: number | undefined
   preferredMetricsPort: number | undefined
-  /** Beside PORT and METRICS_PORT; `url` is where the service will be reached. */
+  /** In addition to PORT and METRICS_PORT; `url` is the address of the service. */
   environment: (at: { port: number; url: string }) => NodeJS.ProcessEnv
   watch: boolean
   onCrash: (exit: ProcessExit) => void
   onRestart: () => void
 }
 
-const RESTART_AFTER_MS = 500
-const LONGEST_RESTART_MS = 10_000
+const FIRST_RESTART_DELAY_MS = 500
+const MAX_RESTART_DELAY_MS = 10_000
 
 export type RunningService = Awaited<ReturnType<typeof startService>>
 
-/**
- * Starts one of our services as it runs in production, a process of its own with its environment, and answers once it is
- * healthy. One that ends although nobody asked it to is started again on the same port, as a cluster would.
- */
+/** Starts a service as in production and resolves once it is healthy. A service that crashes is restarted on the same port. */
 export async function startService(options: ServiceOptions) {
   const { name, root, logFile, watch, onCrash, onRestart } = options
   const main = join(root, 'apps', name, 'dist', 'main.js')
@@ -48,7 +45,7 @@ export async function startService(options: ServiceOptions) {
         METRICS_HOST: '127.0.0.1',
       },
       logFile,
-      // Its own word, and not an answer at its port: there another copy's service may be listening.
+      // Its own log line: a probe of the port could reach another service.
       ready: /"message":"serving"/,
       stopSeconds: 3,
       onExit: (exit) => {
@@ -58,14 +55,14 @@ export async function startService(options: ServiceOptions) {
     })
 
   const restart = async () => {
-    for (let pause = RESTART_AFTER_MS; ; pause = Math.min(2 * pause, LONGEST_RESTART_MS)) {
-      await delay(pause, undefined, { signal: stopping.signal })
+    for (let delayMs = FIRST_RESTART_DELAY_MS; ; delayMs = Math.min(2 * delayMs, MAX_RESTART_DELAY_MS)) {
+      await delay(delayMs, undefined, { signal: stopping.signal })
       try {
         running = await launch(port, metricsPort)
         onRestart()
         return
       } catch {
-        // It told why in its log; it is tried again, less and less often.
+        // The log of the service has the error; the next attempt follows after a longer delay.
       }
     }
   }
@@ -84,7 +81,7 @@ export async function startService(options: ServiceOptions) {
     pid: () => running.pid,
     async stop() {
       stopping.abort()
-      // One that is just being started again ends with us: see startProcess.
+      // A service that is restarting ends with our process: see startProcess.
       await running.stop()
     },
   }
@@ -93,6 +90,6 @@ export async function startService(options: ServiceOptions) {
 const urlOf = (port: number) => `http://127.0.0.1:${port}`
 
 async function waitUntilHealthy(url: string) {
-  const { status } = await askJson(`${url}/health`)
+  const { status } = await fetchJson(`${url}/health`)
   if (status !== 200) throw new Error(`${url}/health answered ${status}`)
 }

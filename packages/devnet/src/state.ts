@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the services refuse in production mode, wherever it is part of a secret. */
+/** The services refuse a secret with this prefix in production mode. */
 const DEVELOPMENT_PREFIX = 'development-only-'
 
-/** What this devnet made up once and keeps: for this machine only, and marked so that production refuses it. */
+/** Generated once; marked so that production refuses them. */
 export type Secrets = {
   gatewayJwt: string
   facilitatorJwt: string
@@ -17,10 +17,10 @@ export type Secrets = {
 
 export type State = ReturnType<typeof openState>
 
-/** The folder that holds all that outlives a start: `.tollgate` of a checkout. What is secret only its owner can read. */
+/** The folder of the persistent state: `.tollgate` of a checkout. Files are readable by their owner only. */
 export function openState(folder: string) {
   mkdirSync(folder, { recursive: true })
-  const at = (...parts: string[]) => join(folder, ...parts)
+  const at = (...names: string[]) => join(folder, ...names)
   const secretsFile = at('secrets.json')
   const lockFile = at('lock')
 
@@ -53,7 +53,7 @@ export function openState(folder: string) {
     },
     keepSecrets: (secrets: Secrets) => write('secrets.json', JSON.stringify(secrets, null, 2)),
 
-    /** Takes the folder for this process. @throws Error where another start that is alive has it */
+    /** @throws Error if another running start holds the lock */
     lock() {
       const holder = Number(readOrUndefined(lockFile))
       if (holder && holder !== process.pid && isAlive(holder))

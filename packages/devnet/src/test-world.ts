@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startCosmos } from './cosmos/cosmos'
@@ -8,7 +8,7 @@ import { startPostgres } from './postgres'
 import { removePostgres } from './postgres-home'
 import { startRedis } from './redis'
 
-export interface TestWorld {
+export type TestWorld = {
   /** The superuser's URL of the database `postgres`. */
   postgresUrl: string
   /** Undefined where the machine has no `redis-server`. */
@@ -17,19 +17,20 @@ export interface TestWorld {
   cosmosRpcUrl: string
 }
 
+const SHARED_MEMORY = '/dev/shm'
+const POSTGRES_BYTES = 2 * 1024 ** 3
+
 let stopWorld: (() => Promise<void>) | undefined
 
 /**
- * Starts what tests stand on, once for a run: a Postgres that forgets, Redis if there is one, an EVM chain with contracts, a
- * Cosmos chain, and funded wallets on both. Tests find it by TEST_POSTGRES_URL, TEST_REDIS_URL (only if there is one), TEST_EVM_RPC_URL and
- * TEST_COSMOS_RPC_URL.
+ * Starts the infrastructure of a test run: Postgres without durability, Redis if available, an EVM chain with contracts, a Cosmos
+ * chain, and funded wallets. Sets TEST_POSTGRES_URL, TEST_REDIS_URL, TEST_EVM_RPC_URL and TEST_COSMOS_RPC_URL.
  */
 export async function startTestWorld(): Promise<TestWorld> {
-  if (stopWorld) throw new Error('The test world already stands: call stopTestWorld first')
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-test-'))
-  // Postgres may run as another account, which must pass through here to its own folder.
-  chmodSync(folder, 0o711)
-  const postgresFolder = join(folder, 'postgres')
+  if (stopWorld) throw new Error('The test world is running: call stopTestWorld first')
+  const folder = newFolder(tmpdir())
+  const postgresParent = newFolder(hasRoomInMemory() ? SHARED_MEMORY : tmpdir())
+  const postgresFolder = join(postgresParent, 'postgres')
   const starting = [
     startPostgres({ folder: postgresFolder, durable: false }),
     startRedis({ folder: join(folder, 'redis') }),
@@ -37,13 +38,13 @@ export async function startTestWorld(): Promise<TestWorld> {
     startCosmos({ folder: join(folder, 'cosmos') }),
   ] as const
   stopWorld = async () => {
-    const parts = await Promise.allSettled(starting)
-    const stopping = parts.map(async (part) => {
+    const processes = await Promise.allSettled(starting)
+    const stopping = processes.map(async (part) => {
       if (part.status === 'fulfilled') await part.value?.stop()
     })
     await Promise.all(stopping)
     removePostgres(postgresFolder)
-    rmSync(folder, { recursive: true, force: true })
+    for (const made of [postgresParent, folder]) rmSync(made, { recursive: true, force: true })
   }
   try {
     const [postgres, redis, chain, cosmos] = await Promise.all(starting)
@@ -64,13 +65,30 @@ export async function startTestWorld(): Promise<TestWorld> {
   }
 }
 
-/** Stops and removes all of it; idempotent. */
+/** Idempotent. */
 export async function stopTestWorld(): Promise<void> {
   const stop = stopWorld
   stopWorld = undefined
   for (const name of ['TEST_POSTGRES_URL', 'TEST_REDIS_URL', 'TEST_EVM_RPC_URL', 'TEST_COSMOS_RPC_URL'])
     Reflect.deleteProperty(process.env, name)
   await stop?.()
+}
+
+/** A test's database is a copy of some three hundred files, which costs a disk several times the CPU time. */
+function hasRoomInMemory(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(SHARED_MEMORY)
+    return bavail * bsize >= POSTGRES_BYTES
+  } catch {
+    return false
+  }
+}
+
+function newFolder(parent: string): string {
+  const folder = mkdtempSync(join(parent, 'tollgate-test-'))
+  // Postgres may run as another account, which must pass through here to its own folder.
+  chmodSync(folder, 0o711)
+  return folder
 }
 
 async function startFundedChain(folder: string) {

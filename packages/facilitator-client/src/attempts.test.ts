@@ -15,7 +15,7 @@ import { closeAll, closedPort, closeLater, json, startServer, startSocketServer 
 
 afterEach(closeAll)
 
-/** What each call is answered. */
+/** The response to each call. */
 const answered = (res: ServerResponse) => json(res, 200, res.req.url === '/api/v1/settle' ? settled : others)
 const others = { kinds: [kind], data: [], ...verified }
 const http200 = (body: unknown) => {
@@ -36,7 +36,7 @@ function followConnections(onBegun?: (socket: Socket, number: number) => void) {
   return begun
 }
 
-describe('where no connection comes about', () => {
+describe('without a connection', () => {
   test.each(everyCall)('%s is attempted three times', async (call) => {
     const client = clientOf(`http://127.0.0.1:${await closedPort()}`)
     const connections = followConnections()
@@ -67,25 +67,25 @@ describe('where no connection comes about', () => {
 })
 
 describe('once bytes may have left', () => {
-  test('settle is not asked again where the connection is reset', async () => {
+  test('settle is not retried if the connection is reset', async () => {
     const server = await startSocketServer((socket) => socket.resetAndDestroy())
     expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({ kind: 'unknown' })
     expect(server.connections()).toBe(1)
   })
 
-  test('settle is not asked again where the connection is closed without a word', async () => {
+  test('settle is not retried if the connection closes without a response', async () => {
     const server = await startSocketServer((socket) => socket.end())
     expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({ kind: 'unknown' })
     expect(server.connections()).toBe(1)
   })
 
-  test('settle is not asked again where the answer breaks off', async () => {
+  test('settle is not retried after an incomplete response', async () => {
     const server = await startSocketServer((socket) => socket.end(http200(settled).slice(0, -20)))
     expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({ kind: 'unknown' })
     expect(server.connections()).toBe(1)
   })
 
-  test('settle is not asked again where the answer is not HTTP', async () => {
+  test('settle is not retried if the response is not HTTP', async () => {
     const server = await startSocketServer((socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'))
     expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({ kind: 'unknown' })
     expect(server.connections()).toBe(1)
@@ -101,7 +101,7 @@ describe('once bytes may have left', () => {
     expect(server.asked).toHaveLength(1)
   })
 
-  test('settle is not asked again where a connection that was kept is closed under it', async () => {
+  test('settle is not retried if a kept-alive connection closes', async () => {
     let asked = 0
     const server = await startSocketServer((socket, _, received) => {
       asked = received.split('POST /api/v1/').length - 1
@@ -114,7 +114,7 @@ describe('once bytes may have left', () => {
     expect([asked, server.connections()]).toEqual([2, 1])
   })
 
-  test('verify is asked again where a connection that was kept is closed under it', async () => {
+  test('verify is retried if a kept-alive connection closes', async () => {
     const server = await startSocketServer((socket, number, received) => {
       const isSecond = received.split('POST /api/v1/').length > 2
       if (number === 1 && isSecond) socket.resetAndDestroy()
@@ -127,7 +127,7 @@ describe('once bytes may have left', () => {
   })
 })
 
-describe('what changes nothing', () => {
+describe('a call without side effects', () => {
   test.each(harmlessCalls)('%s is attempted three times where the connection is reset', async (call) => {
     const server = await startSocketServer((socket) => socket.resetAndDestroy())
     expect(await failureOf(calls[call](clientOf(server.url)))).toMatchObject({ kind: 'unknown' })
@@ -141,13 +141,13 @@ describe('what changes nothing', () => {
     expect(server.asked).toHaveLength(3 * harmlessCalls.length)
   })
 
-  test('is given the answer of the third attempt', async () => {
+  test('returns the response of the third attempt', async () => {
     const server = await startServer((res, number) => (number < 3 ? json(res, 503, {}) : answered(res)))
     expect(await calls.networks(clientOf(server.url))).toEqual([kind])
     expect(server.asked).toHaveLength(3)
   })
 
-  test('is left alone for a moment between the attempts, and for longer before the last', async () => {
+  test('pauses between attempts, longer before the last', async () => {
     const times: number[] = []
     const server = await startServer((res) => {
       times.push(performance.now())
@@ -155,7 +155,7 @@ describe('what changes nothing', () => {
     })
     await failureOf(calls.verify(clientOf(server.url)))
     const [first = 0, second = 0, third = 0] = times
-    // The shortest pauses, but for what a timer may be early.
+    // The shortest pauses, less the earliness of timers.
     expect([second - first > 45, third - second > 190]).toEqual([true, true])
   })
 
@@ -175,7 +175,7 @@ describe('what changes nothing', () => {
     expect(second - first).toBeGreaterThan(900)
   })
 
-  test('is not left for longer than its time: the refusal is told at once', async () => {
+  test('fails at once if Retry-After exceeds the remaining time', async () => {
     const server = await startServer((res) => json(res, 503, {}, { 'retry-after': '4' }))
     const startedAt = performance.now()
     const error = await failureOf(calls.verify(clientOf(server.url, { timeoutMs: 3_900 })))
@@ -187,7 +187,7 @@ describe('what changes nothing', () => {
 
 describe('every call ends within its time', () => {
   const bounds = { timeoutMs: 300, settleTimeoutMs: 300 }
-  const tooLate = { kind: 'unknown', message: 'The facilitator gave no answer within 300 ms' }
+  const tooLate = { kind: 'unknown', message: 'The facilitator did not respond within 300 ms' }
 
   test.each(everyCall)('%s, where nothing is answered', async (call) => {
     const server = await startServer(() => undefined)
@@ -205,7 +205,7 @@ describe('every call ends within its time', () => {
     expect(server.asked).toHaveLength(1)
   })
 
-  test('headers that come byte by byte do not prolong it', async () => {
+  test('headers that arrive byte by byte do not extend it', async () => {
     const server = await startSocketServer((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nX-Long: ')
       const drip = setInterval(() => socket.write('a'), 20)
@@ -214,7 +214,7 @@ describe('every call ends within its time', () => {
     expect(await failureOf(calls.settle(clientOf(server.url, bounds)))).toMatchObject(tooLate)
   })
 
-  test('its attempts share one time', async () => {
+  test('its attempts share one timeout', async () => {
     const server = await startServer((res, number) => {
       if (number === 1) json(res, 503, {})
     })
@@ -222,7 +222,7 @@ describe('every call ends within its time', () => {
     expect(server.asked).toHaveLength(2)
   })
 
-  test('and keeps no process up after that', async () => {
+  test('and keeps no process alive after that', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const server = await startServer(answered)
     const before = timers()
@@ -230,7 +230,7 @@ describe('every call ends within its time', () => {
     expect(timers()).toBe(before)
   })
 
-  test('settle has a longer time than the others', async () => {
+  test('settle has a longer timeout than the others', async () => {
     const server = await startServer((res) => setTimeout(() => answered(res), 600))
     const client = clientOf(server.url, { timeoutMs: 200 })
     expect(await calls.settle(client)).toEqual(settled)

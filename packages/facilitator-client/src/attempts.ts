@@ -2,33 +2,32 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { FacilitatorError } from './errors'
 import { final, type Failure } from './failure'
 
-/** Before the second attempt and before the third, which is the last. */
+/** Before the second and the third (last) attempt. */
 const PAUSES_MS = [100, 400]
 
 export type Attempts = {
-  /** Bounds all attempts and the pauses between them together. */
+  /** For all attempts and pauses together. */
   timeoutMs: number
-  /** Whether it is safe to send the request again after this failure. */
-  mayRepeat: (failure: Failure) => boolean
+  /** Whether a retry after this failure is safe. */
+  mayRetry: (failure: Failure) => boolean
 }
 
 /**
- * The result of the first attempt that succeeds, of three at most. Gives up at once where the next pause would outlast the
- * deadline.
+ * Attempts a request up to three times; fails at once if the next pause would exceed the timeout.
  *
  * @throws FacilitatorError of the last attempt
  */
-export async function inAttempts<T>(
+export async function withRetries<T>(
   attempt: (signal: AbortSignal) => Promise<T>,
   toFailure: (thrown: unknown) => Failure,
-  { timeoutMs, mayRepeat }: Attempts,
+  { timeoutMs, mayRetry }: Attempts,
 ): Promise<T> {
   const endsAt = performance.now() + timeoutMs
   const deadline = new AbortController()
   const timer = setTimeout(() => deadline.abort(), timeoutMs)
   const failureOf = (thrown: unknown) =>
     deadline.signal.aborted
-      ? final(new FacilitatorError('unknown', `The facilitator gave no answer within ${timeoutMs} ms`))
+      ? final(new FacilitatorError('unknown', `The facilitator did not respond within ${timeoutMs} ms`))
       : toFailure(thrown)
   try {
     for (let attempts = 0; ; attempts++) {
@@ -37,7 +36,7 @@ export async function inAttempts<T>(
       } catch (thrown) {
         const failure = failureOf(thrown)
         const pauseMs = pauseBefore(attempts, failure)
-        if (pauseMs === undefined || !mayRepeat(failure) || performance.now() + pauseMs >= endsAt)
+        if (pauseMs === undefined || !mayRetry(failure) || performance.now() + pauseMs >= endsAt)
           throw failure.error
         await delay(pauseMs)
       }

@@ -12,35 +12,33 @@ import {
 import axios, { type AxiosRequestConfig } from 'axios'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import { inAttempts, type Attempts } from './attempts'
+import { withRetries, type Attempts } from './attempts'
 import { FacilitatorError } from './errors'
 import { failureOf } from './failure'
 import { clientHeaders } from './headers'
 
-/** What a resource server asks of a facilitator. Each call rejects with `FacilitatorError`, and within its time. */
+/** The calls of a resource server to a facilitator. Each rejects with `FacilitatorError`, within its timeout. */
 export type Facilitator = {
-  /** Whether the payment would settle now. Takes nothing. */
+  /** Whether the payment would settle now. Moves no funds. */
   verify(request: VerifyRequest): Promise<VerifyResult>
   /**
-   * Settles at most once per payment. The same request under the same `idempotencyKey` (visible ASCII, at most 128
-   * characters) gets the first one's result again: so a caller that lost the answer asks again and is not charged twice.
+   * Settles at most once per payment. Idempotent: the same request with the same `idempotencyKey` (visible ASCII, at most 128
+   * characters) returns the first result.
    *
-   * Nothing is asked again here once a byte may have left. Of two questions under way about one payment either may be
-   * answered first: a refusal answered to the second would end a payment that the first one still settles. Only the caller
-   * can know that no earlier question is open, so the caller asks again.
+   * The client does not retry once a byte may have been sent: of two concurrent requests for a payment the second may be
+   * refused while the first still settles. The caller retries once no earlier request is open.
    *
-   * `requestId` is sent as X-Request-Id, by which the log lines of both sides can be joined; one that is longer than 64
-   * characters, or holds others than letters, digits, `_`, `.` and `-`, is not sent.
+   * `requestId` is sent as X-Request-Id, to join the logs of both sides. It is dropped unless it has at most 64 letters, digits,
+   * `_`, `.` and `-`.
    */
   settle(
     request: SettleRequest,
     options: { idempotencyKey: string; requestId?: string | undefined },
   ): Promise<SettleResult>
-  /** The networks that payments are taken on, if the client key is good for asking. */
+  /** The supported networks; requires the client key. */
   supported(): Promise<NetworkKind[]>
-  /** The networks that payments are taken on, whoever asks. */
+  /** The supported networks; public. */
   networks(): Promise<NetworkKind[]>
-  /** What payments are taken in. */
   assets(): Promise<Asset[]>
 }
 
@@ -49,21 +47,21 @@ export type FacilitatorClientOptions = {
   url: string
   clientId: string
   clientToken: string
-  /** Bounds each call but `settle`, from its first attempt to its last. 5,000 unless given. */
+  /** Of each call but `settle`, all attempts together; 5,000 by default. */
   timeoutMs?: number
-  /** Bounds `settle`, which waits for a chain. 45,000 unless given: longer than the facilitator itself waits. */
+  /** Of `settle`; 45,000 by default. Must exceed the facilitator's own timeout. */
   settleTimeoutMs?: number
 }
 
-const MAX_ANSWER_BYTES = 1_048_576
-/** As the facilitator takes it. */
-const requestIdForm = /^[A-Za-z0-9_.-]{1,64}$/
+const MAX_RESPONSE_BYTES = 1_048_576
+/** The request ids that the facilitator accepts. */
+const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**
- * The facilitator over HTTP, with one client key. What changes nothing is attempted up to three times within its time, where
- * the connection fails or the facilitator answers 429 or 503; `settle` only where no connection came about.
+ * The facilitator over HTTP. A call without side effects is attempted up to three times if the connection fails or the response
+ * is 429 or 503; `settle` only if no connection was made.
  *
- * @throws TypeError for a client key that no header can carry
+ * @throws TypeError for a client key with invalid header characters
  */
 export function createFacilitatorClient(options: FacilitatorClientOptions): Facilitator & { close(): void } {
   const { url, clientId, clientToken, timeoutMs = 5_000, settleTimeoutMs = 45_000 } = options
@@ -73,41 +71,40 @@ export function createFacilitatorClient(options: FacilitatorClientOptions): Faci
     baseURL: url,
     headers: clientHeaders(clientId, clientToken),
     maxRedirects: 0,
-    maxContentLength: MAX_ANSWER_BYTES,
+    maxContentLength: MAX_RESPONSE_BYTES,
     validateStatus: (status) => status === 200,
     proxy: false,
     httpAgent,
     httpsAgent,
   })
-  const harmless: Attempts = { timeoutMs, mayRepeat: ({ isTransient }) => isTransient }
-  const settling: Attempts = { timeoutMs: settleTimeoutMs, mayRepeat: ({ notSent }) => notSent }
+  const safe: Attempts = { timeoutMs, mayRetry: ({ isTransient }) => isTransient }
+  const settling: Attempts = { timeoutMs: settleTimeoutMs, mayRetry: ({ notSent }) => notSent }
 
-  /** The answer as its schema has it. */
-  async function ask<T>(schema: Schema<T>, request: AxiosRequestConfig, attempts = harmless): Promise<T> {
-    const { data } = await inAttempts(
+  async function send<T>(schema: Schema<T>, request: AxiosRequestConfig, attempts = safe): Promise<T> {
+    const { data } = await withRetries(
       (signal) => http.request<unknown>({ ...request, signal }),
       failureOf,
       attempts,
     )
     const parsed = schema.safeParse(data)
     if (parsed.success) return parsed.data
-    throw new FacilitatorError('unknown', 'The facilitator gave an answer that is none of the x402 protocol')
+    throw new FacilitatorError('unknown', 'The response of the facilitator does not match the x402 protocol')
   }
 
   return {
-    verify: (data) => ask(VerifyResult, { method: 'post', url: '/verify', data }),
+    verify: (data) => send(VerifyResult, { method: 'post', url: '/verify', data }),
     async settle(data, { idempotencyKey, requestId }) {
       if (!IdempotencyKey.safeParse(idempotencyKey).success)
         throw new FacilitatorError('rejected', 'An idempotency key has 1 to 128 visible ASCII characters')
       const headers = {
         'Idempotency-Key': idempotencyKey,
-        ...(requestId !== undefined && requestIdForm.test(requestId) ? { 'X-Request-Id': requestId } : {}),
+        ...(requestId !== undefined && requestIdPattern.test(requestId) ? { 'X-Request-Id': requestId } : {}),
       }
-      return ask(SettleResult, { method: 'post', url: '/settle', data, headers }, settling)
+      return send(SettleResult, { method: 'post', url: '/settle', data, headers }, settling)
     },
-    supported: async () => (await ask(SupportedKinds, { url: '/supported' })).kinds,
-    networks: async () => (await ask(SupportedKinds, { url: '/networks' })).kinds,
-    assets: async () => (await ask(AssetList, { url: '/assets' })).data,
+    supported: async () => (await send(SupportedKinds, { url: '/supported' })).kinds,
+    networks: async () => (await send(SupportedKinds, { url: '/networks' })).kinds,
+    assets: async () => (await send(AssetList, { url: '/assets' })).data,
     close() {
       httpAgent.destroy()
       httpsAgent.destroy()

@@ -1,11 +1,11 @@
 /**
- * A request that brought no result, by what its caller may conclude from it.
+ * A request without a result, by its `kind`:
  *
- * - `rejected`: the request is malformed (400 `INVALID_REQUEST` or `INVALID_PAYLOAD`, or an idempotency key refused before
- *   anything was sent). Nothing was sent to a chain; the same request would be rejected again.
- * - `unauthorized`: the client key is not valid, or no more (401), or its scope does not cover the call (403). This
- *   request was not carried out. Another key is told nothing of what this one has claimed.
- * - `unknown`: it may or may not have been carried out; ask again.
+ * - `rejected`: the request is malformed (400 `INVALID_REQUEST` or `INVALID_PAYLOAD`, or an invalid idempotency key). Nothing
+ *   was broadcast, and a retry would be rejected too.
+ * - `unauthorized`: the client key is invalid or revoked (401), or its scope does not cover the call (403). The request was
+ *   not executed.
+ * - `unknown`: the request may or may not have been executed; retry it.
  */
 export class FacilitatorError extends Error {
   override readonly name = 'FacilitatorError'
@@ -13,11 +13,11 @@ export class FacilitatorError extends Error {
   constructor(
     readonly kind: 'rejected' | 'unauthorized' | 'unknown',
     message: string,
-    /** HTTP status of the answer, where there was one. */
+    /** HTTP status of the response, if any. */
     readonly status?: number,
-    /** The facilitator's error code, where it gave one. */
+    /** The facilitator's error code, if any. */
     readonly code?: string,
-    /** How long the facilitator asks to be left alone, where it does. */
+    /** `Retry-After` of the response, if any. */
     readonly retryAfterSeconds?: number,
   ) {
     super(message)

@@ -2,7 +2,7 @@ import axios from 'axios'
 import { failureOf } from './failure'
 import { closedPort } from './testing/servers'
 
-/** What a request to a host with these addresses fails with, on a port where nobody listens. */
+/** The failure of a request to a closed port of a host with these addresses. */
 async function failureAt(addresses: string[]) {
   const port = await closedPort()
   const asked = axios.get(`http://two-addresses.test:${port}`, {
@@ -18,7 +18,7 @@ async function failureAt(addresses: string[]) {
 
 describe('a request never left', () => {
   test.each([[['127.0.0.1']], [['127.0.0.1', '127.0.0.2']]])(
-    'where nobody listens at %j',
+    'if the port is closed at %j',
     async (addresses) => {
       const { notSent, error } = await failureAt(addresses)
       expect([notSent, error.message]).toEqual([true, 'The facilitator could not be reached (ECONNREFUSED)'])
@@ -26,7 +26,11 @@ describe('a request never left', () => {
   )
 })
 
-test('what is no answer and no failure of the network is told without a word of it', () => {
+test('the message of an unknown error is not repeated', () => {
   const { error, notSent, isTransient } = failureOf(new Error('the secret'))
-  expect([error.message, notSent, isTransient]).toEqual(['The facilitator could not be asked', false, false])
+  expect([error.message, notSent, isTransient]).toEqual([
+    'The request to the facilitator failed',
+    false,
+    false,
+  ])
 })

@@ -1,27 +1,26 @@
 import { isAxiosError, type AxiosResponse } from 'axios'
 import { FacilitatorError } from './errors'
 
-/** An attempt that failed: the error for the caller, and whether another attempt is safe. */
 export type Failure = {
   error: FacilitatorError
   /** No connection was made, so no byte of the request was sent. */
   notSent: boolean
-  /** Another attempt may succeed: there was no connection, it broke, or the facilitator answered 429 or 503. */
+  /** A retry may succeed: the connection failed or broke, or the response was 429 or 503. */
   isTransient: boolean
 }
 
-/** System calls that come before the first byte of a request. */
-const connecting = ['connect', 'getaddrinfo']
+/** System calls before the first byte of a request. */
+const connectSyscalls = ['connect', 'getaddrinfo']
 const brokenConnection = ['ECONNRESET', 'EPIPE', 'ETIMEDOUT']
-const comeBack = [429, 503]
+const transientStatuses = [429, 503]
 
-/** Nothing of the error itself is handed on: an axios error holds our key in its headers. */
+/** Drops the original error: the headers of an axios error contain our client key. */
 export function failureOf(thrown: unknown): Failure {
   if (!isAxiosError(thrown))
-    return final(new FacilitatorError('unknown', 'The facilitator could not be asked'))
-  if (thrown.response) return refusal(thrown.response)
+    return final(new FacilitatorError('unknown', 'The request to the facilitator failed'))
+  if (thrown.response) return responseFailure(thrown.response)
   const reason = thrown.code ?? 'no reason given'
-  const notSent = isOfConnecting(thrown.cause)
+  const notSent = isConnectError(thrown.cause)
   return {
     error: new FacilitatorError('unknown', `The facilitator could not be reached (${reason})`),
     notSent,
@@ -31,20 +30,20 @@ export function failureOf(thrown: unknown): Failure {
 
 export const final = (error: FacilitatorError): Failure => ({ error, notSent: false, isTransient: false })
 
-/** A host with several addresses fails with one error for each. */
-function isOfConnecting(cause: unknown): boolean {
+/** A host with several addresses fails with an error for each. */
+function isConnectError(cause: unknown): boolean {
   if (typeof cause !== 'object' || cause === null) return false
   if ('errors' in cause && Array.isArray(cause.errors) && cause.errors.length > 0)
-    return cause.errors.every(isOfConnecting)
-  return 'syscall' in cause && connecting.includes(String(cause.syscall))
+    return cause.errors.every(isConnectError)
+  return 'syscall' in cause && connectSyscalls.includes(String(cause.syscall))
 }
 
-function refusal({ status, data, headers }: AxiosResponse<unknown>): Failure {
+function responseFailure({ status, data, headers }: AxiosResponse<unknown>): Failure {
   const code = codeIn(data)
   const message = `The facilitator answered ${status}${code === undefined ? '' : ` ${code}`}`
   const retryAfterSeconds = secondsIn(headers['retry-after'])
   const error = new FacilitatorError(kindOf(status, code), message, status, code, retryAfterSeconds)
-  return { error, notSent: false, isTransient: comeBack.includes(status) }
+  return { error, notSent: false, isTransient: transientStatuses.includes(status) }
 }
 
 function kindOf(status: number, code: string | undefined): FacilitatorError['kind'] {

@@ -1,15 +1,11 @@
-const named = (clientId: string, clientToken: string) => ({
+const rawHeaders = (clientId: string, clientToken: string) => ({
   'X-Client-ID': clientId,
   'X-Client-Token': clientToken,
 })
 
-/**
- * The client key as the facilitator takes it.
- *
- * @throws TypeError for a key that no header can carry; the key is not repeated
- */
+/** @throws TypeError for a client key with invalid header characters; the message does not contain the key */
 export function clientHeaders(clientId: string, clientToken: string): Record<string, string> {
-  const headers = named(clientId, clientToken)
+  const headers = rawHeaders(clientId, clientToken)
   for (const [name, value] of Object.entries(headers))
     if (!/^[\x21-\x7e]+$/.test(value))
       throw new TypeError(`${name} must be visible ASCII characters, as POST /clients gave them`)
@@ -17,10 +13,10 @@ export function clientHeaders(clientId: string, clientToken: string): Record<str
 }
 
 /**
- * The client key in the form that the public x402 libraries take: `createAuthHeaders` of `x402-express` 1.2 and of
- * `HTTPFacilitatorClient` of `@x402/core` 2. What they ask of the facilitator beside these three is open to all.
+ * `createAuthHeaders` for `x402-express` 1.2 and for `HTTPFacilitatorClient` of `@x402/core` 2. Their other requests to the
+ * facilitator are public.
  *
- * @throws TypeError for a key that no header can carry; the key is not repeated
+ * @throws TypeError for a client key with invalid header characters
  */
 export function createAuthHeaders(clientId: string, clientToken: string) {
   const headers = clientHeaders(clientId, clientToken)
@@ -28,13 +24,13 @@ export function createAuthHeaders(clientId: string, clientToken: string) {
 }
 
 /**
- * A facilitator as the public x402 libraries take it: for `paymentMiddleware` of `x402-express` at `https://host/api/v1`, for
- * `HTTPFacilitatorClient` of `@x402/core` at `https://host/api/v2`.
+ * The facilitator's configuration for `paymentMiddleware` of `x402-express` (`https://host/api/v1`) and for
+ * `HTTPFacilitatorClient` of `@x402/core` (`https://host/api/v2`).
  *
- * @throws TypeError for an address that is no URL, or a key that no header can carry
+ * @throws TypeError for an invalid URL, or a client key with invalid header characters
  */
 export function facilitatorConfig(address: string, { clientId, clientToken }: ClientKey) {
-  // The libraries put a slash after it, whether it ends with one or not.
+  // The libraries append a slash in any case.
   const url = address.replace(/\/+$/, '')
   if (!isUrl(url)) throw new TypeError('The facilitator must be given as a URL with http or https')
   return { url, createAuthHeaders: createAuthHeaders(clientId, clientToken) }

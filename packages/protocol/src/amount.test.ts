@@ -77,7 +77,7 @@ describe('an amount', () => {
 })
 
 describe('an amount as people read it', () => {
-  test('says the same number, for whoever reads it with the same decimals', () => {
+  test('says the same number, for any reader with the same decimals', () => {
     fc.assert(
       fc.property(amount, fc.integer({ min: 0, max: 36 }), (value, decimals) => {
         const [whole = '', fraction = ''] = formatAmount(value, decimals).split('.')

@@ -12,7 +12,7 @@ const caip2Namespace: Record<Ecosystem, string> = { evm: 'eip155', cosmos: 'cosm
 export const caip2 = ({ ecosystem, chainId }: Omit<NetworkName, 'name'>): string =>
   `${caip2Namespace[ecosystem]}:${chainId}`
 
-/** The network that `text` means, be it a name, a chain id or CAIP-2; undefined where none of `known` is meant. */
+/** Finds the network in `known` by name, chain id or CAIP-2 id. */
 export const findNetwork = <N extends NetworkName>(known: readonly N[], text: string): N | undefined =>
   known.find((network) => text === network.name || text === network.chainId || text === caip2(network))
 

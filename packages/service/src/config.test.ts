@@ -110,6 +110,15 @@ describe('readEnvironment', () => {
     },
   )
 
+  test('refuses a variable under the name of an earlier release, and gives the new one', () => {
+    const schema = z.object({ NEW_SECONDS: env.seconds.prefault('5') })
+    const renamed = { OLD_SECONDS: 'NEW_SECONDS' } as const
+    expect(readEnvironment(schema, { NEW_SECONDS: '7' }, { renamed })).toEqual({ NEW_SECONDS: 7 })
+    expect(problemsOf(() => readEnvironment(schema, { OLD_SECONDS: '7' }, { renamed }))).toEqual([
+      'OLD_SECONDS: renamed; set NEW_SECONDS instead',
+    ])
+  })
+
   describe('development values', () => {
     const secret = `${DEVELOPMENT_SECRET_PREFIX}${'x'.repeat(32)}`
     const withDefaults = z.object({
@@ -121,7 +130,7 @@ describe('readEnvironment', () => {
       DATABASE_URL: `postgresql://u:${DEVELOPMENT_SECRET_PREFIX}p@db/gateway`,
       SIGNER_KEY: '0xac09',
     }
-    const known = { SIGNER_KEY: (value: string) => value === '0xac09' }
+    const known = { developmentValues: { SIGNER_KEY: (value: string) => value === '0xac09' } }
 
     test('serve in development', () => {
       expect(readEnvironment(withDefaults, given, known).JWT_SECRET).toBe(secret)

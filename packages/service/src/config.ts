@@ -25,13 +25,21 @@ export class ConfigurationError extends Error {
 export function readEnvironment<S extends z.ZodObject>(
   schema: S,
   env: NodeJS.ProcessEnv,
-  developmentValues?: Readonly<Partial<Record<keyof z.infer<S>, (value: string) => boolean>>>,
+  {
+    developmentValues,
+    renamed = {},
+  }: {
+    developmentValues?: Readonly<Partial<Record<keyof z.infer<S>, (value: string) => boolean>>>
+    renamed?: Readonly<Record<string, keyof z.infer<S> & string>>
+  } = {},
 ): z.infer<S> {
   const names = Object.keys(schema.shape)
   const given = Object.fromEntries(names.map((name) => [name, env[name]?.trim() || undefined]))
   const result = schema.safeParse(given)
 
   const problems = result.success ? [] : problemsOf(result.error).map((problem) => sentence(problem, given))
+  for (const [old, name] of Object.entries(renamed))
+    if (env[old] !== undefined) problems.push(`${old}: renamed; set ${name} instead`)
   if (env.NODE_ENV === 'production') {
     const known: Partial<Record<string, (value: string) => boolean>> = developmentValues ?? {}
     for (const name of names) {

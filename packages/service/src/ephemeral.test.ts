@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { type EphemeralStore, openEphemeralStore } from './ephemeral'
 import { readableLog } from './testing/log'
-import { endRedis, hasRedisServer, ownRedis } from './testing/redis'
+import { stopRedisServers, hasRedisServer, startRedisServer } from './testing/redis'
 
 const { TEST_REDIS_URL } = process.env
 
-/** What every store guarantees, whatever it is made of. */
+/** The guarantees of every store. */
 function contract(open: () => Promise<EphemeralStore>) {
   let store: EphemeralStore
   let key: string
@@ -17,23 +17,27 @@ function contract(open: () => Promise<EphemeralStore>) {
   })
   afterAll(() => store.close())
 
-  test('gives back what was set, until it is taken', async () => {
+  test('returns the last value until it is deleted', async () => {
     await store.set(key, 'a', 60)
     await store.set(key, 'b', 60)
-    expect([await store.get(key), await store.take(key), await store.get(key)]).toEqual(['b', 'b', undefined])
+    expect([await store.get(key), await store.getAndDelete(key), await store.get(key)]).toEqual([
+      'b',
+      'b',
+      undefined,
+    ])
   })
 
-  test('knows nothing of a key that was never set', async () => {
-    expect([await store.get(key), await store.take(key)]).toEqual([undefined, undefined])
+  test('returns undefined for an unknown key', async () => {
+    expect([await store.get(key), await store.getAndDelete(key)]).toEqual([undefined, undefined])
   })
 
-  test('lets one of fifty takers at once have the value', async () => {
+  test('gives the value to one of fifty concurrent getAndDelete calls', async () => {
     await store.set(key, 'nonce', 60)
-    const taken = await Promise.all(Array.from({ length: 50 }, () => store.take(key)))
+    const taken = await Promise.all(Array.from({ length: 50 }, () => store.getAndDelete(key)))
     expect(taken.filter((value) => value !== undefined)).toEqual(['nonce'])
   })
 
-  test('lets one of fifty setters at once be the first, and keeps its value', async () => {
+  test('accepts one of fifty concurrent setOnce calls and keeps its value', async () => {
     const set = await Promise.all(
       Array.from({ length: 50 }, (_, index) => store.setOnce(key, `${index}`, 60)),
     )
@@ -41,13 +45,13 @@ function contract(open: () => Promise<EphemeralStore>) {
     expect(await store.get(key)).toBe(`${set.indexOf(true)}`)
   })
 
-  test('can be set once again after it was taken', async () => {
+  test('accepts setOnce again after getAndDelete', async () => {
     await store.setOnce(key, 'a', 60)
-    await store.take(key)
+    await store.getAndDelete(key)
     expect(await store.setOnce(key, 'b', 60)).toBe(true)
   })
 
-  test('answers a ping', async () => {
+  test('ping resolves to true', async () => {
     expect(await store.ping()).toBe(true)
   })
 }
@@ -59,21 +63,21 @@ describe('in this process', () => {
 
   contract(() => open())
 
-  test('forgets a value when its time is over, by the clock it was given', async () => {
+  test('expires a value by the given clock', async () => {
     const store = await open()
     await store.set('a', '1', 300)
     await store.setOnce('b', '1', 300)
     time += 299_999
     expect([await store.get('a'), await store.get('b')]).toEqual(['1', '1'])
     time += 1
-    expect([await store.get('a'), await store.take('b'), await store.setOnce('a', '2', 1)]).toEqual([
+    expect([await store.get('a'), await store.getAndDelete('b'), await store.setOnce('a', '2', 1)]).toEqual([
       undefined,
       undefined,
       true,
     ])
   })
 
-  test('holds a flood within its bound, dropping the oldest', async () => {
+  test('evicts the oldest entry above maxEntries', async () => {
     const store = await open(3)
     for (const key of ['a', 'b', 'c']) await store.set(key, key, 60)
     await store.set('c', 'again', 60)
@@ -87,13 +91,10 @@ describe('in this process', () => {
   test('warns that it must be the only replica', async () => {
     const { logger, line } = readableLog()
     expect((await openEphemeralStore({ logger })).kind).toBe('memory')
-    expect(
-      (
-        await line(
-          'no REDIS_URL: nonces and rate limits are kept in this process, which must be the only replica',
-        )
-      ).level,
-    ).toBe('warn')
+    expect(await line('in-memory store opened')).toMatchObject({
+      level: 'warn',
+      reason: 'REDIS_URL is not set; this process must be the only replica',
+    })
   })
 })
 
@@ -105,7 +106,7 @@ withRedis('in Redis (TEST_REDIS_URL)', () => {
 
   contract(() => open(prefix))
 
-  test('forgets a value when its time is over', async () => {
+  test('sets the expiry of a value', async () => {
     const store = await open(prefix)
     await store.set('a', '1', 300)
     await store.setOnce('b', '1', 300)
@@ -114,7 +115,7 @@ withRedis('in Redis (TEST_REDIS_URL)', () => {
     await store.close()
   })
 
-  test('keeps services apart by their prefix', async () => {
+  test('separates services by their prefix', async () => {
     const [one, other] = [await open(prefix), await open(`${randomUUID()}:`)]
     await one.set('shared', 'mine', 60)
     expect(await other.get('shared')).toBeUndefined()
@@ -122,16 +123,16 @@ withRedis('in Redis (TEST_REDIS_URL)', () => {
   })
 })
 
-afterEach(endRedis)
+afterEach(stopRedisServers)
 
 const withOwnRedis = hasRedisServer ? describe : describe.skip
-withOwnRedis('a Redis that goes away (redis-server on the PATH)', () => {
+withOwnRedis('while Redis is unavailable (redis-server on the PATH)', () => {
   const unavailable = { code: 'UNAVAILABLE', retryAfterSeconds: 1 }
 
   test.each(['stopped', 'stuck'] as const)(
-    'because it was %s: verbs reject soon, and work once it is back',
+    'because it is %s, operations reject soon, and succeed after the reconnect',
     async (how) => {
-      const redis = await ownRedis()
+      const redis = await startRedisServer()
       const { logger, line } = readableLog()
       const store = await openEphemeralStore({ logger, redisUrl: redis.url })
       await store.set('a', '1', 60)
@@ -139,39 +140,39 @@ withOwnRedis('a Redis that goes away (redis-server on the PATH)', () => {
       if (how === 'stopped') await redis.stop()
       else redis.freeze()
       const startedAt = performance.now()
-      await expect(store.take('a')).rejects.toMatchObject(unavailable)
-      expect((await line('Redis is away')).level).toBe('warn')
-      const toldAt = performance.now()
+      await expect(store.getAndDelete('a')).rejects.toMatchObject(unavailable)
+      expect((await line('Redis connection lost')).level).toBe('warn')
+      const detectedAt = performance.now()
       for (let call = 0; call < 20; call++)
         await expect(store.setOnce('b', '1', 60)).rejects.toMatchObject(unavailable)
       expect(await store.ping()).toBe(false)
-      // Slow once, for a server that is stuck; from then on nobody waits, or twenty calls took ten seconds.
-      expect(toldAt - startedAt).toBeLessThan(5_000)
-      expect(performance.now() - toldAt).toBeLessThan(5_000)
+      // Only the first call waits for a stuck server; if each waited, twenty calls would take ten seconds.
+      expect(detectedAt - startedAt).toBeLessThan(5_000)
+      expect(performance.now() - detectedAt).toBeLessThan(5_000)
 
       if (how === 'stopped') await redis.start()
       else redis.thaw()
-      await line('Redis is back')
+      await line('Redis connection restored')
       expect(await store.setOnce('c', '1', 60)).toBe(true)
       await store.close()
     },
   )
 
-  test('before the start: the service starts, says so, and finds it later', async () => {
-    const redis = await ownRedis()
+  test('at the start, the service starts, logs it and connects later', async () => {
+    const redis = await startRedisServer()
     await redis.stop()
     const { logger, line } = readableLog()
     const store = await openEphemeralStore({ logger, redisUrl: redis.url })
-    await line('Redis is away')
+    await line('Redis connection lost')
     await expect(store.get('a')).rejects.toMatchObject(unavailable)
     await redis.start()
-    await line('Redis is back')
+    await line('Redis connection restored')
     expect(await store.get('a')).toBeUndefined()
     await store.close()
   })
 
-  test('for good: closing does not wait for it', async () => {
-    const redis = await ownRedis()
+  test('close does not wait for it', async () => {
+    const redis = await startRedisServer()
     const store = await openEphemeralStore({ logger: readableLog().logger, redisUrl: redis.url })
     redis.freeze()
     const startedAt = performance.now()

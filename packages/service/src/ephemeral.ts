@@ -3,17 +3,16 @@ import { ApiError } from './errors'
 import { type Logger } from './logger'
 
 /**
- * A store for what may be lost: nonces, marks, answers kept for seconds. Its verbs are atomic. With Redis all replicas
- * share it; while Redis is away every verb rejects with ApiError UNAVAILABLE, soon, and works again once it is back.
+ * A store for data that may be lost: nonces, marks, cached results. Its operations are atomic. With Redis all replicas share
+ * it; while Redis is unavailable every operation rejects with ApiError UNAVAILABLE.
  */
 export type EphemeralStore = {
   readonly kind: 'redis' | 'memory'
-  /** For those who need more of Redis than these verbs. */
   readonly redis?: Redis
-  /** Sets the key unless it is set; resolves to whether it did. */
+  /** Returns false if the key is already set. */
   setOnce: (key: string, value: string, ttlSeconds: number) => Promise<boolean>
-  /** Gets and removes: of any number of callers at once, one gets the value. */
-  take: (key: string) => Promise<string | undefined>
+  /** Of any number of concurrent callers, one gets the value. */
+  getAndDelete: (key: string) => Promise<string | undefined>
   get: (key: string) => Promise<string | undefined>
   set: (key: string, value: string, ttlSeconds: number) => Promise<void>
   /** Never rejects. */
@@ -23,13 +22,13 @@ export type EphemeralStore = {
 
 export type EphemeralStoreOptions = {
   logger: Logger
-  /** Without it the store is in this process, which then must be the only replica. */
+  /** Without it the store is in this process, which must then be the only replica. */
   redisUrl?: string | undefined
-  /** Before every key, so that services may share one Redis. */
+  /** Prefix of every key, so that services can share one Redis. */
   prefix?: string
-  /** In process only: beyond it the oldest entry is dropped. */
+  /** In process only: above it the oldest entry is evicted. */
   maxEntries?: number
-  /** In process only: the clock that entries expire by. */
+  /** In process only. */
   now?: () => Date
 }
 
@@ -37,11 +36,13 @@ const COMMAND_TIMEOUT_MS = 500
 const CONNECT_TIMEOUT_MS = 2_000
 const MAX_RECONNECT_DELAY_MS = 2_000
 
-/** Opens the store. A Redis that does not answer is told in the log and tried again; the service starts without it. */
+/** Opens the store. If Redis is unavailable, the service starts without it and the store keeps reconnecting. */
 export async function openEphemeralStore(options: EphemeralStoreOptions): Promise<EphemeralStore> {
   const { logger, redisUrl, prefix = '', maxEntries = 100_000, now = () => new Date() } = options
   if (redisUrl !== undefined) return openRedis(redisUrl, prefix, logger)
-  logger.warn('no REDIS_URL: nonces and rate limits are kept in this process, which must be the only replica')
+  logger.warn('in-memory store opened', {
+    reason: 'REDIS_URL is not set; this process must be the only replica',
+  })
   return createMemoryStore(maxEntries, now)
 }
 
@@ -51,9 +52,8 @@ async function openRedis(url: string, keyPrefix: string, logger: Logger): Promis
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
-    // A server that hangs is left, so that the next caller is told at once rather than after a timeout of its own.
+    // Disconnects from a server that hangs, so that later commands fail at once instead of each timing out.
     socketTimeout: COMMAND_TIMEOUT_MS,
-    // A command that cannot be sent now is refused now.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -61,30 +61,31 @@ async function openRedis(url: string, keyPrefix: string, logger: Logger): Promis
     retryStrategy: (times) =>
       Math.min(50 * 2 ** Math.min(times, 10), MAX_RECONNECT_DELAY_MS) * (0.5 + Math.random() / 2),
   })
-  let isAway = false
+  let isDisconnected = false
   redis.on('error', (error: unknown) => {
-    if (!isAway) logger.warn('Redis is away', { error })
-    isAway = true
+    if (!isDisconnected) logger.warn('Redis connection lost', { error })
+    isDisconnected = true
   })
   redis.on('close', () => {
-    if (!isAway && redis.status !== 'end') logger.warn('Redis is away')
-    isAway = true
+    if (!isDisconnected && redis.status !== 'end') logger.warn('Redis connection lost')
+    isDisconnected = true
   })
   redis.on('ready', () => {
-    if (isAway) logger.info('Redis is back')
-    isAway = false
+    if (isDisconnected) logger.info('Redis connection restored')
+    isDisconnected = false
   })
-  // What went wrong was told by the handlers above, and the client goes on trying by itself.
+  // The handlers above log the error, and the client reconnects by itself.
   await redis.connect().catch(() => undefined)
 
   return {
     kind: 'redis',
     redis,
     setOnce: (key, value, ttlSeconds) =>
-      told(redis.set(key, value, 'EX', ttlSeconds, 'NX').then((answer) => answer === 'OK')),
-    take: (key) => told(redis.getdel(key).then((value) => value ?? undefined)),
-    get: (key) => told(redis.get(key).then((value) => value ?? undefined)),
-    set: (key, value, ttlSeconds) => told(redis.set(key, value, 'EX', ttlSeconds).then(() => undefined)),
+      asUnavailable(redis.set(key, value, 'EX', ttlSeconds, 'NX').then((reply) => reply === 'OK')),
+    getAndDelete: (key) => asUnavailable(redis.getdel(key).then((value) => value ?? undefined)),
+    get: (key) => asUnavailable(redis.get(key).then((value) => value ?? undefined)),
+    set: (key, value, ttlSeconds) =>
+      asUnavailable(redis.set(key, value, 'EX', ttlSeconds).then(() => undefined)),
     ping: () =>
       redis.ping().then(
         () => true,
@@ -98,9 +99,9 @@ async function openRedis(url: string, keyPrefix: string, logger: Logger): Promis
   }
 }
 
-async function told<T>(answer: Promise<T>): Promise<T> {
+async function asUnavailable<T>(reply: Promise<T>): Promise<T> {
   try {
-    return await answer
+    return await reply
   } catch (cause) {
     throw new ApiError('UNAVAILABLE', 'This cannot be done right now; try again in a second', {
       retryAfterSeconds: 1,
@@ -133,7 +134,7 @@ function createMemoryStore(maxEntries: number, now: () => Date): EphemeralStore 
       if (isNew) write(key, value, ttlSeconds)
       return Promise.resolve(isNew)
     },
-    take(key) {
+    getAndDelete(key) {
       const value = read(key)
       entries.delete(key)
       return Promise.resolve(value)

@@ -8,7 +8,7 @@ function refusal(schema: z.ZodType, input: unknown, code?: ErrorCode): ApiError 
     if (error instanceof ApiError) return error
     throw error
   }
-  throw new Error('was not refused')
+  throw new Error('parse did not throw')
 }
 
 const Rpc = z.object({
@@ -19,11 +19,11 @@ const Rpc = z.object({
 })
 
 describe('parse', () => {
-  test('gives back what the schema makes of the input', () => {
+  test('returns the output of the schema', () => {
     expect(parse(z.object({ limit: z.coerce.number().default(20) }), {})).toEqual({ limit: 20 })
   })
 
-  test('names each field and what it should be, and repeats no value', () => {
+  test('names each field and its expected type, and repeats no value', () => {
     const error = refusal(Rpc, {
       transport: 'secret',
       payment: { amount: 'secret' },
@@ -37,11 +37,11 @@ describe('parse', () => {
     expect(error.message).not.toContain('secret')
   })
 
-  test('says that the body is missing where there is none', () => {
+  test('reports a missing body', () => {
     expect(refusal(Rpc, undefined).message).toContain('the body: missing, expected object')
   })
 
-  test('names the field of the union member that came nearest', () => {
+  test('names the field of the closest union member', () => {
     const schema = z.object({
       payload: z.union([z.array(z.string()), z.object({ call: z.object({ id: z.number() }) })]),
     })
@@ -50,7 +50,7 @@ describe('parse', () => {
     )
   })
 
-  test('answers a huge mistake with a small message', () => {
+  test('limits the message for huge input', () => {
     const input = Object.fromEntries(
       Array.from({ length: 10_000 }, (_, index) => [`${index}`.repeat(1_000), 1]),
     )
@@ -58,7 +58,7 @@ describe('parse', () => {
     expect(refusal(z.strictObject({}), input).message.length).toBeLessThan(1_000)
   })
 
-  test('refuses with the code it is given', () => {
+  test('uses the given code', () => {
     expect(refusal(z.string(), 1, 'INVALID_PAYLOAD').code).toBe('INVALID_PAYLOAD')
   })
 })

@@ -1,7 +1,7 @@
 import { type z } from 'zod'
 import { problemsOf } from './problems'
 
-/** The one table of both services, from a code to its HTTP status. */
+/** The HTTP status of each error code of both services. */
 export const statusOf = {
   INVALID_REQUEST: 400,
   INVALID_PAYLOAD: 400,
@@ -37,13 +37,13 @@ export type ApiErrorOptions = {
   details?: string
   /** Sent as `Retry-After`. */
   retryAfterSeconds?: number
-  /** Of a 401: the scheme to authenticate with, where it is not a bearer token. Sent as `WWW-Authenticate`. */
+  /** The authentication scheme of a 401, if not a bearer token. Sent as `WWW-Authenticate`. */
   challenge?: string
   /** For the log only; never sent. */
   cause?: unknown
 }
 
-/** An error whose code and message are for the client: the message says what to do next and holds no secret. */
+/** An error for the client: the message says what to do next and contains no secret. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly details: string | undefined
@@ -66,11 +66,7 @@ export class ApiError extends Error {
   }
 }
 
-/**
- * Input as its schema gives it back.
- *
- * @throws ApiError with `code`, whose message names each field and what it should be, and repeats no value
- */
+/** @throws ApiError with `code`; its message names each invalid field and the expected type, and repeats no value */
 export function parse<S extends z.ZodType>(
   schema: S,
   input: unknown,

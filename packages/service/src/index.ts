@@ -1,7 +1,7 @@
 export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, readEnvironment } from './config'
 export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } from './ephemeral'
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'
-export { type AppOptions, createApp } from './http/app'
+export { type AppOptions, createBaseApp } from './http/app'
 export {
   type BodyOptions,
   bodyOf,
@@ -12,10 +12,16 @@ export {
   type ReadBody,
   releaseBody,
 } from './http/body'
-export { type Answer, type Arrival, arrivalOf, latestArrival, requestId } from './http/follow'
+export {
+  type Arrival,
+  arrivalOf,
+  type CompletedRequest,
+  latestArrival,
+  requestId,
+} from './http/request-context'
 export { createHealth, type Health } from './http/health'
 export { closeServer, createServer, listen } from './http/server'
-export { noteOtherMethods } from './http/unserved'
+export { registerAllowedMethods } from './http/not-found'
 export { createLogger, flushed, type Logger } from './logger'
 export { createMetrics, type Metrics } from './metrics'
 export {
@@ -38,6 +44,6 @@ export {
   responseAt,
   serviceOperations,
 } from './reference'
-export { repeat } from './repeat'
+export { startInterval } from './interval'
 export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'

@@ -1,7 +1,7 @@
 import { readableLog } from './testing/log'
 
 describe('createLogger', () => {
-  test('writes one JSON line for an event and its facts', async () => {
+  test('writes one JSON line per event with its fields', async () => {
     const { logger, lines, flushed } = readableLog()
     logger.info('payment settled', { wallet: '0xabc', credits: 100n, at: new Date(0) })
     await flushed()
@@ -18,7 +18,7 @@ describe('createLogger', () => {
     ])
   })
 
-  test('leaves out what is below its level', async () => {
+  test('omits lines below its level', async () => {
     const { logger, lines, flushed } = readableLog('warn')
     logger.info('quiet')
     logger.warn('loud')
@@ -26,14 +26,14 @@ describe('createLogger', () => {
     expect(lines().map(({ message }) => message)).toEqual(['loud'])
   })
 
-  test('gives the lines of a child its fields', async () => {
+  test('adds the fields of a child logger to its lines', async () => {
     const { logger, lines, flushed } = readableLog()
     logger.child({ requestId: 'r1' }).info('one', { wallet: 'w' })
     await flushed()
     expect(lines()[0]).toMatchObject({ requestId: 'r1', wallet: 'w' })
   })
 
-  test('lets no field pass for the time, the level or the service', async () => {
+  test('lets no field override the time, the level or the service', async () => {
     const { logger, lines, flushed } = readableLog()
     logger.info('one', { time: 'never', service: 'other', level: 'error' })
     await flushed()
@@ -73,7 +73,7 @@ describe('createLogger', () => {
     expect(text().match(/\[masked\]/g)).toHaveLength(2)
   })
 
-  test('keeps what is not secret: hashes, addresses, public keys, amounts, booleans', async () => {
+  test('keeps values that are not secret: hashes, addresses, public keys, amounts, booleans', async () => {
     const { logger, lines, flushed } = readableLog()
     const facts = {
       transaction: `0x${'ab'.repeat(32)}`,
@@ -105,7 +105,7 @@ describe('createLogger', () => {
     expect(text()).toContain('db:5432/gateway')
   })
 
-  test('tells an error with all its causes, and nothing that hangs on to it', async () => {
+  test('writes an error with all its causes and no other members', async () => {
     const { logger, lines, text, flushed } = readableLog()
     const reset = Object.assign(new Error('socket hang up'), {
       code: 'ECONNRESET',

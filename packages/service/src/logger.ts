@@ -1,21 +1,20 @@
 import { Writable } from 'node:stream'
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { withTimeout } from '@tollgate/protocol'
 import winston from 'winston'
-import { maskedField } from './mask'
+import { redactField } from './redact'
 
 export type Logger = winston.Logger
 
 /**
- * A logger of JSON lines, `{ time, level, service, message, ...fields }`. A line is an event and its facts:
- * `logger.info('payment settled', { wallet, transaction })`; an error goes in as a field and comes out with its causes.
- * Fields named like a secret are masked, and so are bearer tokens, JWTs and credentials in addresses wherever they
- * stand. A field that cannot be read costs its line the fields, not the caller an error. Lines are written in batches, a turn of the event loop later: see {@link flushed}.
+ * A logger of JSON lines, `{ time, level, service, message, ...fields }`, that masks secrets (see redact.ts) and never throws.
+ * Lines are written in batches, one turn of the event loop later: see {@link flushed}.
  */
 export function createLogger(options: {
   service: string
   /** `error`, `warn`, `info` or `debug` */
   level: string
-  /** stdout, unless told otherwise */
+  /** stdout by default */
   stream?: NodeJS.WritableStream
 }): Logger {
   const { service, level, stream = process.stdout } = options
@@ -29,21 +28,15 @@ export function createLogger(options: {
 
 const FLUSH_TIMEOUT_MS = 1_000
 
-/**
- * Resolves when the lines logged before it were written, or a second later where nobody takes them: for those who are
- * about to exit, since a pipe does not outlive its process.
- */
+/** Resolves once all lines are written, or after FLUSH_TIMEOUT_MS. Call it before the process exits. */
 export async function flushed(stream: NodeJS.WritableStream = process.stdout): Promise<void> {
   await nextTurn()
   await nextTurn()
-  const tooLate = new AbortController()
   const written = new Promise<void>((resolve) => void stream.write('', () => resolve()))
-  const timeout = delay(FLUSH_TIMEOUT_MS, undefined, { signal: tooLate.signal }).catch(() => undefined)
-  await Promise.race([written, timeout])
-  tooLate.abort()
+  await withTimeout(written, FLUSH_TIMEOUT_MS, () => undefined)
 }
 
-/** Where winston's transports look for the finished line. */
+/** The property that winston's transports write. */
 const LINE = Symbol.for('message')
 
 const jsonLine = winston.format((info, options) => {
@@ -52,10 +45,10 @@ const jsonLine = winston.format((info, options) => {
     time: new Date().toISOString(),
     level: info.level,
     service,
-    message: maskedField('message', info.message),
+    message: redactField('message', info.message),
   }
   try {
-    for (const name of Object.keys(info)) if (!(name in line)) line[name] = maskedField(name, info[name])
+    for (const name of Object.keys(info)) if (!(name in line)) line[name] = redactField(name, info[name])
     info[LINE] = JSON.stringify(line)
   } catch {
     info[LINE] = JSON.stringify({ ...line, unreadable: 'the fields of this line could not be read' })
@@ -63,19 +56,19 @@ const jsonLine = winston.format((info, options) => {
   return info
 })
 
-/** One write for all the lines of one turn: a system call for each would cost more than all else about it. */
+/** Writes all lines of one turn at once: a system call for each line would dominate the cost of logging. */
 function inBatches(stream: NodeJS.WritableStream) {
-  let waiting = ''
+  let pending = ''
   const flush = () => {
-    const lines = waiting
-    waiting = ''
+    const lines = pending
+    pending = ''
     stream.write(lines)
   }
   return new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      if (waiting === '') setImmediate(flush)
-      waiting += line
+      if (pending === '') setImmediate(flush)
+      pending += line
       done()
     },
   })

@@ -3,14 +3,14 @@ import { serve, stopServing } from './testing/serve'
 
 afterEach(stopServing)
 
-test('serves the process, HTTP and our own metrics on a port of its own', async () => {
+test('serves process, HTTP and application metrics on a separate port', async () => {
   const metrics = createMetrics()
   const { port, close } = await metrics.listen({ port: 0, host: '127.0.0.1' })
   const { url } = await serve({
     routes(app) {
       app.get('/calls/:id', (_req, res) => void res.json('served'))
     },
-    onAnswer: metrics.observe,
+    onCompleted: metrics.observe,
   })
   const settled = metrics.counter({ name: 'settlements_total', help: 'Settlements', labelNames: ['outcome'] })
   settled.inc({ outcome: 'success' })
@@ -25,9 +25,9 @@ test('serves the process, HTTP and our own metrics on a port of its own', async 
   await (await fetch(`${url}/calls/1`)).text()
   await (await fetch(`${url}/calls/2`)).text()
 
-  const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
-  const text = await answer.text()
-  expect(answer.headers.get('content-type')).toContain('text/plain')
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`)
+  const text = await response.text()
+  expect(response.headers.get('content-type')).toContain('text/plain')
   expect(text).toContain(
     'http_request_duration_seconds_count{method="GET",route="/calls/:id",status="200"} 2',
   )

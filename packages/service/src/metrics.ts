@@ -1,13 +1,13 @@
 import http from 'node:http'
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
-import { type Answer } from './http/follow'
+import { type CompletedRequest } from './http/request-context'
 import { closeServer, listen } from './http/server'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-type Named<L extends string> = { name: string; help: string; labelNames?: readonly L[] }
+type MetricOptions<L extends string> = { name: string; help: string; labelNames?: readonly L[] }
 
-/** A registry of its own with the process' metrics and those of HTTP in it. Seconds everywhere, as Prometheus has it. */
+/** A registry with the metrics of the process and of HTTP. Durations are in seconds. */
 export function createMetrics() {
   const register = new Registry()
   collectDefaultMetrics({ register })
@@ -23,23 +23,24 @@ export function createMetrics() {
 
   return {
     register,
-    counter: <L extends string = never>(options: Named<L>) => new Counter<L>({ ...options, registers }),
+    counter: <L extends string = never>(options: MetricOptions<L>) =>
+      new Counter<L>({ ...options, registers }),
     gauge: <L extends string = never>(
-      options: Named<L> & { collect?: (this: Gauge<L>) => void | Promise<void> },
+      options: MetricOptions<L> & { collect?: (this: Gauge<L>) => void | Promise<void> },
     ) => new Gauge<L>({ ...options, registers }),
-    histogram: <L extends string = never>(options: Named<L> & { buckets?: number[] }) =>
+    histogram: <L extends string = never>(options: MetricOptions<L> & { buckets?: number[] }) =>
       new Histogram<L>({ ...options, registers }),
 
-    /** For createApp's `onAnswer`. */
-    observe: ({ method, route, status, seconds }: Answer) =>
+    /** For createBaseApp's `onCompleted`. */
+    observe: ({ method, route, status, seconds }: CompletedRequest) =>
       requests.observe({ method, route, status }, seconds),
 
-    /** Serves `GET /metrics` on a port of its own, which the public never reaches. */
+    /** Serves `GET /metrics` on a separate port, which must not be public. */
     async listen(at: { port: number; host?: string | undefined }) {
       const server = http.createServer((req, res) => {
-        void answer(req, res)
+        void respond(req, res)
       })
-      async function answer(req: http.IncomingMessage, res: http.ServerResponse) {
+      async function respond(req: http.IncomingMessage, res: http.ServerResponse) {
         if (req.method !== 'GET' || req.url !== '/metrics') {
           res.writeHead(404).end()
           return

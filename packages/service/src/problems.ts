@@ -1,12 +1,12 @@
 import { type z } from 'zod'
 
-/** More than these help nobody, and an answer must not grow with its request. */
+/** Bounds the response, which must not grow with the request. */
 const MAX_PROBLEMS = 10
 const MAX_LENGTH = 200
 
 type Issue = z.core.$ZodIssue
 
-/** What a schema found wrong, a line for each field (`payment.amount`), without any value that was given. */
+/** The problems of each field (`payment.amount`), without input values. */
 export function problemsOf(error: z.core.$ZodError): { field: string; problem: string }[] {
   return error.issues
     .slice(0, MAX_PROBLEMS)
@@ -14,7 +14,7 @@ export function problemsOf(error: z.core.$ZodError): { field: string; problem: s
     .map((issue) => ({ field: cut(fieldOf(issue.path)), problem: cut(wording(issue)) }))
 }
 
-/** A union's own issue says nothing; that of its member which the input came nearest to does. */
+/** The issue of the union member that is closest to the input: the union's own issue names no field. */
 function innermost(issue: Issue): Issue {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue
   const nearest = issue.errors

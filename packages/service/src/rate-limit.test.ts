@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { type EphemeralStore, openEphemeralStore } from './ephemeral'
 import { addressKey, createBudget, createLimiter, createRateLimit } from './rate-limit'
 import { readableLog } from './testing/log'
-import { endRedis, hasRedisServer, ownRedis } from './testing/redis'
+import { stopRedisServers, hasRedisServer, startRedisServer } from './testing/redis'
 import { serve, stopServing } from './testing/serve'
 
 const { TEST_REDIS_URL } = process.env
@@ -14,7 +14,7 @@ afterEach(stopServing)
 const open = (redisUrl?: string) =>
   openEphemeralStore({ logger: readableLog().logger, redisUrl, prefix: `${randomUUID()}:` })
 
-/** A server that counts by the header `who`, and how to call it. */
+/** A server with a limit by the header `who`; returns a client. */
 async function limited(store: EphemeralStore, points: number, log = readableLog()) {
   const limit = createRateLimit({
     store,
@@ -39,12 +39,12 @@ function contract(redisUrl?: string) {
   })
   afterAll(() => store.close())
 
-  test('serves a key as often as its window allows, then says when to come back', async () => {
+  test('serves a key up to its limit, then responds with the time to retry', async () => {
     const call = await limited(store, 3)
-    const answers = [await call('a'), await call('a'), await call('a'), await call('a'), await call('a')]
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429])
+    const responses = [await call('a'), await call('a'), await call('a'), await call('a'), await call('a')]
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429])
 
-    const [first, , , refused] = answers
+    const [first, , , refused] = responses
     expect(first?.headers.get('ratelimit-policy')).toBe('"auth";q=3;w=60')
     expect(first?.headers.get('ratelimit')).toBe('"auth";r=2;t=60')
     expect(refused?.headers.get('ratelimit')).toMatch(/^"auth";r=0;t=(59|60)$/)
@@ -52,15 +52,15 @@ function contract(redisUrl?: string) {
     expect(await refused?.json()).toMatchObject({ code: 'RATE_LIMITED' })
   })
 
-  test('as a budget says whether a key has something left, and refuses nothing', async () => {
+  test('reports an exceeded budget and refuses no request', async () => {
     const { logger } = readableLog()
     const budget = createBudget({ store, name: 'timeouts', points: 2, durationSeconds: 60, logger })
-    const taken: boolean[] = []
-    for (const key of ['a', 'a', 'b', 'a', 'a', 'b', 'b']) taken.push(await budget(key))
-    expect(taken).toEqual([true, true, true, false, false, true, false])
+    const isWithin: boolean[] = []
+    for (const key of ['a', 'a', 'b', 'a', 'a', 'b', 'b']) isWithin.push(await budget(key))
+    expect(isWithin).toEqual([true, true, true, false, false, true, false])
   })
 
-  test('takes as many points as it is told, and states each policy once', async () => {
+  test('consumes the given number of points, and sends each policy once', async () => {
     const limit = createLimiter({
       store,
       name: 'weighted',
@@ -78,13 +78,13 @@ function contract(redisUrl?: string) {
         })
       },
     })
-    const answers = [await fetch(url), await fetch(url), await fetch(url)]
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429])
-    expect(answers[0]!.headers.get('ratelimit')).toBe('"other";r=1;t=1, "weighted";r=5;t=60')
-    expect(answers[0]!.headers.get('ratelimit-policy')).toBe('"weighted";q=10;w=60')
+    const responses = [await fetch(url), await fetch(url), await fetch(url)]
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429])
+    expect(responses[0]!.headers.get('ratelimit')).toBe('"other";r=1;t=1, "weighted";r=5;t=60')
+    expect(responses[0]!.headers.get('ratelimit-policy')).toBe('"weighted";q=10;w=60')
   })
 
-  test('counts each key by itself, however long it is', async () => {
+  test('counts long keys separately', async () => {
     const call = await limited(store, 1)
     const long = 'x'.repeat(5_000)
     expect((await call(`${long}1`)).status).toBe(200)
@@ -92,7 +92,7 @@ function contract(redisUrl?: string) {
     expect((await call(`${long}1`)).status).toBe(429)
   })
 
-  test('lets exactly as many of fifty at once through as are allowed', async () => {
+  test('serves exactly the limit out of fifty concurrent requests', async () => {
     const call = await limited(store, 7)
     const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await call('burst')).status))
     expect(statuses.filter((status) => status === 200)).toHaveLength(7)
@@ -105,7 +105,7 @@ const withRedis = TEST_REDIS_URL ? describe : describe.skip
 withRedis('counted in Redis (TEST_REDIS_URL)', () => {
   contract(TEST_REDIS_URL)
 
-  test('counts the replicas together', async () => {
+  test('shares the count between replicas', async () => {
     const prefix = `${randomUUID()}:`
     const replicas = await Promise.all(
       [1, 2].map(() =>
@@ -119,12 +119,12 @@ withRedis('counted in Redis (TEST_REDIS_URL)', () => {
   })
 })
 
-afterEach(endRedis)
+afterEach(stopRedisServers)
 
 const withOwnRedis = hasRedisServer ? describe : describe.skip
-withOwnRedis('when Redis goes away (redis-server on the PATH)', () => {
-  test('each replica goes on counting by itself, and says so once', async () => {
-    const redis = await ownRedis()
+withOwnRedis('while Redis is unavailable (redis-server on the PATH)', () => {
+  test('each replica counts by itself, and logs it once', async () => {
+    const redis = await startRedisServer()
     const store = await open(redis.url)
     const log = readableLog()
     const call = await limited(store, 2, log)
@@ -132,17 +132,14 @@ withOwnRedis('when Redis goes away (redis-server on the PATH)', () => {
     await redis.stop()
     const statuses = [(await call('a')).status, (await call('a')).status, (await call('a')).status]
     expect(statuses).toEqual([200, 200, 429])
-    const warned = 'rate limits are counted by each replica while Redis is away'
-    await log.line(warned)
-    expect(log.lines().filter(({ message }) => message === warned)).toHaveLength(1)
+    const warning = 'rate limits counted per replica'
+    await log.line(warning)
+    expect(log.lines().filter(({ message }) => message === warning)).toHaveLength(1)
     await store.close()
   })
 })
 
-/**
- * What is still referred to, in bytes: garbage that waits for its collector does not count. What is allocated while the
- * collector is already marking outlives that round, so one round alone may find tens of megabytes that nobody holds.
- */
+/** Bytes that are reachable. Objects allocated during marking survive that collection, so one collection is not enough. */
 function heapInUse(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -150,7 +147,7 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed
 }
 
-test('a flood of keys does not grow the process without end', async () => {
+test('bounds the memory for a flood of keys', async () => {
   const store = await open()
   const limit = createLimiter({
     store,
@@ -163,7 +160,7 @@ test('a flood of keys does not grow the process without end', async () => {
   for (let key = 0; key < 200_000; key++) await limit(`first${key}`, headers)
   const before = heapInUse()
   for (let key = 0; key < 200_000; key++) await limit(`second${key}`, headers)
-  // A counter for each of them would hold over 300 bytes; the slots were all but filled by the first flood.
+  // A counter per key would take over 300 bytes each; the first flood filled almost all slots.
   expect(heapInUse() - before).toBeLessThan(40e6)
 })
 
@@ -182,24 +179,24 @@ describe('addressKey', () => {
     ['[2001:db8:1:2::9]', '2001:db8:1:2::/64'],
     ['[fe80::1%eth0]:4001', 'fe80:0:0:0::/64'],
     ['2001:db8:1:2:3:4:5:4001', '2001:db8:1:2::/64'],
-  ])('takes the caller %s for %s', async (address, key) => {
+  ])('maps the client %s to %s', async (address, key) => {
     const { url } = await serve({
       trustProxy: true,
       routes(app) {
         app.get('/', (req, res) => void res.json(addressKey(req)))
       },
     })
-    const answer = await fetch(url, { headers: { 'x-forwarded-for': address } })
-    expect(await answer.json()).toBe(key)
+    const response = await fetch(url, { headers: { 'x-forwarded-for': address } })
+    expect(await response.json()).toBe(key)
   })
 
-  test('believes no caller about its own address where no proxy is trusted', async () => {
+  test('ignores X-Forwarded-For if no proxy is trusted', async () => {
     const { url } = await serve({
       routes(app) {
         app.get('/', (req, res) => void res.json(addressKey(req)))
       },
     })
-    const answer = await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.7' } })
-    expect(await answer.json()).toBe('127.0.0.1')
+    const response = await fetch(url, { headers: { 'x-forwarded-for': '203.0.113.7' } })
+    expect(await response.json()).toBe('127.0.0.1')
   })
 })

@@ -7,9 +7,9 @@ import { type Logger } from './logger'
 
 export type LimiterOptions = {
   store: EphemeralStore
-  /** Names the policy in the headers; one name counts together wherever it is used. */
+  /** Names the policy in the headers. Limiters with the same name share their counts. */
   name: string
-  /** How many requests a key has in each window of `durationSeconds`. */
+  /** Requests per key in each window of `durationSeconds`. */
   points: number
   durationSeconds: number
   logger: Logger
@@ -17,106 +17,95 @@ export type LimiterOptions = {
 
 const MAX_KEY_LENGTH = 128
 
-/** Takes points from the key, one unless told otherwise, and answers what is left of its window. */
-type Counter = (key: string, taken?: number) => Promise<{ state: RateLimiterRes; isOver: boolean }>
+/** Consumes points of the key, one by default. */
+type Counter = (key: string, cost?: number) => Promise<{ state: RateLimiterRes; isExceeded: boolean }>
 
-/** Counted in Redis for all replicas together; while Redis is away each replica counts for itself. */
+/** Counts in Redis, for all replicas; while Redis is unavailable each replica counts for itself. */
 function createCounter({ store, name, points, durationSeconds, logger }: LimiterOptions): Counter {
-  const here = new RateLimiterMemory({ keyPrefix: name, points, duration: durationSeconds })
+  const local = new RateLimiterMemory({ keyPrefix: name, points, duration: durationSeconds })
   const shared =
     store.redis &&
     new RateLimiterRedis({
       storeClient: store.redis,
       rejectIfRedisNotReady: true,
-      // A key over its limit is refused here until its window ends, so that a flood does not reach Redis.
+      // Refuses a key over its limit locally until its window ends, so that a flood does not reach Redis.
       inMemoryBlockOnConsumed: points + 1,
       keyPrefix: `limit:${name}`,
       points,
       duration: durationSeconds,
     })
-  const slot = createSlots()
-  let isAlone = false
+  const slotOf = createSlots()
+  let isLocal = false
 
-  async function consume(key: string, taken: number): Promise<RateLimiterRes> {
+  async function consume(key: string, cost: number): Promise<RateLimiterRes> {
     if (shared) {
       try {
-        const state = await shared.consume(key, taken)
-        isAlone = false
+        const state = await shared.consume(key, cost)
+        isLocal = false
         return state
       } catch (error) {
         if (error instanceof RateLimiterRes) throw error
-        if (!isAlone)
-          logger.warn('rate limits are counted by each replica while Redis is away', { limit: name })
-        isAlone = true
+        if (!isLocal) logger.warn('rate limits counted per replica', { limit: name, error })
+        isLocal = true
       }
     }
-    return here.consume(slot(key), taken)
+    return local.consume(slotOf(key), cost)
   }
 
-  return (key, taken = 1) =>
-    consume(key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key, taken).then(
-      (left) => ({ state: left, isOver: false }),
-      (refused: unknown) => {
-        if (refused instanceof RateLimiterRes) return { state: refused, isOver: true }
-        throw refused
+  return (key, cost = 1) =>
+    consume(key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key, cost).then(
+      (state) => ({ state, isExceeded: false }),
+      (error: unknown) => {
+        if (error instanceof RateLimiterRes) return { state: error, isExceeded: true }
+        throw error
       },
     )
 }
 
-/**
- * Takes points from the key, one unless told otherwise, and says in the headers of the answer, where there is one, how many
- * are left.
- */
-export type Limiter = (key: string, res?: Response, taken?: number) => Promise<void>
+/** Consumes points of the key, one by default, and sets the rate limit headers of the response. */
+export type Limiter = (key: string, res?: Response, cost?: number) => Promise<void>
 
-/**
- * A limit for handlers that know the key only late, such as the wallet of a session.
- *
- * @throws ApiError RATE_LIMITED with Retry-After, from the limiter, once a key has used up its window
- */
+/** A limiter for handlers: it throws ApiError RATE_LIMITED with Retry-After once a key has exceeded its limit. */
 export function createLimiter(options: LimiterOptions): Limiter {
   const { name, points, durationSeconds } = options
   const count = createCounter(options)
-  return async (key, res, taken) => {
-    const { state, isOver } = await count(key, taken)
+  return async (key, res, cost) => {
+    const { state, isExceeded } = await count(key, cost)
     const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
     if (res) {
       setItem(res, 'RateLimit-Policy', name, `q=${points};w=${durationSeconds}`)
       setItem(res, 'RateLimit', name, `r=${state.remainingPoints};t=${resetSeconds}`)
     }
-    if (isOver)
+    if (isExceeded)
       throw new ApiError('RATE_LIMITED', `Too many requests; try again in ${resetSeconds} s`, {
         retryAfterSeconds: resetSeconds,
       })
   }
 }
 
-/** Takes a point from the key; false once it has used up its window. */
+/** Consumes a point of the key; false once the key has exceeded its limit. */
 export type Budget = (key: string) => Promise<boolean>
 
-/** The same count for what is not refused over the limit, but treated otherwise. */
+/** A limit that refuses no request: the caller decides what to do above it. */
 export function createBudget(options: LimiterOptions): Budget {
   const count = createCounter(options)
-  return async (key) => !(await count(key)).isOver
+  return async (key) => !(await count(key)).isExceeded
 }
 
-/** Sets the item of that name in a header that is a list, and leaves the others. */
+/** Sets the item of that name in a list header and keeps the others. */
 function setItem(res: Response, header: string, name: string, parameters: string) {
   const items = [res.getHeader(header) ?? []].flat().map(String)
   const others = items.filter((item) => !item.startsWith(`"${name}";`))
   res.setHeader(header, [...others, `"${name}";${parameters}`])
 }
 
-/**
- * Limits how often a key may call, before anything else is done for it: see {@link createLimiter}. The headers are those
- * of draft-ietf-httpapi-ratelimit-headers.
- */
+/** Middleware that limits requests per key: see {@link createLimiter}. Headers: draft-ietf-httpapi-ratelimit-headers. */
 export const createRateLimit = ({
   key,
   ...options
 }: LimiterOptions & { key: (req: Request) => string }): RequestHandler => limitBy(key, createLimiter(options))
 
-/** {@link createRateLimit} with a limiter that something else counts by as well. */
+/** {@link createRateLimit} with a shared limiter. */
 export const limitBy =
   (key: (req: Request) => string, limit: Limiter): RequestHandler =>
   async (req, res, next) => {
@@ -125,8 +114,8 @@ export const limitBy =
   }
 
 /**
- * The caller's address as a key: an IPv4 address, or the /64 of an IPv6 one, of which a caller has as many as it likes.
- * Without its port, which some proxies write into X-Forwarded-For and which is another for each connection.
+ * The client address as a key: an IPv4 address, or the /64 of an IPv6 address, because one client can use all of its /64. The
+ * port is dropped: some proxies write it into X-Forwarded-For, and it differs for each connection.
  */
 export function addressKey(req: Request): string {
   const address = (req.ip ?? '')
@@ -148,7 +137,7 @@ export function addressKey(req: Request): string {
 
 const SLOTS = 65_536
 
-/** Bounds the memory of the counters here: many keys share few slots, which nobody can aim at for want of the salt. */
+/** Bounds the memory of local counters: keys share slots, and the random salt prevents chosen collisions. */
 function createSlots() {
   const salt = randomBytes(16).toString('hex')
   return (key: string) => hash('sha256', salt + key, 'buffer').readUInt32LE() % SLOTS

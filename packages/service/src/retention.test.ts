@@ -2,16 +2,16 @@ import { createMetrics } from './metrics'
 import { startRetention, type RetentionRun } from './retention'
 import { readableLog } from './testing/log'
 
-/** The job with this run; `ran` resolves once it was called so many times. */
+/** `ran` resolves after this number of runs. */
 function start(run: (count: number, signal: AbortSignal) => Promise<RetentionRun>, times: number) {
   const metrics = createMetrics()
   const log = readableLog()
-  let enough: () => void = () => undefined
-  const ran = new Promise<void>((resolve) => (enough = resolve))
+  let finish: () => void = () => undefined
+  const ran = new Promise<void>((resolve) => (finish = resolve))
   let runs = 0
   const job = startRetention({
     run(signal) {
-      if (++runs === times) enough()
+      if (++runs === times) finish()
       return run(runs, signal)
     },
     metrics,
@@ -21,7 +21,7 @@ function start(run: (count: number, signal: AbortSignal) => Promise<RetentionRun
   return { job, log, ran, scrape: () => metrics.register.metrics() }
 }
 
-test('reports what each run did, and goes on after one that fails', async () => {
+test('logs and counts the result of each run, and continues after a failed one', async () => {
   const error = new Error('canceling statement due to lock timeout')
   const { job, log, ran, scrape } = start((count) => {
     if (count === 1) return Promise.reject(new Error('no connection'))
@@ -32,7 +32,7 @@ test('reports what each run did, and goes on after one that fails', async () => 
   await job.stop()
   await log.flushed()
   expect(log.lines()).toEqual([
-    expect.objectContaining({ level: 'warn', message: 'retention failed' }),
+    expect.objectContaining({ level: 'warn', message: 'retention run failed' }),
     expect.objectContaining({ level: 'warn', message: 'retention task failed', task: 'sessions' }),
     expect.objectContaining({ level: 'info', message: 'retention applied', rows: { usage: 3 } }),
   ])
@@ -42,7 +42,7 @@ test('reports what each run did, and goes on after one that fails', async () => 
   expect(text).toMatch(/^tollgate_retention_last_run_timestamp_seconds \d+/m)
 })
 
-test('runs nothing at its start, when replicas of the version before may still be there', async () => {
+test('does not run at the start, when replicas of the previous version may be running', async () => {
   let runs = 0
   const job = startRetention({
     run: () => Promise.resolve({ rows: { usage: ++runs }, failures: [] }),
@@ -55,7 +55,7 @@ test('runs nothing at its start, when replicas of the version before may still b
   expect(runs).toBe(0)
 })
 
-test('tells the run under way to end when it is stopped, and waits for it', async () => {
+test('aborts the current run when stopped, and waits for it', async () => {
   let ended = false
   const { job, ran } = start(async (_, signal) => {
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))

@@ -1,8 +1,8 @@
 import { type Logger } from './logger'
 import { type Metrics } from './metrics'
-import { repeat } from './repeat'
+import { startInterval } from './interval'
 
-/** What one run did: rows by task, and the tasks that failed. */
+/** Rows deleted per task, and the failed tasks. */
 export type RetentionRun = {
   rows: Readonly<Record<string, number>>
   failures: readonly { task: string; error: unknown }[]
@@ -11,8 +11,8 @@ export type RetentionRun = {
 const EVERY_MS = 600_000
 
 /**
- * Deletes what has been kept for long enough, every ten minutes until stopped, and reports it to logs and metrics. The first
- * run comes ten minutes after the start: in a rolling update, replicas of the version before are gone by then.
+ * Runs the retention job every ten minutes until stopped. The first run is ten minutes after the start: by then a rolling
+ * update has stopped the replicas of the previous version.
  */
 export function startRetention(parts: {
   run: (signal: AbortSignal) => Promise<RetentionRun>
@@ -38,7 +38,7 @@ export function startRetention(parts: {
   const stopping = new AbortController()
   let isFirst = true
 
-  const runs = repeat({
+  const runs = startInterval({
     everyMs,
     async work() {
       if (isFirst) {
@@ -56,11 +56,11 @@ export function startRetention(parts: {
       if (Object.values(rows).some((count) => count > 0))
         logger.info('retention applied', { rows, durationMs: Math.round(performance.now() - startedAt) })
     },
-    onError: (error) => logger.warn('retention failed', { error }),
+    onError: (error) => logger.warn('retention run failed', { error }),
   })
 
   return {
-    /** Resolves when the step under way has ended. */
+    /** Resolves when the current step has ended. */
     async stop() {
       stopping.abort()
       await runs.stop()

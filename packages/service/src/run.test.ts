@@ -8,10 +8,10 @@ import { freePort } from './testing/redis'
 const folder = join(__dirname, 'testing')
 const children: ChildProcess[] = []
 
-/** Starts the service in a process of its own. */
-function start(mode: string, given: Record<string, string> = {}) {
+/** Starts the service in a separate process. */
+function start(mode: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, ['-r', join(folder, 'register.cjs'), join(folder, 'service.ts')], {
-    env: { PATH: process.env.PATH, MODE: mode, PORT: '0', JWT_SECRET: 's'.repeat(32), ...given },
+    env: { PATH: process.env.PATH, MODE: mode, PORT: '0', JWT_SECRET: 's'.repeat(32), ...env },
   })
   let out = ''
   let err = ''
@@ -30,7 +30,7 @@ function start(mode: string, given: Record<string, string> = {}) {
     messages: () =>
       lines().map(({ message, part }) => (typeof part === 'string' ? `${message} ${part}` : message)),
     errors: () => err,
-    async says(message: string): Promise<Line> {
+    async logged(message: string): Promise<Line> {
       for (;;) {
         const line = lines().find((found) => found.message === message)
         if (line) return line
@@ -49,10 +49,10 @@ afterEach(() => {
 })
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
-  '%s closes what was opened, last first, one after the other, and exits with 0',
+  '%s closes the parts in reverse order, one at a time, and exits with 0',
   async (signal) => {
     const service = start('')
-    await service.says('started')
+    await service.logged('started')
     service.child.kill(signal)
     expect(await service.exit()).toBe(0)
     expect(service.messages()).toEqual([
@@ -69,35 +69,35 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
   },
 )
 
-test('a part that fails to close does not keep the others from it', async () => {
+test('closes the other parts if one fails to close', async () => {
   const service = start('broken closer')
-  await service.says('started')
+  await service.logged('started')
   service.child.kill('SIGTERM')
   expect(await service.exit()).toBe(0)
-  expect(service.messages()).toEqual(expect.arrayContaining(['could not close redis', 'closed database']))
+  expect(service.messages()).toEqual(expect.arrayContaining(['close failed redis', 'closed database']))
 })
 
-test('what does not close in time is left, and the exit code tells', async () => {
+test('exits with 1 if a part does not close in time', async () => {
   const service = start('stuck closer')
-  await service.says('started')
+  await service.logged('started')
   service.child.kill('SIGTERM')
   expect(await service.exit()).toBe(1)
-  expect(service.messages()).toContain('did not stop in time')
+  expect(service.messages()).toContain('shutdown timed out')
 })
 
-test('a second signal ends it at once', async () => {
+test('a second signal exits at once', async () => {
   const service = start('stuck closer')
-  await service.says('started')
+  await service.logged('started')
   service.child.kill('SIGTERM')
-  await service.says('stopping')
+  await service.logged('stopping')
   service.child.kill('SIGTERM')
   expect(await service.exit()).toBe(1)
-  expect(service.messages()).not.toContain('did not stop in time')
+  expect(service.messages()).not.toContain('shutdown timed out')
 })
 
-test('a signal during the start ends the start, and closes what was open by then', async () => {
+test('a signal during the start aborts it and closes the open parts', async () => {
   const service = start('slow start')
-  await service.says('waiting')
+  await service.logged('waiting')
   service.child.kill('SIGTERM')
   expect(await service.exit()).toBe(0)
   expect(service.messages()).toEqual([
@@ -111,7 +111,7 @@ test('a signal during the start ends the start, and closes what was open by then
   ])
 })
 
-test('a wrong environment ends it with 78, every variable named on a line of its own, no value told', async () => {
+test('an invalid environment exits with 78 and lists every variable without its value', async () => {
   const service = start('', { PORT: 'hunter2', JWT_SECRET: '' })
   expect(await service.exit()).toBe(78)
   expect(service.errors().trim().split('\n')).toEqual([
@@ -119,14 +119,14 @@ test('a wrong environment ends it with 78, every variable named on a line of its
     '  PORT: expected a port, 0 to 65535',
     '  JWT_SECRET: not set; expected a secret of at least 32 bytes, such as `openssl rand -hex 32` makes',
   ])
-  expect((await service.says('cannot start')).problems).toHaveLength(2)
+  expect((await service.logged('start failed')).problems).toHaveLength(2)
   expect(JSON.stringify(service.lines())).not.toContain('hunter2')
 })
 
-test('a busy port ends it with the port named and no stack, and closes what was open', async () => {
+test('a port in use exits with an error that names it, and closes the open parts', async () => {
   const port = await freePort()
   const first = start('', { PORT: String(port) })
-  await first.says('started')
+  await first.logged('started')
   const second = start('', { PORT: String(port) })
   expect(await second.exit()).toBe(78)
   expect(second.errors()).toContain(
@@ -136,10 +136,10 @@ test('a busy port ends it with the port named and no stack, and closes what was 
   expect(second.messages()).toContain('closed database')
 })
 
-test('a start that fails ends it with 1 and the whole reason', async () => {
+test('a failed start exits with 1 and logs the error with its causes', async () => {
   const service = start('failing start')
   expect(await service.exit()).toBe(1)
-  expect((await service.says('cannot start')).error).toMatchObject({
+  expect((await service.logged('start failed')).error).toMatchObject({
     message: 'no database',
     cause: { message: 'connect ECONNREFUSED' },
   })
@@ -147,21 +147,21 @@ test('a start that fails ends it with 1 and the whole reason', async () => {
 })
 
 test.each([
-  ['uncaught', 'an error was not caught'],
-  ['unhandled', 'a rejection was not handled'],
-])('an error that is %s is told, and ends it with 1', async (mode, message) => {
+  ['uncaught', 'uncaught exception'],
+  ['unhandled', 'unhandled rejection'],
+])('an %s error is logged and exits with 1', async (mode, message) => {
   const service = start(mode)
   expect(await service.exit()).toBe(1)
-  expect(await service.says(message)).toMatchObject({
+  expect(await service.logged(message)).toMatchObject({
     level: 'error',
-    error: { message: /^nobody/ as never },
+    error: { message: mode },
   })
 })
 
-test('not one line of the log is lost at the end', async () => {
+test('writes every log line before it exits', async () => {
   const service = start('talkative')
-  await service.says('listening')
-  // A reader that is slow: more is on its way than the pipe holds.
+  await service.logged('listening')
+  // A slow reader: more lines are pending than the pipe holds.
   service.child.stdout.pause()
   service.child.kill('SIGTERM')
   await setTimeout(300)

@@ -1,23 +1,22 @@
 import { ConfigurationError } from './config'
 import { createLogger, flushed, type Logger } from './logger'
 
-/** The code of sysexits.h for a configuration that must be changed first: starting again by itself will not help. */
+/** EX_CONFIG of sysexits.h: a restart does not help until the configuration is changed. */
 const EXIT_CONFIGURATION = 78
 
-/** What a starting service has opened so far. */
+/** The parts that a service closes when it stops. */
 export type Closing = {
-  /** To be closed when the service stops: what was opened last is closed first. Write it beside the line that opened it. */
+  /** Parts are closed in reverse order. Call it next to the line that opens the part. */
   add: (name: string, close: () => unknown) => void
-  /** Aborted when the service is to stop: for waits of the start that would outlast it. */
+  /** Aborted when the service stops during its start. */
   readonly signal: AbortSignal
 }
 
 /**
  * Runs a service: `start` opens its parts, and resolves once it serves.
  *
- * SIGTERM or SIGINT closes what was opened, last first, within `graceSeconds`, and exits with 0, or with 1 if it took
- * longer; a second signal exits at once. A start that fails exits with 1, or with 78 where the configuration is at fault;
- * so does an error that nobody caught, with 1. Each is told in the log first.
+ * SIGTERM or SIGINT closes the parts and exits with 0, or with 1 after `graceSeconds`; a second signal exits at once. A failed
+ * start exits with 1, or with 78 for a configuration error; an uncaught error exits with 1. The log has the reason.
  */
 export async function run(
   name: string,
@@ -25,36 +24,35 @@ export async function run(
   options: { logger?: Logger; graceSeconds?: number } = {},
 ): Promise<void> {
   const { logger = createLogger({ service: name, level: 'info' }), graceSeconds = 25 } = options
-  const opened: { name: string; close: () => unknown }[] = []
-  const stopped = new AbortController()
+  const parts: { name: string; close: () => unknown }[] = []
+  const stopping = new AbortController()
 
   async function exit(code: number): Promise<never> {
     await Promise.all([flushed(process.stdout), flushed(process.stderr)])
     process.exit(code)
   }
 
-  /** Closes what was opened, last first, and exits: with `code`, or with 1 if that takes too long. */
   async function closeAndExit(code: number) {
-    const tooLate = setTimeout(() => {
-      logger.error('did not stop in time', { graceSeconds })
+    const timer = setTimeout(() => {
+      logger.error('shutdown timed out', { graceSeconds })
       void exit(1)
     }, graceSeconds * 1000)
-    for (let part = opened.pop(); part !== undefined; part = opened.pop()) {
+    for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       try {
         await part.close()
         logger.info('closed', { part: part.name })
       } catch (error) {
-        logger.error('could not close', { part: part.name, error })
+        logger.error('close failed', { part: part.name, error })
       }
     }
-    clearTimeout(tooLate)
+    clearTimeout(timer)
     logger.info('stopped')
     await exit(code)
   }
 
   async function stop(signal: NodeJS.Signals) {
-    if (stopped.signal.aborted) return exit(1)
-    stopped.abort()
+    if (stopping.signal.aborted) return exit(1)
+    stopping.abort()
     logger.info('stopping', { signal })
     return closeAndExit(0)
   }
@@ -65,19 +63,19 @@ export async function run(
   }
   process.on('SIGTERM', (signal) => void stop(signal))
   process.on('SIGINT', (signal) => void stop(signal))
-  process.on('uncaughtException', (error) => void fail('an error was not caught', error))
-  process.on('unhandledRejection', (error) => void fail('a rejection was not handled', error))
-  // Whoever read our log is gone; that is no reason to stop.
+  process.on('uncaughtException', (error) => void fail('uncaught exception', error))
+  process.on('unhandledRejection', (error) => void fail('unhandled rejection', error))
+  // The service continues if the reader of its log is gone.
   process.stdout.on('error', () => undefined)
 
   try {
-    await start({ add: (part, close) => void opened.push({ name: part, close }), signal: stopped.signal })
+    await start({ add: (part, close) => void parts.push({ name: part, close }), signal: stopping.signal })
     logger.info('started')
   } catch (error) {
-    if (stopped.signal.aborted) return
+    if (stopping.signal.aborted) return
     const isConfiguration = error instanceof ConfigurationError
     if (isConfiguration) process.stderr.write(`${name}: ${error.message}\n`)
-    logger.error('cannot start', isConfiguration ? { problems: error.problems } : { error })
+    logger.error('start failed', isConfiguration ? { problems: error.problems } : { error })
     await closeAndExit(isConfiguration ? EXIT_CONFIGURATION : 1)
   }
 }

@@ -1,9 +1,9 @@
-const opened: (() => unknown)[] = []
+const closers: (() => unknown)[] = []
 
-/** Remembers how to close what a test opened, beside the line that opened it. */
-export const closeLater = (close: () => unknown) => void opened.push(close)
+/** Closes a resource in {@link closeAll}. */
+export const closeLater = (close: () => unknown) => void closers.push(close)
 
-/** For afterAll: closes what was opened, last first. */
+/** For afterAll: closes in reverse order. */
 export async function closeAll() {
-  for (let close = opened.pop(); close !== undefined; close = opened.pop()) await close()
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close()
 }

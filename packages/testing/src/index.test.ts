@@ -1,11 +1,11 @@
 import * as testing from './index'
 import * as reference from './reference'
 
-test('exports what the tests of both services share, and no more', () => {
+test('exports these names and no others', () => {
   expect(Object.keys(testing).sort()).toEqual(['closeAll', 'closeLater', 'migratedDatabase', 'readableLog'])
 })
 
-test('exports apart from that what holds a service against its reference', () => {
+test('the reference entry exports these names and no others', () => {
   expect(Object.keys(reference).sort()).toEqual([
     'bearer',
     'createContract',

@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 
 export type Line = { message: string } & Record<string, unknown>
 
-/** A stream for a log whose lines can be read. They come a moment after what they tell of: see `line`. */
+/** A log stream and its lines. Lines arrive shortly after their event: see `line`. */
 export function readableLog() {
   const stream = new PassThrough()
   let text = ''
@@ -18,7 +18,7 @@ export function readableLog() {
     stream,
     lines,
     text: () => text,
-    /** Waits for a line with this message. */
+    /** Resolves to the first line with this message, once it is logged. */
     async line(message: string): Promise<Line> {
       for (;;) {
         const found = lines().find((line) => line.message === message)

@@ -56,7 +56,7 @@ async function list(accessToken: string, query = ''): Promise<Partial<Key>[]> {
 }
 
 describe('a client key', () => {
-  test('is told once, with its token, and works at once', async () => {
+  test('returns its token once, and works at once', async () => {
     const { accessToken } = await newUser(api)
     const key = await create(accessToken)
     expect(key).toEqual({
@@ -74,7 +74,7 @@ describe('a client key', () => {
     expect(answer.body).toEqual((await api.get('/api/v1/networks').expect(200)).body)
   })
 
-  test('is dead at once when it is deleted, on every replica', async () => {
+  test('is rejected on every replica as soon as it is deleted', async () => {
     const { accessToken } = await newUser(api)
     const key = await create(accessToken)
     const { databaseUrl } = facilitator
@@ -89,7 +89,7 @@ describe('a client key', () => {
     await api.delete(path).set(bearer(accessToken)).expect(404)
   })
 
-  test('ends with its ttl_hours', async () => {
+  test('expires after ttl_hours', async () => {
     const { accessToken } = await newUser(api)
     const key = await create(accessToken, { ttl_hours: 0.5 })
     expect(Date.parse(key.expiresAt ?? '') - Date.parse(key.createdAt)).toBe(1_800_000)
@@ -122,20 +122,20 @@ describe('a client key', () => {
     await api.post('/api/v1/settle').send({}).expect(401)
   })
 
-  test('asked about together with others, in one moment, lets in nobody but its holder', async () => {
+  test('authenticates only with its own token when checked in one batch with others', async () => {
     const { accessToken } = await newUser(api)
     const [key, other] = [await create(accessToken), await create(accessToken)]
-    const asked = Array.from({ length: 10 }, () => [
+    const requests = Array.from({ length: 10 }, () => [
       { headers: headersOf(key), status: 200 },
       { headers: headersOf({ ...key, token: other.token }), status: 401 },
       { headers: headersOf(other), status: 200 },
       { headers: headersOf({ ...other, clientId: 'client_unknown' }), status: 401 },
     ]).flat()
-    const answers = await Promise.all(asked.map(({ headers }) => supported(headers)))
-    expect(answers.map(({ status }) => status)).toEqual(asked.map(({ status }) => status))
+    const answers = await Promise.all(requests.map(({ headers }) => supported(headers)))
+    expect(answers.map(({ status }) => status)).toEqual(requests.map(({ status }) => status))
   })
 
-  test('does what its scope says and nothing else', async () => {
+  test('allows only the operations of its scope', async () => {
     const { accessToken } = await newUser(api)
     const body = await paymentRequest(await newPayer(rpcUrl))
     const statuses = async (scope?: string) => {
@@ -160,16 +160,15 @@ describe('the live keys of one user', () => {
   const tryToCreate = (accessToken: string) =>
     api.post('/api/v1/clients').set(bearer(accessToken)).send({ title: 'One more' })
 
-  /** As if they had been created one by one. */
   const createdBefore = (email: string, count: number, expiresIn: string | null = null, isDeleted = false) =>
     facilitator.database.pool.query(
-      `insert into clients (client_id, user_id, token_hash, title, expires_at, deleted_at)
-       select 'client_' || gen_random_uuid(), id, sha256('x'), 'Before', now() + $3::interval, case when $4 then now() end
-       from users, generate_series(1, $2) where email = $1`,
+      `INSERT INTO clients (client_id, user_id, token_hash, title, expires_at, deleted_at)
+       SELECT 'client_' || gen_random_uuid(), id, sha256('x'), 'Before', now() + $3::INTERVAL, CASE WHEN $4 THEN now() END
+       FROM users, generate_series(1, $2) WHERE email = $1`,
       [email, count, expiresIn, isDeleted],
     )
 
-  test(`are ${MAX} at most, also of many at once, and the refusal says what to do`, async () => {
+  test(`are at most ${MAX}, also under concurrent requests`, async () => {
     const [user, other] = [await newUser(api), await newUser(api)]
     await createdBefore(user.email, MAX - 6)
     await createdBefore(user.email, 3, '1 hour')
@@ -194,7 +193,7 @@ describe('the live keys of one user', () => {
     await tryToCreate(accessToken).expect(409)
   })
 
-  test('are not those that have expired or were deleted', async () => {
+  test('do not include expired or deleted ones', async () => {
     const { email, accessToken } = await newUser(api)
     await createdBefore(email, MAX, '-1 second')
     await createdBefore(email, MAX, null, true)
@@ -202,20 +201,20 @@ describe('the live keys of one user', () => {
   })
 })
 
-test('no column of any table holds a token, a password or what could be turned into one', async () => {
+test('no column holds a token or a password in any form', async () => {
   const { email, password, accessToken } = await newUser(api)
   const { token } = await create(accessToken, { scope: 'verify' })
   const refreshToken = (await login({ email, password })).data.refresh_token
   const { pool } = facilitator.database
   const { rows: tables } = await pool.query<{ name: string }>(
-    "select table_name as name from information_schema.tables where table_schema = 'public'",
+    "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'",
   )
   expect(tables.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['users', 'clients', 'refresh_tokens']),
   )
   let stored = ''
   for (const { name } of tables) {
-    const { rows } = await pool.query<{ row: string }>(`select "${name}"::text as row from "${name}"`)
+    const { rows } = await pool.query<{ row: string }>(`SELECT "${name}"::text AS row FROM "${name}"`)
     stored += rows.map(({ row }) => row).join('\n')
   }
   for (const secret of [token, refreshToken, accessToken, password]) {
@@ -249,7 +248,7 @@ describe('POST /clients', () => {
 })
 
 describe('GET /clients', () => {
-  test('pages newest first, and shows a user their own only', async () => {
+  test('pages newest first, and lists only own keys', async () => {
     const [ada, bob] = [await newUser(api), await newUser(api)]
     for (const title of ['first', 'second', 'third']) await create(ada.accessToken, { title })
     await create(bob.accessToken, { title: 'foreign' })
@@ -288,7 +287,7 @@ test("a user cannot delete another's key, an admin can", async () => {
   await supported(headersOf(key)).expect(401)
 })
 
-test('a client is limited by its key, and others are not', async () => {
+test('the rate limit applies to each key separately', async () => {
   const variables = { RATE_LIMIT_PAYMENTS_PER_MINUTE: '2' }
   const limited = await testFacilitator({
     rpcUrl,

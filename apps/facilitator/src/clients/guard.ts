@@ -6,10 +6,7 @@ import { type Caller, type ClientStore } from './store'
 
 type ClientHandler = (req: Request, res: Response, caller: Caller) => unknown
 
-/**
- * Admits holders of a client key whose scope covers the operation, within `limit`, and passes the client to the handler. The
- * body is read only then.
- */
+/** Authenticates the client key and checks its scope and rate limit before it reads the body. */
 export const createClientGuard =
   (clients: ClientStore, readBody: ReadBody, now: () => Date) =>
   (operation: Operation, handler: ClientHandler, limit?: Limiter): RequestHandler =>

@@ -17,13 +17,13 @@ export function createClientHandlers(clients: ClientStore, now: () => Date) {
       } = parse(CreateClientRequest, req.body)
       const createdAt = now()
       const expiresAt = ttlHours === undefined ? null : new Date(createdAt.getTime() + ttlHours * HOUR_MS)
-      const made = await clients.create({ userId: user.id, title, scope, createdAt, expiresAt, payTo })
-      if (!made)
+      const created = await clients.create({ userId: user.id, title, scope, createdAt, expiresAt, payTo })
+      if (!created)
         throw new ApiError(
           'CONFLICT',
           `You have ${MAX_LIVE_KEYS} live client keys, which is the most; delete those you no longer use`,
         )
-      res.json({ data: { client: { ...toWire(made.client), token: made.token } } })
+      res.json({ data: { client: { ...toWire(created.client), token: created.token } } })
     },
 
     async list(req: Request, res: Response, user: User) {

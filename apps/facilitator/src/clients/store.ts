@@ -2,80 +2,82 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type FacilitatorDatabase, type FacilitatorModels } from '@tollgate/database'
 import { operations, type Operation } from '@tollgate/protocol'
 import { sha256 } from '../digest'
-import { createLookup } from '../lookup'
+import { createBatchLoader } from '../batch-loader'
 
-/** A key of a resource server, without its token. */
+/** A client key without its token. */
 export type Client = {
   clientId: string
   userId: number
   title: string
-  /** None means all operations. */
+  /** Empty: all operations. */
   scope: readonly Operation[]
   createdAt: Date
   expiresAt: Date | null
-  /** The recipients that it may verify and settle payments to. None means any. */
+  /** Allowed recipients. Empty: all. */
   payTo: readonly string[]
 }
 
-/** A client that sends a request, with the shares of the daily fees that its key and its user may cause; null: not decided. */
+/** With the shares of the daily fees of its key and user; null: the configured default. */
 export type Caller = Client & { feeShareBps: number | null; userFeeShareBps: number | null }
 
 export type ClientStore = ReturnType<typeof createClientStore>
 
-/** Live keys that a user may have: enough for many shops, and a bound on a client that creates one per payment. */
 export const MAX_LIVE_KEYS = 1_000
 
-const nobody = Buffer.alloc(32)
+/** Keeps the comparison time equal for unknown keys. */
+const NO_HASH = Buffer.alloc(32)
 
 type Key = FacilitatorModels.Client & { userFeeShareBps: number | null; isDisabled: boolean }
-/** Every verification and settlement begins with it. */
 const KEYS = `
-  select c.client_id as id, c.user_id as "userId", c.token_hash as "tokenHash", c.title, c.scope, c.created_at as "createdAt",
-    c.expires_at as "expiresAt", c.deleted_at as "deletedAt", c.pay_to as "payTo", c.fee_share_bps as "feeShareBps",
-    u.fee_share_bps as "userFeeShareBps", u.disabled_at is not null as "isDisabled"
-  from clients c join users u on u.id = c.user_id where c.client_id = any($1)`
+  SELECT c.client_id AS id, c.user_id AS "userId", c.token_hash AS "tokenHash", c.title, c.scope, c.created_at AS "createdAt",
+    c.expires_at AS "expiresAt", c.deleted_at AS "deletedAt", c.pay_to AS "payTo", c.fee_share_bps AS "feeShareBps",
+    u.fee_share_bps AS "userFeeShareBps", u.disabled_at IS NOT NULL AS "isDisabled"
+  FROM clients c JOIN users u ON u.id = c.user_id WHERE c.client_id = ANY($1)`
 
-/** Client keys. Of a token only its SHA-256 is kept; nothing is cached, so that a deleted key, or one of a disabled user, is dead at once everywhere. */
+/** Stores only the SHA-256 of tokens. Caches nothing, so that every replica rejects a deleted key at once. */
 export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
-  const find = createLookup(async (ids) => {
+  const find = createBatchLoader(async (ids) => {
     const { rows } = await pool.query<Key>({ name: 'client-keys', text: KEYS, values: [ids] })
     return new Map(rows.map((key) => [key.id, key]))
   })
 
   return {
-    /**
-     * The token is returned here and never again. Undefined where the user has {@link MAX_LIVE_KEYS} already; the row lock
-     * on the user makes concurrent calls wait, so that each counts the others' keys.
-     */
-    async create(asked: Omit<Client, 'clientId'>): Promise<{ client: Client; token: string } | undefined> {
+    /** Undefined if the user has {@link MAX_LIVE_KEYS} already. The lock on the user serializes concurrent calls. */
+    async create(
+      newClient: Omit<Client, 'clientId'>,
+    ): Promise<{ client: Client; token: string } | undefined> {
       const token = randomBytes(32).toString('base64url')
       const clientId = `client_${randomBytes(12).toString('hex')}`
-      const client = { ...asked, clientId, scope: operations.filter((word) => asked.scope.includes(word)) }
+      const client = {
+        ...newClient,
+        clientId,
+        scope: operations.filter((one) => newClient.scope.includes(one)),
+      }
       const { userId, title, scope, createdAt, expiresAt, payTo } = client
       const [, inserted] = await prisma.$transaction([
-        prisma.$queryRaw`select id from users where id = ${userId} for no key update`,
+        prisma.$queryRaw`SELECT id FROM users WHERE id = ${userId} FOR no key UPDATE`,
         prisma.$executeRaw`
-          insert into clients (client_id, user_id, token_hash, title, scope, created_at, expires_at, pay_to)
-          select ${clientId}, ${userId}, ${sha256(token)}, ${title}, ${scope}, ${createdAt}, ${expiresAt}, ${payTo}
-          where ${MAX_LIVE_KEYS} > (
-            select count(*) from clients
-            where user_id = ${userId} and deleted_at is null and (expires_at is null or expires_at > ${createdAt})
+          INSERT INTO clients (client_id, user_id, token_hash, title, scope, created_at, expires_at, pay_to)
+          SELECT ${clientId}, ${userId}, ${sha256(token)}, ${title}, ${scope}, ${createdAt}, ${expiresAt}, ${payTo}
+          WHERE ${MAX_LIVE_KEYS} > (
+            SELECT count(*) FROM clients
+            WHERE user_id = ${userId} AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ${createdAt})
           )`,
       ])
       return inserted === 1 ? { client, token } : undefined
     },
 
-    /** The client whose key this is; undefined for one that is unknown, wrong, deleted or expired, or whose user is disabled. */
+    /** Undefined if the key is unknown, wrong, deleted or expired, or its user is disabled. */
     async authenticate(clientId: string, token: string, now: Date): Promise<Caller | undefined> {
       const found = await find(clientId)
-      const isRight = timingSafeEqual(sha256(token), found?.tokenHash ?? nobody)
-      const isAlive = found?.deletedAt === null && (found.expiresAt === null || found.expiresAt > now)
-      if (!found || !isRight || !isAlive || found.isDisabled) return undefined
+      const isMatch = timingSafeEqual(sha256(token), found?.tokenHash ?? NO_HASH)
+      const isLive = found?.deletedAt === null && (found.expiresAt === null || found.expiresAt > now)
+      if (!found || !isMatch || !isLive || found.isDisabled) return undefined
       const { feeShareBps, userFeeShareBps } = found
       return { ...toClient(found), feeShareBps, userFeeShareBps }
     },
 
-    /** Newest first. `userId` left out: everybody's. */
+    /** Newest first. Without `userId`: of all users. */
     async list(page: { userId?: number | undefined; offset: number; limit: number }): Promise<Client[]> {
       const { userId, offset, limit } = page
       const found = await prisma.client.findMany({
@@ -87,7 +89,7 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
       return found.map(toClient)
     },
 
-    /** Whether there was such a key to delete. `userId` left out: anybody's. */
+    /** False if there is no such key. Without `userId`: of any user. */
     async remove(clientId: string, userId: number | undefined, now: Date): Promise<boolean> {
       const { count } = await prisma.client.updateMany({
         where: { id: clientId, deletedAt: null, ...(userId === undefined ? {} : { userId }) },

@@ -2,7 +2,7 @@ import { closeAll } from '@tollgate/testing'
 import { randomBytes } from 'node:crypto'
 import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
-import { expectRefused, noText, type Body, type Send } from '../testing/fields'
+import { expectRefused, nonStrings, type Body, type Send } from '../testing/fields'
 import { outcomeOf } from '../testing/outcome'
 import { bearer } from '../testing/resource'
 
@@ -28,10 +28,20 @@ const time = expect.stringMatching(TIME) as string
 const newEmail = () => `${randomBytes(8).toString('hex')}@example.com`
 const credentials = (changes: Body = {}) => ({ email: newEmail(), password: 'a long password', ...changes })
 
-const noEmail = [...noText, '', 'x', '@', 'a@', '@example.com', 'a@b', 'a b@example.com', 'a@example.com ']
+const noEmail = [
+  ...nonStrings,
+  '',
+  'x',
+  '@',
+  'a@',
+  '@example.com',
+  'a@b',
+  'a b@example.com',
+  'a@example.com ',
+]
 const oddEmail = ['a@example.com\u0000', 'a@example.com\r\nBcc: b@c.de', 'ａ@example.com', 'а@example.com']
 const longEmail = [`${'a'.repeat(250)}@example.com`, 'a'.repeat(10_000)]
-const noPassword = [...noText, '', 'seven..', 'x'.repeat(257), 'x'.repeat(10_000)]
+const noPassword = [...nonStrings, '', 'seven..', 'x'.repeat(257), 'x'.repeat(10_000)]
 const oddPassword = ['long\u0000enough', 'long\r\nenough', '\ud800long enough', 'long enough\udc00']
 
 const wrongEmails = [undefined, ...noEmail, ...oddEmail, ...longEmail, '\ud800@example.com']
@@ -117,9 +127,10 @@ describe('4. POST /login', () => {
     }
   })
 
-  test('request | email | string', () => expectRefused(login, credentials(), 'email', [undefined, ...noText]))
+  test('request | email | string', () =>
+    expectRefused(login, credentials(), 'email', [undefined, ...nonStrings]))
   test('request | password | string', () =>
-    expectRefused(login, credentials(), 'password', [undefined, ...noText]))
+    expectRefused(login, credentials(), 'password', [undefined, ...nonStrings]))
   test.each(noObject)('request | %j is no object: 400', async (body) => {
     expect(outcomeOf(await login(body))).toEqual(MALFORMED)
   })
@@ -135,7 +146,7 @@ describe('4. POST /token/refresh', () => {
     return (answer.body as { data: { access_token: string; refresh_token: string } }).data
   }
 
-  test('response 200 | `data` with `access_token`, which works, as often as it is asked for', async () => {
+  test('response 200 | `data` with `access_token`, which works, however often it is requested', async () => {
     const { refresh_token } = await tokensOf()
     for (let times = 0; times < 2; times++) {
       const answer = await api.post('/api/v1/token/refresh').send({ refresh_token })
@@ -157,7 +168,7 @@ describe('4. POST /token/refresh', () => {
   })
 
   test('request | refresh_token | string', () =>
-    expectRefused(refresh, {}, 'refresh_token', [undefined, ...noText]))
+    expectRefused(refresh, {}, 'refresh_token', [undefined, ...nonStrings]))
   test.each(noObject)('request | %j is no object: 400', async (body) => {
     expect(outcomeOf(await refresh(body))).toEqual(MALFORMED)
   })
@@ -194,7 +205,7 @@ describe.each(['/admin', '/api/v1/admin'])('4. %s/users', (admin) => {
     }
   })
 
-  test('POST | the password is kept as everybody’s is', async () => {
+  test('POST | the password is stored as any other', async () => {
     const body = credentials()
     await create(body)
     const { passwordHash } = await facilitator.database.prisma.user.findUniqueOrThrow({

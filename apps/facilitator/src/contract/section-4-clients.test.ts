@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
-import { expectRefused, noText, type Body } from '../testing/fields'
+import { expectRefused, nonStrings, type Body } from '../testing/fields'
 import { outcomeOf } from '../testing/outcome'
 import { bearer } from '../testing/resource'
 
@@ -64,7 +64,7 @@ describe('4. /clients', () => {
 
   test('POST | title | string | required', async () => {
     const odd = ['', '   ', 'a\u0000b', 'a\r\nb', '\u001b[31m', '\ud800', 'x'.repeat(201), 'x'.repeat(10_000)]
-    await expectRefused(create, {}, 'title', [undefined, ...noText, ...odd])
+    await expectRefused(create, {}, 'title', [undefined, ...nonStrings, ...odd])
     for (const title of ['Büro „Nord“ 🛒', '日本', "'; drop table clients; --", 'x'.repeat(200)])
       expect((await made({ title })).title).toBe(title)
     expect((await made({ title: '  Shop ' })).title).toBe('Shop')
@@ -83,7 +83,7 @@ describe('4. /clients', () => {
       'all',
     ]
     const odd = ['verify\u0000', 'ｖerify', '__proto__', 'verify,'.repeat(2_000)]
-    await expectRefused(create, { title: 'Shop' }, 'scope', [...noText, ...wrong, ...odd])
+    await expectRefused(create, { title: 'Shop' }, 'scope', [...nonStrings, ...wrong, ...odd])
     const scopes = {
       '': '',
       ' ': '',
@@ -199,10 +199,10 @@ describe('4. /clients', () => {
 
   test('DELETE | a key that is not the caller’s, or not there any more, or never was: 404 NOT_FOUND', async () => {
     const { clientId } = await made()
-    const stranger = await newUser(api)
+    const otherUser = await newUser(api)
     const unknown = await remove('client_0123456789abcdef01234567')
     expect(outcomeOf(unknown)).toEqual([404, 'NOT_FOUND'])
-    expect((await remove(clientId, stranger.accessToken)).body).toEqual(unknown.body)
+    expect((await remove(clientId, otherUser.accessToken)).body).toEqual(unknown.body)
     await remove(clientId).expect(200)
     expect((await remove(clientId)).body).toEqual(unknown.body)
   })

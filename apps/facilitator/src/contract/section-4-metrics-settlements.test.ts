@@ -19,7 +19,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   }
   /** The database takes its own time for what is settled. */
   const settledThen = async ({ database }: TestFacilitator) =>
-    database.pool.query(`update settlements set settled_at = $1 where status = 'settled'`, [moment])
+    database.pool.query(`UPDATE settlements SET settled_at = $1 WHERE status = 'settled'`, [moment])
 
   const settle = async ({ api }: Pick<TestFacilitator, 'api'>, headers: object, body: PaymentRequest) =>
     (
@@ -112,11 +112,11 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   test('payments of two users, over two days, in one transaction: their fees add up to what it cost', async () => {
     const signer = await newSigner(rpcUrl)
     const databaseUrl = await migratedDatabase('facilitator')
-    // While somebody else owns the signer payments wait for each other, and then go together.
+    // Payments wait while another session owns the signer, then form one batch.
     const owner = openFacilitatorDatabase({ url: databaseUrl, poolSize: 1 })
     closeLater(() => owner.close())
     const lane = `settler eip155:84532 ${signer.address}`
-    await owner.pool.query('select pg_advisory_lock(hashtextextended($1, 0))', [lane])
+    await owner.pool.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [lane])
 
     const here = await atMoment({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
     const [shop, other, root] = [await here.newShop(), await here.newShop(), await newUser(here.api)]
@@ -130,7 +130,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     )
     const answers = Promise.all(settling.map(({ headers, body }) => settle(here, headers, body)))
     await until(
-      () => pool.query('select from settlements'),
+      () => pool.query('SELECT FROM settlements'),
       ({ rowCount }) => rowCount === 3,
     )
     await owner.close()
@@ -140,8 +140,8 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     expect(more).toEqual([])
     await settledThen(here)
     await pool.query(
-      `update settlements set settled_at = settled_at - interval '1 day'
-       where id = (select min(id) from settlements where client_id = $1)`,
+      `UPDATE settlements SET settled_at = settled_at - INTERVAL '1 day'
+       WHERE id = (SELECT min(id) FROM settlements WHERE client_id = $1)`,
       [shop.client],
     )
 
@@ -174,16 +174,16 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     const payer = await newPayer(rpcUrl)
     for (let i = 0; i < 5; i++)
       expect(await settle(here, shop.headers, await paymentRequest(payer))).toMatchObject({ success: true })
-    const { rows } = await here.database.pool.query<{ id: bigint }>('select id from settlements order by id')
+    const { rows } = await here.database.pool.query<{ id: bigint }>('SELECT id FROM settlements ORDER BY id')
     const become = (index: number, changes: string) =>
-      here.database.pool.query(`update settlements set ${changes} where id = $1`, [rows[index]!.id])
+      here.database.pool.query(`UPDATE settlements SET ${changes} WHERE id = $1`, [rows[index]!.id])
     const largest = '9'.repeat(78)
     await become(0, `settled_at = '2024-02-29T23:59:59.999Z', amount = ${largest}`)
     await become(1, `settled_at = '2024-02-29T00:00:00Z', amount = ${largest}`)
     await become(2, `settled_at = '2024-03-01T00:00:00Z', status = 'reversed'`)
     await become(
       3,
-      `settled_at = null, handed_out_at = null, updated_at = '2024-03-01T00:00:00Z', status = 'failed',
+      `settled_at = NULL, success_reported_at = NULL, updated_at = '2024-03-01T00:00:00Z', status = 'failed',
         error_reason = 'payment_expired'`,
     )
     await become(4, `settled_at = '2024-02-28T23:59:59.999Z'`)
@@ -235,7 +235,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     })
     expect(await settle(here, shop.headers, body)).toMatchObject({ errorReason: 'settlement_pending' })
     const summary = () => here.read<SettlementMetrics>(shop.bearer, '/x402-metrics/summary')
-    // By the time that a refusal of later is told, one of this would have been.
+    // A later refusal is visible only after this one.
     const foreign = await paymentRequest(await newPayer(chain.rpcUrl), {
       requirements: { network: 'nowhere' },
     })
@@ -247,7 +247,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     expect(await until(summary, ({ settled }) => settled > 0)).toMatchObject({ settled: 1, failed: 1 })
   })
 
-  test('a claim that failed and was claimed anew counts as both', async () => {
+  test('a failed claim that is reclaimed counts as both', async () => {
     const here = await atMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
     const shop = await here.newShop()
     const payer = await newPayer(rpcUrl)
@@ -255,8 +255,8 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     const body = await paymentRequest(payer)
     // As if that one had been claimed before, and had failed before anything was signed for it.
     await here.database.pool.query(
-      `update settlements set nonce = $1, status = 'failed', error_reason = 'insufficient_funds', transaction_id = null,
-         transaction_hash = null, settled_at = null, handed_out_at = null, updated_at = '2026-01-31T12:00:00Z'`,
+      `UPDATE settlements SET nonce = $1, status = 'failed', error_reason = 'insufficient_funds', transaction_id = NULL,
+         transaction_hash = NULL, settled_at = NULL, success_reported_at = NULL, updated_at = '2026-01-31T12:00:00Z'`,
       [body.paymentPayload.payload.authorization.nonce],
     )
     expect(await settle(here, shop.headers, body)).toMatchObject({ success: true })

@@ -33,7 +33,7 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
     setClock('2027-03-10T12:00:00Z')
     const shop = await metrics.newShop()
     for (let i = 0; i < 2; i++) await supported(shop.headers)
-    // Routes are told by their pattern, whatever letter case a path came in.
+    // Metrics name the route pattern, not the path.
     await facilitator.api.get('/API/v1/Supported/?a=b').set(shop.headers).expect(200)
     for (let i = 0; i < 2; i++)
       await facilitator.api.post('/api/v1/verify').set(shop.headers).send({}).expect(400)
@@ -155,7 +155,7 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
     ])
   })
 
-  test('own data for users, deleted keys included; for admins all, and who nobody is', async () => {
+  test('users get their own data with deleted keys; admins get all data', async () => {
     setClock('2032-05-05T12:00:00Z')
     const [ada, bob, root] = [
       await metrics.newShop(),
@@ -213,7 +213,7 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
     ])
   })
 
-  test('a request whose caller left while being told apart counts as 499, for the user of its token', async () => {
+  test('a request whose client disconnects during authentication counts as 499, for the user of its token', async () => {
     const log = readableLog()
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const here = await testFacilitator({ rpcUrl, signerKeys, log: log.stream })
@@ -221,26 +221,26 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
     const { pool } = here.database
     const holder = await pool.connect()
     try {
-      await holder.query('begin')
-      await holder.query('lock table users in access exclusive mode')
+      await holder.query('BEGIN')
+      await holder.query('LOCK TABLE users IN access exclusive mode')
       const leaving = new AbortController()
-      const asked = fetch(`${here.url}/api/v1/clients`, {
+      const aborted = fetch(`${here.url}/api/v1/clients`, {
         headers: { Authorization: `Bearer ${accessToken}`, 'X-Request-Id': 'left' },
         signal: leaving.signal,
       })
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
       await until(
         () => pool.query(waiting),
         ({ rows }) => rows.length > 0,
       )
       leaving.abort()
-      await expect(asked).rejects.toThrow()
+      await expect(aborted).rejects.toThrow()
       await until(
         () => Promise.resolve(log.lines()),
         (lines) => lines.some(({ requestId, status }) => requestId === 'left' && status === 499),
       )
     } finally {
-      await holder.query('rollback')
+      await holder.query('ROLLBACK')
       holder.release()
     }
     const headers = { Authorization: `Bearer ${accessToken}` }

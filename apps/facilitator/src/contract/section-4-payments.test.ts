@@ -170,7 +170,7 @@ describe('2. Payment requirements', () => {
     ],
     ['an outputSchema and an extra that are null', { outputSchema: null, extra: null }],
     ['no extra', { extra: undefined }],
-    ['members that nobody has heard of', { discoverable: true, 'x-note': { a: [1] } }],
+    ['unknown members', { discoverable: true, 'x-note': { a: [1] } }],
     ['the version that it speaks', { x402Version: 1 }],
     ['texts for people', { description: 'Größe, 大きさ, 😀', mimeType: 'application/json' }],
   ])('taken as clients send them: empty description and mimeType, %s', async (_, changes) => {
@@ -185,8 +185,8 @@ describe('2. Payment requirements', () => {
     const spellings = ['base-sepolia', '84532', 'eip155:84532']
     const payer = await newPayer(rpcUrl)
     for (const paid of spellings)
-      for (const asked of spellings) {
-        const body = inPayload(await paymentRequest(payer, { requirements: { network: asked } }), {
+      for (const spelling of spellings) {
+        const body = inPayload(await paymentRequest(payer, { requirements: { network: spelling } }), {
           network: paid,
         })
         expect(await verify(body)).toMatchObject({ isValid: true })
@@ -353,7 +353,7 @@ describe('4. Their answers', () => {
   test.each([
     ['no client headers', {}],
     ['a wrong token', { 'X-Client-ID': 'given', 'X-Client-Token': 'wrong' }],
-    ['an unknown client', { 'X-Client-ID': 'client_nobody', 'X-Client-Token': 'given' }],
+    ['an unknown client', { 'X-Client-ID': 'client_unknown', 'X-Client-Token': 'given' }],
     ['a client id alone', { 'X-Client-ID': 'given' }],
     ['a token alone', { 'X-Client-Token': 'given' }],
   ])('are for client keys only: %s is 401 UNAUTHORIZED, and nothing is done', async (_, shown) => {

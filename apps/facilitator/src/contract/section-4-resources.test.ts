@@ -192,16 +192,16 @@ describe.each([
     const { resources, limit } = await page()
     expect([resources.length, limit]).toEqual([100, 100])
     for (const size of [1, 101, 200]) {
-      const asked = await page({ limit: size })
-      expect([asked.resources.length, asked.limit]).toEqual([Math.min(size, SIZE), size])
+      const found = await page({ limit: size })
+      expect([found.resources.length, found.limit]).toEqual([Math.min(size, SIZE), size])
     }
   })
 
   test('8. query | offset | default 0', async () => {
     expect((await page()).offset).toBe(0)
     expect(idsOf(await page())).toEqual(ids.slice(0, 100))
-    const asked = await page({ offset: 100 })
-    expect([idsOf(asked), asked.offset]).toEqual([ids.slice(100), 100])
+    const found = await page({ offset: 100 })
+    expect([idsOf(found), found.offset]).toEqual([ids.slice(100), 100])
     expect(idsOf(await page({ offset: 3, limit: 4 }))).toEqual(ids.slice(3, 7))
     expect(idsOf(await page({ offset: SIZE }))).toEqual([])
   })

@@ -56,6 +56,7 @@ const beside: Route[] = [
   ['GET', '/ready', 'none'],
   ['GET', '/openapi.json', 'none'],
   ['GET', '/docs', 'none'],
+  ['GET', '/docs/:version/:file', 'none'],
   ['GET', '/llms.txt', 'none'],
   ['GET', '/discovery/resources', 'none'],
   ['GET', '/api/v1/discovery/resources', 'none'],
@@ -296,7 +297,7 @@ describe('5. Authorization', () => {
 })
 
 describe('5. Admin token', () => {
-  test.each([undefined, ''])('where the configuration has %j, nobody is let in', async (configured) => {
+  test.each([undefined, ''])('rejects all requests if the configuration has %j', async (configured) => {
     const rpcUrl = sharedChain()
     const closed = await testFacilitator({
       rpcUrl,

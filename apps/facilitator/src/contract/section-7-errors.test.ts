@@ -276,7 +276,7 @@ describe('7. VERIFICATION_FAILED and SETTLEMENT_FAILED | 500', () => {
 describe('7. INTERNAL_ERROR | 500', () => {
   test('unexpected server error | a statement that the database does not understand', async () => {
     const other = await testFacilitator({ rpcUrl, signerKeys: [] })
-    await other.database.pool.query('alter table users rename to no_users')
+    await other.database.pool.query('ALTER TABLE users rename to no_users')
     const answer = await other.api.post('/api/v1/login').send(credentials)
     expect(outcomeOf(answer)).toEqual([500, 'INTERNAL_ERROR'])
     expect(answer.text).not.toMatch(/users|relation|table|prisma/i)
@@ -284,7 +284,7 @@ describe('7. INTERNAL_ERROR | 500', () => {
 })
 
 describe('7. UNAVAILABLE | 503, beside the table', () => {
-  test('the database is gone, and nothing is told of it; all goes on once it is back', async () => {
+  test('a database outage leaks no details, and the service recovers', async () => {
     const other = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
     const { api } = other
     const { email, password, accessToken } = await newUser(api)
@@ -314,19 +314,19 @@ describe('7. UNAVAILABLE | 503, beside the table', () => {
     await api.get('/ready').expect(200)
   })
 
-  /** Lets nobody into the database and throws out who is in it, until `work` is done. */
+  /** Closes the database to all connections until `work` is done. */
   async function withoutDatabase(databaseUrl: string, work: () => Promise<void>) {
     const name = new URL(databaseUrl).pathname.slice(1)
     const { href } = Object.assign(new URL(databaseUrl), { pathname: 'postgres' })
     const server = openFacilitatorDatabase({ url: href, poolSize: 1 })
-    await server.pool.query(`alter database ${name} allow_connections false`)
-    await server.pool.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+    await server.pool.query(`ALTER DATABASE ${name} allow_connections false`)
+    await server.pool.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
       name,
     ])
     try {
       await work()
     } finally {
-      await server.pool.query(`alter database ${name} allow_connections true`)
+      await server.pool.query(`ALTER DATABASE ${name} allow_connections true`)
       await server.close()
     }
   }

@@ -96,7 +96,7 @@ describe('beside the table of section 7', () => {
         ])
   })
 
-  test('401 | a body of any kind from anybody unknown, which is not read', async () => {
+  test('401 | any body without credentials, which is not read', async () => {
     for (const path of guarded)
       for (const bytes of [Buffer.from('{'), Buffer.alloc(5_000_000, '['), gzipSync('[')])
         expect([path, ...outcomeOf(await post(path, bytes, { 'Content-Encoding': 'gzip' }))]).toEqual([
@@ -183,7 +183,7 @@ describe('bytes on the wire', () => {
     ['chunks that are none', login('zz\r\n', 'Transfer-Encoding: chunked'), 400, 'INVALID_REQUEST'],
     ['bytes that are no UTF-8', login('"\xff\xfe"', 'Content-Length: 4'), 400, 'INVALID_REQUEST'],
     [
-      'a wish that nobody can grant',
+      'an unsupported Expect header',
       login('{}', 'Expect: the moon', 'Content-Length: 2'),
       417,
       'EXPECTATION_FAILED',

@@ -1,35 +1,35 @@
 import { type Request, type Response } from 'express'
 import { type User } from '../users/store'
-import { EVERYBODY } from './counts'
+import { ALL_USERS } from './metrics-buffer'
 import { readRange, type Range, type Span } from './range'
 import { summarize } from './settlements'
 import { noRequests, type MetricsStore, type Periods } from './store'
 
 type Read<Metrics> = (userId: number, range: Range, span: Span) => Promise<Periods<Metrics>>
 
-/** Users are told of their own requests and settlements, admins of everybody's. */
+/** Users see their own requests and settlements, admins those of all users. */
 export function createMetricsHandlers(store: MetricsStore, now: () => Date) {
-  function views<Metrics extends object>(read: Read<Metrics>, nothing: () => Metrics) {
+  function createViews<Metrics extends object>(read: Read<Metrics>, empty: () => Metrics) {
     const periods = (req: Request, user: User, span: Span) =>
-      read(user.isAdmin ? EVERYBODY : user.id, readRange(req.query, span, now()), span)
+      read(user.isAdmin ? ALL_USERS : user.id, readRange(req.query, span, now()), span)
 
     return {
       async daily(req: Request, res: Response, user: User) {
-        const found = await periods(req, user, 'day')
-        res.json({ data: found.map(({ period, metrics }) => ({ day: period, ...metrics })) })
+        const rows = await periods(req, user, 'day')
+        res.json({ data: rows.map(({ period, metrics }) => ({ day: period, ...metrics })) })
       },
       async monthly(req: Request, res: Response, user: User) {
-        const found = await periods(req, user, 'month')
-        res.json({ data: found.map(({ period, metrics }) => ({ month: period, ...metrics })) })
+        const rows = await periods(req, user, 'month')
+        res.json({ data: rows.map(({ period, metrics }) => ({ month: period, ...metrics })) })
       },
       async summary(req: Request, res: Response, user: User) {
         const [all] = await periods(req, user, 'all')
-        res.json({ data: all?.metrics ?? nothing() })
+        res.json({ data: all?.metrics ?? empty() })
       },
     }
   }
   return {
-    http: views(store.http, noRequests),
-    settlements: views(store.settlements, () => summarize([], [])),
+    http: createViews(store.http, noRequests),
+    settlements: createViews(store.settlements, () => summarize([], [])),
   }
 }

@@ -7,39 +7,38 @@ const DAY_MS = 86_400_000
 /** The period that metrics are grouped by. */
 export type Span = 'day' | 'month' | 'all'
 
-/** Days, as `YYYY-MM-DD`; both count. */
+/** Days as `YYYY-MM-DD`, both inclusive. */
 export type Range = { from: string; to: string }
 
-const most = { day: 366, month: 120, all: Infinity }
-const usual = { day: 30, month: 12, all: Infinity }
+const maxLength = { day: 366, month: 120, all: Infinity }
+const defaultLength = { day: 30, month: 12, all: Infinity }
 const EVER: Range = { from: '0001-01-01', to: '9999-12-31' }
 
-/**
- * The days that a query asks for: the last 30 days, the last 12 months or all time, where it does not say.
- *
- * @throws ApiError INVALID_REQUEST where they are no days, the last comes before the first, or there are too many
- */
-export function readRange(query: unknown, span: Span, now: Date): Range {
-  const asked = parse(MetricsQuery, query)
-  const to = asked.to ?? (span === 'all' ? EVER.to : dayOf(now))
-  const from = asked.from ?? usualStart(to, span)
+/** Defaults to the last 30 days, the last 12 months or all time. @throws ApiError INVALID_REQUEST */
+export function readRange(rawQuery: unknown, span: Span, now: Date): Range {
+  const query = parse(MetricsQuery, rawQuery)
+  const to = query.to ?? (span === 'all' ? EVER.to : dayOf(now))
+  const from = query.from ?? defaultStart(to, span)
   if (from > to)
     throw new ApiError(
       'INVALID_REQUEST',
-      `from: must not be later than to${asked.to === undefined ? ', which is today (UTC) where it is left out' : ''}`,
+      `from: must not be later than to${query.to === undefined ? ', which is today (UTC) where it is left out' : ''}`,
     )
-  if (length({ from, to }, span) > most[span])
-    throw new ApiError('INVALID_REQUEST', `from: at most ${most[span]} ${span}s can be asked for at once`)
+  if (length({ from, to }, span) > maxLength[span])
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `from: at most ${maxLength[span]} ${span}s can be asked for at once`,
+    )
   return { from, to }
 }
 
-function usualStart(to: string, span: Span): string {
+function defaultStart(to: string, span: Span): string {
   if (span === 'all') return EVER.from
   const last = new Date(to)
   const first =
     span === 'day'
-      ? last.getTime() - (usual.day - 1) * DAY_MS
-      : new Date(`${to.slice(0, 7)}-01`).setUTCMonth(last.getUTCMonth() - (usual.month - 1))
+      ? last.getTime() - (defaultLength.day - 1) * DAY_MS
+      : new Date(`${to.slice(0, 7)}-01`).setUTCMonth(last.getUTCMonth() - (defaultLength.month - 1))
   const start = new Date(first)
   return start.getUTCFullYear() < 1 ? EVER.from : dayOf(start)
 }

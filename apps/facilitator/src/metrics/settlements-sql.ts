@@ -1,14 +1,14 @@
-import { EVERYBODY } from './counts'
+import { ALL_USERS } from './metrics-buffer'
 
-/** Settlements by day, month or in all: of the clients of $1, a user or everybody, from the day $2 to $3, by periods of format $4. */
+/** Settlements by period. $1 user or ALL_USERS, $2 first and $3 last day, $4 format of a period. */
 
-const own = `client_id IN (SELECT client_id FROM clients WHERE $1 = ${EVERYBODY} OR user_id = $1)`
-/** Answered from one covering index, in which the settlements of a client are adjacent. */
+const own = `client_id IN (SELECT client_id FROM clients WHERE $1 = ${ALL_USERS} OR user_id = $1)`
+/** Read from one covering index. */
 const ended = `${own}
   AND ended_at >= $2::date::timestamp AT TIME ZONE 'UTC' AND ended_at < ($3::date + 1)::timestamp AT TIME ZONE 'UTC'`
 const period = (time: string) => `coalesce(to_char(${time}, $4), '')`
 
-/** How many came to which end, and what was paid: exact, as digits. `network` is empty where the request named none of ours. */
+/** `amount` in digits. `network` is empty if the request named an unknown one. */
 export type EndRow = {
   period: string
   network: string
@@ -36,10 +36,7 @@ FROM settlement_refusals WHERE ${own} AND day BETWEEN $2 AND $3
 GROUP BY 1, network, reason
 ORDER BY period, network, asset`
 
-/**
- * Network fees: of each settlement its share of what its transactions cost. Shares are whole and add up to the fee, so that
- * a transaction of many users, or over two days, is in each with its part; it is counted in each.
- */
+/** Each settlement's share of the network fees. A transaction shared by users or days is counted in each, with its share. */
 export type FeeRow = { period: string; network: string; transactions: bigint; amount: string }
 
 export const FEES = `

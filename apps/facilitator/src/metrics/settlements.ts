@@ -1,7 +1,6 @@
 import { type SettlementMetrics } from '@tollgate/protocol'
 import { type EndRow, type FeeRow } from './settlements-sql'
 
-/** Puts together what the rows of one period say. */
 export function summarize(ends: readonly EndRow[], fees: readonly FeeRow[]): SettlementMetrics {
   const amounts = new Map<string, SettlementMetrics['amounts'][number]>()
   const networks = new Map<string, SettlementMetrics['networks'][number]>()
@@ -12,9 +11,9 @@ export function summarize(ends: readonly EndRow[], fees: readonly FeeRow[]): Set
     const times = Number(count)
     total[end] += times
     if (network !== '') {
-      const of = networks.get(network) ?? { network, settled: 0, failed: 0, reversed: 0 }
-      of[end] += times
-      networks.set(network, of)
+      const counts = networks.get(network) ?? { network, settled: 0, failed: 0, reversed: 0 }
+      counts[end] += times
+      networks.set(network, counts)
     }
     if (end === 'settled' && asset !== null)
       amounts.set(`${network} ${asset}`, {

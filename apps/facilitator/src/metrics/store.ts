@@ -8,16 +8,14 @@ import { summarize } from './settlements'
 
 const formats: Record<Span, string> = { day: 'YYYY-MM-DD', month: 'YYYY-MM', all: '' }
 
-/** What was counted in a day, in a month, or in all: `period` is empty then. Periods without anything are left out. */
+/** `period` is a day, a month, or empty for the total. Periods without requests are missing. */
 export type Periods<Metrics> = { period: string; metrics: Metrics }[]
 
 export type MetricsStore = ReturnType<typeof createMetricsStore>
 
 /**
- * What was counted, oldest first. `userId` is whose, or `EVERYBODY`.
- *
- * The queries have no names on purpose: Postgres would come to plan a named one for any range, and a plan for a day is
- * ruinous for ten years.
+ * Metrics of a user or of `ALL_USERS`, oldest first. The queries are not prepared: Postgres would use one generic plan for
+ * all ranges, and the plan for a day is far too slow for ten years.
  */
 export function createMetricsStore(pool: Pool) {
   return {
@@ -69,7 +67,7 @@ function toHttpMetrics(rows: HttpRow[], clients: ClientRow[]): HttpMetrics {
   const metrics = noRequests()
   for (const row of rows) {
     const requests = Number(row.requests)
-    if (row.part === 'whole') Object.assign(metrics, { requests, latency_ms: latencyOf(row) })
+    if (row.part === 'total') Object.assign(metrics, { requests, latency_ms: latencyOf(row) })
     else if (row.part === 'status') metrics.statuses.push({ status: row.status, requests })
     else metrics.routes.push({ method: row.method, route: row.route, requests, latency_ms: latencyOf(row) })
   }

@@ -82,7 +82,7 @@ describe('POST /admin/assets registers', () => {
       data: { active: false },
     })
     expect(await listed()).not.toContainEqual(expect.objectContaining({ asset }))
-    // What is left out stays as it is.
+    // Omitted members keep their values.
     expect((await register({ asset }).expect(200)).body).toMatchObject({ data: { active: false } })
     expect((await register({ asset, active: true }).expect(200)).body).toMatchObject({
       data: { active: true },
@@ -294,7 +294,7 @@ describe('an asset is taken out of use', () => {
 })
 
 describe('configured assets', () => {
-  test('that are not fit are told in the log, and not registered; the others are', async () => {
+  test('that fail validation are logged and not registered; the others are registered', async () => {
     const log = readableLog()
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const hostile = await deployFaultyToken(rpcUrl, { fault: 'Replayable' })
@@ -314,8 +314,8 @@ describe('configured assets', () => {
       { network: 'other', asset: sound, decimals: 2 },
     ])
     await log.line('a configured asset is not fit for payments and is not registered')
-    const told = log.lines().filter(({ message }) => message.startsWith('a configured asset'))
-    expect(told).toMatchObject(
+    const lines = log.lines().filter(({ message }) => message.startsWith('a configured asset'))
+    expect(lines).toMatchObject(
       [
         { level: 'error', network: 'other', asset: hostile, problem: /does not revert/ },
         { level: 'error', network: 'other', problem: /no contract/ },
@@ -354,8 +354,8 @@ describe('configured assets', () => {
     })
     expect(await inUse(second)).toEqual([odd])
     await log.line('a configured asset was refused; it is registered already, and stays as it is')
-    const told = log.lines().filter(({ level }) => level === 'error')
-    expect(told).toMatchObject([
+    const lines = log.lines().filter(({ level }) => level === 'error')
+    expect(lines).toMatchObject([
       {
         message: 'a registered asset has become unfit for payments and is taken out of use',
         network: 'other',
@@ -395,7 +395,7 @@ describe('configured assets', () => {
     const assets = [unclean, failing, sound].map((asset) => ({ asset, ...entry }))
     const first = await testFacilitator({ rpcUrl, signerKeys: [await fresh()] })
     const { prisma } = first.database
-    await prisma.$executeRawUnsafe(`alter table assets add constraint barred check (asset <> '${failing}')`)
+    await prisma.$executeRawUnsafe(`ALTER TABLE assets ADD CONSTRAINT barred check (asset <> '${failing}')`)
     const started = await testFacilitator({
       rpcUrl,
       signerKeys: [await fresh()],
@@ -405,7 +405,7 @@ describe('configured assets', () => {
     const found = async () =>
       (await listed(started.api)).filter(({ network }) => network === 'other').map(({ asset }) => asset)
     expect(await found()).toEqual([sound])
-    await prisma.$executeRawUnsafe('alter table assets drop constraint barred')
+    await prisma.$executeRawUnsafe('ALTER TABLE assets DROP CONSTRAINT barred')
     await eventually(async () => (await found()).includes(failing))
     expect(await found()).toEqual([sound, failing])
   })
@@ -444,7 +444,7 @@ describe('POST /admin/assets is for the admin token only', () => {
     expect(outcomeOf(await send(asAdmin))).toEqual([200, undefined])
   })
 
-  test('and where the configuration has none, for nobody', async () => {
+  test('and without a configured token, for no one', async () => {
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const plain = await testFacilitator({ rpcUrl, signerKeys })
     for (const token of ['', 'Bearer undefined', 'Bearer ', `Bearer ${ADMIN_TOKEN}`]) {

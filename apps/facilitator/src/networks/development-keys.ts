@@ -1,6 +1,6 @@
 /**
  * The first private keys of the mnemonic "test test test test test test test test test test test junk", with which every
- * development chain funds its accounts, and the signers of our own. Whoever watches a public network takes what is sent to
+ * development chain funds its accounts, and the signers of our own. Bots on public networks take what is sent to
  * them within seconds.
  */
 const wellKnown = [
@@ -29,7 +29,7 @@ const wellKnown = [
   'ab568870c964b335a3e87c1132e7549e86d857a24a68e1156aec7c7a2fd119ea',
 ]
 
-/** Whether everybody knows `key`: one of the above, or a number so small that somebody has tried it. */
+/** Whether `key` is publicly known: one of the above, or a small number. */
 export function isDevelopmentKey(key: string): boolean {
   const digits = key.toLowerCase().replace(/^0x/, '')
   return wellKnown.includes(digits) || /^0{56}/.test(digits)

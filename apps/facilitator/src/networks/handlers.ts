@@ -12,7 +12,7 @@ const unavailable = (cause?: unknown) =>
     cause,
   })
 
-const afterwards: Record<Refused['registration'], string> = {
+const registrationTexts: Record<Refused['registration'], string> = {
   none: '',
   kept: '. The asset is registered, and stays as it is',
   retired:
@@ -24,7 +24,7 @@ function toUnavailable(error: unknown): never {
 }
 
 export function createNetworkHandlers(networks: Networks, status: () => Promise<SystemStatus>) {
-  function known(text: string): Network {
+  function getNetwork(text: string): Network {
     const network = networks.find(text)
     if (network) return network
     const names = networks.all.map(({ name }) => name).join(', ')
@@ -32,13 +32,13 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
   }
 
   return {
-    /** Also what `/supported` answers. */
+    /** Also serves `/supported`. */
     async list(_req: Request, res: Response) {
       res.json({ kinds: await networks.kinds() })
     },
 
     async one(req: Request<{ id: string }>, res: Response) {
-      const kind = await networks.kindOf(known(req.params.id))
+      const kind = await networks.kindOf(getNetwork(req.params.id))
       if (!kind) throw unavailable()
       res.json({ ...kind, extra: { feePayer: kind.feePayer } })
     },
@@ -54,9 +54,9 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
     async register(req: Request, res: Response) {
       const { network, active, min_amount: least, ...described } = parse(AssetRegistration, req.body)
       const asset = { ...described, ...(least === undefined ? {} : { minAmount: BigInt(least) }) }
-      const registered = await networks.register(known(network), asset, active).catch(toUnavailable)
+      const registered = await networks.register(getNetwork(network), asset, active).catch(toUnavailable)
       if ('problem' in registered)
-        throw new ApiError('INVALID_REQUEST', registered.problem + afterwards[registered.registration])
+        throw new ApiError('INVALID_REQUEST', registered.problem + registrationTexts[registered.registration])
       res.json({ data: registered })
     },
   }

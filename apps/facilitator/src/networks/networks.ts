@@ -2,15 +2,15 @@ import { ChainUnavailable } from '@tollgate/chains'
 import { findNetwork, type NetworkKind } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { connect, spelled, type Families, type Network } from './network'
-import { createNodesWatch } from './nodes-watch'
-import { createProbe } from './probe'
+import { createNodeMonitor } from './node-monitor'
+import { createCachedProbe } from './cached-probe'
 import { createRegistration } from './registration'
 import { type NetworkConfiguration } from './settings'
 import { type AssetStore, type RegisteredToken } from './store'
 
 export type Networks = ReturnType<typeof createNetworks>
 
-/** The networks of the configuration, connected. Nothing is asked of a chain before somebody asks here. */
+/** Connects the configured networks. Sends no request to a chain before the first call. */
 export function createNetworks(parts: {
   configured: readonly NetworkConfiguration[]
   families: Families
@@ -20,64 +20,57 @@ export function createNetworks(parts: {
   const { configured, families, store, logger } = parts
   const all = configured.map((settings) => connect(settings, families))
   const heads = new Map(all.map((network) => [network.name, createHead(network)]))
-  const watches = new Map(all.map((network) => [network.name, createNodesWatch(network, logger)]))
+  const nodeMonitors = new Map(all.map((network) => [network.name, createNodeMonitor(network, logger)]))
   const registration = createRegistration({ configured, find, store, logger })
 
   function find(text: string): Network | undefined {
     return findNetwork(all, text)
   }
 
-  /**
-   * A network as it is now: `unreachable`, with the last block that was seen, where it gives no answer, and `unusable` where no
-   * node of it can judge a payment.
-   */
+  /** `unreachable` (with the last known block) if no node answers; `unusable` if no node can verify a payment. */
   async function stateOf(network: Network): Promise<{ kind: NetworkKind; problem: { problem?: string } }> {
-    const [head, nodes] = await Promise.all([heads.get(network.name)?.(), watches.get(network.name)?.check()])
-    const { isThere = false, block = 0n } = head ?? {}
+    const [head, nodes] = await Promise.all([
+      heads.get(network.name)?.(),
+      nodeMonitors.get(network.name)?.check(),
+    ])
+    const { isReachable = false, block = 0n } = head ?? {}
     const { problems = [], isUsable = true } = nodes ?? {}
     const { feePayer = '' } = network.chain
     const kind = {
       x402Version: 1,
       scheme: 'exact',
       network: network.name,
-      status: !isThere ? 'unreachable' : isUsable ? 'active' : 'unusable',
+      status: !isReachable ? 'unreachable' : isUsable ? 'active' : 'unusable',
       block: Number(block),
       feePayer,
     }
-    // What nodes lack is for operators.
     return { kind, problem: problems.length === 0 ? {} : { problem: problems.join('; ') } }
   }
   const states = () => Promise.all(all.map(stateOf))
 
   return {
     all: all as readonly Network[],
-    /** The network that a name, a chain id or a CAIP-2 text means. */
+    /** By name, chain id or CAIP-2 id. */
     find,
-    /** What is served now: a network that gives no answer is left out. */
+    /** Without networks that do not answer. */
     kinds: async (): Promise<NetworkKind[]> => (await states()).map(({ kind }) => kind).filter(isActive),
-    /** One network as it is now; undefined where it gives no answer. */
+    /** Undefined if the network does not answer. */
     async kindOf(network: Network): Promise<NetworkKind | undefined> {
       const { kind } = await stateOf(network)
       return isActive(kind) ? kind : undefined
     },
-    /** All networks, also those that give no answer, with what their nodes lack. */
+    /** All networks, with the problems of their nodes. */
     states: async (): Promise<NetworkKind[]> =>
       (await states()).map(({ kind, problem }) => ({ ...kind, ...problem })),
-    /** The assets that payments may be made in: none of a network that is not configured any more. */
+    /** Active assets of configured networks. */
     assets: () => store.active(all.map(({ name }) => name)),
     registerConfigured: () => registration.begin(),
-    /** From now on each node that lacks what payments need is named in the log, once, also those that come to lack it. */
     watchNodes() {
-      for (const watch of watches.values()) watch.begin()
+      for (const monitor of nodeMonitors.values()) monitor.begin()
     },
-    /** See `createRegistration`. */
     register: registration.register,
 
-    /**
-     * The registered asset that a request means; new payments are taken in it while it is `active`.
-     *
-     * @throws ChainUnavailable where it is configured, but its chain has not been reached yet
-     */
+    /** @throws ChainUnavailable if the asset is configured and its chain was not reached yet */
     async token(network: Network, asset: string): Promise<RegisteredToken | undefined> {
       if (!/^[\x21-\x7e]+$/.test(asset)) return undefined
       const found = await store.find(network.name, spelled(network, asset))
@@ -89,7 +82,7 @@ export function createNetworks(parts: {
 
     close() {
       registration.stop()
-      for (const watch of watches.values()) watch.close()
+      for (const monitor of nodeMonitors.values()) monitor.close()
       for (const { chain } of all) chain.close()
     },
   }
@@ -97,13 +90,12 @@ export function createNetworks(parts: {
 
 const isActive = ({ status }: NetworkKind) => status === 'active'
 
-/** The newest block of a network, and whether it answers now. */
 function createHead({ chain }: Network) {
   let block: bigint | undefined
-  const probe = createProbe(async () => (await chain.head()).number)
+  const probe = createCachedProbe(async () => (await chain.head()).number)
   return async () => {
     const now = await probe()
     block = now ?? block
-    return { isThere: now !== undefined, block }
+    return { isReachable: now !== undefined, block }
   }
 }

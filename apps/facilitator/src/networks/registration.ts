@@ -1,4 +1,4 @@
-import { ChainUnavailable, type Unfit } from '@tollgate/chains'
+import { ChainUnavailable, type TokenProblem } from '@tollgate/chains'
 import { type Asset } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { spelled, type Network } from './network'
@@ -8,7 +8,7 @@ import { type AssetStore } from './store'
 const RETRY_MS = 3_000
 
 /** Why an asset is refused, and what becomes of its earlier registration: there was none, it stays, or it is taken out of use. */
-export type Refused = Pick<Unfit, 'problem'> & { registration: 'none' | 'kept' | 'retired' }
+export type Refused = Pick<TokenProblem, 'problem'> & { registration: 'none' | 'kept' | 'retired' }
 
 type Described = Pick<Asset, 'asset' | 'symbol' | 'decimals'> & { minAmount?: bigint | undefined }
 
@@ -41,14 +41,14 @@ export function createRegistration(parts: {
     const asset = spelled(network, described.asset)
     const retired = active === false && (await store.retire(network.name, asset))
     if (retired) return retired
-    const vetted = await network.chain.vetToken({ asset, decimals })
+    const vetted = await network.chain.validateToken({ asset, decimals })
     if (!('problem' in vetted))
       return store.register(network.name, { ...vetted, symbol }, { active, minAmount })
     return { problem: vetted.problem, registration: await drop(network.name, asset, vetted) }
   }
 
   /** Takes a registered asset out of use where its own token is at fault; settlements that have begun go on. */
-  async function drop(network: string, asset: string, unfit: Unfit): Promise<Refused['registration']> {
+  async function drop(network: string, asset: string, unfit: TokenProblem): Promise<Refused['registration']> {
     const registered = await store.find(network, asset)
     if (!registered) return 'none'
     const { problem, isTokensFault, decimals = registered.token.decimals } = unfit

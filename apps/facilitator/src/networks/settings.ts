@@ -31,7 +31,7 @@ const AssetEntry = z.strictObject({
     .optional(),
 })
 
-/** What every network is told; all else is its family's. */
+/** The settings of every network; the others belong to its family. */
 const NetworkEntry = z.object({
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected small letters, digits and hyphens'),
   ecosystem: Ecosystem,
@@ -40,7 +40,7 @@ const NetworkEntry = z.object({
   rpc_timeout_ms: whole(100, 60_000).prefault('5000'),
   signer_keys: list(z.string().regex(/^(0x)?[0-9a-fA-F]{64}$/, 'expected a private key of 64 hex digits')),
   confirmations: whole(1, 1_000).prefault('1'),
-  confirmation_budget_seconds: whole(1, 3_600).prefault('6'),
+  min_remaining_validity_seconds: whole(1, 3_600).prefault('6'),
   max_gas: NativeAmount.prefault('300000'),
   max_fees_per_day: NativeAmount.optional(),
   signer_balance_warning: NativeAmount.optional(),
@@ -53,7 +53,7 @@ export type AssetSettings = Omit<z.infer<typeof AssetEntry>, 'min_amount'> & {
   minAmount?: bigint
 }
 export type NetworkConfiguration = NetworkSettings & {
-  /** What the network's family is told beside what all are. */
+  /** The settings of the network's family. */
   own: object
   assets: readonly AssetSettings[]
   /** In the native smallest unit: operators are warned of a signer that has less. Left out, the chain says what is ample. */
@@ -85,6 +85,7 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
     ...issues
       .filter(({ place }) => !places.some((unsetPlace) => unsetPlace.startsWith(place)))
       .map(({ place, message }) => `${place}: ${message}`),
+    ...renamedMembers(given),
     ...refuseTwins(entries),
     ...(variables.NODE_ENV === 'production'
       ? [...refuseDevelopmentKeys(entries), ...requireFeeCaps(entries)]
@@ -95,10 +96,10 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
   return entries.map((entry, index) => settingsOf(entry, own[index]?.data ?? {}))
 }
 
-/** The members that the entry's family reads. Where no family is meant there is another problem, and nobody reads them. */
+/** The members that the entry's family reads. */
 function readOwn(entry: unknown): z.ZodSafeParseResult<object> {
   const members = Object.entries(typeof entry === 'object' && entry !== null ? entry : {})
-  const own = members.filter(([name]) => !(name in NetworkEntry.shape))
+  const own = members.filter(([name]) => !(name in NetworkEntry.shape) && !(name in RENAMED))
   const { data: ecosystem } = Ecosystem.safeParse((entry as { ecosystem?: unknown } | null)?.ecosystem)
   const family = ecosystem && families[ecosystem]
   return (family?.configuration ?? z.object({})).safeParse(Object.fromEntries(own))
@@ -177,7 +178,7 @@ const settingsOf = (entry: NetworkEntry, own: object): NetworkConfiguration => (
   rpcTimeoutMs: entry.rpc_timeout_ms,
   signerKeys: entry.signer_keys.map((key) => `0x${bare(key)}`),
   confirmations: entry.confirmations,
-  confirmationBudgetSeconds: entry.confirmation_budget_seconds,
+  minRemainingValiditySeconds: entry.min_remaining_validity_seconds,
   maxGas: entry.max_gas,
   ...(entry.max_fees_per_day === undefined ? {} : { maxFeesPerDay: entry.max_fees_per_day }),
   ...(entry.signer_balance_warning === undefined
@@ -189,6 +190,18 @@ const settingsOf = (entry: NetworkEntry, own: object): NetworkConfiguration => (
     ...(minAmount === undefined ? {} : { minAmount }),
   })),
 })
+
+/** Names of earlier releases. */
+const RENAMED: Readonly<Record<string, string>> = {
+  confirmation_budget_seconds: 'min_remaining_validity_seconds',
+}
+
+const renamedMembers = (given: unknown) =>
+  (Array.isArray(given) ? (given as unknown[]) : []).flatMap((entry, index) =>
+    Object.keys(typeof entry === 'object' && entry !== null ? entry : {}).flatMap((name) =>
+      RENAMED[name] === undefined ? [] : [`${placeOf([index, name])}: renamed; set ${RENAMED[name]} instead`],
+    ),
+  )
 
 const placeOf = (path: readonly PropertyKey[]) =>
   ['networks', ...path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))].join('')

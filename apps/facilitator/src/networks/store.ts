@@ -1,7 +1,7 @@
 import { type FacilitatorDatabase, type FacilitatorModels } from '@tollgate/database'
 import { type Asset } from '@tollgate/protocol'
 import { type Token } from '@tollgate/chains'
-import { createLookup } from '../lookup'
+import { createBatchLoader } from '../batch-loader'
 
 export type AssetStore = ReturnType<typeof createAssetStore>
 
@@ -11,8 +11,8 @@ type Registered = Pick<
 > & { minAmount: string | null }
 /** Every verification and settlement asks it. */
 const REGISTERED = `
-  select network, asset, symbol, decimals, name, version, active, min_amount as "minAmount"
-  from unnest($1::text[], $2::text[]) as wanted (network, asset) join assets using (network, asset)`
+  SELECT network, asset, symbol, decimals, name, version, active, min_amount AS "minAmount"
+  FROM unnest($1::text[], $2::text[]) AS wanted (network, asset) JOIN assets USING (network, asset)`
 
 /** An asset that payments may be made in, and the least that one may be of. */
 export type RegisteredToken = { token: Token; active: boolean; minAmount: bigint }
@@ -25,7 +25,7 @@ const keyOf = ({ network, asset }: Pick<Asset, 'network' | 'asset'>) => `${netwo
 
 /** The registered assets. `asset` is always the chain's own spelling of it. */
 export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
-  const lookUp = createLookup(async (keys) => {
+  const lookUp = createBatchLoader(async (keys) => {
     const wanted = keys.map((key) => key.split(' '))
     const values = [wanted.map(([network]) => network), wanted.map(([, asset]) => asset)]
     const { rows } = await pool.query<Registered>({ name: 'assets', text: REGISTERED, values })

@@ -13,11 +13,11 @@ afterAll(closeAll)
 const stays = () => false
 const NOW = new Date('2026-11-23T12:00:00Z')
 
-describe('the window in which a request may claim', () => {
+describe('the claim window', () => {
   test.each([
-    ['of a request that came in just now', 0, 0, false],
-    ['of one that came in 59 s ago', 59_000, 0, false],
-    ['of one that came in 61 s ago, before this process was stopped', 61_000, 0, true],
+    ['of a request that just arrived', 0, 0, false],
+    ['of a request that arrived 59 s ago', 59_000, 0, false],
+    ['of a request that arrived 61 s ago', 61_000, 0, true],
     ['on a machine that was suspended for 61 s', 0, 61_000, true],
     ['on a machine whose clock was set back', 0, -61_000, true],
   ])('%s', (_, agoMs, passesMs, isOver) => {
@@ -31,12 +31,12 @@ describe('the window in which a request may claim', () => {
     else expect(() => window.assertOpen()).not.toThrow()
   })
 
-  test('is over once the caller has left', () => {
+  test('closes when the client disconnects', () => {
     const window = openClaimWindow({ arrivedAtMs: performance.now(), hasLeft: () => true }, () => NOW)
     expect(() => window.assertOpen()).toThrow('left')
   })
 
-  test('ends sixty seconds after the request came in, also by the clock of Postgres', () => {
+  test('ends sixty seconds after the request arrived, also by the clock of Postgres', () => {
     const database = new Date('2030-01-01T00:00:00Z')
     const window = openClaimWindow({ arrivedAtMs: performance.now() - 40_000, hasLeft: stays }, () => NOW)
     const left = window.endsAt(database).getTime() - database.getTime()
@@ -45,26 +45,25 @@ describe('the window in which a request may claim', () => {
   })
 })
 
-/** A gate that is shut until somebody opens it. */
 function gate() {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => (open = resolve))
   return { open, opened }
 }
 
-test('a claim that reaches Postgres when its window is over claims nothing', async () => {
+test('a claim that reaches Postgres after its window claims nothing', async () => {
   const databaseUrl = await migratedDatabase('facilitator')
   const { pool, close } = openFacilitatorDatabase({ url: databaseUrl, poolSize: 2 })
   closeLater(close)
-  await pool.query(`create schema moved;
-    create table moved.clock as select interval '0 seconds' as ahead;
-    create sequence moved.reads;
-    create function moved.clock_timestamp() returns timestamptz language sql volatile
-      as 'select pg_catalog.clock_timestamp() + ahead from moved.clock, nextval(''moved.reads'')'`)
+  await pool.query(`CREATE schema moved;
+    CREATE TABLE moved.clock AS SELECT INTERVAL '0 seconds' AS ahead;
+    CREATE sequence moved.reads;
+    CREATE function moved.clock_timestamp() returns timestamptz language sql volatile
+      AS 'select pg_catalog.clock_timestamp() + ahead from moved.clock, nextval(''moved.reads'')'`)
   const moved = new URL(databaseUrl)
   moved.searchParams.set('options', '-c search_path=moved,public,pg_catalog')
   const wasRead = async () => {
-    const { rows } = await pool.query<{ is_called: boolean }>('select is_called from moved.reads')
+    const { rows } = await pool.query<{ is_called: boolean }>('SELECT is_called FROM moved.reads')
     return rows[0]!.is_called
   }
   let isLate = false
@@ -80,7 +79,7 @@ test('a claim that reaches Postgres when its window is over claims nothing', asy
         const refusal = await chain.verify(...payment)
         if (isLate) {
           while (!(await wasRead()));
-          await pool.query("update moved.clock set ahead = interval '61 seconds'")
+          await pool.query("UPDATE moved.clock SET ahead = INTERVAL '61 seconds'")
         }
         return refusal
       },
@@ -90,12 +89,12 @@ test('a claim that reaches Postgres when its window is over claims nothing', asy
   const body = await paymentRequest(await newPayer(rpcUrl))
   const settle = () => facilitator.api.post('/api/v1/settle').set(client).send(body)
   const settlements = async () => {
-    const { rows } = await pool.query<{ status: string }>('select status from settlements')
+    const { rows } = await pool.query<{ status: string }>('SELECT status FROM settlements')
     return rows
   }
 
   const claimsNothing = async (before: { status: string }[]) => {
-    await pool.query("update moved.clock set ahead = '0'; alter sequence moved.reads restart")
+    await pool.query("UPDATE moved.clock SET ahead = '0'; ALTER sequence moved.reads RESTART")
     isLate = true
     const late = await settle()
     isLate = false
@@ -110,7 +109,7 @@ test('a claim that reaches Postgres when its window is over claims nothing', asy
   expect((await settle()).body).toMatchObject({ success: true })
 })
 
-test('nothing is claimed for a caller that has left', async () => {
+test('a request whose client disconnected claims nothing', async () => {
   const [judging, left] = [gate(), gate()]
   const facilitator = await testFacilitator({
     rpcUrl,
@@ -140,6 +139,6 @@ test('nothing is claimed for a caller that has left', async () => {
   left.open()
   const settled = await facilitator.api.post('/api/v1/settle').set(client).send(other)
   expect(settled.body).toMatchObject({ success: true })
-  const { rows } = await database.pool.query('select payer from settlements')
+  const { rows } = await database.pool.query('SELECT payer FROM settlements')
   expect(rows).toEqual([{ payer: other?.paymentPayload.payload.authorization.from }])
 })

@@ -27,8 +27,8 @@ describe('a payment whose fee we bear', () => {
     expect(await grants()).toBe(1)
     const cost = before - (await balance(granter.address))
     const { rows } = await pool.query<{ fee: string; charges: string; most: string }>(
-      `select s.fee, (select sum(fee) from charges) as charges, (select max(fee) from charges) as most
-       from settlements s where status = 'settled'`,
+      `SELECT s.fee, (SELECT sum(fee) FROM fee_allocations) AS charges, (SELECT max(fee) FROM fee_allocations) AS most
+       FROM settlements s WHERE status = 'settled'`,
     )
     expect(rows).toEqual([{ fee: `${cost}`, charges: `${cost}`, most: `${COSMOS_FEE}` }])
 
@@ -46,7 +46,7 @@ describe('a payment whose fee we bear', () => {
     for (const { paymentRequirements } of bodies)
       expect(await balance(paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
     expect(await grants()).toBeLessThan(10)
-    const { rows } = await pool.query("select from settlements where status = 'settled' and fee > $1", [
+    const { rows } = await pool.query("SELECT FROM settlements WHERE status = 'settled' AND fee > $1", [
       COSMOS_FEE,
     ])
     expect(rows).toHaveLength(20)
@@ -57,32 +57,32 @@ describe('a payment whose fee we bear', () => {
     const payer = await newPayer()
     const dear = { amount: [{ denom: 'uatom', amount: '10001' }], gas: '200000' }
     const free = { amount: [], gas: '200000' }
-    const stranger = await newCosmosWallet(rpcUrl, 1_000_000n)
+    const otherWallet = await newCosmosWallet(rpcUrl, 1_000_000n)
     const bodies = [
       await gasless(payer, { fee: dear }),
       await gasless(payer, { fee: free }),
-      await gasless(payer, { granter: stranger.address }),
-      await gasless(payer, { fee: { payer: stranger.address } }),
+      await gasless(payer, { granter: otherWallet.address }),
+      await gasless(payer, { fee: { payer: otherWallet.address } }),
     ]
     for (const body of bodies) {
-      const told = await verify(body)
-      expect(told).toMatchObject({ isValid: false })
-      expect(told.invalidReason).toMatch(/^invalid_(payment|payload)$/)
-      expect(await settle(body)).toMatchObject({ success: false, errorReason: told.invalidReason })
+      const verified = await verify(body)
+      expect(verified).toMatchObject({ isValid: false })
+      expect(verified.invalidReason).toMatch(/^invalid_(payment|payload)$/)
+      expect(await settle(body)).toMatchObject({ success: false, errorReason: verified.invalidReason })
     }
     expect([await grants(), await count('transactions')]).toEqual([0, 0])
 
     const off = await onGaslessChain({ gaslessMaxFee: undefined })
     const kind = await off.facilitator.api.get(`/api/v1/networks/${off.network}`).expect(200)
     expect(kind.body).toMatchObject({ feePayer: '' })
-    const asked = await off.gasless(await off.newPayer())
-    expect(await off.settle(asked)).toMatchObject({ success: false, errorReason: 'invalid_payload' })
+    const payment = await off.gasless(await off.newPayer())
+    expect(await off.settle(payment)).toMatchObject({ success: false, errorReason: 'invalid_payload' })
     expect(await off.grants()).toBe(0)
   })
 })
 
 describe('the cap of a day', () => {
-  test('is not passed by what two replicas are asked at once, nor after a restart', async () => {
+  test('holds for concurrent requests on two replicas and after a restart', async () => {
     const cap = 45_000n
     const { granter, facilitator, newPayer, gasless, settle, balance, replica } = await onGaslessChain({
       maxFeesPerDay: cap,
@@ -133,7 +133,7 @@ async function waste(
   const { address: elsewhere } = await newCosmosWallet(rpcUrl)
   await stop()
   const answer = settle(await gasless(payer))
-  await until("transactions where status = 'signed' and broadcast_at is not null", 1)
+  await until("transactions WHERE status = 'signed' AND accepted_at IS NOT NULL", 1)
   await broadcast(await signSend(rpcUrl, payer, elsewhere, { amount: 1n }))
   await mine()
   expect(await answer).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
@@ -143,7 +143,7 @@ async function waste(
 
 describe('a payer that wastes what it is granted', () => {
   test('costs us three grants and three fees a day, and is then to bear its fees itself', async () => {
-    const world = await onGaslessChain({ variables: { SETTLE_WAIT_SECONDS: '20' } })
+    const world = await onGaslessChain({ variables: { SETTLE_TIMEOUT_SECONDS: '20' } })
     const { granter, newPayer, gasless, settle, grants, balance } = world
     const payer = await newPayer(20n * COSMOS_AMOUNT)
     const before = await balance(granter.address)
@@ -163,9 +163,9 @@ describe('a payer that wastes what it is granted', () => {
     expect(await settle(await gasless(await newPayer()))).toMatchObject({ success: true })
   })
 
-  test('uses up the cap of a day by what it was allowed, whoever else is to pay then', async () => {
+  test('uses the daily cap by its allowance, which other payments cannot use then', async () => {
     const cap = 20_000n
-    const world = await onGaslessChain({ maxFeesPerDay: cap, variables: { SETTLE_WAIT_SECONDS: '20' } })
+    const world = await onGaslessChain({ maxFeesPerDay: cap, variables: { SETTLE_TIMEOUT_SECONDS: '20' } })
     const { granter, newPayer, gasless, settle, balance } = world
     const before = await balance(granter.address)
     for (let time = 0; time < 2; time++) await waste(world, await newPayer(3n * COSMOS_AMOUNT))
@@ -179,12 +179,12 @@ describe('a payer that wastes what it is granted', () => {
 
 /** A chain that stands still, with a gasless payment whose grant a node has. */
 async function withGrantOffered() {
-  const world = await onGaslessChain({ variables: { SETTLE_WAIT_SECONDS: '1' } })
+  const world = await onGaslessChain({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
   const payer = await world.newPayer()
   const body = await world.gasless(payer)
   await world.stop()
   expect(await world.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-  await world.until("transactions where status = 'signed' and broadcast_at is not null", 1)
+  await world.until("transactions WHERE status = 'signed' AND accepted_at IS NOT NULL", 1)
   return { ...world, payer, body }
 }
 
@@ -195,37 +195,37 @@ describe('a facilitator that ends between the grant and the payment', () => {
   ])('where %s, is followed by one that settles with one grant and one transfer', async (_, isDropped) => {
     const world = await withGrantOffered()
     const { payer, body, rpcUrl, facilitator, pool, settle, grants, balance, chain } = world
-    const { rows } = await pool.query<{ hash: string }>('select hash from transactions')
+    const { rows } = await pool.query<{ hash: string }>('SELECT hash FROM transactions')
     await facilitator.close()
     if (isDropped) await callRpc(rpcUrl, 'dev_dropPending')
     await chain.setPace('at-once')
 
     const next = await world.replica()
-    let told = await settle(body, next)
+    let result = await settle(body, next)
     const deadline = performance.now() + 40_000
-    while (told.errorReason === 'settlement_pending' && performance.now() < deadline)
-      told = await settle(body, next)
-    expect(told).toMatchObject({ success: true, payer: payer.address })
+    while (result.errorReason === 'settlement_pending' && performance.now() < deadline)
+      result = await settle(body, next)
+    expect(result).toMatchObject({ success: true, payer: payer.address })
     expect(await balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
     expect(await grants()).toBe(1)
     const stored = await next.database.pool.query<{ hash: string; nonce: bigint | null }>(
-      'select hash, nonce from transactions order by id',
+      'SELECT hash, nonce FROM transactions ORDER BY id',
     )
     expect(stored.rows).toEqual([
       { hash: rows[0]?.hash, nonce: 0n },
-      { hash: told.transaction, nonce: null },
+      { hash: result.transaction, nonce: null },
     ])
   })
 })
 
-test('a payment that its payer sends as well, once it is granted, is settled once and told as paid', async () => {
+test('a payment that its payer also broadcasts after the grant settles once and succeeds', async () => {
   const world = await onGaslessChain()
   const { newPayer, gasless, settle, grants, balance, until, broadcast, stop, mine } = world
   const payer = await newPayer()
   const body = await gasless(payer)
   await stop()
   const answer = settle(body)
-  await until("transactions where status = 'signed' and broadcast_at is not null", 1)
+  await until("transactions WHERE status = 'signed' AND accepted_at IS NOT NULL", 1)
   await mine()
   await broadcast(txOf(body)).catch(() => undefined)
   await mine()
@@ -242,8 +242,8 @@ test('a payment that its payer sent itself while no facilitator ran, once it was
   await broadcast(txOf(body))
 
   const next = await world.replica()
-  await until("settlements where status = 'failed' or transaction_hash is not null", 1, next)
-  expect(await world.count("settlements where status = 'failed'", next)).toBe(0)
+  await until("settlements WHERE status = 'failed' OR transaction_hash IS NOT NULL", 1, next)
+  expect(await world.count("settlements WHERE status = 'failed'", next)).toBe(0)
   await chain.setPace('at-once')
   expect(await world.settleAtLast(body, next)).toMatchObject({ success: true, payer: payer.address })
   expect([await balance(body.paymentRequirements.payTo), await grants()]).toEqual([COSMOS_AMOUNT, 1])

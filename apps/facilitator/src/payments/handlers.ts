@@ -3,32 +3,33 @@ import { IdempotencyKey } from '@tollgate/protocol'
 import { ApiError, arrivalOf, requestId, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Caller } from '../clients/store'
-import { type Dialect } from './dialect'
-import { type Facilitator } from './facilitator'
+import { type Settle } from './settle'
+import { type Verify } from './verify'
+import { type X402Version } from './versions/version'
 
-/** `/verify` and `/settle` as a version of x402 has them. */
-export function createPaymentHandlers(facilitator: Facilitator, { read, spell }: Dialect) {
+export type PaymentOperations = { verify: Verify; settle: Settle }
+
+export function createPaymentHandlers({ verify, settle }: PaymentOperations, { read, spell }: X402Version) {
   return {
     async verify(req: Request, res: Response, caller: Caller) {
-      const asked = read(req.body)
-      res.json(await facilitator.verify(asked, caller).catch(failWith('VERIFICATION_FAILED')))
+      res.json(await verify(read(req.body), caller).catch(failWith('VERIFICATION_FAILED')))
     },
 
     async settle(req: Request, res: Response, caller: Caller) {
-      const asked = read(req.body)
-      const asking = {
-        idempotencyKey: idempotencyKey(req),
+      const request = read(req.body)
+      const options = {
+        idempotencyKey: readIdempotencyKey(req),
         requestId: requestId(req),
         arrivedAtMs: arrivalOf(req).monotonicMs,
         hasLeft: () => res.closed,
       }
-      const result = await facilitator.settle(asked, caller, asking).catch(failWith('SETTLEMENT_FAILED'))
+      const result = await settle(request, caller, options).catch(failWith('SETTLEMENT_FAILED'))
       res.json({ ...result, network: spell(result.network) })
     },
   }
 }
 
-function idempotencyKey(req: Request): string | null {
+function readIdempotencyKey(req: Request): string | null {
   const key = req.get('Idempotency-Key')
   if (key === undefined) return null
   if (!IdempotencyKey.safeParse(key).success)

@@ -112,7 +112,7 @@ test('a permit that would lower what Permit2 may move is not taken before paymen
   expect(await transactionCount(rpcUrl, signer)).toBe(sent + bare.length)
 })
 
-test('payments of many payers at once are told apart, and each is paid once', async () => {
+test('concurrent payments of many payers are each paid once', async () => {
   const payers = await Promise.all(Array.from({ length: 8 }, () => newPayer(rpcUrl)))
   const bodies = await Promise.all(payers.map(async (payer) => byPermit2(payer, await paymentRequest(payer))))
   const results = await Promise.all(bodies.map(settle))

@@ -77,7 +77,7 @@ describe('POST /settle', () => {
         ({ paymentRequirements }) => (paymentRequirements.extra = { name: 'USD Coin', version: '2' }),
       ],
       [
-        'what somebody else signed',
+        'a signature of another account',
         'invalid_exact_evm_payload_signature',
         ({ paymentPayload }) => (paymentPayload.payload.authorization.from = other.address),
       ],

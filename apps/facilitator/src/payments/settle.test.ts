@@ -1,7 +1,7 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll, readableLog } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { sendAuthorization } from '../testing/stranger'
+import { sendAuthorization } from '../testing/third-party'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 
@@ -41,7 +41,7 @@ const duplicate = {
 }
 
 describe('POST /settle', () => {
-  test('moves exactly the amount to payTo and answers where', async () => {
+  test('transfers exactly the amount to payTo and returns the transaction', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const result = await settle(body)
@@ -65,7 +65,7 @@ describe('POST /settle', () => {
     ])
   })
 
-  test('takes the network by name, chain id or CAIP-2, and payTo in any letter case', async () => {
+  test('accepts the network by name, chain id or CAIP-2, and payTo in any letter case', async () => {
     const payer = await newPayer(rpcUrl)
     for (const network of ['base-sepolia', '84532', 'eip155:84532']) {
       const body = await paymentRequest(payer, { requirements: { network } })
@@ -74,7 +74,7 @@ describe('POST /settle', () => {
     }
   })
 
-  test('takes the payload as base64 too', async () => {
+  test('accepts the payload as base64', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const payload = Buffer.from(JSON.stringify(body.paymentPayload.payload)).toString('base64')
@@ -87,7 +87,7 @@ describe('POST /settle', () => {
   })
 
   describe('a settled payment', () => {
-    test('is refused again to its client, to another one, with other requirements and after a restart', async () => {
+    test('is refused to its client, to other clients, with other requirements and after a restart', async () => {
       const payer = await newPayer(rpcUrl)
       const body = await paymentRequest(payer)
       expect(await settle(body)).toMatchObject({ success: true })
@@ -106,7 +106,7 @@ describe('POST /settle', () => {
       expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
     })
 
-    test('is told again to a repeat of its Idempotency-Key and body, and to nobody else', async () => {
+    test('is reported again only to a repeat of its Idempotency-Key and body', async () => {
       const body = await paymentRequest(await newPayer(rpcUrl))
       const first = await settle(body, { 'Idempotency-Key': 'order-1' })
       expect(first).toMatchObject({ success: true })
@@ -120,7 +120,7 @@ describe('POST /settle', () => {
       expect(await settle(reworded, { 'Idempotency-Key': 'order-1' })).toEqual(duplicate)
     })
 
-    test('cannot be settled again by another form of its signature', async () => {
+    test('cannot be settled again with another encoding of its signature', async () => {
       const payer = await newPayer(rpcUrl)
       const body = await paymentRequest(payer)
       expect(await settle(body)).toMatchObject({ success: true })
@@ -130,15 +130,15 @@ describe('POST /settle', () => {
         `${signature}00`,
         signature.slice(0, -2),
       ]) {
-        const twin = structuredClone(body)
-        twin.paymentPayload.payload.signature = form
-        expect(await settle(twin)).toMatchObject({ success: false })
+        const changed = structuredClone(body)
+        changed.paymentPayload.payload.signature = form
+        expect(await settle(changed)).toMatchObject({ success: false })
       }
       expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
     })
   })
 
-  test('refuses an Idempotency-Key that is long or not visible ASCII', async () => {
+  test('rejects an Idempotency-Key that is too long or not visible ASCII', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
     for (const key of ['k'.repeat(129), 'with space', 'schlüssel']) {
       const answer = await facilitator.api
@@ -149,7 +149,7 @@ describe('POST /settle', () => {
     }
   })
 
-  test('settles fifty payments at once, each once, with nonces in a row', async () => {
+  test('settles fifty concurrent payments once each, with contiguous nonces', async () => {
     const payers = await Promise.all(Array.from({ length: 10 }, () => newPayer(rpcUrl)))
     const bodies = await Promise.all(Array.from({ length: 50 }, (_, i) => paymentRequest(payers[i % 10]!)))
     const before = await transactionCount(rpcUrl, signer.address)
@@ -164,7 +164,7 @@ describe('POST /settle', () => {
     expect(transfers.map((list) => list.length)).toEqual(Array(10).fill(5))
   })
 
-  test('refuses a payment that somebody else settled before it came, and sends nothing', async () => {
+  test('refuses a payment that a third party settled before the request, and sends nothing', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     await sendAuthorization(rpcUrl, body)
@@ -180,7 +180,7 @@ describe('POST /settle', () => {
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
-  test('never calls the second of two payments settled where the money is enough for one', async () => {
+  test('settles one of two payments if the balance covers one', async () => {
     const payer = await newPayer(rpcUrl, AMOUNT)
     const bodies = [await paymentRequest(payer), await paymentRequest(payer)]
     const results = await Promise.all(bodies.map((body) => settle(body)))
@@ -194,7 +194,7 @@ describe('POST /settle', () => {
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
-  test('sends nothing while fees are past the cap, and settles the same payment once they are not', async () => {
+  test('sends nothing while fees exceed the cap, and settles the payment afterwards', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const thrifty = await newSigner(rpcUrl)
@@ -214,21 +214,21 @@ describe('POST /settle', () => {
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
-  test('repeats to an Idempotency-Key why its payment failed', async () => {
+  test('repeats the failure to a repeat under its Idempotency-Key', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
     const thrifty = await newSigner(rpcUrl)
     const stingy = await testFacilitator({ rpcUrl, signerKeys: [thrifty.privateKey], maxFeePerGas: 1n })
     const headers = { ...(await newClient(stingy.api)), 'Idempotency-Key': 'order-3' }
     const first = await settle(body, headers, stingy)
-    const { rows } = await stingy.database.pool.query('select created_at from settlements')
+    const { rows } = await stingy.database.pool.query('SELECT created_at FROM settlements')
     expect(await settle(body, headers, stingy)).toMatchObject({
       success: false,
       errorReason: first.errorReason,
     })
-    expect((await stingy.database.pool.query('select created_at from settlements')).rows).toEqual(rows)
+    expect((await stingy.database.pool.query('SELECT created_at FROM settlements')).rows).toEqual(rows)
   })
 
-  test('takes the requirements of unmodified x402 clients, and texts that a database column would refuse', async () => {
+  test('accepts requirements of unmodified x402 clients, and strings that Postgres would reject', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const strange = { outputSchema: { input: null }, description: 'NUL \u0000 and half a pair \ud800' }
@@ -246,15 +246,15 @@ describe('POST /settle', () => {
   })
 })
 
-test('the log tells a settlement from claim to end, and none of its secrets', async () => {
+test('the log has the events of a settlement and no secrets', async () => {
   const log = readableLog()
   const [key, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
-  const told = await testFacilitator({ rpcUrl, signerKeys: [key.privateKey], log: log.stream })
-  const headers = await newClient(told.api)
+  const logged = await testFacilitator({ rpcUrl, signerKeys: [key.privateKey], log: log.stream })
+  const headers = await newClient(logged.api)
   const body = await paymentRequest(payer)
-  const { transaction } = await settle(body, headers, told)
+  const { transaction } = await settle(body, headers, logged)
 
-  // Whoever asked is told by the commit itself, and may know before the line is written.
+  // The response may precede the log line: it is triggered by the commit.
   await log.line('settlement settled')
   const events = log.lines()
   const about = (message: string) => events.find((event) => event.message === message)

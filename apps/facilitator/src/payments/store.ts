@@ -1,50 +1,109 @@
 import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
-import { type Order } from './order'
-import { isOpenSql, type State } from './state'
+import { type PaymentRequest } from './payment-request'
+import { type ClaimBasis } from './settle-decisions'
+import { CLAIMED_CHANNEL } from '../settlement/channels'
+import { isOpenSql, type SettlementStatus } from '../settlement/status'
 
-export const CLAIMED_CHANNEL = 'settlement_claimed'
-export const FINAL_CHANNEL = 'settlement_final'
+/** The request that asks for a settlement. */
+export type Requester = { clientId: string; requestHash: Buffer; idempotencyKey: string | null }
 
-/** Who asks for a settlement, and by which request. */
-export type Asker = { clientId: string; requestHash: Buffer; idempotencyKey: string | null }
-
-/** A payment that was claimed, as far as it has come. */
-export type Settlement = Asker & {
+export type Settlement = Requester & {
   id: bigint
   /** Of the request that claimed it. */
   requestId: string | null
   network: string
   payer: string
-  status: State
+  status: SettlementStatus
   transactionHash: string | null
   blockNumber: bigint | null
   errorReason: ReasonCode | null
-  /** The same in words, which decide nothing. */
+  /** For people; `errorReason` decides. */
   errorDetail: string | null
   settledAt: Date | null
   endedAt: Date | null
-  handedOutAt: Date | null
+  successReportedAt: Date | null
 }
 
-type ClaimedAs = { payload: string; judgedBlock: bigint | null; seenBlock: bigint }
+export type NewClaim = {
+  basis: ClaimBasis
+  /** The payment was found valid or paid by this block. */
+  minBlock: bigint
+  /** The payment's nonce was unused in this block. */
+  judgedBlock: bigint | null
+  /** The newest block of any node: a later transfer may be for this claim. */
+  seenBlock: bigint
+  /** The earlier claim was for the same payment: its `judgedBlock` and `seenBlock` still hold. */
+  isSamePayment: boolean
+  requestId: string
+  /** The end of the claim window, by the clock of Postgres. */
+  until: Date
+}
+
+export type EarlierClaim = { payload: unknown; judgedBlock: bigint | null; seenBlock: bigint }
+
+/** `replaced`: the claiming key is deleted or expired. `same-user`: both keys of the user are valid. */
+export type KeyRelation = 'same' | 'replaced' | 'same-user' | 'unrelated'
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>
 
-const columns = `id, network, payer, status, client_id as "clientId", request_hash as "requestHash",
-  idempotency_key as "idempotencyKey", request_id as "requestId", transaction_hash as "transactionHash",
-  block_number as "blockNumber", error_reason as "errorReason", error_detail as "errorDetail", settled_at as "settledAt",
-  ended_at as "endedAt", handed_out_at as "handedOutAt"`
+const columns = `id, network, payer, status, client_id AS "clientId", request_hash AS "requestHash",
+  idempotency_key AS "idempotencyKey", request_id AS "requestId", transaction_hash AS "transactionHash",
+  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", settled_at AS "settledAt",
+  ended_at AS "endedAt", success_reported_at AS "successReportedAt"`
 
-const samePayment = 'network = $1 and asset = $2 and payer = $3 and nonce = $4'
-const keyOf = ({ network, terms, payment }: Order) => [
+const samePayment = 'network = $1 AND asset = $2 AND payer = $3 AND nonce = $4'
+const paymentKeyOf = ({ network, terms, payment }: PaymentRequest) => [
   network.name,
   terms.token.asset,
   payment.payer,
   payment.nonce,
 ]
 
-/** Settlements as those see them who ask for them; see settler-store for those who carry them out. */
+const notifyAndReturn = `SELECT ${columns}, pg_notify('${CLAIMED_CHANNEL}', network) FROM claimed`
+
+/** Does nothing if the payment was claimed before. */
+const INSERT_CLAIM = `
+WITH claimed AS (
+  INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
+    request_id, min_block, seen_block, judged_block)
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 WHERE clock_timestamp() <= $15
+  ON CONFLICT (network, asset, payer, nonce) DO NOTHING
+  RETURNING *)
+${notifyAndReturn}`
+
+/**
+ * A failed claim can be reclaimed if nothing was broadcast, if the payment is paid, or if the payer's transaction is unused. A
+ * mined payer's transaction ($16 unused) used the nonce, even if a stale node does not show it.
+ */
+const RECLAIM_FAILED = `
+WITH claimed AS (
+  UPDATE settlements
+  SET pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10, request_id = $11,
+    min_block = greatest(min_block, $12),
+    seen_block = CASE WHEN $17 THEN seen_block ELSE $13 END,
+    judged_block = CASE WHEN $17 THEN judged_block ELSE $14 END,
+    settled_at = CASE WHEN $17 THEN settled_at END,
+    transaction_hash = CASE WHEN $16 = 'unused' THEN NULL ELSE transaction_hash END,
+    status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
+    created_at = now(), updated_at = now()
+  WHERE ${samePayment} AND clock_timestamp() <= $15
+    AND status = 'failed' AND error_reason IS DISTINCT FROM 'transfer_event_mismatch'
+    AND (transaction_hash IS NULL OR $16 = 'paid' OR $16 = 'unused' AND NOT EXISTS (
+      SELECT FROM fee_allocations c JOIN transactions t ON t.id = c.transaction_id
+      WHERE c.settlement_id = settlements.id AND t.nonce IS NULL))
+  RETURNING *)
+${notifyAndReturn}`
+
+/** The first report assigns the settlement to its requester. */
+const REPORT_SUCCESS = `
+UPDATE settlements
+SET idempotency_key = CASE WHEN success_reported_at IS NULL THEN $2 ELSE idempotency_key END,
+  client_id = CASE WHEN success_reported_at IS NULL THEN $3 ELSE client_id END,
+  success_reported_at = coalesce(success_reported_at, now()), updated_at = now()
+WHERE id = $1 AND status = 'settled' AND (success_reported_at IS NULL OR idempotency_key = $2)`
+
+/** The settlements as clients see them; the settler uses the claim store. */
 export function createSettlementStore(pool: Pool) {
   async function one(text: string, values: unknown[]): Promise<Settlement | undefined> {
     const { rows } = await pool.query<Settlement>(text, values)
@@ -52,140 +111,88 @@ export function createSettlementStore(pool: Pool) {
   }
 
   return {
-    /** The clock of Postgres, now. */
+    /** The current time by the clock of Postgres. */
     async clock(): Promise<Date> {
-      const { rows } = await pool.query<{ now: Date }>('select clock_timestamp() as now')
-      if (!rows[0]) throw new Error('Postgres does not say what time it is')
+      const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')
+      if (!rows[0]) throw new Error('Postgres returned no time')
       return rows[0].now
     },
 
-    find: (order: Order) => one(`select ${columns} from settlements where ${samePayment}`, keyOf(order)),
+    find: (request: PaymentRequest) =>
+      one(`SELECT ${columns} FROM settlements WHERE ${samePayment}`, paymentKeyOf(request)),
 
     /**
-     * Claims the payment: of any number of callers, on any replica, one gets the settlement and the others undefined.
-     * A claim that came to nothing before anything was sent may be taken over; one that was sent, where it `isPaid` after all,
-     * or where what was sent `isUntaken`: its payer may sign another transaction in its place, of which its chain takes one.
-     * `since`: a block by which it was found good, or paid. `judgedBlock`: one by whose state its nonce was free. `seenBlock`: the highest block of any node; what is mined later may be
-     * for this claim. Where the `isSame` payment was sent before, what is mined since its first claim may. Nothing is claimed after
-     * `until`, by the clock of Postgres, however late the statement gets there.
+     * Claims the payment for exactly one of any number of callers, on any replica. The others get undefined, as does a claim
+     * after `until`.
+     *
+     * Each statement commits by itself. In a transaction, a process that stalls before its commit would block all other
+     * claims of the payment, and would claim it after `until` when it resumes.
      */
-    claim: (
-      order: Order,
-      asker: Asker,
-      {
-        since,
-        judgedBlock,
-        seenBlock,
-        isSame,
-        isPaid,
-        isUntaken,
+    async claim(
+      request: PaymentRequest,
+      requester: Requester,
+      { basis, minBlock, judgedBlock, seenBlock, isSamePayment, requestId, until }: NewClaim,
+    ): Promise<Settlement | undefined> {
+      const values = [
+        ...paymentKeyOf(request),
+        request.terms.payTo,
+        request.terms.amount.toString(),
+        requester.clientId,
+        requester.requestHash,
+        requester.idempotencyKey,
+        JSON.stringify(request.payload),
         requestId,
+        minBlock,
+        seenBlock,
+        judgedBlock,
         until,
-      }: {
-        since: bigint
-        judgedBlock: bigint | null
-        seenBlock: bigint
-        isSame: boolean
-        isPaid: boolean
-        isUntaken: boolean
-        requestId: string
-        until: Date
-      },
-    ) =>
-      one(
-        `with fresh as (
-           insert into settlements
-             (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, since_block,
-              seen_block, request_id, judged_block)
-           select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $13, $14, $16, $18 where clock_timestamp() <= $17
-           on conflict (network, asset, payer, nonce) do nothing
-           returning *
-         ), again as (
-           update settlements
-           set pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10,
-             since_block = greatest(since_block, $13), seen_block = case when $15 then seen_block else $14 end,
-             judged_block = case when $15 then judged_block else $18 end,
-             settled_at = case when $15 then settled_at end, request_id = $16,
-             status = 'claimed', error_reason = null, error_detail = null, transaction_id = null,
-             created_at = now(), updated_at = now(), transaction_hash = case when $12 then null else transaction_hash end
-           where ${samePayment} and clock_timestamp() <= $17
-             and status = 'failed' and error_reason is distinct from 'transfer_event_mismatch'
-             and (transaction_hash is null or $11 or $12 and not exists (
-             -- One that is mined took the nonce, whatever a node that is behind says, until a reorg is written down.
-             select from charges c join transactions t on t.id = c.transaction_id
-             where c.settlement_id = settlements.id and t.nonce is null))
-           returning *
-         ), claimed as (select * from fresh union all select * from again)
-         select ${columns}, pg_notify('${CLAIMED_CHANNEL}', network) from claimed`,
-        [
-          ...keyOf(order),
-          order.terms.payTo,
-          order.terms.amount.toString(),
-          asker.clientId,
-          asker.requestHash,
-          asker.idempotencyKey,
-          JSON.stringify(order.payload),
-          isPaid,
-          isUntaken,
-          since,
-          seenBlock,
-          isSame,
-          requestId,
-          until,
-          judgedBlock,
-        ],
-      ),
+      ]
+      return (
+        (await one(INSERT_CLAIM, values)) ?? (await one(RECLAIM_FAILED, [...values, basis, isSamePayment]))
+      )
+    },
 
-    /** What was signed for a settlement when it was last claimed, and the highest block of any node then. */
-    async claimedAs(
-      id: bigint,
-    ): Promise<(Pick<ClaimedAs, 'judgedBlock' | 'seenBlock'> & { payload: unknown }) | undefined> {
-      const { rows } = await pool.query<ClaimedAs>(
-        `select payload, judged_block as "judgedBlock", seen_block as "seenBlock" from settlements where id = $1`,
+    /** The payload of the latest claim, with the blocks of the first claim of the same payment. */
+    async findEarlierClaim(id: bigint): Promise<EarlierClaim | undefined> {
+      const { rows } = await pool.query<EarlierClaim & { payload: string }>(
+        `SELECT payload, judged_block AS "judgedBlock", seen_block AS "seenBlock" FROM settlements WHERE id = $1`,
         [id],
       )
       return rows[0] && { ...rows[0], payload: JSON.parse(rows[0].payload) as unknown }
     },
 
-    /** Whether both are keys of one user, and if so, whether the `claimer`'s is valid still: keys are changed. */
-    async succession(heir: string, claimer: string): Promise<'none' | 'beside' | 'after'> {
-      const { rows } = await pool.query<{ isOver: boolean }>(
-        `select c.deleted_at is not null or coalesce(c.expires_at <= now(), false) as "isOver"
-         from clients h join clients c on c.user_id = h.user_id where h.client_id = $1 and c.client_id = $2`,
-        [heir, claimer],
+    /** How the client key `clientId` relates to the key that claimed. */
+    async keyRelation(clientId: string, claimingClientId: string): Promise<KeyRelation> {
+      if (clientId === claimingClientId) return 'same'
+      const { rows } = await pool.query<{ isInvalid: boolean }>(
+        `SELECT claiming.deleted_at IS NOT NULL OR coalesce(claiming.expires_at <= now(), false) AS "isInvalid"
+         FROM clients JOIN clients claiming USING (user_id) WHERE clients.client_id = $1 AND claiming.client_id = $2`,
+        [clientId, claimingClientId],
       )
-      const [claiming] = rows
-      if (!claiming) return 'none'
-      return claiming.isOver ? 'after' : 'beside'
+      const [claimingKey] = rows
+      if (!claimingKey) return 'unrelated'
+      return claimingKey.isInvalid ? 'replaced' : 'same-user'
     },
 
-    /** Those of `ids` that are over. */
-    async over(ids: readonly bigint[]): Promise<Settlement[]> {
+    async findCompleted(ids: readonly bigint[]): Promise<Settlement[]> {
       const { rows } = await pool.query<Settlement>(
-        `select ${columns} from settlements where id = any($1) and not ${isOpenSql('settlements')}`,
+        `SELECT ${columns} FROM settlements WHERE id = ANY($1) AND NOT ${isOpenSql('settlements')}`,
         [ids],
       )
       return rows
     },
 
-    byId: (id: bigint) => one(`select ${columns} from settlements where id = $1`, [id]),
+    findById: (id: bigint) => one(`SELECT ${columns} FROM settlements WHERE id = $1`, [id]),
 
     /**
-     * Hands success out: to the first that asks, whose settlement it then is, and from then on only to those who come with
-     * its Idempotency-Key. Atomic: of any number of callers without one, one is told true.
+     * Assigns success to the first requester, and later confirms it only to its Idempotency-Key. Atomic: without a key,
+     * exactly one caller gets true.
      */
-    async handOut(
+    async reportSuccess(
       id: bigint,
-      { clientId, idempotencyKey }: Pick<Asker, 'clientId' | 'idempotencyKey'>,
+      { clientId, idempotencyKey }: Pick<Requester, 'clientId' | 'idempotencyKey'>,
     ): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `update settlements
-         set idempotency_key = case when handed_out_at is null then $2 else idempotency_key end,
-           client_id = case when handed_out_at is null then $3 else client_id end,
-           handed_out_at = coalesce(handed_out_at, now()), updated_at = now()
-         where id = $1 and status = 'settled' and (handed_out_at is null or idempotency_key = $2)`,
-        [id, idempotencyKey, clientId],
-      )
+      const { rowCount } = await pool.query(REPORT_SUCCESS, [id, idempotencyKey, clientId])
       return rowCount === 1
     },
   }

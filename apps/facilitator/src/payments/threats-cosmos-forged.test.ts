@@ -20,10 +20,10 @@ import {
 import {
   bytesOf,
   forge,
-  highTwin,
+  toHighS,
   joined,
-  PASSED_OVER_FIELD,
-  stating,
+  NON_CRITICAL_FIELD,
+  withUnsignedFields,
   txOf,
   UNKNOWN_FIELD,
   type Forgery,
@@ -33,14 +33,14 @@ import { onGaslessChain } from '../testing/gasless'
 let ground: Awaited<ReturnType<typeof onGaslessChain>>
 let chain: StargateClient
 let payer: CosmosWallet
-let stranger: CosmosWallet
+let otherWallet: CosmosWallet
 let recipient: CosmosWallet
 let payTo: string
 beforeAll(async () => {
   ground = await onGaslessChain()
   chain = await StargateClient.connect(ground.rpcUrl)
   payer = await newCosmosWallet(ground.rpcUrl, 1_000_000n)
-  stranger = await newCosmosWallet(ground.rpcUrl, 1_000_000n)
+  otherWallet = await newCosmosWallet(ground.rpcUrl, 1_000_000n)
   recipient = await newCosmosWallet(ground.rpcUrl)
   payTo = recipient.address
 })
@@ -159,7 +159,7 @@ describe('what pays more, less or something else than one send is refused:', () 
     ['one less', 'invalid_payment', () => sending({ amount: [coin('9999')] })],
     ['one more', 'invalid_payment', () => sending({ amount: [coin('10001')] })],
     ['an amount that chains read as less', 'invalid_payload', () => sending({ amount: [coin('010000')] })],
-    ['another recipient', 'invalid_payment', () => sending({ toAddress: stranger.address })],
+    ['another recipient', 'invalid_payment', () => sending({ toAddress: otherWallet.address })],
     [
       'the recipient under another prefix',
       'invalid_payment',
@@ -174,8 +174,8 @@ describe('what another than the payer signed, or for something else, is refused:
   test.each<[string, () => Forgery]>([
     ['another chain’s id', () => ({ chainId: 'cosmoshub-4' })],
     ['another account’s number', () => ({ accountNumber: 4711 })],
-    ['another key', () => ({ signedBy: stranger })],
-    ['the high-s twin', () => ({ after: ({ signatures: [one] }) => ({ signatures: [highTwin(one!)] }) })],
+    ['another key', () => ({ signedBy: otherWallet })],
+    ['the high-s form', () => ({ after: ({ signatures: [one] }) => ({ signatures: [toHighS(one!)] }) })],
     ['two signatures', () => ({ after: ({ signatures: [one] }) => ({ signatures: [one!, one!] }) })],
     ['no signature', () => ({ after: () => ({ signatures: [] }) })],
     ['SIGN_MODE_UNSPECIFIED', () => inMode(SignMode.SIGN_MODE_UNSPECIFIED)],
@@ -185,7 +185,7 @@ describe('what another than the payer signed, or for something else, is refused:
       'a multisig',
       () => ({
         say({ authInfo }) {
-          const keys = [payer, stranger].map(({ publicKey }) => ({
+          const keys = [payer, otherWallet].map(({ publicKey }) => ({
             type: 'tendermint/PubKeySecp256k1',
             value: Buffer.from(publicKey).toString('base64'),
           }))
@@ -202,11 +202,11 @@ describe('what another than the payer signed, or for something else, is refused:
       'another’s public key',
       () => ({
         say({ authInfo }) {
-          const publicKey = encodePubkey(encodeSecp256k1Pubkey(stranger.publicKey))
+          const publicKey = encodePubkey(encodeSecp256k1Pubkey(otherWallet.publicKey))
           const [info] = authInfo.signerInfos
           return { authInfo: { ...authInfo, signerInfos: [{ ...info!, publicKey }] } }
         },
-        signedBy: stranger,
+        signedBy: otherWallet,
       }),
     ],
   ])('%s', async (_, forgery) => {
@@ -228,15 +228,15 @@ describe('what another than the payer signed, or for something else, is refused:
   })
 
   test('another’s money, and one’s own under another prefix', async () => {
-    await expectRefused(await forged(sending({ fromAddress: stranger.address })), 'invalid_payload')
+    await expectRefused(await forged(sending({ fromAddress: otherWallet.address })), 'invalid_payload')
     const osmo = underOsmo(payer)
     await expectRefused(await forged(sending({ fromAddress: osmo })), 'invalid_payload')
   })
 
   test('a payment that says it is another payer’s, or under another key', async () => {
-    await expectRefused(stating(await forged(), { payer: stranger.address }), 'invalid_payload')
-    const publicKey = Buffer.from(stranger.publicKey).toString('base64')
-    await expectRefused(stating(await forged(), { publicKey }), 'invalid_payload')
+    await expectRefused(withUnsignedFields(await forged(), { payer: otherWallet.address }), 'invalid_payload')
+    const publicKey = Buffer.from(otherWallet.publicKey).toString('base64')
+    await expectRefused(withUnsignedFields(await forged(), { publicKey }), 'invalid_payload')
   })
 
   test('a sign-in by ADR-036, also one over the very bytes that a payment signs', async () => {
@@ -281,8 +281,8 @@ describe('what another than the payer signed, or for something else, is refused:
 describe('what is not plainly a send at its payer’s cost, or ours, is refused:', () => {
   const anything = () => Any.fromPartial({ typeUrl: '/a.B' })
   test.each<[string, string, () => Forgery | Promise<Forgery>]>([
-    ['a foreign fee granter', 'invalid_payload', () => ({ granter: stranger.address })],
-    ['a foreign fee payer', 'invalid_payload', () => ({ fee: { payer: stranger.address } })],
+    ['a foreign fee granter', 'invalid_payload', () => ({ granter: otherWallet.address })],
+    ['a foreign fee payer', 'invalid_payload', () => ({ fee: { payer: otherWallet.address } })],
     [
       'our allowance past its cap',
       'invalid_payment',
@@ -309,7 +309,7 @@ describe('what is not plainly a send at its payer’s cost, or ours, is refused:
     [
       'a field of the body that chains pass over',
       'invalid_payload',
-      () => ({ say: ({ bodyBytes }) => ({ bodyBytes: joined(bodyBytes, PASSED_OVER_FIELD) }) }),
+      () => ({ say: ({ bodyBytes }) => ({ bodyBytes: joined(bodyBytes, NON_CRITICAL_FIELD) }) }),
     ],
     [
       'an unknown field of the signers',
@@ -360,7 +360,7 @@ describe('what does not fit its terms, or its payer’s account, is refused:', (
 
   test('another price, recipient or asset than is required', async () => {
     await expectRefused(await requiring({ maxAmountRequired: '10001' }), 'invalid_payment')
-    await expectRefused(await requiring({ payTo: stranger.address }), 'invalid_payment')
+    await expectRefused(await requiring({ payTo: otherWallet.address }), 'invalid_payment')
     await expectRefused(await requiring({ asset: 'stake' }), 'invalid_payment_requirements')
   })
 
@@ -380,10 +380,10 @@ describe('what does not fit its terms, or its payer’s account, is refused:', (
     }
     expect(await verdictOn(required)).toBe('')
     expect(await verdictOn({ ...required, amount: '10001' })).toBe('invalid_payment')
-    expect(await verdictOn({ ...required, payTo: stranger.address })).toBe('invalid_payment')
+    expect(await verdictOn({ ...required, payTo: otherWallet.address })).toBe('invalid_payment')
   })
 
-  test('terms that pay us, nobody, or an address of another chain', async () => {
+  test('terms that pay our signer, the zero address or an address of another chain', async () => {
     await expectRefused(await requiring({ payTo: ground.granter.address }), 'invalid_payment_requirements')
     await expectRefused(await requiring({ payTo: underOsmo(recipient) }), 'invalid_payment_requirements')
     await expectRefused(await requiring({ payTo: `0x${'ab'.repeat(20)}` }), 'invalid_payment_requirements')

@@ -2,29 +2,29 @@ import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { callRpc } from '../testing/chain'
 import { COSMOS_AMOUNT, COSMOS_FEE, signSend, type CosmosRequest } from '../testing/cosmos'
-import { startOddNode, type Manner } from '../testing/failing-node'
+import { startOddNode, type MethodHandler } from '../testing/failing-node'
 import { onGaslessChain, paymentInWaiting } from '../testing/gasless'
 import { startStaleNode } from '../testing/stale-node'
 import { startRefusingNode, startUnindexedNode } from '../testing/unindexed-node'
 
 afterAll(closeAll)
 
-const IMPATIENT = { variables: { SETTLE_WAIT_SECONDS: '1' } }
-const PAYMENT_SENT = "transactions where status = 'signed' and nonce is null and broadcast_at is not null"
+const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
+const PAYMENT_SENT = "transactions WHERE status = 'signed' AND nonce IS NULL AND accepted_at IS NOT NULL"
 
 test.concurrent.each([
   ['', { takesBatches: true }],
   [', which takes one question at a time,', { takesBatches: false }],
 ])(
-  'payments that one node%s took without an answer, and another refuses, are told pending, and settled once they are mined',
+  'payments that one node%s took without an answer, and another refuses, are pending, and settle once they are mined',
   async (_, options) => {
     const node: { refusing?: Awaited<ReturnType<typeof startRefusingNode>> } = {}
     const on = await onGaslessChain({
       ...IMPATIENT,
       async network(rpcUrl) {
         node.refusing = await startRefusingNode(rpcUrl)
-        const cutOff: Manner = async (_, told) => {
-          await told()
+        const cutOff: MethodHandler = async (_, forward) => {
+          await forward()
           throw new Error('It is cut off before it answers')
         }
         return {
@@ -46,8 +46,8 @@ test.concurrent.each([
     await on.until('transactions', bodies.length)
     await on.age()
     await node.refusing!.untilRefused(3 * bodies.length)
-    // Asked before they are settled again: what has failed may be claimed anew.
-    expect(await on.count("settlements where status = 'failed'")).toBe(0)
+    // Checked before they are settled again, because a failed claim can be reclaimed.
+    expect(await on.count("settlements WHERE status = 'failed'")).toBe(0)
     answers.push(...bodies.map((body) => on.settle(body)))
     for (const { errorReason } of await Promise.all(answers)) expect(errorReason).toBe('settlement_pending')
 
@@ -60,7 +60,7 @@ test.concurrent.each([
 )
 
 test.concurrent(
-  'a payment that is mined, where the node has it in no index, is told pending and never failed',
+  'a payment that is mined, where the node has it in no index, stays pending and does not fail',
   async () => {
     const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
     const on = await onGaslessChain({
@@ -82,7 +82,7 @@ test.concurrent(
   },
 )
 
-test.concurrent.each<[string, Manner]>([
+test.concurrent.each<[string, MethodHandler]>([
   [
     'has its bytes in its cache still',
     () =>
@@ -98,7 +98,7 @@ test.concurrent.each<[string, Manner]>([
     network: async (rpcUrl) => ({
       rpcUrls: [
         await startOddNode(rpcUrl, {
-          broadcast_tx_sync: (params, told) => (isOdd ? odd(params, told) : told()),
+          broadcast_tx_sync: (params, forward) => (isOdd ? odd(params, forward) : forward()),
         }),
         rpcUrl,
       ],
@@ -111,18 +111,18 @@ test.concurrent.each<[string, Manner]>([
   await on.broadcast(await signSend(on.rpcUrl, payer, payer.address))
   await callRpc(on.rpcUrl, 'dev_mine', '25')
   await on.age()
-  const told = await on.settleAtLast(body)
-  expect(told).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+  const result = await on.settleAtLast(body)
+  expect(result).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
   expect(await on.balance(payTo)).toBe(0n)
 })
 
 describe('a payment that was good is not refused by the word of a node that is behind', () => {
-  const LEFT_TO_WAIT = "settlements where status = 'claimed' and problem like '%behind%'"
+  const LEFT_TO_WAIT = "settlements WHERE status = 'claimed' AND last_error LIKE '%behind%'"
 
-  /** Resolves once it is over; before it is settled again, for what has failed may be claimed anew. */
+  /** Resolves once the settlement is complete. */
   async function untilNotRefused(on: Awaited<ReturnType<typeof onGaslessChain>>): Promise<void> {
-    await on.until("settlements where status in ('settled', 'failed')", 1)
-    expect(await on.count("settlements where status = 'failed'")).toBe(0)
+    await on.until("settlements WHERE status IN ('settled', 'failed')", 1)
+    expect(await on.count("settlements WHERE status = 'failed'")).toBe(0)
   }
 
   /** A facilitator whose URL has a node behind it that can fall back, and a payer. */
@@ -149,10 +149,10 @@ describe('a payment that was good is not refused by the word of a node that is b
     const body = await on.gasless(payer)
     await on.stop()
     const first = on.settle(body)
-    await on.until("transactions where is_first and status = 'signed' and broadcast_at is not null", 1)
+    await on.until("transactions WHERE is_fee_grant AND status = 'signed' AND accepted_at IS NOT NULL", 1)
     await on.beforeAnyOf(payer, async () => {
       await on.mine()
-      await on.until("settlements where status = 'claimed'", 1)
+      await on.until("settlements WHERE status = 'claimed'", 1)
       stale.fallBack(requests)
     })
     expect(await first).toMatchObject({ errorReason: 'settlement_pending' })
@@ -206,7 +206,7 @@ describe('a payment that was good is not refused by the word of a node that is b
   test.concurrent.each([
     ['by its payer', { granter: undefined }],
     ['by us', {}],
-  ])('once it is claimed, its fee borne %s', async (_, changes) => {
+  ])('once it is claimed, its fee paid %s', async (_, changes) => {
     const { on, stale, payer } = await behind({ rememberPayer: false })
     const body = await on.gasless(payer, changes)
     await claimedThenBehind({ on, stale, payer }, body)

@@ -7,14 +7,14 @@ import { startRefusingNode } from '../testing/unindexed-node'
 
 afterAll(closeAll)
 
-const IMPATIENT = { variables: { SETTLE_WAIT_SECONDS: '1' } }
-const GRANT_SENT = "transactions where status = 'signed' and is_first and broadcast_at is not null"
-const PAYMENT_SENT = "transactions where status = 'signed' and nonce is null and broadcast_at is not null"
-const PAYMENT_SIGNED = "transactions where status = 'signed' and nonce is null"
+const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
+const GRANT_SENT = "transactions WHERE status = 'signed' AND is_fee_grant AND accepted_at IS NOT NULL"
+const PAYMENT_SENT = "transactions WHERE status = 'signed' AND nonce IS NULL AND accepted_at IS NOT NULL"
+const PAYMENT_SIGNED = "transactions WHERE status = 'signed' AND nonce IS NULL"
 
 describe('a payment that was sent and failed leaves its sequence to another of its payer', () => {
   test.concurrent(
-    'once its timeout height has passed: that one is told as paid to one of all who ask at once, and charged once',
+    'once its timeout height has passed: one of the concurrent requests gets its success, and the payer is charged once',
     async () => {
       const on = await onGaslessChain(IMPATIENT)
       await on.stop()
@@ -72,7 +72,7 @@ test.concurrent('a payment that no node took and that was settled elsewhere sinc
 })
 
 test.concurrent(
-  'a payment that a node took once is told pending, and not failed, where all refuse it once it is made anew',
+  'a payment that a node took once is pending and does not fail if all nodes refuse the new one',
   async () => {
     const node: { found?: Awaited<ReturnType<typeof startRefusingNode>>; refuses: boolean } = {
       refuses: false,
@@ -96,7 +96,7 @@ test.concurrent(
     await callRpc(on.rpcUrl, 'dev_dropPending')
     await on.revoke(payer)
     await on.age()
-    await on.until('transactions where is_first', 2)
+    await on.until('transactions WHERE is_fee_grant', 2)
     node.refuses = false
     await on.until(GRANT_SENT, 1)
     node.refuses = true
@@ -104,8 +104,8 @@ test.concurrent(
     await on.until(PAYMENT_SIGNED, 1)
     await on.age()
     await node.found!.untilRefused(3)
-    // Asked before it is settled again: what has failed may be claimed anew.
-    expect(await on.count("settlements where status = 'failed'")).toBe(0)
+    // Checked before it is settled again, because a failed claim can be reclaimed.
+    expect(await on.count("settlements WHERE status = 'failed'")).toBe(0)
     expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
 
     node.refuses = false

@@ -27,14 +27,14 @@ async function settleAs(
   body: CosmosRequest,
 ): Promise<SettleResult> {
   const client = await newClient(facilitator.api)
-  const told = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
-  return told.body as SettleResult
+  const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
+  return answer.body as SettleResult
 }
 
 const successes = (results: readonly SettleResult[]) => results.filter(({ success }) => success)
 const duplicate = { success: false, errorReason: 'duplicate_settlement', transaction: '' }
 
-describe('a payment settles, be it', () => {
+describe('a payment settles', () => {
   test.each([
     ['signed in SIGN_MODE_DIRECT', 'direct', {}],
     ['signed in SIGN_MODE_LEGACY_AMINO_JSON', 'amino', { memo: 'one & two' }],
@@ -62,7 +62,7 @@ describe('a payment settles, be it', () => {
     const { maxAmountRequired: amount, asset, payTo, maxTimeoutSeconds } = body.paymentRequirements
     const network = `cosmos:${ground.network}`
     const accepted = { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds }
-    const told = await ground.facilitator.api
+    const answer = await ground.facilitator.api
       .post('/api/v2/settle')
       .set(ground.client)
       .send({
@@ -71,12 +71,12 @@ describe('a payment settles, be it', () => {
         paymentRequirements: accepted,
       })
       .expect(200)
-    expect(told.body).toMatchObject({ success: true, transaction: hash, network, payer: payer.address })
+    expect(answer.body).toMatchObject({ success: true, transaction: hash, network, payer: payer.address })
   })
 })
 
 describe('a payment is one transfer and one success,', () => {
-  test('whoever brings it again, after a restart and at a second replica too', async () => {
+  test('by whichever client sends it again, after a restart and at a second replica too', async () => {
     const first = await onGaslessChain()
     const { body, received, payer } = await newPayment(first)
     expect(await first.settle(body)).toMatchObject({ success: true })

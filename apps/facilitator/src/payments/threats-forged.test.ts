@@ -1,26 +1,32 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
-import { AbiCoder, Wallet, ZeroAddress, type HDNodeWallet } from 'ethers'
+import { AbiCoder, Wallet, ZeroAddress, type BaseWallet } from 'ethers'
 import { callRpc, newPayer, sharedChain, transfersFrom } from '../testing/chain'
-import { hostileGround, signInDomain, twins, walletForms, withSignature } from '../testing/hostile'
+import {
+  hostileInfrastructure,
+  signInDomain,
+  malleatedForms,
+  walletForms,
+  withSignature,
+} from '../testing/hostile'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
-let ground: Awaited<ReturnType<typeof hostileGround>>
-beforeAll(async () => (ground = await hostileGround()))
+let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+beforeAll(async () => (ground = await hostileInfrastructure()))
 afterAll(closeAll)
 
 const other = Wallet.createRandom()
 const years = 10 * 365 * 86_400
 
 type Authorization = PaymentRequest['paymentPayload']['payload']['authorization']
-type Forge = (payer: HDNodeWallet, signer: string) => Promise<PaymentRequest>
+type Forge = (payer: BaseWallet, signer: string) => Promise<PaymentRequest>
 const authorizing =
   (authorization: Partial<Authorization>): Forge =>
   (payer) =>
     paymentRequest(payer, { authorization })
 const payingTo =
-  (payTo: (payer: HDNodeWallet, signer: string) => string): Forge =>
+  (payTo: (payer: BaseWallet, signer: string) => string): Forge =>
   (payer, signer) =>
     paymentRequest(payer, { requirements: { payTo: payTo(payer, signer) } })
 const signedIn =
@@ -62,12 +68,12 @@ describe('verify and settle refuse alike, nothing is claimed and no gas is spent
       },
     ],
     [
-      'somebody else signed',
+      'another account signed',
       SIGNATURE,
       async (payer) => signInDomain(await newPayer(rpcUrl), await paymentRequest(payer), {}),
     ],
     [
-      'nobody can have signed, for the payer is the zero address',
+      'has the zero address as payer',
       SIGNATURE,
       async (payer) => {
         const body = await paymentRequest(payer, { authorization: { from: ZeroAddress } })
@@ -103,7 +109,7 @@ describe('verify and settle refuse alike, nothing is claimed and no gas is spent
     ['the signature is empty', SIGNATURE, signatureAs(() => '0x')],
     ['the signature is all zero', SIGNATURE, signatureAs(() => `0x${'0'.repeat(130)}`)],
     ['the signature is all ones', SIGNATURE, signatureAs(() => `0x${'f'.repeat(130)}`)],
-    ...Object.entries(twins).map(([name, form]): [string, string, Forge] => [
+    ...Object.entries(malleatedForms).map(([name, form]): [string, string, Forge] => [
       `the signature is ${name}`,
       SIGNATURE,
       signatureAs(form),
@@ -140,7 +146,9 @@ const respelled = (body: PaymentRequest): PaymentRequest[] => {
     return changed
   }
   return [
-    ...Object.values({ ...twins, ...walletForms }).map((form) => withSignature(body, form(signature))),
+    ...Object.values({ ...malleatedForms, ...walletForms }).map((form) =>
+      withSignature(body, form(signature)),
+    ),
     withSignature(body, upper(signature)),
     written({ from: from.toLowerCase() }),
     written({ to: upper(to), nonce: upper(nonce) }),

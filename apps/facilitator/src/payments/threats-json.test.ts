@@ -1,17 +1,17 @@
 import { closeAll } from '@tollgate/testing'
 import { newPayer, sharedChain, transfersFrom } from '../testing/chain'
-import { hostileGround } from '../testing/hostile'
+import { hostileInfrastructure } from '../testing/hostile'
 import { outcomeOf } from '../testing/outcome'
 import { inVersion2, paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
-let ground: Awaited<ReturnType<typeof hostileGround>>
-beforeAll(async () => (ground = await hostileGround()))
+let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+beforeAll(async () => (ground = await hostileInfrastructure()))
 afterAll(closeAll)
 
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
-/** Each makes a good payment, as text, one that can be read in two ways, or that nobody should read. */
+/** Each turns a valid payment into ambiguous or invalid JSON. */
 const changes: [string, (text: string) => string][] = [
   ['an amount twice', (text) => text.replace(/("(?:maxAmountRequired|amount)":)/, '$1"1",$1')],
   ['a recipient twice, once escaped', (text) => text.replace('"payTo":', '"pay\\u0054o":"0x1","payTo":')],

@@ -2,7 +2,7 @@ import { closeAll } from '@tollgate/testing'
 import { hexlify, randomBytes } from 'ethers'
 import { newPayer, sharedChain, transfersFrom } from '../testing/chain'
 import { startFailingNode, startLyingNode } from '../testing/failing-node'
-import { hostileGround } from '../testing/hostile'
+import { hostileInfrastructure } from '../testing/hostile'
 import { paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
@@ -12,7 +12,7 @@ type Lies = Record<string, Lie>
 /** What the node says in place of what is so. */
 let lies: Lies = {}
 let problem: { code: number; message: string } | undefined
-let ground: Awaited<ReturnType<typeof hostileGround>>
+let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
 
 beforeAll(async () => {
   const methods = [
@@ -28,20 +28,20 @@ beforeAll(async () => {
   ])
   const failing = await startFailingNode(rpcUrl, 'eth_sendRawTransaction', () => problem)
   const url = await startLyingNode(failing, Object.fromEntries(lying))
-  ground = await hostileGround({ rpcUrl: url, variables: { SETTLE_WAIT_SECONDS: '1' } })
+  ground = await hostileInfrastructure({ rpcUrl: url, variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
 })
 afterAll(closeAll)
 
-/** Settles while the node does its worst, and again once it does not any more: paid once, and told once. */
+/** Settles while the node is faulty and again afterwards: paid once, success reported once. */
 async function expectPaidOnceAfter(body: PaymentRequest, { isSent }: { isSent: boolean }) {
   const { facilitator, client } = ground
   const payer = body.paymentPayload.payload.authorization.from
   const before = await ground.sent()
   const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body)
-  const told = answer.body as object
+  const result = answer.body as object
   // Pending, or not even claimed: nothing that would have the payer pay again.
-  if (answer.status === 500) expect(told).toMatchObject({ code: 'SETTLEMENT_FAILED' })
-  else expect(told).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+  if (answer.status === 500) expect(result).toMatchObject({ code: 'SETTLEMENT_FAILED' })
+  else expect(result).toMatchObject({ success: false, errorReason: 'settlement_pending' })
   if (!isSent) expect(await transfersFrom(rpcUrl, payer)).toEqual([])
 
   lies = {}
@@ -83,8 +83,8 @@ describe('a payment is not a success while its node lies, and is paid once, when
       },
     ],
     ['stands still', { eth_blockNumber: () => '0x1' }],
-  ])('%s', async (_, told) => {
-    lies = told
+  ])('%s', async (_, newLies) => {
+    lies = newLies
     await expectPaidOnceAfter(await paymentRequest(await newPayer(rpcUrl)), { isSent: true })
   })
 })
@@ -93,7 +93,10 @@ test.each([
   ['is asked too often', { code: -32005, message: 'rate limit exceeded' }],
   ['fails inside', { code: -32603, message: 'internal error' }],
   ['has no room', { code: -32000, message: 'txpool is full' }],
-])('a payment whose node takes no transaction, for it %s, waits, and is settled once', async (_, told) => {
-  problem = told
-  await expectPaidOnceAfter(await paymentRequest(await newPayer(rpcUrl)), { isSent: false })
-})
+])(
+  'a payment whose node takes no transaction, for it %s, waits, and is settled once',
+  async (_, newProblem) => {
+    problem = newProblem
+    await expectPaidOnceAfter(await paymentRequest(await newPayer(rpcUrl)), { isSent: false })
+  },
+)

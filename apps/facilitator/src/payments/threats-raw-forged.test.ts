@@ -1,12 +1,12 @@
 import { closeAll } from '@tollgate/testing'
-import { Signature, Transaction, Wallet, ZeroAddress, type HDNodeWallet, type TransactionLike } from 'ethers'
+import { Signature, Transaction, Wallet, ZeroAddress, type BaseWallet, type TransactionLike } from 'ethers'
 import { ownChain, transactionCount } from '../testing/chain'
-import { hostileGround } from '../testing/hostile'
+import { hostileInfrastructure } from '../testing/hostile'
 import { outcomeOf } from '../testing/outcome'
 import { AMOUNT } from '../testing/payment'
 import {
   GWEI,
-  legacy,
+  legacyFees,
   newSender,
   payTo,
   rawOf,
@@ -17,10 +17,10 @@ import {
 } from '../testing/raw-transfer'
 
 let rpcUrl: string
-let ground: Awaited<ReturnType<typeof hostileGround>>
+let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
 beforeAll(async () => {
   ;({ rpcUrl } = await ownChain())
-  ground = await hostileGround({ chainUrl: rpcUrl })
+  ground = await hostileInfrastructure({ chainUrl: rpcUrl })
 })
 afterAll(closeAll)
 const payerOn = (url = rpcUrl) => newSender(url)
@@ -31,7 +31,7 @@ describe('verify and settle refuse alike, nothing is claimed and nothing is sent
   test.each<[string, string, TransactionLike, { payTo?: string; maxAmountRequired?: string }?]>([
     ['is for another chain', 'invalid_network', { chainId: 8453 }],
     ['calls another contract than the asset', 'invalid_payment', { to: other }],
-    ['pays somebody else', 'invalid_exact_evm_payload_recipient_mismatch', { data: transfer(other) }],
+    ['pays another recipient', 'invalid_exact_evm_payload_recipient_mismatch', { data: transfer(other) }],
     [
       'pays one unit less',
       'invalid_exact_evm_payload_authorization_value',
@@ -62,7 +62,7 @@ describe('verify and settle refuse alike, nothing is claimed and nothing is sent
     ],
     ['leaves a nonce out', STATE, { nonce: 1 }],
     ['offers less than the base fee', STATE, { maxFeePerGas: 1n, maxPriorityFeePerGas: 1n }],
-    ['offers nobody a tip', STATE, { maxPriorityFeePerGas: 0n }],
+    ['has no priority fee', STATE, { maxPriorityFeePerGas: 0n }],
     ['has too little gas', STATE, { gasLimit: 25_000 }],
     ['would fill a block', 'invalid_payment', { gasLimit: 20_000_000 }],
     ['costs more for gas than its payer has', 'insufficient_funds', { maxFeePerGas: 30_000n * GWEI }],
@@ -81,10 +81,10 @@ describe('verify and settle refuse alike, nothing is claimed and nothing is sent
 
 describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
   const call = transfer()
-  const signed = (payer: HDNodeWallet, changes: TransactionLike) => rawOf(payer, changes)
+  const signed = (payer: BaseWallet, changes: TransactionLike) => rawOf(payer, changes)
   /** The same bytes with the signature's s negated: as good to the chain's older rules, and another hash. */
-  function highTwin(payer: HDNodeWallet): string {
-    const transaction = Transaction.from(rawOf(payer, legacy))
+  function toHighS(payer: BaseWallet): string {
+    const transaction = Transaction.from(rawOf(payer, legacyFees))
     const { r, s, yParity } = transaction.signature!
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
     const twin = `0x${(order - BigInt(s)).toString(16).padStart(64, '0')}`
@@ -93,12 +93,12 @@ describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
       .replace(r.slice(2) + 'a0' + s.slice(2), r.slice(2) + 'a0' + twin.slice(2))
       .replace(`83${v(yParity)}`, `83${v(1 - yParity)}`)
   }
-  test.each<[string, (payer: HDNodeWallet) => string]>([
+  test.each<[string, (payer: BaseWallet) => string]>([
     ['a transaction that also sends ether', (payer) => signed(payer, { value: 1n })],
     ['one that creates a contract', (payer) => signed(payer, { to: null })],
     ['an approval', (payer) => signed(payer, { data: tokenCall('approve', payTo, AMOUNT) })],
     [
-      'a transfer from somebody else',
+      'a transfer from another account',
       (payer) => signed(payer, { data: tokenCall('transferFrom', payer.address, payTo, AMOUNT) }),
     ],
     ['a transfer with bytes after it', (payer) => signed(payer, { data: `${call}00` })],
@@ -110,7 +110,7 @@ describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
           data: call.replace('0x' + call.slice(2, 10) + '00', '0x' + call.slice(2, 10) + '01'),
         }),
     ],
-    ['one for any chain (before EIP-155)', (payer) => signed(payer, { ...legacy, chainId: 0 })],
+    ['one for any chain (before EIP-155)', (payer) => signed(payer, { ...legacyFees, chainId: 0 })],
     [
       'one with blobs',
       (payer) =>
@@ -131,8 +131,8 @@ describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
           ],
         }),
     ],
-    ['one that nobody signed', () => transactionOf().unsignedSerialized],
-    ['the twin with a high s', highTwin],
+    ['an unsigned one', () => transactionOf().unsignedSerialized],
+    ['the high-s form', toHighS],
     // Chain id and nonce: zero is no bytes, not a byte of zero.
     ['one with a number written otherwise', (payer) => rawOf(payer).replace('83014a3480', '83014a3400')],
     ['one with a byte after its end', (payer) => `${rawOf(payer)}00`],

@@ -7,16 +7,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, ownChain, transfersFrom } from '../testing/chain'
 import { newClient } from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
-import { hostileGround, SENT } from '../testing/hostile'
-import { onPausedChain } from '../testing/paused'
+import { hostileInfrastructure, SENT } from '../testing/hostile'
+import { withManualMining } from '../testing/manual-mining'
 import { AMOUNT, paymentRequest } from '../testing/payment'
-import { GWEI, legacy, newSender, payTo, rawOf, rawRequest } from '../testing/raw-transfer'
+import { GWEI, legacyFees, newSender, payTo, rawOf, rawRequest } from '../testing/raw-transfer'
 
 let rpcUrl: string
-let ground: Awaited<ReturnType<typeof hostileGround>>
+let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
 beforeAll(async () => {
   ;({ rpcUrl } = await ownChain())
-  ground = await hostileGround({ chainUrl: rpcUrl })
+  ground = await hostileInfrastructure({ chainUrl: rpcUrl })
 })
 afterAll(closeAll)
 const payerOn = (url = rpcUrl) => newSender(url)
@@ -28,7 +28,7 @@ const forms: [string, (raw: string) => string | object][] = [
   ['an object', (raw) => ({ type: 'raw_tx', rawTx: raw })],
 ]
 
-describe('a transaction that its payer signed whole pays as what it is, be it', () => {
+describe('a transaction signed by its payer pays', () => {
   test.each(forms)('%s', async (_, write) => {
     const payer = await payerOn()
     const raw = rawOf(payer)
@@ -47,8 +47,8 @@ describe('a transaction that its payer signed whole pays as what it is, be it', 
   })
 
   test.each([
-    ['of the first type', legacy],
-    ['with an access list', { ...legacy, type: 1, accessList: [] }],
+    ['of the first type', legacyFees],
+    ['with an access list', { ...legacyFees, type: 1, accessList: [] }],
   ])('%s', async (_, changes) => {
     const body = await rawRequest(rawOf(await payerOn(), changes))
     expect(await ground.settle(body)).toMatchObject({ success: true })
@@ -96,13 +96,13 @@ test('one that was mined before it came, for whatever it was, pays nothing', asy
 })
 
 describe('while it waits to be mined,', () => {
-  const later = (paused: Awaited<ReturnType<typeof onPausedChain>>, answer: Promise<SettleResult>) =>
-    Promise.all([answer, paused.until("settlements where status in ('settled', 'failed')", 1)]).then(
-      ([told]) => told,
+  const later = (paused: Awaited<ReturnType<typeof withManualMining>>, answer: Promise<SettleResult>) =>
+    Promise.all([answer, paused.until("settlements WHERE status IN ('settled', 'failed')", 1)]).then(
+      ([result]) => result,
     )
 
   test('one that its payer replaces is not a success, and the one in its place is not taken for it', async () => {
-    const paused = await onPausedChain()
+    const paused = await withManualMining()
     const payer = await payerOn(paused.rpcUrl)
     const body = await rawRequest(rawOf(payer))
     const answer = paused.settle(body)
@@ -122,7 +122,7 @@ describe('while it waits to be mined,', () => {
   })
 
   test('one whose payer spends the money is not a success', async () => {
-    const paused = await onPausedChain()
+    const paused = await withManualMining()
     const payer = await payerOn(paused.rpcUrl)
     const answer = paused.settle(await rawRequest(rawOf(payer)))
     await paused.until(SENT, 1)
@@ -136,7 +136,7 @@ describe('while it waits to be mined,', () => {
   })
 
   test('one shares nothing with the payments beside it, and costs us no gas', async () => {
-    const paused = await onPausedChain()
+    const paused = await withManualMining()
     const payer = await payerOn(paused.rpcUrl)
     const bodies = [
       await rawRequest(rawOf(payer)),
@@ -148,7 +148,7 @@ describe('while it waits to be mined,', () => {
     const results = await Promise.all(answers)
     expect(results.map(({ success }) => success)).toEqual(bodies.map(() => true))
     const { rows } = await paused.pool.query(
-      'select nonce, fee::text, (select count(*)::int from settlements s where s.transaction_id = t.id) as carries from transactions t where hash = $1',
+      'SELECT nonce, fee::text, (SELECT count(*)::int FROM settlements s WHERE s.transaction_id = t.id) AS carries FROM transactions t WHERE hash = $1',
       [results[0]!.transaction],
     )
     expect(rows).toEqual([{ nonce: null, fee: '0', carries: 1 }])
@@ -159,34 +159,35 @@ test.each([
   ['at first', 0],
   ['only when it is offered again', 1],
 ])(
-  'one that a node takes %s is not told as failed because another refuses it, and is paid when it is mined',
+  'one that a node takes %s does not fail because another node refuses it, and is paid when it is mined',
   async (_, takenAt) => {
     let isHidden = true
     let offers = 0
-    const { rpcUrl, pool, settle, until, mine } = await onPausedChain({
-      variables: { SETTLE_WAIT_SECONDS: '1' },
+    const { rpcUrl, pool, settle, until, mine } = await withManualMining({
+      variables: { SETTLE_TIMEOUT_SECONDS: '1' },
       families: faulty((chain) => ({
         async broadcast(transaction) {
           if (offers++ !== takenAt) throw new TransactionRejected('transaction underpriced')
           await chain.broadcast(transaction)
           throw new ChainUnavailable('limit exceeded')
         },
-        inspect: (hash) => (isHidden ? Promise.resolve({ status: 'unknown' }) : chain.inspect(hash)),
+        transactionStatus: (hash) =>
+          isHidden ? Promise.resolve({ status: 'unknown' }) : chain.transactionStatus(hash),
       })),
     })
     const payer = await payerOn(rpcUrl)
     const body = await rawRequest(rawOf(payer))
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
     await until('transactions', 1)
-    await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
-    await until("settlements where problem like '%underpriced%'", 1)
+    await pool.query("UPDATE transactions SET signed_at = now() - INTERVAL '2 minutes'")
+    await until("settlements WHERE last_error LIKE '%underpriced%'", 1)
     const before = offers
     while (offers < before + 3) await delay(50)
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
 
     isHidden = false
     await mine()
-    await until("settlements where status = 'settled'", 1)
+    await until("settlements WHERE status = 'settled'", 1)
     expect(await settle(body)).toMatchObject({ success: true })
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   },
@@ -197,45 +198,45 @@ test('one that no node takes fails in the end, though it was looked at just as t
   const lookedAt = new Promise<void>((resolve) => (isLookedAt = resolve))
   let isNoted: () => Promise<boolean> = () => Promise.resolve(false)
   let looks = 0
-  const { pool, rpcUrl, settle, count, until } = await onPausedChain({
-    variables: { SETTLE_WAIT_SECONDS: '1' },
+  const { pool, rpcUrl, settle, count, until } = await withManualMining({
+    variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
       async broadcast() {
         await lookedAt
         throw new TransactionRejected('transaction underpriced')
       },
-      async inspect(hash) {
+      async transactionStatus(hash) {
         isLookedAt()
         if (looks++ === 0) {
           while (!(await isNoted())) await delay(10)
-          // So that whoever sent it has done with it.
+          // The sender may still be busy with it.
           await delay(100)
         }
-        return chain.inspect(hash)
+        return chain.transactionStatus(hash)
       },
     })),
   })
-  isNoted = async () => (await count('transactions where offered_at is null')) === 1
+  isNoted = async () => (await count('transactions WHERE submitted_at IS NULL')) === 1
   expect(await settle(await rawRequest(rawOf(await payerOn(rpcUrl))))).toMatchObject({
     errorReason: 'settlement_pending',
   })
   await until('transactions', 1)
-  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
-  await until("settlements where status = 'failed'", 1)
+  await pool.query("UPDATE transactions SET signed_at = now() - INTERVAL '2 minutes'")
+  await until("settlements WHERE status = 'failed'", 1)
 })
 
 test('one that failed in its block stays failed, though nodes that are behind call it good again', async () => {
-  const { rpcUrl, settle, count, until, mine } = await onPausedChain({
-    variables: { SETTLE_WAIT_SECONDS: '1' },
+  const { rpcUrl, settle, count, until, mine } = await withManualMining({
+    variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty(() => ({ verify: () => Promise.resolve(undefined) })),
   })
   const body = await rawRequest(rawOf(await payerOn(rpcUrl), { gasLimit: 30_000 }))
   expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
   await until(SENT, 1)
   await mine()
-  await until("settlements where status = 'failed'", 1)
+  await until("settlements WHERE status = 'failed'", 1)
   expect(await settle(body)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
-  expect(await count("settlements where status = 'failed' and attempts = 1")).toBe(1)
+  expect(await count("settlements WHERE status = 'failed' AND attempts = 1")).toBe(1)
 })
 
 test('one is not offered again while it is being sent', async () => {
@@ -243,16 +244,16 @@ test('one is not offered again while it is being sent', async () => {
   let looks = 0
   let letGo = () => {}
   const isTaken = new Promise<void>((resolve) => (letGo = resolve))
-  const { rpcUrl, settle, until, mine } = await onPausedChain({
+  const { rpcUrl, settle, until, mine } = await withManualMining({
     families: faulty((chain) => ({
       async broadcast(transaction) {
         offers++
         await isTaken
         return chain.broadcast(transaction)
       },
-      async inspect(hash) {
+      async transactionStatus(hash) {
         looks++
-        return chain.inspect(hash)
+        return chain.transactionStatus(hash)
       },
     })),
   })
@@ -268,15 +269,15 @@ test('one is not offered again while it is being sent', async () => {
 test('one that a node let go, that its payer sent itself, and that a reorg drops as it is claimed again, is sent and paid', async () => {
   let isRefused = true
   let drop = () => Promise.resolve<unknown>(undefined)
-  const { rpcUrl, pool, settle, until, mine } = await onPausedChain({
-    variables: { SETTLE_WAIT_SECONDS: '1' },
+  const { rpcUrl, pool, settle, until, mine } = await withManualMining({
+    variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
       broadcast: (transaction) =>
         isRefused
           ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
           : chain.broadcast(transaction),
-      async fate(...about) {
-        const fate = await chain.fate(...about)
+      async paymentStatus(...about) {
+        const fate = await chain.paymentStatus(...about)
         if (fate.status === 'settled') await drop()
         return fate
       },
@@ -287,10 +288,10 @@ test('one that a node let go, that its payer sent itself, and that a reorg drops
   const body = await rawRequest(raw)
   expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
   await until('transactions', 1)
-  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
-  await until("settlements where status = 'failed'", 1)
+  await pool.query("UPDATE transactions SET signed_at = now() - INTERVAL '2 minutes'")
+  await until("settlements WHERE status = 'failed'", 1)
   // As if a node had taken it before all refused it.
-  await pool.query('update settlements set transaction_hash = $1', [Transaction.from(raw).hash])
+  await pool.query('UPDATE settlements SET transaction_hash = $1', [Transaction.from(raw).hash])
 
   isRefused = false
   await callRpc(rpcUrl, 'eth_sendRawTransaction', raw)
@@ -302,19 +303,19 @@ test('one that a node let go, that its payer sent itself, and that a reorg drops
   expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
   await until(SENT, 1)
   await mine()
-  await until("settlements where status = 'settled'", 1)
+  await until("settlements WHERE status = 'settled'", 1)
   expect(await settle(body)).toMatchObject({ success: true, transaction: Transaction.from(raw).hash })
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   const { rows } = await pool.query(
-    'select hash from transactions union all select hash from transaction_versions',
+    'SELECT hash FROM transactions UNION ALL SELECT hash FROM transaction_versions',
   )
   expect(rows).toHaveLength(2)
 })
 
 test('one that no node took buys nothing once its payer has sent it, and is sent and paid otherwise', async () => {
   let isRefused = true
-  const { rpcUrl, pool, settle, until, mine, count } = await onPausedChain({
-    variables: { SETTLE_WAIT_SECONDS: '1' },
+  const { rpcUrl, pool, settle, until, mine, count } = await withManualMining({
+    variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
       broadcast: (transaction) =>
         isRefused
@@ -327,8 +328,8 @@ test('one that no node took buys nothing once its payer has sent it, and is sent
   for (const body of [spent, unspent])
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
   await until('transactions', 2)
-  await pool.query("update transactions set signed_at = now() - interval '2 minutes'")
-  await until("settlements where status = 'failed'", 2)
+  await pool.query("UPDATE transactions SET signed_at = now() - INTERVAL '2 minutes'")
+  await until("settlements WHERE status = 'failed'", 2)
 
   isRefused = false
   await callRpc(rpcUrl, 'eth_sendRawTransaction', raws[0])
@@ -337,7 +338,7 @@ test('one that no node took buys nothing once its payer has sent it, and is sent
   expect(await settle(unspent)).toMatchObject({ errorReason: 'settlement_pending' })
   await until(SENT, 1)
   await mine()
-  await until("settlements where status = 'settled'", 1)
+  await until("settlements WHERE status = 'settled'", 1)
   expect(await settle(unspent)).toMatchObject({ success: true, transaction: Transaction.from(raws[1]).hash })
-  expect(await count("settlements where status = 'failed'")).toBe(1)
+  expect(await count("settlements WHERE status = 'failed'")).toBe(1)
 })

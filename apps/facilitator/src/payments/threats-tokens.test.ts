@@ -2,15 +2,15 @@ import { alterFaultyToken, deployFaultyToken, USDC_ADDRESS, type TokenFault } fr
 import { closeAll } from '@tollgate/testing'
 import { id } from 'ethers'
 import { callRpc, newPayer, sharedChain, transfersFrom } from '../testing/chain'
-import { hostileGround, SENT, signInDomain } from '../testing/hostile'
+import { hostileInfrastructure, SENT, signInDomain } from '../testing/hostile'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
-import { onPausedChain } from '../testing/paused'
+import { withManualMining } from '../testing/manual-mining'
 
 const ADMIN_TOKEN = 'the admin token of this test, long enough'
 const rpcUrl = sharedChain()
-let ground: Awaited<ReturnType<typeof hostileGround>>
+let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
 beforeAll(async () => {
-  ground = await hostileGround({ variables: { ADMIN_TOKEN, SETTLE_WAIT_SECONDS: '3' } })
+  ground = await hostileInfrastructure({ variables: { ADMIN_TOKEN, SETTLE_TIMEOUT_SECONDS: '3' } })
 })
 afterAll(closeAll)
 
@@ -47,7 +47,7 @@ describe('a registered token that its owner alters is never a success, and costs
     ['reverts', 'Reverts'],
     ['never ends', 'Endless'],
     ['moves the money and does not say so', 'NoTransferEvent'],
-    ['names another amount than it was told', 'WrongTransferEvent'],
+    ['names another amount in its event', 'WrongTransferEvent'],
     ['does not name the authorization', 'NoUsedEvent'],
     ['has no authorizations any more', 'NoStandard'],
   ])('%s', async (_, fault) => {
@@ -55,8 +55,8 @@ describe('a registered token that its owner alters is never a success, and costs
     const body = await newPayment()
     await alterFaultyToken(rpcUrl, asset, { fault })
     const sent = await ground.sent()
-    const told = await ground.settle(body)
-    expect(told).toMatchObject({ success: false })
+    const result = await ground.settle(body)
+    expect(result).toMatchObject({ success: false })
     expect(await ground.settle(body)).toMatchObject({ success: false })
     expect((await ground.sent()) - sent).toBeLessThanOrEqual(1)
   })
@@ -90,7 +90,7 @@ test('a token that takes a used authorization again is paid once: nothing is sen
   expect(await transfers()).toHaveLength(1)
 
   // Another facilitator has never heard of it.
-  const other = await hostileGround({ variables: { ADMIN_TOKEN } })
+  const other = await hostileInfrastructure({ variables: { ADMIN_TOKEN } })
   await alterFaultyToken(rpcUrl, asset, {})
   await other.facilitator.api
     .post('/admin/assets')
@@ -115,7 +115,7 @@ const taking = `${nonce}${from}${push32(id('AuthorizationUsed(address,bytes32)')
 const feeTaking = `0x3660441460${(taking.length / 2 + 7).toString(16)}57${taking}5b60015f5260205ff3`
 
 test('a token that begins to take a fee between our signature and the block is not called paid', async () => {
-  const paused = await onPausedChain({ variables: { SETTLE_WAIT_SECONDS: '1' } })
+  const paused = await withManualMining({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
   const payer = await newPayer(paused.rpcUrl)
   const body = await paymentRequest(payer)
   expect(await paused.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
@@ -123,7 +123,7 @@ test('a token that begins to take a fee between our signature and the block is n
   await callRpc(paused.rpcUrl, 'anvil_setCode', USDC_ADDRESS, feeTaking)
   await paused.mine()
   expect(await transfersFrom(paused.rpcUrl, payer.address)).toMatchObject([{ value: AMOUNT - 1n }])
-  await paused.until("settlements where status = 'failed'", 1)
+  await paused.until("settlements WHERE status = 'failed'", 1)
   const [transaction] = await transactionsOf(paused)
   expect(await paused.settle(body)).toMatchObject({
     success: false,
@@ -132,7 +132,7 @@ test('a token that begins to take a fee between our signature and the block is n
   })
 })
 
-async function transactionsOf({ pool }: Awaited<ReturnType<typeof onPausedChain>>): Promise<string[]> {
-  const { rows } = await pool.query<{ hash: string }>('select hash from transactions order by id')
+async function transactionsOf({ pool }: Awaited<ReturnType<typeof withManualMining>>): Promise<string[]> {
+  const { rows } = await pool.query<{ hash: string }>('SELECT hash FROM transactions ORDER BY id')
   return rows.map(({ hash }) => hash)
 }

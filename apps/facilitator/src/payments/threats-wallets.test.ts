@@ -3,8 +3,8 @@ import { closeAll } from '@tollgate/testing'
 import { id, Wallet } from 'ethers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { hostileGround, SENT, withSignature } from '../testing/hostile'
-import { onPausedChain } from '../testing/paused'
+import { hostileInfrastructure, SENT, withSignature } from '../testing/hostile'
+import { withManualMining } from '../testing/manual-mining'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 afterAll(closeAll)
@@ -20,7 +20,7 @@ const wallets = {
   /** Answers a megabyte. */
   talkative: '0x620fffff5ff3',
   silent: '0x00',
-  /** Vouches while nobody pays for the gas: for a question, and not in a transaction. */
+  /** Accepts signatures in calls and rejects them in transactions. */
   lying: `0x${MAGIC}3a1502${RETURN_WORD}`,
   /** The same, but in a transaction it never ends. */
   trapping: `0x3a602b57${MAGIC}${RETURN_WORD}5b602b56`,
@@ -58,8 +58,8 @@ async function delegatedPayment(rpcUrl: string, code: string): Promise<PaymentRe
 const payerOf = ({ paymentPayload }: PaymentRequest) => paymentPayload.payload.authorization.from
 
 describe('a wallet that is a contract is refused without gas where it', () => {
-  let ground: Awaited<ReturnType<typeof hostileGround>>
-  beforeAll(async () => (ground = await hostileGround()))
+  let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+  beforeAll(async () => (ground = await hostileInfrastructure()))
 
   test.each([
     ['vouches for nothing', 'refusing'],
@@ -73,27 +73,27 @@ describe('a wallet that is a contract is refused without gas where it', () => {
 })
 
 test('a wallet that vouches in questions only is sent three times at most, and is never a success', async () => {
-  const { rpcUrl, signer, pool, settle, mine, until, onTheirWay } = await onPausedChain()
+  const { rpcUrl, signer, pool, settle, mine, until, onTheirWay } = await withManualMining()
   const liars = await Promise.all([paymentOf(rpcUrl, wallets.lying), paymentOf(rpcUrl, wallets.trapping)])
   const answers = liars.map((body) => settle(body))
   for (let times = 1; times <= 3; times++) {
     await onTheirWay(2)
     await mine()
-    await until("transactions where status = 'mined'", 2 * times)
+    await until("transactions WHERE status = 'mined'", 2 * times)
   }
-  await until("settlements where problem like '3 transactions % came to nothing within a day'", 2)
+  await until("settlements WHERE last_error LIKE '3 transactions % settled nothing within a day'", 2)
   await callRpc(rpcUrl, 'evm_increaseTime', 120)
   await mine()
   for (const answer of answers)
     expect(await answer).toMatchObject({ success: false, errorReason: 'payment_expired', transaction: '' })
   for (const body of liars) expect(await transfersFrom(rpcUrl, payerOf(body))).toEqual([])
   expect(await transactionCount(rpcUrl, signer.address)).toBe(6)
-  expect((await pool.query('select from transactions')).rowCount).toBe(6)
+  expect((await pool.query('SELECT FROM transactions')).rowCount).toBe(6)
 })
 
 test('a wallet that lies costs three transactions a day, one at a time, however many payments it makes', async () => {
-  const { rpcUrl, signer, pool, settle, count, mine, until, onTheirWay } = await onPausedChain({
-    variables: { SETTLE_WAIT_SECONDS: '1' },
+  const { rpcUrl, signer, pool, settle, count, mine, until, onTheirWay } = await withManualMining({
+    variables: { SETTLE_TIMEOUT_SECONDS: '1' },
   })
   const liar = await contractWith(rpcUrl, wallets.lying)
   const bodies = await Promise.all(Array.from({ length: 6 }, () => paymentFrom(liar)))
@@ -101,28 +101,28 @@ test('a wallet that lies costs three transactions a day, one at a time, however 
   expect(answers.map(({ errorReason }) => errorReason)).toEqual(bodies.map(() => 'settlement_pending'))
   for (let times = 1; times <= 3; times++) {
     await onTheirWay(1)
-    expect(await count("transactions where status = 'signed'")).toBe(1)
+    expect(await count("transactions WHERE status = 'signed'")).toBe(1)
     await mine()
-    await until("transactions where status = 'mined'", times)
+    await until("transactions WHERE status = 'mined'", times)
   }
 
   await callRpc(rpcUrl, 'evm_increaseTime', 120)
   await mine()
-  while ((await count("settlements where status = 'failed'")) < bodies.length) await delay(50)
+  while ((await count("settlements WHERE status = 'failed'")) < bodies.length) await delay(50)
   const validBefore = inSeconds(3_600)
   const later = await paymentFrom(liar, { validBefore })
   expect(await settle(later)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
   expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
 
-  await pool.query("update transactions set signed_at = now() - interval '25 hours'")
+  await pool.query("UPDATE transactions SET signed_at = now() - INTERVAL '25 hours'")
   expect(await settle(await paymentFrom(liar, { validBefore }))).toMatchObject({
     errorReason: 'settlement_pending',
   })
   await until('transactions', 4)
 })
 
-test('wallets that are contracts share their transaction with nobody: those that lie take no other payment along', async () => {
-  const { rpcUrl, pool, settle, until, mine } = await onPausedChain()
+test('payments of contract wallets are sent alone, so that a lying wallet fails no other payment', async () => {
+  const { rpcUrl, pool, settle, until, mine } = await withManualMining()
   const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
   const honest = await Promise.all(payers.map((payer) => paymentRequest(payer)))
   const contracts = {
@@ -136,8 +136,8 @@ test('wallets that are contracts share their transaction with nobody: those that
   const answers = mixed.map((body) => settle(body))
   await until(SENT, mixed.length)
   const { rows } = await pool.query<{ payer: string; beside: number }>(
-    `select payer, (select count(*)::int from settlements o where o.transaction_id = s.transaction_id) as beside
-     from settlements s`,
+    `SELECT payer, (SELECT count(*)::int FROM settlements o WHERE o.transaction_id = s.transaction_id) AS beside
+     FROM settlements s`,
   )
   const contractPayers = Object.values(contracts).map(payerOf)
   expect(rows.filter(({ payer }) => contractPayers.includes(payer)).map(({ beside }) => beside)).toEqual([
@@ -151,7 +151,7 @@ test('wallets that are contracts share their transaction with nobody: those that
     expect(await answers[index]).toMatchObject({ success: true, payer: payerOf(body) })
     expect(await transfersFrom(rpcUrl, payerOf(body))).toHaveLength(1)
   }
-  await until("settlements where status = 'settled'", mixed.length - liars.length)
+  await until("settlements WHERE status = 'settled'", mixed.length - liars.length)
   await callRpc(rpcUrl, 'evm_increaseTime', 120)
   await mine()
   for (const body of liars) {

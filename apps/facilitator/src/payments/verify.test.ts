@@ -92,13 +92,13 @@ describe('POST /verify', () => {
     expect(await ask('/api/v1/settle', body)).toMatchObject({ success: true })
   })
 
-  test('never says valid once success was told, though the store had lost what was forgotten', async () => {
+  test('is never valid after success was reported, even if the cache lost the mark', async () => {
     const chain = await ownChain({ blockTime: 3_600 })
     const [log, signer] = [readableLog(), await newSigner(chain.rpcUrl)]
     const settings = {
       rpcUrl: chain.rpcUrl,
       signerKeys: [signer.privateKey],
-      variables: { VERDICT_TTL_SECONDS: '60' },
+      variables: { VERIFICATION_CACHE_TTL_SECONDS: '60' },
       log: log.stream,
     }
     // Each has a store of its own, so that the second one's knows nothing of the claim.

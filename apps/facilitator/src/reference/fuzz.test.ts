@@ -137,7 +137,7 @@ test(`${requests} requests out of its own schemas get documented answers, and wh
   const sent = new Set(transfers.map(({ transaction }) => transaction))
   expect(await transactionCount(rpcUrl, signer)).toBe(sent.size)
   const described = operationsOf(document).map(({ path }) => path.replace(/\{(\w+)\}/g, ':$1'))
-  const counted = await database.pool.query<{ route: string }>('select distinct route from http_metrics')
+  const counted = await database.pool.query<{ route: string }>('SELECT DISTINCT route FROM http_metrics')
   expect([...described, 'none']).toEqual(expect.arrayContaining(counted.rows.map(({ route }) => route)))
   expect(counted.rows.length).toBeGreaterThan(10)
   await api.get('/ready').expect(200)

@@ -58,9 +58,10 @@ describe('GET /openapi.json', () => {
     expect(document.servers).toEqual([{ url: 'https://facilitator.example' }])
   })
 
-  test('describes each route that is served, under each path it is mounted at, and no other', () => {
+  test('describes each route under each of its paths, except the files of the page', () => {
     const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
-    expect(described.sort()).toEqual(routesOf(facilitator.app.router))
+    const routes = [...described, 'get /docs/{version}/{file}']
+    expect(routes.sort()).toEqual(routesOf(facilitator.app.router))
     expect(described.length).toBeGreaterThanOrEqual(40)
   })
 
@@ -205,7 +206,7 @@ describe('each example', () => {
       updateResource: String((made.body as { data: { id: number } }).data.id),
     }
 
-    const outcomes: unknown[] = []
+    const settlementWaiter: unknown[] = []
     for (const { method, path, operation } of operationsOf(document)) {
       const { operationId, parameters = [], requestBody, security = [{}] } = operation
       const bodies = Object.values(
@@ -232,35 +233,38 @@ describe('each example', () => {
           .set(credentials)
           .send(value === undefined ? undefined : { ...(value as object), ...body })
         const problems = contract.problemsOfAnswer(method, path, { status, headers, text })
-        outcomes.push([operationId, Math.floor(status / 100), problems])
+        settlementWaiter.push([operationId, Math.floor(status / 100), problems])
       }
     }
-    expect(outcomes).toEqual(outcomes.map((outcome) => [(outcome as unknown[])[0], 2, []]))
-    expect(outcomes.length).toBeGreaterThanOrEqual(40)
+    expect(settlementWaiter).toEqual(settlementWaiter.map((outcome) => [(outcome as unknown[])[0], 2, []]))
+    expect(settlementWaiter.length).toBeGreaterThanOrEqual(40)
   })
 })
 
 describe('GET /docs and /llms.txt', () => {
-  test('may be kept for a while', async () => {
+  test('may be cached', async () => {
     for (const path of ['/openapi.json', '/docs', '/llms.txt']) {
       const { headers } = await facilitator.api.head(path).expect(200)
       expect(headers['cache-control']).toMatch(/^public, max-age=\d+$/)
     }
   })
 
-  test('tell of each operation, and of all that it must be proved with', async () => {
-    const page = (await facilitator.api.get('/docs').expect('Content-Type', /^text\/html/)).text
+  test('list each operation with the credentials that it requires', async () => {
     const text = (await facilitator.api.get('/llms.txt').expect('Content-Type', /^text\/plain/)).text
     for (const { method, path, operation } of operationsOf(document)) {
-      expect(page).toContain(`<h3 id="${operation.operationId}">`)
       expect(text).toContain(
-        `[${method.toUpperCase()} ${path}](https://facilitator.example/docs#${operation.operationId})`,
+        `[${method.toUpperCase()} ${path}](https://facilitator.example/docs#/${encodeURIComponent(operation.tags[0]!)}/${operation.operationId})`,
       )
     }
     expect(text).toContain('Settle a payment on chain. Needs X-Client-ID and X-Client-Token.')
     expect(text).toContain('List all users. Needs admin.')
-    expect(page).toContain('-H &quot;X-Client-ID: $X_CLIENT_ID&quot;')
-    expect(page).toContain('-H &quot;X-Client-Token: $X_CLIENT_TOKEN&quot;')
+  })
+
+  test('limit by address how often the files of the page are loaded', async () => {
+    const page = (await facilitator.api.get('/docs').expect('Content-Type', /^text\/html/)).text
+    const [path = ''] = /docs\/[^"]+\.js/.exec(page) ?? []
+    const { headers } = await facilitator.api.head(`/${path}`).expect(200)
+    expect(headers['ratelimit-policy']).toMatch(/^"lists";/)
   })
 
   test('lead a third party from its sign-up to its first payment', async () => {

@@ -7,7 +7,7 @@ type Problem = { problem: string }
 /**
  * The ways to pay as they are kept: the network by its name, asset and recipient as the network spells them.
  *
- * @throws ApiError INVALID_REQUEST that names each way by which nobody could ever pay
+ * @throws ApiError INVALID_REQUEST that names each method that can never be paid
  * @throws ChainUnavailable where an asset is configured, but its network has not been reached yet
  */
 export async function readAccepts(
@@ -46,6 +46,6 @@ async function readWay(way: AcceptedPayment, networks: Networks): Promise<Accept
 
   const { token } = asset
   const refusal = chain.checkTerms({ token, payTo, amount: BigInt(way.maxAmountRequired) })
-  if (refusal) return { problem: `: nobody could pay it, because ${refusal.detail}; correct it` }
+  if (refusal) return { problem: `: it cannot be paid, because ${refusal.detail}; correct it` }
   return { ...way, network: name, asset: token.asset, payTo }
 }

@@ -25,26 +25,26 @@ export type DiscoveredRow = { total: number } & (Discovered | { id: null })
  * One statement, so that the total is that of the very list the page is cut from.
  */
 export const DISCOVERED = `
-with active as (
-  select network, asset, name, version from assets
-  where active and network = any($2) and (network <> all($3) or (name is not null and version is not null))
-), listed as materialized (
-  select id from resources
-  where x402_version = $1 and type in ('http', 'endpoint') and resource like 'http%'
-    and exists (
-      select from jsonb_array_elements(accepts) as way join active
-        on active.network = way ->> 'network' and active.asset = way ->> 'asset'
-      where $4::text is null or way ->> 'payTo' = $4
+WITH active AS (
+  SELECT network, asset, name, version FROM assets
+  WHERE active AND network = ANY($2) AND (network <> ALL($3) OR (name IS NOT NULL AND version IS NOT NULL))
+), listed AS MATERIALIZED (
+  SELECT id FROM resources
+  WHERE x402_version = $1 AND type IN ('http', 'endpoint') AND resource LIKE 'http%'
+    AND EXISTS (
+      SELECT FROM jsonb_array_elements(accepts) AS way JOIN active
+        ON active.network = way ->> 'network' AND active.asset = way ->> 'asset'
+      WHERE $4::text IS NULL OR way ->> 'payTo' = $4
     )
-), page as (
-  select id from listed order by id limit $5 offset $6
+), page AS (
+  SELECT id FROM listed ORDER BY id LIMIT $5 OFFSET $6
 )
-select counted.total, resources.id, resource, metadata, updated_at as "updatedAt",
+SELECT counted.total, resources.id, resource, metadata, updated_at AS "updatedAt",
   (
-    select jsonb_agg(way || to_jsonb(active) order by place)
-    from jsonb_array_elements(accepts) with ordinality as ways (way, place) join active
-      on active.network = way ->> 'network' and active.asset = way ->> 'asset'
-  ) as accepts
-from (select count(*)::int as total from listed) as counted
-  left join (page join resources using (id)) on true
-order by resources.id`
+    SELECT jsonb_agg(way || to_jsonb(active) ORDER BY place)
+    FROM jsonb_array_elements(accepts) WITH ordinality AS ways (way, place) JOIN active
+      ON active.network = way ->> 'network' AND active.asset = way ->> 'asset'
+  ) AS accepts
+FROM (SELECT count(*)::int AS total FROM listed) AS counted
+  LEFT JOIN (page JOIN resources USING (id)) ON true
+ORDER BY resources.id`

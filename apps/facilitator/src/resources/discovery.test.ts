@@ -261,7 +261,7 @@ describe('the filters of GET /discovery/resources', () => {
     [{ payTo: "' or 1=1 --" }, []],
     [{ payTo: PAY_TO, network: '84532', scheme: 'exact', type: 'http' }, ['a']],
     [{ payTo: other, network: 'our-own-chain' }, []],
-    [{ what: 'nobody knows' }, ['a', 'b', 'c']],
+    [{ what: 'is unknown' }, ['a', 'b', 'c']],
   ])('%j', async (query, expected) => {
     const own = await newAsset({ network: 'our-own-chain' })
     await register({ resource: url('a'), x402Version: 2 })

@@ -63,7 +63,7 @@ const isAnswerable = ({ type = 'http', scheme = 'exact', extensions }: Discovery
 const isWanted = (text: string | undefined, networks: Networks) => (network: Network) =>
   text === undefined || networks.find(text) === network
 
-/** The address as the first network that knows it spells it; null where it is nobody's. */
+/** The address in the spelling of the first network that parses it; null if none does. */
 const recipientOf = (text: string, known: readonly Network[]) =>
   known.map(({ family }) => family.parseAddress(text)).find((address) => address !== undefined) ?? null
 

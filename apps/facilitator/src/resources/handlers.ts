@@ -45,7 +45,10 @@ export function createResourceHandlers(parts: {
   /** No resource is ever deleted, so what is there now is what could not be changed. */
   async function refusalOf(id: number): Promise<ApiError> {
     return (await resources.exists(id))
-      ? new ApiError('FORBIDDEN', 'This resource is somebody else’s; GET /api/v1/users/resources lists yours')
+      ? new ApiError(
+          'FORBIDDEN',
+          'This resource belongs to another user; GET /api/v1/users/resources lists yours',
+        )
       : new ApiError('NOT_FOUND', 'There is no such resource; GET /api/v1/users/resources lists yours')
   }
 

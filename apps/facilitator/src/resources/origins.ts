@@ -33,11 +33,11 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
     /** Has an origin checked: at once, or a minute after its last check. */
     async request({ userId, origin }: Origin, now: Date): Promise<void> {
       await pool.query(
-        `insert into resource_origins as known (user_id, origin, due_at)
-         select $1, $2, $3 where exists (select from resource_origins where user_id = $1 and origin = $2)
-           or (select count(*) from resource_origins where user_id = $1) < ${MAX_ORIGINS}
-         on conflict (user_id, origin) do update
-         set due_at = least(known.due_at, greatest($3, known.attempted_at + ${LEASE}))`,
+        `INSERT INTO resource_origins AS known (user_id, origin, due_at)
+         SELECT $1, $2, $3 WHERE EXISTS (SELECT FROM resource_origins WHERE user_id = $1 AND origin = $2)
+           OR (SELECT count(*) FROM resource_origins WHERE user_id = $1) < ${MAX_ORIGINS}
+         ON CONFLICT (user_id, origin) DO UPDATE
+         SET due_at = least(known.due_at, greatest($3, known.attempted_at + ${LEASE}))`,
         [userId, origin, now],
       )
     },
@@ -45,13 +45,13 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
     /** A check that is due; each is given to one replica. */
     async claim(now: Date): Promise<DueCheck | undefined> {
       const { rows } = await pool.query<DueCheck>(
-        `with due as (
-           select user_id, origin from resource_origins where due_at <= $1 order by due_at limit 1 for update skip locked
+        `WITH due AS (
+           SELECT user_id, origin FROM resource_origins WHERE due_at <= $1 ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED
          )
-         update resource_origins as claimed set due_at = $1::timestamptz + ${LEASE}, attempted_at = $1
-         from due join users on users.id = due.user_id
-         where claimed.user_id = due.user_id and claimed.origin = due.origin
-         returning claimed.user_id as "userId", claimed.origin, users.handle as owner`,
+         UPDATE resource_origins AS claimed SET due_at = $1::timestamptz + ${LEASE}, attempted_at = $1
+         FROM due JOIN users ON users.id = due.user_id
+         WHERE claimed.user_id = due.user_id AND claimed.origin = due.origin
+         RETURNING claimed.user_id AS "userId", claimed.origin, users.handle AS owner`,
         [now],
       )
       return rows[0]
@@ -60,20 +60,20 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
     /** Writes down what a check found. Only a proof is checked again unasked. */
     async record({ userId, origin }: Origin, result: OwnershipResult, now: Date): Promise<void> {
       await pool.query(
-        `update resource_origins set result = $3, checked_at = $4,
-           verified_at = case $3 when 'verified' then $4 when 'unreachable' then verified_at end,
-           due_at = case
-             when $3 = 'verified' or ($3 = 'unreachable' and verified_at > $4::timestamptz - ${HOLDS})
-             then $4::timestamptz + ${RECHECK}
-           end
-         where user_id = $1 and origin = $2`,
+        `UPDATE resource_origins SET result = $3, checked_at = $4,
+           verified_at = CASE $3 WHEN 'verified' THEN $4 WHEN 'unreachable' THEN verified_at END,
+           due_at = CASE
+             WHEN $3 = 'verified' OR ($3 = 'unreachable' AND verified_at > $4::timestamptz - ${HOLDS})
+             THEN $4::timestamptz + ${RECHECK}
+           END
+         WHERE user_id = $1 AND origin = $2`,
         [userId, origin, result, now],
       )
     },
 
     async forget(now: Date): Promise<void> {
       await pool.query(
-        `delete from resource_origins where due_at is null and checked_at < $1::timestamptz - ${FORGOTTEN}`,
+        `DELETE FROM resource_origins WHERE due_at IS NULL AND checked_at < $1::timestamptz - ${FORGOTTEN}`,
         [now],
       )
     },
@@ -82,10 +82,10 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
     async statesOf(origins: readonly Origin[], now: Date): Promise<OwnershipState[]> {
       if (origins.length === 0) return []
       const { rows } = await pool.query<OwnershipState>(
-        `select user_id as "userId", origin, result,
-           case when verified_at > $3::timestamptz - ${HOLDS} then verified_at end as "verifiedAt"
-         from resource_origins
-         where (user_id, origin) in (select * from unnest($1::int[], $2::text[]))`,
+        `SELECT user_id AS "userId", origin, result,
+           CASE WHEN verified_at > $3::timestamptz - ${HOLDS} THEN verified_at END AS "verifiedAt"
+         FROM resource_origins
+         WHERE (user_id, origin) IN (SELECT * FROM unnest($1::int[], $2::text[]))`,
         [origins.map(({ userId }) => userId), origins.map(({ origin }) => origin), now],
       )
       return rows

@@ -1,4 +1,4 @@
-import { repeat, type Logger } from '@tollgate/service'
+import { startInterval, type Logger } from '@tollgate/service'
 import { checkOwnership } from './discovery-document'
 import { type OriginStore } from './origins'
 
@@ -15,7 +15,7 @@ export function createOwnershipChecks(parts: {
   const { origins, isProduction, logger, now } = parts
   const closing = new AbortController()
   const isClosing = () => closing.signal.aborted
-  let repeated: ReturnType<typeof repeat> | undefined
+  let repeated: ReturnType<typeof startInterval> | undefined
 
   async function checkDue(): Promise<void> {
     while (!isClosing()) {
@@ -37,7 +37,7 @@ export function createOwnershipChecks(parts: {
   return {
     round,
     begin() {
-      repeated = repeat({
+      repeated = startInterval({
         everyMs: POLL_INTERVAL_MS,
         work: round,
         onError: (error) => logger.warn('ownership check failed', { error }),

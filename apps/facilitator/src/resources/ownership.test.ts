@@ -172,7 +172,7 @@ test('a check whose replica died is repeated by another after a minute', async (
   await newResource(api, accessToken, { resource: url('weather') })
   const { pool } = facilitator.database
   await pool.query(
-    `update resource_origins set attempted_at = $2::timestamptz, due_at = $2::timestamptz + interval '1 minute' where origin = $1`,
+    `UPDATE resource_origins SET attempted_at = $2::timestamptz, due_at = $2::timestamptz + INTERVAL '1 minute' WHERE origin = $1`,
     [new URL(url('')).origin, new Date(Date.now() + aheadMs)],
   )
   await check()
@@ -193,7 +193,7 @@ test('a user has a budget of checks in a minute, and a bound of origins', async 
   })
   const count = async (email: string) => {
     const { rows } = await facilitator.database.pool.query<{ count: number }>(
-      `select count(*)::int from resource_origins join users on users.id = user_id where email = $1`,
+      `SELECT count(*)::int FROM resource_origins JOIN users ON users.id = user_id WHERE email = $1`,
       [email],
     )
     return rows[0]?.count
@@ -205,5 +205,5 @@ test('a user has a budget of checks in a minute, and a bound of origins', async 
   for (let index = 0; index < MAX_ORIGINS + 3; index++)
     await newResource(api, large.accessToken, { resource: `https://shop-${index}.example/` })
   expect(await count(large.email)).toBe(MAX_ORIGINS)
-  await facilitator.database.pool.query('delete from resource_origins')
+  await facilitator.database.pool.query('DELETE FROM resource_origins')
 })

@@ -63,7 +63,7 @@ describe('a way to pay', () => {
     ['an unknown network', () => ({ network: 'base' }), /accepts\[1\]\.network: .*base-sepolia/],
     ['a network in other letters', () => ({ network: 'Base-Sepolia' }), /accepts\[1\]\.network: /],
     ['a network by a member of Object', () => ({ network: '__proto__' }), /accepts\[1\]\.network: /],
-    ['an asset nobody registered', () => ({ asset: PAY_TO }), /accepts\[1\]\.asset: .*\/api\/v1\/assets/],
+    ['an unregistered asset', () => ({ asset: PAY_TO }), /accepts\[1\]\.asset: .*\/api\/v1\/assets/],
     ['an asset that is no address', () => ({ asset: 'USDC' }), /accepts\[1\]\.asset: /],
     ['an asset with a NUL', () => ({ asset: `${USDC_ADDRESS}\u0000` }), /accepts\[1\]\.asset: /],
     ['an asset with half a character', () => ({ asset: '\ud800' }), /accepts\[1\]\.asset: /],
@@ -135,7 +135,7 @@ describe('a way to pay', () => {
     expect(messageOf(answer)).toMatch(/accepts\[0\]\.asset: .*not active/)
   })
 
-  test('cannot be registered in an asset whose EIP-712 domain nobody knows', async () => {
+  test('cannot be registered in an asset with an unknown EIP-712 domain', async () => {
     const { asset } = await facilitator.database.prisma.asset.create({
       data: { network: 'base-sepolia', asset: Wallet.createRandom().address, symbol: 'T', decimals: 6 },
     })
@@ -245,7 +245,7 @@ describe('a resource', () => {
     expect(messageOf(answer)).toMatch(/resource: /)
   })
 
-  test('is nobody’s without a user token', async () => {
+  test('requires a user token', async () => {
     const id = await newResource(api, owner)
     for (const token of ['', 'nonsense', owner.slice(0, -2)]) {
       expect(outcomeOf(await post(registration(), token))).toEqual([401, 'UNAUTHORIZED'])
@@ -281,7 +281,7 @@ describe('a resource', () => {
     async (id) => expect(outcomeOf(await put(id, registration()))).toEqual([400, 'INVALID_REQUEST']),
   )
 
-  test('is replaced as a whole by an update: what is left out is gone', async () => {
+  test('is replaced as a whole by an update', async () => {
     const id = await newResource(api, owner, { accepts: [way(), way({ maxAmountRequired: '20000' })] })
     const other = { resource: '/new', type: 'endpoint', x402Version: 2 }
     await put(id, registration({ ...other, metadata: undefined })).expect(200)
@@ -333,7 +333,7 @@ describe('a user', () => {
     const refused = answers.find(({ status }) => status === 409)
     expect(messageOf(refused ?? { body: {} })).toMatch(/10000.*PUT \/api\/v1\/resources/)
 
-    const { rows } = await pool.query('select count(*)::int from resources where user_id = $1', [userId])
+    const { rows } = await pool.query('SELECT count(*)::int FROM resources WHERE user_id = $1', [userId])
     expect(rows).toEqual([{ count: 4 }])
     const { accessToken: other } = await newUser(api)
     await newResource(api, other)

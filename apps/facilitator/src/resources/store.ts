@@ -19,17 +19,17 @@ export type ResourceStore = ReturnType<typeof createResourceStore>
 const columns = `resources.id, resource, type, x402_version as "x402Version", accepts, metadata,
   resources.created_at as "createdAt", updated_at as "updatedAt", user_id as "userId", users.handle as owner`
 
-/** The registry. Resources are changed, never deleted, so that a page by offset shifts for nobody. */
+/** Resources are updated, never deleted, so that pages by offset stay stable. */
 export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
   return {
     /** The number of the new resource; undefined where the user has {@link MAX_RESOURCES} already, however many ask at once. */
     async create(userId: number, registration: ResourceRegistration, now: Date): Promise<number | undefined> {
       const { rows } = await pool.query<{ id: number }>(
-        `with owner as (
-           update users set resource_count = resource_count + 1 where id = $1 and resource_count < $2 returning id
+        `WITH owner AS (
+           UPDATE users SET resource_count = resource_count + 1 WHERE id = $1 AND resource_count < $2 RETURNING id
          )
-         insert into resources (user_id, resource, type, x402_version, accepts, metadata, created_at, updated_at)
-         select id, $3, $4, $5, $6, $7, $8, $8 from owner returning id`,
+         INSERT INTO resources (user_id, resource, type, x402_version, accepts, metadata, created_at, updated_at)
+         SELECT id, $3, $4, $5, $6, $7, $8, $8 FROM owner RETURNING id`,
         [userId, MAX_RESOURCES, ...valuesOf(registration), now],
       )
       return rows[0]?.id
@@ -46,27 +46,27 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       now: Date,
     ): Promise<{ userId: number } | undefined> {
       const { rows } = await pool.query<{ userId: number }>(
-        `update resources
-         set resource = $3, type = $4, x402_version = $5, accepts = $6, metadata = $7, updated_at = $8
-         where id = $1 and (user_id = $2 or exists (select from users where users.id = $2 and is_admin))
-         returning user_id as "userId"`,
+        `UPDATE resources
+         SET resource = $3, type = $4, x402_version = $5, accepts = $6, metadata = $7, updated_at = $8
+         WHERE id = $1 AND (user_id = $2 OR EXISTS (SELECT FROM users WHERE users.id = $2 AND is_admin))
+         RETURNING user_id AS "userId"`,
         [id, userId, ...valuesOf(registration), now],
       )
       return rows[0]
     },
 
     async exists(id: number): Promise<boolean> {
-      const { rowCount } = await pool.query('select from resources where id = $1', [id])
+      const { rowCount } = await pool.query('SELECT FROM resources WHERE id = $1', [id])
       return rowCount === 1
     },
 
-    /** Oldest first. `userId` left out: everybody's. */
+    /** Oldest first. Without `userId`: of all users. */
     async list(page: { userId?: number; offset: number; limit: number }): Promise<Resource[]> {
       const { userId, offset, limit } = page
       const { rows } = await pool.query<Resource>(
-        `select ${columns} from resources join users on users.id = user_id
-         ${userId === undefined ? '' : 'where user_id = $3'}
-         order by resources.id limit $1 offset $2`,
+        `SELECT ${columns} FROM resources JOIN users ON users.id = user_id
+         ${userId === undefined ? '' : 'WHERE user_id = $3'}
+         ORDER BY resources.id LIMIT $1 OFFSET $2`,
         userId === undefined ? [limit, offset] : [limit, offset, userId],
       )
       return rows
@@ -78,7 +78,7 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       /** Those on which payments are shown, by name; and of these, those whose tokens are only payable in a known domain. */
       networks: readonly string[]
       withDomain: readonly string[]
-      /** As the network spells it; undefined: anybody. */
+      /** In the spelling of the network; undefined: any recipient. */
       payTo: string | undefined
       offset: number
       limit: number

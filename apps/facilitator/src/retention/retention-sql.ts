@@ -1,4 +1,4 @@
-import { isOpenSql } from '../payments/state'
+import { isOpenSql } from '../settlement/status'
 
 /**
  * The statements of the retention job: $1 rows at most, $2 days that they are kept. Each is whole in itself and may be run by
@@ -8,7 +8,7 @@ import { isOpenSql } from '../payments/state'
 export type StepRow = { rows: number }
 
 const isOld = (column: string) => `${column} < now() - make_interval(days => $2)`
-const countOf = (handled: string) => `select count(*)::int as rows from ${handled}`
+const countOf = (handled: string) => `SELECT count(*)::int AS rows FROM ${handled}`
 
 const isUnderWay = "t.status in ('signed', 'mined')"
 
@@ -17,40 +17,40 @@ const isUnderWay = "t.status in ('signed', 'mined')"
  * with it the authorization that it used up, its result and its request's hash: no payment is settled again for want of it.
  */
 export const DROP_PAYLOADS = `
-with old as materialized (
-  select s.id from settlements s
-  where ${isOld('s.ended_at')} and s.payload <> '{}' and not ${isOpenSql('s')}
-    and not exists (select from transactions t where t.id = s.transaction_id and ${isUnderWay})
-    and not exists (
-      select from charges c join transactions t on t.id = c.transaction_id where c.settlement_id = s.id and ${isUnderWay})
-  order by s.ended_at limit $1 for update skip locked
-), emptied as (
-  update settlements set payload = '{}' where id in (select id from old) returning id
+WITH old AS MATERIALIZED (
+  SELECT s.id FROM settlements s
+  WHERE ${isOld('s.ended_at')} AND s.payload <> '{}' AND NOT ${isOpenSql('s')}
+    AND NOT EXISTS (SELECT FROM transactions t WHERE t.id = s.transaction_id AND ${isUnderWay})
+    AND NOT EXISTS (
+      SELECT FROM fee_allocations c JOIN transactions t ON t.id = c.transaction_id WHERE c.settlement_id = s.id AND ${isUnderWay})
+  ORDER BY s.ended_at LIMIT $1 FOR UPDATE SKIP LOCKED
+), emptied AS (
+  UPDATE settlements SET payload = '{}' WHERE id IN (SELECT id FROM old) RETURNING id
 )
 ${countOf('emptied')}`
 
 export const DELETE_REFRESH_TOKENS = `
-with deleted as (
-  delete from refresh_tokens where hash in (
-    select hash from refresh_tokens where ${isOld('expires_at')} order by expires_at limit $1 for update skip locked)
-  returning hash
+WITH deleted AS (
+  DELETE FROM refresh_tokens WHERE hash IN (
+    SELECT hash FROM refresh_tokens WHERE ${isOld('expires_at')} ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING hash
 )
 ${countOf('deleted')}`
 
 export const DELETE_INVITATIONS = `
-with deleted as (
-  delete from invitations where hash in (
-    select hash from invitations where ${isOld('expires_at')} order by expires_at limit $1 for update skip locked)
-  returning hash
+WITH deleted AS (
+  DELETE FROM invitations WHERE hash IN (
+    SELECT hash FROM invitations WHERE ${isOld('expires_at')} ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING hash
 )
 ${countOf('deleted')}`
 
 const deleteDays = (table: string, key: string) => `
-with deleted as (
-  delete from ${table} where (${key}) in (
-    select ${key} from ${table} where day < (now() at time zone 'UTC')::date - $2::int
-    order by day limit $1 for update skip locked)
-  returning 1
+WITH deleted AS (
+  DELETE FROM ${table} WHERE (${key}) IN (
+    SELECT ${key} FROM ${table} WHERE day < (now() at time zone 'UTC')::date - $2::int
+    ORDER BY day LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING 1
 )
 ${countOf('deleted')}`
 
@@ -60,13 +60,13 @@ export const DELETE_REFUSALS = deleteDays('settlement_refusals', 'client_id, day
 
 /** Keys that are deleted or expired, and that no settlement and no transaction names. */
 export const DELETE_CLIENTS = `
-with deleted as (
-  delete from clients where client_id in (
-    select client_id from clients c
-    where (deleted_at is not null or expires_at is not null) and ${isOld('least(deleted_at, expires_at)')}
-      and not exists (select from settlements where client_id = c.client_id)
-      and not exists (select from fee_shares where client_id = c.client_id)
-    order by least(deleted_at, expires_at) limit $1 for update skip locked)
-  returning client_id
+WITH deleted AS (
+  DELETE FROM clients WHERE client_id IN (
+    SELECT client_id FROM clients c
+    WHERE (deleted_at IS NOT NULL OR expires_at IS NOT NULL) AND ${isOld('least(deleted_at, expires_at)')}
+      AND NOT EXISTS (SELECT FROM settlements WHERE client_id = c.client_id)
+      AND NOT EXISTS (SELECT FROM fee_shares WHERE client_id = c.client_id)
+    ORDER BY least(deleted_at, expires_at) LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING client_id
 )
 ${countOf('deleted')}`

@@ -36,14 +36,14 @@ const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISO
 
 describe('settlements', () => {
   const holdsPayload = async (id: bigint) => {
-    await pool.query('select 1')
-    const text = 'select payload, status, request_hash, nonce from settlements where id = $1'
+    await pool.query('SELECT 1')
+    const text = 'SELECT payload, status, request_hash, nonce FROM settlements WHERE id = $1'
     const [row] = (await pool.query<{ payload: string }>(text, [id])).rows
     return row?.payload === '{"signature":"0xsigned"}'
   }
   async function settlement(row: Parameters<typeof rows.settlement>[1]) {
     const id = await rows.settlement(clientId, row)
-    await pool.query(`update settlements set payload = '{"signature":"0xsigned"}' where id = $1`, [id])
+    await pool.query(`UPDATE settlements SET payload = '{"signature":"0xsigned"}' WHERE id = $1`, [id])
     return id
   }
 
@@ -57,9 +57,9 @@ describe('settlements', () => {
         transactionId: await rows.transaction({ status: 'final' }),
       }),
       await settlement({ ...old, status: 'failed', errorReason: 'insufficient_funds' }),
-      await settlement({ ...old, status: 'reversed', errorReason: 'payment_expired', isHandedOut: true }),
+      await settlement({ ...old, status: 'reversed', errorReason: 'payment_expired', isReported: true }),
     ]
-    const select = 'select to_jsonb(settlements) - $2 as row from settlements where id = any($1) order by id'
+    const select = 'SELECT to_jsonb(settlements) - $2 AS row FROM settlements WHERE id = ANY($1) ORDER BY id'
     const before = await pool.query(select, [ended, 'payload'])
     await run()
     expect(await Promise.all(ended.map(holdsPayload))).toEqual([false, false, false, false])
@@ -89,22 +89,22 @@ describe('settlements', () => {
 
 describe('the rest', () => {
   const count = async (text: string, values: unknown[]) =>
-    (await pool.query<{ count: bigint }>(`select count(*) from ${text}`, values)).rows[0]?.count
+    (await pool.query<{ count: bigint }>(`SELECT count(*) FROM ${text}`, values)).rows[0]?.count
 
   test('refresh tokens go a week after they have expired', async () => {
     for (const days of [8, 9, 10, 6, -30])
-      await pool.query('insert into refresh_tokens (hash, user_id, expires_at) values ($1, $2, $3)', [
+      await pool.query('INSERT INTO refresh_tokens (hash, user_id, expires_at) VALUES ($1, $2, $3)', [
         randomBytes(32),
         userId,
         daysAgo(days),
       ])
     await run()
-    expect(await count('refresh_tokens where user_id = $1', [userId])).toBe(2n)
+    expect(await count('refresh_tokens WHERE user_id = $1', [userId])).toBe(2n)
   })
 
   test('invitations go a week after they have expired', async () => {
     for (const days of [8, 9, 6, -7])
-      await pool.query('insert into invitations (hash, expires_at) values ($1, $2)', [
+      await pool.query('INSERT INTO invitations (hash, expires_at) VALUES ($1, $2)', [
         randomBytes(32),
         daysAgo(days),
       ])
@@ -116,16 +116,16 @@ describe('the rest', () => {
     for (const days of [764, 765, 766, 760, 0]) {
       const day = daysAgo(days).slice(0, 10)
       await pool.query(
-        `insert into http_metrics (user_id, day, method, route, status, count, buckets, counts)
-         values ($1, $2, 'GET', '/', 200, 1, '{1}', '{1}')`,
+        `INSERT INTO http_metrics (user_id, day, method, route, status, count, buckets, counts)
+         VALUES ($1, $2, 'GET', '/', 200, 1, '{1}', '{1}')`,
         [userId, day],
       )
       await pool.query(
-        `insert into client_metrics (user_id, day, client_id, count, buckets, counts) values ($1, $2, $3, 1, '{1}', '{1}')`,
+        `INSERT INTO client_metrics (user_id, day, client_id, count, buckets, counts) VALUES ($1, $2, $3, 1, '{1}', '{1}')`,
         [userId, day, clientId],
       )
       await pool.query(
-        `insert into settlement_refusals (client_id, day, network, reason, count) values ($1, $2, '', 'x', 1)`,
+        `INSERT INTO settlement_refusals (client_id, day, network, reason, count) VALUES ($1, $2, '', 'x', 1)`,
         [clientId, day],
       )
     }
@@ -137,21 +137,21 @@ describe('the rest', () => {
   test('client keys go as late, and never one that a settlement or a transaction names', async () => {
     const client = async (changes: string) => {
       const id = await rows.client(userId)
-      await pool.query(`update clients set ${changes} where client_id = $1`, [id])
+      await pool.query(`UPDATE clients SET ${changes} WHERE client_id = $1`, [id])
       return id
     }
     const named = await client("deleted_at = now() - interval '800 days'")
     await rows.settlement(named, { status: 'settled', endedAt: daysAgo(790) })
     const spender = await client("deleted_at = now() - interval '800 days'")
     await pool.query(
-      'insert into fee_shares (transaction_id, client_id, payments, part, whole) values ($1, $2, 1, 1, 1)',
+      'INSERT INTO fee_shares (transaction_id, client_id, payments, part, whole) VALUES ($1, $2, 1, 1, 1)',
       [await rows.transaction({ status: 'final' }), spender],
     )
     const kept = [
       named,
       spender,
       await client("deleted_at = now() - interval '700 days'"),
-      await client('expires_at = null'),
+      await client('expires_at = NULL'),
     ]
     const gone = [
       await client("deleted_at = now() - interval '800 days'"),
@@ -159,7 +159,7 @@ describe('the rest', () => {
       await client("expires_at = now() - interval '800 days', deleted_at = now()"),
     ]
     await run()
-    expect(await count('clients where client_id = any($1)', [kept])).toBe(4n)
-    expect(await count('clients where client_id = any($1)', [gone])).toBe(0n)
+    expect(await count('clients WHERE client_id = ANY($1)', [kept])).toBe(4n)
+    expect(await count('clients WHERE client_id = ANY($1)', [gone])).toBe(0n)
   })
 })

@@ -41,7 +41,7 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('clients', DELETE_CLIENTS, periods.RETENTION_METRICS_DAYS),
 ]
 
-/** Each statement finds by itself what is left: there is more to do where it took as many rows as it may. */
+/** A statement that deleted its maximum number of rows has more to delete. */
 const task = (name: string, text: string, days: number): RetentionTask => ({
   name,
   async step(client: PoolClient, { limit }) {

@@ -1,14 +1,14 @@
 import { usdcAbi } from '@tollgate/devnet'
-import { Interface, type HDNodeWallet } from 'ethers'
+import { Interface, type BaseWallet } from 'ethers'
 import { callRpc } from './chain'
 import { members, usdcDomain, type PaymentRequest } from './payment'
 import { GWEI, rawOf } from './raw-transfer'
 
-/** So much that a transaction comes before ours in the next block. */
+/** Fees that place a transaction before ours in the next block. */
 export const aheadOfOurs = { maxFeePerGas: 90n * GWEI, maxPriorityFeePerGas: 50n * GWEI }
 
-/** The call of the token by which the payer takes its authorization back. */
-export async function cancellation(payer: HDNodeWallet, { paymentPayload }: PaymentRequest): Promise<string> {
+/** The calldata by which the payer cancels its authorization. */
+export async function cancellation(payer: BaseWallet, { paymentPayload }: PaymentRequest): Promise<string> {
   const { from: authorizer, nonce } = paymentPayload.payload.authorization
   const types = { CancelAuthorization: members('address authorizer, bytes32 nonce') }
   const signature = await payer.signTypedData(usdcDomain, types, { authorizer, nonce })
@@ -19,12 +19,8 @@ export async function cancellation(payer: HDNodeWallet, { paymentPayload }: Paym
   ])
 }
 
-/** The payer takes its authorization back, and pays to come first in the next block. */
-export async function cancelFirst(
-  rpcUrl: string,
-  payer: HDNodeWallet,
-  payment: PaymentRequest,
-): Promise<void> {
+/** Cancels the authorization with a transaction that precedes ours in the next block. */
+export async function cancelFirst(rpcUrl: string, payer: BaseWallet, payment: PaymentRequest): Promise<void> {
   await callRpc(rpcUrl, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
   const data = await cancellation(payer, payment)
   await callRpc(rpcUrl, 'eth_sendRawTransaction', rawOf(payer, { data, gasLimit: 200_000, ...aheadOfOurs }))

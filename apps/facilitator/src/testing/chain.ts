@@ -1,6 +1,6 @@
 import { deployContracts, startAnvil, USDC_ADDRESS, type AnvilOptions } from '@tollgate/devnet'
 import { closeLater } from '@tollgate/testing'
-import { id, Wallet, type HDNodeWallet } from 'ethers'
+import { hexlify, id, randomBytes, Wallet } from 'ethers'
 
 const ETHER = 10n ** 18n
 
@@ -32,16 +32,19 @@ export async function callRpc(rpcUrl: string, method: string, ...params: unknown
 
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-/** A new wallet with 1,000 USDC, or as much as told in its smallest unit, and nothing else. */
-export async function newPayer(rpcUrl: string, usdc = 1_000_000_000n): Promise<HDNodeWallet> {
-  const wallet = Wallet.createRandom()
+/** Sixteen times cheaper than `Wallet.createRandom()`, which derives the key from a phrase. */
+const newWallet = () => new Wallet(hexlify(randomBytes(32)))
+
+/** A new wallet with USDC (default 1,000; in the smallest unit) and nothing else. */
+export async function newPayer(rpcUrl: string, usdc = 1_000_000_000n): Promise<Wallet> {
+  const wallet = newWallet()
   await callRpc(rpcUrl, 'anvil_dealERC20', wallet.address, USDC_ADDRESS, hex(usdc))
   return wallet
 }
 
 /** A settlement key of this test's own, with ether: two databases must never share one. */
-export async function newSigner(rpcUrl: string): Promise<HDNodeWallet> {
-  const wallet = Wallet.createRandom()
+export async function newSigner(rpcUrl: string): Promise<Wallet> {
+  const wallet = newWallet()
   await callRpc(rpcUrl, 'anvil_setBalance', wallet.address, hex(10n * ETHER))
   return wallet
 }

@@ -8,7 +8,7 @@ import { closeLater } from '@tollgate/testing'
 import { TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { type NetworkConfiguration } from '../networks/settings'
 
-/** What a payment pays and what its fee is, in uatom, unless told. */
+/** Default amount and fee of a payment, in uatom. */
 export const COSMOS_AMOUNT = 10_000n
 export const COSMOS_FEE = 5_000n
 
@@ -21,7 +21,7 @@ export async function ownCosmosChain(options: CosmosOptions = {}) {
 
 export type CosmosWallet = { address: string; key: Uint8Array; publicKey: Uint8Array; signer: OfflineSigner }
 
-/** A new wallet with so many uatom, that signs as told; with none it is not on the chain. */
+/** A new wallet. Without funds it has no account on the chain. */
 export async function newCosmosWallet(
   rpcUrl: string,
   amount = 0n,
@@ -63,7 +63,7 @@ export const cosmosNetwork = (
 export type CosmosChanges = {
   payTo?: string
   amount?: bigint
-  /** Whoever is to bear the fee; otherwise the payer. */
+  /** Pays the fee; default: the payer. */
   granter?: string | undefined
   fee?: Partial<StdFee>
   memo?: string

@@ -2,7 +2,7 @@ import { faulty } from './faulty'
 import { newClient, testFacilitator, type ClientHeaders } from './facilitator'
 import { type PaymentRequest } from './payment'
 
-/** Where the process is killed or stopped: when a transaction is signed, stored and not yet sent, or when it has just been sent. */
+/** The last step before the process is killed or stopped. */
 export type Step = 'signed' | 'stored' | 'sent'
 
 export type CrashOrder = {
@@ -11,11 +11,11 @@ export type CrashOrder = {
   signerKey: string
   databaseUrl: string
   body: PaymentRequest
-  /** SIGKILL unless told. One that is stopped goes on at SIGCONT, and writes down what it answered. */
+  /** Default SIGKILL. A stopped process continues at SIGCONT and prints its response. */
   signal?: 'SIGKILL' | 'SIGSTOP'
 }
 
-/** A facilitator in a process of its own that is asked to settle one payment and kills or stops itself, once, on the way. */
+/** Runs a facilitator that settles one payment and kills or stops itself once on the way. */
 async function main() {
   const order = JSON.parse(process.env.CRASH_ORDER ?? '') as CrashOrder
   const { api } = await testFacilitator({

@@ -15,7 +15,7 @@ import {
 } from '@tollgate/service'
 import request from 'supertest'
 import { Environment, type Configuration } from '../config'
-import { sessionsOf, wireFacilitator } from '../facilitator'
+import { sessionsOf, composeFacilitator } from '../facilitator'
 import { type Families } from '../networks/network'
 import { type NetworkConfiguration } from '../networks/settings'
 import { newSigner, sharedChain } from './chain'
@@ -36,7 +36,7 @@ export type TestOptions = {
   log?: NodeJS.WritableStream
   maxFeePerGas?: bigint
   maxFeesPerDay?: bigint
-  /** Beside base-sepolia, and like it but for what is told. */
+  /** Networks beside base-sepolia, with the settings that differ from it. */
   networks?: readonly Partial<NetworkConfiguration>[]
 }
 
@@ -59,7 +59,7 @@ export async function testFacilitator(options: TestOptions) {
       logger,
     }))
   const metrics = createMetrics()
-  const facilitator = await wireFacilitator({
+  const facilitator = await composeFacilitator({
     configuration,
     families: options.families ?? families,
     database,
@@ -68,11 +68,12 @@ export async function testFacilitator(options: TestOptions) {
     metrics,
     now,
   })
-  const { app, networks, notices, operations, settlers, outcomes, tally } = facilitator
+  const { app, networks, notifications, operations, settlers, settlementWaiter, metricsRecorder } =
+    facilitator
   networks.watchNodes()
   await networks.registerConfigured()
-  tally.begin()
-  notices.begin()
+  metricsRecorder.begin()
+  notifications.begin()
   for (const settler of settlers) settler.begin()
   operations.begin()
   const server = createServer(app).listen(0)
@@ -81,11 +82,11 @@ export async function testFacilitator(options: TestOptions) {
   async function closeParts() {
     server.closeAllConnections()
     server.close()
-    outcomes.close()
+    settlementWaiter.close()
     await operations.close()
     await Promise.all(settlers.map((settler) => settler.close()))
-    await notices.close()
-    await tally.close()
+    await notifications.close()
+    await metricsRecorder.close()
     networks.close()
     await ephemeral.close()
     await database.close()
@@ -133,7 +134,7 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
     rpcTimeoutMs: 2_000,
     signerKeys,
     confirmations: 1,
-    confirmationBudgetSeconds: 6,
+    minRemainingValiditySeconds: 6,
     maxGas: 300_000n,
     ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }),
     own: { maxFeePerGas },
@@ -158,7 +159,7 @@ export async function facilitatorWithClient() {
   return { facilitator, signer, client: await newClient(facilitator.api) }
 }
 
-/** A user's access token, got as anybody gets one. */
+/** Signs up and logs in a new user. */
 export async function newUser(api: Api): Promise<{ email: string; password: string; accessToken: string }> {
   const email = `${randomBytes(8).toString('hex')}@example.com`
   const password = randomBytes(12).toString('hex')
@@ -168,7 +169,7 @@ export async function newUser(api: Api): Promise<{ email: string; password: stri
   return { email, password, accessToken: data.access_token }
 }
 
-/** The headers of a new client key, got as anybody gets one. */
+/** The headers of a new user's client key. */
 export async function newClient(api: Api, body: object = {}): Promise<ClientHeaders> {
   const { accessToken } = await newUser(api)
   const answer = await api

@@ -6,7 +6,7 @@ import { callRpc } from './chain'
 type Message = { jsonrpc: '2.0'; id: number; method: string; params: unknown[] }
 type Failure = { code: number; message: string }
 
-/** The node at `url`, but for `method`, which fails as `failure` says of each question (JSON); answers its URL. */
+/** A proxy of the node at `url`. `failure` gets each request of `method` as JSON. */
 export const startFailingNode = (
   url: string,
   method: string,
@@ -19,7 +19,7 @@ export const startFailingNode = (
     }),
   )
 
-/** The node at `url`, but for the results of the methods that `lies` has another for; answers its URL. */
+/** A proxy of the node at `url` that changes the results of the methods in `lies`. */
 export const startLyingNode = (
   url: string,
   lies: Readonly<Record<string, (result: unknown) => unknown>>,
@@ -32,29 +32,30 @@ export const startLyingNode = (
     }),
   )
 
-/** How a node answers one method; `told` is what a sound node says to it. */
-export type Manner = (params: Record<string, string>, told: () => Promise<Reply>) => Promise<Reply>
+/** Replaces a node's response to one method. `forward` asks the real node. */
+export type MethodHandler = (params: Record<string, string>, forward: () => Promise<Reply>) => Promise<Reply>
 type Reply = { result?: unknown; error?: unknown }
 
-/** The node at `url`, but for the methods that answer in another manner, or by an error not at all; answers its URL. */
+/** A proxy of the node at `url` that handles some methods itself, and drops the connection if a handler rejects. */
 export const startOddNode = (
   url: string,
-  manners: Readonly<Record<string, Manner>>,
+  handlers: Readonly<Record<string, MethodHandler>>,
   options: { takesBatches?: boolean } = {},
 ): Promise<string> =>
   startNode(
     (messages) =>
       messages.map(async (message) => {
-        const told = () => forward(url, message) as Promise<Reply>
-        const reply = (await manners[message.method]?.(message.params as never, told)) ?? (await told())
+        const forwardThis = () => forward(url, message) as Promise<Reply>
+        const reply =
+          (await handlers[message.method]?.(message.params as never, forwardThis)) ?? (await forwardThis())
         return { ...reply, jsonrpc: '2.0', id: message.id }
       }),
     options,
   )
 
 /**
- * One URL with two nodes behind it: the one at `url`, and one that lacks its newest blocks, as many as `lacking` says when
- * it is told what a question asks, or all of a batch: one node answers that; answers its URL.
+ * A load balancer in front of the node at `url` and of a stale one. `lacking` gets the methods of a request and returns how many
+ * blocks the node that serves it lacks.
  */
 export const startLaggingNode = (
   url: string,
@@ -66,7 +67,7 @@ export const startLaggingNode = (
     return messages.map((message) => (lack > 0n ? answerAt(height, url, message) : forward(url, message)))
   })
 
-/** As a node answers whose newest block is that of this height, as far as tests ask. */
+/** Responds as a node whose newest block has this height. */
 function answerAt(height: bigint, url: string, message: Message): unknown {
   const { id, method, params } = message
   const newest = `0x${height.toString(16)}`
@@ -84,14 +85,12 @@ function answerAt(height: bigint, url: string, message: Message): unknown {
 
 const failed = ({ id }: Message, error: Failure) => ({ jsonrpc: '2.0', id, error })
 
-/** What the node at `url` answers to it. */
 export async function forward(url: string, message: Message): Promise<unknown> {
   const headers = { 'content-type': 'application/json' }
   const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(message) })
   return answer.json()
 }
 
-/** A node that answers all of a request as it is told; answers its URL. */
 export async function startNode(
   answer: (messages: Message[]) => unknown[] | Promise<unknown[]>,
   { takesBatches = true }: { takesBatches?: boolean } = {},
@@ -100,14 +99,14 @@ export async function startNode(
     void (async () => {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
-      const asked = JSON.parse(Buffer.concat(chunks).toString()) as Message | Message[]
-      if (Array.isArray(asked) && !takesBatches) {
+      const received = JSON.parse(Buffer.concat(chunks).toString()) as Message | Message[]
+      if (Array.isArray(received) && !takesBatches) {
         const error = { code: -32600, message: 'batches are not supported' }
         response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
         return
       }
-      const answers = await Promise.all(await answer(Array.isArray(asked) ? asked : [asked]))
-      response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]))
+      const answers = await Promise.all(await answer(Array.isArray(received) ? received : [received]))
+      response.end(JSON.stringify(Array.isArray(received) ? answers : answers[0]))
     })().catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

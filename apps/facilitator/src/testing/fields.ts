@@ -3,10 +3,10 @@ import { outcomeOf } from './outcome'
 export type Body = Record<string, unknown>
 export type Send = (body: unknown) => PromiseLike<{ status: number; body: unknown }>
 
-/** What is no text at all, for a field that must be some. */
-export const noText = [null, 5, true, {}, ['x'], ['a@example.com', 'b@example.com']]
+/** Values that are not strings. */
+export const nonStrings = [null, 5, true, {}, ['x'], ['a@example.com', 'b@example.com']]
 
-/** With each of these in the place of a field, undefined for none: 400, and the message names the field. */
+/** Expects 400 with the name of the field for each wrong value; undefined omits the field. */
 export async function expectRefused(send: Send, good: Body, field: string, wrong: readonly unknown[]) {
   for (const value of wrong) {
     const answer = await send({ ...good, [field]: value })

@@ -57,13 +57,16 @@ export async function forge(
 export const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, 'base64'))
 export const joined = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 
-/** Field 99 of any message, which nobody knows. */
+/** Field 99, which no message has. */
 export const UNKNOWN_FIELD = Uint8Array.of(0x9a, 0x06, 1, 1)
-/** Field 1024: one that chains pass over in a body (ADR-020). */
-export const PASSED_OVER_FIELD = Uint8Array.of(0x82, 0x40, 1, 1)
+/** Field 1024: a non-critical field that chains ignore in a body (ADR-020). */
+export const NON_CRITICAL_FIELD = Uint8Array.of(0x82, 0x40, 1, 1)
 
-/** The same payment, of which its payload says this. */
-export function stating(body: CosmosRequest, changes: Partial<Record<string, unknown>>): CosmosRequest {
+/** Changes the unsigned fields of the payload. */
+export function withUnsignedFields(
+  body: CosmosRequest,
+  changes: Partial<Record<string, unknown>>,
+): CosmosRequest {
   const changed = structuredClone(body)
   Object.assign(changed.paymentPayload.payload.payment, changes)
   return changed
@@ -77,8 +80,8 @@ export const hashOf = (tx: Uint8Array) => createHash('sha256').update(tx).digest
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** The twin with a high s, which anyone can make of a signature. */
-export function highTwin(signature: Uint8Array): Uint8Array {
+/** The high-s form of a signature, which anyone can derive. */
+export function toHighS(signature: Uint8Array): Uint8Array {
   const s = ORDER - BigInt(`0x${Buffer.from(signature.subarray(32)).toString('hex')}`)
   return joined(signature.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex'))
 }

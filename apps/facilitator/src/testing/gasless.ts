@@ -26,7 +26,7 @@ const PATIENCE_MS = 40_000
 type Options = Partial<TestOptions> & {
   gaslessMaxFee?: bigint | undefined
   maxFeesPerDay?: bigint
-  /** What else is told of the network on the chain at `rpcUrl`, as other nodes of it. */
+  /** More settings of the network, such as other nodes. */
   network?: (rpcUrl: string) => Promise<Partial<NetworkConfiguration>>
 }
 
@@ -37,8 +37,8 @@ export async function onGaslessChain(options: Options = {}) {
   const { rpcUrl } = chain
   const granter = await newCosmosWallet(rpcUrl, 1_000_000_000n)
   const evmSigner = await newSigner(sharedChain())
-  const told = await network?.(rpcUrl)
-  const changes = { gaslessMaxFee, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), ...told }
+  const more = await network?.(rpcUrl)
+  const changes = { gaslessMaxFee, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), ...more }
   const settings = {
     rpcUrl: sharedChain(),
     signerKeys: [evmSigner.privateKey],
@@ -54,7 +54,7 @@ export async function onGaslessChain(options: Options = {}) {
     (await api.post(`/api/v1/${path}`).set(client).send(body).expect(200)).body as T
 
   const rows = async (what: string, { database }: Facilitator = facilitator) => {
-    const { rows: found } = await database.pool.query<{ count: bigint }>(`select count(*) from ${what}`)
+    const { rows: found } = await database.pool.query<{ count: bigint }>(`SELECT count(*) FROM ${what}`)
     return Number(found[0]?.count)
   }
 
@@ -70,7 +70,7 @@ export async function onGaslessChain(options: Options = {}) {
   async function holding(lock: string, what: () => Promise<void>): Promise<void> {
     const session = await pool.connect()
     try {
-      await session.query(`select pg_advisory_lock(hashtextextended($1, 0))`, [lock])
+      await session.query(`SELECT pg_advisory_lock(hashtextextended($1, 0))`, [lock])
       await what()
     } finally {
       session.release(true)
@@ -94,16 +94,16 @@ export async function onGaslessChain(options: Options = {}) {
 
     verify: (body: CosmosRequest, at = facilitator) => post<VerifyResult>('verify', body, at),
     settle,
-    /** Asks until it is told more than that it is under way. */
+    /** Repeats the request while the settlement is pending. */
     async settleAtLast(body: CosmosRequest, at = facilitator): Promise<SettleResult> {
       const deadline = performance.now() + PATIENCE_MS
-      let told = await settle(body, at)
-      while (told.errorReason === 'settlement_pending' && performance.now() < deadline)
-        told = await settle(body, at)
-      return told
+      let result = await settle(body, at)
+      while (result.errorReason === 'settlement_pending' && performance.now() < deadline)
+        result = await settle(body, at)
+      return result
     },
 
-    /** A wallet that holds the price and nothing else, unless told. */
+    /** A wallet that holds the price and nothing else by default. */
     newPayer: (amount = COSMOS_AMOUNT): Promise<CosmosWallet> => newCosmosWallet(rpcUrl, amount),
     /** A payment whose fee is not the payer's. */
     gasless: (payer: CosmosWallet, of: CosmosChanges = {}): Promise<CosmosRequest> =>
@@ -127,7 +127,7 @@ export async function onGaslessChain(options: Options = {}) {
     mine,
     height: async (): Promise<bigint> => BigInt(await stargate.getHeight()),
     /** Makes what was signed as old as what nodes do not lag behind any more. */
-    age: () => pool.query("update transactions set signed_at = signed_at - interval '2 minutes'"),
+    age: () => pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '2 minutes'"),
     /** Resolves once `what` is done, before which nothing that is claimed is signed. */
     beforeAnyFee: (what: () => Promise<void>): Promise<void> => holding(`fees ${COSMOS_CHAIN_ID}`, what),
     /** The same of what this payer pays in uatom, which is not even judged. */

@@ -1,14 +1,11 @@
 import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
-import { type HDNodeWallet, type TypedDataDomain } from 'ethers'
+import { type BaseWallet, type TypedDataDomain } from 'ethers'
 import { newSigner, sharedChain, transactionCount } from './chain'
 import { newClient, testFacilitator, type TestOptions } from './facilitator'
 import { transferTypes, usdcDomain, type PaymentRequest } from './payment'
 
-/**
- * A facilitator on the chain at `chainUrl`, the shared one unless told, which it may see by another node, and what a payment is
- * held against that must come to nothing.
- */
-export async function hostileGround({
+/** A facilitator and assertions for payments that it must refuse. `chainUrl` defaults to the shared chain. */
+export async function hostileInfrastructure({
   chainUrl = sharedChain(),
   ...options
 }: Partial<TestOptions> & { chainUrl?: string } = {}) {
@@ -37,7 +34,7 @@ export async function hostileGround({
     verify,
     settle,
     sent,
-    /** Verify and settle refuse it with one voice; nothing is claimed, and no gas is spent. */
+    /** Verify and settle refuse it for the same reason; nothing is claimed, and no gas is spent. */
     async expectRefused(body: object, reason: string): Promise<void> {
       const before = [await claims(), await sent()]
       expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: reason, payer: '' })
@@ -53,13 +50,13 @@ export async function hostileGround({
   }
 }
 
-/** Settlements whose transaction a node has: one that is signed and stored may not be there yet when a block is mined. */
-export const SENT = `settlements s join transactions t on t.id = s.transaction_id
-  where s.status = 'signed' and t.broadcast_at is not null`
+/** Settlements whose transaction a node accepted. */
+export const SENT = `settlements s JOIN transactions t ON t.id = s.transaction_id
+  WHERE s.status = 'signed' AND t.accepted_at IS NOT NULL`
 
-/** Signs the payment anew in another EIP-712 domain: of another chain, another token, or the same under another name. */
+/** Signs the payment in another EIP-712 domain. */
 export async function signInDomain(
-  payer: HDNodeWallet,
+  payer: BaseWallet,
   body: PaymentRequest,
   changes: TypedDataDomain,
 ): Promise<PaymentRequest> {
@@ -68,7 +65,6 @@ export async function signInDomain(
   return withSignature(body, await payer.signTypedData(domain, transferTypes, authorization))
 }
 
-/** The same payment under another signature, or another spelling of its own. */
 export function withSignature(body: PaymentRequest, signature: string): PaymentRequest {
   const changed = structuredClone(body)
   changed.paymentPayload.payload.signature = signature
@@ -79,7 +75,7 @@ const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141
 
 type Form = (signature: string) => string
 
-/** Forms of one signature that wallets make, and that are taken like the usual one. */
+/** Valid encodings of a signature that wallets produce. */
 export const walletForms: Record<string, Form> = {
   'v as 0 or 1': (signature) => signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01'),
   'the 64 bytes of EIP-2098': (signature) => {
@@ -89,9 +85,9 @@ export const walletForms: Record<string, Form> = {
   },
 }
 
-/** Other forms of a signature of 65 bytes that somebody who never had the key can make of it. */
-export const twins: Record<string, Form> = {
-  'the twin with a high s': (signature) => {
+/** Encodings of a signature that anyone can derive without the key. */
+export const malleatedForms: Record<string, Form> = {
+  'the high-s form': (signature) => {
     const s = (ORDER - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
     return signature.slice(0, 66) + s + (signature.endsWith('1b') ? '1c' : '1b')
   },
@@ -103,6 +99,6 @@ export const twins: Record<string, Form> = {
   },
   '63 bytes': (signature) => signature.slice(0, 128),
   '66 bytes': (signature) => `${signature}00`,
-  'a word in front': (signature) => `0x${'0'.repeat(64)}${signature.slice(2)}`,
-  'itself twice': (signature) => signature + signature.slice(2),
+  '32 zero bytes in front': (signature) => `0x${'0'.repeat(64)}${signature.slice(2)}`,
+  'the signature twice': (signature) => signature + signature.slice(2),
 }

@@ -1,6 +1,6 @@
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { closeLater, migratedDatabase } from '@tollgate/testing'
-import { main } from '../operations/cli'
+import { main } from '../operations/cli/cli'
 import { settlementRows } from './settlement-rows'
 
 export const payer = '0x1111111111111111111111111111111111111111'
@@ -9,7 +9,7 @@ export const hashes = ['a', 'b'].map((digit) => `0x${digit.repeat(64)}`)
 
 export type Operator = Awaited<ReturnType<typeof newOperator>>
 
-/** An operator at the command line, beside a database of its own and no facilitator. */
+/** The command line with its own database and no running facilitator. */
 export async function newOperator() {
   const DATABASE_URL = await migratedDatabase('facilitator')
   const { pool, close } = openFacilitatorDatabase({ url: DATABASE_URL, poolSize: 2 })
@@ -18,7 +18,6 @@ export async function newOperator() {
   const clientId = await rows.client(await rows.user('shop@example.com'), 'The "Shop"')
   for (const network of ['base-sepolia', 'base']) await rows.asset(network)
 
-  /** The command line without its process. */
   async function facilitator(args: string[], environment: NodeJS.ProcessEnv = { DATABASE_URL }) {
     let [out, err] = ['', '']
     const code = await main(args, {
@@ -41,28 +40,28 @@ export async function newOperator() {
     settlements: (...args: string[]) => facilitator(['settlements', ...args]),
     settlement,
 
-    /** Leaves no settlement of an earlier test, and begins to count their ids anew. */
+    /** Deletes all settlements and restarts their ids. */
     async clear() {
       await pool.query(
-        'truncate settlements, transactions, transaction_versions, charges restart identity cascade',
+        'TRUNCATE settlements, transactions, transaction_versions, fee_allocations RESTART IDENTITY CASCADE',
       )
     },
 
-    /** One in each state that there is, the open ones the older ones. */
+    /** One settlement in each state. */
     async oneOfEach() {
       const transactionId = await rows.transaction({ signer, nonce: 7n, versions: hashes })
       const mined = await rows.transaction({ signer, nonce: 6n, status: 'mined' })
       return {
         signed: await settlement({ status: 'signed', transactionId, ageSeconds: 192, payer }),
-        claimed: await settlement({ ageSeconds: 400, attempts: 3, problem: 'waits\nfor \u001b[31mfunds' }),
-        reversed: await settlement({ status: 'reversed', ageSeconds: 90_000, isHandedOut: true }),
+        claimed: await settlement({ ageSeconds: 400, attempts: 3, lastError: 'waits\nfor \u001b[31mfunds' }),
+        reversed: await settlement({ status: 'reversed', ageSeconds: 90_000, isReported: true }),
         other: await settlement({ network: 'base', ageSeconds: 5 }),
         settled: await settlement({ status: 'settled', transactionId: mined }),
         failed: await settlement({ status: 'failed', errorReason: 'payment_expired' }),
         forGood: await settlement({
           status: 'reversed',
           errorReason: 'invalid_transaction_state',
-          isHandedOut: true,
+          isReported: true,
         }),
       }
     },
@@ -71,7 +70,6 @@ export async function newOperator() {
 
 export const linesOf = ({ out }: { out: string }) => out.trimEnd().split('\n')
 
-/** The words under a heading of a table, line by line. */
 export function columnOf(lines: readonly string[], heading: string): string[] {
   const [head = '', ...rest] = lines
   const at = head.indexOf(heading)

@@ -1,6 +1,6 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { type PaymentRequirements } from '@tollgate/protocol'
-import { hexlify, randomBytes, Wallet, type HDNodeWallet, type TypedDataField } from 'ethers'
+import { hexlify, randomBytes, Wallet, type BaseWallet, type TypedDataField } from 'ethers'
 
 export const AMOUNT = 10_000n
 
@@ -18,7 +18,7 @@ export const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 100
 
 /** What a public x402 client would send for `terms`, unless the changes say otherwise. */
 async function signPayment(
-  payer: HDNodeWallet,
+  payer: BaseWallet,
   terms: Pick<PaymentRequirements, 'payTo' | 'maxAmountRequired'>,
   changes: Partial<Authorization> = {},
 ) {
@@ -50,7 +50,7 @@ const requirements = (changes: Partial<PaymentRequirements> = {}): PaymentRequir
 
 /** The body of `/verify` and `/settle` for a good payment. */
 export async function paymentRequest(
-  payer: HDNodeWallet,
+  payer: BaseWallet,
   changes: { requirements?: Partial<PaymentRequirements>; authorization?: Partial<Authorization> } = {},
 ) {
   const paymentRequirements = requirements(changes.requirements)

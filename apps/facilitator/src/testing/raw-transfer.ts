@@ -1,5 +1,5 @@
 import { USDC_ADDRESS, usdcAbi } from '@tollgate/devnet'
-import { Interface, Transaction, Wallet, type HDNodeWallet, type TransactionLike } from 'ethers'
+import { Interface, Transaction, Wallet, type BaseWallet, type TransactionLike } from 'ethers'
 import { callRpc, newPayer } from './chain'
 import { AMOUNT, paymentRequest, type PaymentRequest } from './payment'
 
@@ -7,14 +7,14 @@ export const GWEI = 1_000_000_000n
 const ETHER = 10n ** 18n
 
 const token = new Interface([...usdcAbi])
-/** The recipient of all of these payments, unless told. */
+/** The default recipient of these payments. */
 export const payTo = Wallet.createRandom().address
 /** A call of the token. */
 export const tokenCall = (name: string, ...args: unknown[]) => token.encodeFunctionData(name, args)
 export const transfer = (to = payTo, amount = AMOUNT) => tokenCall('transfer', to, amount)
 
 /** A wallet with money to pay, and with ether for its own gas. */
-export async function newSender(rpcUrl: string): Promise<HDNodeWallet> {
+export async function newSender(rpcUrl: string): Promise<BaseWallet> {
   const payer = await newPayer(rpcUrl)
   await callRpc(rpcUrl, 'anvil_setBalance', payer.address, `0x${ETHER.toString(16)}`)
   return payer
@@ -35,10 +35,10 @@ export const transactionOf = (changes: TransactionLike = {}) =>
   })
 
 /** What makes it one of the first type. */
-export const legacy = { type: 0, gasPrice: 25n * GWEI, maxFeePerGas: null, maxPriorityFeePerGas: null }
+export const legacyFees = { type: 0, gasPrice: 25n * GWEI, maxFeePerGas: null, maxPriorityFeePerGas: null }
 
 /** The same, signed, in hex. */
-export function rawOf(payer: HDNodeWallet, changes: TransactionLike = {}): string {
+export function rawOf(payer: BaseWallet, changes: TransactionLike = {}): string {
   const transaction = transactionOf(changes)
   transaction.signature = payer.signingKey.sign(transaction.unsignedHash)
   return transaction.serialized
@@ -46,7 +46,7 @@ export function rawOf(payer: HDNodeWallet, changes: TransactionLike = {}): strin
 
 type Payload = PaymentRequest['paymentPayload']['payload']
 
-/** The body of `/verify` and `/settle` that requires `AMOUNT` to `payTo`, unless told, and has this payload. */
+/** The body of `/verify` and `/settle` that requires `AMOUNT` to `payTo`, by default, with this payload. */
 export async function rawRequest(
   payload: string | object,
   requirements: { payTo?: string; maxAmountRequired?: string } = {},

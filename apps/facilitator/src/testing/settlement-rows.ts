@@ -13,13 +13,13 @@ type Row = {
   /** How long ago it was claimed. */
   ageSeconds?: number
   attempts?: number
-  problem?: string
+  lastError?: string
   transactionId?: bigint
   transactionHash?: string
   errorReason?: string
   fee?: string
   endedAt?: string
-  isHandedOut?: boolean
+  isReported?: boolean
 }
 
 type TransactionRow = {
@@ -27,7 +27,7 @@ type TransactionRow = {
   signer?: string
   /** Null of a payer's own. */
   nonce?: bigint | null
-  status?: 'signed' | 'mined' | 'final' | 'lost'
+  status?: 'signed' | 'mined' | 'final' | 'superseded'
   isBroadcast?: boolean
   fee?: string
   /** Hashes, the oldest first; the last is the newest. */
@@ -41,7 +41,7 @@ export function settlementRows(pool: Pool) {
   return {
     async user(email: string): Promise<number> {
       const { rows } = await pool.query<{ id: number }>(
-        `insert into users (email, password_hash) values ($1, '') returning id`,
+        `INSERT INTO users (email, password_hash) VALUES ($1, '') RETURNING id`,
         [email],
       )
       return rows[0]!.id
@@ -50,7 +50,7 @@ export function settlementRows(pool: Pool) {
     async client(userId: number, title = 'Shop'): Promise<string> {
       const id = randomBytes(8).toString('hex')
       await pool.query(
-        'insert into clients (client_id, user_id, token_hash, title) values ($1, $2, $3, $4)',
+        'INSERT INTO clients (client_id, user_id, token_hash, title) VALUES ($1, $2, $3, $4)',
         [id, userId, randomBytes(32), title],
       )
       return id
@@ -58,7 +58,7 @@ export function settlementRows(pool: Pool) {
 
     async asset(on = network) {
       await pool.query(
-        `insert into assets (network, asset, symbol, decimals) values ($1, $2, 'USDC', 6) on conflict do nothing`,
+        `INSERT INTO assets (network, asset, symbol, decimals) VALUES ($1, $2, 'USDC', 6) ON CONFLICT DO NOTHING`,
         [on, USDC_ADDRESS],
       )
     },
@@ -73,8 +73,8 @@ export function settlementRows(pool: Pool) {
       } = row
       const isMined = status === 'mined' || status === 'final'
       const { rows } = await pool.query<{ id: bigint }>(
-        `insert into transactions (network, signer, nonce, raw, hash, status, broadcast_at, block_number, block_hash, fee)
-         values ($1, $2, $3, 'raw', $4, $5, $6, $7, $8, $9) returning id`,
+        `INSERT INTO transactions (network, signer, nonce, raw, hash, status, accepted_at, block_number, block_hash, fee)
+         VALUES ($1, $2, $3, 'raw', $4, $5, $6, $7, $8, $9) RETURNING id`,
         [
           row.network ?? network,
           signer,
@@ -90,8 +90,8 @@ export function settlementRows(pool: Pool) {
       const { id } = rows[0]!
       for (const [at, hash] of versions.entries())
         await pool.query(
-          `insert into transaction_versions (hash, transaction_id, raw, created_at)
-           values ($1, $2, 'raw', now() - make_interval(secs => $3))`,
+          `INSERT INTO transaction_versions (hash, transaction_id, raw, created_at)
+           VALUES ($1, $2, 'raw', now() - make_interval(secs => $3))`,
           [hash, id, versions.length - at],
         )
       return id
@@ -99,23 +99,22 @@ export function settlementRows(pool: Pool) {
 
     /** What the settlement bears of the fee of a transaction that was mined with it. */
     async charge(transactionId: bigint, settlementId: bigint, fee: string) {
-      await pool.query('insert into charges (transaction_id, settlement_id, fee) values ($1, $2, $3)', [
-        transactionId,
-        settlementId,
-        fee,
-      ])
+      await pool.query(
+        'INSERT INTO fee_allocations (transaction_id, settlement_id, fee) VALUES ($1, $2, $3)',
+        [transactionId, settlementId, fee],
+      )
     },
 
     async settlement(clientId: string, row: Row = {}): Promise<bigint> {
       const { status = 'claimed', ageSeconds = 0, amount = '10000', transactionHash } = row
       const isSettled = status === 'settled' || status === 'reversed'
       const { rows } = await pool.query<{ id: bigint }>(
-        `insert into settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, payload, status,
-           attempts, problem, transaction_id, transaction_hash, block_number, error_reason, fee, settled_at, handed_out_at,
+        `INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, payload, status,
+           attempts, last_error, transaction_id, transaction_hash, block_number, error_reason, fee, settled_at, success_reported_at,
            created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, '{}', $9, $10, $11, $12::bigint,
-           coalesce($13, (select hash from transactions where id = $12::bigint)), $14, $15, $16, $17, $18,
-           now() - make_interval(secs => $19), coalesce($20::timestamptz, now())) returning id`,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, '{}', $9, $10, $11, $12::bigint,
+           coalesce($13, (SELECT hash FROM transactions WHERE id = $12::bigint)), $14, $15, $16, $17, $18,
+           now() - make_interval(secs => $19), coalesce($20::timestamptz, now())) RETURNING id`,
         [
           row.network ?? network,
           USDC_ADDRESS,
@@ -127,14 +126,14 @@ export function settlementRows(pool: Pool) {
           randomBytes(32),
           status,
           row.attempts ?? 0,
-          row.problem ?? null,
+          row.lastError ?? null,
           row.transactionId ?? null,
           transactionHash ?? (isSettled && row.transactionId === undefined ? hex(32) : null),
           isSettled ? 17 : null,
           row.errorReason ?? null,
           row.fee ?? '0',
           isSettled ? (row.endedAt ?? new Date()) : null,
-          row.isHandedOut ? new Date() : null,
+          row.isReported ? new Date() : null,
           ageSeconds,
           row.endedAt ?? null,
         ],

@@ -4,9 +4,9 @@ import { forward, startNode } from './failing-node'
 type Message = Parameters<typeof forward>[1]
 
 /**
- * One URL of a Cosmos chain with two nodes behind it: the one at `url`, and one whose newest block is that of when it was told
- * to `remember`, but for transactions. What is simulated alone, as grants are, it answers as the other did last. From
- * `fallBack` to `catchUp` it answers the requests that are told, counted from 0; all that is in one is answered by one node.
+ * A load balancer in front of the Cosmos node at `url` and of one that is stale since `remember`. From `fallBack` to `catchUp`
+ * the stale node serves the requests that the predicate selects, counted from 0. It forwards transactions, and answers a single
+ * simulation as the real node answered the last one.
  */
 export async function startStaleNode(url: string) {
   let remembered: unknown
@@ -44,9 +44,9 @@ export async function startStaleNode(url: string) {
     async remember() {
       remembered = await callRpc(url, 'status')
     },
-    fallBack(told: (request: number) => boolean = () => true) {
+    fallBack(selects: (request: number) => boolean = () => true) {
       requests = 0
-      isStale = told
+      isStale = selects
     },
     catchUp() {
       isStale = () => false

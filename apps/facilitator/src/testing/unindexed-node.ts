@@ -4,7 +4,7 @@ import { hashOf } from './forged-cosmos'
 
 type Params = Record<string, string>
 
-/** What the node of a Cosmos chain answers to one that offers it a transaction and is refused. */
+/** A Cosmos node's response to a rejected transaction. */
 export const refusalOf = ({ tx = '' }: Params, code: number, log: string) => ({
   result: {
     code,
@@ -18,8 +18,8 @@ export const refusalOf = ({ tx = '' }: Params, code: number, log: string) => ({
 const hexOf = (base64 = '') => Buffer.from(base64, 'base64').toString('hex').toUpperCase()
 
 /**
- * The node at `url`, which from `forget` to `recall` finds no transaction by the methods `lacking`, and refuses what it has
- * had for its sequence, as one does that has begun anew.
+ * A proxy of the node at `url`. From `forget` to `recall` it finds no transaction by the methods `lacking`, and rejects known
+ * transactions for their sequence, as a node with an empty index does.
  */
 export async function startUnindexedNode(url: string, lacking: readonly ('tx' | 'tx_search')[]) {
   let isForgetful = false
@@ -27,16 +27,16 @@ export async function startUnindexedNode(url: string, lacking: readonly ('tx' | 
   const forgets = (method: 'tx' | 'tx_search') => isForgetful && lacking.includes(method)
   return {
     url: await startOddNode(url, {
-      async tx({ hash }, told) {
-        if (!forgets('tx')) return told()
+      async tx({ hash }, forward) {
+        if (!forgets('tx')) return forward()
         searches++
         const error = { code: -32603, message: 'Internal error', data: `tx (${hexOf(hash)}) not found` }
         return { error }
       },
-      tx_search: async (_, told) =>
-        forgets('tx_search') ? { result: { txs: [], total_count: '0' } } : told(),
-      async broadcast_tx_sync(params, told) {
-        const reply = await told()
+      tx_search: async (_, forward) =>
+        forgets('tx_search') ? { result: { txs: [], total_count: '0' } } : forward(),
+      async broadcast_tx_sync(params, forward) {
+        const reply = await forward()
         if (!isForgetful || reply.error === undefined) return reply
         refusals++
         return refusalOf(params, 32, 'account sequence mismatch, expected 1, got 0')
@@ -44,25 +44,25 @@ export async function startUnindexedNode(url: string, lacking: readonly ('tx' | 
     }),
     forget: () => (isForgetful = true),
     recall: () => (isForgetful = false),
-    /** Resolves once it did not find so many times more what it was asked for. */
+    /** Resolves after this many more failed lookups. */
     untilAsked: (times: number) => untilMore(() => searches, times),
-    /** Resolves once it refused so many times more what it has had. */
+    /** Resolves after this many more rejections. */
     untilRefused: (times: number) => untilMore(() => refusals, times),
   }
 }
 
-/** The node at `url`, which takes no transaction while it `refuses`: one that asks for higher fees. */
+/** A proxy of the node at `url` that demands higher fees while `refuses` returns true. */
 export async function startRefusingNode(url: string, refuses: () => boolean = () => true) {
   let refusals = 0
   return {
     url: await startOddNode(url, {
-      broadcast_tx_sync(params, told) {
-        if (!refuses()) return told()
+      broadcast_tx_sync(params, forward) {
+        if (!refuses()) return forward()
         refusals++
         return Promise.resolve(refusalOf(params, 13, 'insufficient fees; got: 5000uatom required: 9000uatom'))
       },
     }),
-    /** Resolves once it refused so many times more what it was sent. */
+    /** Resolves after this many more rejections. */
     untilRefused: (times: number) => untilMore(() => refusals, times),
   }
 }
@@ -70,7 +70,7 @@ export async function startRefusingNode(url: string, refuses: () => boolean = ()
 async function untilMore(count: () => number, times: number): Promise<void> {
   const [from, deadline] = [count(), performance.now() + 40_000]
   while (count() < from + times) {
-    if (performance.now() > deadline) throw new Error(`that was ${count() - from} times, and not ${times}`)
+    if (performance.now() > deadline) throw new Error(`expected ${times} times, got ${count() - from}`)
     await delay(20)
   }
 }

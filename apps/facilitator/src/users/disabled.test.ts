@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { createAccountStore } from '../operations/accounts'
+import { createAccountStore } from '../operations/cli/operator-account-store'
 import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type Api } from '../testing/facilitator'
 

@@ -9,16 +9,14 @@ import { type Tokens } from './tokens'
 
 type UserHandler<P> = (req: Request<P>, res: Response, user: User) => unknown
 
-/**
- * Admits users by their access token, within `limit`, and passes the user to the handler. The body is read only then.
- */
+/** Authenticates the access token and checks the rate limit before it reads the body. */
 export const createUserGuard =
   (users: UserStore, tokens: Tokens, readBody: ReadBody, limit: Limiter) =>
   <P = Record<string, string>>(handler: UserHandler<P>): RequestHandler<P> =>
   async (req, res) => {
     res.set('Cache-Control', 'no-store')
     const userId = tokens.read(bearer(req))
-    // Before anything is waited for: who leaves meanwhile is counted too.
+    // Set before the first await, so that the metrics count a client that disconnects.
     res.locals.userId = userId
     const user = userId === undefined ? undefined : await users.byId(userId)
     if (!user)
@@ -32,7 +30,7 @@ export const createUserGuard =
     await handler(req, res, user)
   }
 
-/** Admits requests with the configured admin token, and none if none is configured. The body is read only then. */
+/** Rejects all requests if no admin token is configured. */
 export const createAdminGuard =
   (adminToken: string | undefined, readBody: ReadBody) =>
   (handler: (req: Request, res: Response) => unknown): RequestHandler =>
@@ -44,7 +42,7 @@ export const createAdminGuard =
     await handler(req, res)
   }
 
-/** The bearer token (RFC 6750, 2.1), or an empty string. Two headers count as none: a proxy may have acted on the other. */
+/** The bearer token (RFC 6750, 2.1), or an empty string. Two headers count as none: a proxy may have used the other one. */
 function bearer({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>) {
   const [authorization = '', ...others] = headersDistinct.authorization ?? []
   return (others.length === 0 && /^Bearer +(\S.*)$/i.exec(authorization)?.[1]) || ''

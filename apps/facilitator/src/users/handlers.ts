@@ -54,14 +54,11 @@ export function createUserHandlers(parts: {
       res.json({ data: { message: 'Signed up; log in to go on', user } })
     },
 
-    /**
-     * An unknown email, what is no email, a disabled account and a wrong password are answered alike, and in the same time:
-     * each costs one query and one hash.
-     */
+    /** Unknown, invalid and disabled emails and wrong passwords get the same response in the same time: one query, one hash. */
     async login(req: Request, res: Response) {
       const { email, password } = parse(UserLogin, req.body)
       const attempt = await limitLogin(email, req, res)
-      const found = await users.byEmail(Credentials.shape.email.safeParse(email).data ?? NOBODYS)
+      const found = await users.byEmail(Credentials.shape.email.safeParse(email).data ?? NO_EMAIL)
       if (!(await passwords.matches(password, found?.passwordHash)) || !found) {
         res.status(401).json({ message: 'Wrong email or password' })
         return
@@ -114,7 +111,7 @@ const uninvited = () =>
     'Sign-up is by invitation here; ask the operator for one that is unused and has not expired, and send it as invitation',
   )
 
-/** No account has it, for it is no email. */
-const NOBODYS = ''
+/** Matches no account. */
+const NO_EMAIL = ''
 
 const toWire = ({ createdAt, ...user }: User): WireUser => ({ ...user, createdAt: createdAt.toISOString() })

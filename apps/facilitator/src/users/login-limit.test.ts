@@ -27,7 +27,7 @@ async function limited() {
 test.each<[string, (known: string) => string]>([
   ['known', (known) => known],
   ['known, in upper case', (known) => known.toUpperCase()],
-  ['unknown', () => 'nobody@example.com'],
+  ['unknown', () => 'unknown@example.com'],
   ['none at all', () => "' or 1=1 --"],
 ])('guesses at one account from many addresses are limited: an email that is %s', async (_, of) => {
   const { guess, user } = await limited()
@@ -59,6 +59,6 @@ test('an attacker who guesses does not lock the owner out of an address that it 
 
 test('guesses at one account leave all others theirs', async () => {
   const { login, guess, user } = await limited()
-  for (let n = 0; n < PER_MINUTE + 2; n++) await guess('nobody@example.com')
+  for (let n = 0; n < PER_MINUTE + 2; n++) await guess('unknown@example.com')
   expect((await login(user.email, user.password, '198.51.100.8')).status).toBe(200)
 })

@@ -5,11 +5,7 @@ import { sha256 } from '../digest'
 const KNOWN_ADDRESS_SECONDS = 30 * 86_400
 const WINDOW_SECONDS = 60
 
-/**
- * Counts an attempt to log in; `succeeded` is called once it has.
- *
- * @throws ApiError RATE_LIMITED beyond the limit, whether there is such an account or not
- */
+/** Counts a login attempt. @throws ApiError RATE_LIMITED, whether the account exists or not */
 export type LoginLimit = (
   email: string,
   req: Request,
@@ -17,9 +13,8 @@ export type LoginLimit = (
 ) => Promise<{ succeeded: () => Promise<void> }>
 
 /**
- * Limits logins by account, beside the limit by address. All addresses share the account's window, so that a password cannot be
- * guessed from many at once; but an address that the account logged in from within 30 days has a window of its own, so that
- * those guesses do not keep the account's owner out.
+ * Limits logins by account. All addresses share the account's limit, against distributed guessing. An address that the account
+ * logged in from within 30 days has its own limit, so that guessing does not lock out the owner.
  */
 export function createLoginLimit(parts: {
   store: EphemeralStore
@@ -37,18 +32,18 @@ export function createLoginLimit(parts: {
 
   return async (email, req, res) => {
     const account = sha256(email.toLowerCase()).toString('base64')
-    const fromHere = `${account} ${addressKey(req)}`
-    const isKnown = (await store.get(`login ${fromHere}`).catch(whileAway)) !== undefined
-    await limit(isKnown ? fromHere : account, res)
+    const addressAccount = `${account} ${addressKey(req)}`
+    const isKnown = (await store.get(`login ${addressAccount}`).catch(ignoreOutage)) !== undefined
+    await limit(isKnown ? addressAccount : account, res)
     return {
       succeeded: async () => {
-        await store.set(`login ${fromHere}`, 'known', KNOWN_ADDRESS_SECONDS).catch(whileAway)
+        await store.set(`login ${addressAccount}`, 'known', KNOWN_ADDRESS_SECONDS).catch(ignoreOutage)
       },
     }
   }
 }
 
-/** Without the store every address shares the account's window. */
-function whileAway(error: unknown): undefined {
+/** Without the store all addresses share the account's limit. */
+function ignoreOutage(error: unknown): undefined {
   if (!(error instanceof ApiError)) throw error
 }

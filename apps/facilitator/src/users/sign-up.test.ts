@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { createAccountStore } from '../operations/accounts'
+import { createAccountStore } from '../operations/cli/operator-account-store'
 import { newSigner, sharedChain } from '../testing/chain'
 import { testFacilitator } from '../testing/facilitator'
 
@@ -33,7 +33,7 @@ async function facilitatorWith(SIGN_UP: string) {
 const FORBIDDEN = [403, 'FORBIDDEN']
 const OK = [200, undefined]
 
-test('sign-up that is open takes everybody, whatever invitation is sent', async () => {
+test('open sign-up accepts all users and ignores invitations', async () => {
   const { signUp, account } = await facilitatorWith('open')
   expect(await signUp(account())).toEqual(OK)
   expect(await signUp({ ...account(), invitation: 'made up' })).toEqual(OK)
@@ -61,10 +61,10 @@ test('sign-up by invitation takes one user for each, which a taken email does no
   expect(await signUp({ ...account(), invitation: next })).toEqual(OK)
 
   const late = await accounts.invite(1)
-  await pool.query('update invitations set expires_at = now() where used_at is null')
+  await pool.query('UPDATE invitations SET expires_at = now() WHERE used_at IS NULL')
   expect(await signUp({ ...account(), invitation: late })).toEqual(FORBIDDEN)
 
-  const { rows } = await pool.query<{ hash: Buffer }>('select hash from invitations')
+  const { rows } = await pool.query<{ hash: Buffer }>('SELECT hash FROM invitations')
   for (const { hash } of rows) expect(hash).toHaveLength(32)
 })
 

@@ -125,7 +125,7 @@ describe('an access token', () => {
       'of another secret': jwt.sign(ours, 'another secret that is long enough too'),
       'of a user who does not exist': sign({ ...ours, sub: '999999' }),
       'of no number': sign({ ...ours, sub: `${sub}; drop table users` }),
-      'of nobody': sign({ ...ours, sub: undefined }),
+      'without a subject': sign({ ...ours, sub: undefined }),
       'of two users': sign({ ...ours, sub: undefined, id: 1, user_id: sub }),
       expired: sign({ ...ours, exp: now - 1 }),
       'not valid yet': sign({ ...ours, nbf: now + 60 }),
@@ -153,12 +153,12 @@ describe('an access token', () => {
       expect([what, ...outcomeOf(await clients(token))]).toEqual([what, 401, 'UNAUTHORIZED'])
   })
 
-  test('is of its user, and of nobody once the user is gone', async () => {
+  test('authenticates its user until the user is deleted', async () => {
     const { email, accessToken } = await newUser(api)
     await clients(accessToken).expect(200)
     await facilitator.database.pool.query(
-      `with gone as (delete from refresh_tokens using users where users.id = user_id and email = $1)
-       delete from users where email = $1`,
+      `WITH gone AS (DELETE FROM refresh_tokens USING users WHERE users.id = user_id AND email = $1)
+       DELETE FROM users WHERE email = $1`,
       [email],
     )
     expect(outcomeOf(await clients(accessToken))).toEqual([401, 'UNAUTHORIZED'])
@@ -221,7 +221,7 @@ describe('the refresh tokens of one user', () => {
 
   async function kept(email: string) {
     const { rows } = await facilitator.database.pool.query<{ kept: number }>(
-      'select count(*)::int as kept from refresh_tokens join users on users.id = user_id where email = $1',
+      'SELECT count(*)::int AS kept FROM refresh_tokens JOIN users ON users.id = user_id WHERE email = $1',
       [email],
     )
     return rows[0]?.kept
@@ -229,9 +229,9 @@ describe('the refresh tokens of one user', () => {
   /** As if the user had logged in so often, a day ago. */
   const loginsBefore = (email: string, count: number, expiresIn = '29 days') =>
     facilitator.database.pool.query(
-      `insert into refresh_tokens (hash, user_id, created_at, expires_at)
-       select sha256((email || n || $3)::bytea), id, now() - interval '1 day', now() + $3::interval
-       from users, generate_series(1, $2) n where email = $1`,
+      `INSERT INTO refresh_tokens (hash, user_id, created_at, expires_at)
+       SELECT sha256((email || n || $3)::bytea), id, now() - INTERVAL '1 day', now() + $3::INTERVAL
+       FROM users, generate_series(1, $2) n WHERE email = $1`,
       [email, count, expiresIn],
     )
 

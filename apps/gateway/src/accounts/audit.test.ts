@@ -1,7 +1,7 @@
 import { createMetrics } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { ended, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+import { endingOf, openLedgers, waitForLockWaiter, type TestLedgers } from '../testing/ledgers'
 import { readableLog } from '../testing/log'
 import { auditAccounts, startAudit, type Invariant } from './audit'
 
@@ -14,8 +14,8 @@ afterAll(closeAll)
 /** A wallet whose account has a grant, a call that is done, one that was refunded and one under way. */
 async function account() {
   const { wallet, paid } = await spender(10)
-  await ledgers[0].finish(ended(await paid()))
-  await ledgers[0].finish(ended(await paid(ledgers[0], 3), 'refunded'))
+  await ledgers[0].finish(endingOf(await paid()))
+  await ledgers[0].finish(endingOf(await paid(ledgers[0], 3), 'refunded'))
   await paid()
   const { rows } = await pool.query<{ id: bigint }>('SELECT id FROM accounts WHERE wallet = $1', [wallet])
   return rows[0]!.id
@@ -50,57 +50,57 @@ const damages: [Invariant[], string][] = [
     "UPDATE payments SET status = 'settled' FROM accounts WHERE accounts.id = $1 AND payments.wallet = accounts.wallet",
   ],
 ]
-test.each(damages)('tells of %j where they do not hold', async (invariants, damage) => {
+test.each(damages)('reports violations: %j', async (invariants, damage) => {
   const id = await account()
   await pool.query(damage, [id])
   expect(await violationsOf(id)).toEqual(invariants)
 })
 
-test('goes through all accounts, a few at a time', async () => {
+test('audits all accounts in batches', async () => {
   const ids = [await account(), await account(), await account()]
   const first = await auditAccounts({ pool }, { after: ids[0]! - 1n, limit: 2 })
   expect(first.last).toBe(ids[1])
   expect((await auditAccounts({ pool }, { after: ids[1]!, limit: 2 })).last).toBeUndefined()
 })
 
-test('is told by the log and the metrics', async () => {
+test('a violation is in the log and the metrics', async () => {
   const id = await account()
   await pool.query('UPDATE accounts SET balance = balance + 1 WHERE id = $1', [id])
-  await pool.query("UPDATE usage SET created_at = now() - interval '2 minutes' WHERE account_id = $1", [id])
+  await pool.query("UPDATE usage SET created_at = now() - INTERVAL '2 minutes' WHERE account_id = $1", [id])
   const { logger, text } = readableLog()
   const metrics = createMetrics()
   await startAudit({ database: { pool }, metrics, logger }).stop()
   expect(text()).toContain(`"account":"${id}"`)
-  const told = await metrics.register.metrics()
-  expect(told).toMatch(
+  const asUnavailable = await metrics.register.metrics()
+  expect(asUnavailable).toMatch(
     /ledger_violations_total\{invariant="balance_is_not_grants_and_refunds_less_usage"\} [1-9]/,
   )
-  expect(told).toContain('ledger_violations_total{invariant="balance_is_negative"} 0')
-  expect(told).toContain('ledger_overdue{kind="calls"} 1')
-  expect(told).toContain('ledger_overdue{kind="payments"}')
+  expect(asUnavailable).toContain('ledger_violations_total{invariant="balance_is_negative"} 0')
+  expect(asUnavailable).toContain('ledger_overdue{kind="calls"} 1')
+  expect(asUnavailable).toContain('ledger_overdue{kind="payments"}')
 })
 
 /** Takes one call of the account for never counted, as replicas do that do not count. */
 const miscount = (id: bigint) => pool.query('UPDATE accounts SET calls = calls - 1 WHERE id = $1', [id])
 
 describe('calls that are miscounted', () => {
-  test('are counted again, with a warning and no alarm', async () => {
+  test('are recounted, with a warning and no alarm', async () => {
     const id = await account()
     await miscount(id)
     const { logger, text } = readableLog()
     const metrics = createMetrics()
     await startAudit({ database: { pool }, metrics, logger }).stop()
     expect(await violationsOf(id)).toEqual([])
-    const told = text()
+    const asUnavailable = text()
       .split('\n')
       .filter((line) => line.includes(`"account":"${id}"`))
-    expect(told).toEqual([expect.stringMatching(/"level":"warn".*"before":"2".*"after":"3"/)])
+    expect(asUnavailable).toEqual([expect.stringMatching(/"level":"warn".*"before":"2".*"after":"3"/)])
     expect(await metrics.register.metrics()).toContain(
       'ledger_violations_total{invariant="calls_are_miscounted"} 0',
     )
   })
 
-  test('are counted with those that are written while the account is waited for', async () => {
+  test('include calls written while the recount waits for the account', async () => {
     const id = await account()
     await miscount(id)
     const holder = await pool.connect()
@@ -113,14 +113,14 @@ describe('calls that are miscounted', () => {
       [id],
     )
     const audit = startAudit({ database: { pool }, metrics: createMetrics(), logger: readableLog().logger })
-    await somebodyWaits(pool)
+    await waitForLockWaiter(pool)
     await holder.query('COMMIT')
     holder.release()
     await audit.stop()
     expect(await violationsOf(id)).toEqual([])
   })
 
-  test('are an alarm where they cannot be counted again', async () => {
+  test('are an alarm if the recount fails', async () => {
     const id = await account()
     await miscount(id)
     await pool.query(`
@@ -135,7 +135,7 @@ describe('calls that are miscounted', () => {
   })
 })
 
-test('an account that cannot be audited keeps no other from its audit, before it or after', async () => {
+test('an account that cannot be audited does not block the audit of others', async () => {
   const [before, poisoned, after] = [await account(), await account(), await account()]
   await pool.query('UPDATE accounts SET balance = balance + 1 WHERE id = ANY($1)', [
     [before, poisoned, after],
@@ -151,7 +151,7 @@ test('an account that cannot be audited keeps no other from its audit, before it
       .split('\n')
       .some((line) => line.includes(`"account":"${id}"`) && line.includes(of))
   const isDone = () =>
-    [before, after].every((id) => isTold(id, 'does not hold')) && isTold(poisoned, 'could not be audited')
+    [before, after].every((id) => isTold(id, 'violated')) && isTold(poisoned, 'account skipped')
   const deadline = performance.now() + 30_000
   while (!isDone() && performance.now() < deadline) await nextTurn()
   await audit.stop()

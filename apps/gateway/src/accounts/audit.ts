@@ -1,16 +1,13 @@
 import { type GatewayDatabase } from '@tollgate/database'
-import { repeat, type Logger, type Metrics } from '@tollgate/service'
-import { recount } from './recount'
+import { startInterval, type Logger, type Metrics } from '@tollgate/service'
+import { recountCalls } from './recount-calls'
 
-/** An account's whole history is added up each time, so this is done seldom and for few at a time. */
-const EVERY_MS = 60_000
-const AT_ONCE = 100
+/** Each audit sums an account's whole history, so it runs seldom and in small batches. */
+const INTERVAL_MS = 60_000
+const BATCH_SIZE = 100
 
-/**
- * What must hold of every account at any time, as queries that name those of which it does not. Each takes the accounts
- * with an id above $1, $2 of them at most, and sees them at one moment.
- */
-const ofAccounts = {
+/** Conditions that are true for an account that violates the invariant. */
+const ACCOUNT_INVARIANTS = {
   balance_is_negative: 'audited.balance < 0',
   balance_is_not_grants_and_refunds_less_usage: `audited.balance <>
     (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = audited.id) - audited.archived_credits
@@ -21,21 +18,20 @@ const ofAccounts = {
     WHERE payments.wallet = audited.wallet AND payments.pricing_plan_id = audited.pricing_plan_id
       AND ((payments.status = 'credited') <> (grants.id IS NOT NULL) OR payments.credits <> coalesce(grants.credits, payments.credits)))`,
 }
-export type Invariant = keyof typeof ofAccounts
-const invariants = Object.keys(ofAccounts) as Invariant[]
+export type Invariant = keyof typeof ACCOUNT_INVARIANTS
+const invariants = Object.keys(ACCOUNT_INVARIANTS) as Invariant[]
 
 const AUDIT = `
-SELECT id, ${invariants.map((name) => `${ofAccounts[name]} AS ${name}`).join(', ')}
+SELECT id, ${invariants.map((name) => `${ACCOUNT_INVARIANTS[name]} AS ${name}`).join(', ')}
 FROM (SELECT * FROM accounts WHERE id > $1 ORDER BY id LIMIT $2) AS audited ORDER BY id`
 
-/** What somebody should have ended within a minute. */
 const OVERDUE = `
-SELECT (SELECT count(*) FROM payments WHERE status = 'settled' AND settled_at < now() - interval '1 minute') AS payments,
-  (SELECT count(*) FROM usage WHERE state = 'reserved' AND created_at < now() - interval '1 minute') AS calls`
+SELECT (SELECT count(*) FROM payments WHERE status = 'settled' AND settled_at < now() - INTERVAL '1 minute') AS payments,
+  (SELECT count(*) FROM usage WHERE state = 'reserved' AND created_at < now() - INTERVAL '1 minute') AS calls`
 
 export type Violation = { account: bigint; invariant: Invariant }
 
-/** The accounts after `after`, `limit` at most, of which an invariant does not hold; `last` is where to go on, undefined at the end. */
+/** Audits at most `limit` accounts with ids above `after`. `last` is the cursor for the next batch, undefined at the end. */
 export async function auditAccounts(
   { pool }: Pick<GatewayDatabase, 'pool'>,
   { after, limit }: { after: bigint; limit: number },
@@ -48,83 +44,80 @@ export async function auditAccounts(
   return { violations, last: rows.length < limit ? undefined : rows.at(-1)?.id }
 }
 
-async function accountAfter({ pool }: Pick<GatewayDatabase, 'pool'>, after: bigint) {
+async function findNextAccount({ pool }: Pick<GatewayDatabase, 'pool'>, after: bigint) {
   const text = 'SELECT id FROM accounts WHERE id > $1 ORDER BY id LIMIT 1'
   return (await pool.query<{ id: bigint }>(text, [after])).rows[0]?.id
 }
 
-/**
- * Goes through all accounts again and again, a few at a time, and tells logs and metrics what does not hold, until stopped.
- * Calls that are miscounted are counted again, for replicas of an older version spend without counting.
- */
+/** Audits all accounts repeatedly, until stopped. Repairs miscounted calls: replicas of an older version spend without counting. */
 export function startAudit(parts: {
   database: Pick<GatewayDatabase, 'pool'>
   metrics: Metrics
   logger: Logger
   everyMs?: number
 }) {
-  const { database, metrics, logger, everyMs = EVERY_MS } = parts
-  const violated = metrics.counter({
+  const { database, metrics, logger, everyMs = INTERVAL_MS } = parts
+  const violationCount = metrics.counter({
     name: 'ledger_violations_total',
-    help: 'Accounts found of which an invariant of the ledger does not hold; anything above zero is an alarm',
+    help: 'Violations of ledger invariants found by the audit; alert on any value above zero',
     labelNames: ['invariant'],
   })
-  for (const invariant of invariants) violated.inc({ invariant }, 0)
+  for (const invariant of invariants) violationCount.inc({ invariant }, 0)
   const overdue = metrics.gauge({
     name: 'ledger_overdue',
-    help: 'Settled payments without their credits, and calls without an end, that are older than a minute',
+    help: 'Settled payments without credits, and unfinished calls, older than a minute',
     labelNames: ['kind'],
   })
 
-  const isMended = async ({ account, invariant }: Violation) => {
+  const repair = async ({ account, invariant }: Violation) => {
     if (invariant !== 'calls_are_miscounted') return false
     try {
-      const { before, after } = await recount(database, account)
+      const { before, after } = await recountCalls(database, account)
       if (before !== after)
-        logger.warn('calls of an account counted again', { account: account.toString(), before, after })
+        logger.warn('account calls recounted', { account: account.toString(), before, after })
       return true
     } catch (error) {
-      logger.warn('calls of an account could not be counted again', { account: account.toString(), error })
+      logger.warn('account call recount failed', { account: account.toString(), error })
       return false
     }
   }
 
   let after = 0n
-  let limit = AT_ONCE
-  const auditNext = async () => {
+  let limit = BATCH_SIZE
+  const auditBatch = async () => {
     try {
       const { violations, last } = await auditAccounts(database, { after, limit })
       after = last ?? 0n
-      limit = Math.min(AT_ONCE, limit * 2)
+      limit = Math.min(BATCH_SIZE, limit * 2)
       for (const violation of violations) {
-        if (await isMended(violation)) continue
+        if (await repair(violation)) continue
         const { account, invariant } = violation
-        violated.inc({ invariant })
-        logger.error('an invariant of the ledger does not hold', { account: account.toString(), invariant })
+        violationCount.inc({ invariant })
+        logger.error('ledger invariant violated', { account: account.toString(), invariant })
       }
     } catch (error) {
-      // What fails is tried with fewer, so that an account which fails by itself keeps no other from its audit.
+      // Halve the batch until an account that fails by itself is isolated and skipped.
       if (limit > 1) limit = Math.ceil(limit / 2)
       else {
-        const passedOver = await accountAfter(database, after)
-        logger.warn('an account could not be audited', { account: passedOver?.toString() })
-        after = passedOver ?? 0n
+        const skipped = await findNextAccount(database, after)
+        logger.warn('account audit failed, account skipped', { account: skipped?.toString() })
+        after = skipped ?? 0n
       }
       throw error
     }
   }
 
-  return repeat({
+  return startInterval({
     everyMs,
     async work() {
       try {
-        await auditNext()
+        await auditBatch()
       } finally {
         const { rows } = await database.pool.query<{ payments: bigint; calls: bigint }>(OVERDUE)
         overdue.set({ kind: 'payments' }, Number(rows[0]?.payments ?? 0))
         overdue.set({ kind: 'calls' }, Number(rows[0]?.calls ?? 0))
       }
     },
-    onError: (error) => logger.warn('the ledger could not be audited', { error }),
+    onError: (error) => logger.warn('ledger audit failed', { error }),
   })
 }

@@ -1,18 +1,18 @@
 import { closeAll, closeLater } from '@tollgate/testing'
 import fc from 'fast-check'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { broken, fund } from '../testing/accounts'
-import { ended, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+import { findViolations, fund } from '../testing/accounts'
+import { endingOf, times, openLedgers, waitForLockWaiter, type TestLedgers } from '../testing/ledgers'
 import { readableLog } from '../testing/log'
 import { startHeartbeat } from './heartbeat'
 import { type Ledger } from './ledger'
-import { FORGET } from './ledger-sql'
+import { DELETE_DEAD_REPLICAS } from './ledger-sql'
 
 let { ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
 beforeAll(async () => {
   ;({ ledgers, pool, newReplica, spender, usageOf } = await openLedgers())
 })
-afterEach(async () => expect(await broken(pool)).toEqual([]))
+afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
 const silentFor = (ledger: Ledger, seconds: number) =>
@@ -22,41 +22,41 @@ const silentFor = (ledger: Ledger, seconds: number) =>
   ])
 
 describe('the calls of a dead replica', () => {
-  test('are refunded once, by whoever looks, and those of the living are left alone', async () => {
+  test('are refunded once, by any replica, and those of live replicas are kept', async () => {
     const replica = newReplica()
-    await replica.beat()
+    await replica.sendHeartbeat()
     const [dead, alive] = await Promise.all([spender(10), spender(10)])
     const ofDead = [await dead.paid(replica, 2), await dead.paid(replica, 3)]
-    await replica.finish(ended(ofDead[0]!))
+    await replica.finish(endingOf(ofDead[0]!))
     const ofAlive = await alive.paid(ledgers[0])
-    await pool.query("UPDATE usage SET created_at = now() - interval '1 hour' WHERE id = $1", [ofAlive])
+    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 hour' WHERE id = $1", [ofAlive])
 
     await silentFor(replica, 15)
-    expect(await ledgers[0].reap()).toBe(0)
+    expect(await ledgers[0].refundOrphans()).toBe(0)
     await silentFor(replica, 25)
-    const reaped = await Promise.all(many(10, (index) => ledgers[index % 2]!.reap()))
+    const reaped = await Promise.all(times(10, (index) => ledgers[index % 2]!.refundOrphans()))
     expect(reaped.reduce((sum, count) => sum + count)).toBe(1)
     expect([await dead.balance(), await alive.balance()]).toEqual([8n, 9n])
     expect(await usageOf(dead.wallet)).toEqual([
       expect.objectContaining({ state: 'done' }),
       expect.objectContaining({ state: 'refunded', outcome: 'replica_died' }),
     ])
-    expect(await replica.finish(ended(ofDead[1]!))).toBe(false)
+    expect(await replica.finish(endingOf(ofDead[1]!))).toBe(false)
   })
 
-  test('are refunded though it died before its first sign of life', async () => {
+  test('are refunded even if it died before its first heartbeat', async () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid(newReplica())
-    expect(await ledgers[0].reap()).toBe(0)
-    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE id = $1", [usageId])
-    expect(await ledgers[0].reap()).toBe(1)
+    expect(await ledgers[0].refundOrphans()).toBe(0)
+    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 minute' WHERE id = $1", [usageId])
+    expect(await ledgers[0].refundOrphans()).toBe(1)
     expect(await balance()).toBe(10n)
   })
 
-  test('are refunded by the heartbeat of another, which also says that it lives itself', async () => {
+  test('are refunded by the heartbeat job of another', async () => {
     const [dead, alive] = [newReplica(), newReplica()]
     const { paid, balance } = await spender(10)
-    await dead.beat()
+    await dead.sendHeartbeat()
     await paid(dead)
     await silentFor(dead, 25)
     const heartbeat = await startHeartbeat(alive, readableLog().logger)
@@ -67,10 +67,10 @@ describe('the calls of a dead replica', () => {
   })
 })
 
-test('a replica is forgotten an hour after its last sign of life, unless calls of it have still to be refunded', async () => {
+test('a replica is deleted an hour after its last heartbeat, unless it has calls to refund', async () => {
   const [old, owing, recent] = [newReplica(), newReplica(), newReplica()]
   const { paid } = await spender(10)
-  for (const replica of [old, owing, recent]) await replica.beat()
+  for (const replica of [old, owing, recent]) await replica.sendHeartbeat()
   await paid(owing)
   await silentFor(old, 3_700)
   await silentFor(recent, 3_500)
@@ -80,16 +80,16 @@ test('a replica is forgotten an hour after its last sign of life, unless calls o
     const { rows } = await pool.query<{ id: string }>('SELECT id FROM replicas WHERE id = ANY($1)', [ids])
     return ids.map((id) => rows.some((row) => row.id === id))
   }
-  await pool.query(FORGET, [3_600])
+  await pool.query(DELETE_DEAD_REPLICAS, [3_600])
   expect(await known()).toEqual([false, true, true])
-  expect(await ledgers[0].reap()).toBe(1)
+  expect(await ledgers[0].refundOrphans()).toBe(1)
   expect(await known()).toEqual([false, false, true])
 })
 
-test('the heartbeat refunds the calls of the dead though it cannot write its own endings', async () => {
+test('the heartbeat job refunds calls of dead replicas even if it cannot write its own endings', async () => {
   const [alive, dead] = [newReplica(), newReplica()]
   const [mine, others] = [await spender(10), await spender(10)]
-  await dead.beat()
+  await dead.sendHeartbeat()
   await others.paid(dead)
   const usageId = await mine.paid(alive)
   await pool.query(`
@@ -98,7 +98,7 @@ test('the heartbeat refunds the calls of the dead though it cannot write its own
   const { logger, text } = readableLog()
   const heartbeat = await startHeartbeat(alive, logger)
   closeLater(() => heartbeat.stop())
-  await expect(alive.finish(ended(usageId, 'refunded'))).rejects.toThrow('not now')
+  await expect(alive.finish(endingOf(usageId, 'refunded'))).rejects.toThrow('not now')
   const deadline = performance.now() + 30_000
   // From here on every try fails.
   while (!text().includes('not now') && performance.now() < deadline) await nextTurn()
@@ -121,7 +121,7 @@ describe('accounts are locked in the order of their ids, so that no two statemen
     await holder.query('BEGIN')
     await holder.query(lock, [wallets.slice(0, 1)])
     const work = statement()
-    await somebodyWaits(pool)
+    await waitForLockWaiter(pool)
     const locked = await other.query(`${lock} NOWAIT`, [wallets.slice(1)])
     await holder.query('COMMIT')
     for (const client of [holder, other]) client.release()
@@ -145,23 +145,24 @@ describe('accounts are locked in the order of their ids, so that no two statemen
     const spenders = await tenSpenders()
     const usages = await Promise.all(spenders.toReversed().map(({ paid }) => paid()))
     const wallets = spenders.map(({ wallet }) => wallet)
-    const refunds = () => Promise.all(usages.map((usageId) => ledgers[1].finish(ended(usageId, 'refunded'))))
+    const refunds = () =>
+      Promise.all(usages.map((usageId) => ledgers[1].finish(endingOf(usageId, 'refunded'))))
     expect(await leavesOthersAlone(wallets, refunds)).toBe(true)
   })
 
-  test('by reaping', async () => {
+  test('by refunding orphans', async () => {
     const dead = newReplica()
-    await dead.beat()
+    await dead.sendHeartbeat()
     const spenders = await tenSpenders()
     await Promise.all(spenders.toReversed().map(({ paid }) => paid(dead)))
     await silentFor(dead, 25)
     const wallets = spenders.map(({ wallet }) => wallet)
-    expect(await leavesOthersAlone(wallets, ledgers[1].reap)).toBe(true)
+    expect(await leavesOthersAlone(wallets, ledgers[1].refundOrphans)).toBe(true)
   })
 })
 
 test('whatever is bought, spent, ended and refunded at once on two replicas, the books balance', async () => {
-  const wallets = await Promise.all(many(5, () => spender(10)))
+  const wallets = await Promise.all(times(5, () => spender(10)))
   const step = fc.record({
     what: fc.constantFrom('spend', 'spend', 'spend', 'done', 'refund', 'grant', 'reap'),
     wallet: fc.nat(4),
@@ -180,15 +181,15 @@ test('whatever is bought, spent, ended and refunded at once on two replicas, the
               const spent = await ledger.spend(of.call(cost))
               if (spent.outcome === 'paid') open.push(spent.usageId)
             } else if (what === 'grant') await fund({ pool, ledger }, of.wallet, cost)
-            else if (what === 'reap') await ledger.reap()
+            else if (what === 'reap') await ledger.refundOrphans()
             else {
               const usageId = open[cost % Math.max(1, open.length)]
               if (usageId !== undefined)
-                await ledger.finish(ended(usageId, what === 'done' ? 'done' : 'refunded'))
+                await ledger.finish(endingOf(usageId, what === 'done' ? 'done' : 'refunded'))
             }
           }),
         )
-      expect(await broken(pool)).toEqual([])
+      expect(await findViolations(pool)).toEqual([])
     },
   )
   await fc.assert(run, { numRuns: 20 })

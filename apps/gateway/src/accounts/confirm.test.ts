@@ -1,7 +1,7 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater } from '@tollgate/testing'
-import { broken } from '../testing/accounts'
-import { ended, many, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { findViolations } from '../testing/accounts'
+import { endingOf, times, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { createLedger, type Ledger } from './ledger'
 
@@ -20,26 +20,26 @@ beforeAll(async () => {
     wallMs: () => Date.now() + clocks.wall,
   })
 })
-beforeEach(() => ledger.beat())
+beforeEach(() => ledger.sendHeartbeat())
 afterEach(async () => {
-  await ledger.drained()
-  expect(await broken(pool)).toEqual([])
+  await ledger.drain()
+  expect(await findViolations(pool)).toEqual([])
 })
 afterAll(closeAll)
 
 const silent = () =>
-  pool.query("UPDATE replicas SET heartbeat_at = now() - interval '25 seconds' WHERE id = $1", [
+  pool.query("UPDATE replicas SET heartbeat_at = now() - INTERVAL '25 seconds' WHERE id = $1", [
     ledger.replicaId,
   ])
-const done = (usageId: bigint) => ({ ...ended(usageId), state: 'done' as const })
+const done = (usageId: bigint) => ({ ...endingOf(usageId), state: 'done' as const })
 
 describe('a paid call', () => {
   test('is held by the replica that reserved it, until it ends', async () => {
     const { paid } = await spender(10)
     const usageId = await paid(ledger)
-    expect([ledger.holds(usageId), ledgers[0].holds(usageId)]).toEqual([true, false])
-    await ledger.finish(ended(usageId))
-    expect(ledger.holds(usageId)).toBe(false)
+    expect([ledger.hasLease(usageId), ledgers[0].hasLease(usageId)]).toEqual([true, false])
+    await ledger.finish(endingOf(usageId))
+    expect(ledger.hasLease(usageId)).toBe(false)
   })
 
   test.each(['monotonic', 'wall'] as const)(
@@ -48,45 +48,45 @@ describe('a paid call', () => {
       const { paid } = await spender(10)
       const before = await paid(ledger)
       clocks[clock] += 25_000
-      expect(ledger.holds(before)).toBe(false)
+      expect(ledger.hasLease(before)).toBe(false)
       const between = await paid(ledger)
-      await ledger.beat()
+      await ledger.sendHeartbeat()
       const after = await paid(ledger)
       const calls = [before, between, after]
-      expect(calls.map((usageId) => ledger.holds(usageId))).toEqual([false, false, true])
-      await Promise.all(calls.map((usageId) => ledger.finish(ended(usageId))))
+      expect(calls.map((usageId) => ledger.hasLease(usageId))).toEqual([false, false, true])
+      await Promise.all(calls.map((usageId) => ledger.finish(endingOf(usageId))))
     },
   )
 
-  test('is charged for where nobody refunded it, and cannot be refunded then', async () => {
+  test('is charged if it was not refunded, and cannot be refunded afterwards', async () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid(ledger)
     await silent()
     expect(await ledger.confirm(done(usageId))).toBe(true)
-    expect([await ledgers[0].reap(), await balance()]).toEqual([0, 9n])
+    expect([await ledgers[0].refundOrphans(), await balance()]).toEqual([0, 9n])
   })
 
-  test('is not charged for, or to be answered, where another replica refunded it', async () => {
+  test('is neither charged nor answered if another replica refunded it', async () => {
     const { wallet, paid, balance } = await spender(30)
-    const calls = await Promise.all(many(30, () => paid(ledger)))
+    const calls = await Promise.all(times(30, () => paid(ledger)))
     await silent()
-    expect(await ledgers[0].reap()).toBe(30)
-    await ledger.beat()
+    expect(await ledgers[0].refundOrphans()).toBe(30)
+    await ledger.sendHeartbeat()
     expect(await Promise.all(calls.map((usageId) => ledger.confirm(done(usageId))))).toEqual(
-      many(30, () => false),
+      times(30, () => false),
     )
     expect(await balance()).toBe(30n)
     expect((await usageOf(wallet)).every(({ outcome }) => outcome === 'replica_died')).toBe(true)
   })
 
-  test('is charged for or refunded where both are tried at once, and answered only in the former case', async () => {
+  test('is either charged and answered or refunded if both are tried at once', async () => {
     const { wallet, paid, balance } = await spender(40)
-    const calls = await Promise.all(many(40, () => paid(ledger)))
+    const calls = await Promise.all(times(40, () => paid(ledger)))
     await silent()
     const [answered] = await Promise.all([
       Promise.all(calls.map((usageId) => ledger.confirm(done(usageId)))),
-      ledgers[0].reap(),
-      ledgers[1].reap(),
+      ledgers[0].refundOrphans(),
+      ledgers[1].refundOrphans(),
     ])
     const states = (await usageOf(wallet)).map(({ state }) => state === 'done')
     expect(answered).toEqual(states)
@@ -95,10 +95,10 @@ describe('a paid call', () => {
 })
 
 describe('a call whose charge could not be confirmed', () => {
-  test('is given back where the charge was written and its result lost', async () => {
+  test('is refunded if the charge was written and its result lost', async () => {
     const { wallet, paid, balance } = await spender(10)
     const usageId = await paid(ledger)
-    const isCut = proxy.cut('answer')
+    const isCut = proxy.cut('response')
     expect(await ledger.confirm(done(usageId))).toBe(false)
     await isCut
     expect((await usageOf(wallet))[0]).toMatchObject({ state: 'done' })
@@ -107,23 +107,26 @@ describe('a call whose charge could not be confirmed', () => {
     expect(await balance()).toBe(10n)
   })
 
-  test('is given back once, whether its charge is written before that or after', async () => {
+  test('is refunded once, whether its charge is written before or after', async () => {
     const { wallet, paid, balance } = await spender(10)
-    const calls = await Promise.all(many(5, () => paid(ledger)))
+    const calls = await Promise.all(times(5, () => paid(ledger)))
     proxy.pause()
     const confirmed = await Promise.all(calls.map((usageId) => ledger.confirm(done(usageId))))
     proxy.resume()
-    expect(confirmed).toEqual(many(5, () => false))
+    expect(confirmed).toEqual(times(5, () => false))
     await Promise.all([ledger.finishUnwritten(), ledger.finishUnwritten()])
-    await ledger.drained()
-    expect((await usageOf(wallet)).map(({ state }) => state)).toEqual(many(5, () => 'refunded'))
+    await ledger.drain()
+    expect((await usageOf(wallet)).map(({ state }) => state)).toEqual(times(5, () => 'refunded'))
     expect(await balance()).toBe(10n)
   }, 30_000)
 
-  test('is given back by the statement that also charges for it', async () => {
+  test('is refunded by the statement that also charges it', async () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid(ledger)
-    const both = [ended(usageId), { ...ended(usageId, 'refunded'), outcome: 'not_answered', takesBack: true }]
+    const both = [
+      endingOf(usageId),
+      { ...endingOf(usageId, 'refunded'), outcome: 'not_answered', takesBack: true },
+    ]
     expect(await Promise.all(both.map(ledger.finish))).toEqual([false, true])
     expect(await ledger.finish(both[1]!)).toBe(false)
     expect(await balance()).toBe(10n)
@@ -133,7 +136,7 @@ describe('a call whose charge could not be confirmed', () => {
 /** A schema before Postgres's own, whose `now()` is ahead by what its table says. */
 async function withMovableClock() {
   await pool.query(`CREATE SCHEMA moved;
-    CREATE TABLE moved.clock AS SELECT interval '0 seconds' AS ahead;
+    CREATE TABLE moved.clock AS SELECT INTERVAL '0 seconds' AS ahead;
     CREATE FUNCTION moved.now() RETURNS timestamptz LANGUAGE sql STABLE
       AS 'SELECT pg_catalog.now() + (SELECT ahead FROM moved.clock)'`)
   const moved = new URL(url)
@@ -143,22 +146,22 @@ async function withMovableClock() {
     closeLater(() => database.close())
     return createLedger(database)
   }
-  return { open, step: (by: string) => pool.query('UPDATE moved.clock SET ahead = $1::interval', [by]) }
+  return { open, step: (by: string) => pool.query('UPDATE moved.clock SET ahead = $1::INTERVAL', [by]) }
 }
 
-test('living replicas keep their calls when the clock of Postgres steps ahead', async () => {
+test('live replicas keep their calls when the clock of Postgres steps forward', async () => {
   const { open, step } = await withMovableClock()
   const [living, reaper] = [open(), open()]
-  await Promise.all([living.beat(), reaper.beat()])
+  await Promise.all([living.sendHeartbeat(), reaper.sendHeartbeat()])
   const { wallet, paid, balance } = await spender(10)
   const usageId = await paid(living)
   await step('10 minutes')
-  expect(await reaper.reap()).toBe(0)
-  await reaper.beat()
-  expect(await reaper.reap()).toBe(0)
-  await living.beat()
-  expect(await reaper.reap()).toBe(0)
-  expect(await living.reap()).toBe(0)
-  expect([living.holds(usageId), await living.confirm(done(usageId))]).toEqual([false, true])
+  expect(await reaper.refundOrphans()).toBe(0)
+  await reaper.sendHeartbeat()
+  expect(await reaper.refundOrphans()).toBe(0)
+  await living.sendHeartbeat()
+  expect(await reaper.refundOrphans()).toBe(0)
+  expect(await living.refundOrphans()).toBe(0)
+  expect([living.hasLease(usageId), await living.confirm(done(usageId))]).toEqual([false, true])
   expect([(await usageOf(wallet))[0]?.['state'], await balance()]).toEqual(['done', 9n])
 })

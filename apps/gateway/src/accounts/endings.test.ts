@@ -1,14 +1,14 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken, openSession } from '../testing/accounts'
+import { balanceOf, findViolations, openSession } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { chargeOf, holdAccount, many, somebodyWaits } from '../testing/ledgers'
+import { chargeOf, lockAccount, times, waitForLockWaiter } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
 afterAll(closeAll)
 
-test('a refund that Postgres does not take is made later', async () => {
+test('a refund that Postgres does not accept is made later', async () => {
   const { ledger, pool } = gateway
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 10)
@@ -27,25 +27,25 @@ test('a refund that Postgres does not take is made later', async () => {
   await pool.query('DROP TRIGGER refuse ON usage')
   await ledger.finishUnwritten()
   expect(await balanceOf(ledger, wallet.address)).toBe(10n)
-  expect(await broken(pool)).toEqual([])
+  expect(await findViolations(pool)).toEqual([])
 })
 
-test('a call for which there is no room in the queue is told to come again, and never forwarded', async () => {
+test('a call above the queue limit is answered with Retry-After and never forwarded', async () => {
   const { ledger, pool, upstream } = gateway
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 20_000)
   const { call } = await wallet.signIn()
   const sessionId = await openSession(pool, wallet.address)
   const charge = chargeOf({ sessionId, wallet: wallet.address })
-  const asked = upstream.asked.length
+  const asked = upstream.requests.length
 
   // Nothing can be written until this is let go.
   const holder = await pool.connect()
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE accounts')
-  const waiting = Promise.allSettled(many(10_000, () => ledger.spend(charge)))
-  await somebodyWaits(pool)
-  const filling = Promise.allSettled(many(10_000, () => ledger.spend(charge)))
+  const waiting = Promise.allSettled(times(10_000, () => ledger.spend(charge)))
+  await waitForLockWaiter(pool)
+  const filling = Promise.allSettled(times(10_000, () => ledger.spend(charge)))
   const refused = await call()
   await holder.query('ROLLBACK')
   holder.release()
@@ -56,35 +56,35 @@ test('a call for which there is no room in the queue is told to come again, and 
   const paid = ends.filter((end) => end.status === 'fulfilled' && end.value.outcome === 'paid').length
   expect(paid).toBeLessThan(10_000)
   expect(await balanceOf(ledger, wallet.address)).toBe(BigInt(20_000 - paid))
-  expect(upstream.asked.length).toBe(asked)
-  expect(await broken(pool)).toEqual([])
+  expect(upstream.requests.length).toBe(asked)
+  expect(await findViolations(pool)).toEqual([])
   await call().expect(200)
 })
 
-test('a call of an account that somebody holds is told to come again, and never forwarded', async () => {
+test('a call of a locked account is answered with Retry-After and never forwarded', async () => {
   const { ledger, upstream } = gateway
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 10)
   const { call } = await wallet.signIn()
-  const asked = upstream.asked.length
-  const release = await holdAccount(gateway.pool, wallet.address)
+  const asked = upstream.requests.length
+  const release = await lockAccount(gateway.pool, wallet.address)
   const refused = await call()
   await release()
   expect(outcomeOf(refused)).toEqual([503, 'UNAVAILABLE'])
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
   expect(JSON.stringify(refused.body)).not.toMatch(/lock|SELECT|statement/i)
-  expect(upstream.asked.length).toBe(asked)
+  expect(upstream.requests.length).toBe(asked)
   expect(await balanceOf(ledger, wallet.address)).toBe(10n)
   await call().expect(200)
 })
 
-test('a payment whose account somebody holds is credited afterwards, and not asked for again', async () => {
+test('a payment to a locked account is credited afterwards, and not requested again', async () => {
   const { ledger, pool, facilitator } = gateway
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 1)
   const { call } = await wallet.signIn()
   const payment = await wallet.pay()
-  const release = await holdAccount(gateway.pool, wallet.address)
+  const release = await lockAccount(gateway.pool, wallet.address)
   const pending = await call({ payment })
   await release()
   expect(outcomeOf(pending)).toEqual([503, 'PAYMENT_PENDING'])
@@ -92,5 +92,5 @@ test('a payment whose account somebody holds is credited afterwards, and not ask
   await call({ payment }).expect(200)
   expect(facilitator.settlements).toHaveLength(1)
   expect(await balanceOf(ledger, wallet.address)).toBe(100n)
-  expect(await broken(pool)).toEqual([])
+  expect(await findViolations(pool)).toEqual([])
 })

@@ -1,12 +1,19 @@
 import { closeAll } from '@tollgate/testing'
-import { broken } from '../testing/accounts'
-import { ended, holdAccount, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+import { findViolations } from '../testing/accounts'
+import {
+  endingOf,
+  lockAccount,
+  times,
+  openLedgers,
+  waitForLockWaiter,
+  type TestLedgers,
+} from '../testing/ledgers'
 
 let { ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
 beforeAll(async () => {
   ;({ ledgers, pool, newReplica, spender, usageOf } = await openLedgers())
 })
-afterEach(async () => expect(await broken(pool)).toEqual([]))
+afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
 type Spender = Awaited<ReturnType<typeof spender>>
@@ -29,7 +36,7 @@ async function poison(of: Spender, table: 'usage' | 'accounts') {
   return () => pool.query(`DROP TRIGGER poison ON ${table}`)
 }
 
-describe('one call that cannot be written fails alone, of five hundred in its flush', () => {
+describe('one call that cannot be written fails alone, of five hundred in its batch', () => {
   const rows: [string, (poisoned: Spender) => Promise<{ call?: object; heal?: () => Promise<unknown> }>][] = [
     ['a text that Postgres refuses', () => Promise.resolve({ call: { resource: 'a\0b' } })],
     ['a number beyond its column', () => Promise.resolve({ call: { cost: 2 ** 31 } })],
@@ -41,7 +48,7 @@ describe('one call that cannot be written fails alone, of five hundred in its fl
   test.each(rows)('for %s', async (_, prepare) => {
     const [good, poisoned] = [await spender(1000), await spender(10)]
     const { call, heal } = await prepare(poisoned)
-    const charges = many(500, (index) => (index === 313 ? poisoned.call(1, call) : good.call()))
+    const charges = times(500, (index) => (index === 313 ? poisoned.call(1, call) : good.call()))
     const ends = await Promise.allSettled(charges.map(ledgers[0].spend))
     await heal?.()
 
@@ -57,23 +64,26 @@ describe('one call that cannot be written fails alone, of five hundred in its fl
 
   test('also where there are several, and leaves the order of the others as it was', async () => {
     const [good, poisoned] = [await spender(60), await spender(10)]
-    const charges = many(100, (index) =>
+    const charges = times(100, (index) =>
       index % 10 === 3 ? poisoned.call(1, { resource: '\0' }) : good.call(),
     )
     const ends = await Promise.allSettled(charges.map(ledgers[0].spend))
     const outcomes = ends.map((end) => (end.status === 'fulfilled' ? end.value.outcome : 'rejected'))
     const isServed = (outcome: string) => outcome !== 'rejected'
     // Who asked first is served first.
-    expect(outcomes.filter(isServed)).toEqual([...many(60, () => 'paid'), ...many(30, () => 'insufficient')])
+    expect(outcomes.filter(isServed)).toEqual([
+      ...times(60, () => 'paid'),
+      ...times(30, () => 'insufficient'),
+    ])
     expect(outcomes.map((outcome, index) => isServed(outcome) || index % 10 === 3)).not.toContain(false)
     expect(await good.balance()).toBe(0n)
   })
 
   test('and so does one ending, which is written later', async () => {
     const [good, poisoned] = [await spender(100), await spender(10)]
-    const calls = await Promise.all(many(50, (index) => (index === 13 ? poisoned : good).paid()))
+    const calls = await Promise.all(times(50, (index) => (index === 13 ? poisoned : good).paid()))
     const heal = await poison(poisoned, 'accounts')
-    const ends = await Promise.allSettled(calls.map((id) => ledgers[0].finish(ended(id, 'refunded'))))
+    const ends = await Promise.allSettled(calls.map((id) => ledgers[0].finish(endingOf(id, 'refunded'))))
     expect(reasons(ends)).toHaveLength(1)
     expect(await good.balance()).toBe(100n)
     await heal()
@@ -84,26 +94,26 @@ describe('one call that cannot be written fails alone, of five hundred in its fl
   test('and so does one orphan', async () => {
     const dead = newReplica()
     const [good, poisoned] = [await spender(100), await spender(10)]
-    await Promise.all(many(50, (index) => (index === 13 ? poisoned : good).paid(dead)))
-    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE replica_id = $1", [
+    await Promise.all(times(50, (index) => (index === 13 ? poisoned : good).paid(dead)))
+    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 minute' WHERE replica_id = $1", [
       dead.replicaId,
     ])
     const heal = await poison(poisoned, 'usage')
-    await expect(ledgers[0].reap()).rejects.toThrow('1 calls could not be refunded')
+    await expect(ledgers[0].refundOrphans()).rejects.toThrow('1 orphaned calls could not be refunded')
     expect([await good.balance(), await poisoned.balance()]).toEqual([100n, 9n])
     await heal()
-    expect(await ledgers[0].reap()).toBe(1)
+    expect(await ledgers[0].refundOrphans()).toBe(1)
     expect(await poisoned.balance()).toBe(10n)
   })
 })
 
-describe('an account that a stuck transaction holds', () => {
-  test('holds up its own calls alone, which are told to come again', async () => {
+describe('an account locked by a stuck transaction', () => {
+  test('delays only its own calls, which are answered with Retry-After', async () => {
     const [good, stuck] = [await spender(1000), await spender(10)]
     const ledger = newReplica()
-    const release = await holdAccount(pool, stuck.wallet)
+    const release = await lockAccount(pool, stuck.wallet)
     const [first, ...beside] = await Promise.allSettled(
-      [stuck, ...many(100, () => good)].map(({ call }) => ledger.spend(call())),
+      [stuck, ...times(100, () => good)].map(({ call }) => ledger.spend(call())),
     )
     expect(reasons(beside)).toEqual([])
     expect(reasons([first!])).toEqual([
@@ -115,9 +125,9 @@ describe('an account that a stuck transaction holds', () => {
     ])
 
     // By now it is known to be stuck: while its calls wait, those of others do not.
-    const waiting = Promise.allSettled(many(10, () => ledger.spend(stuck.call())))
-    await somebodyWaits(pool)
-    const others = Promise.all(many(400, () => ledger.spend(good.call())))
+    const waiting = Promise.allSettled(times(10, () => ledger.spend(stuck.call())))
+    await waitForLockWaiter(pool)
+    const others = Promise.all(times(400, () => ledger.spend(good.call())))
     expect(await Promise.race([waiting.then(() => 'stuck'), others.then(() => 'others')])).toBe('others')
     expect(reasons(await waiting)).toHaveLength(10)
     expect(await stuck.balance()).toBe(10n)
@@ -127,20 +137,20 @@ describe('an account that a stuck transaction holds', () => {
     expect(await good.balance()).toBe(500n)
   })
 
-  test('is paid from without an error where it is let go in time', async () => {
+  test('is charged without an error if it is unlocked in time', async () => {
     const held = await spender(10)
-    const release = await holdAccount(pool, held.wallet)
-    const calls = many(5, () => ledgers[0].spend(held.call()))
-    await somebodyWaits(pool)
+    const release = await lockAccount(pool, held.wallet)
+    const calls = times(5, () => ledgers[0].spend(held.call()))
+    await waitForLockWaiter(pool)
     await release()
-    expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toEqual(many(5, () => 'paid'))
+    expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toEqual(times(5, () => 'paid'))
   })
 
-  test('gets its refunds later, and holds up no other’s', async () => {
+  test('gets its refunds later, and delays no other’s', async () => {
     const [good, stuck] = [await spender(100), await spender(10)]
-    const calls = await Promise.all([stuck, ...many(20, () => good)].map(({ paid }) => paid(ledgers[1])))
-    const release = await holdAccount(pool, stuck.wallet)
-    const ends = await Promise.allSettled(calls.map((id) => ledgers[1].finish(ended(id, 'refunded'))))
+    const calls = await Promise.all([stuck, ...times(20, () => good)].map(({ paid }) => paid(ledgers[1])))
+    const release = await lockAccount(pool, stuck.wallet)
+    const ends = await Promise.allSettled(calls.map((id) => ledgers[1].finish(endingOf(id, 'refunded'))))
     expect(reasons(ends)).toHaveLength(1)
     expect(await good.balance()).toBe(100n)
     await expect(ledgers[1].finishUnwritten()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
@@ -149,17 +159,17 @@ describe('an account that a stuck transaction holds', () => {
     expect(await stuck.balance()).toBe(10n)
   })
 
-  test('does not keep dead replicas’ calls of others from being refunded', async () => {
+  test('does not block refunds of dead replicas’ calls on other accounts', async () => {
     const [good, stuck, dead] = [await spender(10), await spender(10), newReplica()]
     await Promise.all([good.paid(dead), stuck.paid(dead)])
-    await pool.query("UPDATE usage SET created_at = now() - interval '1 minute' WHERE replica_id = $1", [
+    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 minute' WHERE replica_id = $1", [
       dead.replicaId,
     ])
-    const release = await holdAccount(pool, stuck.wallet)
-    expect(await ledgers[0].reap()).toBe(1)
+    const release = await lockAccount(pool, stuck.wallet)
+    expect(await ledgers[0].refundOrphans()).toBe(1)
     expect(await good.balance()).toBe(10n)
     await release()
-    expect(await ledgers[0].reap()).toBe(1)
+    expect(await ledgers[0].refundOrphans()).toBe(1)
     expect(await stuck.balance()).toBe(10n)
   })
 })

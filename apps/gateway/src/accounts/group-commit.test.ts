@@ -9,7 +9,7 @@ function heldCommit(limits: Partial<Parameters<typeof createGroupCommit>[0]> = {
     maxItems: 3,
     maxWaiting: 5,
     maxSplittingMs: 60_000,
-    isUndone: (error) => (error as Error).message === 'undone',
+    isRolledBack: (error) => (error as Error).message === 'undone',
     ...limits,
     flush: (items) =>
       new Promise((resolve, reject) =>
@@ -64,7 +64,7 @@ describe('a group commit', () => {
   })
 
   test('refuses what its queue has no room for, and never flushes it', async () => {
-    const { submit, flushes, itemsOf, waiting, drained } = heldCommit()
+    const { submit, flushes, itemsOf, waiting, drain } = heldCommit()
     const taken = [1, 2, 3, 4, 5].map(submit)
     expect(waiting()).toBe(5)
     await expect(submit(6)).rejects.toMatchObject({ code: 'OVERLOADED', status: 503, retryAfterSeconds: 1 })
@@ -73,11 +73,11 @@ describe('a group commit', () => {
     await nextTurn()
     flushes[1]!.end()
     await Promise.all(taken)
-    await drained()
+    await drain()
     expect(itemsOf().flat()).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('tells a failed flush to its own items, and goes on with the others', async () => {
+  test('rejects only the items of a failed flush', async () => {
     const { submit, flushes } = heldCommit()
     const [one, , , four] = [1, 2, 3, 4].map((item) => submit(item).catch((error: unknown) => error))
     await nextTurn()
@@ -92,7 +92,7 @@ describe('a group commit', () => {
     expect(await later).toBe(10)
   })
 
-  test('flushes again in halves, in their order, what was surely not written, until one item fails alone', async () => {
+  test('splits a rolled-back batch in halves, in order, until one item fails alone', async () => {
     const { submit, flushes, itemsOf } = heldCommit({ maxItems: 8, maxWaiting: 8 })
     const ends = Promise.allSettled([1, 2, 3, 4, 5].map(submit))
     for (let index = 0; index < 5; index++) {
@@ -107,7 +107,7 @@ describe('a group commit', () => {
     expect(itemsOf()).toEqual([[1, 2, 3, 4, 5], [1, 2, 3], [1, 2], [3], [4, 5]])
   })
 
-  test('never tries again what may have been written', async () => {
+  test('never retries a batch that may have been written', async () => {
     const { submit, flushes, itemsOf } = heldCommit()
     const ends = Promise.allSettled([1, 2].map(submit))
     await nextTurn()
@@ -117,7 +117,7 @@ describe('a group commit', () => {
     expect(itemsOf()).toEqual([[1, 2]])
   })
 
-  test('does not split for longer than others may wait, and says so to those it did not try', async () => {
+  test('stops splitting at its time limit, and rejects the items it did not try', async () => {
     const { submit, flushes, itemsOf } = heldCommit({ maxSplittingMs: -1 })
     const ends = Promise.allSettled([1, 2, 3, 4].map(submit))
     await nextTurn()
@@ -132,7 +132,7 @@ describe('a group commit', () => {
     expect(itemsOf()).toEqual([[1, 2, 3], [4]])
   })
 
-  test('leaves nobody waiting whom a flush forgot', async () => {
+  test('rejects an item without a result', async () => {
     const { submit, flushes } = heldCommit()
     const [kept, forgotten] = [submit(1), submit(2)]
     await nextTurn()
@@ -142,11 +142,11 @@ describe('a group commit', () => {
   })
 
   test('is drained once all is flushed', async () => {
-    const { submit, flushes, drained } = heldCommit()
-    await drained()
+    const { submit, flushes, drain } = heldCommit()
+    await drain()
     void submit(1)
     let isDrained = false
-    const done = drained().then(() => (isDrained = true))
+    const done = drain().then(() => (isDrained = true))
     await nextTurn()
     expect(isDrained).toBe(false)
     flushes[0]!.end()

@@ -1,45 +1,44 @@
 import { ApiError } from '@tollgate/service'
 
 /**
- * Many small writes as few large ones. What is asked for while a flush is under way waits and goes with the next; a
- * lone item is flushed at once, so it waits for nobody. No timer decides anything.
+ * Batches writes: items that arrive during a flush go into the next one. A lone item is flushed at once; there is no timer.
  *
- * `flush` answers one result for each item, in their order. Where it rejects with an error that `isUndone` knows, nothing
- * of the flush was written: it is flushed again in halves, so that an item which cannot be written fails alone. Where it
- * rejects with any other, what became of its items is not known, and all of them are rejected with that error.
+ * `flush` returns one result for each item, in order. After an error that `isRolledBack` accepts, nothing was written and the
+ * batch is flushed again in halves, so that a bad item fails alone. After any other error the outcome is unknown and the whole
+ * batch is rejected.
  *
- * @throws ApiError OVERLOADED from `submit` when `maxWaiting` items wait already, and UNAVAILABLE where a lane has spent
- *   `maxSplittingMs` on the halves of one flush: nothing was written in either case
+ * `submit` throws ApiError OVERLOADED if `maxWaiting` items wait, and UNAVAILABLE if splitting one batch took longer than
+ * `maxSplittingMs`: nothing was written in either case.
  */
 export function createGroupCommit<Item, Result>(options: {
   flush: (items: Item[]) => Promise<Result[]>
-  isUndone: (error: unknown) => boolean
-  /** Flushes under way at the same time. */
+  isRolledBack: (error: unknown) => boolean
+  /** Concurrent flushes. */
   lanes: number
   maxItems: number
   maxWaiting: number
-  /** The longest that the items behind a flush wait for its halves. */
+  /** Limits how long other items wait while a batch is split. */
   maxSplittingMs: number
 }) {
-  const { flush, isUndone, lanes, maxItems, maxWaiting, maxSplittingMs } = options
+  const { flush, isRolledBack, lanes, maxItems, maxWaiting, maxSplittingMs } = options
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
   const waiting: Waiting[] = []
-  let busy = 0
-  let idle: (() => void)[] = []
+  let activeLanes = 0
+  let onIdle: (() => void)[] = []
 
-  const write = async (batch: Waiting[]) => {
+  const flushBatch = async (batch: Waiting[]) => {
     const reason = await attempt(batch)
     if (reason === undefined) return
     const deadline = performance.now() + maxSplittingMs
-    // The last of these is next, so that who asked first is served first.
+    // A stack whose top is the first half, which keeps the order of arrival.
     const parts = halvesOf(batch)
     for (let part = parts.pop(); part; part = parts.pop()) {
-      if (performance.now() > deadline) for (const { reject } of part) reject(notTried(reason))
+      if (performance.now() > deadline) for (const { reject } of part) reject(notWritten(reason))
       else if ((await attempt(part)) !== undefined) parts.push(...halvesOf(part))
     }
   }
 
-  /** Flushes, and tells the items; answers the error where they are to be tried again in halves. */
+  /** Returns the error if the batch must be split. */
   const attempt = async (batch: Waiting[]): Promise<unknown> => {
     try {
       const results = await flush(batch.map(({ item }) => item))
@@ -49,21 +48,21 @@ export function createGroupCommit<Item, Result>(options: {
         else resolve(result)
       })
     } catch (error) {
-      if (batch.length > 1 && isUndone(error)) return error
+      if (batch.length > 1 && isRolledBack(error)) return error
       for (const { reject } of batch) reject(error)
     }
     return undefined
   }
 
-  const run = async () => {
-    busy++
-    // The calls of this turn of the event loop go together.
+  const runLane = async () => {
+    activeLanes++
+    // Collects the items submitted in this turn of the event loop.
     await Promise.resolve()
-    while (waiting.length > 0) await write(waiting.splice(0, maxItems))
-    busy--
-    if (busy === 0) {
-      for (const done of idle) done()
-      idle = []
+    while (waiting.length > 0) await flushBatch(waiting.splice(0, maxItems))
+    activeLanes--
+    if (activeLanes === 0) {
+      for (const done of onIdle) done()
+      onIdle = []
     }
   }
 
@@ -74,25 +73,26 @@ export function createGroupCommit<Item, Result>(options: {
       )
     return new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      if (busy < lanes) void run()
+      if (activeLanes < lanes) void runLane()
     })
   }
 
   return {
     submit,
     waiting: () => waiting.length,
-    /** Resolves when all that was submitted is flushed. */
-    drained: () => (busy === 0 ? Promise.resolve() : new Promise<void>((resolve) => idle.push(resolve))),
+    /** Resolves when all submitted items are flushed. */
+    drain: () =>
+      activeLanes === 0 ? Promise.resolve() : new Promise<void>((resolve) => onIdle.push(resolve)),
   }
 }
 
-/** Both halves, the second one first. */
+/** The second half first. */
 function halvesOf<Item>(batch: Item[]): [Item[], Item[]] {
   const half = Math.ceil(batch.length / 2)
   return [batch.slice(half), batch.slice(0, half)]
 }
 
-const notTried = (cause: unknown) =>
+const notWritten = (cause: unknown) =>
   new ApiError('UNAVAILABLE', 'Postgres is struggling just now and nothing was written; try again', {
     retryAfterSeconds: 1,
     cause,

@@ -1,7 +1,7 @@
 import { HistoryQuery, PaymentsQuery, type CreditBalance } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
-import { parseWallet } from '../wallet'
+import { parseWallet } from '../wallet-address'
 import { type History } from './history'
 import { type Ledger } from './ledger'
 
@@ -10,7 +10,7 @@ type WalletRequest = Request<{ wallet: string }>
 export function createAccountHandlers(ledger: Ledger, history: History) {
   return {
     async credits(req: WalletRequest, res: Response) {
-      const balances = await ledger.balances(parseWallet(req.params.wallet))
+      const balances = await ledger.getBalances(parseWallet(req.params.wallet))
       const answer = balances.map(({ planId, balance }): CreditBalance => ({
         pricing_plan_id: planId,
         remaining_credits: Number(balance),
@@ -20,13 +20,13 @@ export function createAccountHandlers(ledger: Ledger, history: History) {
 
     async history(req: WalletRequest, res: Response) {
       const wallet = parseWallet(req.params.wallet)
-      const page = await history.usage(wallet, parse(HistoryQuery, req.query))
+      const page = await history.getUsagePage(wallet, parse(HistoryQuery, req.query))
       res.set('Cache-Control', 'no-store').json(page)
     },
 
     async payments(req: WalletRequest, res: Response) {
       const wallet = parseWallet(req.params.wallet)
-      const page = await history.payments(wallet, parse(PaymentsQuery, req.query))
+      const page = await history.getPaymentPage(wallet, parse(PaymentsQuery, req.query))
       res.set('Cache-Control', 'no-store').json(page)
     },
   }

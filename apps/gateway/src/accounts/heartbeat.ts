@@ -1,35 +1,32 @@
-import { repeat, type Logger } from '@tollgate/service'
+import { startInterval, type Logger } from '@tollgate/service'
 import { type Ledger } from './ledger'
 
-const EVERY_MS = 2_000
+const INTERVAL_MS = 2_000
 
-/**
- * Keeps this replica's calls from being taken for a dead one's, and ends those that are left, until stopped. The former
- * never waits for the latter, which takes long while accounts are held.
- */
+/** Renews this replica's lease on its calls, and ends orphaned calls. The two run apart: ending calls is slow while accounts are locked. */
 export async function startHeartbeat(ledger: Ledger, logger: Logger) {
-  await ledger.beat()
-  const beating = repeat({
-    everyMs: EVERY_MS,
-    work: () => ledger.beat(),
+  await ledger.sendHeartbeat()
+  const heartbeat = startInterval({
+    everyMs: INTERVAL_MS,
+    work: () => ledger.sendHeartbeat(),
     onError: (error) => logger.error('heartbeat failed', { error }),
   })
-  const ending = repeat({
-    everyMs: EVERY_MS,
+  const cleanup = startInterval({
+    everyMs: INTERVAL_MS,
     async work() {
       try {
         await ledger.finishUnwritten()
       } finally {
-        const refunded = await ledger.reap()
-        if (refunded > 0) logger.warn('calls that nobody would have ended refunded', { calls: refunded })
+        const refunded = await ledger.refundOrphans()
+        if (refunded > 0) logger.warn('orphaned calls refunded', { calls: refunded })
       }
     },
-    onError: (error) => logger.error('calls that are left could not be ended', { error }),
+    onError: (error) => logger.error('orphaned call cleanup failed', { error }),
   })
   return {
     async stop() {
-      await ending.stop()
-      await beating.stop()
+      await cleanup.stop()
+      await heartbeat.stop()
     },
   }
 }

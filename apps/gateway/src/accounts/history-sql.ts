@@ -1,12 +1,11 @@
 /**
- * The pages of an account's history. A page reads as many rows as it passes over and shows, however many there are: the
- * index is walked from its newest end, in each of the wallet's accounts, and what is counted was counted when it was written.
+ * A page reads only the rows that it skips and shows, from the newest end of the index; totals are counted at write time.
  *
- * Limits stand in a subquery on purpose. Postgres then takes them for small, and does not think of reading and sorting a
- * whole account, which looks cheap where most accounts are small and is ruinous for the one that is not.
+ * Limits are in subqueries on purpose: Postgres then estimates few rows and does not read and sort a whole account, which is
+ * cheap for most accounts and ruinous for a large one.
  */
 
-/** A row without an `id` says that the page is empty. */
+/** A row without an `id` means an empty page. */
 export type UsageRow = { total: bigint } & (
   | { id: null }
   | {
@@ -46,7 +45,7 @@ FROM (SELECT coalesce(sum(calls), 0)::bigint AS total FROM mine) AS counted LEFT
 LEFT JOIN LATERAL (SELECT * FROM usage WHERE usage.id = page.id LIMIT 1) AS call ON true
 ORDER BY page.id DESC`
 
-/** A row without an `id` says that the page is empty; `is_known` is false where `before` is no payment of this wallet. */
+/** A row without an `id` means an empty page. `is_known` is false if `before` is no payment of this wallet. */
 export type PaymentRow = { total: bigint; is_known: boolean } & (
   | { id: null }
   | {

@@ -1,13 +1,13 @@
 import { PaymentPage, UsagePage } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
-import { broken, openSession, writePayment } from '../testing/accounts'
+import { findViolations, openSession, insertPayment } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { chargeOf, many } from '../testing/ledgers'
+import { chargeOf, times } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
-import { nobody, startUpstream } from '../testing/upstream'
-import { type Charge } from './ledger'
+import { getRefusingUrl, startUpstream } from '../testing/upstream'
+import { type Charge } from './call-charges'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -37,9 +37,9 @@ async function caller() {
 const idsOf = ({ data }: { data: { id: unknown }[] }) => data.map(({ id }) => id)
 
 describe('GET /history/:wallet', () => {
-  test('tells each call as it was made and as it ended, newest first, for the wallet in any letter case', async () => {
+  test('lists each call and its outcome, newest first, for the wallet in any letter case', async () => {
     const { address, onFirst, onSecond } = await caller()
-    const away = await gateway.chain(await nobody())
+    const away = await gateway.chain(await getRefusingUrl())
     const slow = await gateway.chain(gateway.upstream.url)
     await onFirst().expect(200)
     await onSecond({
@@ -164,7 +164,7 @@ describe('GET /history/:wallet', () => {
     expect(idsOf(await history(address, { before: all[1], offset: 1, limit: 2 }))).toEqual(all.slice(3, 5))
   })
 
-  test('repeats and skips no record for who follows it while calls go on, on two replicas and two plans', async () => {
+  test('repeats and skips no record while calls continue on two replicas and two plans', async () => {
     const { address } = gateway.wallet()
     const ledgers = [gateway.ledger, (await testGateway({ beside: gateway })).ledger] as const
     const charges: Charge[] = []
@@ -174,14 +174,14 @@ describe('GET /history/:wallet', () => {
       charges.push(chargeOf({ wallet: address, planId, sessionId }))
     }
     const spend = (index: number) => ledgers[index % 2]!.spend(charges[(index >> 1) % 2]!)
-    await Promise.all(many(200, spend))
+    await Promise.all(times(200, spend))
     const before = idsOf(await history(address, { limit: 100 }))
     before.push(...idsOf(await history(address, { limit: 100, offset: 100 })))
 
     const following = new AbortController()
     const spending = (async () => {
       for (let round = 0; !following.signal.aborted; round++)
-        await Promise.all(many(8, (index) => spend(round + index)))
+        await Promise.all(times(8, (index) => spend(round + index)))
     })()
     const seen: unknown[] = []
     for (let page = await history(address, { limit: 7 }); page.data.length > 0 && seen.length < RING;) {
@@ -194,12 +194,12 @@ describe('GET /history/:wallet', () => {
     expect(seen.slice(-200)).toEqual(before)
     const { total } = (await history(address)).pagination
     expect(total).toBeGreaterThan(200)
-    expect(await broken(gateway.pool)).toEqual([])
+    expect(await findViolations(gateway.pool)).toEqual([])
   })
 })
 
 describe('GET /payments/:wallet', () => {
-  test('tells each payment with what became of it, newest first', async () => {
+  test('lists each payment and its outcome, newest first', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     await call({ payment: await wallet.pay() }).expect(200)
@@ -246,9 +246,9 @@ describe('GET /payments/:wallet', () => {
 
   test('goes on by offset and by the last record seen, of payments at one moment too', async () => {
     const wallet = gateway.wallet().address
-    for (let index = 0; index < 6; index++) await writePayment(gateway.pool, { wallet, credits: 1 })
+    for (let index = 0; index < 6; index++) await insertPayment(gateway.pool, { wallet, credits: 1 })
     await gateway.pool.query('UPDATE payments SET created_at = now() WHERE wallet = $1', [wallet])
-    await writePayment(gateway.pool, { wallet, credits: 1 })
+    await insertPayment(gateway.pool, { wallet, credits: 1 })
     const all = idsOf(await payments(wallet))
     expect(new Set(all).size).toBe(7)
     const offsets = []
@@ -258,7 +258,7 @@ describe('GET /payments/:wallet', () => {
 
     const followed = []
     for (let page = await payments(wallet, { limit: 2 }); page.data.length > 0 && followed.length < RING;) {
-      await writePayment(gateway.pool, { wallet, credits: 1 })
+      await insertPayment(gateway.pool, { wallet, credits: 1 })
       followed.push(...idsOf(page))
       page = await payments(wallet, { limit: 2, before: page.data.at(-1)!.id.toUpperCase() })
     }
@@ -267,7 +267,7 @@ describe('GET /payments/:wallet', () => {
 
   test('refuses to go on from a payment that is not of this wallet', async () => {
     const address = gateway.wallet().address
-    const foreign = await writePayment(gateway.pool, {
+    const foreign = await insertPayment(gateway.pool, {
       wallet: gateway.wallet().address,
       credits: 1,
     })
@@ -280,7 +280,7 @@ describe('GET /payments/:wallet', () => {
 })
 
 describe.each(['/history', '/payments'])('GET %s/:wallet', (path) => {
-  test('is an empty page for a wallet that was never here', async () => {
+  test('is an empty page for an unknown wallet', async () => {
     const answer = await gateway.api.get(`${path}/${gateway.wallet().address}`).expect(200)
     expect(answer.body).toEqual({
       data: [],

@@ -13,12 +13,12 @@ import { PAYMENT_PAGE, USAGE_PAGE, type PaymentRow, type UsageRow } from './hist
 export type History = ReturnType<typeof createHistory>
 
 /**
- * What a wallet has called and paid, newest first. Pages that follow `before` repeat and skip nothing that was there when
- * the first was read: ids of one account are given under its lock, so none comes to stand below one that was seen.
+ * Newest first. Pages that follow `before` repeat and skip no row that existed when the first was read: ids of an account are
+ * assigned under its lock, so no lower id appears later.
  */
 export function createHistory({ pool }: GatewayDatabase) {
   return {
-    async usage(wallet: string, { limit, offset, plan_id, before }: HistoryQuery): Promise<UsagePage> {
+    async getUsagePage(wallet: string, { limit, offset, plan_id, before }: HistoryQuery): Promise<UsagePage> {
       const { rows } = await pool.query<UsageRow>({
         name: 'usage-page',
         text: USAGE_PAGE,
@@ -32,8 +32,8 @@ export function createHistory({ pool }: GatewayDatabase) {
       return { data, pagination: { limit, offset, total: totalOf(rows) } }
     },
 
-    /** @throws ApiError INVALID_REQUEST where `before` is no payment of this wallet */
-    async payments(wallet: string, { limit, offset, before }: PaymentsQuery): Promise<PaymentPage> {
+    /** @throws ApiError INVALID_REQUEST if `before` is no payment of this wallet */
+    async getPaymentPage(wallet: string, { limit, offset, before }: PaymentsQuery): Promise<PaymentPage> {
       const { rows } = await pool.query<PaymentRow>({
         name: 'payment-page',
         text: PAYMENT_PAGE,

@@ -30,7 +30,7 @@ describe('a reservation is held', () => {
     }
   })
 
-  test('up to half the limit of the reaper after the last acknowledged heartbeat was sent', () => {
+  test('up to half of DEAD_AFTER_SECONDS after the last acknowledged heartbeat was sent', () => {
     const { isHeld, term, beat, pass } = leaseAt()
     beat(4_000)
     pass(6_000)
@@ -84,7 +84,7 @@ describe('a reservation is not held', () => {
     expect([isHeld(reserved), isHeld(term())]).toEqual([false, true])
   })
 
-  test('where it was sent in one term and made in the next', () => {
+  test('if it was sent in one term and made in the next', () => {
     const { isHeld, term, beat, pass } = leaseAt()
     beat()
     pass(11_000)
@@ -111,7 +111,7 @@ describe('the clock of Postgres', () => {
     return { lease: { ...lease, pass }, at, step: (ms: number) => (ahead += ms) }
   }
 
-  test('is relied on while it goes on as ours does, however late its readings come', () => {
+  test('is trusted while it advances like ours, however late its readings come', () => {
     const { lease, at } = opened()
     for (const latencyMs of [0, 60_000, 10, 25_000, 0]) {
       lease.pass(2_000)

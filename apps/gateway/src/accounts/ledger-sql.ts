@@ -1,30 +1,27 @@
 /**
- * The ledger's statements. Each is whole in itself: what it decides, it decides under the locks that it takes, so any
- * number of replicas may run it at once. Accounts are locked in the order of their ids, always, so that none wait in a ring.
+ * Each statement decides under the locks that it takes, so any number of replicas can run it. Accounts are always locked in the
+ * order of their ids, which prevents deadlocks.
  *
- * Those that many calls share come in two: `waiting` for what others hold, and, for when that was in vain, `skipping` it
- * and doing all the rest.
+ * Batch statements have two variants: `waiting` for locks and, after a lock timeout, `skipping` locked rows.
  */
-const inBothWays = (textOf: (lock: string, skips: boolean) => string) => ({
+export type BatchStatement = { waiting: string; skipping: string }
+
+const withLockModes = (textOf: (lock: string, skips: boolean) => string): BatchStatement => ({
   waiting: textOf('FOR UPDATE', false),
   skipping: textOf('FOR UPDATE SKIP LOCKED', true),
 })
 
-/**
- * One row for each call asked for, in their order. `retry`: its own cost is covered, but not together with calls before
- * it. `locked`: its account was skipped.
- */
+/** One row for each call, in order. `retry`: covered alone, but not after the calls before it. `locked`: its account was skipped. */
 export type SpendRow =
   | { outcome: 'paid'; usage_id: bigint; remaining: bigint }
   | { outcome: 'insufficient' | 'revoked' | 'retry' | 'locked'; usage_id: null; remaining: bigint }
 
 /**
- * Spends for many calls. A call is paid when its session lives and its account covers it after all calls before it in the
- * list; each paid call has its usage row, in the same commit. The new balance is taken from the locked one: Postgres
- * checks what an UPDATE writes first against the row as the snapshot has it, so a subtraction would fail there on credits
- * that were granted while this statement waited for the lock.
+ * A call is paid if its session is active and its account covers it after all calls before it; its usage row is in the same
+ * commit. The new balance is computed from the locked row: Postgres first checks an UPDATE against the row of the snapshot,
+ * where a subtraction would fail on credits granted while this statement waited for the lock.
  */
-export const SPEND = inBothWays(
+export const SPEND = withLockModes(
   (lock) => `
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest($2::uuid[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
@@ -67,14 +64,14 @@ FROM judged LEFT JOIN paid USING (position)
 ORDER BY position`,
 )
 
-/** One row for each ending asked for, in their order: whether it ended its call `now`, or the call was ended `before`. */
+/** One row for each ending, in order: it ended its call `now`, or the call had ended `before`. */
 export type FinishRow = { ended: 'now' | 'before' | 'locked' }
 
 /**
- * Ends reserved calls, each at most once and by the first ending that names it, and gives the credits of the refunded ones
- * back. An ending that takes back ($6) comes before the others of its call and also refunds one that is done.
+ * Ends each reserved call once, by the first ending that names it, and refunds credits. An ending with `takes_back` ($6) has
+ * priority and also refunds a call that is done.
  */
-export const FINISH = inBothWays(
+export const FINISH = withLockModes(
   (lock, skips) => `
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[], $6::boolean[])
@@ -111,18 +108,18 @@ FROM asked LEFT JOIN finished USING (position)
 ORDER BY position`,
 )
 
-/** Of a call that was answered and is charged; one that another replica refunded meanwhile keeps what that one wrote. */
+/** Leaves a call unchanged that another replica has refunded. */
 export const CUT_OFF =
   "UPDATE usage SET outcome = 'cut_off' WHERE id = $1 AND state = 'done' AND outcome = 'answered'"
 
-/** settled -> credited, with the grant and the balance, in one commit. */
+/** settled -> credited, with the grant and the balance in the same commit. */
 export const GRANT = `
 WITH payment AS (
   UPDATE payments SET status = 'credited', updated_at = now() WHERE id = $1 AND status = 'settled'
   RETURNING id, wallet, pricing_plan_id, credits
 ), account AS (
   INSERT INTO accounts (wallet, pricing_plan_id, balance) SELECT wallet, pricing_plan_id, credits FROM payment
-  ON CONFLICT (wallet, pricing_plan_id) DO UPDATE SET balance = accounts.balance + excluded.balance
+  ON CONFLICT (wallet, pricing_plan_id) DO UPDATE SET balance = accounts.balance + EXCLUDED.balance
   RETURNING id
 )
 INSERT INTO grants (account_id, payment_id, credits)
@@ -131,12 +128,12 @@ RETURNING id`
 
 export const HEARTBEAT = `
 INSERT INTO replicas (id, heartbeat_at) VALUES ($1, now())
-ON CONFLICT (id) DO UPDATE SET heartbeat_at = excluded.heartbeat_at
+ON CONFLICT (id) DO UPDATE SET heartbeat_at = EXCLUDED.heartbeat_at
 RETURNING heartbeat_at AS at`
 
 /**
- * The calls that nobody may be going to end: those whose replica $1 has been silent for $2 seconds, and the asking
- * replica's own after $3, of which it knows itself whether they are under way.
+ * Calls of replicas without a heartbeat for $2 seconds, and this replica's ($1) own calls older than $3 seconds, of which it
+ * knows which are active.
  */
 export const ORPHANS = `
 SELECT usage.id, usage.replica_id = $1::uuid AS is_own, now() AS at
@@ -146,7 +143,7 @@ WHERE usage.state = 'reserved' AND CASE
     ELSE coalesce(replicas.heartbeat_at, usage.created_at) < now() - make_interval(secs => $2)
   END`
 
-/** Deletes the replicas that have been silent for $1 seconds and have left nothing to end. */
-export const FORGET = `
+/** Deletes replicas without a heartbeat for $1 seconds and without reserved calls. */
+export const DELETE_DEAD_REPLICAS = `
 DELETE FROM replicas WHERE heartbeat_at < now() - make_interval(secs => $1)
   AND NOT EXISTS (SELECT FROM usage WHERE replica_id = replicas.id AND state = 'reserved')`

@@ -1,15 +1,22 @@
 import { closeAll } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { balanceOf, broken, fund, openSession, someWallet, writePayment } from '../testing/accounts'
-import { ended, many, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+import {
+  balanceOf,
+  findViolations,
+  fund,
+  openSession,
+  randomAddress,
+  insertPayment,
+} from '../testing/accounts'
+import { endingOf, times, openLedgers, waitForLockWaiter, type TestLedgers } from '../testing/ledgers'
 import { GRANT } from './ledger-sql'
 
 let { ledgers, pool, spender, usageOf } = {} as TestLedgers
 beforeAll(async () => {
   ;({ ledgers, pool, spender, usageOf } = await openLedgers())
 })
-afterEach(async () => expect(await broken(pool)).toEqual([]))
+afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
 describe('spending', () => {
@@ -17,7 +24,7 @@ describe('spending', () => {
     'the last credits, by a thousand calls at once on %d replicas, serves as many as there are',
     async (replicas) => {
       const { wallet, call, balance } = await spender(7)
-      const outcomes = await Promise.all(many(1000, (index) => ledgers[index % replicas]!.spend(call())))
+      const outcomes = await Promise.all(times(1000, (index) => ledgers[index % replicas]!.spend(call())))
       const paid = outcomes.filter(({ outcome }) => outcome === 'paid')
       expect(paid).toHaveLength(7)
       expect(outcomes.filter(({ outcome }) => outcome === 'insufficient')).toHaveLength(993)
@@ -26,13 +33,13 @@ describe('spending', () => {
     },
   )
 
-  test('says what is left, call by call', async () => {
+  test('returns the balance after each call', async () => {
     const { call } = await spender(4)
     const outcomes = await Promise.all([1, 2, 1, 1].map((cost) => ledgers[0].spend(call(cost))))
     expect(outcomes.map((spent) => 'remaining' in spent && spent.remaining)).toEqual([3n, 1n, 0n, 0n])
   })
 
-  test('refuses a call too dear for the balance, and pays the cheap one behind it', async () => {
+  test('refuses a call above the balance, and pays the cheaper one after it', async () => {
     const { call, balance } = await spender(6)
     const outcomes = await Promise.all([5, 5, 1].map((cost) => ledgers[0].spend(call(cost))))
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['paid', 'insufficient', 'paid'])
@@ -63,19 +70,19 @@ describe('spending', () => {
 
   test('on credits that are granted while the call waits for them is paid', async () => {
     const { wallet, call, balance } = await spender(3)
-    const id = await writePayment(pool, { wallet, credits: 10 })
+    const id = await insertPayment(pool, { wallet, credits: 10 })
     const granting = await pool.connect()
     await granting.query('BEGIN')
     await granting.query(GRANT, [id])
     const spent = ledgers[1].spend(call(12))
-    await somebodyWaits(pool)
+    await waitForLockWaiter(pool)
     await granting.query('COMMIT')
     granting.release()
     expect(await spent).toMatchObject({ outcome: 'paid', remaining: 1n })
     expect(await balance()).toBe(1n)
   })
 
-  test('writes down who was called, and for whom', async () => {
+  test('records the provider, the call and its wallet', async () => {
     const { wallet, call } = await spender(9)
     await ledgers[0].spend(call(3, { resource: 'v1/x', rpcMethod: null, transport: 'rest', method: 'GET' }))
     expect(await usageOf(wallet)).toEqual([
@@ -98,7 +105,7 @@ describe('spending', () => {
     const { wallet, call } = await spender(5)
     await fund({ pool, ledger: ledgers[0] }, wallet, 5, 2)
     await Promise.all([1, 2, 2].map((planId) => ledgers[0].spend(call(planId, { planId }))))
-    expect(await ledgers[0].balances(wallet)).toEqual([
+    expect(await ledgers[0].getBalances(wallet)).toEqual([
       { planId: 1, balance: 4n },
       { planId: 2, balance: 1n },
     ])
@@ -126,7 +133,7 @@ describe('spending', () => {
 
   test('beyond what can wait is refused as overloaded, and takes nothing', async () => {
     const { wallet, call, balance } = await spender(20_000)
-    const outcomes = await Promise.allSettled(many(9_000, () => ledgers[0].spend(call())))
+    const outcomes = await Promise.allSettled(times(9_000, () => ledgers[0].spend(call())))
     const paid = outcomes.filter((end) => end.status === 'fulfilled' && end.value.outcome === 'paid')
     const refused = outcomes.filter((end) => end.status === 'rejected')
     expect([paid.length, refused.length]).toEqual([8_192, 808])
@@ -140,9 +147,9 @@ describe('ending a call', () => {
   test('keeps the credits of one that was served, and gives back those of one that was not', async () => {
     const { wallet, paid, balance } = await spender(10)
     const [served, failed] = [await paid(ledgers[0], 3), await paid(ledgers[0], 4)]
-    expect(await ledgers[0].finish(ended(served))).toBe(true)
+    expect(await ledgers[0].finish(endingOf(served))).toBe(true)
     expect(await balance()).toBe(3n)
-    expect(await ledgers[0].finish(ended(failed, 'refunded'))).toBe(true)
+    expect(await ledgers[0].finish(endingOf(failed, 'refunded'))).toBe(true)
     expect(await balance()).toBe(7n)
     expect(await usageOf(wallet)).toEqual([
       expect.objectContaining({ state: 'done', status_code: 200, outcome: 'answered', latency_ms: 12 }),
@@ -154,7 +161,7 @@ describe('ending a call', () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid()
     const ends = await Promise.all(
-      many(20, (index) => ledgers[index % 2]!.finish(ended(usageId, 'refunded'))),
+      times(20, (index) => ledgers[index % 2]!.finish(endingOf(usageId, 'refunded'))),
     )
     expect(ends.filter(Boolean)).toHaveLength(1)
     expect(await balance()).toBe(10n)
@@ -163,16 +170,16 @@ describe('ending a call', () => {
   test('is final', async () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid()
-    expect(await ledgers[0].finish(ended(usageId))).toBe(true)
-    expect(await ledgers[1].finish(ended(usageId, 'refunded'))).toBe(false)
+    expect(await ledgers[0].finish(endingOf(usageId))).toBe(true)
+    expect(await ledgers[1].finish(endingOf(usageId, 'refunded'))).toBe(false)
     expect(await balance()).toBe(9n)
-    expect(await ledgers[0].finish(ended(2n ** 60n))).toBe(false)
+    expect(await ledgers[0].finish(endingOf(2n ** 60n))).toBe(false)
   })
 
-  test('in one flush with another end of the same call, is the first that was asked for', async () => {
+  test('twice in one batch keeps the first ending', async () => {
     const { paid, balance } = await spender(10)
     const [one, other] = [await paid(), await paid()]
-    const ends = [ended(one), ended(one, 'refunded'), ended(other, 'refunded'), ended(other)]
+    const ends = [endingOf(one), endingOf(one, 'refunded'), endingOf(other, 'refunded'), endingOf(other)]
     expect(await Promise.all(ends.map(ledgers[0].finish))).toEqual([true, false, true, false])
     expect(await balance()).toBe(9n)
   })
@@ -180,24 +187,24 @@ describe('ending a call', () => {
 
 describe('granting', () => {
   test('happens once, of twenty who try at once on two replicas', async () => {
-    const wallet = someWallet()
-    const id = await writePayment(pool, { wallet, credits: 100 })
-    const grants = await Promise.all(many(20, (index) => ledgers[index % 2]!.grant(id)))
+    const wallet = randomAddress()
+    const id = await insertPayment(pool, { wallet, credits: 100 })
+    const grants = await Promise.all(times(20, (index) => ledgers[index % 2]!.grant(id)))
     expect(grants.filter(Boolean)).toHaveLength(1)
     expect(await balanceOf(ledgers[0], wallet)).toBe(100n)
   })
 
   test('of many payments at once adds them all up', async () => {
-    const wallet = someWallet()
-    const ids = await Promise.all(many(20, (index) => writePayment(pool, { wallet, credits: index + 1 })))
+    const wallet = randomAddress()
+    const ids = await Promise.all(times(20, (index) => insertPayment(pool, { wallet, credits: index + 1 })))
     await Promise.all(ids.map((id, index) => ledgers[index % 2]!.grant(id)))
     expect(await balanceOf(ledgers[0], wallet)).toBe(210n)
   })
 
   test.each(['received', 'settling', 'failed'])('is not done for a payment that is %s', async (status) => {
-    const wallet = someWallet()
-    const id = await writePayment(pool, { wallet, credits: 100, status })
+    const wallet = randomAddress()
+    const id = await insertPayment(pool, { wallet, credits: 100, status })
     expect(await ledgers[0].grant(id)).toBe(false)
-    expect(await ledgers[0].balances(wallet)).toEqual([])
+    expect(await ledgers[0].getBalances(wallet)).toEqual([])
   })
 })

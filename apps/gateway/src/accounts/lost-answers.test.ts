@@ -1,7 +1,7 @@
 import { openGatewayDatabase, QUERY_TIMEOUT_MS } from '@tollgate/database'
 import { closeAll, closeLater } from '@tollgate/testing'
-import { broken } from '../testing/accounts'
-import { ended, many, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { findViolations } from '../testing/accounts'
+import { endingOf, times, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { createLedger, type Ledger } from './ledger'
 
@@ -17,12 +17,12 @@ beforeAll(async () => {
   closeLater(() => database.close())
   ledger = createLedger(database)
 })
-beforeEach(() => ledger.beat())
-afterEach(async () => expect(await broken(pool)).toEqual([]))
+beforeEach(() => ledger.sendHeartbeat())
+afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
 const grownOld = () =>
-  pool.query("UPDATE usage SET created_at = created_at - interval '31 seconds' WHERE state = 'reserved'")
+  pool.query("UPDATE usage SET created_at = created_at - INTERVAL '31 seconds' WHERE state = 'reserved'")
 
 const notKnown = expect.objectContaining({
   code: 'UNAVAILABLE',
@@ -34,31 +34,31 @@ const notKnown = expect.objectContaining({
 test('calls that were paid by a commit whose answer was lost are refunded once, by the replica that lost it', async () => {
   const { wallet, call, paid, balance } = await spender(100)
   const known = await paid(ledger)
-  const isCut = proxy.cut('answer')
-  const ends = await Promise.allSettled(many(10, () => ledger.spend(call())))
+  const isCut = proxy.cut('response')
+  const ends = await Promise.allSettled(times(10, () => ledger.spend(call())))
   await isCut
-  expect(ends).toEqual(many(10, () => ({ status: 'rejected', reason: notKnown })))
+  expect(ends).toEqual(times(10, () => ({ status: 'rejected', reason: notKnown })))
   // Postgres committed, once: nothing was tried again.
   expect(await balance()).toBe(89n)
   expect(await usageOf(wallet)).toHaveLength(11)
 
-  expect(await ledger.reap()).toBe(0)
+  expect(await ledger.refundOrphans()).toBe(0)
   await grownOld()
-  expect(await ledgers[0].reap()).toBe(0)
-  const refunded = await Promise.all(many(5, () => ledger.reap()))
+  expect(await ledgers[0].refundOrphans()).toBe(0)
+  const refunded = await Promise.all(times(5, () => ledger.refundOrphans()))
   expect(refunded.reduce((sum, count) => sum + count)).toBe(10)
   expect(await balance()).toBe(99n)
   const [first, ...others] = await usageOf(wallet)
   expect(first).toMatchObject({ id: known, state: 'reserved' })
   expect(others).toEqual(
-    many(10, () => expect.objectContaining({ state: 'refunded', outcome: 'unconfirmed' }) as unknown),
+    times(10, () => expect.objectContaining({ state: 'refunded', outcome: 'unconfirmed' }) as unknown),
   )
-  expect(await ledger.finish(ended(known))).toBe(true)
+  expect(await ledger.finish(endingOf(known))).toBe(true)
 })
 
-test('a call is not taken for lost while the answer to its payment may still come', async () => {
+test('a call is not an orphan while the result of its charge can still arrive', async () => {
   const { call, balance } = await spender(10)
-  const isCut = proxy.cut('answer')
+  const isCut = proxy.cut('response')
   await expect(ledger.spend(call())).rejects.toEqual(notKnown)
   await isCut
   const age = (seconds: number) =>
@@ -67,15 +67,15 @@ test('a call is not taken for lost while the answer to its payment may still com
     ])
   // The statement began after it was sent, and its answer takes a moment more than Postgres's last word.
   await age(QUERY_TIMEOUT_MS / 1000 + 5)
-  expect(await ledger.reap()).toBe(0)
+  expect(await ledger.refundOrphans()).toBe(0)
   await age(QUERY_TIMEOUT_MS / 1000 + 15)
-  expect(await ledger.reap()).toBe(1)
+  expect(await ledger.refundOrphans()).toBe(1)
   expect(await balance()).toBe(10n)
 })
 
 test('calls whose connection was lost before Postgres heard of them cost nothing, and others go on', async () => {
   const { wallet, call, paid, balance } = await spender(10)
-  const isCut = proxy.cut('question')
+  const isCut = proxy.cut('request')
   await expect(ledger.spend(call())).rejects.toEqual(notKnown)
   await isCut
   expect(await balance()).toBe(10n)
@@ -89,8 +89,8 @@ test.each(['done', 'refunded'] as const)(
   async (state) => {
     const { wallet, paid, balance } = await spender(10)
     const usageId = await paid(ledger)
-    const isCut = proxy.cut('answer')
-    await expect(ledger.finish(ended(usageId, state))).rejects.toThrow()
+    const isCut = proxy.cut('response')
+    await expect(ledger.finish(endingOf(usageId, state))).rejects.toThrow()
     await isCut
     await ledger.finishUnwritten()
     expect(await usageOf(wallet)).toEqual([expect.objectContaining({ state })])

@@ -2,7 +2,7 @@ import { closeAll } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import { openLedgers, type TestLedgers } from '../testing/ledgers'
 import { PAYMENT_PAGE, USAGE_PAGE } from './history-sql'
-import { FORGET, ORPHANS } from './ledger-sql'
+import { DELETE_DEAD_REPLICAS, ORPHANS } from './ledger-sql'
 
 const WALLET = 'one wallet that holds nearly everything'
 const CALLS = 200_000
@@ -109,7 +109,7 @@ describe.each([
     ]
     test.each([
       ['what is to be refunded', ORPHANS, [randomUUID(), 20, 30]],
-      ['which replicas are to be forgotten', FORGET, [3_600]],
+      ['which replicas are to be forgotten', DELETE_DEAD_REPLICAS, [3_600]],
     ])('%s is found among the calls under way alone', async (_name, text, values) => {
       const nodes = await nodesOf(text, values, how)
       expect(nodes.map((node) => node['Index Name'])).toContain('usage_reserved_idx')

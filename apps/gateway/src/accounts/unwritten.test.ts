@@ -1,7 +1,7 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater } from '@tollgate/testing'
-import { broken } from '../testing/accounts'
-import { ended, openLedgers, somebodyWaits, type TestLedgers } from '../testing/ledgers'
+import { findViolations } from '../testing/accounts'
+import { endingOf, openLedgers, waitForLockWaiter, type TestLedgers } from '../testing/ledgers'
 import { readableLog } from '../testing/log'
 import { startHeartbeat } from './heartbeat'
 import { createLedger } from './ledger'
@@ -10,42 +10,42 @@ let { ledgers, url, pool, newReplica, spender, usageOf } = {} as TestLedgers
 beforeAll(async () => {
   ;({ ledgers, url, pool, newReplica, spender, usageOf } = await openLedgers())
 })
-afterEach(async () => expect(await broken(pool)).toEqual([]))
+afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
 /** Pays a call of `ledger` and has Postgres refuse its end, until `heal` is called. */
 async function unwritten(ledger = newReplica()) {
   const { wallet, paid, balance } = await spender(10)
-  await ledger.beat()
+  await ledger.sendHeartbeat()
   const usageId = await paid(ledger)
   await pool.query(`
     CREATE OR REPLACE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'not now'; END $$ LANGUAGE plpgsql;
     CREATE TRIGGER refuse BEFORE UPDATE OF state ON usage FOR EACH ROW WHEN (NEW.id = ${usageId}) EXECUTE FUNCTION refuse()`)
-  await expect(ledger.finish(ended(usageId))).rejects.toThrow('not now')
+  await expect(ledger.finish(endingOf(usageId))).rejects.toThrow('not now')
   const state = async () => (await usageOf(wallet))[0]!.state
   return { ledger, usageId, balance, state, heal: () => pool.query('DROP TRIGGER refuse ON usage') }
 }
 
-test('a call that was served is not refunded, however long its end cannot be written', async () => {
+test('a served call is not refunded, however long its ending cannot be written', async () => {
   const { ledger, usageId, balance, state, heal } = await unwritten()
-  await pool.query("UPDATE usage SET created_at = now() - interval '1 hour' WHERE id = $1", [usageId])
+  await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 hour' WHERE id = $1", [usageId])
   await expect(ledger.finishUnwritten()).rejects.toThrow('not now')
   await heal()
-  expect(await ledger.reap()).toBe(0)
+  expect(await ledger.refundOrphans()).toBe(0)
   expect(await state()).toBe('reserved')
   await ledger.finishUnwritten()
   expect([await state(), await balance()]).toEqual(['done', 9n])
 })
 
-test('what could not be written is written at the latest when the replica stops', async () => {
+test('unwritten endings are written at the latest when the replica stops', async () => {
   const { ledger, balance, state, heal } = await unwritten()
-  await expect(ledger.drained()).rejects.toThrow('not now')
+  await expect(ledger.drain()).rejects.toThrow('not now')
   await heal()
-  await ledger.drained()
+  await ledger.drain()
   expect([await state(), await balance()]).toEqual(['done', 9n])
 })
 
-test('a replica says that it lives while its endings wait for a table that is held, and keeps its calls', async () => {
+test('a replica sends heartbeats while its endings wait for a locked table, and keeps its calls', async () => {
   const patient = openGatewayDatabase({ url, lockTimeoutMs: 14_000 })
   closeLater(() => patient.close())
   const { ledger, balance, state, heal } = await unwritten(createLedger(patient))
@@ -55,7 +55,7 @@ test('a replica says that it lives while its endings wait for a table that is he
   await holder.query('LOCK TABLE accounts')
   const heartbeat = await startHeartbeat(ledger, readableLog().logger)
   closeLater(() => heartbeat.stop())
-  await somebodyWaits(pool)
+  await waitForLockWaiter(pool)
 
   /** When the wait began that is under way. */
   const waitingSince = async () => {
@@ -64,18 +64,18 @@ test('a replica says that it lives while its endings wait for a table that is he
     return (await pool.query<{ query_start: string }>(text)).rows.map(({ query_start }) => query_start)
   }
   const isSilent = async () => {
-    const text = "SELECT FROM replicas WHERE id = $1 AND heartbeat_at < now() - interval '20 seconds'"
+    const text = "SELECT FROM replicas WHERE id = $1 AND heartbeat_at < now() - INTERVAL '20 seconds'"
     return (await pool.query(text, [ledger.replicaId])).rowCount === 1
   }
   const since = await waitingSince()
-  await pool.query("UPDATE replicas SET heartbeat_at = now() - interval '25 seconds' WHERE id = $1", [
+  await pool.query("UPDATE replicas SET heartbeat_at = now() - INTERVAL '25 seconds' WHERE id = $1", [
     ledger.replicaId,
   ])
   const deadline = performance.now() + 30_000
   let now = since
   while ((await isSilent()) && performance.now() < deadline) now = await waitingSince()
   expect(now).toEqual(since)
-  expect(await ledgers[0].reap()).toBe(0)
+  expect(await ledgers[0].refundOrphans()).toBe(0)
 
   await holder.query('ROLLBACK')
   holder.release()

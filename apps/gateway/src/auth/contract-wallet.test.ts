@@ -8,8 +8,8 @@ import { eip4361Text } from '../testing/eip4361'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { paymentHeader, signPayment } from '../testing/payment'
-import { answers, nobody, startUpstream } from '../testing/upstream'
-import { callWith, signInText } from '../testing/wallet'
+import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
+import { createCall, signInText } from '../testing/wallet'
 
 const rpcUrl = process.env.TEST_EVM_RPC_URL!
 const owner = new Wallet(Wallet.createRandom().privateKey)
@@ -27,7 +27,7 @@ beforeAll(async () => {
   )
   // What says that it is chain 8453 and is not; and a chain of which no node is there.
   catalog.providers.push(providerOf({ chain_id: '8453', rpc: [rpcUrl] }))
-  catalog.providers.push(providerOf({ chain_id: '5', rpc: [await nobody()] }))
+  catalog.providers.push(providerOf({ chain_id: '5', rpc: [await getRefusingUrl()] }))
   catalog.plans.push(planOf({ id: 4, network: 'slow', chain_id: '6' }))
   catalog.providers.push(providerOf({ chain_id: '6', rpc: [(await startUpstream(answers.hang)).url] }))
   await gateway.reapply()
@@ -51,7 +51,7 @@ type Attempt = { text: string; signer: Wallet; chainId: string; planId: number }
 
 const refused = [401, 'INVALID_SIGNATURE']
 
-test('a contract wallet signs in by what its owner signs, in either form, and is the session’s wallet', async () => {
+test('a contract wallet signs in by its owner’s signature, in either form, and is the session’s wallet', async () => {
   const eip4361 = eip4361Text({ address, nonce: await nonce(), issuedAt: gateway.clock.now().toISOString() })
   for (const text of [await shortText(), eip4361]) {
     const answer = await login({ text })
@@ -62,23 +62,23 @@ test('a contract wallet signs in by what its owner signs, in either form, and is
   expect((await gateway.pool.query(text, [address])).rows).toEqual([{ signed_by: 'contract' }])
 })
 
-test('a payment of a contract wallet, whose signature only its chain can judge, is asked about', async () => {
+test('a payment of a contract wallet, whose signature only the chain can verify, is sent to the facilitator', async () => {
   const { token } = (await login()).body as SessionTokens
   const terms = { payTo: planOf().pay_to, amount: planOf().amount }
   const payment = paymentHeader(await signPayment(owner, terms, { from: address }))
-  const before = gateway.facilitator.asked.length
-  await callWith(gateway.api, token)({ payment })
-  expect(gateway.facilitator.asked).toHaveLength(before + 1)
+  const before = gateway.facilitator.calls.length
+  await createCall(gateway.api, token)({ payment })
+  expect(gateway.facilitator.calls).toHaveLength(before + 1)
 })
 
-test('a stranger’s signature does not, and does not use up the nonce', async () => {
+test('a third party’s signature is refused and does not consume the nonce', async () => {
   const text = await shortText()
   expect(outcomeOf(await login({ text, signer: stranger }))).toEqual(refused)
   expect(outcomeOf(await login({ text }))).toEqual([200, undefined])
   expect(outcomeOf(await login({ text }))).toEqual([401, 'EXPIRED_NONCE'])
 })
 
-test('a text that names another chain than the plan’s is no sign-in of a contract', async () => {
+test('a contract cannot sign in with a message for another chain than the plan’s', async () => {
   const text = eip4361Text({
     address,
     nonce: await nonce(),
@@ -88,7 +88,7 @@ test('a text that names another chain than the plan’s is no sign-in of a contr
   expect(outcomeOf(await login({ text }))).toEqual(refused)
 })
 
-test('a contract is asked on the plan’s own chain only: one node is on another, one is away, and nobody is told where', async () => {
+test('a contract is queried on the plan’s chain only: a node of another chain and an unavailable node are ignored, and no URL is disclosed', async () => {
   for (const [planId, chainId] of [
     [2, '8453'],
     [3, '5'],
@@ -100,7 +100,7 @@ test('a contract is asked on the plan’s own chain only: one node is on another
   }
 })
 
-test('a provider whose node says yes to everything signs nobody in while another one is asked', async () => {
+test('a provider whose node accepts everything cannot sign in a wallet that another provider refuses', async () => {
   const liar = await startUpstream((res, { body }) => {
     const { method, id } = JSON.parse(body.toString()) as { method: string; id: number }
     const result = method === 'eth_chainId' ? '0x14a34' : `0x1626ba7e${'0'.repeat(56)}`
@@ -110,10 +110,10 @@ test('a provider whose node says yes to everything signs nobody in while another
   await gateway.reapply()
   expect(outcomeOf(await login({ signer: stranger }))).toEqual(refused)
   expect(outcomeOf(await login())).toEqual([200, undefined])
-  expect(liar.asked.length).toBeGreaterThan(0)
+  expect(liar.requests.length).toBeGreaterThan(0)
 })
 
-test('nodes are not flooded: no more than sixteen logins ask them at the same time', async () => {
+test('at most sixteen logins query nodes at the same time', async () => {
   const texts = await Promise.all(Array.from({ length: 17 }, shortText))
   const answered = await Promise.all(texts.map((text) => login({ text, planId: 4, chainId: '6' })))
   expect(answered.map(outcomeOf).sort()).toEqual([...Array<unknown>(16).fill(refused), [503, 'OVERLOADED']])

@@ -2,44 +2,39 @@ import { ChainUnavailable, families, type SignInProof } from '@tollgate/chains'
 import { ApiError, type Logger } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
 
-/** For each node that is asked. */
 const NODE_TIMEOUT_MS = 3_000
-/** Logins for which nodes are asked at the same time: whoever makes up signatures must not make us flood the nodes. */
-const MAX_ASKING = 16
+/** Bounds the load that forged signatures can put on the nodes. */
+const MAX_CONCURRENT_CHECKS = 16
 
 export type ContractWallets = ReturnType<typeof createContractWallets>
 
 /**
- * Wallets that are contracts sign in by their contract's word (EIP-1271), given on the plan's own chain: on another chain
- * somebody else may own that address. One node of each provider of that chain is asked, and all that answer must say yes.
+ * Verifies the sign-in of a contract wallet (EIP-1271) on the plan's chain: on another chain a different owner may have the
+ * address. Queries one node of each provider; all that answer must accept.
  */
 export function createContractWallets({ catalog, logger }: { catalog: Catalog; logger: Logger }) {
-  let asking = 0
+  let activeChecks = 0
 
-  /**
-   * `unknown` where nobody could be asked.
-   *
-   * @throws ApiError OVERLOADED where too many are being asked about already
-   */
+  /** `unknown`: no node answered. @throws ApiError OVERLOADED */
   return async (plan: Plan, proof: SignInProof): Promise<'yes' | 'no' | 'unknown'> => {
-    const ask = families[plan.ecosystem]?.verifyContractSignIn
-    if (!ask) return 'no'
-    const providers = await catalog.providersOf(plan.ecosystem, plan.chainId)
+    const verify = families[plan.ecosystem]?.verifyContractSignIn
+    if (!verify) return 'no'
+    const providers = await catalog.findProviders(plan.ecosystem, plan.chainId)
     const rpcUrls = providers.flatMap(({ rpc }) => rpc.slice(0, 1))
-    if (asking >= MAX_ASKING)
+    if (activeChecks >= MAX_CONCURRENT_CHECKS)
       throw new ApiError('OVERLOADED', 'Too many wallets are being looked up on chain just now; try again', {
         retryAfterSeconds: 1,
       })
-    asking++
+    activeChecks++
     try {
       const nodes = { name: plan.network, chainId: plan.chainId, rpcUrls, rpcTimeoutMs: NODE_TIMEOUT_MS }
-      return (await ask(proof, nodes)) ? 'yes' : 'no'
+      return (await verify(proof, nodes)) ? 'yes' : 'no'
     } catch (cause) {
       if (!(cause instanceof ChainUnavailable)) throw cause
-      logger.warn('a wallet that may be a contract could not be asked', { wallet: proof.address, cause })
+      logger.warn('contract wallet check failed', { wallet: proof.address, cause })
       return 'unknown'
     } finally {
-      asking--
+      activeChecks--
     }
   }
 }

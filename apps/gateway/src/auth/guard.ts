@@ -4,7 +4,7 @@ import { type Session, type Sessions } from './sessions'
 
 export type SessionHandler = (req: Request, res: Response, session: Session) => unknown
 
-/** Mounts a handler for signed-in wallets only: it is handed the session, and without one it does not compile. */
+/** Passes the session to a handler, which does not compile if it is mounted without this guard. */
 export const createGuard =
   (sessions: Sessions) =>
   (handler: SessionHandler): RequestHandler =>

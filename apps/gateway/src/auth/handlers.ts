@@ -1,7 +1,7 @@
 import { LoginRequest, NonceQuery, RefreshRequest, type NonceAnswer } from '@tollgate/protocol'
 import { arrivalOf, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
-import { parseWallet } from '../wallet'
+import { parseWallet } from '../wallet-address'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
 import { type Session, type Sessions } from './sessions'
 import { type SignIn } from './sign-in'
@@ -11,7 +11,7 @@ export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Ses
     async nonce(req: Request, res: Response) {
       const { address } = parse(NonceQuery, req.query)
       const answer: NonceAnswer = {
-        nonce: await nonces.issue(address === undefined ? undefined : parseWallet(address)),
+        nonce: await nonces.create(address === undefined ? undefined : parseWallet(address)),
         expires_in: NONCE_TTL_SECONDS,
       }
       res.set('Cache-Control', 'no-store').json(answer)
@@ -27,7 +27,7 @@ export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Ses
     },
 
     async logout(_req: Request, res: Response, session: Session) {
-      await sessions.mustLive(session)
+      await sessions.assertSessionActive(session)
       await sessions.revoke(session.id)
       res.json({ status: 'ok' })
     },

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { anyForm, edits } from '../testing/messages'
-import { readMessage, type SignInMessage } from './message'
+import { anyForm, anyEdit } from '../testing/messages'
+import { parseMessage, type SignInMessage } from './message'
 
-/** The lines of a text for whoever breaks it where anybody does. */
+/** Splits text at every line end that any reader accepts. */
 const linesOf = (text: string) => text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/)
 
 /** What a lenient reader takes for the value of a field. */
@@ -31,12 +31,12 @@ function fieldsOf(text: string, message: SignInMessage) {
 }
 
 describe('a sign-in message', () => {
-  test('says no more than any other reader finds in it, on whatever it takes for lines', () => {
+  test('is parsed as by any other reader, whatever that takes for line ends', () => {
     let read = 0
     fc.assert(
-      fc.property(anyForm, edits, ({ text }, edit) => {
+      fc.property(anyForm, anyEdit, ({ text }, edit) => {
         const edited = edit(text).text
-        const message = readMessage(edited)
+        const message = parseMessage(edited)
         if (!message) return
         read++
         for (const [label, value] of Object.entries(fieldsOf(edited, message))) {
@@ -52,9 +52,9 @@ describe('a sign-in message', () => {
   test('that is edited is none, or differs in the field that was edited and in nothing else', () => {
     let read = 0
     fc.assert(
-      fc.property(anyForm, edits, ({ text, parts }, edit) => {
+      fc.property(anyForm, anyEdit, ({ text, parts }, edit) => {
         const edited = edit(text)
-        const message = readMessage(edited.text)
+        const message = parseMessage(edited.text)
         if (!message) return
         read++
         const names = Object.keys({ ...parts, ...message }) as (keyof SignInMessage)[]

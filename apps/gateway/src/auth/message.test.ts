@@ -6,13 +6,13 @@ import {
   eip4361,
   fieldLike,
   line,
-  long,
-  noEnds,
+  longFormOf,
+  NO_OPTIONAL_FIELDS,
   nonce,
   shortForm,
 } from '../testing/messages'
 import { signInText } from '../testing/wallet'
-import { readMessage } from './message'
+import { parseMessage } from './message'
 
 function insertLine(text: string, at: number, inserted: string) {
   const lines = text.split('\n')
@@ -21,28 +21,28 @@ function insertLine(text: string, at: number, inserted: string) {
 }
 
 describe('a sign-in message', () => {
-  test('is read to the letter, in any form', () => {
+  test('is parsed exactly, in any form', () => {
     fc.assert(
       fc.property(anyForm, ({ text, parts }) => {
-        expect(readMessage(text)).toEqual(parts)
+        expect(parseMessage(text)).toEqual(parts)
       }),
     )
   })
 
-  test('with a second address or nonce, wherever it stands, is none', () => {
+  test('with a second address or nonce at any position is rejected', () => {
     const field = fc.oneof(
       address.map((value) => `Address: ${value}`),
       nonce.map((value) => `Nonce: ${value}`),
     )
     fc.assert(
       fc.property(anyForm, fc.nat(), field, ({ text }, at, inserted) => {
-        expect(readMessage(insertLine(text, at, inserted))).toBeUndefined()
+        expect(parseMessage(insertLine(text, at, inserted))).toBeUndefined()
       }),
       { numRuns: 500 },
     )
   })
 
-  test('with any text after its end is none', () => {
+  test('with text after its end is rejected', () => {
     const suffix = fc
       .oneof(
         fc.string({ minLength: 1 }),
@@ -51,43 +51,43 @@ describe('a sign-in message', () => {
       )
       .filter((text) => !/^\n(Expiration Time|Not Before|Request ID|Resources):/.test(text))
     fc.assert(
-      fc.property(fc.oneof(shortForm, long(noEnds)), suffix, ({ text }, more) => {
+      fc.property(fc.oneof(shortForm, longFormOf(NO_OPTIONAL_FIELDS)), suffix, ({ text }, more) => {
         // A longer chain id, where that is the last line, is another chain and no text after the end.
         fc.pre(!/\nChain ID: .*$/.test(text) || !/^[\w.-]+$/.test(more))
-        expect(readMessage(text + more)).toBeUndefined()
+        expect(parseMessage(text + more)).toBeUndefined()
       }),
       { numRuns: 500 },
     )
   })
 
-  test('with any text before its beginning is none', () => {
+  test('with text before its beginning is rejected', () => {
     fc.assert(
       fc.property(anyForm, fc.option(line, { nil: '' }), ({ text }, before) => {
-        expect(readMessage(`${before}\n${text}`)).toBeUndefined()
+        expect(parseMessage(`${before}\n${text}`)).toBeUndefined()
       }),
     )
   })
 
-  test('with a carriage return anywhere is none', () => {
+  test('with a carriage return is rejected', () => {
     fc.assert(
       fc.property(anyForm, fc.nat(), ({ text }, at) => {
         const index = at % (text.length + 1)
-        expect(readMessage(`${text.slice(0, index)}\r${text.slice(index)}`)).toBeUndefined()
+        expect(parseMessage(`${text.slice(0, index)}\r${text.slice(index)}`)).toBeUndefined()
       }),
       { numRuns: 500 },
     )
   })
 
-  test('without one of its lines, or with two of them swapped, is none', () => {
+  test('with a missing line or two swapped lines is rejected', () => {
     fc.assert(
-      fc.property(fc.oneof(shortForm, long(noEnds)), fc.nat(), ({ text }, at) => {
+      fc.property(fc.oneof(shortForm, longFormOf(NO_OPTIONAL_FIELDS)), fc.nat(), ({ text }, at) => {
         const lines = text.split('\n')
         const fields = lines.flatMap((value, index) => (fieldLike.test(value) ? [index] : []))
         const index = fields[at % fields.length]!
-        expect(readMessage(lines.toSpliced(index, 1).join('\n'))).toBeUndefined()
+        expect(parseMessage(lines.toSpliced(index, 1).join('\n'))).toBeUndefined()
         const other = fields[(at + 1) % fields.length]!
         const swapped = lines.with(index, lines[other]!).with(other, lines[index]!)
-        expect(readMessage(swapped.join('\n'))).toBeUndefined()
+        expect(parseMessage(swapped.join('\n'))).toBeUndefined()
       }),
     )
   })
@@ -102,10 +102,10 @@ describe('a sign-in message', () => {
     ['a second time', 'Issued At: 2026-01-01T00:00:00Z'],
     ['an end of its own', 'Expiration Time: 2099-01-01T00:00:00Z'],
   ])('whose statement holds %s is none', (_, statement) => {
-    const [{ text } = { text: '' }] = fc.sample(eip4361(noEnds), { numRuns: 1, seed: 7 })
+    const [{ text } = { text: '' }] = fc.sample(eip4361(NO_OPTIONAL_FIELDS), { numRuns: 1, seed: 7 })
     const [before = '', after = ''] = text.split(/\n\n.*URI/s)
-    expect(readMessage(`${before}\n\nSign in, please\n\nURI${after}`)).toBeDefined()
-    expect(readMessage(`${before}\n\n${statement}\n\nURI${after}`)).toBeUndefined()
+    expect(parseMessage(`${before}\n\nSign in, please\n\nURI${after}`)).toBeDefined()
+    expect(parseMessage(`${before}\n\n${statement}\n\nURI${after}`)).toBeUndefined()
   })
 
   test.each([
@@ -126,8 +126,8 @@ describe('a sign-in message', () => {
       issuedAt: '2026-01-01T00:00:00Z',
       statement,
     })
-    expect(readMessage(text.replace(statement, 'Sign in'))).toBeDefined()
-    expect(readMessage(text)).toBeUndefined()
+    expect(parseMessage(text.replace(statement, 'Sign in'))).toBeDefined()
+    expect(parseMessage(text)).toBeUndefined()
   })
 
   const shortText = (parts: { domain?: string; issuedAt?: string }) =>
@@ -148,7 +148,7 @@ describe('a sign-in message', () => {
     'tollgate',
     'Caf\u00e9',
   ])('for the service %j is for no other, however alike its name looks', (domain) => {
-    expect(readMessage(shortText({ domain }))?.domain).toBe(domain)
+    expect(parseMessage(shortText({ domain }))?.domain).toBe(domain)
   })
 
   test.each([
@@ -161,7 +161,7 @@ describe('a sign-in message', () => {
     'Nonce: 12345678',
     '',
   ])('for the service %j, which no screen shows as it is, is none', (domain) => {
-    expect(readMessage(shortText({ domain }))).toBeUndefined()
+    expect(parseMessage(shortText({ domain }))).toBeUndefined()
   })
 
   test.each([
@@ -191,7 +191,7 @@ describe('a sign-in message', () => {
     ...['2026-01-01T00:00:00Z ', ' 2026-01-01T00:00:00Z', '２０２６-01-01T00:00:00Z', '2026-1-1T00:00:00Z'],
     ...['2026-W01-1T00:00:00Z', '20260101T000000Z', '2026-01-01T00:00Z', '2026-01-01T00:00:00z'],
   ])('issued at %s is none', (issuedAt) => {
-    expect(readMessage(shortText({ issuedAt }))).toBeUndefined()
+    expect(parseMessage(shortText({ issuedAt }))).toBeUndefined()
   })
 
   test.each([
@@ -201,6 +201,6 @@ describe('a sign-in message', () => {
     ['2026-01-01T00:00:00-23:59', '2026-01-01T23:59:00.000Z'],
     ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
   ])('issued at %s was issued at %s', (issuedAt, moment) => {
-    expect(readMessage(shortText({ issuedAt }))?.issuedAt.toISOString()).toBe(moment)
+    expect(parseMessage(shortText({ issuedAt }))?.issuedAt.toISOString()).toBe(moment)
   })
 })

@@ -5,25 +5,25 @@ export const NONCE_TTL_SECONDS = 300
 
 export type Nonces = ReturnType<typeof createNonces>
 
-/** One-time values for sign-in, each good for 300 seconds and one login. Kept where they may be lost. */
+/** Single-use nonces for sign-in, valid for NONCE_TTL_SECONDS. The store may lose them. */
 export function createNonces(store: EphemeralStore) {
-  const bound = (nonce: string, address: string) => `nonce:${nonce}:${address}`
-  const unbound = (nonce: string) => `nonce:${nonce}`
+  const boundKey = (nonce: string, address: string) => `nonce:${nonce}:${address}`
+  const unboundKey = (nonce: string) => `nonce:${nonce}`
 
   return {
-    /** A new nonce: for `address` alone, or for whoever logs in with it first. */
-    async issue(address?: string): Promise<string> {
+    /** Binds the nonce to `address` if given. */
+    async create(address?: string): Promise<string> {
       const nonce = randomBytes(16).toString('hex')
-      const key = address === undefined ? unbound(nonce) : bound(nonce, address)
+      const key = address === undefined ? unboundKey(nonce) : boundKey(nonce, address)
       await store.set(key, '1', NONCE_TTL_SECONDS)
       return nonce
     },
 
-    /** True for the first caller with a nonce that `address` may use, and for nobody after. Another's nonce stays whole. */
+    /** Returns true once. A nonce bound to another address is not consumed. */
     async consume(nonce: string, address: string): Promise<boolean> {
       return (
-        (await store.take(bound(nonce, address))) !== undefined ||
-        (await store.take(unbound(nonce))) !== undefined
+        (await store.getAndDelete(boundKey(nonce, address))) !== undefined ||
+        (await store.getAndDelete(unboundKey(nonce))) !== undefined
       )
     },
   }

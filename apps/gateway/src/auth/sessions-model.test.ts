@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { randomBytes } from 'node:crypto'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { callWith, type TestWallet } from '../testing/wallet'
+import { createCall, type TestWallet } from '../testing/wallet'
 
 const HOUR = 3_600
 const DAY = 86_400
@@ -37,7 +37,7 @@ afterAll(closeAll)
 
 const refresh = ({ api }: TestGateway, refresh_token: string) =>
   api.post('/auth/refresh').send({ refresh_token })
-const call = ({ api }: TestGateway, token: string) => callWith(api, token)()
+const call = ({ api }: TestGateway, token: string) => createCall(api, token)()
 const logout = ({ api }: TestGateway, token: string) =>
   api.post('/auth/logout').set('Authorization', `Bearer ${token}`)
 
@@ -79,7 +79,7 @@ const command = (
   async run(model, parts) {
     parts.replicas[0]!.clock.advance(1)
     await parts.replicas[0]!.pool.query(
-      "UPDATE refresh_tokens SET used_at = used_at - interval '1 second' WHERE used_at IS NOT NULL",
+      "UPDATE refresh_tokens SET used_at = used_at - INTERVAL '1 second' WHERE used_at IS NOT NULL",
     )
     model.now++
     await act(pick(model.sessions, session), pick(parts.replicas, replica), model, parts)
@@ -212,7 +212,7 @@ const commands: fc.Arbitrary<Command>[] = [
   })),
 ]
 
-test('sessions on two replicas answer as their states and their clock say, whatever is done with them', async () => {
+test('sessions on two replicas behave as the model, for any sequence of commands', async () => {
   const { replicas } = real
   const { pool, clock } = replicas[0]!
   await fc.assert(

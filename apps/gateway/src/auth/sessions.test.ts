@@ -8,7 +8,7 @@ import { createClock } from '../testing/clock'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { startTcpProxy } from '../testing/tcp-proxy'
-import { callWith } from '../testing/wallet'
+import { createCall } from '../testing/wallet'
 import { createSessions } from './sessions'
 import { createTokens } from './tokens'
 
@@ -25,7 +25,7 @@ async function signedIn(on = gateway) {
   await on.fund(wallet.address, 100)
   return wallet.signIn()
 }
-const use = async (token: string, on = gateway) => outcomeOf(await callWith(on.api, token)())
+const use = async (token: string, on = gateway) => outcomeOf(await createCall(on.api, token)())
 const refresh = (refresh_token: unknown, on = gateway) => on.api.post('/auth/refresh').send({ refresh_token })
 const logout = async (token: string, on = gateway) =>
   outcomeOf(await on.api.post('/auth/logout').set('Authorization', `Bearer ${token}`))
@@ -34,7 +34,7 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('ba
 const hs256 = (text: string, secret: string) => createHmac('sha256', secret).update(text).digest('base64url')
 
 describe('a bearer token', () => {
-  test('of ours is taken for an hour, and then no longer', async () => {
+  test('of ours is valid for one hour', async () => {
     const on = await testGateway({ inProcess: true })
     const { token } = await signedIn(on)
     on.clock.advance(3_590)
@@ -112,7 +112,7 @@ describe('a bearer token', () => {
     expect(await use(session.token)).toEqual([200, undefined])
   })
 
-  test('outlives a change of the secret for as long as the old one is known', async () => {
+  test('stays valid after a secret rotation while the old secret is configured', async () => {
     const { token } = await signedIn()
     const JWT_SECRET = 'the secret that came after that one'
     const changed = await testGateway({
@@ -146,7 +146,7 @@ describe('POST /auth/refresh', () => {
     expect(outcomeOf(await refresh(next.refresh_token))).toEqual([200, undefined])
   })
 
-  test('with a token that comes back ends the session and all its tokens', async () => {
+  test('with a reused token ends the session and all its tokens', async () => {
     const session = await signedIn()
     const next = (await refresh(session.refresh_token).expect(200)).body as SessionTokens
     expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
@@ -155,7 +155,7 @@ describe('POST /auth/refresh', () => {
     expect(outcomeOf(await refresh(next.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
   })
 
-  test('raced by a hundred callers on two replicas gives one pair', async () => {
+  test('by a hundred callers on two replicas gives one pair', async () => {
     const replica = await testGateway({ beside: gateway })
     const session = await signedIn()
     const answers = await Promise.all(
@@ -168,7 +168,7 @@ describe('POST /auth/refresh', () => {
     expect(outcomes.filter(([, code]) => code === 'REVOKED_TOKEN')).toHaveLength(99)
   })
 
-  test('under way a hundred times at once gives one pair, which is good until a token comes back', async () => {
+  test('a hundred times at once gives one pair, valid until a token is reused', async () => {
     const session = await signedIn()
     const sessions = createSessions(
       gateway.database,
@@ -189,7 +189,7 @@ describe('POST /auth/refresh', () => {
     await expect(held).rejects.toMatchObject({ code: 'REVOKED_TOKEN' })
     expect(await use(pair.token)).toEqual([200, undefined])
 
-    await gateway.pool.query("UPDATE refresh_tokens SET used_at = used_at - interval '1 second'")
+    await gateway.pool.query("UPDATE refresh_tokens SET used_at = used_at - INTERVAL '1 second'")
     expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
     expect(await use(pair.token)).toEqual([403, 'REVOKED_TOKEN'])
   })
@@ -198,11 +198,11 @@ describe('POST /auth/refresh', () => {
     /** A replica whose clock is ahead by so much, on a connection to Postgres that can be paused; and the one beside it. */
     async function replicas(aheadSeconds: number) {
       const on = await testGateway()
-      const postgres = await startTcpProxy(on.ground.databaseUrl)
+      const postgres = await startTcpProxy(on.infrastructure.databaseUrl)
       const clock = createClock()
       clock.advance(aheadSeconds)
-      const ground = { ...on.ground, databaseUrl: postgres.url, clock }
-      return { on, postgres, replica: await testGateway({ beside: { ground } }) }
+      const infrastructure = { ...on.infrastructure, databaseUrl: postgres.url, clock }
+      return { on, postgres, replica: await testGateway({ beside: { infrastructure } }) }
     }
 
     test.each([0, 600, -600])(
@@ -231,7 +231,7 @@ describe('POST /auth/refresh', () => {
         const session = await signedIn(on)
         const pair = (await refresh(session.refresh_token, on).expect(200)).body as SessionTokens
         await on.pool.query(
-          "UPDATE refresh_tokens SET used_at = used_at - interval '1 second' WHERE used_at IS NOT NULL",
+          "UPDATE refresh_tokens SET used_at = used_at - INTERVAL '1 second' WHERE used_at IS NOT NULL",
         )
         expect(outcomeOf(await refresh(session.refresh_token, replica))).toEqual([403, 'REVOKED_TOKEN'])
         expect(await use(pair.token, on)).toEqual([403, 'REVOKED_TOKEN'])
@@ -270,7 +270,7 @@ describe('POST /auth/refresh', () => {
   })
 
   test.each([
-    ['that nobody was given', 'a'.repeat(43), [401, 'INVALID_TOKEN']],
+    ['that was never issued', 'a'.repeat(43), [401, 'INVALID_TOKEN']],
     ['that is none', undefined, [400, 'INVALID_REQUEST']],
     ['that is no text', 5, [400, 'INVALID_REQUEST']],
     ['that is endless', 'a'.repeat(5_000), [400, 'INVALID_REQUEST']],
@@ -310,6 +310,6 @@ describe('POST /auth/logout', () => {
     await logout(session.token)
     expect(outcomeOf(await session.call())).toEqual([403, 'REVOKED_TOKEN'])
     expect(outcomeOf(await session.call({ payment: await wallet.pay() }))).toEqual([403, 'REVOKED_TOKEN'])
-    expect(gateway.facilitator.asked).toEqual([])
+    expect(gateway.facilitator.calls).toEqual([])
   })
 })

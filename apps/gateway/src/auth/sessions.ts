@@ -5,12 +5,12 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { type Plan } from '../catalog/catalog'
 import { type Tokens } from './tokens'
-import { createUses } from './uses'
+import { createRefreshReuse } from './refresh-reuse'
 
 const REFRESH_TTL_DAYS = 30
 const DAY_MS = 86_400_000
 
-/** Who is calling: the claims of a bearer token under our own names. Whether it was revoked, the database says. */
+/** The claims of a bearer token. It may be revoked in the database. */
 export type Session = {
   id: string
   wallet: string
@@ -20,7 +20,7 @@ export type Session = {
   planId: number
 }
 
-/** Who made the signature that a session began with: the wallet's own key, or a contract that vouched for it (EIP-1271). */
+/** The signer of the login: the wallet's key, or a contract (EIP-1271). */
 export const SignedBy = z.enum(['key', 'contract'])
 export type SignedBy = z.infer<typeof SignedBy>
 
@@ -28,7 +28,7 @@ type NewSession = { wallet: string; authMethod: AuthMethod; signedBy: SignedBy; 
 
 export type Sessions = ReturnType<typeof createSessions>
 
-/** Sessions live in Postgres, so that a logout holds at once and on every replica. */
+/** Stored in Postgres, so that a logout takes effect at once on every replica. */
 export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens, now: () => Date) {
   const issue = (session: Session, refreshToken: string): SessionTokens => {
     const { token, expiresAt } = tokens.issue({
@@ -51,12 +51,11 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     }
   }
 
-  /** Ends a session: all its tokens, at once. */
   const revoke = async (sessionId: string): Promise<void> => {
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
   }
 
-  const uses = createUses()
+  const refreshReuse = createRefreshReuse()
 
   const rotate = async (hash: Buffer, arrival: Arrival): Promise<SessionTokens> => {
     const next = newRefreshToken()
@@ -66,14 +65,14 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
     if (token.isRotated) return issue(sessionOf(token), next.token)
     const { usedAt, readAt } = token
-    if (usedAt && uses.isReuse(hash, { usedAt, now: readAt }, arrival)) await revoke(token.id)
+    if (usedAt && refreshReuse.isReuse(hash, { usedAt, now: readAt }, arrival)) await revoke(token.id)
     else if (token.isExpired && !usedAt)
       throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
     throw revokedToken()
   }
 
   return {
-    async open({ wallet, authMethod, signedBy, plan }: NewSession) {
+    async create({ wallet, authMethod, signedBy, plan }: NewSession) {
       const session: Session = {
         id: randomUUID(),
         wallet,
@@ -87,7 +86,7 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
       return issue(session, refresh.token)
     },
 
-    /** @throws ApiError INVALID_TOKEN or EXPIRED_TOKEN; a revoked session passes here and is stopped where it acts */
+    /** Does not check revocation; see {@link assertSessionActive}. @throws ApiError INVALID_TOKEN or EXPIRED_TOKEN */
     authenticate(bearer: string): Session {
       const claims = tokens.verify(bearer)
       return {
@@ -101,24 +100,24 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     },
 
     /** @throws ApiError REVOKED_TOKEN */
-    async mustLive(session: Session) {
+    async assertSessionActive(session: Session) {
       const live = await prisma.session.count({ where: { id: session.id, revokedAt: null } })
       if (live === 0) throw revokedToken()
     },
 
-    /** Undefined for a session of a version that did not store it. */
-    async signedBy(session: Session): Promise<SignedBy | undefined> {
+    /** Returns undefined for sessions of versions that did not store it. */
+    async findSignedBy(session: Session): Promise<SignedBy | undefined> {
       const row = await prisma.session.findUnique({ where: { id: session.id }, select: { signedBy: true } })
       return SignedBy.safeParse(row?.signedBy).data
     },
 
     /**
-     * A new pair for a refresh token that was never used. One that comes back ends its whole session (RFC 9700, 4.14); of
-     * several under way at once, as two tabs of one app send them, one wins and the others are only refused.
+     * Returns a new pair for an unused refresh token. Reuse revokes the session (RFC 9700, 4.14); of concurrent requests, as from
+     * two tabs of one app, one wins and the others are refused.
      */
     async refresh(refreshToken: string, arrival: Arrival): Promise<SessionTokens> {
       const hash = hashOf(refreshToken)
-      const pair = await uses.inTurn(hash, () => rotate(hash, arrival))
+      const pair = await refreshReuse.serialized(hash, () => rotate(hash, arrival))
       if (!pair) throw revokedToken()
       return pair
     },
@@ -129,7 +128,6 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
 
 type SessionRow = Omit<Session, 'authMethod' | 'ecosystem'> & { authMethod: string; ecosystem: string }
 
-/** A session's row holds the words that this service wrote. */
 const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: SessionRow): Session => ({
   id,
   wallet,
@@ -142,8 +140,8 @@ const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: Sessi
 type Rotation = SessionRow & { isRotated: boolean; usedAt: Date | null; readAt: Date; isExpired: boolean }
 
 /**
- * Uses up a refresh token and puts the next one in its place, in one commit. `usedAt` is as it was when the statement began:
- * null where the token was used only while this one waited for its row. `usedAt` and `readAt` are by the clock of Postgres.
+ * Replaces a refresh token in one commit. `usedAt` is its value at the start of the statement: null if the token was used while
+ * this statement waited for the row.
  */
 const ROTATE = `
 WITH seen AS (

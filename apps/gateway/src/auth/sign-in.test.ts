@@ -26,7 +26,7 @@ const signedIn = [200, undefined]
 const isoIn = (seconds: number) => new Date(gateway.clock.now().getTime() + seconds * 1000).toISOString()
 
 describe('GET /auth/nonce', () => {
-  test('gives a new one each time, good for 300 seconds, that nobody may keep', async () => {
+  test('gives a new nonce each time, valid for 300 seconds and not cacheable', async () => {
     const { address } = gateway.wallet()
     const first = await gateway.api.get('/auth/nonce').query({ address }).expect(200)
     const second = await gateway.api.get('/auth/nonce').expect(200)
@@ -35,7 +35,7 @@ describe('GET /auth/nonce', () => {
     expect(first.headers['cache-control']).toBe('no-store')
   })
 
-  test.each(['', 'nobody', '0x12', `0x${'g'.repeat(40)}`, '1'.repeat(200)])(
+  test.each(['', 'alice', '0x12', `0x${'g'.repeat(40)}`, '1'.repeat(200)])(
     'refuses the address %j',
     async (address) => {
       const answer = await gateway.api.get('/auth/nonce').query({ address })
@@ -90,7 +90,7 @@ describe('POST /auth/login', () => {
     expect(decode((answer.body as SessionTokens).token)).toMatchObject({ wallet: wallet.address })
   })
 
-  test('takes a nonce that was asked for without an address, once, from whoever comes first', async () => {
+  test('accepts an unbound nonce once, from the first wallet that uses it', async () => {
     const answer = await gateway.api.get('/auth/nonce').expect(200)
     const { nonce } = answer.body as { nonce: string }
     const wallet = gateway.wallet()
@@ -188,7 +188,7 @@ describe('POST /auth/login', () => {
       expect(outcomes.filter(([, code]) => code === 'EXPIRED_NONCE')).toHaveLength(49)
     })
 
-    test('but keeps it through a login that is refused for its signature', async () => {
+    test('but keeps it after a login with an invalid signature', async () => {
       const wallet = gateway.wallet()
       const body = await wallet.login()
       const forged = { ...body, signature: await gateway.wallet().signer.signMessage(body.message) }
@@ -280,7 +280,7 @@ describe('POST /auth/login', () => {
   })
 })
 
-test('without a plan for sale a login is told that its plan is gone', async () => {
+test('without an active plan a login is refused with 404', async () => {
   const empty = await testGateway()
   empty.catalog.plans.length = 0
   await empty.reapply()

@@ -3,7 +3,7 @@ import { type AuthMethod, type Ecosystem, type LoginRequest, type SessionTokens 
 import { ApiError } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { type ContractWallets } from './contract-wallets'
-import { readMessage, type SignInMessage } from './message'
+import { parseMessage, type SignInMessage } from './message'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
 import { type Sessions } from './sessions'
 
@@ -14,20 +14,20 @@ const ecosystemOf: Record<AuthMethod, Ecosystem> = { siwe: 'evm', siwc: 'cosmos'
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-/** Signing in, step by step: the plan, the message, its signature, and last of all the nonce, which only works once. */
+/** Consumes the nonce last, so that a failed login can be repeated with it. */
 export function createSignIn(parts: {
   catalog: Catalog
   nonces: Nonces
   sessions: Sessions
-  /** Service names and domains that a message may be addressed to. */
+  /** Service names and domains accepted in a message. */
   domains: readonly string[]
-  contractVouches: ContractWallets
+  verifyContractSignature: ContractWallets
   now: () => Date
 }) {
-  const { catalog, nonces, sessions, domains, contractVouches, now } = parts
+  const { catalog, nonces, sessions, domains, verifyContractSignature, now } = parts
 
   return async (login: LoginRequest): Promise<SessionTokens> => {
-    const plan = planOf(login, await catalog.activePlans())
+    const plan = selectPlan(login, await catalog.getActivePlans())
     const authMethod = login.auth_method ?? methodOf[plan.ecosystem]
     const family = familyOf(authMethod)
     if (authMethod === 'siwc' && login.pubkey === undefined)
@@ -36,23 +36,23 @@ export function createSignIn(parts: {
         'pubkey: is required for siwc, whose signatures do not tell the key',
       )
 
-    const message = readMessage(login.message)
+    const message = parseMessage(login.message)
     if (!message) throw new ApiError('INVALID_REQUEST', UNREADABLE)
-    checkDomain(message, domains)
-    checkTimes(message, now())
-    checkChain(family, message, plan)
+    assertDomain(message, domains)
+    assertTimes(message, now())
+    assertChain(family, message, plan)
 
-    const wallet = walletOf(family, message, login)
+    const wallet = getWallet(family, message, login)
     const proof = { ...proofOf(login), address: wallet }
     const signedBy = family.verifySignIn(proof) ? 'key' : 'contract'
-    if (signedBy === 'contract') await contractMustVouch(family, plan, message, proof)
+    if (signedBy === 'contract') await assertContractSignature(family, plan, message, proof)
     if (!(await nonces.consume(message.nonce, wallet))) throw expiredNonce()
 
-    return sessions.open({ wallet, authMethod, signedBy, plan })
+    return sessions.create({ wallet, authMethod, signedBy, plan })
   }
 
-  /** EIP-4361 binds a contract's sign-in to the Chain ID of its text, so that must be the chain on which it is asked. */
-  async function contractMustVouch(
+  /** EIP-4361 binds a contract's sign-in to the Chain ID of the message, which must be the plan's chain. */
+  async function assertContractSignature(
     family: Family,
     plan: Plan,
     { chainId }: SignInMessage,
@@ -60,9 +60,9 @@ export function createSignIn(parts: {
   ) {
     if (family.ecosystem !== plan.ecosystem || (chainId !== undefined && chainId !== plan.chainId))
       throw notSigned()
-    const verdict = await contractVouches(plan, proof)
-    if (verdict === 'no') throw notSigned()
-    if (verdict === 'unknown')
+    const answer = await verifyContractSignature(plan, proof)
+    if (answer === 'no') throw notSigned()
+    if (answer === 'unknown')
       throw notSigned(' (should it be a contract: its chain could not be asked just now, so try again)')
   }
 }
@@ -91,15 +91,15 @@ function familyOf(method: AuthMethod): Family {
   return family
 }
 
-/** The plan that the login names, or the first that fits where it is told by the word `chain` alone. */
-function planOf(login: LoginRequest, plans: readonly Plan[]): Plan {
+/** Selects the plan by id, or the first that matches if the login gives only `chain`. */
+function selectPlan(login: LoginRequest, plans: readonly Plan[]): Plan {
   const { chain, pricing_plan_id: id, x402_chain_id: chainId, x402_ecosystem: ecosystem } = login
-  const named = plans.filter((plan) => chain === undefined || isOfChain(plan, chain.toLowerCase()))
+  const named = plans.filter((plan) => chain === undefined || hasChainName(plan, chain.toLowerCase()))
   if (chain !== undefined && named.length === 0)
     throw new ApiError('INVALID_REQUEST', 'chain: no plan is sold for it; see GET /pricing')
 
   const fits = (candidate: Plan) =>
-    id === undefined ? settlesAs(candidate, { chainId, ecosystem }) : candidate.id === id
+    id === undefined ? settlesOn(candidate, { chainId, ecosystem }) : candidate.id === id
   const plan = named.find(fits) ?? (id === undefined ? named[0] : undefined)
   if (!plan) throw new ApiError('NOT_FOUND', `There is no active plan ${id ?? ''}; see GET /pricing`)
   if (chainId !== undefined && chainId !== plan.chainId)
@@ -109,20 +109,21 @@ function planOf(login: LoginRequest, plans: readonly Plan[]): Plan {
   return plan
 }
 
-const settlesAs = (
+const settlesOn = (
   plan: Plan,
   { chainId, ecosystem }: { chainId?: string | undefined; ecosystem?: Ecosystem | undefined },
 ) =>
   (chainId === undefined || chainId === plan.chainId) &&
   (ecosystem === undefined || ecosystem === plan.ecosystem)
 
-/** What people call an ecosystem. */
-const words: Partial<Record<string, Ecosystem>> = { ethereum: 'evm', evm: 'evm', cosmos: 'cosmos' }
+const ecosystemNames: Partial<Record<string, Ecosystem>> = { ethereum: 'evm', evm: 'evm', cosmos: 'cosmos' }
 
-const isOfChain = (plan: Plan, word: string) =>
-  word === plan.network.toLowerCase() || word === plan.chainId.toLowerCase() || words[word] === plan.ecosystem
+const hasChainName = (plan: Plan, word: string) =>
+  word === plan.network.toLowerCase() ||
+  word === plan.chainId.toLowerCase() ||
+  ecosystemNames[word] === plan.ecosystem
 
-function checkDomain({ domain }: SignInMessage, domains: readonly string[]) {
+function assertDomain({ domain }: SignInMessage, domains: readonly string[]) {
   if (!domains.includes(domain))
     throw new ApiError(
       'INVALID_REQUEST',
@@ -131,14 +132,13 @@ function checkDomain({ domain }: SignInMessage, domains: readonly string[]) {
 }
 
 /**
- * Whether a text that names a chain signs in for plans of that chain only. An Ethereum account is the same on every chain, and
- * apps write the one that the wallet happens to be on. A Cosmos account belongs to a chain, but its signature (ADR-036)
- * leaves the chain out: the text alone says for which its holder signed.
+ * Whether a message with a Chain ID signs in for plans of that chain only. An Ethereum account is the same on every chain, and
+ * apps write the wallet's current one. A Cosmos signature (ADR-036) does not cover the chain, so the text must.
  */
-const bindsToItsChain: Record<Ecosystem, boolean> = { evm: false, cosmos: true }
+const isBoundToChain: Record<Ecosystem, boolean> = { evm: false, cosmos: true }
 
-function checkChain({ ecosystem }: Family, { chainId }: SignInMessage, plan: Plan) {
-  if (!bindsToItsChain[ecosystem] || ecosystem !== plan.ecosystem) return
+function assertChain({ ecosystem }: Family, { chainId }: SignInMessage, plan: Plan) {
+  if (!isBoundToChain[ecosystem] || ecosystem !== plan.ecosystem) return
   if (chainId !== undefined && chainId !== plan.chainId)
     throw new ApiError(
       'INVALID_REQUEST',
@@ -146,7 +146,7 @@ function checkChain({ ecosystem }: Family, { chainId }: SignInMessage, plan: Pla
     )
 }
 
-function checkTimes({ issuedAt, expiresAt, notBefore }: SignInMessage, now: Date) {
+function assertTimes({ issuedAt, expiresAt, notBefore }: SignInMessage, now: Date) {
   const age = (now.getTime() - issuedAt.getTime()) / 1000
   if (age < -CLOCK_SKEW_SECONDS) throw new ApiError('INVALID_REQUEST', 'message: Issued At is in the future')
   if (notBefore && notBefore.getTime() > now.getTime() + CLOCK_SKEW_SECONDS * 1000)
@@ -154,8 +154,8 @@ function checkTimes({ issuedAt, expiresAt, notBefore }: SignInMessage, now: Date
   if (age > NONCE_TTL_SECONDS || (expiresAt && now >= expiresAt)) throw expiredNonce()
 }
 
-/** The one wallet that both the body and the text name. */
-function walletOf(family: Family, message: SignInMessage, login: LoginRequest): string {
+/** Body and message must name the same wallet. */
+function getWallet(family: Family, message: SignInMessage, login: LoginRequest): string {
   const wallet = family.parseAddress(login.address)
   if (wallet === undefined)
     throw new ApiError('INVALID_REQUEST', `address: is no ${family.ecosystem} address`)

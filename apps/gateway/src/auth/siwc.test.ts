@@ -7,7 +7,7 @@ import { adr036, type CosmosWallet } from '../testing/cosmos-wallet'
 import { eip4361Text } from '../testing/eip4361'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { callWith, signInText } from '../testing/wallet'
+import { createCall, signInText } from '../testing/wallet'
 
 const osmosis = cosmosPlanOf({ id: 2, plan_name: 'Osmosis' })
 const injective = cosmosPlanOf({
@@ -106,10 +106,10 @@ describe('a Cosmos wallet', () => {
       wallet: wallet.address,
     })
     await gateway.fund(wallet.address, 5, 2)
-    const told = async (path: string) => (await gateway.api.get(path).expect(200)).body as unknown
-    expect(await told(`/credits/${address}`)).toEqual([{ pricing_plan_id: 2, remaining_credits: 5 }])
+    const asUnavailable = async (path: string) => (await gateway.api.get(path).expect(200)).body as unknown
+    expect(await asUnavailable(`/credits/${address}`)).toEqual([{ pricing_plan_id: 2, remaining_credits: 5 }])
     for (const path of ['/credits/', '/history/', '/payments/'])
-      expect(await told(path + address)).toEqual(await told(path + wallet.address))
+      expect(await asUnavailable(path + address)).toEqual(await asUnavailable(path + wallet.address))
     await gateway.api.get('/auth/nonce').query({ address }).expect(200)
   })
 
@@ -126,7 +126,7 @@ describe('a Cosmos wallet', () => {
     expect(decode(token)).toMatchObject({ wallet: wallet.address, auth_method: 'siwc' })
     await gateway.api.post('/auth/logout').set('Authorization', `Bearer ${token}`).expect(200)
     for (const each of [token, session.token])
-      expect(outcomeOf(await callWith(gateway.api, each)())).toEqual([403, 'REVOKED_TOKEN'])
+      expect(outcomeOf(await createCall(gateway.api, each)())).toEqual([403, 'REVOKED_TOKEN'])
   })
 
   test('takes a plan of another ecosystem, whatever chain its text names', async () => {
@@ -142,7 +142,7 @@ describe('a Cosmos wallet', () => {
 })
 
 describe('a nonce', () => {
-  test('of another wallet is refused, and left to that one', async () => {
+  test('of another wallet is refused and not consumed', async () => {
     const owner = walletOf()
     const nonce = await owner.nonce()
     expect(await login(await walletOf().login({}, { nonce }))).toEqual(noNonce)
@@ -150,7 +150,7 @@ describe('a nonce', () => {
     expect(await login(await owner.login({}, { nonce }))).toEqual(signedIn)
   })
 
-  test('of the same bytes under another prefix is refused: that is another wallet', async () => {
+  test('of the same bytes under another prefix is refused as another wallet’s', async () => {
     const wallet = walletOf()
     const address = wallet.addressOn('cosmos')
     const nonce = await wallet.nonce()
@@ -160,7 +160,7 @@ describe('a nonce', () => {
     expect(await login(await wallet.login({}, { nonce }))).toEqual(signedIn)
   })
 
-  test('is refused a second time, and of fifty logins at once one gets in', async () => {
+  test('is accepted once, also by fifty logins at once', async () => {
     const body = await walletOf().login()
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => login(body)))
     expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1)
@@ -168,7 +168,7 @@ describe('a nonce', () => {
     expect(await login(body)).toEqual(noNonce)
   })
 
-  test('that was never given out is refused', async () => {
+  test('that was never issued is refused', async () => {
     expect(await login(await walletOf().login({}, { nonce: 'a'.repeat(32) }))).toEqual(noNonce)
   })
 
@@ -186,7 +186,7 @@ describe('a nonce', () => {
     expect(await outcome(old)).toEqual(noNonce)
   })
 
-  test('outlives a login that is refused for its signature', async () => {
+  test('is not consumed by a login with an invalid signature', async () => {
     const wallet = walletOf()
     const body = await wallet.login()
     const signature = toBase64(walletOf().sign(adr036(wallet.address, body.message)))

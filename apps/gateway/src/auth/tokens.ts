@@ -8,7 +8,6 @@ export const TOKEN_TTL_SECONDS = 3600
 
 const ISSUER = 'tollgate-gateway'
 
-/** What a bearer token says of its holder. */
 export const Claims = z.object({
   wallet: z.string(),
   auth_method: AuthMethod,
@@ -23,8 +22,8 @@ export type Claims = z.infer<typeof Claims>
 export type Tokens = ReturnType<typeof createTokens>
 
 /**
- * Session tokens: JWT, HS256, one hour (RFC 7519). The first secret signs; all of them verify, told apart by `kid`, so
- * that a secret can be changed without ending sessions. Keys are key objects: a string would be parsed at every call.
+ * JWT, HS256 (RFC 7519). The first secret signs; all verify, selected by `kid`, so that a secret can be rotated without ending
+ * sessions. Keys are key objects because strings are parsed at every call.
  */
 export function createTokens(secrets: readonly string[], now: () => Date) {
   const keys = secrets.map((secret) => ({
@@ -66,7 +65,7 @@ export function createTokens(secrets: readonly string[], now: () => Date) {
   }
 }
 
-/** The `kid` of a token's first part, unproven: it only chooses which key must prove the token. */
+/** Unverified: it only selects the key that must verify the token. */
 function kidOf(token: string): string | undefined {
   try {
     const header: unknown = JSON.parse(

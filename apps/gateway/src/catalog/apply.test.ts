@@ -1,10 +1,10 @@
 import { openGatewayDatabase, type GatewayDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
-import { openSession, someWallet, writePayment } from '../testing/accounts'
+import { openSession, randomAddress, insertPayment } from '../testing/accounts'
 import { catalogOf, cosmosPlanOf, planOf, providerOf, type CatalogEntries } from '../testing/catalog'
-import { somebodyWaits } from '../testing/ledgers'
+import { waitForLockWaiter } from '../testing/ledgers'
 import { applyCatalog } from './apply'
-import { type CatalogFile } from './file'
+import { type CatalogFile } from './catalog-file'
 
 afterAll(closeAll)
 
@@ -36,7 +36,7 @@ describe('applying a catalog', () => {
   })
   const none = { plans: [], providers: [] }
 
-  test('twice changes nothing, not even when each row was changed last', async () => {
+  test('twice changes nothing, not even updated_at', async () => {
     const database = await open()
     await applyCatalog(database, catalog)
     const before = await rowsOf(database)
@@ -59,7 +59,7 @@ describe('applying a catalog', () => {
     ])
   })
 
-  test('tells each thing that it changes, and a dry run tells the same and writes nothing', async () => {
+  test('reports each change, and a dry run reports the same and writes nothing', async () => {
     const database = await open()
     const apply = async (...given: Parameters<typeof catalogOf>) => {
       const before = await rowsOf(database)
@@ -103,7 +103,7 @@ describe('applying a catalog', () => {
     ])
   })
 
-  test('tells a method’s weight also where its name is one that every object has', async () => {
+  test('reports the weight of a method named like a property of Object.prototype', async () => {
     const database = await open()
     const weighing = (methods: Record<string, number>) =>
       applyCatalog(database, catalogOf({ plans: [], providers: [{ ...provider, methods }] }))
@@ -114,7 +114,7 @@ describe('applying a catalog', () => {
     ])
   })
 
-  test('leaves alone when rows were changed last that it does not change', async () => {
+  test('keeps updated_at of unchanged rows', async () => {
     const database = await open()
     await applyCatalog(database, catalog)
     const before = await rowsOf(database)
@@ -125,7 +125,7 @@ describe('applying a catalog', () => {
     expect(after.plans[1]!.updated_at).not.toEqual(before.plans[1]!.updated_at)
   })
 
-  test('retires what the file leaves out, and deletes none of it', async () => {
+  test('retires what the file omits, and deletes nothing', async () => {
     const database = await open()
     const activity = async () => {
       const { plans, providers } = await rowsOf(database)
@@ -166,21 +166,21 @@ describe('applying a catalog', () => {
       const other = await pool.connect()
       await other.query('BEGIN')
       await other.query("SELECT pg_advisory_xact_lock(hashtext('tollgate catalog'))")
-      const told = applyCatalog(database, catalog, { dryRun })
-      await Promise.race([somebodyWaits(beside(database.url).pool), told])
+      const asUnavailable = applyCatalog(database, catalog, { dryRun })
+      await Promise.race([waitForLockWaiter(beside(database.url).pool), asUnavailable])
       await other.query('SELECT pg_sleep(3)')
       await other.query('COMMIT')
       other.release()
-      expect(await told).toHaveLength(5)
+      expect(await asUnavailable).toHaveLength(5)
       expect((await rowsOf(database)).plans).toHaveLength(dryRun ? 0 : 2)
     },
   )
 
-  test('by ten at once tells each change once', async () => {
+  test('ten times at once reports each change once', async () => {
     const database = await open()
     const others = Array.from({ length: 10 }, () => beside(database.url))
-    const told = await Promise.all(others.map((other) => applyCatalog(other, catalog)))
-    expect(told.filter((lines) => lines.length > 0)).toHaveLength(1)
+    const asUnavailable = await Promise.all(others.map((other) => applyCatalog(other, catalog)))
+    expect(asUnavailable.filter((lines) => lines.length > 0)).toHaveLength(1)
     const flips = await Promise.all(
       others.map((other, index) => applyCatalog(other, index % 2 ? catalog : none)),
     )
@@ -199,12 +199,12 @@ describe('what a plan is paid in', () => {
   const applyPlan = (database: GatewayDatabase, plan: CatalogEntries['plans'][number], dryRun: boolean) =>
     applyCatalog(database, catalogOf({ plans: [plan], providers: [] }), { dryRun })
   const uses: [string, (database: GatewayDatabase) => unknown][] = [
-    ['a session', ({ pool }) => openSession(pool, someWallet())],
-    ['an open payment', ({ pool }) => writePayment(pool, { wallet: someWallet(), credits: 1 })],
+    ['a session', ({ pool }) => openSession(pool, randomAddress())],
+    ['an open payment', ({ pool }) => insertPayment(pool, { wallet: randomAddress(), credits: 1 })],
     [
       'an account',
       ({ pool }) =>
-        pool.query('INSERT INTO accounts (wallet, pricing_plan_id) VALUES ($1, 1)', [someWallet()]),
+        pool.query('INSERT INTO accounts (wallet, pricing_plan_id) VALUES ($1, 1)', [randomAddress()]),
     ],
   ]
 
@@ -232,7 +232,7 @@ describe('what a plan is paid in', () => {
     expect(await applyTo(database, rest)).toHaveLength(5)
   })
 
-  test('can change while nobody has used it', async () => {
+  test('can change while the plan is unused', async () => {
     const database = await open()
     await applyTo(database, {})
     expect(await applyTo(database, changed, true)).toHaveLength(4)

@@ -1,22 +1,20 @@
 import { type GatewayDatabase } from '@tollgate/database'
-import { fixedIn, planChanges, providerChanges, type Change } from './changes'
-import { type CatalogFile } from './file'
+import { changedFixedFields, planChanges, providerChanges, type Change } from './catalog-diff'
+import { type CatalogFile } from './catalog-file'
 import { planRow, providerRow, storedPlan, storedProvider, type PlanRow } from './rows'
-import { CatalogProblem } from './yaml'
+import { CatalogError } from './yaml-diagnostics'
 
-/** Longer than those who wait for another to finish may have to. */
-const TIMEOUT_MS = 60_000
+/** Must exceed the lock timeout below. */
+const TRANSACTION_TIMEOUT_MS = 60_000
 
 type Transaction = Parameters<Parameters<GatewayDatabase['prisma']['$transaction']>[0]>[0]
 
 /**
- * Makes the database's plans and providers those of the file, in one transaction that excludes others who do so, and
- * waits ten seconds for one of them. Doing it twice changes nothing. What the file leaves out is retired, never deleted.
- * With `dryRun` nothing is written.
+ * Replaces the plans and providers in the database by those of the file. Idempotent. Entries that the file omits are retired,
+ * never deleted. One transaction at a time; another one waits ten seconds, then fails with a lock timeout.
  *
- * @returns a line for each thing that was changed
- * @throws CatalogProblem where a plan that was used would be paid for in something else; what Postgres says of a
- *   lock timeout where another does not come to its end
+ * @returns a line for each change
+ * @throws CatalogError if the asset or chain of a used plan would change
  */
 export async function applyCatalog(
   { prisma }: GatewayDatabase,
@@ -25,16 +23,19 @@ export async function applyCatalog(
 ): Promise<string[]> {
   const apply = async (transaction: Transaction) => {
     if (dryRun) await transaction.$executeRaw`SET TRANSACTION READ ONLY`
-    // Longer than the connections of a gateway wait, which belong to callers.
+    // Longer than the lock timeout of a gateway's connections, which serve callers.
     await transaction.$executeRaw`SET LOCAL lock_timeout = '10s'`
     await transaction.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('tollgate catalog'))`
 
     const times = { createdAt: true, updatedAt: true } as const
-    const sold = (await transaction.plan.findMany({ omit: times })).map(storedPlan)
-    const used = await transaction.provider.findMany({ omit: { ...times, id: true }, orderBy: { id: 'asc' } })
-    const plans = planChanges(sold, file.plans.map(planRow))
-    const providers = providerChanges(used.map(storedProvider), file.providers.map(providerRow))
-    await mustKeepWhatWasBought(transaction, plans, dryRun)
+    const storedPlans = (await transaction.plan.findMany({ omit: times })).map(storedPlan)
+    const storedProviders = await transaction.provider.findMany({
+      omit: { ...times, id: true },
+      orderBy: { id: 'asc' },
+    })
+    const plans = planChanges(storedPlans, file.plans.map(planRow))
+    const providers = providerChanges(storedProviders.map(storedProvider), file.providers.map(providerRow))
+    await assertPurchasedFieldsUnchanged(transaction, plans, dryRun)
 
     if (!dryRun) {
       for (const { wanted } of plans) {
@@ -49,20 +50,20 @@ export async function applyCatalog(
     }
     return [...plans, ...providers].flatMap(({ lines }) => lines)
   }
-  return prisma.$transaction(apply, { maxWait: TIMEOUT_MS, timeout: TIMEOUT_MS })
+  return prisma.$transaction(apply, { maxWait: TRANSACTION_TIMEOUT_MS, timeout: TRANSACTION_TIMEOUT_MS })
 }
 
-async function mustKeepWhatWasBought(
+async function assertPurchasedFieldsUnchanged(
   transaction: Transaction,
   changes: readonly Change<PlanRow>[],
   dryRun: boolean,
 ) {
   const refusals: string[] = []
   for (const change of changes) {
-    const fields = fixedIn(change)
+    const fields = changedFixedFields(change)
     if (fields.length === 0) continue
     const { id } = change.wanted
-    // Nobody signs in on the plan while it changes. A dry run may not lock, and need not.
+    // Blocks sign-ins on the plan until the change is committed. A dry run is read-only and cannot lock.
     if (!dryRun) await transaction.$executeRaw`SELECT FROM pricing_plans WHERE id = ${id} FOR UPDATE`
     const where = { planId: id }
     const used =
@@ -74,5 +75,5 @@ async function mustKeepWhatWasBought(
         `  plan ${id}: ${fields.join(', ')} cannot change, for wallets have signed in on it; leave the plan out, which retires it, and add another with a new id`,
       )
   }
-  if (refusals.length > 0) throw new CatalogProblem(`The catalog was not applied:\n${refusals.join('\n')}`)
+  if (refusals.length > 0) throw new CatalogError(`The catalog was not applied:\n${refusals.join('\n')}`)
 }

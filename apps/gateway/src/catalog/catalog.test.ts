@@ -109,29 +109,29 @@ describe('GET /providers', () => {
     ['provider-1', { category: 'evm', chain_id: '84532' }, [404, 'NOT_FOUND']],
     ['provider-1', { category: 'cosmos', chain_id: '1' }, [404, 'NOT_FOUND']],
     ['provider-2', { category: 'evm', chain_id: '2' }, [404, 'NOT_FOUND']],
-    ['nobody', { category: 'evm', chain_id: '1' }, [404, 'NOT_FOUND']],
+    ['unknown', { category: 'evm', chain_id: '1' }, [404, 'NOT_FOUND']],
   ])('refuses /providers/%s %j', async (id, query, refusal) => {
     expect(outcomeOf(await gateway.api.get(`/providers/${id}`).query(query))).toEqual(refusal)
   })
 })
 
 describe('GET /x402/supported', () => {
-  test('is what the facilitator supports, and what it said last while it is away', async () => {
+  test('returns what the facilitator supports, and its last answer while it is unavailable', async () => {
     const kinds = { kinds: [{ scheme: 'exact', network: 'base-sepolia', asset: usdc }] }
     const supported = () => gateway.api.get('/x402/supported')
-    gateway.facilitator.leave()
+    gateway.facilitator.disconnect()
     const unknown = await supported()
     expect([...outcomeOf(unknown), unknown.headers['retry-after']]).toEqual([503, 'UNAVAILABLE', '2'])
 
-    gateway.facilitator.comeBack()
+    gateway.facilitator.reconnect()
     expect((await supported().expect(200)).body).toEqual(kinds)
-    gateway.facilitator.leave()
+    gateway.facilitator.disconnect()
     gateway.clock.advance(60)
     expect((await supported().expect(200)).body).toEqual(kinds)
-    gateway.facilitator.comeBack()
+    gateway.facilitator.reconnect()
   })
 
-  test('is what the facilitator said last while it hangs: nobody waits until it is given up', async () => {
+  test('returns the last answer while the facilitator hangs, without waiting for its timeout', async () => {
     const another = await testGateway({ beside: gateway })
     const supported = () => another.api.get('/x402/supported').expect(200)
     const before = (await supported()).body as unknown
@@ -143,11 +143,11 @@ describe('GET /x402/supported', () => {
     another.log.logger.info('answered')
     await another.log.line('answered')
     const said = another.log.lines().map(({ message }) => message)
-    expect(said).not.toContain('facilitator did not say what it supports')
+    expect(said).not.toContain('facilitator support query failed')
     answer()
   })
 
-  test('asks the facilitator once, however many want to know', async () => {
+  test('sends one request to the facilitator for concurrent callers', async () => {
     gateway.clock.advance(60)
     const asked = gateway.facilitator.supportAsked()
     await Promise.all(Array.from({ length: 20 }, () => gateway.api.get('/x402/supported').expect(200)))
@@ -155,7 +155,7 @@ describe('GET /x402/supported', () => {
   })
 })
 
-test('a clock that is put back does not make old answers last', async () => {
+test('a clock set back does not keep old answers valid', async () => {
   await gateway.api.get('/pricing/6').expect(404)
   await gateway.api.get('/x402/supported').expect(200)
   const asked = gateway.facilitator.supportAsked()

@@ -2,7 +2,7 @@ import { type GatewayDatabase } from '@tollgate/database'
 import { Ecosystem } from '@tollgate/protocol'
 import { z } from 'zod'
 
-/** A plan as the gateway uses it; `amount` in smallest units of the asset. */
+/** `amount` in smallest units of the asset. */
 export type Plan = {
   id: number
   name: string
@@ -21,7 +21,7 @@ export type Plan = {
   active: boolean
 }
 
-/** Where calls go; `methods` holds the credits of each method that does not cost one. */
+/** `methods`: the cost in credits of each method that does not cost one. */
 export type Provider = {
   id: number
   key: string
@@ -33,23 +33,23 @@ export type Provider = {
   methods: Record<string, number>
 }
 
-/** How old what is served may be: a plan that is retired is sold for this long at most. */
+/** A retired plan is sold for this long at most. */
 const MAX_AGE_MS = 1_000
 
 const Methods = z.record(z.string(), z.int().min(1))
 
 export type Catalog = ReturnType<typeof createCatalog>
 
-/** Plans and active providers, read from Postgres once a second at most, in order of their ids. */
+/** In the order of ids. */
 export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
-  const plans = remembered(now, async () =>
+  const plans = cached(now, async () =>
     (await prisma.plan.findMany({ orderBy: { id: 'asc' } })).map((row): Plan => ({
       ...row,
       ecosystem: Ecosystem.parse(row.ecosystem),
       amount: BigInt(row.amount.toFixed()),
     })),
   )
-  const providers = remembered(now, async () =>
+  const providers = cached(now, async () =>
     (await prisma.provider.findMany({ where: { active: true }, orderBy: { id: 'asc' } })).map(
       (row): Provider => ({
         ...row,
@@ -60,19 +60,19 @@ export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
   )
 
   return {
-    activePlans: async () => (await plans()).filter((plan) => plan.active),
-    /** Retired plans too: what was bought on them stays spendable. */
-    plan: async (id: number) => (await plans()).find((plan) => plan.id === id),
-    providers,
-    providersOf: async (category: string, chainId: string) =>
+    getActivePlans: async () => (await plans()).filter((plan) => plan.active),
+    /** Includes retired plans, whose credits can still be spent. */
+    findPlan: async (id: number) => (await plans()).find((plan) => plan.id === id),
+    getProviders: providers,
+    findProviders: async (category: string, chainId: string) =>
       (await providers()).filter(
         (provider) => provider.category === category && provider.chainId === chainId,
       ),
   }
 }
 
-/** One read for all who ask within `MAX_AGE_MS`, and one at a time. A read that fails is not remembered. */
-function remembered<T>(now: () => Date, read: () => Promise<T>): () => Promise<T> {
+/** Shares one read for MAX_AGE_MS. A failed read is not cached. */
+function cached<T>(now: () => Date, read: () => Promise<T>): () => Promise<T> {
   let latest: { at: number; value: Promise<T> } | undefined
   return async () => {
     const at = now().getTime()

@@ -1,6 +1,6 @@
 import { families } from '@tollgate/chains'
 
-/** What makes an EVM plan’s price go to the wrong place. Members that are missing or no text are passed over. */
+/** Finds addresses that would send the price to the wrong place. Ignores members that are missing or no string. */
 export function* problemsOfEvmPlan(
   plan: Record<string, unknown>,
 ): Generator<[field: string, message: string]> {
@@ -18,7 +18,7 @@ export function* problemsOfEvmPlan(
 const addressIn = (value: unknown) =>
   typeof value === 'string' ? families.evm?.parseAddress(value) : undefined
 
-/** Letters of one case carry no checksum; letters of both do (EIP-55), and a slip of the pen shows in it. */
+/** An address in mixed case carries a checksum (EIP-55). */
 function isMistyped(text: string): boolean {
   const digits = text.slice(2)
   const isChecksummed = /[a-f]/.test(digits) && /[A-F]/.test(digits)

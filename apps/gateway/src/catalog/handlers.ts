@@ -13,24 +13,24 @@ import { type Supported } from './supported'
 export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
   return {
     async plans(_req: Request, res: Response) {
-      res.json((await catalog.activePlans()).map(planAnswer))
+      res.json((await catalog.getActivePlans()).map(planAnswer))
     },
 
     async plan(req: Request, res: Response) {
       const { id } = parse(PlanPath, req.params)
-      const plan = (await catalog.activePlans()).find((candidate) => candidate.id === id)
+      const plan = (await catalog.getActivePlans()).find((candidate) => candidate.id === id)
       if (!plan) throw new ApiError('NOT_FOUND', `There is no active plan ${id}; see GET /pricing`)
       res.json({ data: planAnswer(plan) })
     },
 
     async providers(_req: Request, res: Response) {
-      res.json({ data: (await catalog.providers()).map(providerAnswer) })
+      res.json({ data: (await catalog.getProviders()).map(providerAnswer) })
     },
 
     async provider(req: Request, res: Response) {
       const { id } = parse(ProviderPath, req.params)
       const { category, chain_id } = parse(ProviderQuery, req.query)
-      const candidates = await catalog.providersOf(category, chain_id)
+      const candidates = await catalog.findProviders(category, chain_id)
       const provider = candidates.find(({ key }) => key === id)
       if (!provider)
         throw new ApiError('NOT_FOUND', 'There is no such provider on that chain; see GET /providers')
@@ -38,12 +38,11 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
     },
 
     async supported(_req: Request, res: Response) {
-      res.json({ kinds: await supported.kinds() })
+      res.json({ kinds: await supported.getKinds() })
     },
   }
 }
 
-/** A plan as callers see it. */
 export const planAnswer = (plan: Plan): PricingPlan => ({
   id: plan.id,
   plan_name: plan.name,

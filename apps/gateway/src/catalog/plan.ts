@@ -2,25 +2,22 @@ import { families } from '@tollgate/chains'
 import { Amount, Ecosystem, x402V1Networks } from '@tollgate/protocol'
 import { problemsOfEvmPlan } from './evm-plan'
 
-/** Chains of every kind count amounts with 256 bits. */
-const AMOUNTS = 2n ** 256n
+/** Tokens of every chain family count amounts with 256 bits. */
+const MAX_AMOUNT = 2n ** 256n
 
-/**
- * What makes a plan one that nobody could pay on its chain, or that pays the wrong one. Members that are missing or no text
- * are passed over: something else says so.
- */
+/** Finds errors that make a plan unpayable on its chain, or pay the wrong recipient. Ignores members that are missing or no string. */
 export function* problemsOfPlan(plan: Record<string, unknown>): Generator<[field: string, message: string]> {
   const { amount, asset_address, pay_to } = plan
-  if (Amount.safeParse(amount).success && BigInt(amount as string) >= AMOUNTS)
+  if (Amount.safeParse(amount).success && BigInt(amount as string) >= MAX_AMOUNT)
     yield ['amount', 'must be below 2^256, which is all that a token can count']
   yield* problemsOfChain(plan)
 
   const ecosystem = Ecosystem.safeParse(plan['ecosystem']).data
   const family = ecosystem && families[ecosystem]
   if (typeof asset_address === 'string' && family && family.parseAsset(asset_address) === undefined)
-    yield ['asset_address', `must be ${wantedOf[ecosystem].asset}`]
+    yield ['asset_address', `must be ${EXPECTED[ecosystem].asset}`]
   if (typeof pay_to === 'string' && family && family.parseAddress(pay_to) === undefined)
-    yield ['pay_to', `must be ${wantedOf[ecosystem].address}`]
+    yield ['pay_to', `must be ${EXPECTED[ecosystem].address}`]
 
   if (ecosystem === 'evm') yield* problemsOfEvmPlan(plan)
   else if (ecosystem)
@@ -29,7 +26,7 @@ export function* problemsOfPlan(plan: Record<string, unknown>): Generator<[field
         yield [field, 'belongs to a token of an EVM chain, to its EIP-712 domain']
 }
 
-const wantedOf: Record<Ecosystem, { asset: string; address: string; chain: string }> = {
+const EXPECTED: Record<Ecosystem, { asset: string; address: string; chain: string }> = {
   evm: { asset: 'an address', address: 'an address', chain: 'an EVM chain’s number' },
   cosmos: {
     asset: 'a denomination, such as uatom or ibc/ and 64 hex digits',
@@ -38,7 +35,7 @@ const wantedOf: Record<Ecosystem, { asset: string; address: string; chain: strin
   },
 }
 
-/** Clients of x402 version 1 sign for the EVM chain that they take the name for; all others go by the id. */
+/** Clients of x402 version 1 select the EVM chain by the network's name; all others by its id. */
 function* problemsOfChain(plan: Record<string, unknown>): Generator<[field: string, message: string]> {
   const { network, chain_id: id } = plan
   const ecosystem = Ecosystem.safeParse(plan['ecosystem']).data
@@ -49,5 +46,5 @@ function* problemsOfChain(plan: Record<string, unknown>): Generator<[field: stri
   else if (known !== undefined && id !== known)
     yield ['chain_id', `must be '${known}', which is ${String(network)}`]
   else if (known === undefined && ecosystem && families[ecosystem]?.isChainId(id) === false)
-    yield ['chain_id', `must be ${wantedOf[ecosystem].chain}`]
+    yield ['chain_id', `must be ${EXPECTED[ecosystem].chain}`]
 }

@@ -1,15 +1,15 @@
 import { families } from '@tollgate/chains'
 import { type GatewayModels } from '@tollgate/database'
-import { type CatalogFile } from './file'
+import { type CatalogFile } from './catalog-file'
 
 type Columns<Row> = Omit<Row, 'createdAt' | 'updatedAt'>
 
-/** A plan as its table has it; addresses in their canonical spelling. */
+/** Addresses in canonical spelling. */
 export type PlanRow = Omit<Columns<GatewayModels.Plan>, 'amount'> & { amount: string }
 export type ProviderRow = Omit<Columns<GatewayModels.Provider>, 'id' | 'methods'> & { methods: Weights }
 type Weights = Record<string, number>
 
-/** The file's words for the columns of a plan that may differ from one file to the next. */
+/** File field -> column, for the columns that a file can change. */
 export const planFields = {
   plan_name: 'name',
   network: 'network',
@@ -49,7 +49,7 @@ export const storedPlan = (row: Columns<GatewayModels.Plan>): PlanRow => ({
   amount: row.amount.toFixed(),
 })
 
-/** Weights of one are left out: that is what a method costs that is not named. */
+/** Omits weights of one, the default. */
 export const providerRow = (provider: CatalogFile['providers'][number]): ProviderRow => ({
   key: provider.provider_id,
   category: provider.category,

@@ -1,11 +1,11 @@
 import { type SessionTokens } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { decode } from 'jsonwebtoken'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, startUpstream } from '../testing/upstream'
-import { callWith } from '../testing/wallet'
+import { createCall } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -13,15 +13,15 @@ beforeAll(async () => {
   gateway.clock.stop()
 })
 afterAll(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
 
 const login = (body: object) => gateway.api.post('/auth/login').send(body)
 const refresh = (refresh_token: string) => gateway.api.post('/auth/refresh').send({ refresh_token })
 const logout = (token: string) => gateway.api.post('/auth/logout').set('Authorization', `Bearer ${token}`)
-const call = (token: string) => callWith(gateway.api, token)()
+const call = (token: string) => createCall(gateway.api, token)()
 
 async function funded(credits: number) {
   const wallet = gateway.wallet()
@@ -115,19 +115,22 @@ describe('3. Session token and refresh token', () => {
 describe('3. Credits', () => {
   test('balance zero -> unchanged | POST /rpc without payment proof | 402 with payment requirements', async () => {
     const { session, balance } = await funded(0)
-    const asked = gateway.upstream.asked.length
+    const asked = gateway.upstream.requests.length
     const answer = await session.call().expect(402)
     expect(answer.body).toHaveProperty('paymentRequirements')
-    expect([gateway.upstream.asked.length, await balance()]).toEqual([asked, 0n])
+    expect([gateway.upstream.requests.length, await balance()]).toEqual([asked, 0n])
   })
 
   test('balance zero -> credits issued | POST /rpc with valid X-PAYMENT | the call proceeds in the same request', async () => {
     const { wallet, session, balance } = await funded(0)
-    const before = { asked: gateway.upstream.asked.length, settled: gateway.facilitator.settlements.length }
+    const before = {
+      asked: gateway.upstream.requests.length,
+      settled: gateway.facilitator.settlements.length,
+    }
     const answer = await session.call({ payment: await wallet.pay() }).expect(200)
     expect(answer.body).toMatchObject({ result: '0x1' })
     expect(gateway.facilitator.settlements).toHaveLength(before.settled + 1)
-    expect(gateway.upstream.asked).toHaveLength(before.asked + 1)
+    expect(gateway.upstream.requests).toHaveLength(before.asked + 1)
     expect(await balance()).toBe(99n)
   })
 
@@ -144,10 +147,10 @@ describe('3. Credits', () => {
 
   test('balance above zero -> reduced | POST /rpc, many at once | deduction happens atomically', async () => {
     const { session, balance } = await funded(3)
-    const asked = gateway.upstream.asked.length
+    const asked = gateway.upstream.requests.length
     const outcomes = await Promise.all(Array.from({ length: 40 }, () => session.call()))
     expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(3)
     expect(outcomes.filter(({ status }) => status === 402)).toHaveLength(37)
-    expect([gateway.upstream.asked.length - asked, await balance()]).toEqual([3, 0n])
+    expect([gateway.upstream.requests.length - asked, await balance()]).toEqual([3, 0n])
   })
 })

@@ -25,7 +25,7 @@ beforeAll(async () => {
   await (await wallet.signIn({ pricing_plan_id: 2 })).call().expect(200)
   for (let payments = 2; payments < PAYMENTS; payments++)
     await fund({ pool: gateway.pool, ledger: gateway.ledger }, wallet.address, 1)
-  await gateway.ledger.drained()
+  await gateway.ledger.drain()
 })
 afterAll(closeAll)
 

@@ -132,7 +132,7 @@ describe('4. GET /providers/:id', () => {
   })
 
   test.each([
-    ['provider', 'nobody', query],
+    ['provider', 'unknown', query],
     ['provider that is not active', 'asleep', query],
     ['chain', 'node', { ...query, chain_id: '778' }],
     ['chain of that provider', 'node', { ...query, chain_id: '84532' }],

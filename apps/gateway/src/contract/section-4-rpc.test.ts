@@ -1,9 +1,9 @@
 import { encodeJson, type PaymentRequired } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { request } from 'undici'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
-import { noText, noWordOf, typesOf, wronglyTaken } from '../testing/fields'
+import { NON_STRINGS, nonEnumValues, typesOf, findAcceptedValues } from '../testing/fields'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { paymentHeader, signPayment, usdc, x402 } from '../testing/payment'
@@ -20,8 +20,8 @@ beforeAll(async () => {
   session = await wallet.signIn()
 })
 afterAll(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
 
@@ -89,31 +89,31 @@ describe('4. POST /rpc, headers', () => {
   test.each(['nonsense', '{}', 'e30=', 'bnVsbA==', '{"signature":5}'])(
     'X-PAYMENT | %s is no proof: 400',
     async (payment) => {
-      const asked = gateway.facilitator.asked.length
+      const asked = gateway.facilitator.calls.length
       expect(outcomeOf(await session.call({ payment }))).toEqual([400, 'INVALID_REQUEST'])
-      expect(gateway.facilitator.asked).toHaveLength(asked)
+      expect(gateway.facilitator.calls).toHaveLength(asked)
     },
   )
 })
 
 describe('4. POST /rpc, request body', () => {
   const rows: [string, string, readonly unknown[]][] = [
-    ['ecosystem', 'string', [...noWordOf('evm', 'cosmos'), 'solana']],
-    ['chain_id', 'string', [...noText, 84532]],
+    ['ecosystem', 'string', [...nonEnumValues('evm', 'cosmos'), 'solana']],
+    ['chain_id', 'string', [...NON_STRINGS, 84532]],
     [
       'resource',
       'string',
       [null, 5, true, {}, [], '../x', '//evil', 'http://evil', '@evil', 'a\r\nb', '%2e%2e/x', '\\x'],
     ],
-    ['method', 'string', [...noWordOf('GET', 'POST'), 'get', 'PUT', 'DELETE', 'CONNECT']],
-    ['transport', 'string', [...noWordOf('rpc', 'rest'), 'ws']],
+    ['method', 'string', [...nonEnumValues('GET', 'POST'), 'get', 'PUT', 'DELETE', 'CONNECT']],
+    ['transport', 'string', [...nonEnumValues('rpc', 'rest'), 'ws']],
     ['payload', 'object', [null, 5, true, 'x', '', [], [5]]],
   ]
   test.each(rows)('%s | %s | required: yes', async (field, _, wrong) => {
-    const [credits, asked] = [await balance(), gateway.upstream.asked.length]
+    const [credits, asked] = [await balance(), gateway.upstream.requests.length]
     const send = (body: object) => post(bearer(), body)
-    expect(await wronglyTaken(send, good, field, { required: true, wrong })).toEqual([])
-    expect([await balance(), gateway.upstream.asked.length]).toEqual([credits, asked])
+    expect(await findAcceptedValues(send, good, field, { required: true, wrong })).toEqual([])
+    expect([await balance(), gateway.upstream.requests.length]).toEqual([credits, asked])
     expect(outcomeOf(await send(good))).toEqual([200, undefined])
   })
 
@@ -129,7 +129,7 @@ describe('4. POST /rpc, request body', () => {
   test('chain_id | string | target chain: the call goes to its provider', async () => {
     const [one, other] = [await servedBy(), await servedBy()]
     await session.call({ chain_id: other.chain_id }).expect(200)
-    expect([one.rpc.asked.length, other.rpc.asked.length]).toEqual([0, 1])
+    expect([one.rpc.requests.length, other.rpc.requests.length]).toEqual([0, 1])
   })
 
   test.each([
@@ -139,13 +139,13 @@ describe('4. POST /rpc, request body', () => {
   ])('resource | string | %j is appended to the provider base URL: %s', async (resource, url) => {
     const { chain_id, rpc } = await servedBy()
     await session.call({ chain_id, resource }).expect(200)
-    expect(rpc.asked.map((seen) => seen.url)).toEqual([url])
+    expect(rpc.requests.map((seen) => seen.url)).toEqual([url])
   })
 
   test.each(['POST', 'GET'])('method | string | %s is forwarded as it is', async (method) => {
     const { chain_id, rpc } = await servedBy()
     await session.call({ chain_id, method }).expect(200)
-    expect(rpc.asked.map((seen) => seen.method)).toEqual([method])
+    expect(rpc.requests.map((seen) => seen.method)).toEqual([method])
   })
 
   test.each(['rpc', 'rest'] as const)(
@@ -153,7 +153,7 @@ describe('4. POST /rpc, request body', () => {
     async (transport) => {
       const { chain_id, ...upstreams } = await servedBy()
       await session.call({ chain_id, transport }).expect(200)
-      expect([upstreams.rpc.asked.length, upstreams.rest.asked.length]).toEqual(
+      expect([upstreams.rpc.requests.length, upstreams.rest.requests.length]).toEqual(
         transport === 'rpc' ? [1, 0] : [0, 1],
       )
     },
@@ -170,8 +170,8 @@ describe('4. POST /rpc, request body', () => {
       const { chain_id, rpc } = await servedBy()
       const text = JSON.stringify({ ...good, chain_id, payload: 'HERE' }).replace('"HERE"', payload)
       await post({ ...bearer(), 'content-type': 'application/json' }, text).expect(200)
-      expect(rpc.asked.map(({ body }) => body.toString())).toEqual([payload])
-      expect(rpc.asked[0]?.headers['content-type']).toBe('application/json')
+      expect(rpc.requests.map(({ body }) => body.toString())).toEqual([payload])
+      expect(rpc.requests[0]?.headers['content-type']).toBe('application/json')
     },
   )
 })
@@ -229,11 +229,11 @@ describe('4. POST /rpc, rule 2: 402 when credits are insufficient and no valid p
 
   test('a proof that the facilitator refuses is no valid one', async () => {
     const { payer, call } = await poor()
-    const asked = gateway.upstream.asked.length
+    const asked = gateway.upstream.requests.length
     const payment = paymentHeader(await signPayment(payer.signer, { ...terms, amount: '9999' }))
     const body: unknown = (await call({ payment }).expect(402)).body
     expect((body as PaymentRequired).message).toContain('invalid_exact_evm_payload_authorization_value')
-    expect([gateway.upstream.asked.length, await balanceOf(gateway.ledger, payer.address)]).toEqual([
+    expect([gateway.upstream.requests.length, await balanceOf(gateway.ledger, payer.address)]).toEqual([
       asked,
       0n,
     ])
@@ -271,7 +271,7 @@ describe('4. POST /rpc, rules 3 and 4', () => {
         }) as object,
       }),
     ])
-    expect(rpc.asked).toHaveLength(1)
+    expect(rpc.requests).toHaveLength(1)
     expect(answer.headers).toMatchObject({ 'x-credits-charged': '1', 'x-credits-remaining': '99' })
     expect(answer.headers['x-payment-response']).toBeDefined()
   })

@@ -1,11 +1,11 @@
 import { type SessionTokens } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { decode } from 'jsonwebtoken'
-import { noInteger, noText, noWordOf, typesOf, wronglyTaken } from '../testing/fields'
+import { NON_INTEGERS, NON_STRINGS, nonEnumValues, typesOf, findAcceptedValues } from '../testing/fields'
 import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { callWith, signInText } from '../testing/wallet'
+import { createCall, signInText } from '../testing/wallet'
 
 const cosmosPlan = cosmosPlanOf({ id: 3 })
 
@@ -54,7 +54,7 @@ describe('4. GET /auth/nonce', () => {
   test('query | address | anything but a wallet address: 400', async () => {
     for (const address of [
       '',
-      'nobody',
+      'unknown',
       '0x12',
       `0x${'g'.repeat(40)}`,
       `0x${'1'.repeat(41)}`,
@@ -73,19 +73,19 @@ describe('4. GET /auth/nonce', () => {
 
 describe('4. POST /auth/login, request body', () => {
   const rows: [string, string, 'yes' | 'no', readonly unknown[]][] = [
-    ['message', 'string', 'yes', [...noText, 'Let me in', 'x'.repeat(5_000)]],
-    ['auth_method', 'string', 'yes', noWordOf('siwe', 'siwc', 'SIWE', 'siws')],
-    ['signature', 'string', 'yes', noText],
-    ['address', 'string', 'yes', [...noText, 'nobody', '0x12']],
-    ['pubkey', 'string', 'no', noText],
-    ['x402_chain_id', 'string', 'yes', [...noText, '1', 84532, 'base-sepolia']],
-    ['x402_ecosystem', 'string', 'yes', [...noWordOf('evm'), 'cosmos', 'solana']],
-    ['pricing_plan_id', 'integer', 'yes', noInteger],
-    ['chain', 'string', 'no', [...noText, 'dogecoin']],
+    ['message', 'string', 'yes', [...NON_STRINGS, 'Let me in', 'x'.repeat(5_000)]],
+    ['auth_method', 'string', 'yes', nonEnumValues('siwe', 'siwc', 'SIWE', 'siws')],
+    ['signature', 'string', 'yes', NON_STRINGS],
+    ['address', 'string', 'yes', [...NON_STRINGS, 'unknown', '0x12']],
+    ['pubkey', 'string', 'no', NON_STRINGS],
+    ['x402_chain_id', 'string', 'yes', [...NON_STRINGS, '1', 84532, 'base-sepolia']],
+    ['x402_ecosystem', 'string', 'yes', [...nonEnumValues('evm'), 'cosmos', 'solana']],
+    ['pricing_plan_id', 'integer', 'yes', NON_INTEGERS],
+    ['chain', 'string', 'no', [...NON_STRINGS, 'dogecoin']],
   ]
   test.each(rows)('%s | %s | required: %s', async (field, _, required, wrong) => {
     const body = await gateway.wallet().login()
-    expect(await wronglyTaken(login, body, field, { required: required === 'yes', wrong })).toEqual([])
+    expect(await findAcceptedValues(login, body, field, { required: required === 'yes', wrong })).toEqual([])
     expect(outcomeOf(await login(body))).toEqual([200, undefined])
   })
 
@@ -95,15 +95,15 @@ describe('4. POST /auth/login, request body', () => {
   })
 
   test.each([
-    ['message', 'string', 'yes', [...noText, 'Let me in']],
-    ['signature', 'string', 'yes', noText],
-    ['address', 'string', 'yes', [...noText, 'nobody', 'cosmos1', `0x${'1'.repeat(40)}`]],
-    ['pubkey', 'string', 'only for `siwc`', noText],
-    ['x402_chain_id', 'string', 'yes', [...noText, 'osmosis-2', 'cosmos:osmosis-1', '84532']],
-    ['x402_ecosystem', 'string', 'yes', [...noWordOf('cosmos'), 'evm']],
+    ['message', 'string', 'yes', [...NON_STRINGS, 'Let me in']],
+    ['signature', 'string', 'yes', NON_STRINGS],
+    ['address', 'string', 'yes', [...NON_STRINGS, 'unknown', 'cosmos1', `0x${'1'.repeat(40)}`]],
+    ['pubkey', 'string', 'only for `siwc`', NON_STRINGS],
+    ['x402_chain_id', 'string', 'yes', [...NON_STRINGS, 'osmosis-2', 'cosmos:osmosis-1', '84532']],
+    ['x402_ecosystem', 'string', 'yes', [...nonEnumValues('cosmos'), 'evm']],
   ] as const)('%s | %s | required: %s, for a Cosmos wallet', async (field, _, _required, wrong) => {
     const body = await cosmosWallet().login()
-    expect(await wronglyTaken(login, body, field, { required: true, wrong })).toEqual([])
+    expect(await findAcceptedValues(login, body, field, { required: true, wrong })).toEqual([])
     expect(outcomeOf(await login(body))).toEqual([200, undefined])
   })
 
@@ -270,7 +270,10 @@ describe('4. POST /auth/refresh', () => {
   test('body | refresh_token | string, required', async () => {
     const { refresh_token } = await gateway.wallet().signIn()
     expect(
-      await wronglyTaken(refresh, { refresh_token }, 'refresh_token', { required: true, wrong: noText }),
+      await findAcceptedValues(refresh, { refresh_token }, 'refresh_token', {
+        required: true,
+        wrong: NON_STRINGS,
+      }),
     ).toEqual([])
     expect(outcomeOf(await refresh({ refresh_token: 'a'.repeat(43) }))).toEqual([401, 'INVALID_TOKEN'])
     expect(outcomeOf(await refresh({ refresh_token }))).toEqual([200, undefined])
@@ -296,6 +299,6 @@ describe('4. POST /auth/logout', () => {
       .body as SessionTokens
     await gateway.api.post('/auth/logout').set('Authorization', `Bearer ${session.token}`).expect(200)
     for (const each of [session.token, token])
-      expect(outcomeOf(await callWith(gateway.api, each)())).toEqual([403, 'REVOKED_TOKEN'])
+      expect(outcomeOf(await createCall(gateway.api, each)())).toEqual([403, 'REVOKED_TOKEN'])
   })
 })

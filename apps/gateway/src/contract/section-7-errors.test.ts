@@ -2,8 +2,8 @@ import { closeAll } from '@tollgate/testing'
 import { typesOf } from '../testing/fields'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { answers, nobody, startUpstream } from '../testing/upstream'
-import { callWith, type TestSession, type TestWallet } from '../testing/wallet'
+import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
+import { createCall, type TestSession, type TestWallet } from '../testing/wallet'
 
 let gateway: TestGateway
 let wallet: TestWallet
@@ -21,7 +21,7 @@ afterAll(closeAll)
 
 const login = (body: object) => gateway.api.post('/auth/login').send(body)
 const logout = (token: string) => gateway.api.post('/auth/logout').set('Authorization', `Bearer ${token}`)
-const call = (token: string) => callWith(gateway.api, token)()
+const call = (token: string) => createCall(gateway.api, token)()
 
 /** Both endpoints that take a bearer token say so. */
 const refusedOf = async (token: string) => [outcomeOf(await call(token)), outcomeOf(await logout(token))]
@@ -101,7 +101,7 @@ describe('7. General statuses', () => {
   test('404 | unknown provider, chain or plan', async () => {
     const unknown = [404, 'NOT_FOUND']
     const query = { category: 'evm', chain_id: '84532' }
-    expect(outcomeOf(await gateway.api.get('/providers/nobody').query(query))).toEqual(unknown)
+    expect(outcomeOf(await gateway.api.get('/providers/unknown').query(query))).toEqual(unknown)
     expect(
       outcomeOf(await gateway.api.get('/providers/provider-84532').query({ ...query, chain_id: '1' })),
     ).toEqual(unknown)
@@ -116,7 +116,7 @@ describe('7. General statuses', () => {
     ['cuts the connection', answers.reset],
     ['redirects', answers.status(302, '', { location: 'http://127.0.0.1:9/' })],
   ])('500 | upstream failure | %s', async (_, answer) => {
-    const url = answer ? (await startUpstream(answer)).url : await nobody()
+    const url = answer ? (await startUpstream(answer)).url : await getRefusingUrl()
     const failed = await session.call({ chain_id: await gateway.chain(url) })
     expect(outcomeOf(failed)).toEqual([500, 'UPSTREAM_FAILED'])
     expect(failed.text).not.toContain('127.0.0.1')
@@ -143,7 +143,7 @@ describe('7. General statuses', () => {
       await call('x'),
       await gateway.api.get('/pricing/999'),
       await gateway.api.get('/nothing'),
-      await session.call({ chain_id: await gateway.chain(await nobody()) }),
+      await session.call({ chain_id: await gateway.chain(await getRefusingUrl()) }),
     ]
     for (const { body, headers } of refused) {
       expect(typesOf(body)).toEqual({ code: 'string', message: 'string' })

@@ -1,11 +1,11 @@
 import { type PaymentRequired, type SessionTokens } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { decode } from 'jsonwebtoken'
-import { writePayment } from '../testing/accounts'
+import { insertPayment } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { callWith } from '../testing/wallet'
+import { createCall } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -72,7 +72,7 @@ describe('8. JWT validity | 1 hour', () => {
     const { iat = 0, exp = 0 } = decode(next.token, { json: true }) ?? {}
     expect(exp - iat).toBe(3_600)
     after(age)
-    expect(outcomeOf(await callWith(gateway.api, next.token)())).toEqual(outcome)
+    expect(outcomeOf(await createCall(gateway.api, next.token)())).toEqual(outcome)
   })
 })
 
@@ -122,7 +122,7 @@ describe.each([
     if (path === '/history') for (let calls = 0; calls < count; calls++) await call().expect(200)
     else
       for (let payments = 1; payments < count; payments++)
-        await writePayment(gateway.pool, { wallet: wallet.address, credits: 1 })
+        await insertPayment(gateway.pool, { wallet: wallet.address, credits: 1 })
     return (query: object = {}) => gateway.api.get(`${path}/${wallet.address}`).query(query)
   }
 

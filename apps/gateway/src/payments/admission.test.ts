@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken, someWallet, writePayment } from '../testing/accounts'
+import { balanceOf, findViolations, randomAddress, insertPayment } from '../testing/accounts'
 import { type Environment } from '../config'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
@@ -13,7 +13,7 @@ const open = (environment: Partial<Environment>, beside?: TestGateway) =>
   testGateway({ environment: { TRUSTED_PROXIES: 1, ...environment }, ...(beside ? { beside } : {}) })
 
 let addresses = 0
-/** A signed-in wallet that pays from an address of its own, unless it is told one. */
+/** A signed-in wallet that pays from its own address by default. */
 async function buyer(gateway: TestGateway, address = `10.0.${addresses >> 8}.${addresses++ & 255}`) {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
@@ -51,7 +51,7 @@ async function asContract(gateway: TestGateway, { address, signer }: TestWallet)
 }
 
 describe('the new payments of a wallet', () => {
-  test('are limited; the one past the limit is 429 with Retry-After, not 402, and neither stored nor asked about', async () => {
+  test('are limited; the one past the limit is 429 with Retry-After, not 402, and neither stored nor settled', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 3 })
     const [{ wallet, buy, call }, other] = [await buyer(gateway), await buyer(gateway)]
     const first = await wallet.pay()
@@ -61,12 +61,12 @@ describe('the new payments of a wallet', () => {
     expect(outcomeOf(refused)).toEqual([429, 'RATE_LIMITED'])
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
     expect(refused.body).not.toHaveProperty('accepts')
-    expect([await storedOf(gateway, wallet), gateway.facilitator.asked.length]).toEqual([3, 3])
+    expect([await storedOf(gateway, wallet), gateway.facilitator.calls.length]).toEqual([3, 3])
 
     expect((await buy(first)).status).toBe(200)
     expect((await call()).status).toBe(200)
     expect((await other.buy()).status).toBe(200)
-    expect(await broken(gateway.pool)).toEqual([])
+    expect(await findViolations(gateway.pool)).toEqual([])
   })
 
   test('count once, however many calls bring the same one at once', async () => {
@@ -75,25 +75,25 @@ describe('the new payments of a wallet', () => {
     const payment = await wallet.pay()
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => buy(payment).then(outcomeOf)))
     expect(counted(outcomes)).toEqual({ 200: 20 })
-    expect(gateway.facilitator.asked).toHaveLength(1)
+    expect(gateway.facilitator.calls).toHaveLength(1)
   })
 
-  test('whose signature cannot be checked here have a third of it', async () => {
+  test('whose signature cannot be verified here have a third of the limit', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 6 })
     const { wallet, buy } = await buyer(gateway)
     const garbage = await asContract(gateway, wallet)
     const statuses = []
     for (let sent = 0; sent < 4; sent++) statuses.push((await buy(await garbage())).status)
-    expect([statuses, gateway.facilitator.asked.length]).toEqual([[402, 402, 429, 429], 2])
+    expect([statuses, gateway.facilitator.calls.length]).toEqual([[402, 402, 429, 429], 2])
     expect((await buy()).status).toBe(200)
   })
 
-  test('are refused while as many of them are open, and taken once one has ended', async () => {
+  test('are refused while the maximum is open, and accepted once one has ended', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 3 })
     const { wallet, buy } = await buyer(gateway)
     const left = []
     for (const status of ['received', 'settling', 'settling'])
-      left.push(await writePayment(gateway.pool, { wallet: wallet.address, credits: 1, status }))
+      left.push(await insertPayment(gateway.pool, { wallet: wallet.address, credits: 1, status }))
     const refused = await buy()
     expect(outcomeOf(refused)).toEqual([429, 'RATE_LIMITED'])
     expect((refused.body as { message: string }).message).toContain('3 payments of this wallet')
@@ -110,7 +110,7 @@ describe('the rate of the client key', () => {
     const honest = await Promise.all((await buyers(gateway, 4)).map(({ buy }) => buy().then(outcomeOf)))
     expect(counted(honest)).toEqual({ 200: 4 })
     expect(counted(await flooding)).toEqual({ 200: 4, '429 RATE_LIMITED': 56 })
-    expect(gateway.facilitator.asked).toHaveLength(8)
+    expect(gateway.facilitator.calls).toHaveLength(8)
   })
 
   test('is not used up by many new wallets of one address; buyers elsewhere, and customers there, are served', async () => {
@@ -140,9 +140,9 @@ describe('the rate of the client key', () => {
       outcomes.push(outcomeOf(await buy(await garbage())))
     }
     expect(counted(outcomes)).toEqual({ 200: 3, '503 OVERLOADED': 3 })
-    expect(gateway.facilitator.asked).toHaveLength(3)
+    expect(gateway.facilitator.calls).toHaveLength(3)
     const proven = await Promise.all((await customers(gateway, 4)).map(({ buy }) => buy().then(outcomeOf)))
-    expect([counted(proven), gateway.facilitator.asked.length]).toEqual([{ 200: 4 }, 7])
+    expect([counted(proven), gateway.facilitator.calls.length]).toEqual([{ 200: 4 }, 7])
   })
 
   test('that is used up postpones a payment, which is settled later and charged once', async () => {
@@ -151,53 +151,55 @@ describe('the rate of the client key', () => {
     const outcomes = []
     for (const { buy } of found) outcomes.push(outcomeOf(await buy()))
     expect(counted(outcomes)).toEqual({ 200: 3, '503 PAYMENT_PENDING': 1 })
-    expect(gateway.facilitator.asked).toHaveLength(3)
+    expect(gateway.facilitator.calls).toHaveLength(3)
 
     const { wallet } = found[3]!
     const later = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 1_000 }, gateway)
     await gateway.pool.query(
-      "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1",
+      "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE wallet = $1",
       [wallet.address],
     )
     await later.reconcile()
     expect([await balanceOf(gateway.ledger, wallet.address), gateway.facilitator.settlements.length]).toEqual(
       [101n, 4],
     )
-    expect(await broken(gateway.pool)).toEqual([])
+    expect(await findViolations(gateway.pool)).toEqual([])
   })
 
-  test('leaves three quarters to new payments, however many old ones are asked about again', async () => {
+  test('leaves three quarters to new payments, however many old ones are retried', async () => {
     const gateway = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 8 })
     const [retried, fresh] = [await customers(gateway, 3), await customers(gateway, 3)]
     gateway.facilitator.next('error', 'error', 'error')
     for (const { buy } of retried) expect((await buy()).status).toBe(503)
     await gateway.pool.query(
-      "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE status = 'settling'",
+      "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE status = 'settling'",
     )
     gateway.facilitator.next('error', 'error')
     await gateway.reconcile()
-    expect(gateway.facilitator.asked).toHaveLength(5)
+    expect(gateway.facilitator.calls).toHaveLength(5)
     expect(counted(await Promise.all(fresh.map(({ buy }) => buy().then(outcomeOf))))).toEqual({ 200: 3 })
   })
 })
 
-test('a wallet with many payments to be asked about takes a third of those that are taken further at once', async () => {
+test('a wallet with many due payments gets a third of those processed at once', async () => {
   const gateway = await open({})
-  const [many, few] = [someWallet(), someWallet()]
+  const [many, few] = [randomAddress(), randomAddress()]
   const wallets = async (count: number, wallet: string) => {
     for (let index = 0; index < count; index++)
-      await writePayment(gateway.pool, { wallet, credits: 1, status: 'settling' })
+      await insertPayment(gateway.pool, { wallet, credits: 1, status: 'settling' })
   }
   await wallets(9, many)
-  await gateway.pool.query("UPDATE payments SET next_attempt_at = now() - interval '1 hour'")
+  await gateway.pool.query("UPDATE payments SET next_attempt_at = now() - INTERVAL '1 hour'")
   await wallets(1, few)
   // It is stored in whole milliseconds, and may be a moment ahead.
   await gateway.pool.query(
-    "UPDATE payments SET next_attempt_at = now() - interval '1 minute' WHERE wallet = $1",
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 minute' WHERE wallet = $1",
     [few],
   )
   const due = async (busy: string[]) =>
-    (await gateway.payments.due({ atOnce: 6, settled: 4, busy })).map(({ wallet }) => wallet)
+    (await gateway.settlements.findDue({ limit: 6, maxSettled: 4, busyWallets: busy })).map(
+      ({ wallet }) => wallet,
+    )
   expect(await due([])).toEqual([many, many, few])
   expect(await due([many])).toEqual([many, few])
   expect(await due([many, many])).toEqual([few])

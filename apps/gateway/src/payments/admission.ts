@@ -1,31 +1,27 @@
 import { ApiError, createLimiter, type EphemeralStore, type Limiter, type Logger } from '@tollgate/service'
 import { type Environment } from '../config'
 
-/** A new payment, before it is stored. */
-export type Applicant = {
+export type NewPayment = {
   wallet: string
-  /** Of the caller; see `addressKey`. */
+  /** See `addressKey`. */
   address: string
-  /** Whether a payment of the wallet was credited before. */
+  /** A payment of the wallet was credited before. */
   isCustomer: boolean
-  /** Whether its signature was checked here: what is not can be made up at no cost. */
-  isProven: boolean
-  /** Payments of the wallet whose outcome is not known. */
+  /** The gateway verified the signature; an unverified one costs nothing to forge. */
+  isVerified: boolean
+  /** Payments of the wallet whose outcome is unknown. */
   open: number
 }
 
-/** Parts of `FACILITATOR_REQUESTS_PER_MINUTE`: the rest, a quarter at least, is always left to wallets that have paid before. */
+/** Shares of FACILITATOR_REQUESTS_PER_MINUTE. At least a quarter remains for wallets that have paid before. */
 const SHARES = { wallet: 0.1, address: 0.1, newcomers: 0.5, unproven: 0.25, retries: 0.25 }
-/** Of the payments of a wallet, those whose signature only the chain can check. */
-const UNPROVEN_PART = 1 / 3
+/** Share of a wallet's payments whose signature only the chain can verify. */
+const UNVERIFIED_SHARE = 1 / 3
 const OPEN_RETRY_SECONDS = 10
 
 export type Admission = ReturnType<typeof createAdmission>
 
-/**
- * Shares the rate of the facilitator's client key out, so that no wallet and no address uses it up: over all replicas, by
- * windows of a minute.
- */
+/** Divides the rate limit of the facilitator's client key, over all replicas, so that no wallet or address uses it up. */
 export function createAdmission(parts: {
   store: EphemeralStore
   logger: Logger
@@ -38,35 +34,37 @@ export function createAdmission(parts: {
     createLimiter({ store, logger, name, points, durationSeconds: 60 })
 
   const walletPoints = Math.min(limits.RATE_LIMIT_PAYMENTS_PER_MINUTE, shareOf(SHARES.wallet))
-  const ofWallet = limiter('payments', walletPoints)
-  const unprovenOfWallet = limiter('payments-unproven', Math.max(1, Math.floor(walletPoints * UNPROVEN_PART)))
-  const newcomersOfAddress = limiter('payments-newcomers', shareOf(SHARES.address))
-  const newcomers = limiter('facilitator-newcomers', shareOf(SHARES.newcomers))
-  const unproven = limiter('facilitator-unproven', shareOf(SHARES.unproven))
-  const retries = limiter('facilitator-retries', shareOf(SHARES.retries))
-  const all = limiter('facilitator', total)
+  const walletLimit = limiter('payments', walletPoints)
+  const unverifiedWalletLimit = limiter(
+    'payments-unproven',
+    Math.max(1, Math.floor(walletPoints * UNVERIFIED_SHARE)),
+  )
+  const newcomerAddressLimit = limiter('payments-newcomers', shareOf(SHARES.address))
+  const newcomerLimit = limiter('facilitator-newcomers', shareOf(SHARES.newcomers))
+  const unverifiedLimit = limiter('facilitator-unproven', shareOf(SHARES.unproven))
+  const retryLimit = limiter('facilitator-retries', shareOf(SHARES.retries))
+  const totalLimit = limiter('facilitator', total)
 
   return {
     /**
-     * The narrowest limit first, so that what it refuses takes nothing of a share of others.
+     * Checks the narrowest limit first, so that a refused payment does not use up a shared one.
      *
-     * @throws ApiError RATE_LIMITED for a wallet or an address over its limit, OVERLOADED where a shared limit is used up;
-     *   nothing was stored or asked
+     * @throws ApiError RATE_LIMITED for a wallet or address over its limit, OVERLOADED if a shared limit is used up
      */
-    async admit({ wallet, address, isCustomer, isProven, open }: Applicant): Promise<void> {
+    async admit({ wallet, address, isCustomer, isVerified, open }: NewPayment): Promise<void> {
       if (open >= walletPoints) throw tooManyOpen(open)
-      await ofWallet(wallet)
-      if (!isProven) await unprovenOfWallet(wallet)
+      await walletLimit(wallet)
+      if (!isVerified) await unverifiedWalletLimit(wallet)
       if (!isCustomer) {
-        await newcomersOfAddress(address)
-        await shared(newcomers)
+        await newcomerAddressLimit(address)
+        await takeShared(newcomerLimit)
       }
-      if (!isProven) await shared(unproven)
+      if (!isVerified) await takeShared(unverifiedLimit)
     },
 
-    /** Takes one request to the facilitator; where there is none left, the seconds until there is. */
+    /** Takes one facilitator request from the limit, or returns the seconds until one is available. */
     async takeRequest({ isRetry }: { isRetry: boolean }): Promise<number | undefined> {
-      return (isRetry ? await secondsUntil(retries) : undefined) ?? (await secondsUntil(all))
+      return (isRetry ? await secondsUntil(retryLimit) : undefined) ?? (await secondsUntil(totalLimit))
     },
   }
 }
@@ -78,9 +76,9 @@ const tooManyOpen = (open: number) =>
     { retryAfterSeconds: OPEN_RETRY_SECONDS },
   )
 
-const EVERYONE = 'all'
+const ALL_USERS = 'all'
 
-async function shared(limit: Limiter): Promise<void> {
+async function takeShared(limit: Limiter): Promise<void> {
   const retryAfterSeconds = await secondsUntil(limit)
   if (retryAfterSeconds !== undefined)
     throw new ApiError('OVERLOADED', 'Too many payments arrive at present; nothing was charged, try again', {
@@ -90,7 +88,7 @@ async function shared(limit: Limiter): Promise<void> {
 
 async function secondsUntil(limit: Limiter): Promise<number | undefined> {
   try {
-    await limit(EVERYONE)
+    await limit(ALL_USERS)
     return undefined
   } catch (error) {
     if (error instanceof ApiError && error.code === 'RATE_LIMITED') return error.retryAfterSeconds ?? 1

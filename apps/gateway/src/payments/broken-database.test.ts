@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken, writePayment } from '../testing/accounts'
+import { balanceOf, findViolations, insertPayment } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { holdAccount, many, somebodyWaits } from '../testing/ledgers'
+import { lockAccount, times, waitForLockWaiter } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
 import { type TestWallet } from '../testing/wallet'
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
   gateway = await testGateway()
   replica = await testGateway({ beside: gateway })
 })
-afterEach(async () => expect(await broken(gateway.pool)).toEqual([]))
+afterEach(async () => expect(await findViolations(gateway.pool)).toEqual([]))
 afterAll(closeAll)
 
 const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
@@ -38,7 +38,7 @@ const breakWaiting = () =>
 describe('a payment is pending, its reason is in the log, and it is credited once, where', () => {
   const places: [string, (wallet: TestWallet) => Promise<() => Promise<void>>, number][] = [
     ['it is written down', () => hold('LOCK TABLE payments IN SHARE MODE'), 0],
-    ['its credits are given', (wallet) => holdAccount(replica.pool, wallet.address), 1],
+    ['its credits are given', (wallet) => lockAccount(replica.pool, wallet.address), 1],
   ]
   test.each(places)('the connection breaks while %s', async (_, holding, settled) => {
     const wallet = gateway.wallet()
@@ -47,7 +47,7 @@ describe('a payment is pending, its reason is in the log, and it is credited onc
     const payment = await wallet.pay()
     const release = await holding(wallet)
     const answering = call({ payment }).then((answer) => answer)
-    await somebodyWaits(replica.pool)
+    await waitForLockWaiter(replica.pool)
     await breakWaiting()
     const pending = await answering
     await release()
@@ -68,10 +68,10 @@ describe('a payment is pending, its reason is in the log, and it is credited onc
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
-    const asked = gateway.facilitator.asked.length
+    const asked = gateway.facilitator.calls.length
     const settle = gateway.facilitator.hold()
     const answering = call({ payment }).then((answer) => answer)
-    while (gateway.facilitator.asked.length === asked) await new Promise(setImmediate)
+    while (gateway.facilitator.calls.length === asked) await new Promise(setImmediate)
     const release = await hold('SELECT FROM payments WHERE wallet = $1 FOR UPDATE', [wallet.address])
     settle()
     const pending = await answering
@@ -81,7 +81,7 @@ describe('a payment is pending, its reason is in the log, and it is credited onc
     expect(Number(pending.headers['retry-after'])).toBeGreaterThan(0)
     expect(gateway.log.text()).toContain('lock timeout')
     await gateway.pool.query(
-      "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1",
+      "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE wallet = $1",
       [wallet.address],
     )
     await gateway.reconcile()
@@ -92,17 +92,17 @@ describe('a payment is pending, its reason is in the log, and it is credited onc
 
 test('payments of accounts that are held keep neither others from their credits nor calls from connections', async () => {
   const { pool } = gateway
-  const held = many(6, () => gateway.wallet().address)
+  const held = times(6, () => gateway.wallet().address)
   const [other, asking] = [gateway.wallet(), gateway.wallet()]
   for (const address of held) await gateway.fund(address, 1)
   const { call } = await asking.signIn()
   const release = await hold('SELECT FROM accounts WHERE wallet = ANY($1) FOR UPDATE', [held])
-  for (let left = 20; left > 0; left--) await writePayment(pool, { wallet: held[0]!, credits: 1 })
-  for (const wallet of held) await writePayment(pool, { wallet, credits: 1 })
-  await writePayment(pool, { wallet: other.address, credits: 100 })
+  for (let left = 20; left > 0; left--) await insertPayment(pool, { wallet: held[0]!, credits: 1 })
+  for (const wallet of held) await insertPayment(pool, { wallet, credits: 1 })
+  await insertPayment(pool, { wallet: other.address, credits: 100 })
   gateway.facilitator.next('pending')
   await call({ payment: await asking.pay() }).expect(503)
-  await pool.query("UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1", [
+  await pool.query("UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE wallet = $1", [
     asking.address,
   ])
 
@@ -121,11 +121,11 @@ test('payments of accounts that are held keep neither others from their credits 
 
   await release()
   await pool.query(
-    "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE status = 'settled'",
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE status = 'settled'",
   )
   for (let round = 0; round < 25; round++) await gateway.reconcile()
   expect(await Promise.all(held.map((address) => balanceOf(gateway.ledger, address)))).toEqual([
     22n,
-    ...many(5, () => 2n),
+    ...times(5, () => 2n),
   ])
 })

@@ -1,12 +1,12 @@
 import { decodeJson, SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { paymentHeader, signPayment } from '../testing/payment'
-import { nobody } from '../testing/upstream'
-import { callWith, type TestWallet } from '../testing/wallet'
+import { getRefusingUrl } from '../testing/upstream'
+import { createCall, type TestWallet } from '../testing/wallet'
 
 let gateway: TestGateway
 let replica: TestGateway
@@ -17,15 +17,15 @@ beforeAll(async () => {
   await gateway.reapply()
 })
 afterEach(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 afterAll(closeAll)
 
 const settlementsOf = ({ address }: TestWallet) =>
   gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address))
 const askedFor = ({ address }: TestWallet) =>
-  gateway.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(address))
+  gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(address))
 const paymentsOf = async ({ address }: TestWallet) =>
   (
     await gateway.pool.query<Record<string, unknown>>(
@@ -116,7 +116,7 @@ describe('a call with a payment', () => {
       await first.call({ payment }).expect(200),
       await first.call({ payment }).expect(200),
       await second.call({ payment }).expect(200),
-      await callWith(replica.api, second.token)({ payment }).expect(200),
+      await createCall(replica.api, second.token)({ payment }).expect(200),
     ].map(({ headers }) => String(headers['x-payment-response']))
     expect(new Set(receipts).size).toBe(1)
     expect((await elsewhere.call({ payment })).status).toBe(402)
@@ -130,7 +130,7 @@ describe('a call with a payment', () => {
     const payment = await wallet.pay()
     const release = gateway.facilitator.hold()
     const calls = Array.from({ length: 20 }, (_, index) =>
-      callWith((index % 2 ? replica : gateway).api, token)({ payment }).then(outcomeOf),
+      createCall((index % 2 ? replica : gateway).api, token)({ payment }).then(outcomeOf),
     )
     while (askedFor(wallet).length === 0) await new Promise(setImmediate)
     release()
@@ -140,7 +140,7 @@ describe('a call with a payment', () => {
     expect(await creditsOf(wallet)).toBe(80n)
   })
 
-  test('of another wallet buys its thief nothing, and stays good for its owner', async () => {
+  test('of another wallet buys nothing, and stays valid for its owner', async () => {
     const [owner, thief, thiefWithCredits] = [gateway.wallet(), gateway.wallet(), gateway.wallet()]
     await gateway.fund(thiefWithCredits.address, 5)
     const payment = await owner.pay()
@@ -164,14 +164,14 @@ describe('a call with a payment', () => {
 
   test('that is settled stays bought though the call itself is not served', async () => {
     const wallet = gateway.wallet()
-    const chain_id = await gateway.chain(await nobody())
+    const chain_id = await gateway.chain(await getRefusingUrl())
     const answer = await (await wallet.signIn()).call({ chain_id, payment: await wallet.pay() })
     expect(outcomeOf(answer)).toEqual([500, 'UPSTREAM_FAILED'])
     expect(answer.headers['x-payment-response']).toBeDefined()
     expect(await creditsOf(wallet)).toBe(100n)
   })
 
-  test('is not even looked at where the call could not be served', async () => {
+  test('is not read if the call could not be served', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -204,7 +204,7 @@ describe('a payment that is refused', () => {
     await call({ payment: await wallet.pay() }).expect(200)
   })
 
-  test('for it was settled before by somebody else is not said to have cost nothing', async () => {
+  test('as settled before by another client is not reported as free of charge', async () => {
     const wallet = gateway.wallet()
     gateway.facilitator.refuse('duplicate_settlement')
     const answer = await (await wallet.signIn()).call({ payment: await wallet.pay() })
@@ -253,7 +253,7 @@ describe('a payment that is refused', () => {
     ])
   })
 
-  test('still lets the call be served on credits that there are, and the payer is told', async () => {
+  test('still lets the call be served on existing credits, and the receipt reports the refusal', async () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 2)
     gateway.facilitator.refuse('payment_expired')
@@ -264,7 +264,7 @@ describe('a payment that is refused', () => {
   })
 
   test.each(['Zahlung abgelehnt: zu spät', 'x'.repeat(20_000), 'two\nlines'])(
-    'for a reason that is no code is told as one that is, in ASCII and in short: %#',
+    'with a reason that is no code gets a short ASCII one: %#',
     async (reason) => {
       const wallet = gateway.wallet()
       gateway.facilitator.refuse(reason)
@@ -276,7 +276,7 @@ describe('a payment that is refused', () => {
 })
 
 describe('the price of a plan', () => {
-  test('is not taken for a call that it could not pay, and is for one that it can with what is left', async () => {
+  test('is not charged for a call that it could not pay, and is for one that it covers with the balance', async () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 20)
     const { call } = await wallet.signIn()
@@ -290,7 +290,7 @@ describe('the price of a plan', () => {
     expect(await creditsOf(wallet)).toBe(0n)
   })
 
-  test('is not met by a payment for a cheaper one, which then counts for neither', async () => {
+  test('is not met by a payment for a cheaper plan, which then counts for neither', async () => {
     const wallet = gateway.wallet()
     const payment = await wallet.pay(planOf({ id: 1 }))
     const dear = await (await wallet.signIn({ pricing_plan_id: 3 })).call({ payment })

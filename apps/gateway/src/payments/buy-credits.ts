@@ -2,56 +2,57 @@ import { families, type OfflineResult, type Payment } from '@tollgate/chains'
 import { type SettleRequest } from '@tollgate/protocol'
 import { ApiError, type Logger } from '@tollgate/service'
 import { setTimeout as delay } from 'node:timers/promises'
-import { isPassing, isUndone } from '../accounts/refusal'
+import { isTransient, isRolledBack } from '../accounts/ledger-errors'
 import { type Session, type Sessions } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
 import { type Admission } from './admission'
-import { type Proof } from './proof'
-import { codeOf, receiptOf, type Receipt } from './receipt'
-import { isAskedBy, mustBeSold, requirementsOf, termsOf } from './requirements'
-import { type Settlement } from './settlement'
-import { type PaymentRecord, type PaymentStore } from './store'
+import { type PaymentHeader } from './payment-header'
+import { errorCodeOf, receiptOf, type Receipt } from './receipt'
+import { matchesPlan, assertPlanActive, requirementsOf, termsOf } from './requirements'
+import { type PaymentProcessor } from './payment-processor'
+import { type PaymentRecord } from './payment-record'
+import { type PaymentStore } from './store'
 
-/** Of `refused` nothing was bought and `reason` says why, `detail` in words. A `disputed` one waits for an operator. */
+/** `reason` is a code and `detail` text. Nothing was bought if `refused`; an operator must decide if `disputed`. */
 export type Purchase =
   | { outcome: 'paid'; receipt: Receipt }
   | { outcome: 'disputed'; id: string; receipt: Receipt }
   | { outcome: 'refused'; reason: string; detail?: string; receipt: Receipt }
 
-/** Who sends a payment, and in which request. */
 export type Buyer = { session: Session; address: string; requestId: string }
 
-/** Why a payment is refused before it is stored. `detail` is for the log. */
-type Refused = { refused: string; detail: string }
+type PaymentAttempt = { plan: Plan; payment: Payment; header: PaymentHeader }
 
-/** How long a call waits for a payment that another replica is settling. */
+/** A payment refused before it is stored. `detail` is for the log. */
+type Rejection = { rejection: string; detail: string }
+
+/** How long a call waits for a payment that another replica settles. */
 const MAX_WAIT_MS = 30_000
-const LOOK_AGAIN_MS = 100
+const POLL_INTERVAL_MS = 100
 const RETRY_AFTER_SECONDS = 2
 
 export type BuyCredits = ReturnType<typeof createBuyCredits>
 
 /**
- * Buying credits: read the payment, write it down, have it settled, and credit it. The same proof again, at the same time
- * or later, is the same purchase and is charged once.
+ * Records a payment, has it settled and grants its credits. Idempotent: the same payment, at once or later, is charged once.
  *
- * @throws ApiError PAYMENT_PENDING while the outcome is not known, also where Postgres or the network failed on the way:
- *   never a fresh 402, on which a client would pay again
+ * @throws ApiError PAYMENT_PENDING while the outcome is unknown, also after a failure of Postgres or the network: a client
+ *   would pay again on a 402
  */
-export function createBuyCredits(parts: {
-  store: PaymentStore
-  settlement: Settlement
+export function createBuyCredits(dependencies: {
+  payments: PaymentStore
+  processor: PaymentProcessor
   admission: Pick<Admission, 'admit'>
-  sessions: Pick<Sessions, 'signedBy'>
+  sessions: Pick<Sessions, 'findSignedBy'>
   resource: string
   logger: Logger
 }) {
-  const { store, settlement, admission, sessions, resource, logger } = parts
-  const beginning = new Map<string, Promise<PaymentRecord | Refused>>()
+  const { payments, processor, admission, sessions, resource, logger } = dependencies
+  const inFlight = new Map<string, Promise<PaymentRecord | Rejection>>()
 
-  return async function buyCredits(buyer: Buyer, plan: Plan, proof: Proof): Promise<Purchase> {
+  return async function buyCredits(buyer: Buyer, plan: Plan, header: PaymentHeader): Promise<Purchase> {
     const { session, requestId } = buyer
-    const payment = families[plan.ecosystem]?.readPayment(proof.payload)
+    const payment = families[plan.ecosystem]?.readPayment(header.payload)
     if (!payment)
       throw new ApiError('INVALID_REQUEST', `X-PAYMENT holds no payment for ${plan.ecosystem} plans`)
     const { payer } = payment
@@ -60,123 +61,130 @@ export function createBuyCredits(parts: {
       reason,
       receipt: receiptOf(plan, { payer, errorReason }),
     })
-    // Whoever sees a payment, in a header or on its chain, must buy nothing with it.
+    // A payment is visible in headers and on chain: only its payer may use it.
     if (payer !== session.wallet)
       return refused('invalid_payment', 'the payer is not the wallet that is signed in')
 
-    const begun = await begin(buyer, { plan, payment, proof }).catch((error: unknown) => {
-      throw isUndone(error) && !isPassing(error) ? error : stillOpen(error)
+    const registered = await registerOnce(buyer, { plan, payment, header }).catch((error: unknown) => {
+      throw isRolledBack(error) && !isTransient(error) ? error : asPending(error)
     })
-    if ('refused' in begun) {
-      const { refused: reason, detail } = begun
-      logger.info('payment refused unasked', {
+    if ('rejection' in registered) {
+      const { rejection: reason, detail } = registered
+      const { wallet } = session
+      logger.info('payment rejected before settlement', {
         requestId,
-        wallet: session.wallet,
+        wallet,
         planId: plan.id,
         reason,
         detail,
       })
       return refused(reason)
     }
-    const end = await outcome(settlement, begun.id, requestId).catch((error: unknown) => {
-      throw stillOpen(error)
+    const ended = await waitForOutcome(processor, registered.id, requestId).catch((error: unknown) => {
+      throw asPending(error)
     })
-    return purchaseOf(plan, end)
+    return purchaseOf(plan, ended)
   }
 
-  /** One attempt for all calls that bring the same payment at once: it counts once against the limits of its wallet. */
-  function begin(buyer: Buyer, purchase: { plan: Plan; payment: Payment; proof: Proof }) {
-    const key = JSON.stringify([buyer.session.id, purchase.plan.id, purchase.proof])
-    const begun = beginning.get(key) ?? written(buyer, purchase).finally(() => beginning.delete(key))
-    beginning.set(key, begun)
-    return begun
+  /** Concurrent calls with the same payment share one attempt, which counts once against the wallet's limits. */
+  function registerOnce(buyer: Buyer, attempt: PaymentAttempt) {
+    const key = JSON.stringify([buyer.session.id, attempt.plan.id, attempt.header])
+    const registering = inFlight.get(key) ?? register(buyer, attempt).finally(() => inFlight.delete(key))
+    inFlight.set(key, registering)
+    return registering
   }
 
-  /** @throws ApiError NOT_FOUND for a new payment to a plan that is not sold any more */
-  async function written(
-    { session, address, requestId }: Buyer,
-    { plan, payment, proof }: { plan: Plan; payment: Payment; proof: Proof },
-  ): Promise<PaymentRecord | Refused> {
+  /** @throws ApiError NOT_FOUND for a new payment to a retired plan */
+  async function register(buyer: Buyer, attempt: PaymentAttempt): Promise<PaymentRecord | Rejection> {
+    const { session, address } = buyer
     const { wallet } = session
-    const { payer, nonce, transaction } = payment
-    const authorization = { plan, payer, nonce }
-    const known = await store.known(authorization)
-    const isAnotherTry = known?.status === 'failed' && transaction !== undefined
-    const isAskedAgain = known && !isAnotherTry && (await mayBeAskedAgain(plan, known, payment))
-    if (known && !isAnotherTry && !isAskedAgain) return known
-    mustBeSold(plan)
-    if (proof.accepted && !isAskedBy(plan, proof.accepted))
-      return { refused: 'invalid_payment_requirements', detail: 'the payer accepted other terms' }
-    const { now, ...applicant } = await store.applicant(wallet)
+    const { plan, payment, header } = attempt
+    const authorization = { plan, payer: payment.payer, nonce: payment.nonce }
+    const known = await payments.findByAuthorization(authorization)
+    const isRetry = known?.status === 'failed' && payment.transaction !== undefined
+    const isReopened = known && !isRetry && (await canReopen(plan, known, payment))
+    if (known && !isRetry && !isReopened) return known
+
+    assertPlanActive(plan)
+    if (header.accepted && !matchesPlan(plan, header.accepted))
+      return { rejection: 'invalid_payment_requirements', detail: 'the payer accepted other terms' }
+    const { now, ...applicant } = await payments.getApplicant(wallet)
     const result = await check(session, plan, payment, now)
-    if ('reason' in result) return { refused: result.reason, detail: result.detail }
-    const isProven = result.signature === 'valid'
-    await admission.admit({ wallet, address, isProven, ...applicant })
-    const received = { wallet, request: settleRequest(proof, plan, resource) }
-    if (isAskedAgain)
-      return (
-        (await store.askAgain(known.id, payment.validUntil ?? 0n)) ??
-        (await store.known(authorization)) ??
-        known
-      )
-    const stored = await (known
-      ? store.tryAgain(known, authorization, received)
-      : store.receive(authorization, received))
-    if (stored)
-      logger.info('payment received', {
-        paymentId: stored.id,
-        requestId,
-        wallet,
-        planId: plan.id,
-        payer,
-        nonce,
-      })
-    const record = stored ?? (await store.known(authorization))
-    if (!record) throw new Error('A payment that is there could not be read')
+    if ('reason' in result) return { rejection: result.reason, detail: result.detail }
+    const isVerified = result.signature === 'valid'
+    await admission.admit({ wallet, address, isVerified, ...applicant })
+
+    if (isReopened) {
+      const reopened = await payments.reopen(known.id, payment.validUntil ?? 0n)
+      return reopened ?? (await payments.findByAuthorization(authorization)) ?? known
+    }
+    return store(buyer, attempt, isRetry ? known : undefined)
+  }
+
+  async function store(
+    { session: { wallet }, requestId }: Buyer,
+    { plan, payment: { payer, nonce }, header }: PaymentAttempt,
+    failed: PaymentRecord | undefined,
+  ): Promise<PaymentRecord> {
+    const authorization = { plan, payer, nonce }
+    const purchase = { wallet, request: settleRequest(header, plan, resource) }
+    const stored = await (failed
+      ? payments.createRetry(failed, authorization, purchase)
+      : payments.create(authorization, purchase))
+    if (stored) {
+      const fields = { paymentId: stored.id, requestId, wallet, planId: plan.id, payer, nonce }
+      logger.info('payment received', fields)
+    }
+    const record = stored ?? (await payments.findByAuthorization(authorization))
+    if (!record) throw new Error('A recorded payment is missing')
     return record
   }
 
-  /** The cause of a refusal may be gone: a token was unpaused, funds have come. */
-  async function mayBeAskedAgain(plan: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) {
-    return plan.active && status === 'failed' && validUntil !== undefined && store.mayAskAgain(id, validUntil)
+  async function canReopen(plan: Plan, { id, status }: PaymentRecord, { validUntil }: Payment) {
+    return (
+      plan.active && status === 'failed' && validUntil !== undefined && payments.canReopen(id, validUntil)
+    )
   }
 
   /**
-   * The terms and, as far as that needs no chain, the signature. A contract may vouch for a signature that its key did not
-   * make, and then it has vouched for the sign-in too: a wallet that signed in by its key pays by its key.
+   * Checks the terms and, as far as possible without the chain, the signature. A contract may accept a signature that its key
+   * did not make only if it accepted the sign-in too: a wallet that signed in by key pays by key.
    */
   async function check(session: Session, plan: Plan, payment: Payment, now: Date): Promise<OfflineResult> {
     const family = families[plan.ecosystem]
     if (!family) throw new Error(`There is no chain family ${plan.ecosystem}`)
     const result = family.checkOffline(payment, termsOf(plan), { chainId: plan.chainId, now })
     if ('reason' in result || result.signature !== 'not-by-key') return result
-    return (await sessions.signedBy(session)) === 'key' ? notSigned : result
+    return (await sessions.findSignedBy(session)) === 'key' ? NOT_SIGNED_BY_KEY : result
   }
 }
 
-const notSigned: OfflineResult = {
+const NOT_SIGNED_BY_KEY: OfflineResult = {
   reason: 'invalid_exact_evm_payload_signature',
   detail: 'not signed by the key of the wallet, which signed in by its key',
 }
 
-const settleRequest = (proof: Proof, plan: Plan, resource: string): SettleRequest => ({
+const settleRequest = (header: PaymentHeader, plan: Plan, resource: string): SettleRequest => ({
   x402Version: 1,
   paymentPayload: {
-    x402Version: proof.x402Version ?? 1,
-    scheme: proof.scheme ?? 'exact',
-    network: proof.network ?? plan.network,
-    payload: proof.payload,
+    x402Version: header.x402Version ?? 1,
+    scheme: header.scheme ?? 'exact',
+    network: header.network ?? plan.network,
+    payload: header.payload,
   },
   paymentRequirements: requirementsOf(plan, resource),
 })
 
-/** Advances the payment, or waits while another replica does. */
-async function outcome(settlement: Settlement, id: string, requestId: string): Promise<PaymentRecord> {
+async function waitForOutcome(
+  processor: PaymentProcessor,
+  id: string,
+  requestId: string,
+): Promise<PaymentRecord> {
   const deadline = performance.now() + MAX_WAIT_MS
-  let payment = await settlement.advance(id, requestId)
+  let payment = await processor.advance(id, requestId)
   while (isOpen(payment) && payment.errorReason === null && performance.now() < deadline) {
-    await delay(LOOK_AGAIN_MS)
-    payment = await settlement.advance(id, requestId)
+    await delay(POLL_INTERVAL_MS)
+    payment = await processor.advance(id, requestId)
   }
   return payment
 }
@@ -186,17 +194,17 @@ const isOpen = ({ status }: PaymentRecord) =>
 
 function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   const { status, payer, network, transaction, blockNumber, createdAt } = payment
-  const facts = { payer, network, createdAt }
+  const fields = { payer, network, createdAt }
   if (status === 'credited') {
     const settled = { transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
-    return { outcome: 'paid', receipt: receiptOf(plan, { ...facts, ...settled, success: true }) }
+    return { outcome: 'paid', receipt: receiptOf(plan, { ...fields, ...settled, success: true }) }
   }
   if (status !== 'failed' && status !== 'disputed') throw pendingPayment()
   const reason = payment.errorReason ?? 'invalid_payment'
   const { errorDetail } = payment
   const receipt = receiptOf(plan, {
-    ...facts,
-    errorReason: codeOf(reason),
+    ...fields,
+    errorReason: errorCodeOf(reason),
     ...(transaction === null ? {} : { transaction }),
     ...(errorDetail === null ? {} : { errorMessage: errorDetail }),
   })
@@ -205,9 +213,8 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
 }
 
 export const pendingPayment = (cause?: unknown) =>
-  new ApiError('PAYMENT_PENDING', PENDING, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
+  new ApiError('PAYMENT_PENDING', PENDING_MESSAGE, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
 
-/** The facilitator takes no payment of this gateway just now, which is no fault of its payer. */
 export const facilitatorBusy = () =>
   new ApiError(
     'OVERLOADED',
@@ -215,15 +222,14 @@ export const facilitatorBusy = () =>
     { retryAfterSeconds: 30 },
   )
 
-/** A wallet whose payment moved money otherwise than it was signed is not asked for another. */
 export const disputedPayment = (id: string) =>
   new ApiError(
     'PAYMENT_DISPUTED',
     `The token moved something else than payment ${id} says, so nothing was credited; do not pay again, and ask the operator of this gateway to decide`,
   )
 
-/** A payment that is written down, or may be, goes on whatever failed here: its money may be taken. */
-const stillOpen = (error: unknown) => (error instanceof ApiError ? error : pendingPayment(error))
+/** A payment that is recorded, or may be, continues despite the error: it may take money. */
+const asPending = (error: unknown) => (error instanceof ApiError ? error : pendingPayment(error))
 
-const PENDING =
+const PENDING_MESSAGE =
   'The payment is being settled and its outcome is not known yet; send the same request with the same X-PAYMENT again, and do not pay a second time'

@@ -1,12 +1,12 @@
 import { decodeJson, encodeJson, PaymentRequiredV2, SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { cosmosPlanOf } from '../testing/catalog'
 import { cosmosX402, signSend, type SignedSend } from '../testing/cosmos-payment'
 import { type CosmosWallet } from '../testing/cosmos-wallet'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { callWith } from '../testing/wallet'
+import { createCall } from '../testing/wallet'
 
 const plan = cosmosPlanOf({ id: 3 })
 
@@ -17,8 +17,8 @@ beforeAll(async () => {
   await gateway.reapply()
 })
 afterEach(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 afterAll(closeAll)
 
@@ -68,8 +68,8 @@ const paymentsOf = async ({ address }: CosmosWallet) =>
       [address],
     )
   ).rows
-const askedSince = (before: number) => gateway.facilitator.asked.slice(before)
-const asked = () => gateway.facilitator.asked.length
+const askedSince = (before: number) => gateway.facilitator.calls.slice(before)
+const asked = () => gateway.facilitator.calls.length
 
 describe('the payment of a Cosmos wallet', () => {
   test.each(forms)('may be %s, and is settled by the plan’s own terms', async (_, write) => {
@@ -149,13 +149,13 @@ describe('the payment of a Cosmos wallet', () => {
       .signIn({ x402_chain_id: plan.chain_id, x402_ecosystem: 'cosmos', pricing_plan_id: plan.id })
     const before = asked()
     const payment = encodeJson(signSend(wallet))
-    const stolen = await callWith(gateway.api, thief.token)({ payment })
+    const stolen = await createCall(gateway.api, thief.token)({ payment })
     expect([stolen.status, asked() - before, await paymentsOf(wallet)]).toEqual([402, 0, []])
     await call({ payment }).expect(200)
     expect(await creditsOf(wallet)).toBe(99n)
   })
 
-  test('is one for each sequence: what comes under one that has paid already buys nothing more', async () => {
+  test('counts once for each sequence: a second payment under a used sequence buys nothing', async () => {
     const { wallet, call } = await customer()
     const before = asked()
     await call({ payment: encodeJson(signSend(wallet, plan, { sequence: 5 })) }).expect(200)
@@ -165,7 +165,7 @@ describe('the payment of a Cosmos wallet', () => {
     expect(await creditsOf(wallet)).toBe(197n)
   })
 
-  test('that was refused for what the payer has mended since is taken, under the same sequence', async () => {
+  test('that was refused is accepted under the same sequence once the payer has fixed the cause', async () => {
     const { wallet, call } = await customer()
     const payment = encodeJson(signSend(wallet))
     gateway.facilitator.refuse('insufficient_funds')
@@ -181,7 +181,7 @@ describe('the payment of a Cosmos wallet', () => {
     expect((await paymentsOf(wallet)).map(({ status }) => status)).toEqual(['failed', 'credited'])
   })
 
-  test('that is on its way is asked about again, and never a fresh 402', async () => {
+  test('that is pending is retried and never answered with a new 402', async () => {
     const { wallet, call } = await customer()
     const payment = encodeJson(signSend(wallet))
     gateway.facilitator.next('pending')
@@ -194,7 +194,7 @@ describe('the payment of a Cosmos wallet', () => {
 
   test('beside another in X-PAYMENT is 400, and neither is charged', async () => {
     const { wallet, token } = await customer()
-    const call = callWith(gateway.api, token)
+    const call = createCall(gateway.api, token)
     const before = asked()
     const [one, other] = [0, 1].map((sequence) => encodeJson(signSend(wallet, plan, { sequence })))
     const answer = await call({ payment: one!, paymentSignature: other! })
@@ -222,7 +222,7 @@ describe('the payment of a Cosmos wallet', () => {
     ['no payment', (signed) => encodeJson({ ...signed, payment: undefined })],
     ['a list', (signed) => encodeJson([signed])],
     ['an EVM payment', () => encodeJson({ signature: `0x${'1b'.repeat(65)}`, authorization: {} })],
-  ])('that holds %s is 400, and nobody is asked', async (_, write) => {
+  ])('that holds %s is 400, without a settle request', async (_, write) => {
     const { wallet, call } = await customer()
     const before = asked()
     const answer = await call({ payment: write(signSend(wallet)) })

@@ -1,13 +1,11 @@
-import { type GatewayDatabase } from '@tollgate/database'
 import { decodeJson, SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { main } from '../cli'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { mismatched } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { createPaymentStore } from './store'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -16,8 +14,8 @@ beforeAll(async () => {
   await gateway.reapply()
 })
 afterEach(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 afterAll(closeAll)
 
@@ -26,7 +24,7 @@ const disputed = [409, 'PAYMENT_DISPUTED']
 async function command(...args: string[]) {
   let [out, err] = ['', '']
   const code = await main(args, {
-    environment: { DATABASE_URL: gateway.ground.databaseUrl },
+    environment: { DATABASE_URL: gateway.infrastructure.databaseUrl },
     out: (text) => (out += text),
     err: (text) => (err += text),
   })
@@ -49,7 +47,7 @@ async function newDispute() {
   return { wallet, call, payment, answer, id: rows[0]?.id ?? '' }
 }
 
-describe('a payment whose money was moved otherwise than it was signed', () => {
+describe('a payment that moved other money than was signed', () => {
   test('is never answered with a 402, with its proof or without, and its receipt names the transaction', async () => {
     const { call, payment, answer, wallet } = await newDispute()
     expect(outcomeOf(answer)).toEqual(disputed)
@@ -59,30 +57,30 @@ describe('a payment whose money was moved otherwise than it was signed', () => {
       transaction: mismatched,
       errorReason: 'transfer_event_mismatch',
     })
-    await gateway.pool.query("UPDATE payments SET created_at = now() - interval '1 day' WHERE wallet = $1", [
+    await gateway.pool.query("UPDATE payments SET created_at = now() - INTERVAL '1 day' WHERE wallet = $1", [
       wallet.address,
     ])
-    const asked = gateway.facilitator.asked.length
+    const asked = gateway.facilitator.calls.length
     expect(outcomeOf(await call({ payment }))).toEqual(disputed)
     expect(outcomeOf(await call())).toEqual(disputed)
     await gateway.reconcile()
-    expect(gateway.facilitator.asked).toHaveLength(asked)
+    expect(gateway.facilitator.calls).toHaveLength(asked)
   })
 
-  test('is told so on whichever plan it is brought again', async () => {
+  test('is disputed on whichever plan it is sent again', async () => {
     const { wallet, payment } = await newDispute()
     const other = await wallet.signIn({ pricing_plan_id: 2 })
     expect(outcomeOf(await other.call({ payment }))).toEqual(disputed)
   })
 
-  test('lets its wallet spend what credits there are', async () => {
+  test('lets its wallet spend its existing credits', async () => {
     const { call, wallet } = await newDispute()
     await gateway.fund(wallet.address, 1)
     expect((await call()).status).toBe(200)
     expect(outcomeOf(await call())).toEqual(disputed)
   })
 
-  test('is credited once where an operator says so', async () => {
+  test('is credited once if an operator decides so', async () => {
     const { id, call, wallet } = await newDispute()
     expect((await command('payments', 'disputed')).out).toContain(`${id}  `)
     expect(await command('payments', 'credit', id)).toMatchObject({ code: 0 })
@@ -92,7 +90,7 @@ describe('a payment whose money was moved otherwise than it was signed', () => {
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(99n)
   })
 
-  test('is over without credits where an operator says so: its wallet may pay again', async () => {
+  test('is closed without credits if an operator decides so: its wallet may pay again', async () => {
     const { id, call, wallet, payment } = await newDispute()
     expect(await command('payments', 'close', id)).toMatchObject({ code: 0 })
     expect((await call()).status).toBe(402)
@@ -107,7 +105,7 @@ describe('a payment whose money was moved otherwise than it was signed', () => {
     ['payments', 'forgive', 'x'],
     ['payments', 'credit'],
     ['payments', 'credit', '1'],
-  ])('is decided by no command like %j %j %j', async (...args) => {
+  ])('is not changed by a command like %j %j %j', async (...args) => {
     const { code, err } = await command(...args)
     expect([code, err]).toEqual([2, expect.stringContaining('gateway payments disputed') as string])
   })
@@ -120,9 +118,9 @@ describe('a payment that was refused', () => {
       [wallet, seconds],
     )
   const askedFor = (wallet: string) =>
-    gateway.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(wallet))
+    gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(wallet))
 
-  test('is asked about again once its cause may be gone, under a key that no refusal is kept under, and charged once', async () => {
+  test('is retried once its cause may be gone, under a new idempotency key, and charged once', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -151,7 +149,7 @@ describe('a payment that was refused', () => {
     expect((await call({ payment })).status).toBe(200)
   })
 
-  test('is asked about again for ten minutes only, long before it stops counting as open', async () => {
+  test('is retried for ten minutes only, less than it counts as open', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay(undefined, {
@@ -165,7 +163,7 @@ describe('a payment that was refused', () => {
     expect(askedFor(wallet.address)).toHaveLength(1)
   })
 
-  test('and asked about again is not ended by a late answer to the question before', async () => {
+  test('and reopened is not failed by a late answer to an earlier settle request', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -173,21 +171,25 @@ describe('a payment that was refused', () => {
     await call({ payment })
     gateway.facilitator.refuse(undefined)
     await age(wallet.address, 10)
-    const store = createPaymentStore({ pool: gateway.pool } as GatewayDatabase)
+    const { payments, settlements } = gateway
     const { rows } = await gateway.pool.query<{ id: string; attempts: number }>(
       'SELECT id, attempts FROM payments WHERE wallet = $1',
       [wallet.address],
     )
     const { id, attempts } = rows[0]!
-    expect(await store.askAgain(id, 9_999_999_999n)).toBeDefined()
-    const leased = await store.lease(id, 10)
-    expect(leased).toMatchObject({ attempts: attempts + 1, isAlone: true })
+    expect(await payments.reopen(id, 9_999_999_999n)).toBeDefined()
+    const leased = await settlements.lease(id, 10)
+    expect(leased).toMatchObject({ attempts: attempts + 1, hasNoOpenRequest: true })
     const late = { ...leased!, attempts }
-    expect(await store.refused(late, { reason: 'insufficient_funds', detail: undefined })).toBe(false)
-    expect(await store.refused(leased!, { reason: 'insufficient_funds', detail: undefined })).toBe(true)
+    expect(await settlements.markRefused(late, { reason: 'insufficient_funds', detail: undefined })).toBe(
+      false,
+    )
+    expect(await settlements.markRefused(leased!, { reason: 'insufficient_funds', detail: undefined })).toBe(
+      true,
+    )
   })
 
-  test('is asked about again each time after twice as long', async () => {
+  test('is retried after twice the delay each time', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -199,7 +201,7 @@ describe('a payment that was refused', () => {
     expect(askedFor(wallet.address)).toHaveLength(2)
     // It is twenty seconds old: the next time is in twenty.
     await gateway.pool.query(
-      "UPDATE payments SET updated_at = now() - interval '15 seconds', created_at = now() - interval '35 seconds' WHERE wallet = $1",
+      "UPDATE payments SET updated_at = now() - INTERVAL '15 seconds', created_at = now() - INTERVAL '35 seconds' WHERE wallet = $1",
       [wallet.address],
     )
     await call({ payment })

@@ -1,6 +1,6 @@
 import { type Pool } from '@tollgate/database'
 
-/** A payment whose money was moved otherwise than it was signed. */
+/** A payment that moved other money than its payer signed. */
 export type Dispute = {
   id: string
   wallet: string
@@ -12,17 +12,16 @@ export type Dispute = {
   updatedAt: Date
 }
 
-/** What an operator may decide about a disputed payment: its credits are granted, or it is over without. */
+/** Grant the credits, or close the payment without. */
 export type Decision = 'credit' | 'close'
 
 const columns = `id, wallet, pricing_plan_id AS "planId", network, amount, credits, transaction, updated_at AS "updatedAt"`
 
-const decisions: Record<Decision, string> = {
+const DECISIONS: Record<Decision, string> = {
   credit: `status = 'settled', error_reason = NULL, settled_at = now(), next_attempt_at = now()`,
   close: `status = 'failed'`,
 }
 
-/** Disputed payments as operators see them, and what they may do. */
 export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
   /** Oldest first. */
   async list(limit: number): Promise<Dispute[]> {
@@ -30,9 +29,9 @@ export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
     return (await pool.query<Dispute>(text, [limit])).rows
   },
 
-  /** Idempotent: undefined where the payment is not disputed any more. The credits are granted by a gateway that runs. */
-  async decide(id: string, decision: Decision): Promise<Dispute | undefined> {
-    const text = `UPDATE payments SET ${decisions[decision]}, updated_at = now()
+  /** Idempotent: returns undefined if the payment is no longer disputed. A running gateway grants the credits. */
+  async resolve(id: string, decision: Decision): Promise<Dispute | undefined> {
+    const text = `UPDATE payments SET ${DECISIONS[decision]}, updated_at = now()
       WHERE id = $1 AND status = 'disputed' RETURNING ${columns}`
     return (await pool.query<Dispute>(text, [id])).rows[0]
   },

@@ -20,7 +20,7 @@ const paymentOf = async (wallet: string) => {
   return (await gateway.pool.query<{ id: string }>(text, [wallet])).rows[0]?.id
 }
 
-test('each line about a payment is found by its id and by that of the request, which the facilitator is told', async () => {
+test('each log line of a payment has its id and the id of the request, which is also sent to the facilitator', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   const requestId = `purchase-${wallet.address}`
@@ -55,14 +55,14 @@ test.each([
   )
 })
 
-test('what the reconciler asks has a request id of its own, in the line and at the facilitator', async () => {
+test('a settle request of the reconciler has its own request id, in the log and at the facilitator', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   gateway.facilitator.next('error')
   await call({ payment: await wallet.pay() }).expect(503)
   const paymentId = (await paymentOf(wallet.address))!
   await gateway.pool.query(
-    "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE id = $1",
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE id = $1",
     [paymentId],
   )
   await gateway.reconcile()
@@ -73,14 +73,14 @@ test('what the reconciler asks has a request id of its own, in the line and at t
   expect(settled?.requestId).toMatch(/^[0-9a-f-]{36}$/)
 })
 
-test('what is refused unasked is found by its request, with the reason', async () => {
+test('a rejection before settlement is logged with its request and reason', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   const payment = await wallet.pay(undefined, { value: '1' })
   await call({ payment }).set('X-Request-Id', 'unasked-1').expect(402)
   expect(await linesAbout('unasked-1')).toContainEqual(
     expect.objectContaining({
-      message: 'payment refused unasked',
+      message: 'payment rejected before settlement',
       wallet: wallet.address,
       reason: 'invalid_exact_evm_payload_authorization_value',
     }),

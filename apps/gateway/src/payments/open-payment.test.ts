@@ -1,9 +1,9 @@
 import { closeAll } from '@tollgate/testing'
 import { GRANT } from '../accounts/ledger-sql'
-import { balanceOf, writePayment } from '../testing/accounts'
+import { balanceOf, insertPayment } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { somebodyWaits } from '../testing/ledgers'
+import { waitForLockWaiter } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
@@ -25,7 +25,7 @@ test('a wallet whose payment is still open is not asked for another, with or wit
   expect(Number(again.headers['retry-after'])).toBeGreaterThan(0)
 
   await gateway.pool.query(
-    "UPDATE payments SET next_attempt_at = now() - interval '1 second' WHERE wallet = $1",
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE wallet = $1",
     [wallet.address],
   )
   await gateway.reconcile()
@@ -35,12 +35,12 @@ test('a wallet whose payment is still open is not asked for another, with or wit
 test('a call that could not be paid before its wallet’s payment was credited is served, not asked to pay', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
-  const id = await writePayment(gateway.pool, { wallet: wallet.address, credits: 100 })
+  const id = await insertPayment(gateway.pool, { wallet: wallet.address, credits: 100 })
   const client = await gateway.pool.connect()
   await client.query('BEGIN')
   await client.query('LOCK TABLE payments IN ACCESS EXCLUSIVE MODE')
   const outcome = call().then(outcomeOf)
-  await somebodyWaits(gateway.pool)
+  await waitForLockWaiter(gateway.pool)
   await client.query(GRANT, [id])
   await client.query('COMMIT')
   client.release()
@@ -51,8 +51,8 @@ test('a call that could not be paid before its wallet’s payment was credited i
 test('a wallet whose money was taken is not asked for more before its credits are there, however long that takes', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
-  const id = await writePayment(gateway.pool, { wallet: wallet.address, credits: 100 })
-  await gateway.pool.query("UPDATE payments SET created_at = now() - interval '1 day' WHERE id = $1", [id])
+  const id = await insertPayment(gateway.pool, { wallet: wallet.address, credits: 100 })
+  await gateway.pool.query("UPDATE payments SET created_at = now() - INTERVAL '1 day' WHERE id = $1", [id])
   expect(outcomeOf(await call())).toEqual([503, 'PAYMENT_PENDING'])
 })
 
@@ -63,20 +63,20 @@ test('a payment that has failed does not keep its wallet from paying', async () 
   expect((await call()).status).toBe(402)
 })
 
-test('nothing is bought for a call that the purchase could not pay', async () => {
+test('a payment is not settled for a call that it could not pay', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
-  const asked = gateway.facilitator.asked.length
+  const asked = gateway.facilitator.calls.length
   const answer = await call({ payload: batch(101), payment: await wallet.pay() })
   expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
   expect((answer.body as { message: string }).message).toContain(
     'costs 101 credits, 0 are left and one payment buys 100',
   )
-  expect(gateway.facilitator.asked).toHaveLength(asked)
+  expect(gateway.facilitator.calls).toHaveLength(asked)
   expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
 })
 
-test('a call dearer than what is left says so', async () => {
+test('a call above the balance reports it', async () => {
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 5)
   const { call } = await wallet.signIn()

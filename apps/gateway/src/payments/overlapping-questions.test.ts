@@ -1,9 +1,9 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken, writePayment } from '../testing/accounts'
-import { type Manner } from '../testing/facilitator'
+import { balanceOf, findViolations, insertPayment } from '../testing/accounts'
+import { type Behaviour } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { callWith, type TestWallet } from '../testing/wallet'
+import { createCall, type TestWallet } from '../testing/wallet'
 
 let gateway: TestGateway
 let replica: TestGateway
@@ -12,8 +12,8 @@ beforeAll(async () => {
   replica = await testGateway({ beside: gateway, settleTimeoutMs: 1_000 })
 })
 afterEach(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 afterAll(closeAll)
 
@@ -27,18 +27,18 @@ const statusOf = async ({ address }: TestWallet) => {
 /** Lets the wait for the next question be over; after `minutes` no question from before can be answered any more. */
 const timePasses = ({ address }: TestWallet, minutes = 0) =>
   gateway.pool.query(
-    `UPDATE payments SET next_attempt_at = now() - interval '1 second', asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1`,
+    `UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second', asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1`,
     [address, minutes],
   )
 
-/** Two replicas ask about one payment at the same time; each is answered in its manner once it is told. */
-async function askTwice(first: Manner, second: Manner) {
+/** Two replicas settle one payment at the same time; each gets its response when it is released. */
+async function askTwice(first: Behaviour, second: Behaviour) {
   const wallet = gateway.wallet()
   const { token } = await wallet.signIn()
   const payment = await wallet.pay()
-  const call = ({ api }: TestGateway) => callWith(api, token)({ payment }).then(outcomeOf)
+  const call = ({ api }: TestGateway) => createCall(api, token)({ payment }).then(outcomeOf)
   const asked = async (count: number) => {
-    while (about(wallet, gateway.facilitator.asked) < count) await new Promise(setImmediate)
+    while (about(wallet, gateway.facilitator.calls) < count) await new Promise(setImmediate)
   }
   gateway.facilitator.next(first, second)
   const tellFirst = gateway.facilitator.hold()
@@ -61,8 +61,8 @@ async function paymentIs({ address }: TestWallet, condition: string) {
 const refused = "error_reason = 'invalid_payment'"
 const silentFor = (seconds: number) => `next_attempt_at > now() + interval '${seconds} seconds'`
 
-describe('a payment about which two replicas ask at once', () => {
-  test('is credited where the older question is refused and the newer one settles', async () => {
+describe('a payment that two replicas settle at once', () => {
+  test('is credited if the older settle request is refused and the newer one settles', async () => {
     const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'settle')
     tellFirst()
     tellSecond()
@@ -73,7 +73,7 @@ describe('a payment about which two replicas ask at once', () => {
     expect([await statusOf(wallet), await creditsOf(wallet)]).toEqual(['credited', 98n])
   })
 
-  test('is credited where the newer question is refused first and the older one settles', async () => {
+  test('is credited if the newer settle request is refused first and the older one settles', async () => {
     const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('settle', 'denied')
     tellSecond()
     await paymentIs(wallet, refused)
@@ -99,7 +99,7 @@ describe('a payment about which two replicas ask at once', () => {
     },
   )
 
-  test('ends, however slow its refusals are: all fall silent after one, and the next asks alone', async () => {
+  test('fails even if refusals are slow: after one refusal requests pause, and the next is alone', async () => {
     const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'denied')
     tellFirst()
     await paymentIs(wallet, silentFor(100))
@@ -107,18 +107,18 @@ describe('a payment about which two replicas ask at once', () => {
     await Promise.all([older, newer])
     await paymentIs(wallet, silentFor(100))
 
-    const asked = about(wallet, gateway.facilitator.asked)
+    const asked = about(wallet, gateway.facilitator.calls)
     gateway.facilitator.next('denied')
     const tell = gateway.facilitator.hold()
     await timePasses(wallet, 3)
     const alone = gateway.reconcile()
-    while (about(wallet, gateway.facilitator.asked) === asked) await new Promise(setImmediate)
+    while (about(wallet, gateway.facilitator.calls) === asked) await new Promise(setImmediate)
     await paymentIs(wallet, silentFor(45)).finally(tell)
     await alone
     expect(await statusOf(wallet)).toBe('failed')
   })
 
-  test('has failed once it is refused with no other question open, and not before', async () => {
+  test('fails once it is refused with no other settle request open, and not before', async () => {
     const { wallet, call, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'denied')
     tellFirst()
     tellSecond()
@@ -144,37 +144,40 @@ test.each([
   ['was asked about half a minute ago', "now() - interval '30 seconds'", 1, [false]],
   ['was asked about long ago', "now() - interval '3 minutes'", 1, [true]],
   ['has been credited', 'now()', -1, []],
-])('of fifty who would ask about a payment that %s, at most one may', async (_, askedAt, attempts, alone) => {
-  for (let round = 0; round < 20; round++) {
-    const { address } = gateway.wallet()
-    const status = attempts < 0 ? 'credited' : 'settling'
-    const id = await writePayment(gateway.pool, { wallet: address, credits: 100, status: 'settling' })
-    await gateway.pool.query(
-      `UPDATE payments SET asked_at = ${askedAt}, attempts = $2, status = $3 WHERE id = $1`,
-      [id, Math.max(0, attempts), status],
-    )
-    const leases = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => (index % 2 ? gateway : replica).payments.lease(id, 10)),
-    )
-    expect(leases.flatMap((leased) => (leased ? [leased.isAlone] : []))).toEqual(alone)
-    await gateway.pool.query('DELETE FROM payments WHERE id = $1', [id])
-  }
-})
+])(
+  'of fifty callers that lease a payment that %s, at most one succeeds',
+  async (_, askedAt, attempts, alone) => {
+    for (let round = 0; round < 20; round++) {
+      const { address } = gateway.wallet()
+      const status = attempts < 0 ? 'credited' : 'settling'
+      const id = await insertPayment(gateway.pool, { wallet: address, credits: 100, status: 'settling' })
+      await gateway.pool.query(
+        `UPDATE payments SET asked_at = ${askedAt}, attempts = $2, status = $3 WHERE id = $1`,
+        [id, Math.max(0, attempts), status],
+      )
+      const leases = await Promise.all(
+        Array.from({ length: 50 }, (_, index) => (index % 2 ? gateway : replica).settlements.lease(id, 10)),
+      )
+      expect(leases.flatMap((leased) => (leased ? [leased.hasNoOpenRequest] : []))).toEqual(alone)
+      await gateway.pool.query('DELETE FROM payments WHERE id = $1', [id])
+    }
+  },
+)
 
 describe('a payment that has failed', () => {
-  test('is credited all the same where its money turns out to be taken', async () => {
+  test('is credited if its money was taken after all', async () => {
     const { address } = gateway.wallet()
-    const id = await writePayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
-    await gateway.payments.settled(id, `0x${'ab'.repeat(32)}`, 7)
-    await gateway.settlement.advance(id)
+    const id = await insertPayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
+    await gateway.settlements.markSettled(id, `0x${'ab'.repeat(32)}`, 7)
+    await gateway.processor.advance(id)
     expect(await balanceOf(gateway.ledger, address)).toBe(100n)
   })
 
-  test('is open again where an answer shows that its outcome is not known', async () => {
+  test('is open again if an answer shows that its outcome is unknown', async () => {
     const { address } = gateway.wallet()
-    const id = await writePayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
-    await gateway.payments.later(id, 'settlement_pending', null, 60)
-    expect(await gateway.payments.standing(address, 1)).toEqual({
+    const id = await insertPayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
+    await gateway.settlements.scheduleRetry(id, 'settlement_pending', null, 60)
+    expect(await gateway.payments.getWalletStatus(address, 1)).toEqual({
       isPaying: true,
       disputed: null,
       balance: 0n,

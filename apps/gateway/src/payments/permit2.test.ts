@@ -1,7 +1,7 @@
 import { families } from '@tollgate/chains'
 import { encodeJson } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
@@ -10,7 +10,7 @@ import { type TestWallet } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
-afterEach(async () => expect(await broken(gateway.pool)).toEqual([]))
+afterEach(async () => expect(await findViolations(gateway.pool)).toEqual([]))
 afterAll(closeAll)
 
 const PROXY = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
@@ -76,7 +76,7 @@ const forms: [string, (transfer: Transfer) => string][] = [
 ]
 
 const pending = [503, 'PAYMENT_PENDING']
-const askedSince = (before: number) => gateway.facilitator.asked.slice(before)
+const askedSince = (before: number) => gateway.facilitator.calls.slice(before)
 const noncesOf = async ({ address }: TestWallet) =>
   (
     await gateway.pool.query<{ nonce: string }>(
@@ -87,16 +87,16 @@ const noncesOf = async ({ address }: TestWallet) =>
 
 async function caller() {
   const wallet = gateway.wallet()
-  return { wallet, ...(await wallet.signIn()), before: gateway.facilitator.asked.length }
+  return { wallet, ...(await wallet.signIn()), before: gateway.facilitator.calls.length }
 }
 
 describe('a transfer by Permit2 as payment', () => {
-  test.each(forms)('may be %s, and is asked about whole, by the plan’s terms', async (_, write) => {
+  test.each(forms)('may be %s, and is sent whole, on the plan’s terms', async (_, write) => {
     const { wallet, call, before } = await caller()
     const transfer = await transferOf(wallet)
     gateway.facilitator.next('pending')
     expect(outcomeOf(await call({ payment: write(transfer) }))).toEqual(pending)
-    const [{ request }, ...more] = askedSince(before) as [(typeof gateway.facilitator.asked)[number]]
+    const [{ request }, ...more] = askedSince(before) as [(typeof gateway.facilitator.calls)[number]]
     expect(more).toEqual([])
     expect(families.evm?.readPayment(request.paymentPayload.payload)).toEqual(
       families.evm?.readPayment(transfer),
@@ -109,7 +109,7 @@ describe('a transfer by Permit2 as payment', () => {
     })
   })
 
-  test('is one payment in all of these forms: asked about once, and never a fresh 402 while it is open', async () => {
+  test('is one payment in all of these forms: settled once, and never answered with a new 402 while it is open', async () => {
     const { wallet, call, before } = await caller()
     gateway.facilitator.next('pending')
     for (const [, write] of forms)
@@ -131,7 +131,7 @@ describe('a transfer by Permit2 as payment', () => {
     expect(await noncesOf(wallet)).toEqual(['permit2 7', nonce])
   })
 
-  test('of another wallet buys its thief nothing, and nobody is asked', async () => {
+  test('of another wallet buys nothing, without a settle request', async () => {
     const [owner, { call, before }] = [gateway.wallet(), await caller()]
     for (const [, write] of forms)
       expect((await call({ payment: write(await transferOf(owner)) })).status).toBe(402)
@@ -169,7 +169,7 @@ describe('a transfer by Permit2 as payment', () => {
     ['has a nonce that is spelled otherwise', (wallet) => spoilt(wallet, { nonce: '07' })],
     ['is nothing but a signature', () => encodeJson({ signature: permitSignature })],
     ['has a type and nothing else', () => encodeJson({ type: 'permit2', permit2: {} })],
-  ])('that %s is 400, and nobody is asked', async (_, write) => {
+  ])('that %s is 400, without a settle request', async (_, write) => {
     const { wallet, call, before } = await caller()
     expect(outcomeOf(await call({ payment: await write(wallet) }))).toEqual([400, 'INVALID_REQUEST'])
     expect(askedSince(before)).toEqual([])

@@ -1,16 +1,16 @@
 import { encodeJson } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Interface, Transaction } from 'ethers'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { usdc } from '../testing/payment'
-import { callWith, type TestWallet } from '../testing/wallet'
+import { createCall, type TestWallet } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
-afterEach(async () => expect(await broken(gateway.pool)).toEqual([]))
+afterEach(async () => expect(await findViolations(gateway.pool)).toEqual([]))
 afterAll(closeAll)
 
 const erc20 = new Interface(['function transfer(address to, uint256 amount)'])
@@ -57,17 +57,17 @@ const paymentsOf = async ({ address }: TestWallet) =>
       address,
     ])
   ).rows
-const askedSince = (before: number) => gateway.facilitator.asked.slice(before)
+const askedSince = (before: number) => gateway.facilitator.calls.slice(before)
 
 describe('a signed transaction as payment', () => {
-  test.each(forms)('may be %s, and is asked about by the plan’s terms', async (_, write) => {
+  test.each(forms)('may be %s, and is settled on the plan’s terms', async (_, write) => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
-    const before = gateway.facilitator.asked.length
+    const before = gateway.facilitator.calls.length
     gateway.facilitator.next('pending')
     expect(outcomeOf(await call({ payment: write(rawOf(wallet)) }))).toEqual(pending)
     expect(await paymentsOf(wallet)).toMatchObject([{ status: 'settling' }])
-    const [{ request }, ...more] = askedSince(before) as [(typeof gateway.facilitator.asked)[number]]
+    const [{ request }, ...more] = askedSince(before) as [(typeof gateway.facilitator.calls)[number]]
     expect(more).toEqual([])
     const { pay_to, amount, asset_address } = planOf()
     expect(request.paymentRequirements).toMatchObject({
@@ -78,10 +78,10 @@ describe('a signed transaction as payment', () => {
     expect(JSON.stringify(request.paymentPayload.payload).toLowerCase()).toContain(rawOf(wallet).slice(2))
   })
 
-  test('is one payment in all of these forms: asked about once, and never a fresh 402 while it is open', async () => {
+  test('is one payment in all of these forms: settled once, and never answered with a new 402 while it is open', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
-    const before = gateway.facilitator.asked.length
+    const before = gateway.facilitator.calls.length
     gateway.facilitator.next('pending')
     for (const [, write] of forms)
       expect(outcomeOf(await call({ payment: write(rawOf(wallet)) }))).toEqual(pending)
@@ -91,9 +91,9 @@ describe('a signed transaction as payment', () => {
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
   })
 
-  test('of another wallet buys its thief nothing, and nobody is asked', async () => {
+  test('of another wallet buys nothing, without a settle request', async () => {
     const [owner, thief] = [gateway.wallet(), gateway.wallet()]
-    const before = gateway.facilitator.asked.length
+    const before = gateway.facilitator.calls.length
     const { call } = await thief.signIn()
     for (const [, write] of forms) expect((await call({ payment: write(rawOf(owner)) })).status).toBe(402)
     expect(askedSince(before)).toEqual([])
@@ -108,10 +108,10 @@ describe('a signed transaction as payment', () => {
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
   })
 
-  test('that was refused may be brought again, as it is or signed anew, and is charged once', async () => {
+  test('that was refused can be sent again, unchanged or re-signed, and is charged once', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
-    const before = gateway.facilitator.asked.length
+    const before = gateway.facilitator.calls.length
     gateway.facilitator.refuse('insufficient_funds')
     for (const payment of [rawOf(wallet), rawOf(wallet), rawOf(wallet, { gasLimit: 90_000 })])
       expect((await call({ payment })).body).toMatchObject({ status: 402, error: 'insufficient_funds' })
@@ -132,7 +132,7 @@ describe('a signed transaction as payment', () => {
     ])
   })
 
-  test('that was refused and that twenty bring again at once, over two replicas, is one purchase', async () => {
+  test('that was refused and is sent again by twenty callers at once, over two replicas, is one purchase', async () => {
     const replica = await testGateway({ beside: gateway })
     const wallet = gateway.wallet()
     const { token, call } = await wallet.signIn()
@@ -140,9 +140,9 @@ describe('a signed transaction as payment', () => {
     const payment = rawOf(wallet)
     expect((await call({ payment })).status).toBe(402)
     gateway.facilitator.refuse(undefined)
-    const before = gateway.facilitator.asked.length
+    const before = gateway.facilitator.calls.length
     const calls = Array.from({ length: 20 }, (_, index) =>
-      callWith((index % 2 ? replica : gateway).api, token)({ payment }).then(outcomeOf),
+      createCall((index % 2 ? replica : gateway).api, token)({ payment }).then(outcomeOf),
     )
     expect(await Promise.all(calls)).toEqual(calls.map(() => [200, undefined]))
     expect(askedSince(before)).toHaveLength(1)
@@ -163,10 +163,10 @@ describe('a signed transaction as payment', () => {
     ['has an odd digit', (wallet) => `${rawOf(wallet)}0`],
     ['is nothing', () => '0x'],
     ['is a text that looks like one', () => `0x${'zz'.repeat(100)}`],
-  ])('that %s is 400, and nobody is asked', async (_, forge) => {
+  ])('that %s is 400, without a settle request', async (_, forge) => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
-    const before = gateway.facilitator.asked.length
+    const before = gateway.facilitator.calls.length
     expect(outcomeOf(await call({ payment: forge(wallet) }))).toEqual([400, 'INVALID_REQUEST'])
     expect(askedSince(before)).toEqual([])
     expect(await paymentsOf(wallet)).toEqual([])

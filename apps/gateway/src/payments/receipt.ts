@@ -1,13 +1,13 @@
 import { caip2, encodeJson, type SettleResult } from '@tollgate/protocol'
 import { type Plan } from '../catalog/catalog'
 
-/** What became of a payment, in the headers in which x402 clients of version 1 and 2 read it. */
+/** The outcome of a payment, for x402 clients of version 1 and 2. */
 export type Receipt = { 'X-PAYMENT-RESPONSE': string; 'PAYMENT-RESPONSE': string }
 
-type Facts = Partial<SettleResult> & Pick<SettleResult, 'payer'> & { createdAt?: Date }
+type ReceiptFields = Partial<SettleResult> & Pick<SettleResult, 'payer'> & { createdAt?: Date }
 
-/** The receipt of a payment on `plan`: of a failure unless told otherwise. Version 2 names networks as CAIP-2. */
-export function receiptOf(plan: Plan, { createdAt = new Date(), ...facts }: Facts): Receipt {
+/** A failure by default. Version 2 names networks as CAIP-2. */
+export function receiptOf(plan: Plan, { createdAt = new Date(), ...facts }: ReceiptFields): Receipt {
   const result: SettleResult = {
     success: false,
     transaction: '',
@@ -23,13 +23,13 @@ export function receiptOf(plan: Plan, { createdAt = new Date(), ...facts }: Fact
   }
 }
 
-/** A reason is the facilitator's word, and clients read headers as ASCII, and not for ever. */
-export const codeOf = (reason: string): string =>
+/** Reasons come from the facilitator: only short ASCII goes into headers. */
+export const errorCodeOf = (reason: string): string =>
   /^[a-z0-9_]{1,128}$/.test(reason) ? reason : 'invalid_payment'
 
 const MAX_DETAIL = 200
 
-/** What a facilitator says of a refusal, short and in ASCII; undefined where it says nothing. */
+/** Shortened and in ASCII; undefined if empty. */
 export const detailOf = (message: string | undefined): string | undefined =>
   message
     ?.slice(0, MAX_DETAIL)

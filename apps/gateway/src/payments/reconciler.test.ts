@@ -4,8 +4,8 @@ import { closeAll } from '@tollgate/testing'
 import { Writable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createCatalog } from '../catalog/catalog'
-import { balanceOf, broken, writePayment } from '../testing/accounts'
-import { clientKey, type Manner } from '../testing/facilitator'
+import { balanceOf, findViolations, insertPayment } from '../testing/accounts'
+import { clientKey, type Behaviour } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { signPayment, x402 } from '../testing/payment'
@@ -25,14 +25,14 @@ beforeAll(async () => {
   replica = await testGateway({ beside: gateway, settleTimeoutMs: 5_000 })
 })
 afterEach(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 afterAll(closeAll)
 
 const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
 const askedFor = ({ address }: TestWallet) =>
-  gateway.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(address))
+  gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(address))
 const settlementsOf = ({ address }: TestWallet) =>
   gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address))
 const statusOf = async ({ address }: TestWallet) => {
@@ -42,11 +42,11 @@ const statusOf = async ({ address }: TestWallet) => {
 /** Lets the wait of every payment be over, and every question about it be answered or lost. */
 const timePasses = () =>
   gateway.pool.query(
-    "UPDATE payments SET next_attempt_at = now() - interval '1 second', asked_at = asked_at - interval '3 minutes'",
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second', asked_at = asked_at - INTERVAL '3 minutes'",
   )
 
-describe('a payment whose outcome the facilitator does not tell', () => {
-  const rows: [string, Manner | 'away', number][] = [
+describe('a payment whose outcome is unknown', () => {
+  const rows: [string, Behaviour | 'away', number][] = [
     ['because it hangs', 'hang', 0],
     ['because it fails', 'error', 0],
     ['because it talks nonsense', 'garbage', 0],
@@ -61,8 +61,8 @@ describe('a payment whose outcome the facilitator does not tell', () => {
       const wallet = gateway.wallet()
       const { call } = await wallet.signIn()
       const payment = await wallet.pay()
-      const served = gateway.upstream.asked.length
-      if (manner === 'away') gateway.facilitator.leave()
+      const served = gateway.upstream.requests.length
+      if (manner === 'away') gateway.facilitator.disconnect()
       else gateway.facilitator.next(manner)
 
       for (let tries = 0; tries < 3; tries++) {
@@ -71,7 +71,7 @@ describe('a payment whose outcome the facilitator does not tell', () => {
         expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
         expect(answer.body).not.toHaveProperty('accepts')
       }
-      gateway.facilitator.comeBack()
+      gateway.facilitator.reconnect()
       expect(askedFor(wallet).length).toBeLessThanOrEqual(1)
       expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([settled, 0n])
       expect(await statusOf(wallet)).toEqual(['settling'])
@@ -80,7 +80,7 @@ describe('a payment whose outcome the facilitator does not tell', () => {
       await Promise.all([gateway.reconcile(), replica.reconcile()])
       expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 100n])
       expect(new Set(askedFor(wallet).map(({ key }) => key)).size).toBe(1)
-      expect(gateway.upstream.asked).toHaveLength(served)
+      expect(gateway.upstream.requests).toHaveLength(served)
 
       await timePasses()
       await Promise.all([gateway.reconcile(), replica.reconcile()])
@@ -101,7 +101,7 @@ describe('a payment whose outcome the facilitator does not tell', () => {
     expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 99n])
   })
 
-  test('leaves credits that there are unspent until it is known', async () => {
+  test('leaves existing credits unspent until it is known', async () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 5)
     const { call } = await wallet.signIn()
@@ -120,7 +120,7 @@ describe('a payment whose outcome the facilitator does not tell', () => {
     expect(outcomeOf(pending)).toEqual([503, 'PAYMENT_PENDING'])
     expect(Number(pending.headers['retry-after'])).toBeGreaterThan(0)
     await (await other.signIn()).call().expect(402)
-    const old = "UPDATE payments SET created_at = now() - interval '16 minutes' WHERE wallet = $1"
+    const old = "UPDATE payments SET created_at = now() - INTERVAL '16 minutes' WHERE wallet = $1"
     await gateway.pool.query(old, [wallet.address])
     await call().expect(402)
   })
@@ -141,7 +141,7 @@ describe('a payment whose outcome the facilitator does not tell', () => {
     expect([await statusOf(wallet), await creditsOf(wallet)]).toEqual([['failed'], 0n])
   })
 
-  test('is asked about again later and later, up to half a minute', async () => {
+  test('is retried with a backoff of up to half a minute', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -166,7 +166,7 @@ describe('a crash', () => {
   /** A payment as a crash left it. */
   async function leftBehind(status: string) {
     const wallet = gateway.wallet()
-    const plan = await createCatalog(gateway.database, gateway.clock.now).plan(1)
+    const plan = await createCatalog(gateway.database, gateway.clock.now).findPlan(1)
     const payment = await signPayment(wallet.signer, { payTo: plan!.payTo, amount: plan!.amount.toString() })
     const request = {
       x402Version: 1,
@@ -174,7 +174,7 @@ describe('a crash', () => {
       paymentRequirements: requirementsOf(plan!, 'https://gateway.example/rpc'),
     }
     const { nonce } = payment.authorization
-    const id = await writePayment(gateway.pool, {
+    const id = await insertPayment(gateway.pool, {
       wallet: wallet.address,
       credits: 100,
       status,
@@ -188,7 +188,7 @@ describe('a crash', () => {
     ['before the facilitator was asked', 'received', 1],
     ['while the facilitator was asked', 'settling', 1],
     ['after it had settled, before the grant', 'settled', 0],
-  ])('%s is made good by whichever replicas start, once', async (_, status, asked) => {
+  ])('%s is repaired once, by any replica that starts', async (_, status, asked) => {
     const { wallet } = await leftBehind(status)
     await Promise.all([gateway.reconcile(), replica.reconcile(), gateway.reconcile()])
     await timePasses()
@@ -197,7 +197,7 @@ describe('a crash', () => {
     expect([askedFor(wallet).length, settlementsOf(wallet).length]).toEqual([asked, asked])
   })
 
-  test('after the facilitator had settled, before it was written down, charges nobody again', async () => {
+  test('after the facilitator settled and before that was recorded charges no wallet twice', async () => {
     const { wallet, id } = await leftBehind('settling')
     const written = await gateway.payments.find(id)
     await fetch(`${gateway.facilitator.url}/settle`, {
@@ -216,7 +216,7 @@ describe('a crash', () => {
     expect([await creditsOf(wallet), settlementsOf(wallet).length]).toEqual([100n, 1])
   })
 
-  test('is not confused with a replica that is still asking', async () => {
+  test('is not confused with a replica whose settle request is open', async () => {
     const wallet = gateway.wallet()
     const { token } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -241,10 +241,10 @@ describe('a crash', () => {
     expect(decodeJson(payment)).toEqual(askedFor(wallet)[0]!.request.paymentPayload)
   })
 
-  test('that the facilitator is slow to answer about holds up no other', async () => {
+  test('with a slow settle request does not delay others', async () => {
     const slow = await leftBehind('settling')
     const release = gateway.facilitator.hold()
-    const reconciler = startReconciler({ ...replica, store: replica.payments, logger })
+    const reconciler = startReconciler({ ...replica, logger })
     try {
       while (askedFor(slow.wallet).length === 0) await delay(10)
       const { wallet } = await leftBehind('settled')

@@ -1,47 +1,48 @@
-import { repeat, type Logger } from '@tollgate/service'
-import { type Settlement } from './settlement'
-import { type Due, type PaymentStore } from './store'
+import { startInterval, type Logger } from '@tollgate/service'
+import { type PaymentProcessor } from './payment-processor'
+import { type DuePayment, type SettlementStore } from './settlement-store'
 
-const EVERY_MS = 1_000
-/** Each may hold a connection for as long as its account is held, and calls need some too. */
-const AT_ONCE = { atOnce: 6, settled: 4 }
+const INTERVAL_MS = 1_000
+/** Each can hold a connection while its account is locked, and calls need connections too. */
+const MAX_CONCURRENT = 6
+const MAX_CONCURRENT_SETTLED = 4
 
-/**
- * Finishes what crashes and outages left behind: every payment that is due is taken further, until it has ended. One that
- * the facilitator is slow to answer about holds up no other.
- */
-export function startReconciler(parts: { store: PaymentStore; settlement: Settlement; logger: Logger }) {
-  const { store, settlement, logger } = parts
-  /** Each with the wallet of its payment. */
-  const underWay = new Map<Promise<unknown>, string>()
+/** Finishes the payments that crashes and outages left open. A slow settle request delays no other payment. */
+export function startReconciler(dependencies: {
+  settlements: Pick<SettlementStore, 'findDue'>
+  processor: PaymentProcessor
+  logger: Logger
+}) {
+  const { settlements, processor, logger } = dependencies
+  const inFlight = new Map<Promise<unknown>, { wallet: string }>()
 
-  function takeFurther({ id, wallet }: Due) {
-    const step = settlement
+  function advance(payment: DuePayment) {
+    const { id, wallet } = payment
+    const step = processor
       .advance(id)
-      .catch((error: unknown) =>
-        logger.error('payment could not be taken further', { paymentId: id, wallet, error }),
-      )
-      .finally(() => underWay.delete(step))
-    underWay.set(step, wallet)
+      .catch((error: unknown) => logger.error('payment processing failed', { paymentId: id, wallet, error }))
+      .finally(() => inFlight.delete(step))
+    inFlight.set(step, payment)
   }
 
-  const rounds = repeat({
-    everyMs: EVERY_MS,
+  const scan = startInterval({
+    everyMs: INTERVAL_MS,
     async work() {
-      const atOnce = AT_ONCE.atOnce - underWay.size
-      if (atOnce <= 0) return
-      const busy = [...underWay.values()]
-      const due = await store.due({ atOnce, settled: Math.min(AT_ONCE.settled, atOnce), busy })
-      due.forEach(takeFurther)
+      const limit = MAX_CONCURRENT - inFlight.size
+      if (limit <= 0) return
+      const busyWallets = [...inFlight.values()].map(({ wallet }) => wallet)
+      const maxSettled = Math.min(MAX_CONCURRENT_SETTLED, limit)
+      const due = await settlements.findDue({ limit, maxSettled, busyWallets })
+      due.forEach(advance)
     },
-    onError: (error) => logger.warn('payments could not be looked through', { error }),
+    onError: (error) => logger.warn('reconciler scan failed', { error }),
   })
 
   return {
-    /** Resolves when what is under way has ended; nothing is begun any more. */
+    /** Stops scanning, and waits for the payments in flight. */
     async stop() {
-      await rounds.stop()
-      await Promise.all(underWay.keys())
+      await scan.stop()
+      await Promise.all(inFlight.keys())
     },
   }
 }

@@ -4,7 +4,7 @@ import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { cosmosFeePayer } from '../testing/facilitator'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { usdc } from '../testing/payment'
-import { callWith } from '../testing/wallet'
+import { createCall } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -29,9 +29,9 @@ describe('a call without credits', () => {
     description: '100 credits for RPC calls (plan Starter)',
   }
 
-  test('is answered 402 with the requirements, ours and those of x402 version 1, that nobody may keep', async () => {
+  test('is answered 402 with the requirements, ours and those of x402 version 1, not cacheable', async () => {
     const { call } = await gateway.wallet().signIn()
-    const asked = gateway.upstream.asked.length
+    const asked = gateway.upstream.requests.length
     const answer = await call()
     expect(answer.status).toBe(402)
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -51,7 +51,7 @@ describe('a call without credits', () => {
         },
       ],
     })
-    expect(gateway.upstream.asked).toHaveLength(asked)
+    expect(gateway.upstream.requests).toHaveLength(asked)
   })
 
   const others = [
@@ -116,9 +116,9 @@ describe('a call without credits', () => {
   })
 })
 
-test('whoever bears the fee is named while the facilitator is away, and left out where it never answered', async () => {
+test('the fee payer is named while the facilitator is unavailable, and omitted if it never answered', async () => {
   const another = await testGateway({ beside: gateway })
-  gateway.facilitator.leave()
+  gateway.facilitator.disconnect()
   gateway.clock.advance(60)
   const wallet = gateway.wallet()
   const { token } = await wallet.signIn({
@@ -127,19 +127,19 @@ test('whoever bears the fee is named while the facilitator is away, and left out
     x402_ecosystem: 'cosmos',
   })
   const extraAt = async ({ api }: TestGateway) => {
-    const { headers } = await callWith(api, token)().expect(402)
+    const { headers } = await createCall(api, token)().expect(402)
     return PaymentRequiredV2.parse(decodeJson(String(headers['payment-required']))).accepts[0]!.extra
   }
   expect(await extraAt(gateway)).toEqual({ feePayer: cosmosFeePayer })
   expect(await extraAt(another)).toBeUndefined()
-  gateway.facilitator.comeBack()
+  gateway.facilitator.reconnect()
   // A question that it did not answer may still be on its way again, and a 402 waits for that for a moment only.
   let extra: Awaited<ReturnType<typeof extraAt>>
   while (!(extra = await extraAt(another)));
   expect(extra).toEqual({ feePayer: cosmosFeePayer })
 })
 
-test('a 402 does not wait until a facilitator that never answered is given up', async () => {
+test('a 402 does not wait for the timeout of a facilitator that never answered', async () => {
   const another = await testGateway({ beside: gateway })
   const answer = gateway.facilitator.hold()
   const { token } = await gateway.wallet().signIn({
@@ -147,10 +147,10 @@ test('a 402 does not wait until a facilitator that never answered is given up', 
     x402_chain_id: 'osmosis-1',
     x402_ecosystem: 'cosmos',
   })
-  await callWith(another.api, token)().expect(402)
+  await createCall(another.api, token)().expect(402)
   another.log.logger.info('answered')
   await another.log.line('answered')
   const said = another.log.lines().map(({ message }) => message)
-  expect(said).not.toContain('facilitator did not say what it supports')
+  expect(said).not.toContain('facilitator support query failed')
   answer()
 })

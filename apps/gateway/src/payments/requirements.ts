@@ -12,9 +12,9 @@ import {
 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Plan } from '../catalog/catalog'
-import { codeOf } from './receipt'
+import { errorCodeOf } from './receipt'
 
-/** What the facilitator must see paid: the plan's own terms, and nothing that the payer said. `resource` is an absolute URL. */
+/** Built from the plan only, never from the payer's input. `resource` is an absolute URL. */
 export const requirementsOf = (plan: Plan, resource: string): PaymentRequirements => ({
   scheme: 'exact',
   network: plan.network,
@@ -28,7 +28,6 @@ export const requirementsOf = (plan: Plan, resource: string): PaymentRequirement
   ...domainOf(plan),
 })
 
-/** The same, as a chain family checks it. */
 export const termsOf = ({
   asset,
   displayDenom,
@@ -49,16 +48,16 @@ export const termsOf = ({
   amount,
 })
 
-/** Of the token's EIP-712 domain, where it has one. */
+/** EIP-712 domain of the token, if it has one. */
 const domainOf = ({ assetName: name, assetVersion: version }: Plan) =>
   name !== null && version !== null ? { extra: { name, version } } : {}
 
 /**
- * The body of a 402. `paymentRequirements` is the gateway's own; beside it stand the members of x402 version 1, where
- * its clients can read them: they throw on an empty list, and on an entry with a network they do not know.
+ * The body of a 402. The members of x402 version 1 are included only if its clients can parse them: they throw on an empty list
+ * and on unknown networks.
  */
-export function paymentRequired(plan: Plan, resource: string, lack: Lack): PaymentRequired {
-  const { refusal } = lack
+export function paymentRequired(plan: Plan, resource: string, shortfall: Shortfall): PaymentRequired {
+  const { refusal } = shortfall
   const requirements = requirementsOf(plan, resource)
   const own: PlanPaymentRequirements = {
     scheme: 'exact',
@@ -71,7 +70,7 @@ export function paymentRequired(plan: Plan, resource: string, lack: Lack): Payme
     description: requirements.description,
   }
   const price = `${formatAmount(plan.amount, plan.decimals)} ${plan.displayDenom}`
-  const message = `${whyOf(plan, lack)}; pay ${price} and send the signed payment in X-PAYMENT`
+  const message = `${messageOf(plan, shortfall)}; pay ${price} and send the signed payment in X-PAYMENT`
   const body: PaymentRequired = { status: 402, message, paymentRequirements: own }
   if (requirements.extra === undefined || !x402V1Networks.has(plan.network)) return body
   return {
@@ -82,17 +81,14 @@ export function paymentRequired(plan: Plan, resource: string, lack: Lack): Payme
   }
 }
 
-/**
- * What the header `PAYMENT-REQUIRED` of a 402 says: the same, as x402 version 2 has it, for plans of every network.
- * `feePayer` is whom a payment may name to bear its fee, where its payer chooses that: `fee.granter` on a Cosmos network.
- */
+/** The header `PAYMENT-REQUIRED` of a 402. `feePayer`: the account that a payment may name as `fee.granter` on a Cosmos network. */
 export const paymentRequiredV2 = (
   plan: Plan,
   resource: string,
   { refusal, feePayer }: { refusal: string | undefined; feePayer: string | undefined },
 ): PaymentRequiredV2 => ({
   x402Version: 2,
-  error: refusal === undefined ? 'PAYMENT-SIGNATURE header is required' : codeOf(refusal),
+  error: refusal === undefined ? 'PAYMENT-SIGNATURE header is required' : errorCodeOf(refusal),
   resource: { url: resource, description: descriptionOf(plan), mimeType: 'application/json' },
   accepts: [
     {
@@ -107,8 +103,8 @@ export const paymentRequiredV2 = (
   ],
 })
 
-/** Whether what a payer of x402 version 2 says that it agreed to is what the plan asks for. */
-export function isAskedBy(plan: Plan, accepted: PaymentRequirementsV2): boolean {
+/** Whether the requirements that an x402 version 2 client accepted are the plan's. */
+export function matchesPlan(plan: Plan, accepted: PaymentRequirementsV2): boolean {
   const family = families[plan.ecosystem]
   return (
     accepted.scheme === 'exact' &&
@@ -119,30 +115,29 @@ export function isAskedBy(plan: Plan, accepted: PaymentRequirementsV2): boolean 
   )
 }
 
-/** What the caller lacks: the call's cost and what is left, in credits, and why the payment that came along was refused. */
-export type Lack = {
+/** In credits. `refusal`: why the attached payment was refused. */
+export type Shortfall = {
   cost: number
   remaining: bigint
   refusal: string | undefined
-  /** Of the refusal, in words. */
   detail?: string | undefined
 }
 
-function whyOf(plan: Plan, { cost, remaining, refusal, detail }: Lack): string {
+function messageOf(plan: Plan, { cost, remaining, refusal, detail }: Shortfall): string {
   if (refusal === 'duplicate_settlement')
     return 'The payment was refused (duplicate_settlement): its authorization was used before, by another client of the facilitator'
-  const words = detail === undefined ? refusal : `${refusal}: ${detail}`
+  const reason = detail === undefined ? refusal : `${refusal}: ${detail}`
   if (refusal === 'invalid_transaction_state')
-    return `The payment was refused (${words}): its authorization was used or cancelled before, or its transfer would fail; this gateway charged nothing`
+    return `The payment was refused (${reason}): its authorization was used or cancelled before, or its transfer would fail; this gateway charged nothing`
   if (refusal === 'transfer_event_mismatch')
-    return `The payment moved something else than it says (${words}) and bought nothing; the operator of this gateway has closed it`
-  if (refusal !== undefined) return `The payment was refused (${words}) and nothing was charged`
+    return `The payment moved something else than it says (${reason}) and bought nothing; the operator of this gateway has closed it`
+  if (refusal !== undefined) return `The payment was refused (${reason}) and nothing was charged`
   if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
   return `No credits left on plan ${plan.id}`
 }
 
-/** @throws ApiError NOT_FOUND for a plan that is not sold any more: nobody is asked to pay for it, and nobody may */
-export function mustBeSold(plan: Plan): void {
+/** @throws ApiError NOT_FOUND for a retired plan, which no client is asked to pay for */
+export function assertPlanActive(plan: Plan): void {
   if (!plan.active)
     throw new ApiError(
       'NOT_FOUND',

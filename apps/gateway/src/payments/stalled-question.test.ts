@@ -1,10 +1,10 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken, writePayment } from '../testing/accounts'
+import { balanceOf, findViolations, insertPayment } from '../testing/accounts'
 import { createClock } from '../testing/clock'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { startTcpProxy } from '../testing/tcp-proxy'
-import { callWith } from '../testing/wallet'
+import { createCall } from '../testing/wallet'
 
 /** The replica that stalls, with a clock of its own, on a connection to Postgres that can be paused; and another. */
 let stalled: TestGateway
@@ -13,11 +13,13 @@ let postgres: Awaited<ReturnType<typeof startTcpProxy>>
 const clock = createClock()
 beforeAll(async () => {
   other = await testGateway()
-  postgres = await startTcpProxy(other.ground.databaseUrl)
-  stalled = await testGateway({ beside: { ground: { ...other.ground, databaseUrl: postgres.url, clock } } })
+  postgres = await startTcpProxy(other.infrastructure.databaseUrl)
+  stalled = await testGateway({
+    beside: { infrastructure: { ...other.infrastructure, databaseUrl: postgres.url, clock } },
+  })
 })
 afterAll(async () => {
-  expect(await broken(other.pool)).toEqual([])
+  expect(await findViolations(other.pool)).toEqual([])
   await closeAll()
 })
 
@@ -28,7 +30,7 @@ async function paymentOf(wallet: string) {
 }
 const timePasses = (wallet: string, minutes: number) =>
   other.pool.query(
-    "UPDATE payments SET next_attempt_at = now() - interval '1 second', asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1",
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second', asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1",
     [wallet, minutes],
   )
 
@@ -46,7 +48,7 @@ async function leasedAndStalled() {
   const wallet = other.wallet()
   const { token } = await wallet.signIn()
   const payment = await wallet.pay()
-  const call = () => callWith(other.api, token)({ payment }).then(outcomeOf)
+  const call = () => createCall(other.api, token)({ payment }).then(outcomeOf)
   other.facilitator.next('pending')
   expect(await call()).toEqual([503, 'PAYMENT_PENDING'])
   await timePasses(wallet.address, 3)
@@ -54,18 +56,18 @@ async function leasedAndStalled() {
   const holder = await other.pool.connect()
   await holder.query('BEGIN')
   await holder.query('SELECT FROM payments WHERE id = $1 FOR UPDATE', [id])
-  const advancing = stalled.settlement.advance(id)
+  const advancing = stalled.processor.advance(id)
   while (!(await isLeaseWaiting())) await new Promise(setImmediate)
-  postgres.pause('answer')
+  postgres.pause('response')
   await holder.query('COMMIT')
   holder.release()
   while ((await paymentOf(wallet.address)).attempts < 2) await new Promise(setImmediate)
   const askedAbout = () =>
-    other.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length
+    other.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length
   return { wallet, call, advancing, askedAbout }
 }
 
-test('a replica that stalled after it leased a payment does not ask about one that was called failed since', async () => {
+test('a replica that stalled after it leased a payment does not settle one that has failed since', async () => {
   const { wallet, call, advancing, askedAbout } = await leasedAndStalled()
   await timePasses(wallet.address, 3)
   other.facilitator.refuse('insufficient_funds')
@@ -90,13 +92,13 @@ test('a replica that stalled after it leased a payment leaves it to the next lea
   expect(await balanceOf(other.ledger, wallet.address)).toBe(99n)
 })
 
-test('a payment is credited once where a replica stalled before it could credit it', async () => {
+test('a payment is credited once if a replica stalled before it could credit it', async () => {
   const { address } = other.wallet()
-  const id = await writePayment(other.pool, { wallet: address, credits: 100 })
+  const id = await insertPayment(other.pool, { wallet: address, credits: 100 })
   await stalled.pool.query('SELECT 1')
-  postgres.pause('question')
-  const late = stalled.settlement.advance(id)
-  expect(await other.settlement.advance(id)).toMatchObject({ status: 'credited' })
+  postgres.pause('request')
+  const late = stalled.processor.advance(id)
+  expect(await other.processor.advance(id)).toMatchObject({ status: 'credited' })
   postgres.resume()
   expect(await late).toMatchObject({ status: 'credited' })
   expect(await balanceOf(other.ledger, address)).toBe(100n)

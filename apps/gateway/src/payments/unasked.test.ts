@@ -1,7 +1,7 @@
 import { encodeJson } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Interface, Transaction, Wallet } from 'ethers'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { cosmosPlanOf, planOf } from '../testing/catalog'
 import { ACCOUNT_NUMBER, signSend } from '../testing/cosmos-payment'
 import { testGateway, type TestGateway } from '../testing/gateway'
@@ -18,15 +18,15 @@ beforeAll(async () => {
   await gateway.reapply()
 })
 afterEach(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 afterAll(closeAll)
 
 const terms = { payTo: planOf().pay_to, amount: planOf().amount }
 const stored = async (wallet: { address: string }) =>
   (await gateway.pool.query('SELECT FROM payments WHERE wallet = $1', [wallet.address])).rowCount
-const asked = () => gateway.facilitator.asked.length
+const asked = () => gateway.facilitator.calls.length
 
 /** Signed by the wallet, with another signature in its place. */
 const withSignature =
@@ -48,7 +48,7 @@ const highS = (signature: string) => {
 const notSigned = 'invalid_exact_evm_payload_signature'
 const wrongEnd = 'invalid_exact_evm_payload_authorization_valid_before'
 
-describe('an EVM payment that its wallet cannot have made is refused: nobody is asked, nothing is stored', () => {
+describe('an EVM payment that its wallet cannot have made is refused, without a settle request or a row', () => {
   test.each<[string, (wallet: TestWallet) => Promise<string>, string]>([
     ['no signature', withSignature(() => '0x'), notSigned],
     ['garbage of the length of a signature', withSignature(() => `0x${'11'.repeat(64)}1b`), notSigned],
@@ -172,7 +172,7 @@ describe('a signature that only the chain can judge', () => {
   })
 })
 
-describe('a Cosmos payment that its wallet cannot have made is refused: nobody is asked, nothing is stored', () => {
+describe('a Cosmos payment that its wallet cannot have made is refused, without a settle request or a row', () => {
   const customer = async () => {
     const wallet = gateway.cosmosWallet({ plan: cosmosPlan })
     return { wallet, ...(await wallet.signIn()) }

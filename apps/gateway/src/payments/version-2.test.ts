@@ -1,6 +1,6 @@
 import { decodeJson, encodeJson, PaymentRequiredV2, SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
@@ -10,15 +10,15 @@ import { type TestWallet } from '../testing/wallet'
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
 afterEach(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 afterAll(closeAll)
 
 const terms = () => ({ payTo: planOf().pay_to, amount: planOf().amount })
 const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
 const askedFor = ({ address }: TestWallet) =>
-  gateway.facilitator.asked.filter(({ request }) => JSON.stringify(request).includes(address))
+  gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(address))
 
 /** A wallet that was asked to pay, and what it signed. */
 async function payer() {
@@ -87,7 +87,7 @@ describe('PAYMENT-SIGNATURE', () => {
     ['one unit less', { amount: '9999' }],
     ['another asset', { asset: `0x${'5'.repeat(40)}` }],
     ['somebody else', { payTo: `0x${'6'.repeat(40)}` }],
-  ])('that accepts %s is refused, and nobody is asked to settle it', async (_, changes) => {
+  ])('that accepts %s is refused, without a settle request', async (_, changes) => {
     const { wallet, call, payment, required } = await payer()
     const answer = await call({ paymentSignature: encodeJson(x402V2(payment, required, changes)) })
     expect(answer.status).toBe(402)
@@ -102,7 +102,7 @@ describe('PAYMENT-SIGNATURE', () => {
     expect(await creditsOf(wallet)).toBe(99n)
   })
 
-  test('that accepts the same address in other letters is taken', async () => {
+  test('that accepts the same address in another letter case is valid', async () => {
     const { call, payment, required } = await payer()
     const payTo = terms().payTo.toLowerCase()
     await call({ paymentSignature: encodeJson(x402V2(payment, required, { payTo })) }).expect(200)
@@ -133,7 +133,7 @@ describe('PAYMENT-SIGNATURE', () => {
       'is a payment of version 1 that says it is of version 2',
       ({ payload }) => ({ ...x402(payload), payload: 5 }),
     ],
-  ])('that %s is 400, and nobody is asked', async (_, change) => {
+  ])('that %s is 400, without a settle request', async (_, change) => {
     const { wallet, call, payment, required } = await payer()
     const answer = await call({ paymentSignature: encodeJson(change(x402V2(payment, required))) })
     expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])

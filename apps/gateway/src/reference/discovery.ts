@@ -10,7 +10,7 @@ const MAX_AGE_SECONDS = 60
 const instructions =
   'Sign in first: GET /auth/nonce, sign the message, POST /auth/login. Then POST to the resource with the bearer token; on 402 pay and send the same request again with X-PAYMENT. See /llms.txt.'
 
-/** One resource as the lists of x402 facilitators describe it (`GET /discovery/resources`). */
+/** One resource, in the format of x402 facilitators (`GET /discovery/resources`). */
 const Item = z.object({
   resource: z.string().describe('The URL that is paid for.'),
   type: z.literal('http'),
@@ -18,7 +18,7 @@ const Item = z.object({
   accepts: z
     .array(PaymentRequirements)
     .describe(
-      'What it costs on each plan that a client of x402 version 1 can pay: it knows the network, and is told how to sign.',
+      'What it costs on each plan that a client of x402 version 1 can pay: it knows the network and learns how to sign.',
     ),
   lastUpdated: z.iso.datetime().describe('When these plans were read.'),
   metadata: z.record(z.string(), z.unknown()).describe('What it is, and where its documents are.'),
@@ -52,11 +52,11 @@ export type Discovery = z.infer<typeof Discovery>
 
 /** What `/.well-known/x402` answers: live, so that a plan that is retired is offered no longer than a copy is kept. */
 export const createDiscovery =
-  (catalog: Pick<Catalog, 'activePlans'>, publicUrl: string, now: () => Date) =>
+  (catalog: Pick<Catalog, 'getActivePlans'>, publicUrl: string, now: () => Date) =>
   async (_req: Request, res: Response) => {
     res
       .set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`)
-      .json(discoveryOf(await catalog.activePlans(), publicUrl, now()))
+      .json(discoveryOf(await catalog.getActivePlans(), publicUrl, now()))
   }
 
 function discoveryOf(plans: readonly Plan[], publicUrl: string, now: Date): Discovery {

@@ -1,11 +1,11 @@
 import { type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
-import { broken } from '../testing/accounts'
+import { findViolations } from '../testing/accounts'
 import { cosmosPlanOf } from '../testing/catalog'
 import { gatewayContract, isPassedOn } from '../testing/contract'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { liveCounts, manner, type LiveName } from '../testing/requests'
+import { liveCounts, requestOptions, type LiveName } from '../testing/requests'
 import { answers, startUpstream } from '../testing/upstream'
 
 const { seed, requests } = fuzzOptions()
@@ -82,7 +82,7 @@ test(`${requests} requests out of its own schemas get documented answers, and le
     url: gateway.url,
     document,
     contract: gatewayContract(document),
-    manner,
+    manner: requestOptions,
     live: await liveValues(),
     seed,
     requests,
@@ -94,8 +94,8 @@ test(`${requests} requests out of its own schemas get documented answers, and le
   expect(failures).toEqual([])
   expect(unserved).toEqual([])
   expect(Object.keys(counts['call'] ?? {})).toEqual(expect.arrayContaining(['402', '403', '500']))
-  await gateway.ledger.drained()
+  await gateway.ledger.drain()
   await gateway.reconcile()
-  expect(await broken(gateway.pool)).toEqual([])
+  expect(await findViolations(gateway.pool)).toEqual([])
   await gateway.api.get('/ready').expect(200)
 }, 600_000)

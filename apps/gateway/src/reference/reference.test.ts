@@ -4,12 +4,12 @@ import { ApiError, operationsOf, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { hostileTexts, routesOf, tryBodies } from '@tollgate/testing/reference'
 import fc from 'fast-check'
-import { checkPayload } from '../rpc/methods'
-import { checkResource } from '../rpc/resource'
+import { assertPayload } from '../rpc/methods'
+import { assertResourcePath } from '../rpc/resource-path'
 import { cosmosPlanOf } from '../testing/catalog'
 import { gatewayContract } from '../testing/contract'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { parseWallet } from '../wallet'
+import { parseWallet } from '../wallet-address'
 
 let gateway: TestGateway
 let document: OpenApiDocument
@@ -31,9 +31,10 @@ describe('GET /openapi.json', () => {
     expect(document.servers).toEqual([{ url: 'https://gateway.example' }])
   })
 
-  test('describes each route that is served, and no other', () => {
+  test('describes each route, except the files of the page', () => {
     const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
-    expect(described.sort()).toEqual(routesOf(gateway.app.router))
+    const routes = [...described, 'get /docs/{version}/{file}']
+    expect(routes.sort()).toEqual(routesOf(gateway.app.router))
   })
 
   test('gives examples that its own schemas accept', () => {
@@ -53,10 +54,10 @@ describe('GET /openapi.json', () => {
         fc.oneof(hostileTexts, fc.webPath(), fc.stringMatching(/^0[xX][0-9a-fA-F]{38,42}$/)),
         (text) => {
           if (!wallet.safeParse(text).success) expect(() => parseWallet(text)).toThrow(ApiError)
-          if (notResource.test(text)) expect(() => checkResource(text)).toThrow(ApiError)
+          if (notResource.test(text)) expect(() => assertResourcePath(text)).toThrow(ApiError)
           // What other letters stand for, and what is encoded, is said in words.
           else if (/^[^%\x80-\u{10ffff}]*$/u.test(text) && resource.safeParse(text).success)
-            checkResource(text)
+            assertResourcePath(text)
         },
       ),
       { numRuns: 1_000, examples: [['/a;.']] },
@@ -81,8 +82,8 @@ describe('the schema of a request body', () => {
   /** What its parser leaves to the handler. */
   function isCall(call: RpcRequest): boolean {
     try {
-      checkResource(call.resource)
-      checkPayload(call)
+      assertResourcePath(call.resource)
+      assertPayload(call)
       return true
     } catch {
       return false
@@ -162,7 +163,7 @@ describe('each example', () => {
 })
 
 describe('GET /docs and /llms.txt', () => {
-  test('may be kept for a while, and read by pages of any origin', async () => {
+  test('may be cached, and read by pages of any origin', async () => {
     for (const path of ['/openapi.json', '/docs', '/llms.txt', '/.well-known/x402']) {
       const { headers } = await gateway.api.head(path).set('Origin', 'https://wallet.example').expect(200)
       expect(headers['cache-control']).toMatch(/^public, max-age=\d+$/)
@@ -170,22 +171,27 @@ describe('GET /docs and /llms.txt', () => {
     }
   })
 
-  test('tell of each operation', async () => {
-    const page = (await gateway.api.get('/docs').expect('Content-Type', /^text\/html/)).text
+  test('list each operation', async () => {
     const text = (await gateway.api.get('/llms.txt').expect('Content-Type', /^text\/plain/)).text
     for (const { method, path, operation } of operationsOf(document)) {
-      expect(page).toContain(`<h3 id="${operation.operationId}">`)
       expect(text).toContain(
-        `[${method.toUpperCase()} ${path}](https://gateway.example/docs#${operation.operationId})`,
+        `[${method.toUpperCase()} ${path}](https://gateway.example/docs#/${encodeURIComponent(operation.tags[0]!)}/${operation.operationId})`,
       )
     }
   })
 
-  test('relax the policy of that page alone', async () => {
+  test('allow scripts on that page only', async () => {
     const docs = await gateway.api.get('/docs')
     const other = await gateway.api.get('/llms.txt')
-    expect(docs.headers['content-security-policy']).toContain("style-src 'sha256-")
+    expect(docs.headers['content-security-policy']).toContain("script-src 'self' 'sha256-")
     expect(other.headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'")
+  })
+
+  test('limit by address how often the files of the page are loaded', async () => {
+    const page = (await gateway.api.get('/docs').expect('Content-Type', /^text\/html/)).text
+    const [path = ''] = /docs\/[^"]+\.js/.exec(page) ?? []
+    const { headers } = await gateway.api.head(`/${path}`).expect(200)
+    expect(headers['ratelimit-policy']).toMatch(/^"reads";/)
   })
 
   test('lead a model through a paid call, from the nonce to the second try', async () => {

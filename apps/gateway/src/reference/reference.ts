@@ -18,15 +18,15 @@ const descriptionFor = (
 ) => `A wallet signs in, buys credits and spends them on calls. There are no passwords and no API keys, and this service never sees a private key.
 
 1. Get a nonce: \`GET /auth/nonce?address=<wallet>\`.
-2. Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message for one of these, as its domain, will do as well, and for a Cosmos wallet its CAIP-122 form. Ethereum wallets sign by EIP-191 (\`personal_sign\`), Cosmos wallets by ADR-036 (\`signArbitrary\`).
-3. Send text and signature, of a Cosmos wallet also its \`pubkey\`, to \`POST /auth/login\`; the answer holds a bearer token for one hour and a refresh token.
+2. Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message with one of these names as its domain is also accepted, and its CAIP-122 form from a Cosmos wallet. Ethereum wallets sign by EIP-191 (\`personal_sign\`), Cosmos wallets by ADR-036 (\`signArbitrary\`).
+3. Send the text and the signature to \`POST /auth/login\`, from a Cosmos wallet also its \`pubkey\`; the response has a bearer token for one hour and a refresh token.
 4. Send calls to \`POST /rpc\` with \`Authorization: Bearer <token>\`.
-5. On 402 read \`paymentRequirements\` (or, as x402 clients do, \`accepts\`, or the header \`PAYMENT-REQUIRED\`), sign the payment, and send the same request again with it in \`X-PAYMENT\` (or \`PAYMENT-SIGNATURE\`). It is settled on chain, the credits are issued, and the call is made.
+5. On 402 read \`paymentRequirements\` (x402 clients read \`accepts\` or the header \`PAYMENT-REQUIRED\`), sign the payment, and send the same request again with it in \`X-PAYMENT\` (or \`PAYMENT-SIGNATURE\`). The gateway settles it on chain, issues the credits, and makes the call.
 6. On 503 \`PAYMENT_PENDING\` send the same request with the same payment again; never pay a second time.
 
-Bodies are JSON in UTF-8. A refusal is \`{ code, message, details? }\`, but for the 402 of \`POST /rpc\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
+Bodies are JSON in UTF-8. An error is \`{ code, message, details? }\`, except the 402 of \`POST /rpc\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 
-/** The gateway's OpenAPI document, for callers at `publicUrl` who sign in to one of `names`. */
+/** `names` are the service names that sign-in messages may contain. */
 export const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
   createOpenApi(
     {
@@ -36,14 +36,14 @@ export const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
       description: descriptionFor(names),
       url: publicUrl,
       tags: [
-        { name: 'Sign-in', description: 'A wallet proves itself by a signature, and gets tokens.' },
-        { name: 'Catalog', description: 'What is sold, where calls go, and how to pay.' },
-        { name: 'Calls', description: 'What the credits are for.' },
+        { name: 'Sign-in', description: 'A wallet signs in and gets tokens.' },
+        { name: 'Catalog', description: 'Plans, providers and payment methods.' },
+        { name: 'Calls', description: 'Paid calls to the providers.' },
         {
           name: 'Accounts',
-          description: 'Balances, calls and payments of a wallet. Open to all, as the chains are.',
+          description: 'Balances, calls and payments of a wallet. Public, like the chains.',
         },
-        { name: 'Service', description: 'Probes, and this reference in its forms.' },
+        { name: 'Service', description: 'Health probes and the API reference.' },
       ],
       securitySchemes: {
         bearer: {
@@ -63,12 +63,12 @@ export const createGatewayReference = (publicUrl: string, names: readonly string
     {
       name: 'OpenAPI 3.1',
       path: '/openapi.json',
-      note: 'every operation with its schemas, answers and examples',
+      note: 'every operation with its schemas, responses and examples',
     },
-    { name: 'Reference', path: '/docs', note: 'the same as a page to read' },
+    { name: 'Reference', path: '/docs', note: 'the same as a page' },
     {
       name: 'x402 discovery',
       path: '/.well-known/x402',
-      note: 'the paid endpoint and the plans that are sold now',
+      note: 'the paid endpoint and the plans on sale',
     },
   ])

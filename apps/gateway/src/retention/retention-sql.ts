@@ -1,17 +1,17 @@
 /**
- * The statements of the retention job: $1 rows at most, $2 days that they are kept, $3 where the step before has ended. Each is
- * whole in itself and may be run by any number of replicas at once. Time is the database's.
+ * $1 maximum of rows, $2 days to keep, $3 cursor of the previous step. Any number of replicas can run a statement at once. Times
+ * are by the clock of the database.
  */
 
-/** `next` is null where nothing is left to do. */
+/** `next` is null at the end. */
 export type StepRow = { rows: number; next: string | null }
 
 const isOld = (column: string) => `${column} < now() - make_interval(days => $2)`
-/** A statement finds by itself what is left, so it goes on until it finds fewer rows than it may take. */
+/** Each statement finds the remaining rows itself, so it repeats until it handles fewer than $1. */
 const stepOf = (handled: string) =>
   `SELECT count(*)::int AS rows, CASE WHEN count(*) = $1 THEN $3::text END AS next FROM ${handled}`
 
-/** What the payer signed, which is most of a row. Whoever reads the row finds a request that pays nothing. */
+/** Replaces the signed payload, most of a row, by an empty one. */
 export const DROP_REQUESTS = `
 WITH old AS MATERIALIZED (
   SELECT id FROM payments
@@ -24,7 +24,7 @@ WITH old AS MATERIALIZED (
 )
 ${stepOf('emptied')}`
 
-/** One with a transaction is kept: it is part of the books. */
+/** Keeps payments with a transaction: they are accounting records. */
 export const DELETE_FAILED_PAYMENTS = `
 WITH old AS MATERIALIZED (
   SELECT id FROM payments WHERE status = 'failed' AND transaction IS NULL AND ${isOld('updated_at')}
@@ -34,7 +34,7 @@ WITH old AS MATERIALIZED (
 )
 ${stepOf('deleted')}`
 
-/** A session goes with its last refresh token; its access tokens have expired long before. */
+/** Deletes a session with its last refresh token; its access tokens expired long before. */
 export const DELETE_SESSIONS = `
 WITH old AS MATERIALIZED (
   SELECT hash, session_id FROM refresh_tokens WHERE ${isOld('expires_at')}
@@ -48,8 +48,8 @@ WITH old AS MATERIALIZED (
 ${stepOf('deleted')}`
 
 /**
- * Ids follow the time, so the oldest rows are the first ones. What the deleted calls cost is added to their accounts in the same
- * commit, under the lock under which credits are spent: the invariants of the ledger hold before and after.
+ * Ids ascend with time. The cost of deleted calls is added to `archived_credits` in the same commit, under the lock for
+ * spending, so that the ledger's invariants hold throughout.
  */
 export const DELETE_USAGE = `
 WITH page AS MATERIALIZED (

@@ -2,8 +2,8 @@ import { openGatewayDatabase } from '@tollgate/database'
 import { SettleRequest } from '@tollgate/protocol'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { broken, someWallet, writePayment } from '../testing/accounts'
-import { ended, holdAccount, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { findViolations, randomAddress, insertPayment } from '../testing/accounts'
+import { endingOf, lockAccount, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { createRetention } from './retention'
 
 const periods = {
@@ -20,7 +20,7 @@ beforeEach(async () => {
   ;({ url, ledgers, pool, spender, usageOf } = await openLedgers())
 })
 afterEach(async () => {
-  const problems = await broken(pool)
+  const problems = await findViolations(pool)
   await closeAll()
   expect(problems).toEqual([])
 })
@@ -39,7 +39,7 @@ const age = (table: string, column: string, days: number, ids: readonly unknown[
   ])
 
 describe('calls', () => {
-  test('that are old are deleted, what they cost stays in the books, and reserved ones are left alone', async () => {
+  test('that are old are deleted, their cost is archived, and reserved ones are kept', async () => {
     const { wallet, paid, balance } = await spender(100)
     const [done, refunded, reserved, recent] = [
       [await paid(undefined, 2), await paid(undefined, 3), await paid(), await paid()],
@@ -47,8 +47,8 @@ describe('calls', () => {
       [await paid(undefined, 7)],
       [await paid(undefined, 11)],
     ]
-    for (const id of [...done, ...recent]) await ledgers[0].finish(ended(id))
-    for (const id of refunded) await ledgers[0].finish(ended(id, 'refunded'))
+    for (const id of [...done, ...recent]) await ledgers[0].finish(endingOf(id))
+    for (const id of refunded) await ledgers[0].finish(endingOf(id, 'refunded'))
     await age('usage', 'created_at', 401, [...done, ...refunded, ...reserved])
     await age('usage', 'created_at', 399, recent)
     const before = await balance()
@@ -60,7 +60,7 @@ describe('calls', () => {
     ])
     expect([await balance(), rows]).toEqual([before, [{ calls: 2n, archived_credits: 7n }]])
 
-    expect(await ledgers[0].finish(ended(reserved[0]!, 'refunded'))).toBe(true)
+    expect(await ledgers[0].finish(endingOf(reserved[0]!, 'refunded'))).toBe(true)
     expect((await run()).rows).toMatchObject({ usage: 1 })
     expect(await balance()).toBe(before + 7n)
   })
@@ -70,7 +70,7 @@ describe('calls', () => {
     closeLater(() => other.close())
     const { wallet, paid, balance } = await spender(200)
     const old = await Promise.all(Array.from({ length: 60 }, () => paid()))
-    for (const id of old) await ledgers[0].finish(ended(id))
+    for (const id of old) await ledgers[0].finish(endingOf(id))
     await age('usage', 'created_at', 500, old)
 
     const spending = Promise.all(Array.from({ length: 40 }, (_, index) => paid(ledgers[index % 2])))
@@ -82,15 +82,15 @@ describe('calls', () => {
     expect([await balance(), (await usageOf(wallet)).length]).toEqual([100n, 40])
   })
 
-  test('of an account that somebody holds are left for the next run, and nothing else is', async () => {
+  test('of a locked account are left for the next run, and nothing else is', async () => {
     const { wallet, paid } = await spender(10)
     const id = await paid()
-    await ledgers[0].finish(ended(id))
+    await ledgers[0].finish(endingOf(id))
     await age('usage', 'created_at', 500, [id])
-    const failed = await writePayment(pool, { wallet: someWallet(), credits: 1, status: 'failed' })
+    const failed = await insertPayment(pool, { wallet: randomAddress(), credits: 1, status: 'failed' })
     await age('payments', 'updated_at', 91, [failed])
 
-    const release = await holdAccount(pool, wallet)
+    const release = await lockAccount(pool, wallet)
     const report = await createRetention({ pool }, periods, pace)(never).finally(release)
     expect(report.failures).toMatchObject([{ task: 'usage', error: { code: '55P03' } }])
     expect(report.rows).toMatchObject({ failed_payments: 1, usage: 0 })
@@ -125,7 +125,7 @@ describe('payments', () => {
     const ids: Record<string, string> = {}
     for (const status of statuses) {
       const before = status === 'credited' ? 'settled' : status
-      const id = await writePayment(pool, { wallet: someWallet(), credits: 5, status: before, request })
+      const id = await insertPayment(pool, { wallet: randomAddress(), credits: 5, status: before, request })
       if (status === 'credited') await ledgers[0].grant(id)
       ids[status] = id
     }
@@ -140,7 +140,7 @@ describe('payments', () => {
     return rows[0]
   }
 
-  test('that have ended lose what was signed, and can still be read; open ones lose nothing, however old', async () => {
+  test('that have ended lose the signed payload and can still be read; open ones are kept whole, however old', async () => {
     const [old, recent] = [await ofEachState(8), await ofEachState(6)]
     await run()
     for (const status of statuses) {
@@ -154,7 +154,7 @@ describe('payments', () => {
     expect((await run()).rows).toMatchObject({ payment_requests: 0 })
   })
 
-  test('that failed are deleted in the end, unless a transaction is known of them; all others are kept', async () => {
+  test('that failed without a transaction are deleted; all others are kept', async () => {
     const ids = await ofEachState(91)
     const withTransaction = await ofEachState(91)
     await pool.query("UPDATE payments SET transaction = '0xab' WHERE id = $1", [withTransaction.failed])
@@ -172,7 +172,7 @@ describe('sessions', () => {
     await pool.query(
       `INSERT INTO sessions (id, wallet, auth_method, chain_id, ecosystem, pricing_plan_id)
        VALUES ($1, $2, 'siwe', '84532', 'evm', 1)`,
-      [id, someWallet()],
+      [id, randomAddress()],
     )
     for (const days of expiredDaysAgo)
       await pool.query(
@@ -199,10 +199,10 @@ describe('sessions', () => {
   })
 })
 
-test('a run ends where another replica is at it', async () => {
+test('a run ends if another replica runs', async () => {
   const { paid } = await spender(10)
   const id = await paid()
-  await ledgers[0].finish(ended(id))
+  await ledgers[0].finish(endingOf(id))
   await age('usage', 'created_at', 500, [id])
   const other = await pool.connect()
   await other.query("BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('retention gateway', 0))")
@@ -213,10 +213,10 @@ test('a run ends where another replica is at it', async () => {
   expect((await run()).rows).toMatchObject({ usage: 1 })
 })
 
-test('a run ends at once where it is told to stop', async () => {
+test('a run ends at once when it is stopped', async () => {
   const { paid } = await spender(10)
   const ids = [await paid(), await paid(), await paid(), await paid()]
-  for (const id of ids) await ledgers[0].finish(ended(id))
+  for (const id of ids) await ledgers[0].finish(endingOf(id))
   await age('usage', 'created_at', 500, ids)
   const report = await createRetention({ pool }, periods, pace)(AbortSignal.abort())
   expect(Object.values(report.rows).every((rows) => rows === 0)).toBe(true)

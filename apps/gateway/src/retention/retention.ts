@@ -16,7 +16,7 @@ type Periods = Pick<
   | 'RETENTION_SESSION_DAYS'
 >
 
-/** One run of the gateway's retention job; see docs/retention.md. Open money is in no state that a statement of it names. */
+/** See docs/retention.md. No statement selects a payment or call that is still open. */
 export const createRetention =
   (
     { pool }: Pick<GatewayDatabase, 'pool'>,

@@ -1,8 +1,8 @@
 import { closeAll } from '@tollgate/testing'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { broken } from '../testing/accounts'
-import { callerOf } from '../testing/callers'
+import { findViolations } from '../testing/accounts'
+import { createCaller } from '../testing/callers'
 import { startRaw } from '../testing/faults'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { answers, startUpstream, type Answer } from '../testing/upstream'
@@ -11,16 +11,16 @@ import { answers, startUpstream, type Answer } from '../testing/upstream'
 const TIMEOUT_SECONDS = 3_600
 
 let gateway: TestGateway
-let call: ReturnType<typeof callerOf>
+let call: ReturnType<typeof createCaller>
 beforeAll(async () => {
   gateway = await testGateway({ environment: { UPSTREAM_TIMEOUT_SECONDS: TIMEOUT_SECONDS } })
   const owner = gateway.wallet()
   await gateway.fund(owner.address, 1_000)
-  call = callerOf(gateway, (await owner.signIn()).token)
+  call = createCaller(gateway, (await owner.signIn()).token)
 })
 afterAll(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
 
@@ -55,7 +55,7 @@ async function bookedFor(chain_id: string) {
 }
 
 describe('a caller that leaves', () => {
-  test('ends the request to the upstream at once, asks no other, and pays for what was sent', async () => {
+  test('ends the upstream request at once, is not retried, and pays for what was sent', async () => {
     const first = await watchedUpstream()
     const second = await startUpstream(answers.result())
     const chain_id = await gateway.chain(first.url, second.url)
@@ -68,7 +68,7 @@ describe('a caller that leaves', () => {
     expect(await bookedFor(chain_id)).toEqual([
       { state: 'done', outcome: 'caller_left', status_code: null, credits: 1 },
     ])
-    expect(second.asked).toEqual([])
+    expect(second.requests).toEqual([])
   })
 
   test('before its call could be sent pays nothing', async () => {
@@ -95,7 +95,7 @@ describe('a caller that leaves', () => {
     const leaving = new AbortController()
     const answer = call({ chain_id }, { signal: leaving.signal })
     await connection
-    expect(first.asked).toHaveLength(1)
+    expect(first.requests).toHaveLength(1)
     leaving.abort()
     await expect(answer).rejects.toThrow('aborted')
     expect(await bookedFor(chain_id)).toEqual([
@@ -103,7 +103,7 @@ describe('a caller that leaves', () => {
     ])
   })
 
-  test('within a long answer lets the upstream go, and has paid', async () => {
+  test('within a streamed answer closes the upstream connection, and has paid', async () => {
     const upstream = await watchedUpstream((res) => {
       res.writeHead(200)
       const write = () => {
@@ -124,7 +124,7 @@ describe('a caller that leaves', () => {
     ])
   })
 
-  test('says nothing about the upstream: the next call still asks it first', async () => {
+  test('does not count as a failure of the upstream', async () => {
     const first = await startUpstream((res, { body }) =>
       body.includes('eth_hang') ? undefined : answers.result('first')(res, { body } as never, {} as never),
     )
@@ -132,7 +132,7 @@ describe('a caller that leaves', () => {
     for (let calls = 1; calls <= 10; calls++) {
       const leaving = new AbortController()
       const answer = call({ chain_id, payload: { method: 'eth_hang' } }, { signal: leaving.signal })
-      while (first.asked.length < calls) await delay(5)
+      while (first.requests.length < calls) await delay(5)
       leaving.abort()
       await expect(answer).rejects.toThrow('aborted')
     }

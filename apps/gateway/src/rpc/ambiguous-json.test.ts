@@ -29,14 +29,14 @@ test.each(changes)(
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 5)
     const { token, call } = await wallet.signIn()
-    const before = gateway.upstream.asked.length
+    const before = gateway.upstream.requests.length
     const answer = await gateway.api
       .post('/rpc')
       .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
       .send(body)
     expect(body).not.toBe(good)
     expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
-    expect(gateway.upstream.asked).toHaveLength(before)
+    expect(gateway.upstream.requests).toHaveLength(before)
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(5n)
     await call().expect(200)
   },

@@ -1,21 +1,21 @@
 import { closeAll } from '@tollgate/testing'
 import { type Socket } from 'node:net'
-import { broken } from '../testing/accounts'
-import { bytesOf, callerOf } from '../testing/callers'
+import { findViolations } from '../testing/accounts'
+import { bytesOf, createCaller } from '../testing/callers'
 import { startRaw } from '../testing/faults'
 import { testGateway, type TestGateway } from '../testing/gateway'
 
 let gateway: TestGateway
-let call: ReturnType<typeof callerOf>
+let call: ReturnType<typeof createCaller>
 beforeAll(async () => {
   gateway = await testGateway()
   const owner = gateway.wallet()
   await gateway.fund(owner.address, 1_000)
-  call = callerOf(gateway, (await owner.signIn()).token)
+  call = createCaller(gateway, (await owner.signIn()).token)
 })
 afterAll(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
 
@@ -93,7 +93,7 @@ describe('an answer comes back as it is, and is paid for,', () => {
     ])
     expect(headers).not.toHaveProperty('x-secret')
     expect(headers).not.toHaveProperty('link')
-    expect(upstream.asked()).toBe(1)
+    expect(upstream.requestCount()).toBe(1)
   })
 
   test.each([204, 304])('of status %i: nothing, of no length', async (status) => {

@@ -3,8 +3,8 @@ import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { broken } from '../testing/accounts'
-import { callerOf } from '../testing/callers'
+import { findViolations } from '../testing/accounts'
+import { createCaller } from '../testing/callers'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { answers, startUpstream } from '../testing/upstream'
 
@@ -17,7 +17,7 @@ const SHARE = 16
 async function callerWithCredits(gateway: TestGateway) {
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 1_000)
-  return callerOf(gateway, (await wallet.signIn()).token)
+  return createCaller(gateway, (await wallet.signIn()).token)
 }
 
 test('large calls that an upstream leaves hanging are bounded for each wallet: more are refused unpaid, small ones never', async () => {
@@ -31,12 +31,12 @@ test('large calls that an upstream leaves hanging are bounded for each wallet: m
   setMaxListeners(SHARE, signal)
   const waiting = Array.from({ length: SHARE }, () => call({ chain_id: slow, payload }, { signal }))
   const ended = Promise.allSettled(waiting)
-  await until(() => hanging.asked.length === SHARE)
+  await until(() => hanging.requests.length === SHARE)
 
   const refused = await call({ chain_id: quick, payload })
   expect([refused.statusCode, refused.headers['retry-after']]).toEqual([503, '1'])
   expect(await refused.body.json()).toMatchObject({ code: 'OVERLOADED' })
-  expect(gateway.upstream.asked).toEqual([])
+  expect(gateway.upstream.requests).toEqual([])
   for (const served of [
     await call({ chain_id: quick }),
     await call({ chain_id: quick, payload: { ...payload, params: ['x'.repeat(16_000)] } }),
@@ -53,11 +53,11 @@ test('large calls that an upstream leaves hanging are bounded for each wallet: m
     await answer.body.dump()
     return answer.statusCode === 200
   })
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
 })
 
-test('large calls whose answers are not read keep no room from others once an upstream has answered', async () => {
+test('large calls whose answers are not read use no memory budget once an upstream has answered', async () => {
   const gateway = await testGateway({ environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 } })
   const call = await callerWithCredits(gateway)
   const endless = await startUpstream((res) => {
@@ -100,7 +100,7 @@ test('a call that hangs weighs what was sent, however much its body weighs once 
   const ended = Promise.allSettled(
     Array.from({ length: CALLS }, () => call({ chain_id, payload: many }, { signal })),
   )
-  await until(() => hanging.asked.length === CALLS)
+  await until(() => hanging.requests.length === CALLS)
   const perCall = (weight() - before) / CALLS
   leaving.abort()
   await ended

@@ -1,5 +1,5 @@
 import { type RpcRequest } from '@tollgate/protocol'
-import { billOf, checkPayload, costOf, kindOf, methodsOf } from './methods'
+import { billOf, assertPayload, costOf, callKindOf, methodsOf } from './methods'
 
 const callOf = (payload: RpcRequest['payload'], changes: Partial<RpcRequest> = {}): RpcRequest => ({
   ecosystem: 'evm',
@@ -33,31 +33,31 @@ describe('the kind of a call', () => {
     ['broadcast_evidence', 'idempotent'],
     ['anvil_setBalance', 'write'],
     ['', 'read'],
-  ])('%s is %s', (method, kind) => expect(kindOf(callOf({ method }))).toBe(kind))
+  ])('%s is %s', (method, kind) => expect(callKindOf(callOf({ method }))).toBe(kind))
 
   test('of a batch is that of its most delicate entry', () => {
     const batch = (...methods: string[]) => callOf(methods.map((method) => ({ method })))
-    expect(kindOf(batch('eth_call', 'eth_blockNumber'))).toBe('read')
-    expect(kindOf(batch('eth_call', 'eth_sendRawTransaction'))).toBe('idempotent')
-    expect(kindOf(batch('eth_sendRawTransaction', 'eth_sendTransaction', 'eth_call'))).toBe('write')
+    expect(callKindOf(batch('eth_call', 'eth_blockNumber'))).toBe('read')
+    expect(callKindOf(batch('eth_call', 'eth_sendRawTransaction'))).toBe('idempotent')
+    expect(callKindOf(batch('eth_sendRawTransaction', 'eth_sendTransaction', 'eth_call'))).toBe('write')
   })
 
   test('of REST is that of its HTTP method', () => {
-    expect(kindOf(callOf({}, { transport: 'rest', method: 'GET' }))).toBe('read')
-    expect(kindOf(callOf({}, { transport: 'rest' }))).toBe('idempotent')
+    expect(callKindOf(callOf({}, { transport: 'rest', method: 'GET' }))).toBe('read')
+    expect(callKindOf(callOf({}, { transport: 'rest' }))).toBe('idempotent')
   })
 
   test('of a call that may be taken for two methods is the more delicate one', () => {
     const posted = (resource: string, method: string, transport: 'rpc' | 'rest' = 'rpc') =>
-      kindOf(callOf({ method }, { resource, transport }))
+      callKindOf(callOf({ method }, { resource, transport }))
     expect(posted('broadcast_tx_commit?tx=0x00', 'health')).toBe('idempotent')
     expect(posted('health', 'broadcast_tx_commit')).toBe('idempotent')
     expect(posted('', 'eth_sendTransaction', 'rest')).toBe('write')
-    expect(kindOf(callOf({}, { method: 'GET', resource: '?method=eth_sendTransaction' }))).toBe('write')
+    expect(callKindOf(callOf({}, { method: 'GET', resource: '?method=eth_sendTransaction' }))).toBe('write')
   })
 
   test('of a method that the path names is that of the method', () => {
-    const named = (resource: string) => kindOf(callOf({}, { method: 'GET', resource }))
+    const named = (resource: string) => callKindOf(callOf({}, { method: 'GET', resource }))
     expect(named('status')).toBe('read')
     expect(named('broadcast_tx_commit?tx=0x00')).toBe('idempotent')
     expect(named('v1/%62roadcast_tx_sync/')).toBe('idempotent')
@@ -130,12 +130,12 @@ describe('a payload is refused', () => {
     ['that names two methods', { method: 'eth_call', METHOD: 'debug_traceTransaction' }],
     ['of which one entry does', [{ method: 'eth_call' }, { metHod: 'debug_traceTransaction' }]],
   ])('%s', (_, payload) => {
-    expect(() => checkPayload(callOf(payload))).toThrow('write the member `method` in small letters')
-    expect(() => checkPayload(callOf(payload, { transport: 'rest' }))).not.toThrow()
+    expect(() => assertPayload(callOf(payload))).toThrow('write the member `method` in small letters')
+    expect(() => assertPayload(callOf(payload, { transport: 'rest' }))).not.toThrow()
   })
 
   test('that is a batch where nothing could carry it', () => {
-    expect(() => checkPayload(callOf([{ method: 'eth_call' }], { method: 'GET' }))).toThrow(
+    expect(() => assertPayload(callOf([{ method: 'eth_call' }], { method: 'GET' }))).toThrow(
       'a GET carries no batch',
     )
   })

@@ -2,17 +2,14 @@ import { type RpcRequest } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Provider } from '../catalog/catalog'
 
-/** What may be sent a second time: a `read` always, an `idempotent` write where it surely was not carried out, a `write` never. */
-export type Kind = 'read' | 'idempotent' | 'write'
+/** A `read` can always be retried, an `idempotent` write if it was not executed, a `write` never. */
+export type CallKind = 'read' | 'idempotent' | 'write'
 
-const idempotentWrites = /^(eth_sendRawTransaction|broadcast_tx_(sync|async|commit)|broadcast_evidence)$/
-const writes =
+const IDEMPOTENT_WRITES = /^(eth_sendRawTransaction|broadcast_tx_(sync|async|commit)|broadcast_evidence)$/
+const WRITES =
   /^(\w+_(send|submit|cancel|set)|(personal|account|wallet|engine|miner|admin|anvil|hardhat|evm|unsafe|dial)_)/
 
-/**
- * The call with a payload of which only that is left which decides its price: in each entry the members that may be taken for
- * `method`. A payload can have thousands of members, and everything after this walks over it several times.
- */
+/** Keeps only the members that can be read as `method`: a payload can have thousands of members, and pricing walks it repeatedly. */
 export function outlineOf(body: unknown): unknown {
   if (!isObject(body)) return body
   const { ecosystem, chain_id, resource, method, transport, payload } = body
@@ -23,55 +20,50 @@ export function outlineOf(body: unknown): unknown {
 function entryOutline(entry: unknown): unknown {
   if (!isObject(entry)) return entry
   const outline: Entry = {}
-  for (const name in entry) if (isMethod(name)) outline[name] = entry[name]
+  for (const name in entry) if (isMethodKey(name)) outline[name] = entry[name]
   return outline
 }
 
 const isObject = (value: unknown): value is Entry =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Go reads the names of members in any letter case. */
-const isMethod = (name: string) => name.length === 6 && name.toLowerCase() === 'method'
+/** Go matches member names in any letter case. */
+const isMethodKey = (name: string) => name.length === 6 && name.toLowerCase() === 'method'
 
-/** What a method may be called; other names are no node's, and some of them no database takes. */
-const methodName = /^[\x21-\x7e]{1,128}$/
-const known = (method: unknown) =>
-  typeof method === 'string' && methodName.test(method) ? method : 'unknown'
+const METHOD_NAME = /^[\x21-\x7e]{1,128}$/
+const methodNameOf = (method: unknown) =>
+  typeof method === 'string' && METHOD_NAME.test(method) ? method : 'unknown'
 
 type Entry = Record<string, unknown>
 const entriesOf = ({ payload }: RpcRequest): Entry[] => [payload].flat()
 
-/** The RPC methods of a call, one for each entry of a batch; without an entry that names one, the path does. None for REST. */
+/** One method for each entry of a batch; the path names the method of an entry without one. Empty for REST. */
 export const methodsOf = (call: RpcRequest): string[] =>
   call.transport === 'rest'
     ? []
-    : entriesOf(call).map(({ method = methodOfPath(call.resource) }) => known(method))
+    : entriesOf(call).map(({ method = methodOfPath(call.resource) }) => methodNameOf(method))
 
-/** The last segment of a path that has passed checkResource, as whoever decodes it most often sees it. */
+/** The last segment, fully decoded, of a path that passed assertResourcePath. */
 function methodOfPath(resource: string): string | undefined {
   const [path = ''] = resource.split('?', 1)
-  return decoded(path)
+  return fullyDecoded(path)
     .replace(/;[^/]*/g, '')
     .split('/')
     .findLast((part) => part !== '')
 }
 
-function decoded(path: string): string {
+function fullyDecoded(path: string): string {
   const once = decodeURIComponent(path)
-  return once === path ? path : decoded(once)
+  return once === path ? path : fullyDecoded(once)
 }
 
-/** Members that a reader may take for `method`. */
+/** Members that a server can read as `method`. */
 function* methodMembers(entry: Entry): Generator<[name: string, method: unknown]> {
-  for (const name of Object.keys(entry)) if (isMethod(name)) yield [name, entry[name]]
+  for (const name of Object.keys(entry)) if (isMethodKey(name)) yield [name, entry[name]]
 }
 
-/**
- * Refuses a call that could be read as another one than it is priced as.
- *
- * @throws ApiError INVALID_REQUEST
- */
-export function checkPayload(call: RpcRequest): void {
+/** @throws ApiError INVALID_REQUEST if a server could read the call as another one than it is priced as */
+export function assertPayload(call: RpcRequest): void {
   if (call.method === 'GET' && Array.isArray(call.payload))
     throw new ApiError('INVALID_REQUEST', 'payload: a GET carries no batch; send it by POST')
   if (call.transport === 'rest') return
@@ -81,70 +73,67 @@ export function checkPayload(call: RpcRequest): void {
         throw new ApiError('INVALID_REQUEST', 'payload: write the member `method` in small letters')
 }
 
-/**
- * What an upstream may take a call for beside what its entries say: CometBFT goes by the path and passes the body over,
- * and there are servers of JSON-RPC that go by the query.
- */
-function* methodsOfAddress({ resource, method }: RpcRequest): Generator<string> {
-  const named = methodOfPath(resource)
-  if (named !== undefined) yield known(named)
+/** CometBFT takes the method from the path and ignores the body; some JSON-RPC servers take it from the query. */
+function* methodsInUrl({ resource, method }: RpcRequest): Generator<string> {
+  const pathMethod = methodOfPath(resource)
+  if (pathMethod !== undefined) yield methodNameOf(pathMethod)
   const query = resource.indexOf('?')
   if (method === 'GET' && query >= 0)
     for (const [name, value] of new URLSearchParams(resource.slice(query + 1)))
-      if (name.toLowerCase() === 'method') yield known(value)
+      if (name.toLowerCase() === 'method') yield methodNameOf(value)
 }
 
-export function kindOf(call: RpcRequest): Kind {
-  let kind: Kind = call.transport === 'rest' && call.method === 'POST' ? 'idempotent' : 'read'
+export function callKindOf(call: RpcRequest): CallKind {
+  let kind: CallKind = call.transport === 'rest' && call.method === 'POST' ? 'idempotent' : 'read'
   const consider = (method: string) => {
-    if (idempotentWrites.test(method)) kind = kind === 'read' ? 'idempotent' : kind
-    else if (writes.test(method)) kind = 'write'
+    if (IDEMPOTENT_WRITES.test(method)) kind = kind === 'read' ? 'idempotent' : kind
+    else if (WRITES.test(method)) kind = 'write'
   }
-  for (const entry of entriesOf(call)) for (const [, method] of methodMembers(entry)) consider(known(method))
-  for (const method of methodsOfAddress(call)) consider(method)
+  for (const entry of entriesOf(call))
+    for (const [, method] of methodMembers(entry)) consider(methodNameOf(method))
+  for (const method of methodsInUrl(call)) consider(method)
   return kind
 }
 
-/** What the ledger can write into one row. */
+/** Limit of the column `credits`. */
 const MAX_COST = 2_147_483_647
 
-/** What a call is priced by: the methods that its address may name, and how often which of them stand in an entry. */
+/** What a call is priced by: methods in its URL and in its entries. */
 export type Bill = {
-  addressed: readonly string[]
-  entries: readonly { methods: readonly string[]; floor: Floor; count: number }[]
+  urlMethods: readonly string[]
+  entries: readonly { methods: readonly string[]; minimum: Minimum; count: number }[]
 }
-/** What an entry costs at least: nothing of its own, one credit, or what the address costs. */
-type Floor = 'nothing' | 'one' | 'address'
+/** The minimum cost of an entry: nothing, one credit, or the cost of the URL. */
+type Minimum = 'nothing' | 'one' | 'url'
 
-/** As short as it can be said, for a batch may have very many entries. */
+/** Groups equal entries: a batch can have very many. */
 export function billOf(call: RpcRequest): Bill {
-  const entries = new Map<string, { methods: string[]; floor: Floor; count: number }>()
+  const entries = new Map<string, { methods: string[]; minimum: Minimum; count: number }>()
   for (const entry of entriesOf(call)) {
-    const methods = [...methodMembers(entry)].map(([, method]) => known(method))
-    const floor = call.transport === 'rest' ? 'nothing' : 'method' in entry ? 'one' : 'address'
-    const key = [floor, ...methods].join(' ')
-    const same = entries.get(key)
-    if (same) same.count++
-    else entries.set(key, { methods, floor, count: 1 })
+    const methods = [...methodMembers(entry)].map(([, method]) => methodNameOf(method))
+    const minimum = call.transport === 'rest' ? 'nothing' : 'method' in entry ? 'one' : 'url'
+    const key = [minimum, ...methods].join(' ')
+    const existing = entries.get(key)
+    if (existing) existing.count++
+    else entries.set(key, { methods, minimum, count: 1 })
   }
-  return { addressed: [...methodsOfAddress(call)], entries: [...entries.values()] }
+  return { urlMethods: [...methodsInUrl(call)], entries: [...entries.values()] }
 }
 
 /**
- * In credits: each call, and each entry of a batch, costs its method's weight, which is one where the catalog names none.
- * Where it could be taken for two methods it costs the dearer one. That holds for REST as well, behind whose base URL a
- * node's RPC may be within reach; only what names no method is there one call, however many entries it has.
+ * In credits. Each entry costs its method's weight (default 1); an entry that can be read as two methods costs the higher one.
+ * REST calls too, because a node's RPC may be reachable below a REST base URL.
  *
- * @throws ApiError INVALID_REQUEST for a batch that no balance could pay
+ * @throws ApiError INVALID_REQUEST for a batch that exceeds MAX_COST
  */
-export function costOf({ addressed, entries }: Bill, weights: Provider['methods']): number {
+export function costOf({ urlMethods, entries }: Bill, weights: Provider['methods']): number {
   const weightOf = (method: string) => (Object.hasOwn(weights, method) ? (weights[method] ?? 1) : 1)
-  const address = Math.max(1, ...addressed.map(weightOf))
-  const floors: Record<Floor, number> = { nothing: 0, one: 1, address }
+  const url = Math.max(1, ...urlMethods.map(weightOf))
+  const minimums: Record<Minimum, number> = { nothing: 0, one: 1, url }
   let cost = 0
-  for (const { methods, floor, count } of entries)
-    cost += count * Math.max(floors[floor], ...methods.map(weightOf))
-  cost = Math.max(cost, address)
+  for (const { methods, minimum, count } of entries)
+    cost += count * Math.max(minimums[minimum], ...methods.map(weightOf))
+  cost = Math.max(cost, url)
   if (cost > MAX_COST)
     throw new ApiError('INVALID_REQUEST', 'payload: the batch is too dear for one call; split it')
   return cost

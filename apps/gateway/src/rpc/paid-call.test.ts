@@ -1,17 +1,17 @@
 import { closeAll } from '@tollgate/testing'
 import { JsonRpcProvider } from 'ethers'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { answers, startUpstream, type Seen } from '../testing/upstream'
-import { callWith } from '../testing/wallet'
+import { answers, startUpstream, type ReceivedRequest } from '../testing/upstream'
+import { createCall } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
 afterAll(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
 
@@ -27,7 +27,7 @@ const upstreamOn = async () => {
 }
 
 describe('a call with credits', () => {
-  test('is forwarded, costs one, and says what is left', async () => {
+  test('is forwarded, costs one credit, and reports the balance', async () => {
     const { call, balance } = await customer(10)
     const answer = await call()
     expect([answer.status, answer.body]).toEqual([200, { jsonrpc: '2.0', id: 1, result: '0x1' }])
@@ -55,14 +55,14 @@ describe('a call with credits', () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 1)
     const { token } = await wallet.signIn()
-    const calls = [gateway, replica].map(({ api }) => callWith(api, token))
+    const calls = [gateway, replica].map(({ api }) => createCall(api, token))
     const outcomes = await Promise.all(
       Array.from({ length: 50 }, (_, index) => calls[index % 2]!({ chain_id: upstream.chain_id })),
     )
     const statuses = outcomes.map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status === 402)).toHaveLength(49)
-    expect(upstream.asked).toHaveLength(1)
+    expect(upstream.requests).toHaveLength(1)
   })
 
   test('costs its method’s weight, and is not served on less', async () => {
@@ -78,7 +78,7 @@ describe('a call with credits', () => {
     ])
     expect((await call({ chain_id, payload })).status).toBe(402)
     expect((await call({ chain_id })).status).toBe(200)
-    expect([upstream.asked.length, await balance()]).toEqual([2, 3n])
+    expect([upstream.requests.length, await balance()]).toEqual([2, 3n])
   })
 
   test('costs its method’s weight whichever way the upstream is led to it', async () => {
@@ -112,7 +112,7 @@ describe('a call with credits', () => {
     const thousand = await call({ chain_id, payload })
     expect([thousand.status, thousand.headers['x-credits-remaining']]).toEqual([200, '12'])
     expect((await call({ chain_id, payload })).status).toBe(402)
-    expect(JSON.parse(upstream.asked[1]!.body.toString())).toEqual(payload)
+    expect(JSON.parse(upstream.requests[1]!.body.toString())).toEqual(payload)
     expect(await balance()).toBe(12n)
   })
 
@@ -134,7 +134,7 @@ describe('a call with credits', () => {
       .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
       .send(body)
       .expect(200)
-    expect(upstream.asked[0]!.body.toString()).toBe(payload)
+    expect(upstream.requests[0]!.body.toString()).toBe(payload)
   })
 
   test('by GET keeps its query as it was written, to the last digit, and reads in it what it says', async () => {
@@ -154,7 +154,7 @@ describe('a call with credits', () => {
       .set({ authorization: `Bearer ${token}`, 'content-type': 'application/json' })
       .send(`{"payload": ${payload} ,${JSON.stringify(call).slice(1)}`)
       .expect(200)
-    expect([...new URL(upstream.asked[0]!.url!, upstream.url).searchParams]).toEqual([
+    expect([...new URL(upstream.requests[0]!.url!, upstream.url).searchParams]).toEqual([
       ['a', '1'],
       ['height', '9007199254740993'],
       ['exact', '1.00'],
@@ -189,16 +189,16 @@ describe('a call with credits', () => {
       origin: 'https://wallet.example',
     }
     await call({ chain_id: upstream.chain_id }).set(headers).expect(200)
-    const { host, connection, 'content-length': length, ...seen } = upstream.asked[0]!.headers
+    const { host, connection, 'content-length': length, ...seen } = upstream.requests[0]!.headers
     expect(seen).toEqual({
       accept: 'application/json',
       'accept-encoding': 'gzip, deflate',
       'content-type': 'application/json',
       'user-agent': 'tollgate',
     })
-    expect([host, length]).toEqual([new URL(upstream.url).host, String(upstream.asked[0]!.body.length)])
+    expect([host, length]).toEqual([new URL(upstream.url).host, String(upstream.requests[0]!.body.length)])
     expect(connection).toBe('keep-alive')
-    expect(JSON.stringify(upstream.asked[0]!.headers)).not.toContain(token)
+    expect(JSON.stringify(upstream.requests[0]!.headers)).not.toContain(token)
   })
 
   test('of REST goes to the path below the base URL, its payload as query where it is a GET', async () => {
@@ -208,12 +208,12 @@ describe('a call with credits', () => {
     const rest = { chain_id, transport: 'rest', resource: '/v1/items?x=1' }
     await call({ ...rest, method: 'GET', payload: { page: 'a b', limit: 5, deep: { y: [1] } } }).expect(200)
     await call({ ...rest, method: 'POST', payload: { page: 1 } }).expect(200)
-    const facts = ({ method, url, body }: Seen) => [method, url, body.toString()]
-    expect(upstream.asked.map(facts)).toEqual([
+    const facts = ({ method, url, body }: ReceivedRequest) => [method, url, body.toString()]
+    expect(upstream.requests.map(facts)).toEqual([
       ['GET', '/base/v1/items?x=1&page=a+b&limit=5&deep=%7B%22y%22%3A%5B1%5D%7D', ''],
       ['POST', '/base/v1/items?x=1', '{"page":1}'],
     ])
-    expect(upstream.asked[0]!.headers['content-type']).toBeUndefined()
+    expect(upstream.requests[0]!.headers['content-type']).toBeUndefined()
   })
 
   test('goes to the providers of its chain, ecosystem and transport, in their order', async () => {
@@ -238,12 +238,12 @@ describe('a call with credits', () => {
     expect(gateway.log.text()).not.toContain(token)
   })
 
-  test('is written down as done, with its status', async () => {
+  test('is recorded as done, with its status', async () => {
     const upstream = await startUpstream(answers.status(418))
     const chain_id = await gateway.chain(upstream.url)
     const { call } = await customer(10)
     await call({ chain_id, resource: 'tea' }).expect(418)
-    await gateway.ledger.drained()
+    await gateway.ledger.drain()
     const { rows } = await gateway.pool.query('SELECT * FROM usage WHERE chain_id = $1', [chain_id])
     expect(rows).toEqual([
       expect.objectContaining({
@@ -256,7 +256,7 @@ describe('a call with credits', () => {
   })
 })
 
-test('credits of a retired plan are spent to the last, and none are sold', async () => {
+test('credits of a retired plan can be spent, and none are sold', async () => {
   gateway.catalog.plans.push(planOf({ id: 4, credits: 5 }))
   await gateway.reapply()
   const wallet = gateway.wallet()
@@ -268,10 +268,10 @@ test('credits of a retired plan are spent to the last, and none are sold', async
   await call().expect(200)
   expect(outcomeOf(await call())).toEqual([404, 'NOT_FOUND'])
   expect(outcomeOf(await call({ payment: await wallet.pay() }))).toEqual([404, 'NOT_FOUND'])
-  expect(gateway.facilitator.asked).toEqual([])
+  expect(gateway.facilitator.calls).toEqual([])
 })
 
-test('a client that keeps sending a payment made before its plan was retired is served on what that bought', async () => {
+test('a client that repeats a payment made before its plan was retired is served on those credits', async () => {
   gateway.catalog.plans.push(planOf({ id: 5, credits: 3 }))
   await gateway.reapply()
   const wallet = gateway.wallet()
@@ -285,7 +285,7 @@ test('a client that keeps sending a payment made before its plan was retired is 
   expect(outcomeOf(await call({ payment }))).toEqual([404, 'NOT_FOUND'])
 })
 
-test('a wallet that calls too often is told to wait, and another is not', async () => {
+test('a wallet that calls too often is limited, and another is not', async () => {
   const limited = await testGateway({ beside: gateway, environment: { RATE_LIMIT_RPC_PER_MINUTE: 3 } })
   const [often, seldom] = [limited.wallet(), limited.wallet()]
   for (const { address } of [often, seldom]) await gateway.fund(address, 10)

@@ -1,13 +1,13 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
 afterAll(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
 
@@ -20,7 +20,7 @@ async function customer(credits: number) {
 
 describe('a call that is refused takes nothing', () => {
   const rows: [string, object, (string | number)[]][] = [
-    ['to a chain that nobody serves', { chain_id: 'nowhere' }, [404, 'NOT_FOUND']],
+    ['to a chain without a provider', { chain_id: 'nowhere' }, [404, 'NOT_FOUND']],
     ['to an ecosystem that does not serve the chain', { ecosystem: 'cosmos' }, [404, 'NOT_FOUND']],
     ['to an unknown ecosystem', { ecosystem: 'solana' }, [400, 'INVALID_REQUEST']],
     ['with a method that is not forwarded', { method: 'DELETE' }, [400, 'INVALID_REQUEST']],
@@ -50,9 +50,9 @@ describe('a call that is refused takes nothing', () => {
   ]
   test.each(rows)('%s', async (_, changes, refusal) => {
     const { call, balance } = await customer(10)
-    const asked = gateway.upstream.asked.length
+    const asked = gateway.upstream.requests.length
     expect(outcomeOf(await call(changes))).toEqual(refusal)
-    expect([await balance(), gateway.upstream.asked.length]).toEqual([10n, asked])
+    expect([await balance(), gateway.upstream.requests.length]).toEqual([10n, asked])
   })
 
   test('over a transport that the chain’s providers lack', async () => {

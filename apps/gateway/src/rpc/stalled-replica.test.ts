@@ -1,9 +1,9 @@
 import { closeAll } from '@tollgate/testing'
 import { type ServerResponse } from 'node:http'
-import { balanceOf, broken } from '../testing/accounts'
-import { bytesOf, callerOf } from '../testing/callers'
+import { balanceOf, findViolations } from '../testing/accounts'
+import { bytesOf, createCaller } from '../testing/callers'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { many } from '../testing/ledgers'
+import { times } from '../testing/ledgers'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { startUpstream } from '../testing/upstream'
 
@@ -17,14 +17,14 @@ let other: TestGateway
 let postgres: Awaited<ReturnType<typeof startTcpProxy>>
 beforeAll(async () => {
   other = await testGateway({ environment })
-  postgres = await startTcpProxy(other.ground.databaseUrl)
-  const ground = { ...other.ground, databaseUrl: postgres.url }
-  stalled = await testGateway({ environment, beside: { ground } })
+  postgres = await startTcpProxy(other.infrastructure.databaseUrl)
+  const infrastructure = { ...other.infrastructure, databaseUrl: postgres.url }
+  stalled = await testGateway({ environment, beside: { infrastructure } })
 })
-beforeEach(() => stalled.ledger.beat())
+beforeEach(() => stalled.ledger.sendHeartbeat())
 afterAll(async () => {
-  await stalled.ledger.drained()
-  expect(await broken(other.pool)).toEqual([])
+  await stalled.ledger.drain()
+  expect(await findViolations(other.pool)).toEqual([])
   await closeAll()
 })
 
@@ -36,8 +36,8 @@ async function underWay(count: number) {
   const waiting: ServerResponse[] = []
   const upstream = await startUpstream((res) => waiting.push(res))
   const chain_id = await other.chain(upstream.url)
-  const call = callerOf(stalled, token)
-  const calls = many(count, async () => {
+  const call = createCaller(stalled, token)
+  const calls = times(count, async () => {
     const answer = await call({ chain_id })
     const body = await bytesOf(answer)
     const { code } = (answer.statusCode === 200 ? {} : JSON.parse(String(body))) as { code?: string }
@@ -62,53 +62,53 @@ async function underWay(count: number) {
 /** Others see no heartbeat of it for 25 s, and so much passes on its wall clock. */
 async function stall() {
   stalled.clock.advance(25)
-  await other.pool.query("UPDATE replicas SET heartbeat_at = now() - interval '25 seconds' WHERE id = $1", [
+  await other.pool.query("UPDATE replicas SET heartbeat_at = now() - INTERVAL '25 seconds' WHERE id = $1", [
     stalled.ledger.replicaId,
   ])
 }
 
-const charged = (count: number) => many(count, () => [200, undefined, '1'])
-const withheld = (count: number) => many(count, () => [503, 'UNAVAILABLE', undefined])
+const charged = (count: number) => times(count, () => [200, undefined, '1'])
+const withheld = (count: number) => times(count, () => [503, 'UNAVAILABLE', undefined])
 
 describe('a replica that stalled while calls were under way', () => {
   test.each([
     ['before its next heartbeat', () => Promise.resolve()],
-    ['after its next heartbeat', () => stalled.ledger.beat()],
-  ])('answers none of them that another refunded: %s', async (_, wake) => {
+    ['after its next heartbeat', () => stalled.ledger.sendHeartbeat()],
+  ])('answers no call that another replica refunded: %s', async (_, wake) => {
     const { answered, balance, states } = await underWay(30)
     expect(await balance()).toBe(69n)
     await stall()
-    expect(await other.ledger.reap()).toBe(30)
+    expect(await other.ledger.refundOrphans()).toBe(30)
     await wake()
     expect(await answered()).toEqual(withheld(30))
-    expect([await balance(), await states()]).toEqual([99n, many(30, () => 'refunded')])
+    expect([await balance(), await states()]).toEqual([99n, times(30, () => 'refunded')])
   })
 
-  test('answers and charges for those that nobody refunded', async () => {
+  test('answers and charges calls that were not refunded', async () => {
     const { answered, balance, states } = await underWay(5)
     await stall()
     expect(await answered()).toEqual(charged(5))
-    expect([await balance(), await states()]).toEqual([94n, many(5, () => 'done')])
-    expect(await other.ledger.reap()).toBe(0)
+    expect([await balance(), await states()]).toEqual([94n, times(5, () => 'done')])
+    expect(await other.ledger.refundOrphans()).toBe(0)
   })
 
   test('answers and charges for what is reserved after its next heartbeat', async () => {
     await stall()
-    await stalled.ledger.beat()
+    await stalled.ledger.sendHeartbeat()
     const { answered, balance } = await underWay(5)
     expect(await answered()).toEqual(charged(5))
-    await stalled.ledger.drained()
+    await stalled.ledger.drain()
     expect(await balance()).toBe(94n)
   })
 
-  test('answers none of them, and gives all back, where Postgres does not say whose they are', async () => {
+  test('answers none of them and refunds all if Postgres cannot confirm them', async () => {
     const { answered, balance } = await underWay(5)
     await stall()
     postgres.pause()
     const answers = await answered()
     postgres.resume()
     expect(answers).toEqual(withheld(5))
-    await stalled.ledger.drained()
+    await stalled.ledger.drain()
     expect(await balance()).toBe(99n)
   }, 30_000)
 })
@@ -117,14 +117,14 @@ test('a replica whose heartbeat is fresh answers without asking Postgres, and ch
   const { answered, balance, states } = await underWay(5)
   postgres.pause()
   const answers = await answered()
-  expect(await states()).toEqual(many(5, () => 'reserved'))
+  expect(await states()).toEqual(times(5, () => 'reserved'))
   postgres.resume()
   expect(answers).toEqual(charged(5))
-  await stalled.ledger.drained()
-  expect([await balance(), await states()]).toEqual([94n, many(5, () => 'done')])
+  await stalled.ledger.drain()
+  expect([await balance(), await states()]).toEqual([94n, times(5, () => 'done')])
 })
 
-test('a long answer is charged for before its first byte, for it may outlast every heartbeat', async () => {
+test('a streamed answer is charged before its first byte, because it can outlast the lease', async () => {
   const { answered, balance, states } = await underWay(1)
   const holder = await other.pool.connect()
   await holder.query('BEGIN')
@@ -133,7 +133,7 @@ test('a long answer is charged for before its first byte, for it may outlast eve
   await holder.query('ROLLBACK')
   holder.release()
   expect(answers).toEqual(withheld(1))
-  await stalled.ledger.drained()
+  await stalled.ledger.drain()
   expect([await balance(), await states()]).toEqual([99n, ['refunded']])
 
   const next = await underWay(1)

@@ -1,9 +1,9 @@
 import { closeAll } from '@tollgate/testing'
-import { balanceOf, broken } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { answers, nobody, startUpstream, type Answer } from '../testing/upstream'
-import { callWith } from '../testing/wallet'
+import { answers, getRefusingUrl, startUpstream, type Answer } from '../testing/upstream'
+import { createCall } from '../testing/wallet'
 
 const FREE = 3
 /** Shorter than what the second upstream of a busy machine may need only where no answer is expected of it. */
@@ -16,8 +16,8 @@ beforeAll(async () => {
   gateway = await testGateway({ environment })
 })
 afterAll(async () => {
-  await gateway.ledger.drained()
-  expect(await broken(gateway.pool)).toEqual([])
+  await gateway.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
 
@@ -29,7 +29,8 @@ async function customer(credits = 100) {
 
 const many = (count: number, answer: Answer) =>
   Promise.all(Array.from({ length: count }, () => startUpstream(answer)))
-const askedOf = (upstreams: { asked: unknown[] }[]) => upstreams.map(({ asked }) => asked.length)
+const requestCounts = (upstreams: { requests: unknown[] }[]) =>
+  upstreams.map(({ requests }) => requests.length)
 const urlsOf = (upstreams: { url: string }[]) => upstreams.map(({ url }) => url)
 
 describe('a read that times out', () => {
@@ -42,7 +43,11 @@ describe('a read that times out', () => {
     )
     const { call } = await customer()
     expect(outcomeOf(await call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
-    expect([askedOf(first!), askedOf(second!), askedOf(third!)]).toEqual([[1, 0, 0], [1, 0], [0]])
+    expect([requestCounts(first!), requestCounts(second!), requestCounts(third!)]).toEqual([
+      [1, 0, 0],
+      [1, 0],
+      [0],
+    ])
   })
 
   test('is sent to one more URL where there is no other provider', async () => {
@@ -50,7 +55,7 @@ describe('a read that times out', () => {
     const { call } = await customer()
     const chain_id = await gateway.chain({ rpc: urlsOf(upstreams) })
     expect(outcomeOf(await call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
-    expect(askedOf(upstreams)).toEqual([1, 1, 0])
+    expect(requestCounts(upstreams)).toEqual([1, 1, 0])
   })
 
   test('is served by the next provider that can be reached', async () => {
@@ -62,16 +67,16 @@ describe('a read that times out', () => {
     const serving = await startUpstream(answers.result('0x2'))
     const chain_id = await gateway.chain(
       { provider_id: 'a', rpc: [hanging.url, serving.url] },
-      { provider_id: 'b', rpc: [await nobody()] },
+      { provider_id: 'b', rpc: [await getRefusingUrl()] },
       { provider_id: 'c', rpc: [(await startUpstream(answers.result('0x3'))).url] },
     )
     const { token } = await customer()
-    const answer = await callWith(patient.api, token)({ chain_id })
+    const answer = await createCall(patient.api, token)({ chain_id })
     expect([answer.body, answer.headers['x-credits-charged']]).toEqual([
       { jsonrpc: '2.0', id: 1, result: '0x3' },
       '1',
     ])
-    expect(serving.asked).toEqual([])
+    expect(serving.requests).toEqual([])
   })
 
   test('at a provider that says so itself is sent to one more as well', async () => {
@@ -83,7 +88,7 @@ describe('a read that times out', () => {
     )
     const { call } = await customer()
     expect(outcomeOf(await call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
-    expect(askedOf([first!, second!, third!])).toEqual([1, 1, 0])
+    expect(requestCounts([first!, second!, third!])).toEqual([1, 1, 0])
   })
 })
 
@@ -109,7 +114,7 @@ describe('the calls of a wallet that time out', () => {
       for (let calls = 0; calls < FREE + 2; calls++) {
         const { api } = replicas[calls % replicas.length]!
         const payload = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [], ...changes }
-        const refused = await callWith(api, token)({ chain_id, payload })
+        const refused = await createCall(api, token)({ chain_id, payload })
         expect(outcomeOf(refused)).toEqual([500, 'UPSTREAM_FAILED'])
         expect((refused.body as { message: string }).message).toMatch(
           calls < FREE ? /given back/ : /this one was charged/,
@@ -117,7 +122,7 @@ describe('the calls of a wallet that time out', () => {
         charged.push(refused.headers['x-credits-charged'])
       }
       expect(charged).toEqual([undefined, undefined, undefined, '1', '1'])
-      await Promise.all([gateway.ledger.drained(), replica.ledger.drained()])
+      await Promise.all([gateway.ledger.drain(), replica.ledger.drain()])
       expect(await balance()).toBe(98n)
       const { rows } = await gateway.pool.query<{ state: string; outcome: string }>(
         'SELECT state, outcome FROM usage WHERE chain_id = $1 ORDER BY id',
@@ -141,7 +146,7 @@ describe('the calls of a wallet that time out', () => {
     for (let calls = 0; calls < FREE + 1; calls++) await seldom.call({ chain_id: away })
     expect((await seldom.call({ chain_id: hanging })).headers['x-credits-charged']).toBeUndefined()
     expect((await often.call({ chain_id: failing })).headers['x-credits-charged']).toBeUndefined()
-    await gateway.ledger.drained()
+    await gateway.ledger.drain()
     expect([await often.balance(), await seldom.balance()]).toEqual([99n, 100n])
   })
 })

@@ -8,7 +8,7 @@ type Pool = GatewayDatabase['pool']
 
 const { network, chain_id, asset_address, amount, pay_to } = planOf()
 
-/** A request that can be read back, for payments that are never asked about. */
+/** A parseable settle request, for payments that are never settled. */
 const settleable = {
   paymentPayload: { x402Version: 1, scheme: 'exact', network, payload: {} },
   paymentRequirements: {
@@ -24,11 +24,10 @@ const settleable = {
   },
 }
 
-/** A wallet's address; nobody has its key. */
-export const someWallet = () => `0x${randomBytes(20).toString('hex')}`
+export const randomAddress = () => `0x${randomBytes(20).toString('hex')}`
 
-/** Writes a payment down in the state in which a crash may leave it; answers its id. */
-export async function writePayment(
+/** Inserts a payment in a state in which a crash can leave it. */
+export async function insertPayment(
   pool: Pool,
   payment: {
     wallet: string
@@ -56,14 +55,14 @@ export async function writePayment(
   return id
 }
 
-/** Gives a wallet credits as payments do: by the grant of a settled one. */
+/** Grants credits by a settled payment. */
 export async function fund(
   parts: { pool: Pool; ledger: Ledger },
   wallet: string,
   credits: number,
   planId = 1,
 ) {
-  const id = await writePayment(parts.pool, { wallet, credits, planId })
+  const id = await insertPayment(parts.pool, { wallet, credits, planId })
   if (!(await parts.ledger.grant(id))) throw new Error('The payment could not be granted')
 }
 
@@ -78,11 +77,11 @@ export async function openSession(pool: Pool, wallet: string, planId = 1): Promi
 }
 
 export async function balanceOf(ledger: Ledger, wallet: string, planId = 1): Promise<bigint> {
-  return (await ledger.balances(wallet)).find((account) => account.planId === planId)?.balance ?? 0n
+  return (await ledger.getBalances(wallet)).find((account) => account.planId === planId)?.balance ?? 0n
 }
 
-/** What the audit finds wrong with any account, and payments that count as credited but have no account at all. */
-export async function broken(pool: Pool): Promise<string[]> {
+/** Violations that the audit finds, and credited payments without a grant. */
+export async function findViolations(pool: Pool): Promise<string[]> {
   const found: string[] = []
   for (let after: bigint | undefined = 0n; after !== undefined;) {
     const { violations, last } = await auditAccounts({ pool }, { after, limit: 10_000 })

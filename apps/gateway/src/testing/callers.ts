@@ -2,8 +2,8 @@ import { request, type Dispatcher } from 'undici'
 
 const payload = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] }
 
-/** `POST /rpc` as a client sends it that leaves the answer's bytes as they are, and that may leave before its answer. */
-export const callerOf =
+/** `POST /rpc` by a client that keeps the response's bytes and can disconnect. */
+export const createCaller =
   (gateway: { url: string }, token: string) =>
   (
     changes: { chain_id: string } & Record<string, unknown>,
@@ -23,7 +23,7 @@ export const callerOf =
       ...(signal ? { signal } : {}),
     })
 
-/** The bytes of an answer; undefined where it was cut off. */
+/** Returns undefined if the response was cut off. */
 export const bytesOf = async ({ body }: Dispatcher.ResponseData): Promise<Buffer | undefined> =>
   body.arrayBuffer().then(
     (bytes) => Buffer.from(bytes),

@@ -1,13 +1,12 @@
 import { type z } from 'zod'
-import { CatalogFile } from '../catalog/file'
+import { CatalogFile } from '../catalog/catalog-file'
 import { usdc } from './payment'
 
-/** A catalog as its file may write it. */
 export type CatalogEntries = z.input<typeof CatalogFile>
 type PlanEntry = CatalogEntries['plans'][number]
 type ProviderEntry = CatalogEntries['providers'][number]
 
-/** A plan that is sold on Base Sepolia for 0.01 USDC, unless `changes` say otherwise. */
+/** By default 0.01 USDC on Base Sepolia. */
 export const planOf = (changes: Partial<PlanEntry> = {}) => ({
   id: 1,
   plan_name: 'Starter',
@@ -25,7 +24,7 @@ export const planOf = (changes: Partial<PlanEntry> = {}) => ({
   ...changes,
 })
 
-/** A plan that is sold on a Cosmos chain for 0.01 OSMO, unless `changes` say otherwise. */
+/** By default 0.01 OSMO on a Cosmos chain. */
 export const cosmosPlanOf = (changes: Partial<PlanEntry> = {}) => ({
   id: 1,
   plan_name: 'Starter',
@@ -47,5 +46,5 @@ export const providerOf = (changes: Partial<ProviderEntry> & Pick<ProviderEntry,
   ...changes,
 })
 
-/** A catalog as its file would say it, with all that a file may leave out. */
+/** Fills in the defaults. */
 export const catalogOf = (given: CatalogEntries): CatalogFile => CatalogFile.parse(given)

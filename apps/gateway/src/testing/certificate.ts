@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** A key and a certificate for it, in PEM, which nobody has signed but that key: no client that checks believes it. */
+/** A self-signed certificate and its key, in PEM. */
 export function selfSigned(commonName: string): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   const name = sequence(set(sequence(COMMON_NAME, der(0x0c, Buffer.from(commonName)))))

@@ -1,6 +1,6 @@
 export type Clock = ReturnType<typeof createClock>
 
-/** The machine's time, and as far ahead of it as a test needs. */
+/** The machine's clock, which a test can advance. */
 export function createClock() {
   let aheadMs = 0
   let stoppedAt: number | undefined
@@ -9,7 +9,7 @@ export function createClock() {
     advance(seconds: number) {
       aheadMs += seconds * 1000
     },
-    /** From now on only `advance` moves it: for what ends at a certain second, however slow the machine. */
+    /** After this only `advance` moves the clock, for tests that must not depend on the machine's speed. */
     stop() {
       stoppedAt = Math.floor(Date.now() / 1000) * 1000
     },

@@ -5,7 +5,13 @@ import { type CosmosWallet } from './cosmos-wallet'
 
 type Terms = Pick<ReturnType<typeof cosmosPlanOf>, 'asset_address' | 'amount' | 'pay_to'>
 
-type Manner = { sequence?: number; memo?: string; gas?: number; granter?: string; accountNumber?: number }
+type SendOptions = {
+  sequence?: number
+  memo?: string
+  gas?: number
+  granter?: string
+  accountNumber?: number
+}
 
 /** A field of a protobuf message: bytes, text or another message, or a number. */
 const field = (number: number, value: Uint8Array | string | number): Uint8Array => {
@@ -25,11 +31,11 @@ const CHAIN_ID = cosmosPlanOf().chain_id
 export const ACCOUNT_NUMBER = 7
 const SIGN_MODE_DIRECT = 1
 
-/** What a Cosmos wallet signs for a plan: a bank send of its price, as a whole transaction (SIGN_MODE_DIRECT). */
+/** Signs a bank send of the plan's price (SIGN_MODE_DIRECT). */
 export function signSend(
   { address, publicKey, sign }: Pick<CosmosWallet, 'address' | 'publicKey' | 'sign'>,
   { asset_address: denom, amount, pay_to: recipient }: Terms = cosmosPlanOf(),
-  { sequence = 0, memo = '', gas = 120_000, granter = '', accountNumber }: Manner = {},
+  { sequence = 0, memo = '', gas = 120_000, granter = '', accountNumber }: SendOptions = {},
 ) {
   const send = message(field(1, address), field(2, recipient), field(3, coin(denom, amount)))
   const body = message(field(1, any('/cosmos.bank.v1beta1.MsgSend', send)), field(2, memo))
@@ -53,7 +59,7 @@ export function signSend(
 
 export type SignedSend = ReturnType<typeof signSend>
 
-/** The payment as x402 version 1 wraps it: what was signed in base64, and the network by its chain id. */
+/** The payment in x402 version 1: signed bytes in base64, the network as chain id. */
 export const cosmosX402 = (signed: SignedSend) => ({
   x402Version: 1,
   scheme: 'exact',

@@ -8,9 +8,8 @@ import { keccak256, Secp256k1, sha256 } from '@cosmjs/crypto'
 import { toBase64, toBech32, toUtf8 } from '@cosmjs/encoding'
 import { randomBytes } from 'node:crypto'
 import { cosmosPlanOf } from './catalog'
-import { loginsOf } from './wallet'
+import { createLogins } from './wallet'
 
-/** How chains that are kin of Cosmos hash what is signed, and make addresses of keys. */
 const kinds = {
   secp256k1: { digestOf: sha256, rawAddressOf: rawSecp256k1PubkeyToRawAddress },
   ethsecp256k1: { digestOf: keccak256, rawAddressOf: rawEthSecp256k1PubkeyToRawAddress },
@@ -18,7 +17,7 @@ const kinds = {
 
 export type CosmosWallet = ReturnType<typeof createCosmosWallet>
 
-/** The bytes that a wallet signs for a text that is no transaction (ADR-036). */
+/** The bytes that a wallet signs for arbitrary text (ADR-036). */
 export const adr036 = (signer: string, text: string): Uint8Array =>
   serializeSignDoc(
     makeSignDoc(
@@ -31,9 +30,9 @@ export const adr036 = (signer: string, text: string): Uint8Array =>
     ),
   )
 
-/** A Cosmos wallet with a key of its own, that really signs; `plan` is what it signs in for, if nothing else is said. */
+/** A Cosmos wallet with its own key. By default it signs in for `plan`. */
 export function createCosmosWallet(
-  parts: Parameters<typeof loginsOf>[0],
+  parts: Parameters<typeof createLogins>[0],
   {
     prefix = 'osmo',
     kind = 'secp256k1',
@@ -46,17 +45,17 @@ export function createCosmosWallet(
   const rawAddress = rawAddressOf(publicKey)
   const address = toBech32(prefix, rawAddress)
 
-  /** r and s of the signature over these bytes. */
+  /** Returns r and s. */
   const sign = (bytes: Uint8Array): Uint8Array =>
     Secp256k1.createSignature(digestOf(bytes), privkey).toFixedLength().subarray(0, 64)
 
   return {
     address,
-    /** The same account as another chain spells it. */
+    /** The same account under another prefix. */
     addressOn: (other: string) => toBech32(other, rawAddress),
     publicKey,
     sign,
-    ...loginsOf(parts, address, (message) => ({
+    ...createLogins(parts, address, (message) => ({
       signature: toBase64(sign(adr036(address, message))),
       pubkey: toBase64(publicKey),
       auth_method: 'siwc',

@@ -1,4 +1,4 @@
-/** A message of EIP-4361 as wallets show it, or of its kin for accounts that are not Ethereum's. Times as ISO 8601. */
+/** An EIP-4361 message, or its form for other accounts. Times in ISO 8601. */
 export const eip4361Text = (parts: {
   address: string
   nonce: string
@@ -9,7 +9,7 @@ export const eip4361Text = (parts: {
   expirationTime?: string
   notBefore?: string
   chainId?: string
-  /** Where the example of CAIP-122 has it. */
+  /** The position in the example of CAIP-122. */
   isChainLast?: boolean
 }) => {
   const chain = `Chain ID: ${parts.chainId ?? '84532'}`

@@ -11,37 +11,37 @@ import { transferTypes, usdc, usdcDomain, type SignedPayment } from './payment'
 export const clientKey = { id: 'client_gateway', token: 'f'.repeat(64) }
 
 /**
- * What becomes of a question. `settle` settles or refuses, as it deserves. `lost` does so and cuts the connection before
- * it says so; `unproven` is a success without a transaction, `garbage` no JSON at all; `mismatch` moved another amount.
+ * The response to a settle request. `settle` validates it; `lost` settles and closes the connection instead of responding;
+ * `unproven` succeeds without a transaction; `mismatch` moved another amount.
  */
-export type Manner =
+export type Behaviour =
   'settle' | 'mismatch' | 'lost' | 'hang' | 'pending' | 'error' | 'denied' | 'garbage' | 'unproven'
 
-type Asked = { key: string; request: SettleRequest }
+type SettleCall = { key: string; request: SettleRequest }
 
-/** A facilitator of one network and one asset whose chain is a set of used nonces, and which errs as it is told. */
+/** A facilitator of one network and asset, whose chain is a set of used nonces, with configurable failures. */
 export async function startFacilitator() {
-  const asked: Asked[] = []
-  const settlements: Asked[] = []
+  const calls: SettleCall[] = []
+  const settlements: SettleCall[] = []
   const requestIds: (string | undefined)[] = []
   const used = new Set<string>()
   const answered = new Map<string, { request: string; result: SettleResult }>()
-  const manners: Manner[] = []
+  const behaviours: Behaviour[] = []
   let refusal: { reason: string; message?: string } | undefined
   let held: Promise<void> | undefined
-  let isAway = false
-  let supportAsked = 0
+  let isOffline = false
+  let supportedCalls = 0
 
-  function settle(question: Asked): SettleResult {
-    const request = JSON.stringify(question.request)
-    const before = answered.get(question.key)
+  function settle(call: SettleCall): SettleResult {
+    const request = JSON.stringify(call.request)
+    const before = answered.get(call.key)
     if (before) return before.request === request ? before.result : refused('invalid_payment')
-    const result = judge(question)
-    answered.set(question.key, { request, result })
+    const result = validate(call)
+    answered.set(call.key, { request, result })
     return result
   }
 
-  function judge(question: Asked): SettleResult {
+  function validate(question: SettleCall): SettleResult {
     const { paymentPayload, paymentRequirements: terms } = question.request
     if (refusal !== undefined) {
       const { reason, message } = refusal
@@ -49,13 +49,13 @@ export async function startFacilitator() {
     }
     const transaction = transactionIn(question.request)
     const reason = transaction
-      ? unfit(transaction, terms)
+      ? checkTerms(transaction, terms)
       : problemOf(signedPaymentIn(paymentPayload.payload), paymentPayload.network, terms)
     if (reason !== undefined) return refused(reason)
     const { payer, nonce } = transaction ?? payerOf(signedPaymentIn(paymentPayload.payload))
-    const spent = `${payer} ${nonce}`
-    if (used.has(spent)) return refused('duplicate_settlement')
-    used.add(spent)
+    const authorizationKey = `${payer} ${nonce}`
+    if (used.has(authorizationKey)) return refused('duplicate_settlement')
+    used.add(authorizationKey)
     settlements.push(question)
     return {
       ...refused(''),
@@ -67,37 +67,39 @@ export async function startFacilitator() {
   }
 
   async function answer(req: IncomingMessage, res: ServerResponse) {
-    const say = (status: number, body: unknown) =>
+    const respond = (status: number, body: unknown) =>
       res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
-    if (isAway) return res.socket?.destroy()
+    if (isOffline) return res.socket?.destroy()
     if (req.url === '/api/v1/supported') {
-      supportAsked++
+      supportedCalls++
       await held
-      return say(200, { kinds: [kind, cosmosKind] })
+      return respond(200, { kinds: [kind, cosmosKind] })
     }
-    if (req.url === '/api/v1/assets') return say(200, { data: [asset] })
+    if (req.url === '/api/v1/assets') return respond(200, { data: [asset] })
     if (req.headers['x-client-id'] !== clientKey.id || req.headers['x-client-token'] !== clientKey.token)
-      return say(401, { code: 'UNAUTHORIZED', message: 'The client key is wrong' })
+      return respond(401, { code: 'UNAUTHORIZED', message: 'The client key is wrong' })
 
     const question = {
       key: String(req.headers['idempotency-key']),
       request: SettleRequest.parse(await json(req)),
     }
-    asked.push(question)
+    calls.push(question)
     requestIds.push(req.headers['x-request-id']?.toString())
-    const manner = manners.shift() ?? 'settle'
+    const behaviour = behaviours.shift() ?? 'settle'
     await held
-    if (manner === 'hang') return undefined
-    if (manner === 'error') return say(500, { code: 'SETTLEMENT_FAILED', message: 'The chain is away' })
-    if (manner === 'denied') return say(400, { code: 'INVALID_REQUEST', message: 'This is no payment' })
-    if (manner === 'garbage') return res.writeHead(200).end('<html>success</html>')
-    if (manner === 'unproven') return say(200, { ...refused(''), success: true })
-    if (manner === 'mismatch')
-      return say(200, { ...refused('transfer_event_mismatch'), transaction: mismatched })
-    if (manner === 'pending')
-      return say(200, { ...refused('settlement_pending'), transaction: `0x${'ab'.repeat(32)}` })
+    if (behaviour === 'hang') return undefined
+    if (behaviour === 'error')
+      return respond(500, { code: 'SETTLEMENT_FAILED', message: 'The chain is away' })
+    if (behaviour === 'denied')
+      return respond(400, { code: 'INVALID_REQUEST', message: 'This is no payment' })
+    if (behaviour === 'garbage') return res.writeHead(200).end('<html>success</html>')
+    if (behaviour === 'unproven') return respond(200, { ...refused(''), success: true })
+    if (behaviour === 'mismatch')
+      return respond(200, { ...refused('transfer_event_mismatch'), transaction: mismatched })
+    if (behaviour === 'pending')
+      return respond(200, { ...refused('settlement_pending'), transaction: `0x${'ab'.repeat(32)}` })
     const result = settle(question)
-    return manner === 'lost' ? res.socket?.destroy() : say(200, result)
+    return behaviour === 'lost' ? res.socket?.destroy() : respond(200, result)
   }
 
   const server = http.createServer((req, res) => {
@@ -112,20 +114,19 @@ export async function startFacilitator() {
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
-    /** Every question about a settlement, and those that moved money. */
-    asked,
+    /** All settle requests, and those that moved money. */
+    calls,
     settlements,
-    /** Of each question, its X-Request-Id. */
+    /** X-Request-Id of each settle request. */
     requestIds,
-    /** How often it was asked what it supports. */
-    supportAsked: () => supportAsked,
-    /** How the next questions are answered, one each; those after them are settled. */
-    next: (...these: Manner[]) => void manners.push(...these),
-    /** Refuses every payment for this reason, and in these words, from now on; undefined ends it. */
+    supportAsked: () => supportedCalls,
+    /** One behaviour for each of the next settle requests; later ones are settled. */
+    next: (...these: Behaviour[]) => void behaviours.push(...these),
+    /** Refuses every payment from now on; undefined stops it. */
     refuse: (reason: string | undefined, message?: string) =>
       (refusal =
         reason === undefined ? undefined : { reason, ...(message === undefined ? {} : { message }) }),
-    /** Keeps every answer back until the returned function is called. */
+    /** Delays every response until the returned function is called. */
     hold(): () => void {
       const { promise, resolve } = openPromise()
       held = promise
@@ -134,20 +135,20 @@ export async function startFacilitator() {
         resolve()
       }
     },
-    /** Cuts every connection, as an address does behind which nobody is. */
-    leave: () => (isAway = true),
-    comeBack: () => (isAway = false),
+    /** Closes every connection. */
+    disconnect: () => (isOffline = true),
+    reconnect: () => (isOffline = false),
   }
 }
 
-/** The payment where it is a whole transaction of its payer, whose signature is taken for good. */
+/** The payment if it is a whole transaction. Its signature is not verified. */
 function transactionIn({ paymentPayload, paymentRequirements }: SettleRequest) {
   const family = paymentRequirements.network === cosmosKind.network ? families.cosmos : families.evm
   const payment = family?.readPayment(paymentPayload.payload)
   return payment?.transaction ? payment : undefined
 }
 
-const unfit = ({ amount, payTo }: Payment, terms: PaymentRequirements) =>
+const checkTerms = ({ amount, payTo }: Payment, terms: PaymentRequirements) =>
   amount === BigInt(terms.maxAmountRequired) && payTo === terms.payTo ? undefined : 'invalid_payment'
 
 function problemOf(payment: SignedPayment, network: string, terms: PaymentRequirements) {
@@ -160,11 +161,11 @@ function problemOf(payment: SignedPayment, network: string, terms: PaymentRequir
 
 const payerOf = ({ authorization: { from, nonce } }: SignedPayment) => ({ payer: from, nonce })
 
-/** The signed part of a payload, be it an object or base64 of one. */
+/** The payload is an object or its base64. */
 const signedPaymentIn = (payload: unknown) =>
   (typeof payload === 'string' ? decodeJson(payload) : payload) as SignedPayment
 
-/** Whoever signed the payment; undefined where nobody can have. */
+/** Returns undefined for an invalid signature. */
 function signerOf({ signature, authorization }: SignedPayment) {
   try {
     return verifyTypedData(usdcDomain, transferTypes, authorization, signature)
@@ -179,7 +180,7 @@ function openPromise() {
   return { promise, resolve }
 }
 
-/** The transaction of a payment that moved another amount. */
+/** Transaction of a `mismatch`. */
 export const mismatched = `0x${'cd'.repeat(32)}`
 
 const refused = (errorReason: string): SettleResult => ({
@@ -201,7 +202,6 @@ const kind = {
   feePayer: '0x0000000000000000000000000000000000000001',
 }
 
-/** Whoever bears the fees of payments on `osmosis-1`. */
 export const cosmosFeePayer = 'osmo1pqyqszqgpqyqszqgpqyqszqgpqyqszqgvpz0sn'
 
 const cosmosKind = { ...kind, network: 'osmosis-1', feePayer: cosmosFeePayer }

@@ -3,20 +3,17 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import tls from 'node:tls'
 import { selfSigned } from './certificate'
-import { nobody } from './upstream'
+import { getRefusingUrl } from './upstream'
 
 /** An upstream that fails; `asked` counts the whole requests that reached it. */
-export type Faulty = { url: string; asked: () => number }
+export type FaultyUpstream = { url: string; requestCount: () => number }
 
-/**
- * A server on bare TCP, which need not keep to HTTP: it gets the connection each time that a whole request has arrived on
- * it, and what it was.
- */
+/** A TCP server that can break HTTP. Calls `answer` for each complete request. */
 export async function startRaw(
   answer: (socket: Socket, request: string) => unknown,
   { onConnection }: { onConnection?: (socket: Socket) => unknown } = {},
-): Promise<Faulty> {
-  let asked = 0
+): Promise<FaultyUpstream> {
+  let requestCount = 0
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
     onConnection?.(socket)
@@ -26,11 +23,11 @@ export async function startRaw(
       if (!isWhole(received)) return
       const request = received
       received = ''
-      asked++
+      requestCount++
       answer(socket, request)
     })
   })
-  return { url: `http://${await listening(server)}`, asked: () => asked }
+  return { url: `http://${await listening(server)}`, requestCount: () => requestCount }
 }
 
 function isWhole(request: string) {
@@ -57,62 +54,62 @@ async function listening(server: Server): Promise<string> {
 
 const never = () => 0
 
-/** Upstreams that cannot be talked to at all. */
 export const unreachable = {
-  refusing: async (): Promise<Faulty> => ({ url: await nobody(), asked: never }),
-  /** A name that is too long for the resolver to ask anybody. */
-  nameless: (): Promise<Faulty> => Promise.resolve({ url: `http://${'x'.repeat(64)}.invalid`, asked: never }),
-  /** Shows a certificate that nobody vouches for, and counts whoever speaks to it all the same. */
-  async untrusted(): Promise<Faulty> {
-    let asked = 0
+  refusing: async (): Promise<FaultyUpstream> => ({ url: await getRefusingUrl(), requestCount: never }),
+  /** A host name that is too long to resolve. */
+  nameless: (): Promise<FaultyUpstream> =>
+    Promise.resolve({ url: `http://${'x'.repeat(64)}.invalid`, requestCount: never }),
+  /** Presents a self-signed certificate. */
+  async untrusted(): Promise<FaultyUpstream> {
+    let requestCount = 0
     const server = tls.createServer(selfSigned('127.0.0.1'), (socket) =>
-      socket.on('error', () => undefined).on('data', () => asked++),
+      socket.on('error', () => undefined).on('data', () => requestCount++),
     )
     server.on('tlsClientError', () => undefined)
-    return { url: `https://${await listening(server)}`, asked: () => asked }
+    return { url: `https://${await listening(server)}`, requestCount: () => requestCount }
   },
-  /** Speaks plainly where TLS is expected. */
-  async plain(): Promise<Faulty> {
-    const { url, asked } = await startRaw(() => undefined, {
+  /** Responds in plain HTTP to a TLS client. */
+  async plain(): Promise<FaultyUpstream> {
+    const { url, requestCount } = await startRaw(() => undefined, {
       onConnection: (socket) => socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')),
     })
-    return { url: url.replace('http:', 'https:'), asked }
+    return { url: url.replace('http:', 'https:'), requestCount }
   },
-  /** Takes the connection and says nothing of TLS, ever. */
-  async speechless(): Promise<Faulty> {
-    const { url, asked } = await startRaw(() => undefined)
-    return { url: url.replace('http:', 'https:'), asked }
+  /** Accepts the connection and never completes TLS. */
+  async speechless(): Promise<FaultyUpstream> {
+    const { url, requestCount } = await startRaw(() => undefined)
+    return { url: url.replace('http:', 'https:'), requestCount }
   },
 }
 
 const head = (...lines: string[]) => [...lines, '', ''].join('\r\n')
 
-/** What a server may do to a connection once a request has arrived on it. */
+/** Faults after a complete request. */
 export const faults = {
   hang: () => undefined,
   close: (socket: Socket) => socket.end(),
   reset: (socket: Socket) => socket.resetAndDestroy(),
-  /** Promises `promised` bytes, sends `sent` of them, and cuts the connection. */
+  /** Announces `promised` bytes, sends `sent`, and closes the connection. */
   cutAfter: (sent: number, promised: number) => (socket: Socket) => {
     socket.write(head('HTTP/1.1 200 OK', 'content-type: text/plain', `content-length: ${promised}`))
     socket.write(Buffer.alloc(sent, 'x'), () => socket.destroy())
   },
-  /** Ends within a chunk. */
+  /** Closes within a chunk. */
   cutChunk: (socket: Socket) =>
     socket.end(head('HTTP/1.1 200 OK', 'transfer-encoding: chunked') + 'ff\r\nhalf'),
-  /** A byte now and then, and no end. */
+  /** Sends a byte every 20 ms, without end. */
   drip: (socket: Socket) => {
     socket.write(head('HTTP/1.1 200 OK', 'content-type: text/plain', 'transfer-encoding: chunked'))
     const timer = setInterval(() => socket.write('1\r\n.\r\n'), 20)
     socket.once('close', () => clearInterval(timer))
   },
-  /** The same within the head of the answer. */
+  /** Sends headers without end. */
   dripHead: (socket: Socket) => {
     socket.write('HTTP/1.1 200 OK\r\n')
     const timer = setInterval(() => socket.write('x: y\r\n'), 20)
     socket.once('close', () => clearInterval(timer))
   },
-  /** Announces an answer for ever. */
+  /** Sends interim responses without end. */
   hints: (socket: Socket) => {
     const timer = setInterval(() => socket.write(head('HTTP/1.1 103 Early Hints', 'link: </x>')), 20)
     socket.once('close', () => clearInterval(timer))
@@ -133,7 +130,7 @@ export const faults = {
       head('HTTP/1.1 200 OK', 'transfer-encoding: chunked', 'content-length: 2') + '0\r\n\r\nHTTP/1.1',
     ),
   oddHeader: (socket: Socket) => socket.write(head('HTTP/1.1 200 OK', 'etag: "\u007f"', 'content-length: 0')),
-  /** An error of JSON-RPC under that status. */
+  /** A JSON-RPC error with that status. */
   explains: (status: string) => (socket: Socket) => {
     const body = JSON.stringify({
       jsonrpc: '2.0',

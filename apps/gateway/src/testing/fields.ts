@@ -3,18 +3,19 @@ import { outcomeOf } from './outcome'
 
 type Body = Record<string, unknown>
 
-/** What is no text of any length, for a field that must be some. */
-export const noText = [null, 5, true, {}, [], ['x'], '']
-/** What is no whole number of at least one, for a field that must be one. */
-export const noInteger = [null, '1', 1.5, true, {}, [], 0, -1, 1e300]
-/** What is none of the words that a field knows. */
-export const noWordOf = (...words: string[]) => [...noText, 'nonsense', ...words.map((word) => `${word} `)]
+export const NON_STRINGS = [null, 5, true, {}, [], ['x'], '']
+export const NON_INTEGERS = [null, '1', 1.5, true, {}, [], 0, -1, 1e300]
+export const nonEnumValues = (...words: string[]) => [
+  ...NON_STRINGS,
+  'nonsense',
+  ...words.map((word) => `${word} `),
+]
 
 /**
- * Sends a body that is good but for one field: without it where it is required, and with each wrong value. Answers those
- * that were not refused as they should be, with 400 INVALID_REQUEST and a message that names the field.
+ * Sends the body with each wrong value of one field, and without the field if it is required. Returns the values that were not
+ * refused with 400 INVALID_REQUEST and a message that names the field.
  */
-export async function wronglyTaken(
+export async function findAcceptedValues(
   send: (body: Body) => PromiseLike<Response>,
   good: Body,
   field: string,
@@ -31,7 +32,7 @@ export async function wronglyTaken(
   return taken
 }
 
-/** The types of an answer's members, by name: what a client may count on. */
+/** The types of a response's members, by name. */
 export const typesOf = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(typesOf)

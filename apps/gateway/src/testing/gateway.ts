@@ -6,43 +6,44 @@ import { randomUUID } from 'node:crypto'
 import supertest from 'supertest'
 import { applyCatalog } from '../catalog/apply'
 import { readConfiguration, type Environment } from '../config'
-import { wireGateway } from '../gateway'
+import { composeGateway } from '../gateway'
 import { startReconciler } from '../payments/reconciler'
 import { fund } from './accounts'
 import { catalogOf, providerOf } from './catalog'
 import { clientKey } from './facilitator'
-import { openGround, openStore, type Ground } from './ground'
+import { openInfrastructure, openStore, type Infrastructure } from './infrastructure'
 import { createCosmosWallet } from './cosmos-wallet'
 import { readableLog } from './log'
 import { createWallet } from './wallet'
 
 export type TestGateway = Awaited<ReturnType<typeof testGateway>>
 
-/** Longer than a gateway believes the catalog that it has read. */
+/** Must exceed the catalog cache's maximum age. */
 const CATALOG_SECONDS = 2
 
 type Options = {
   environment?: Partial<Environment>
-  /** Makes this one another replica of that gateway. */
-  beside?: { ground: Ground }
-  /** Keeps nonces in the process even where there is a Redis, so that the test's clock ends them. */
+  /** Starts another replica of that gateway. */
+  beside?: { infrastructure: Infrastructure }
+  /** Keeps nonces in the process, even with Redis, so that the test's clock expires them. */
   inProcess?: boolean
-  /** Keeps nonces and counts there, and in no other store. */
   redisUrl?: string
   settleTimeoutMs?: number
 }
 
 /**
- * A gateway as main wires it, serving on a free port: plan 1 is sold on Base Sepolia, and calls to chain 84532 go to an
- * upstream that answers `0x1`. Neither heartbeat nor reconciler runs by itself.
+ * A gateway on a free port: plan 1 is on Base Sepolia, and calls to chain 84532 go to an upstream that returns `0x1`. Heartbeat
+ * and reconciler do not run by themselves.
  */
 export async function testGateway(options: Options = {}) {
   const { beside, inProcess = false, settleTimeoutMs = 10_000 } = options
-  const ground = beside?.ground ?? (await openGround({ inProcess }))
-  const { databaseUrl, facilitator, clock, catalog } = ground
+  const infrastructure = beside?.infrastructure ?? (await openInfrastructure({ inProcess }))
+  const { databaseUrl, facilitator, clock, catalog } = infrastructure
   const log = readableLog()
   const { logger } = log
-  const store = options.redisUrl ? await openStore({ redisUrl: options.redisUrl, logger }) : ground.store
+  const store = options.redisUrl
+    ? await openStore({ redisUrl: options.redisUrl, logger })
+    : infrastructure.store
 
   const environment = {
     ...readConfiguration({
@@ -72,7 +73,7 @@ export async function testGateway(options: Options = {}) {
     settleTimeoutMs,
   })
   closeLater(() => client.close())
-  const wired = wireGateway({
+  const gateway = composeGateway({
     environment,
     database,
     store,
@@ -81,16 +82,16 @@ export async function testGateway(options: Options = {}) {
     metrics: createMetrics(),
     now: clock.now,
   })
-  closeLater(() => wired.upstreams.close())
-  closeLater(() => wired.ledger.drained())
+  closeLater(() => gateway.upstreams.close())
+  closeLater(() => gateway.ledger.drain())
 
-  const server = createServer(wired.app)
+  const server = createServer(gateway.app)
   const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
   closeLater(() => closeServer(server, { graceSeconds: 0 }))
   const url = `http://127.0.0.1:${port}`
   const api = supertest(url)
 
-  /** Applies the catalog as it stands now, and waits until none is served that is older. */
+  /** Applies the current catalog and expires the cached one. */
   async function reapply() {
     await applyCatalog(database, catalogOf(catalog))
     clock.advance(CATALOG_SECONDS)
@@ -98,9 +99,9 @@ export async function testGateway(options: Options = {}) {
   if (!beside) await reapply()
 
   return {
-    ...ground,
-    ...wired,
-    ground,
+    ...infrastructure,
+    ...gateway,
+    infrastructure,
     url,
     api,
     pool: database.pool,
@@ -111,9 +112,9 @@ export async function testGateway(options: Options = {}) {
     cosmosWallet: (options?: Parameters<typeof createCosmosWallet>[1]) =>
       createCosmosWallet({ api, clock }, options),
     fund: (address: string, credits: number, planId = 1) =>
-      fund({ pool: database.pool, ledger: wired.ledger }, address, credits, planId),
+      fund({ pool: database.pool, ledger: gateway.ledger }, address, credits, planId),
 
-    /** Adds a chain whose providers these are, or whose one provider has these base URLs; answers its id. */
+    /** Adds a chain with these providers, or with one provider that has these base URLs, and returns its id. */
     async chain(...providers: (string | Omit<Parameters<typeof providerOf>[0], 'chain_id'>)[]) {
       const chain_id = randomUUID()
       const urls = providers.filter((provider) => typeof provider === 'string')
@@ -132,9 +133,9 @@ export async function testGateway(options: Options = {}) {
       return chain_id
     },
 
-    /** One round of the reconciler, to its end. */
+    /** Runs one round of the reconciler. */
     async reconcile() {
-      await startReconciler({ store: wired.payments, settlement: wired.settlement, logger }).stop()
+      await startReconciler({ settlements: gateway.settlements, processor: gateway.processor, logger }).stop()
     },
   }
 }

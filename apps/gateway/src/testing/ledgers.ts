@@ -1,13 +1,14 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { closeLater, migratedDatabase } from '@tollgate/testing'
-import { createLedger, type Charge } from '../accounts/ledger'
+import { type Charge } from '../accounts/call-charges'
+import { createLedger } from '../accounts/ledger'
 import { applyCatalog } from '../catalog/apply'
-import { balanceOf, fund, openSession, someWallet } from './accounts'
+import { balanceOf, fund, openSession, randomAddress } from './accounts'
 import { catalogOf, planOf } from './catalog'
 
 export type TestLedgers = Awaited<ReturnType<typeof openLedgers>>
 
-/** Two replicas' ledgers on one database, each with connections of its own, and wallets that spend on them. */
+/** The ledgers of two replicas on one database, each with its own connections. */
 export async function openLedgers() {
   const url = await migratedDatabase('gateway')
   const [one, other] = [openGatewayDatabase({ url }), openGatewayDatabase({ url })]
@@ -16,11 +17,11 @@ export async function openLedgers() {
   const { pool } = one
   const newReplica = () => createLedger(other)
   const ledgers = [createLedger(one), newReplica()] as const
-  await Promise.all(ledgers.map((ledger) => ledger.beat()))
+  await Promise.all(ledgers.map((ledger) => ledger.sendHeartbeat()))
 
-  /** A wallet with credits and a session, and its calls. */
+  /** A wallet with credits and a session. */
   async function spender(credits: number) {
-    const wallet = someWallet()
+    const wallet = randomAddress()
     if (credits > 0) await fund({ pool, ledger: ledgers[0] }, wallet, credits)
     const sessionId = await openSession(pool, wallet)
     const call = (cost = 1, changes: Partial<Charge> = {}) =>
@@ -42,7 +43,7 @@ export async function openLedgers() {
   return { url, ledgers, pool, newReplica, spender, usageOf }
 }
 
-/** A read on chain 84532 that costs one credit of plan 1, but for the changes. */
+/** By default a read on chain 84532 for one credit of plan 1. */
 export const chargeOf = (changes: Partial<Charge> & Pick<Charge, 'sessionId' | 'wallet'>): Charge => ({
   planId: 1,
   cost: 1,
@@ -56,8 +57,7 @@ export const chargeOf = (changes: Partial<Charge> & Pick<Charge, 'sessionId' | '
   ...changes,
 })
 
-/** The end of a call, as the ledger is told it. */
-export const ended = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
+export const endingOf = (usageId: bigint, state: 'done' | 'refunded' = 'done') => ({
   usageId,
   state,
   statusCode: state === 'done' ? 200 : null,
@@ -65,20 +65,20 @@ export const ended = (usageId: bigint, state: 'done' | 'refunded' = 'done') => (
   latencyMs: 12,
 })
 
-export const many = <T>(count: number, of: (index: number) => T) =>
+export const times = <T>(count: number, of: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => of(index))
 
 /** Resolves once a statement on this database waits for a lock. */
-export async function somebodyWaits(pool: TestLedgers['pool']) {
+export async function waitForLockWaiter(pool: TestLedgers['pool']) {
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
   const deadline = performance.now() + 20_000
   while ((await pool.query(waiting)).rows.length === 0)
-    if (performance.now() > deadline) throw new Error('Nobody came to wait for a lock')
+    if (performance.now() > deadline) throw new Error('No statement waits for a lock')
 }
 
-/** Holds the accounts of this wallet as a stuck transaction does, until the returned function is called. */
-export async function holdAccount(pool: TestLedgers['pool'], wallet: string) {
+/** Locks the wallet's accounts like a stuck transaction, until the returned function is called. */
+export async function lockAccount(pool: TestLedgers['pool'], wallet: string) {
   const holder = await pool.connect()
   await holder.query('BEGIN')
   await holder.query('SELECT FROM accounts WHERE wallet = $1 FOR UPDATE', [wallet])

@@ -17,12 +17,11 @@ export const line = fc.stringMatching(/^[ -~]{1,80}$/)
 export const fieldLike = /^\s*[A-Z][A-Z ]+:/i
 
 type Parts = Pick<SignInMessage, 'domain' | 'address' | 'nonce' | 'issuedAt'>
-type Told = { parts: Partial<SignInMessage>; text: string }
+type MessageSample = { parts: Partial<SignInMessage>; text: string }
 
-/** The short form, and what it says. */
 export const shortForm = fc
   .record({ domain: fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9 .:-]{0,60}$/), address, nonce, issuedAt: date })
-  .map((parts: Parts): Told => ({
+  .map((parts: Parts): MessageSample => ({
     parts,
     text: [
       `${parts.domain} wants you to sign in.`,
@@ -33,30 +32,30 @@ export const shortForm = fc
     ].join('\n'),
   }))
 
-const ends = {
+const OPTIONAL_FIELDS = {
   expiresAt: fc.option(date, { nil: undefined }),
   notBefore: fc.option(date, { nil: undefined }),
   requestId: fc.option(word, { nil: undefined }),
   resources: fc.option(fc.array(word, { maxLength: 3 }), { nil: undefined }),
 }
-export const noEnds = {
+export const NO_OPTIONAL_FIELDS = {
   expiresAt: fc.constant(undefined),
   notBefore: fc.constant(undefined),
   requestId: fc.constant(undefined),
   resources: fc.constant(undefined),
 }
 
-type Optional = typeof ends | typeof noEnds
+type OptionalFields = typeof OPTIONAL_FIELDS | typeof NO_OPTIONAL_FIELDS
 type Account = {
   word: string
   address: fc.Arbitrary<string>
-  /** The chain as the text writes it, and its id. */
+  /** The chain as written in the text, and its id. */
   chain: fc.Arbitrary<{ written: string; chainId: string }>
   isChainLast: fc.Arbitrary<boolean>
 }
 
-/** Without a statement as the authors' library of EIP-4361 (two empty lines) and viem (one) write it. */
-const longForm = (account: Account, optional: Optional) =>
+/** Without a statement, the EIP-4361 library writes two empty lines and viem one. */
+const longForm = (account: Account, optional: OptionalFields) =>
   fc
     .record({
       domain: host,
@@ -72,7 +71,7 @@ const longForm = (account: Account, optional: Optional) =>
       isChainLast: account.isChainLast,
       ...optional,
     })
-    .map(({ scheme, between, chain, isChainLast, requestId, resources, ...message }): Told => {
+    .map(({ scheme, between, chain, isChainLast, requestId, resources, ...message }): MessageSample => {
       const chainLine = `Chain ID: ${chain.written}`
       return {
         parts: { ...message, chainId: chain.chainId } as Partial<SignInMessage>,
@@ -92,7 +91,7 @@ const longForm = (account: Account, optional: Optional) =>
       }
     })
 
-export const eip4361 = (optional: Optional = ends) =>
+export const eip4361 = (optional: OptionalFields = OPTIONAL_FIELDS) =>
   longForm(
     {
       word: 'Ethereum',
@@ -103,8 +102,8 @@ export const eip4361 = (optional: Optional = ends) =>
     optional,
   )
 
-/** For Cosmos, with its fields in the order of EIP-4361 or in that of CAIP-122. */
-const caip122 = (optional: Optional = ends) =>
+/** For Cosmos, with fields in the order of EIP-4361 or CAIP-122. */
+const caip122 = (optional: OptionalFields = OPTIONAL_FIELDS) =>
   longForm(
     {
       word: 'Cosmos',
@@ -117,12 +116,12 @@ const caip122 = (optional: Optional = ends) =>
     optional,
   )
 
-/** A text of many lines, for either kind of account. */
-export const long = (optional: Optional = ends) => fc.oneof(eip4361(optional), caip122(optional))
+export const longFormOf = (optional: OptionalFields = OPTIONAL_FIELDS) =>
+  fc.oneof(eip4361(optional), caip122(optional))
 
-export const anyForm = fc.oneof(shortForm, long())
+export const anyForm = fc.oneof(shortForm, longFormOf())
 
-/** The member that a line of a message tells, if it does. */
+/** The field that a line of a message contains. */
 function fieldOfLine(line: string): string | undefined {
   if (line.includes(' wants you to sign in')) return 'domain'
   if (/^(0x[0-9a-f]{40}|[a-z][a-z0-9]*1[a-z0-9]{38})$/i.test(line)) return 'address'
@@ -139,8 +138,8 @@ const labels: Record<string, keyof SignInMessage> = {
 
 type Edited = { text: string; fields: Set<string | undefined> }
 
-/** One edit of a text, and the members that it touches: a character put in, taken out or changed, or a line. */
-export const edits: fc.Arbitrary<(text: string) => Edited> = (() => {
+/** Inserts, deletes or replaces a character or line, and reports the fields touched. */
+export const anyEdit: fc.Arbitrary<(text: string) => Edited> = (() => {
   const character = fc.oneof(
     fc.constantFrom(
       '\n',
@@ -167,7 +166,7 @@ export const edits: fc.Arbitrary<(text: string) => Edited> = (() => {
       fc.constantFrom(':', ': '),
     )
     .map(([end, label, colon]) => `${end}${label}${colon}12345678`)
-  const put = fc.oneof(character, field)
+  const inserted = fc.oneof(character, field)
   const newLine = fc.oneof(
     fc.constantFrom(
       '',
@@ -189,27 +188,27 @@ export const edits: fc.Arbitrary<(text: string) => Edited> = (() => {
       toBech32('cosmos', new Uint8Array(20)),
     ),
   )
-  const inLine = (change: (text: string, at: number, put: string) => string) =>
-    fc.tuple(fc.nat(), put).map(([nat, put]) => (text: string): Edited => {
+  const characterEdit = (change: (text: string, at: number, put: string) => string) =>
+    fc.tuple(fc.nat(), inserted).map(([nat, put]) => (text: string): Edited => {
       const at = nat % text.length
       const lineAt = text.slice(0, at).split('\n').length - 1
       const touched = text.split('\n').slice(lineAt, lineAt + (text[at] === '\n' ? 2 : 1))
       return { text: change(text, at, put), fields: new Set(touched.map(fieldOfLine)) }
     })
-  const ofLines = (change: (lines: string[], at: number, put: string) => string[]) =>
+  const lineEdit = (change: (lines: string[], at: number, put: string) => string[]) =>
     fc.tuple(fc.nat(), newLine).map(([nat, put]) => (text: string): Edited => {
       const lines = text.split('\n')
       const at = nat % lines.length
       return { text: change(lines, at, put).join('\n'), fields: new Set([lines[at]!, put].map(fieldOfLine)) }
     })
   return fc.oneof(
-    inLine((text, at, put) => text.slice(0, at) + put + text.slice(at)),
-    inLine((text, at) => text.slice(0, at) + text.slice(at + 1)),
-    inLine((text, at, put) => text.slice(0, at) + put + text.slice(at + 1)),
-    ofLines((lines, at) => lines.toSpliced(at, 1)),
-    ofLines((lines, at) => lines.toSpliced(at, 0, lines[at]!)),
-    ofLines((lines, at, put) => lines.toSpliced(at, 0, put)),
-    ofLines((lines, at, put) => lines.with(at, put)),
+    characterEdit((text, at, put) => text.slice(0, at) + put + text.slice(at)),
+    characterEdit((text, at) => text.slice(0, at) + text.slice(at + 1)),
+    characterEdit((text, at, put) => text.slice(0, at) + put + text.slice(at + 1)),
+    lineEdit((lines, at) => lines.toSpliced(at, 1)),
+    lineEdit((lines, at) => lines.toSpliced(at, 0, lines[at]!)),
+    lineEdit((lines, at, put) => lines.toSpliced(at, 0, put)),
+    lineEdit((lines, at, put) => lines.with(at, put)),
     fc.constantFrom('\r\n', '\r', '\u2028').map((end) => (text: string): Edited => ({
       text: text.replaceAll('\n', end),
       fields: new Set<string>(),

@@ -19,7 +19,7 @@ export const transferTypes = {
 export type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
 export type SignedPayment = { signature: string; authorization: Authorization }
 
-/** What a public client signs for these terms: EIP-3009 typed data in the token's own domain. */
+/** Signs EIP-3009 typed data in the token's domain. */
 export async function signPayment(
   signer: Wallet,
   terms: { payTo: string; amount: string },
@@ -38,7 +38,6 @@ export async function signPayment(
   return { signature: await signer.signTypedData(usdcDomain, transferTypes, authorization), authorization }
 }
 
-/** The payment as x402 version 1 wraps it. */
 export const x402 = (payload: SignedPayment) => ({
   x402Version: 1,
   scheme: 'exact',
@@ -46,7 +45,7 @@ export const x402 = (payload: SignedPayment) => ({
   payload,
 })
 
-/** The payment as x402 version 2 wraps it, for a 402 that asked for it in `PAYMENT-REQUIRED`. */
+/** The payment in x402 version 2, for the offer in `PAYMENT-REQUIRED`. */
 export const x402V2 = (payload: SignedPayment, { accepts, resource }: PaymentRequiredV2, changes = {}) => ({
   x402Version: 2,
   resource,
@@ -54,5 +53,4 @@ export const x402V2 = (payload: SignedPayment, { accepts, resource }: PaymentReq
   payload,
 })
 
-/** The payment as `X-PAYMENT` carries it. */
 export const paymentHeader = (payload: SignedPayment) => encodeJson(x402(payload))

@@ -13,7 +13,6 @@ import {
 } from '@tollgate/testing/reference'
 import fc from 'fast-check'
 
-/** How many live values there are of each name. */
 export const liveCounts = {
   token: 3,
   poor: 1,
@@ -27,8 +26,8 @@ export const liveCounts = {
 }
 export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 
-/** How the requests of the gateway are made, of live values that the sender fills in. */
-export const manner: Manner = {
+/** Builds gateway requests with placeholders that the sender replaces by live values. */
+export const requestOptions: Manner = {
   headersOf: ({ path, operation }) =>
     fc
       .tuple(
@@ -74,7 +73,7 @@ const base64 = (value: unknown) =>
 const payment = (proof: fc.Arbitrary<string>, header = 'x-payment') =>
   proof.map((text): Headers => [[header, text]])
 
-/** A payment that could be one, but that nobody has signed. */
+/** A well-formed payment with an invalid signature. */
 const paymentShape = {
   x402Version: 1,
   scheme: 'exact',

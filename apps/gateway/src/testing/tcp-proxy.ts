@@ -2,12 +2,9 @@ import { closeLater } from '@tollgate/testing'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-type Direction = 'question' | 'answer'
+type Direction = 'request' | 'response'
 
-/**
- * A way to the server of `url` that can be cut, before the next answer, which the server has then given, or question, and
- * that can be paused with its connections open.
- */
+/** A proxy that can close a connection before the next request or response, or pause with its connections open. */
 export async function startTcpProxy(url: string) {
   const target = new URL(url)
   let cutBefore: Direction | undefined
@@ -18,8 +15,8 @@ export async function startTcpProxy(url: string) {
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname)
     for (const [from, to, direction] of [
-      [near, far, 'question'],
-      [far, near, 'answer'],
+      [near, far, 'request'],
+      [far, near, 'response'],
     ] as const) {
       sockets.set(from, direction)
       from.setNoDelay(true)
@@ -27,7 +24,7 @@ export async function startTcpProxy(url: string) {
         if (cutBefore !== direction) return void to.write(chunk)
         cutBefore = undefined
         near.destroy()
-        // The server goes on with what it was told, and learns late that nobody listens.
+        // The server continues, and notices the closed connection late.
         far.end()
         wasCut()
       })
@@ -51,16 +48,16 @@ export async function startTcpProxy(url: string) {
       hostname: '127.0.0.1',
       port: String((server.address() as AddressInfo).port),
     }).href,
-    /** From now on nothing passes until {@link resume}: in either direction, or in the one that is named. */
+    /** Stops both directions, or the given ones, until {@link resume}. */
     pause(...directions: Direction[]) {
-      paused = directions.length > 0 ? directions : ['question', 'answer']
+      paused = directions.length > 0 ? directions : ['request', 'response']
       for (const [socket, direction] of sockets) if (paused.includes(direction)) socket.pause()
     },
     resume() {
       paused = []
       for (const socket of sockets.keys()) socket.resume()
     },
-    /** Cuts the connection that speaks next, in that direction; resolves when it has. */
+    /** Closes the next connection that sends in this direction; resolves when it has. */
     cut: (before: Direction) =>
       new Promise<void>((resolve) => {
         cutBefore = before

@@ -4,22 +4,21 @@ import http, { type IncomingHttpHeaders, type IncomingMessage, type ServerRespon
 import { createServer, type AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** What an upstream was asked. */
-export type Seen = {
+export type ReceivedRequest = {
   method: string | undefined
   url: string | undefined
   headers: IncomingHttpHeaders
   body: Buffer
 }
-export type Answer = (res: ServerResponse, seen: Seen, req: IncomingMessage) => unknown
+export type Answer = (res: ServerResponse, seen: ReceivedRequest, req: IncomingMessage) => unknown
 
-/** A real server that answers as it is told, and remembers what it was asked. */
+/** A server that records its requests. */
 export async function startUpstream(answer: Answer) {
-  const asked: Seen[] = []
+  const requests: ReceivedRequest[] = []
   const server = http.createServer((req, res) => {
     void buffer(req).then((body) => {
       const seen = { method: req.method, url: req.url, headers: req.headers, body }
-      asked.push(seen)
+      requests.push(seen)
       return answer(res, seen, req)
     })
   })
@@ -29,11 +28,11 @@ export async function startUpstream(answer: Answer) {
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** The address of nobody: connections to it are refused. */
-export async function nobody(): Promise<string> {
+/** A URL without a server. */
+export async function getRefusingUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -42,9 +41,7 @@ export async function nobody(): Promise<string> {
   return `http://127.0.0.1:${port}`
 }
 
-/** How upstreams answer, well and badly. */
 export const answers = {
-  /** A JSON-RPC result for whatever was asked. */
   result:
     (result: unknown = '0x1'): Answer =>
     (res) =>
@@ -55,18 +52,16 @@ export const answers = {
     (status: number, body = `status ${status}`, headers: Record<string, string | string[]> = {}): Answer =>
     (res) =>
       res.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(body),
-  /** Takes the request and says nothing, ever. */
   hang: (() => undefined) satisfies Answer,
-  /** Cuts the connection before a byte of an answer. */
   reset: ((res) => res.socket?.resetAndDestroy()) satisfies Answer,
-  /** Promises `promised` bytes, sends `sent` of them, and cuts the connection. */
+  /** Announces `promised` bytes, sends `sent`, and closes the connection. */
   resetAfter:
     (sent: number, promised: number): Answer =>
     (res) => {
       res.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': promised })
       res.write(Buffer.alloc(sent), () => res.socket?.destroy())
     },
-  /** A byte now and then, and no end. */
+  /** Sends a byte every 20 ms, without end. */
   drip: ((res) => {
     res.writeHead(200, { 'content-type': 'text/plain' })
     const timer = setInterval(() => res.write('.'), 20)

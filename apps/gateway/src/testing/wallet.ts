@@ -11,7 +11,7 @@ type Login = Record<string, unknown>
 export type TestWallet = ReturnType<typeof createWallet>
 export type TestSession = Awaited<ReturnType<TestWallet['signIn']>>
 
-/** The sign-in text of the gateway's own form. */
+/** The gateway's short form. */
 export const signInText = (parts: { address: string; nonce: string; issuedAt: string; domain?: string }) =>
   [
     `${parts.domain ?? 'Tollgate'} wants you to sign in.`,
@@ -21,8 +21,8 @@ export const signInText = (parts: { address: string; nonce: string; issuedAt: st
     `Issued At: ${parts.issuedAt}`,
   ].join('\n')
 
-/** How the wallet of `address` signs in: `proofOf` a text, what a login says beside the text and the address. */
-export function loginsOf<Proof extends { signature: string }>(
+/** `proofOf` returns the members of a login beside message and address. */
+export function createLogins<Proof extends { signature: string }>(
   { api, clock }: { api: Api; clock: Clock },
   address: string,
   proofOf: (message: string) => Proof | Promise<Proof>,
@@ -32,12 +32,12 @@ export function loginsOf<Proof extends { signature: string }>(
     return (answer.body as NonceAnswer).nonce
   }
 
-  /** The body of a login, its message signed as it stands. */
+  /** A login body with a signature over this message. */
   async function signed(message: string, changes: Login = {}) {
     return { message, address, ...(await proofOf(message)), ...changes }
   }
 
-  /** A login that will do, but for the changes: those of its text are made before it is signed. */
+  /** A valid login with `changes`; changes of its text are signed. */
   async function login(changes: Login = {}, text: Partial<Parameters<typeof signInText>[0]> = {}) {
     const issuedAt = clock.now().toISOString()
     return signed(signInText({ address, nonce: text.nonce ?? (await nonce()), issuedAt, ...text }), changes)
@@ -49,13 +49,12 @@ export function loginsOf<Proof extends { signature: string }>(
       .send(await login(changes))
       .expect(200)
     const tokens = answer.body as SessionTokens
-    return { ...tokens, call: callWith(api, tokens.token) }
+    return { ...tokens, call: createCall(api, tokens.token) }
   }
 
   return { nonce, signed, login, signIn }
 }
 
-/** A wallet with a key of its own, that really signs: sign-in messages and payments. */
 export function createWallet(parts: { api: Api; clock: Clock }) {
   const signer = new Wallet(hexlify(randomBytes(32)))
   const { address } = signer
@@ -63,14 +62,14 @@ export function createWallet(parts: { api: Api; clock: Clock }) {
   return {
     address,
     signer,
-    ...loginsOf(parts, address, async (message) => ({
+    ...createLogins(parts, address, async (message) => ({
       signature: await signer.signMessage(message),
       auth_method: 'siwe',
       x402_chain_id: '84532',
       x402_ecosystem: 'evm',
       pricing_plan_id: 1,
     })),
-    /** The `X-PAYMENT` for a plan. */
+    /** The `X-PAYMENT` header for a plan. */
     pay: async (plan = planOf(), changes: Partial<Authorization> = {}) =>
       paymentHeader(await signPayment(signer, { payTo: plan.pay_to, amount: plan.amount }, changes)),
   }
@@ -84,11 +83,11 @@ type Call = {
   transport?: string
   payload?: unknown
   payment?: string
-  /** The same, in the header of x402 version 2. */
+  /** Header of x402 version 2. */
   paymentSignature?: string
 }
 
-/** A call of `POST /rpc`: a read on chain 84532. */
+/** A read on chain 84532. */
 export const blockNumberCall = {
   ecosystem: 'evm',
   chain_id: '84532',
@@ -98,8 +97,8 @@ export const blockNumberCall = {
   payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
 }
 
-/** `POST /rpc` with a bearer token: that call, but for the changes. */
-export const callWith =
+/** `POST /rpc` with a bearer token. */
+export const createCall =
   (api: Api, token: string) =>
   ({ payment, paymentSignature, ...changes }: Call = {}) => {
     const request = api.post('/rpc').set('Authorization', `Bearer ${token}`)

@@ -9,13 +9,13 @@ import {
 
 type Packed = { typeUrl: string; value: Uint8Array }
 
-/** `publicKey` as the chain has packed it, where the account has signed before. */
+/** `publicKey`, still packed, is set once the account has signed a transaction. */
 export type Account = { address: string; accountNumber: bigint; sequence: bigint; publicKey?: Packed }
 
 type Reader = (value: Uint8Array) => BaseAccount | undefined
 
-/** Those whose first field is a BaseAccount: what follows it says nothing of numbers and keys. */
-const wrapping: Reader = (value) => ModuleAccount.decode(value).baseAccount
+/** Reads any type whose first field is a BaseAccount; the other fields are not needed. */
+const readWrapped: Reader = (value) => ModuleAccount.decode(value).baseAccount
 
 const vesting =
   (type: { decode(value: Uint8Array): { baseVestingAccount?: BaseVestingAccount } }): Reader =>
@@ -24,9 +24,9 @@ const vesting =
 
 const readers: ReadonlyMap<string, Reader> = new Map([
   [BaseAccount.typeUrl, (value) => BaseAccount.decode(value)],
-  [ModuleAccount.typeUrl, wrapping],
-  ['/ethermint.types.v1.EthAccount', wrapping],
-  ['/injective.types.v1beta1.EthAccount', wrapping],
+  [ModuleAccount.typeUrl, readWrapped],
+  ['/ethermint.types.v1.EthAccount', readWrapped],
+  ['/injective.types.v1beta1.EthAccount', readWrapped],
   [BaseVestingAccount.typeUrl, (value) => BaseVestingAccount.decode(value).baseAccount],
   [ContinuousVestingAccount.typeUrl, vesting(ContinuousVestingAccount)],
   [DelayedVestingAccount.typeUrl, vesting(DelayedVestingAccount)],
@@ -34,10 +34,10 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   [PermanentLockedAccount.typeUrl, vesting(PermanentLockedAccount)],
 ])
 
-/** Reads an account as the auth module answers it; throws where it is of a type that is not known, or not what it says. */
+/** Throws if the type is unknown or the value does not match it. */
 export function readAccount({ typeUrl, value }: Packed): Account {
   const read = readers.get(typeUrl)
-  if (read === undefined) throw new Error(`accounts of the type ${typeUrl.slice(0, 100)} are not known here`)
+  if (read === undefined) throw new Error(`unknown account type ${typeUrl.slice(0, 100)}`)
   const base = read(value)
   if (base === undefined) throw new Error(`an account of the type ${typeUrl} lacks its BaseAccount`)
   const { address, accountNumber, sequence, pubKey: publicKey } = base

@@ -7,7 +7,7 @@ import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { Any } from 'cosmjs-types/google/protobuf/any'
 import { ChainUnavailable } from '../family'
-import { startLyingNode } from '../json-rpc/testing/node'
+import { startAlteringProxy } from '../json-rpc/testing/node'
 import {
   type Draft,
   encodeDraft,
@@ -44,7 +44,7 @@ beforeAll(async () => {
 afterAll(() => close())
 
 describe('verify refuses, by what the chain says, a payment', () => {
-  test('of an account that nobody has heard of', async () => {
+  test('of an unknown account', async () => {
     expect(await refusal({}, { by: walletOf(randomBytes(32)) })).toMatchObject({
       reason: 'insufficient_funds',
     })
@@ -206,7 +206,7 @@ describe('verify refuses, by what the chain says, a payment', () => {
     ['5000uatom: fee limit exceeded', undefined],
     ['spendable balance is smaller', 'invalid_transaction_state'],
   ])('that fails where it is simulated, unless it may wait there itself: %s', async (log, reason) => {
-    const node = await startLyingNode(world.rpcUrl, ({ method, params }, reply) =>
+    const node = await startAlteringProxy(world.rpcUrl, ({ method, params }, reply) =>
       method === 'abci_query' && JSON.stringify(params).includes('Service/Simulate')
         ? { result: { response: { code: 4, codespace: 'sdk', log, height: '1', value: null } } }
         : reply,
@@ -225,7 +225,7 @@ describe('verify refuses, by what the chain says, a payment', () => {
         account: packed('/cosmos.auth.v1beta1.BaseAccount', BaseAccount, { ...account, pubKey }),
       }).finish()
     let known = payer.publicKeyAny
-    const node = await startLyingNode(world.rpcUrl, ({ method, params }, reply) => {
+    const node = await startAlteringProxy(world.rpcUrl, ({ method, params }, reply) => {
       if (method !== 'abci_query' || !JSON.stringify(params).includes('Query/Account')) return reply
       const { response } = reply.result as { response: object }
       return { result: { response: { ...response, value: Buffer.from(answer(known)).toString('base64') } } }

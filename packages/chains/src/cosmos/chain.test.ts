@@ -11,7 +11,7 @@ afterAll(() => verifying.close())
 const key = `0x${'5d'.repeat(32)}`
 
 describe('connect', () => {
-  test('names a wrong setting, and what to do about it, without telling a key or a URL', () => {
+  test('an error of a setting says what to do, without the key or the URL', () => {
     const problem = (changes: NonNullable<Parameters<Verifying['connect']>[0]>) => {
       try {
         verifying.connect(changes)
@@ -20,26 +20,26 @@ describe('connect', () => {
         return (error as Error).message
       }
     }
-    expect(problem({ signerKeys: ['0xab'] })).toBe('The signer key is no private key: give 64 hex digits')
+    expect(problem({ signerKeys: ['0xab'] })).toBe('The signer key is not a private key: give 64 hex digits')
     for (const none of [`0x${'0'.repeat(64)}`, `0x${'f'.repeat(64)}`])
-      expect(problem({ signerKeys: [none] })).toBe('The signer key is no private key: give 64 hex digits')
-    expect(problem({ signerKeys: [key, `0x${'5e'.repeat(32)}`] })).toContain('one signer key at most')
+      expect(problem({ signerKeys: [none] })).toBe('The signer key is not a private key: give 64 hex digits')
+    expect(problem({ signerKeys: [key, `0x${'5e'.repeat(32)}`] })).toContain('at most one signer key')
     expect(problem({ signerKeys: [] })).toContain('give a signer key')
     expect(problem({ signerKeys: [], paysOwnFees: true })).toBeUndefined()
     expect(problem({ rpcUrls: [] })).toContain('at least one RPC URL')
     expect(problem({ rpcUrls: ['ftp://secret'] })).toContain('at least one RPC URL')
     expect(problem({ rpcUrls: ['ftp://secret'] })).not.toContain('secret')
     for (const chainId of ['', ' ', 'cosmoshub 4', 'x'.repeat(51), '-1', '../x'])
-      expect(problem({ chainId })).toContain('no chain id')
+      expect(problem({ chainId })).toContain('is not a chain id')
   })
 
-  test('bears no fees without a cap for a day', () => {
+  test('requires a daily cap if we pay fees', () => {
     const { maxFeesPerDay, ...settings } = verifying.settings
     expect(maxFeesPerDay).toBeDefined()
-    expect(() => createChain(settings)).toThrow('what the fees that we bear may come to in a day')
+    expect(() => createChain(settings)).toThrow('the maximum fees that the facilitator pays in a day')
   })
 
-  test('tells the account that bears fees, where one does', async () => {
+  test('has a fee payer if we pay fees', async () => {
     const { connect, world } = verifying
     const { address } = world.signer
     const gasless = connect()
@@ -56,7 +56,7 @@ describe('connect', () => {
     expect(await gasless.funds(address)).toBe(7n)
   })
 
-  test('takes keys with 0x and without, and has the address that wallets have of them', () => {
+  test('accepts keys with and without 0x, and derives the address of wallets', () => {
     const { connect } = verifying
     const [one, other] = [key, key.slice(2)].map((signerKey) => connect({ signerKeys: [signerKey] }))
     expect(one?.signers).toEqual(other?.signers)
@@ -67,12 +67,12 @@ describe('connect', () => {
   test('signs with its own key only', async () => {
     const chain = verifying.connect()
     const from = { signer: verifying.payer.address, nonce: 0n }
-    await expect(chain.sign([], from)).rejects.toThrow('is no signer of')
+    await expect(chain.sign([], from)).rejects.toThrow('is not a signer of')
   })
 })
 
 describe('the family', () => {
-  test('knows the ids of its chains, and what is paid in, in one spelling', () => {
+  test('parses chain ids and denominations, in one spelling only', () => {
     for (const id of ['cosmoshub-4', 'osmosis-1', 'injective-1', 'dymension_1100-1', 'celestia'])
       expect(cosmos.isChainId(id)).toBe(true)
     for (const id of ['', 'a b', '/x', 'é', 'x'.repeat(51)]) expect(cosmos.isChainId(id)).toBe(false)
@@ -83,7 +83,7 @@ describe('the family', () => {
       expect(cosmos.parseAsset(text)).toBeUndefined()
   })
 
-  test('reads its members of a configuration, each of them, and no others', () => {
+  test('parses its members of a configuration, and refuses others', () => {
     const given = { bech32_prefix: 'cosmos', fee_denom: 'uatom', gas_price: '0.025' }
     const read = { prefix: 'cosmos', feeDenom: 'uatom', gasPrice: 25n * 10n ** 15n }
     expect(cosmos.configuration.parse(given)).toEqual(read)

@@ -1,24 +1,24 @@
-import { firstRefusal, isOfState } from '../checks'
+import { firstRefusal, dependsOnState } from '../checks'
 import { RpcUrls } from '../configuration'
 import type { Chain, NetworkSettings } from '../family'
-import { createSecondOpinion } from '../second-opinion'
+import { createFurthestNodeRetry } from '../furthest-node'
 import { addressOf } from './address'
-import { broadcast } from './broadcast'
-import { termsChecks } from './checks'
-import { isSequenceSpent, isSpentAt, sequenceOf } from './confirmed'
-import { fate } from './fate'
-import { publicKeyOf } from './feegrant/own-transaction'
-import { replaceGrants, signGrants } from './feegrant/settlement'
-import { batches, sponsorship } from './feegrant/sponsorship'
-import { feeFor } from './fees'
-import { includes, inspect } from './inspection'
+import { broadcast } from './settlement/broadcast'
+import { termsChecks } from './transfer-methods/bank-send/checks'
+import { isSequenceSpent, isSpentAt, sequenceOf } from './observation/confirmations'
+import { paymentStatus } from './observation/payment-status'
+import { publicKeyOf } from './settlement/feegrant/grant-transaction'
+import { replaceGrants, signGrants } from './settlement/feegrant/sign-grants'
+import { batches, sponsorship } from './settlement/feegrant/sponsorship'
+import { feeFor } from './settlement/fees'
+import { includes, transactionStatus } from './observation/transaction-status'
 import type { CosmosNetwork, CosmosSettings } from './network'
-import type { CosmosPayment } from './payment'
+import type { CosmosPayment } from './transfer-methods/bank-send/payment'
 import { createRpc } from './rpc'
-import { vetToken } from './token'
-import { verify } from './verify'
+import { validateToken } from './tokens/token-validation'
+import { verify } from './transfer-methods/bank-send/verify'
 
-/** As CometBFT takes them, and as they can stand in a URL and after `cosmos:` (CAIP-2). */
+/** The ids that CometBFT, a URL and CAIP-2 all allow. */
 export const isChainId = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._-]{0,49}$/.test(text)
 
 function checkSettings({
@@ -29,16 +29,18 @@ function checkSettings({
   gaslessMaxFee,
   maxFeesPerDay,
 }: NetworkSettings & CosmosSettings): void {
-  if (!isChainId(chainId)) throw new Error(`${name}: ${chainId} is no chain id such as cosmoshub-4`)
+  if (!isChainId(chainId)) throw new Error(`${name}: ${chainId} is not a chain id such as cosmoshub-4`)
   if (!RpcUrls.safeParse(rpcUrls).success)
     throw new Error(`${name}: give at least one RPC URL, each http:// or https://`)
   if (signerKeys.length > 1)
-    throw new Error(`${name}: give one signer key at most: clients name one account as their fee granter`)
+    throw new Error(
+      `${name}: give at most one signer key, because clients name one account as their fee granter`,
+    )
   if (gaslessMaxFee === undefined) return
   if (signerKeys.length === 0)
-    throw new Error(`${name}: give a signer key, whose account bears the fees of payments`)
+    throw new Error(`${name}: give a signer key, whose account pays the fees of payments`)
   if (maxFeesPerDay === undefined)
-    throw new Error(`${name}: say what the fees that we bear may come to in a day`)
+    throw new Error(`${name}: set the maximum fees that the facilitator pays in a day`)
 }
 
 function readKey(text: string): { key: Uint8Array; publicKey: Uint8Array } {
@@ -46,20 +48,20 @@ function readKey(text: string): { key: Uint8Array; publicKey: Uint8Array } {
     const key = new Uint8Array(Buffer.from(text.replace(/^0x/, ''), 'hex'))
     return { key, publicKey: publicKeyOf(key) }
   } catch {
-    // The library's own words may hold the key.
-    throw new Error('The signer key is no private key: give 64 hex digits')
+    // The library's error message may contain the key.
+    throw new Error('The signer key is not a private key: give 64 hex digits')
   }
 }
 
-/** Blocks are final once they are there: CometBFT drops none. */
+/** CometBFT blocks are final. */
 const REORG_DEPTH = 0n
 
-const NO_SIMULATE = 'cannot simulate transactions: turn its gRPC or its REST server on'
+const CANNOT_SIMULATE = 'cannot simulate transactions: turn its gRPC or its REST server on'
 
-/** Payments that a signer should be able to bear the fees of. */
-const AMPLE_PAYMENTS = 100n
+/** The default low-balance threshold covers the fees of this many payments. */
+const THRESHOLD_PAYMENTS = 100n
 
-/** A Cosmos network over CometBFT JSON-RPC, as far as `exact` payments go. Throws where the settings cannot be used. */
+/** A Cosmos network over CometBFT JSON-RPC. Throws if the settings are invalid. */
 export function createChain({
   signerKeys,
   ...settings
@@ -71,20 +73,20 @@ export function createChain({
   const rpc = createRpc(settings)
   const network: CosmosNetwork = { ...settings, rpc, signer: signer ?? '' }
 
-  function keyOf(asked: string): Uint8Array {
-    if (own === undefined || asked !== signer)
-      throw new Error(`${asked} is no signer of ${name}: take one of Chain.signers`)
+  function keyOf(address: string): Uint8Array {
+    if (own === undefined || address !== signer)
+      throw new Error(`${address} is not a signer of ${name}: use one of Chain.signers`)
     return own.key
   }
 
-  const askedOfFurthest = createSecondOpinion(network, rpc)
+  const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
 
   return {
     network: { name, ecosystem, chainId },
     signers: signer === undefined ? [] : [signer],
     feePayer: gaslessMaxFee === undefined ? undefined : signer,
     ampleFunds:
-      gaslessMaxFee === undefined ? 0n : AMPLE_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
+      gaslessMaxFee === undefined ? 0n : THRESHOLD_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
 
     async head() {
       const { number, timestamp } = await rpc.newestBlock()
@@ -92,44 +94,49 @@ export function createChain({
     },
 
     async checkNodes() {
-      const able = await rpc.canSimulate()
+      const canSimulate = await rpc.canSimulate()
       return {
-        problems: able.flatMap((can, i) => (can === false ? [`node ${i + 1} ${NO_SIMULATE}`] : [])),
-        isUsable: able.some((can) => can !== false),
+        problems: canSimulate.flatMap((can, i) =>
+          can === false ? [`node ${i + 1} ${CANNOT_SIMULATE}`] : [],
+        ),
+        isUsable: canSimulate.some((can) => can !== false),
       }
     },
     heights: () => rpc.heights(),
 
     extensions: () => Promise.resolve([]),
 
-    vetToken: (wanted) => vetToken(network, wanted),
+    validateToken: (wanted) => validateToken(network, wanted),
 
     checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
 
-    verify: (payment, terms, _now, reserved = 0n, since = 0n) =>
-      askedOfFurthest((on) => verify({ network: on, payment, terms, reserved, since }), isOfState),
+    verify: (payment, terms, _now, reserved = 0n, minBlock = 0n) =>
+      retryOnFurthestNode(
+        (on) => verify({ network: on, payment, terms, reserved, minBlock }),
+        dependsOnState,
+      ),
 
-    funds: (asked) => rpc.balance(asked, feeDenom),
-    nextNonce: async (asked) => sequenceOf(await rpc.account(asked)),
-    isNonceSpent: (asked, nonce) => isSequenceSpent(network, asked, nonce),
+    funds: (address) => rpc.balance(address, feeDenom),
+    nextNonce: async (address) => sequenceOf(await rpc.account(address)),
+    isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
 
     ...(gaslessMaxFee === undefined
       ? {}
       : {
-          sponsorship: (payment: CosmosPayment, since = 0n) => sponsorship(network, payment, since),
+          sponsorship: (payment: CosmosPayment, minBlock = 0n) => sponsorship(network, payment, minBlock),
         }),
-    batches: (due) => Promise.resolve(batches(due)),
+    batches: (pending) => Promise.resolve(batches(pending)),
     sign: async (batch, from) => signGrants(network, keyOf(from.signer), batch, from),
     replace: async (transaction, from) => replaceGrants(network, keyOf(from.signer), transaction),
     broadcast: (transaction) => broadcast(network, transaction),
 
-    inspect: (hash) => inspect(network, hash),
+    transactionStatus: (hash) => transactionStatus(network, hash),
     reorgDepth: REORG_DEPTH,
     includes: (block) => includes(network, block),
-    fate: (payment, terms, seen = 0n) => fate(network, payment, terms, seen),
+    paymentStatus: (payment, terms, minBlock = 0n) => paymentStatus(network, payment, terms, minBlock),
     isSpentAt: ({ payer, tx }, _terms, block) =>
       isSpentAt(network, payer, tx.signers[0]?.sequence ?? 0n, block),
-    isSpentForGood: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
+    isSpentFinally: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
     close: () => rpc.close(),
   }
 }

@@ -2,14 +2,11 @@ import type { Family } from '../family'
 import { parseAddress } from './address'
 import { createChain, isChainId } from './chain'
 import { CosmosConfiguration, type CosmosSettings, Denom } from './network'
-import { checkOffline } from './offline'
-import { type CosmosPayment, readPayment } from './payment'
-import { verifySignIn } from './sign-in'
+import { checkOffline } from './transfer-methods/bank-send/offline'
+import { type CosmosPayment, readPayment } from './transfer-methods/bank-send/payment'
+import { verifySignIn } from './signing/sign-in'
 
-/**
- * Chains of the Cosmos SDK: wallets are bech32 addresses, sign in by ADR-036, and pay by a bank send that they sign as
- * a whole transaction. What is paid in is a denomination, spelled in one way only.
- */
+/** Cosmos SDK chains: bech32 addresses, sign-in by ADR-036, payments by a signed transaction with one bank send. */
 export const cosmos: Family<CosmosPayment, CosmosSettings> = {
   ecosystem: 'cosmos',
   isChainId,

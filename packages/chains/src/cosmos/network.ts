@@ -3,21 +3,20 @@ import { NativeAmount } from '../configuration'
 import type { NetworkSettings } from '../family'
 import type { CosmosRpc } from './rpc'
 
-/** What a Cosmos network is told beside what all networks are. */
+/** The settings that only Cosmos networks have. */
 export type CosmosSettings = {
-  /** Of its addresses (bech32): `cosmos`. */
+  /** The bech32 prefix of addresses: `cosmos`. */
   prefix: string
-  /** What our own transactions pay their fees in: the network's native denomination. */
+  /** The network's native denomination, in which all fees are paid. */
   feeDenom: string
-  /** What our own transactions offer for a unit of gas, in 10^-18 of the smallest unit of `feeDenom`. */
+  /** The price of a unit of gas in our own transactions, in 10^-18 of the smallest unit of `feeDenom`. */
   gasPrice: bigint
-  /** What the fee of a payment may be that we bear, in smallest units of `feeDenom`; undefined where payers bear theirs. */
+  /** The maximum fee of one payment that we pay, in smallest units of `feeDenom`; undefined if payers pay their own. */
   gaslessMaxFee?: bigint
 }
 
 const GAS_PRICE_DECIMALS = 18
 
-/** A denomination, as the bank module takes it. */
 export const Denom = z
   .string()
   .regex(/^[a-zA-Z][a-zA-Z0-9/:._-]{2,127}$/, 'expected a denomination such as uatom')
@@ -44,10 +43,9 @@ export const CosmosConfiguration: z.ZodType<CosmosSettings> = z
     ...(gasless_max_fee === undefined ? {} : { gaslessMaxFee: gasless_max_fee }),
   }))
 
-/** A network as the parts of this family see it. */
 export type CosmosNetwork = Omit<NetworkSettings, 'signerKeys'> &
   CosmosSettings & {
     rpc: CosmosRpc
-    /** The address of our key: the fee granter of gasless payments. */
+    /** The fee granter of gasless payments; empty if there is no signer key. */
     signer: string
   }

@@ -23,7 +23,7 @@ import {
   PermanentLockedAccount,
 } from 'cosmjs-types/cosmos/vesting/v1beta1/vesting'
 import { ChainUnavailable } from '../family'
-import { type AbciAnswer, rpcTo, startComet } from './testing/comet'
+import { type AbciResponse, rpcTo, startComet } from './testing/comet'
 
 const ACCOUNT = '/cosmos.auth.v1beta1.Query/Account'
 const BALANCE = '/cosmos.bank.v1beta1.Query/Balance'
@@ -48,7 +48,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-async function node(queries: Record<string, AbciAnswer>) {
+async function node(queries: Record<string, AbciResponse>) {
   const started = await startComet({}, queries)
   closing.push(() => started.close())
   return started
@@ -58,11 +58,11 @@ function rpc(...nodes: { url: string }[]) {
   closing.push(() => own.close())
   return own
 }
-const answering = async (queries: Record<string, AbciAnswer>) => rpc(await node(queries))
+const answering = async (queries: Record<string, AbciResponse>) => rpc(await node(queries))
 
 const base = BaseAccount.fromPartial({ address: payer, accountNumber: 7n, sequence: 3n })
 const packed =
-  (typeUrl: string, value: Uint8Array): AbciAnswer =>
+  (typeUrl: string, value: Uint8Array): AbciResponse =>
   () => ({
     value: QueryAccountResponse.encode({ account: { typeUrl, value } }).finish(),
   })
@@ -105,7 +105,7 @@ describe('an account', () => {
     expect(await own.account(payer)).toMatchObject({ publicKey: pubKey })
   })
 
-  test('is undefined where its chain has none, and the height is told all the same', async () => {
+  test('is undefined where its chain has none, and the height is returned all the same', async () => {
     const own = await answering({ [ACCOUNT]: () => notFound })
     expect(await own.account(payer)).toBeUndefined()
     expect(await own.accountAt(payer)).toEqual({ account: undefined, height: 50n })
@@ -127,7 +127,7 @@ describe('an account', () => {
     ])
   })
 
-  test.each<[string, AbciAnswer]>([
+  test.each<[string, AbciResponse]>([
     [
       'of another address',
       packed(BaseAccount.typeUrl, BaseAccount.encode({ ...base, address: other }).finish()),
@@ -146,7 +146,7 @@ describe('an account', () => {
     const sound = await node({ [ACCOUNT]: baseAccount })
     for (const answer of [
       () => ({ code: 26, codespace: 'sdk', log: 'cannot query with height in the future: invalid height' }),
-      (...asked: Parameters<AbciAnswer>) => ({ ...baseAccount(...asked), height: '50' }),
+      (...asked: Parameters<AbciResponse>) => ({ ...baseAccount(...asked), height: '50' }),
     ]) {
       const odd = await node({ [ACCOUNT]: answer })
       expect(await rpc(odd, sound).account(payer, 40n)).toMatchObject({ sequence: 3n })
@@ -161,7 +161,7 @@ describe('what there is of a denomination', () => {
     value: QueryBalanceResponse.encode({ balance: coin(denom, amount) }).finish(),
   })
 
-  test('is told of an account, and in all', async () => {
+  test('is returned for an account and in total', async () => {
     const supply = QuerySupplyOfResponse.encode({ amount: coin('uatom', '9') }).finish()
     const own = await answering({ [BALANCE]: balance('uatom', '5'), [SUPPLY]: () => ({ value: supply }) })
     expect(await own.balance(payer, 'uatom')).toBe(5n)
@@ -216,7 +216,7 @@ describe('whether a denomination is sent', () => {
       value: QuerySendEnabledResponse.encode(QuerySendEnabledResponse.fromPartial({ sendEnabled })).finish(),
     })
 
-  test('is told by its entry, and where it has none by what holds for all', async () => {
+  test('is that of its entry, or the default without one', async () => {
     for (const enabled of [true, false]) {
       const of = { [BANK_PARAMS]: general(!enabled), [SEND_ENABLED]: entries({ denom: 'uatom', enabled }) }
       expect(await (await answering(of)).sendEnabled('uatom')).toBe(enabled)
@@ -225,7 +225,7 @@ describe('whether a denomination is sent', () => {
     }
   })
 
-  test('is told by the parameters where the chain has no query for it', async () => {
+  test('comes from the parameters where the chain has no query for it', async () => {
     const own = await answering({ [BANK_PARAMS]: general(true, [{ denom: 'uatom', enabled: false }]) })
     expect(await own.sendEnabled('uatom')).toBe(false)
     expect(await own.sendEnabled('uosmo')).toBe(true)
@@ -279,7 +279,7 @@ describe('an allowance', () => {
       ).toBeUndefined()
   })
 
-  test('is told by no state before the block that is asked for, and by a refusal that names no state', async () => {
+  test('is never from a state before the block that is asked for, and by a refusal that names no state', async () => {
     const noGrant = { code: 38, codespace: 'sdk', log: 'fee-grant not found: not found' }
     const [behind, fresh] = [
       await node({ [ALLOWANCE]: () => ({ ...noGrant, height: '8' }) }),

@@ -22,117 +22,117 @@ import { QueryAllowanceRequest, QueryAllowanceResponse } from 'cosmjs-types/cosm
 import { SimulateRequest, SimulateResponse } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { ChainUnavailable } from '../family'
 import { type Account, readAccount } from './account'
-import type { Query } from './answers'
-import { type Allowance, readAllowance } from './feegrant/allowance'
+import type { Query } from './rpc-schemas'
+import { type Allowance, readAllowance } from './settlement/feegrant/allowance'
 
-/** The application does not answer what it was asked, by a code of the Cosmos SDK. */
-export type Refused = Pick<Query, 'code' | 'codespace' | 'log'>
+/** An error of the application, with a code of the Cosmos SDK. */
+export type QueryError = Pick<Query, 'code' | 'codespace' | 'log'>
 
-/** At this `height`, or by the newest state, be it none before the block `since`. */
-type When = { height?: bigint; since?: bigint }
+/** The state at this `height`, or the newest state, which must not be older than `minBlock`. */
+type StateSelector = { height?: bigint; minBlock?: bigint }
 
-/** Asks the application; a node that refuses is passed over, unless it may. */
-type Ask = (
+/** Rejects with `ChainUnavailable` if every node responds with an error that is not expected. */
+type RunQuery = (
   path: string,
   request: Uint8Array,
-  options?: When & { mayRefuse?: (refused: Refused) => boolean },
+  options?: StateSelector & { isExpectedError?: (error: QueryError) => boolean },
 ) => Promise<Query>
 
-/** gRPC's NotFound, a key that is not found. A state that the node does not keep is another code. */
-const isNotFound = ({ code, codespace }: Refused): boolean => code === 22 && codespace === 'sdk'
+/** gRPC's NotFound, for a missing key. A pruned state has another code. */
+const isNotFound = ({ code, codespace }: QueryError): boolean => code === 22 && codespace === 'sdk'
 
-/** The feegrant module says so by codes that changed from version to version, and always in these words. */
-const hasNoGrant = (refused: Refused): boolean =>
-  isNotFound(refused) || /\bfee-?(?:grant| allowance) not found/i.test(refused.log)
+/** The code depends on the version of the feegrant module; the message does not. */
+const isGrantNotFound = (error: QueryError): boolean =>
+  isNotFound(error) || /\bfee-?(?:grant| allowance) not found/i.test(error.log)
 
-/** Methods that came with later versions of the SDK. */
-const lacksQuery = ({ code, log }: Refused): boolean => code === 6 && /unknown query path/i.test(log)
+/** Older versions of the SDK lack some methods. */
+const lacksQuery = ({ code, log }: QueryError): boolean => code === 6 && /unknown query path/i.test(log)
 
 export const SIMULATE = '/cosmos.tx.v1beta1.Service/Simulate'
 
-/** Nodes whose gRPC and REST are both off register no service that simulates; others answer an empty question otherwise. */
+/** Whether an empty request shows that the node cannot simulate, because its gRPC and REST servers are both off. */
 export const lacksSimulate = lacksQuery
 
-/** Of the node rather than of the transaction: it lacks the method, or the state. */
-const cannotSimulate = (refused: Refused): boolean =>
-  lacksQuery(refused) ||
-  refused.code === 26 ||
-  /failed to load state|version (mismatch|does not exist)/i.test(refused.log)
+/** The node, not the transaction, is at fault: it lacks the method, or the state. */
+const cannotSimulate = (error: QueryError): boolean =>
+  lacksQuery(error) ||
+  error.code === 26 ||
+  /failed to load state|version (mismatch|does not exist)/i.test(error.log)
 
-const MEMO_LIMIT_MS = 60_000
+const MEMO_LIMIT_TTL_MS = 60_000
 
-/** The queries of the Cosmos SDK's own modules, each in the newest state unless a height is given. */
-export function createQueries(name: string, ask: Ask) {
-  /** Reads an answer; what cannot be read, or is about something else, is not believed. */
-  function read<T>(path: string, decode: (value: Uint8Array) => T, { value }: Query): T {
+/** Queries of the Cosmos SDK's modules, on the newest state unless a height is given. */
+export function createQueries(name: string, query: RunQuery) {
+  function decode<T>(path: string, decodeValue: (value: Uint8Array) => T, { value }: Query): T {
     try {
-      return decode(value)
+      return decodeValue(value)
     } catch (error) {
-      const told = error instanceof Error ? error.message : String(error)
-      throw new ChainUnavailable(`${name} answers ${path} with what cannot be read: ${told}`, {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new ChainUnavailable(`${name} gave a malformed response to ${path}: ${reason}`, {
         cause: error,
       })
     }
   }
 
-  /** An account, undefined where there is none, and the height of the state it was looked up in. */
+  /** The account, undefined if it does not exist, and the height of the state that was queried. */
   async function accountAt(
     address: string,
-    when: When = {},
+    state: StateSelector = {},
   ): Promise<{ account: Account | undefined; height: bigint }> {
     const path = '/cosmos.auth.v1beta1.Query/Account'
     const request = QueryAccountRequest.encode({ address }).finish()
-    const answer = await ask(path, request, { ...when, mayRefuse: isNotFound })
-    if (answer.height === 0n) throw new ChainUnavailable(`${name} does not tell the height of its state`)
-    if (answer.code !== 0) return { account: undefined, height: answer.height }
-    const account = read(path, decodeAccount, answer)
+    const result = await query(path, request, { ...state, isExpectedError: isNotFound })
+    if (result.height === 0n) throw new ChainUnavailable(`${name} does not return the height of its state`)
+    if (result.code !== 0) return { account: undefined, height: result.height }
+    const account = decode(path, decodeAccount, result)
     if (account.address.toLowerCase() !== address)
-      throw new ChainUnavailable(`${name} answers the account ${account.address} when asked for ${address}`)
-    return { account, height: answer.height }
+      throw new ChainUnavailable(
+        `${name} responded with the account ${account.address} instead of ${address}`,
+      )
+    return { account, height: result.height }
   }
 
   async function amount(
     path: string,
     denom: string,
     request: Uint8Array,
-    decode: (value: Uint8Array) => Coin | undefined,
-    when: When = {},
+    decodeCoin: (value: Uint8Array) => Coin | undefined,
+    state: StateSelector = {},
   ): Promise<bigint> {
-    const coin = read(path, (value) => coinOf(decode(value)), await ask(path, request, when))
+    const coin = decode(path, (value) => coinOf(decodeCoin(value)), await query(path, request, state))
     if (coin.denom !== denom)
-      throw new ChainUnavailable(`${name} answers ${path} of ${coin.denom} when asked for ${denom}`)
+      throw new ChainUnavailable(`${name} responded to ${path} with ${coin.denom} instead of ${denom}`)
     return coin.amount
   }
 
-  async function askMemoLimit(): Promise<number> {
+  async function loadMemoLimit(): Promise<number> {
     const path = '/cosmos.auth.v1beta1.Query/Params'
-    const answer = await ask(path, AuthParamsRequest.encode({}).finish())
-    const { params } = read(path, AuthParamsResponse.decode, answer)
-    // No chain sets it to 0.
+    const result = await query(path, AuthParamsRequest.encode({}).finish())
+    const { params } = decode(path, AuthParamsResponse.decode, result)
+    // The default of a missing field: no chain sets it to 0.
     if (params.maxMemoCharacters === 0n)
-      throw new ChainUnavailable(`${name} does not tell the parameters of accounts`)
+      throw new ChainUnavailable(`${name} does not return the parameters of the auth module`)
     return Number(params.maxMemoCharacters)
   }
 
-  let memoLimit: { known: Promise<number>; at: number } | undefined
+  let memoLimit: { limit: Promise<number>; at: number } | undefined
 
   return {
     accountAt,
-    /** Undefined where the chain has no such account. */
     account: async (address: string, height?: bigint): Promise<Account | undefined> =>
       (await accountAt(address, height === undefined ? {} : { height })).account,
 
     /** Smallest units. */
-    balance: (address: string, denom: string, since = 0n): Promise<bigint> =>
+    balance: (address: string, denom: string, minBlock = 0n): Promise<bigint> =>
       amount(
         '/cosmos.bank.v1beta1.Query/Balance',
         denom,
         QueryBalanceRequest.encode({ address, denom }).finish(),
         (value) => QueryBalanceResponse.decode(value).balance,
-        { since },
+        { minBlock },
       ),
 
-    /** Of all there is, in smallest units; 0 where the chain knows no such denomination. */
+    /** Smallest units; 0 if the denomination does not exist. */
     supply: (denom: string): Promise<bigint> =>
       amount(
         '/cosmos.bank.v1beta1.Query/SupplyOf',
@@ -141,82 +141,86 @@ export function createQueries(name: string, ask: Ask) {
         (value) => QuerySupplyOfResponse.decode(value).amount,
       ),
 
-    /** Whether the bank module sends it at all: by its own entry, and where it has none, by what holds for all. */
+    /** Whether the bank module allows transfers, by the denomination's own entry or else by the default. */
     async sendEnabled(denom: string): Promise<boolean> {
       const [path, defaultPath] = [
         '/cosmos.bank.v1beta1.Query/SendEnabled',
         '/cosmos.bank.v1beta1.Query/Params',
       ]
       const [own, general] = await Promise.all([
-        ask(
+        query(
           path,
           QuerySendEnabledRequest.encode(QuerySendEnabledRequest.fromPartial({ denoms: [denom] })).finish(),
           {
-            mayRefuse: lacksQuery,
+            isExpectedError: lacksQuery,
           },
         ),
-        ask(defaultPath, QueryParamsRequest.encode({}).finish()),
+        query(defaultPath, QueryParamsRequest.encode({}).finish()),
       ])
-      const { params } = read(defaultPath, QueryParamsResponse.decode, general)
+      const { params } = decode(defaultPath, QueryParamsResponse.decode, general)
       if (own.code === 0) {
-        const [entry] = read(path, QuerySendEnabledResponse.decode, own).sendEnabled
+        const [entry] = decode(path, QuerySendEnabledResponse.decode, own).sendEnabled
         return entry?.denom === denom ? entry.enabled : params.defaultSendEnabled
       }
-      // eslint-disable-next-line @typescript-eslint/no-deprecated -- where all entries stood before version 0.47 of the SDK
+      // eslint-disable-next-line @typescript-eslint/no-deprecated -- SDK versions before 0.47 keep the entries here
       const { sendEnabled } = params
       return sendEnabled.find((entry) => entry.denom === denom)?.enabled ?? params.defaultSendEnabled
     },
 
-    /** What the chain says of a denomination; undefined where it says nothing. */
+    /** Undefined if the chain has no metadata of the denomination. */
     async metadata(denom: string): Promise<Metadata | undefined> {
       const path = '/cosmos.bank.v1beta1.Query/DenomMetadata'
       const request = QueryDenomMetadataRequest.encode({ denom }).finish()
-      const answer = await ask(path, request, {
-        mayRefuse: (refused) => isNotFound(refused) || lacksQuery(refused),
+      const result = await query(path, request, {
+        isExpectedError: (error) => isNotFound(error) || lacksQuery(error),
       })
-      if (answer.code !== 0) return undefined
-      const { metadata } = read(path, QueryDenomMetadataResponse.decode, answer)
+      if (result.code !== 0) return undefined
+      const { metadata } = decode(path, QueryDenomMetadataResponse.decode, result)
       if (metadata.base !== denom)
-        throw new ChainUnavailable(`${name} answers the metadata of ${metadata.base} when asked for ${denom}`)
+        throw new ChainUnavailable(
+          `${name} responded with the metadata of ${metadata.base} instead of ${denom}`,
+        )
       return metadata
     },
 
-    /** What `granter` lets `grantee` spend on fees; undefined where there is no such allowance. */
-    async allowance(granter: string, grantee: string, since = 0n): Promise<Allowance | undefined> {
+    /** Undefined if there is no allowance. */
+    async allowance(granter: string, grantee: string, minBlock = 0n): Promise<Allowance | undefined> {
       const path = '/cosmos.feegrant.v1beta1.Query/Allowance'
       const request = QueryAllowanceRequest.encode({ granter, grantee }).finish()
-      const answer = await ask(path, request, { since, mayRefuse: hasNoGrant })
-      if (answer.code !== 0) return undefined
-      const grant = read(path, QueryAllowanceResponse.decode, answer).allowance
+      const result = await query(path, request, { minBlock, isExpectedError: isGrantNotFound })
+      if (result.code !== 0) return undefined
+      const grant = decode(path, QueryAllowanceResponse.decode, result).allowance
       if (grant?.granter !== granter || grant.grantee !== grantee || grant.allowance === undefined)
-        throw new ChainUnavailable(`${name} answers another allowance than that of ${granter} for ${grantee}`)
+        throw new ChainUnavailable(
+          `${name} responded with another allowance than that of ${granter} for ${grantee}`,
+        )
       return readAllowance(grant.allowance)
     },
 
-    /** Runs a transaction on the newest state without its signatures: what gas it takes, or why it would fail. */
-    async simulate(txBytes: Uint8Array, since = 0n): Promise<{ gasUsed: bigint } | { failure: string }> {
+    /** Does not check signatures. */
+    async simulate(txBytes: Uint8Array, minBlock = 0n): Promise<{ gasUsed: bigint } | { failure: string }> {
       const path = SIMULATE
       const request = SimulateRequest.encode(SimulateRequest.fromPartial({ txBytes })).finish()
-      const answer = await ask(path, request, {
-        since,
-        mayRefuse: (refused) => !cannotSimulate(refused),
+      const result = await query(path, request, {
+        minBlock,
+        isExpectedError: (error) => !cannotSimulate(error),
       })
-      if (answer.code !== 0) return { failure: answer.log.slice(0, 300) }
-      const { gasInfo } = read(path, SimulateResponse.decode, answer)
-      if (gasInfo === undefined) throw new ChainUnavailable(`${name} simulates without telling the gas`)
+      if (result.code !== 0) return { failure: result.log.slice(0, 300) }
+      const { gasInfo } = decode(path, SimulateResponse.decode, result)
+      if (gasInfo === undefined) throw new ChainUnavailable(`${name} returns no gas of a simulation`)
       return { gasUsed: gasInfo.gasUsed }
     },
 
-    /** How many bytes a memo may have; asked anew after a minute. */
+    /** Maximum bytes of a memo; cached for a minute. */
     memoLimit(): Promise<number> {
-      if (memoLimit === undefined || performance.now() - memoLimit.at > MEMO_LIMIT_MS) {
-        const asked = { known: askMemoLimit(), at: performance.now() }
-        memoLimit = asked
-        asked.known.catch(() => {
-          if (memoLimit === asked) memoLimit = undefined
+      if (memoLimit === undefined || performance.now() - memoLimit.at > MEMO_LIMIT_TTL_MS) {
+        const entry = { limit: loadMemoLimit(), at: performance.now() }
+        memoLimit = entry
+        entry.limit.catch(() => {
+          if (memoLimit === entry) memoLimit = undefined
         })
       }
-      return memoLimit.known
+      return memoLimit.limit
     },
   }
 }

@@ -1,9 +1,9 @@
 import { ChainUnavailable, NodeStarting, TransactionRejected } from '../family'
-import { type Lie, startLyingNode } from '../json-rpc/testing/node'
-import { hashOf } from './answers'
-import { broadcast } from './broadcast'
-import type { CosmosPayment } from './payment'
-import { readPayment } from './payment'
+import { type AlterReply, startAlteringProxy } from '../json-rpc/testing/node'
+import { hashOf } from './rpc-schemas'
+import { broadcast } from './settlement/broadcast'
+import type { CosmosPayment } from './transfer-methods/bank-send/payment'
+import { readPayment } from './transfer-methods/bank-send/payment'
 import { payloadOf } from './testing/transaction'
 import { feeOf, openVerifying, type Verifying } from './testing/verifying'
 
@@ -33,7 +33,7 @@ const verify = (payment: CosmosPayment, urls = [world.rpcUrl]) =>
 
 describe('a node whose gRPC and REST servers are both off', () => {
   test('is named, and makes the network unusable only where no other can simulate', async () => {
-    const sound = await startLyingNode(world.rpcUrl, ({ params }, reply) => {
+    const sound = await startAlteringProxy(world.rpcUrl, ({ params }, reply) => {
       const { path = '' } = params as unknown as { path?: string }
       return path.endsWith('/Simulate')
         ? { result: { response: { code: 18, codespace: 'sdk', log: 'empty txBytes is not allowed' } } }
@@ -101,7 +101,7 @@ describe('a fee below the minimum of a node', () => {
 
   test('is offered to the other nodes, of which one may ask less', async () => {
     const payment = await short()
-    const cheap = await startLyingNode(world.rpcUrl, ({ method, params }, reply) => {
+    const cheap = await startAlteringProxy(world.rpcUrl, ({ method, params }, reply) => {
       if (method !== 'broadcast_tx_sync') return reply
       const { tx } = params as unknown as { tx: string }
       return {
@@ -114,7 +114,7 @@ describe('a fee below the minimum of a node', () => {
 
   test('is no verdict while another node may have it: one that was sent it gave no answer', async () => {
     const payment = await short()
-    const silent = await startLyingNode(world.rpcUrl, ({ method }, reply) =>
+    const silent = await startAlteringProxy(world.rpcUrl, ({ method }, reply) =>
       method === 'broadcast_tx_sync' ? { result: 'nonsense' } : reply,
     )
     for (const urls of [
@@ -136,14 +136,14 @@ describe('a node that was just started', () => {
   })
 
   test('leaves it to another node', async () => {
-    const starting: Lie = ({ method, params }, reply) => {
+    const starting: AlterReply = ({ method, params }, reply) => {
       if (method !== 'broadcast_tx_sync') return reply
       const { tx } = params as unknown as { tx: string }
       const log =
         'signature verification failed; please verify account number (0) and chain-id (x): (unable to verify single signer signature): unauthorized'
       return { result: { code: 4, codespace: 'sdk', log, data: '', hash: hashOf(Buffer.from(tx, 'base64')) } }
     }
-    const node = await startLyingNode(world.rpcUrl, starting)
+    const node = await startAlteringProxy(world.rpcUrl, starting)
     const payment = await world.pay(await world.newPayer())
     await expect(broadcast(world.connect({ urls: [node.url] }), payment.transaction)).rejects.toThrow(
       NodeStarting,
@@ -166,7 +166,7 @@ describe('a payer that was funded after the newest block of the first node', () 
   async function behind() {
     const height = String(await world.height())
     const status = (await world.ask('status')) as object
-    return startLyingNode(world.rpcUrl, async ({ method, params }, reply) => {
+    return startAlteringProxy(world.rpcUrl, async ({ method, params }, reply) => {
       const named = params as unknown as Record<string, string>
       if (method === 'status') return { result: status }
       if (method === 'abci_query' && named['height'] === '0' && !named['path']?.endsWith('/Simulate'))

@@ -40,7 +40,7 @@ afterAll(() => close())
 /** What it is, why it is refused, and in what words. */
 type Case = [string, Refusal['reason'], string, () => ReturnType<typeof refusal>]
 
-describe('verify refuses, whoever signed it, what is', () => {
+describe('verify refuses, for any signer, what is', () => {
   test.each<Case>([
     [
       'said to be for another chain',
@@ -126,26 +126,26 @@ describe('verify refuses, whoever signed it, what is', () => {
     [
       'ten thousand in hex',
       'invalid_payload',
-      'no plain bank send',
+      'not a plain bank send',
       () => refusal({ coins: [coin('0x2710')] }, { payload: stating({ amount: '10000' }) }),
     ],
     [
       'ten thousand with a zero before it',
       'invalid_payload',
-      'no plain bank send',
+      'not a plain bank send',
       () => refusal({ coins: [coin('023420')] }, { payload: stating({ amount: '10000' }) }),
     ],
-    ['to somebody else', 'invalid_payment', 'pays somebody else', () => refusal({ to: other.address })],
+    ['to another recipient', 'invalid_payment', 'another recipient', () => refusal({ to: other.address })],
     [
       'to the recipient’s bytes under another prefix',
       'invalid_payment',
-      'pays somebody else',
+      'another recipient',
       () => refusal({ to: underOsmo(world.terms.payTo) }),
     ],
     [
       'to the recipient in large letters',
       'invalid_payment',
-      'pays somebody else',
+      'another recipient',
       () => refusal({ to: world.terms.payTo.toUpperCase() }),
     ],
     [
@@ -157,13 +157,13 @@ describe('verify refuses, whoever signed it, what is', () => {
     [
       'of somebody else’s money',
       'invalid_payload',
-      'money is of another',
+      'the sender is not the payer',
       () => refusal({ from: other.address }),
     ],
     [
       'said to be of another payer',
       'invalid_payload',
-      'money is of another',
+      'the sender is not the payer',
       () => refusal({}, { payload: stating({ payer: other.address }) }),
     ],
     [
@@ -179,7 +179,7 @@ describe('verify refuses, whoever signed it, what is', () => {
     [
       'from the payer in large letters',
       'invalid_payload',
-      'money is of another',
+      'the sender is not the payer',
       () => refusal({ from: payer.address.toUpperCase() }),
     ],
     [
@@ -305,7 +305,7 @@ describe('verify refuses, whoever signed it, what is', () => {
     [
       'with an unknown field in the send',
       'invalid_payload',
-      'no plain bank send',
+      'not a plain bank send',
       () => {
         const { typeUrl, value } = sendOf(sends())
         return refusal(messages(Any.fromPartial({ typeUrl, value: joined(value, unknown) })))
@@ -364,7 +364,7 @@ describe('verify refuses, whoever signed it, what is', () => {
     [
       'at another’s cost',
       'invalid_payload',
-      'another than the payer',
+      'the fee payer is not the payer',
       () => refusal({ fee: feeOf({ payer: other.address }) }),
     ],
     [
@@ -380,7 +380,7 @@ describe('verify refuses, whoever signed it, what is', () => {
       () => refusal({ fee: feeOf({ granter: payer.address }) }),
     ],
     [
-      'granted by a stranger where nobody bears fees',
+      'granted by a third party if the facilitator pays no fees',
       'invalid_payload',
       'granter',
       () =>
@@ -396,22 +396,27 @@ describe('verify refuses, whoever signed it, what is', () => {
       () => refusal(gasless(), { settings: { paysOwnFees: true } }),
     ],
     [
-      'granted by us past the cap',
+      'granted by our signer above the cap',
       'invalid_payment',
-      'is borne',
+      'a fee that the facilitator pays',
       () => refusal(gasless({ amount: [coin('6001')] })),
     ],
-    ['granted by us for nothing', 'invalid_payment', 'is borne', () => refusal(gasless({ amount: [] }))],
+    [
+      'granted by us for nothing',
+      'invalid_payment',
+      'a fee that the facilitator pays',
+      () => refusal(gasless({ amount: [] })),
+    ],
     [
       'granted by us in two coins',
       'invalid_payment',
-      'is borne',
+      'a fee that the facilitator pays',
       () => refusal(gasless({ amount: [coin('1', 'stake'), coin('5000')] })),
     ],
     [
       'granted by us in another coin',
       'invalid_payment',
-      'is borne',
+      'a fee that the facilitator pays',
       () => refusal(gasless({ amount: [coin('5000', 'stake')] })),
     ],
     [
@@ -434,7 +439,7 @@ describe('verify refuses, whoever signed it, what is', () => {
       () => refusal({ fee: feeOf({ amount: [coin('4999')] }) }),
     ],
     [
-      'at a fee in a coin of which nobody knows what it is worth',
+      'at a fee in a coin of unknown value',
       'invalid_payment',
       'fee 0uatom, this network asks',
       () => refusal({ fee: feeOf({ amount: [coin('5000', 'stake')] }) }),
@@ -451,7 +456,7 @@ describe('verify refuses, whoever signed it, what is', () => {
 
   const sends = () => ({ from: payer.address, to: world.terms.payTo, coins: [coin('10000')] })
 
-  const stated: [string, object][] = [
+  const unsignedFields: [string, object][] = [
     ['amount', { amount: '9999' }],
     ['denomination', { denom: 'stake' }],
     ['recipient', { recipient: other.address }],
@@ -465,7 +470,7 @@ describe('verify refuses, whoever signed it, what is', () => {
     ['sequence', { sequence: 17 }],
     ['account number', { accountNumber: '999999' }],
   ]
-  test.each(stated)('said to have another %s', async (_, changes) => {
+  test.each(unsignedFields)('said to have another %s', async (_, changes) => {
     expect(await refusal({}, { payload: stating(changes) })).toMatchObject({ reason: 'invalid_payload' })
   })
 

@@ -1,181 +1,182 @@
 import { ChainUnavailable, type Nodes } from '../family'
 import {
-  type Ask,
+  coalesce,
   createJsonRpc,
-  type Dialect,
-  type ErrorAnswer,
+  type NodeProtocol,
+  NoResponse,
   RpcError,
-  sharedInTurn,
-  Unanswered,
+  type RpcErrorObject,
+  type SendRequest,
 } from '../json-rpc/rpc'
-import { type Block, BlockMetas, Broadcast, hashOf, Query, Status, TxResult, TxSearch } from './answers'
-import { createQueries, lacksSimulate, type Refused, SIMULATE } from './queries'
+import { type Block, BlockMetas, Broadcast, hashOf, Query, Status, TxResult, TxSearch } from './rpc-schemas'
+import { createQueries, lacksSimulate, type QueryError, SIMULATE } from './queries'
 
-/** What CometBFT takes in one HTTP request unless its operator says otherwise (`max_request_batch_size`). */
+/** CometBFT's default `max_request_batch_size`. */
 const MAX_BATCH = 10
 const METHOD_NOT_FOUND = -32601
 
-/** Almost all that a CometBFT node says of a problem stands in `data`, as text. */
-const wordsOf = ({ message, data }: ErrorAnswer): string =>
+/** CometBFT nodes put almost the whole error text into `data`. */
+const errorMessage = ({ message, data }: RpcErrorObject): string =>
   typeof data === 'string' ? `${message}: ${data}` : message
 
-const says = (pattern: RegExp) => (error: ErrorAnswer) => pattern.test(wordsOf(error))
+const hasMessage = (pattern: RegExp) => (error: RpcErrorObject) => pattern.test(errorMessage(error))
 
-/** How CometBFT nodes talk; one that is on another chain than `chainId`, or has yet to read its blocks, is not used. */
-const dialectOf = (chainId: string): Dialect => ({
+/** Refuses a node that is still syncing, because its state is old. */
+const createProtocol = (chainId: string): NodeProtocol => ({
   identity: {
-    question: { method: 'status', params: {} },
+    request: { method: 'status', params: {} },
     problem(result) {
       const { data } = Status.safeParse(result)
-      if (data === undefined) return 'does not tell its chain'
+      if (data === undefined) return 'does not return its chain id'
       if (data.chainId !== chainId) return `is on chain ${data.chainId.slice(0, 64)}, not ${chainId}`
-      return data.isCatchingUp ? 'has yet to catch up with its chain' : undefined
+      return data.isCatchingUp ? 'is still catching up with its chain' : undefined
     },
   },
   height: {
-    question: { method: 'status', params: {} },
+    request: { method: 'status', params: {} },
     read: (result) => Status.safeParse(result).data?.block.number,
   },
   maxBatch: MAX_BATCH,
   lacksMethod: ({ code }) => code === METHOD_NOT_FOUND,
-  wordsOf,
+  errorMessage,
 })
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
-/** What the error codes of the Cosmos SDK call a transaction that waits already; CometBFT says so in words. */
+/** Error codes of the Cosmos SDK for two cases that CometBFT reports by a message. */
 export const IN_MEMPOOL = { codespace: 'sdk', code: 19 }
 const TOO_LARGE = { codespace: 'sdk', code: 21 }
-/** What a node says of a transaction that it was offered. */
-export type Checked = { code: number; codespace: string; log: string }
+/** The result of a node's CheckTx. */
+export type CheckTxResult = { code: number; codespace: string; log: string }
 
-/** The fee is below the minimum gas price of this node's operator. */
-export const isFeeTooLow = ({ code, codespace }: Checked): boolean => codespace === 'sdk' && code === 13
+/** Below the minimum gas price of this node's operator. */
+export const isFeeTooLow = ({ code, codespace }: CheckTxResult): boolean => codespace === 'sdk' && code === 13
 
 /**
- * After a restart and until its first block a node takes every account for one of the genesis, of number 0, and finds the
- * signatures of all others wrong.
+ * After a restart and until its next block, a node takes every account for a genesis account of number 0, so that it finds
+ * the signatures of all others wrong.
  */
-export const isBeforeFirstBlock = ({ code, codespace, log }: Checked): boolean =>
+export const isBeforeFirstBlock = ({ code, codespace, log }: CheckTxResult): boolean =>
   codespace === 'sdk' && code === 4 && /account number \(?0\b/i.test(log)
 
-/** The payer's funds, account and sequence, which a node that is behind does not know yet. */
-const OF_STATE = [5, 9, 32]
+/** Insufficient funds, unknown account, wrong sequence: a node that is behind reports these by mistake. */
+const STATE_CODES = [5, 9, 32]
 
-/** Refusals of one node that say nothing of what another one would do. */
-const isOfOneNode = (checked: Checked): boolean =>
-  isFeeTooLow(checked) ||
-  isBeforeFirstBlock(checked) ||
-  (checked.codespace === 'sdk' && OF_STATE.includes(checked.code))
+/** Whether another node may decide otherwise. */
+const isNodeSpecific = (result: CheckTxResult): boolean =>
+  isFeeTooLow(result) ||
+  isBeforeFirstBlock(result) ||
+  (result.codespace === 'sdk' && STATE_CODES.includes(result.code))
 
-/** Of refusals by several nodes the one that lasts least: that node may take it yet. */
-const leastLasting = (refusals: readonly Checked[]): Checked | undefined =>
+/** Of several nodes' refusals the one that is most likely to pass. */
+const mostTransient = (refusals: readonly CheckTxResult[]): CheckTxResult | undefined =>
   refusals.find(isBeforeFirstBlock) ?? refusals.find((refusal) => !isFeeTooLow(refusal)) ?? refusals[0]
 
-const saysInMempool = says(/tx already exists in cache/i)
-const saysTooLarge = says(/tx too large/i)
-const saysNotFound = says(/\btx \([0-9a-f]+\) not found/i)
+const inMempool = /tx already exists in cache/i
+const isInMempool = hasMessage(inMempool)
+const isTooLarge = hasMessage(/tx too large/i)
+const isNotFound = hasMessage(/\btx \([0-9a-f]+\) not found/i)
 
-/** The node has no block in the range: those it has end, or begin, elsewhere. */
+/** The node has no block in the requested range; the group is its newest height. */
 const outOfRange = /min height [0-9]+ can't be greater than max height ([0-9]+)/i
 
-/** How long a transaction that a node took is taken to wait there, unless it is found elsewhere. */
-const WAITING_MS = 5_000
+/** An accepted transaction counts as waiting for this long, even if no node finds it. */
+const ACCEPTED_TTL_MS = 5_000
 
-export type CosmosRpc = ReturnType<typeof createQuestions>
+export type CosmosRpc = ReturnType<typeof createMethods>
 
-/**
- * What a Cosmos network answers, over `createJsonRpc`: see there how its nodes are asked. A node that answers for something
- * else than it was asked for is passed over like one that answers nonsense.
- */
+/** The RPC methods of a Cosmos network, over `createJsonRpc`. A result for another request counts as malformed. */
 export function createRpc(nodes: Nodes, compareMs?: number) {
-  const jsonRpc = createJsonRpc(nodes, dialectOf(nodes.chainId), compareMs)
-  const taken = createTaken()
+  const jsonRpc = createJsonRpc(nodes, createProtocol(nodes.chainId), compareMs)
+  const accepted = createAcceptedTransactions()
 
   return {
-    ...createQuestions(nodes, jsonRpc.ask, taken),
+    ...createMethods(nodes, jsonRpc.request, accepted),
 
-    /** The same, beginning with the node that is furthest; undefined where the usual first one is as far. */
+    /** See `findFurthest` of `createJsonRpc`. */
     async furthest(): Promise<CosmosRpc | undefined> {
-      const ask = await jsonRpc.askFurthest()
-      return ask && createQuestions(nodes, ask, taken)
+      const send = await jsonRpc.findFurthest()
+      return send && createMethods(nodes, send, accepted)
     },
 
-    /** Of each node, in their order, whether it can simulate; undefined where it gives no answer. */
+    /** For each node, whether it can simulate; undefined if it gives no response. */
     async canSimulate(): Promise<(boolean | undefined)[]> {
       const params = { path: SIMULATE, data: '', height: '0', prove: false }
-      const answers = await jsonRpc.askEach({ method: 'abci_query', params })
-      return answers.map((answer) => {
-        const { data } = Query.safeParse(answer?.result)
+      const responses = await jsonRpc.requestEach({ method: 'abci_query', params })
+      return responses.map((response) => {
+        const { data } = Query.safeParse(response?.result)
         return data && !lacksSimulate(data)
       })
     },
 
-    /** See `createJsonRpc`. */
     heights: jsonRpc.heights,
     close: (): void => jsonRpc.close(),
   }
 }
 
-type Taken = ReturnType<typeof createTaken>
+type AcceptedTransactions = ReturnType<typeof createAcceptedTransactions>
 
-/** The transactions that some node took a few seconds ago. */
-function createTaken() {
-  const taken = new Map<string, number>()
+/** The transactions that a node accepted in the last `ACCEPTED_TTL_MS`. */
+function createAcceptedTransactions() {
+  const acceptedAt = new Map<string, number>()
   return {
     add(hash: string): void {
       const now = performance.now()
-      for (const [other, at] of taken) if (now - at > WAITING_MS) taken.delete(other)
-      taken.set(hash, now)
+      for (const [other, at] of acceptedAt) if (now - at > ACCEPTED_TTL_MS) acceptedAt.delete(other)
+      acceptedAt.set(hash, now)
     },
     has(hash: string): boolean {
-      const at = taken.get(hash)
-      return at !== undefined && performance.now() - at <= WAITING_MS
+      const at = acceptedAt.get(hash)
+      return at !== undefined && performance.now() - at <= ACCEPTED_TTL_MS
     },
   }
 }
 
-function createQuestions({ name, chainId }: Pick<Nodes, 'name' | 'chainId'>, ask: Ask, taken: Taken) {
+function createMethods(
+  { name, chainId }: Pick<Nodes, 'name' | 'chainId'>,
+  send: SendRequest,
+  accepted: AcceptedTransactions,
+) {
   const query = (
     path: string,
     request: Uint8Array,
     {
       height = 0n,
-      since = 0n,
-      mayRefuse,
-    }: { height?: bigint; since?: bigint; mayRefuse?: (refused: Refused) => boolean } = {},
+      minBlock = 0n,
+      isExpectedError,
+    }: { height?: bigint; minBlock?: bigint; isExpectedError?: (error: QueryError) => boolean } = {},
   ): Promise<Query> =>
-    ask({
+    send({
       method: 'abci_query',
       params: { path, data: hex(request), height: String(height), prove: false },
       schema: Query,
-      doubt: (answer) => {
-        if (answer.code !== 0 && !mayRefuse?.(answer))
-          return `code ${answer.code} (${answer.codespace}): ${answer.log}`
-        // A node that refuses need not tell by which state.
-        if (answer.height < since && (answer.code === 0 || answer.height !== 0n))
-          return `the state of block ${answer.height}, behind ${since}`
-        return answer.code === 0 && height !== 0n && answer.height !== height
-          ? `the state of block ${answer.height} instead of ${height}`
+      findProblem: (result) => {
+        if (result.code !== 0 && !isExpectedError?.(result))
+          return `code ${result.code} (${result.codespace}): ${result.log}`
+        // An error need not come with the height of the state.
+        if (result.height < minBlock && (result.code === 0 || result.height !== 0n))
+          return `the state of block ${result.height}, behind ${minBlock}`
+        return result.code === 0 && height !== 0n && result.height !== height
+          ? `the state of block ${result.height} instead of ${height}`
           : undefined
       },
     })
 
-  const newestBlock = sharedInTurn(async () => {
-    const { block } = await ask({ method: 'status', params: {}, schema: Status })
+  const newestBlock = coalesce(async () => {
+    const { block } = await send({ method: 'status', params: {}, schema: Status })
     return block
   })
 
-  const blockAt = sharedInTurn(async (number: bigint): Promise<Block | undefined> => {
+  const blockAt = coalesce(async (number: bigint): Promise<Block | undefined> => {
     const height = String(number)
     try {
-      const [meta] = await ask({
+      const [meta] = await send({
         method: 'blockchain',
         params: { minHeight: height, maxHeight: height },
         schema: BlockMetas,
-        settles: says(outOfRange),
-        doubt: (metas) =>
+        isFinal: hasMessage(outOfRange),
+        findProblem: (metas) =>
           metas.length === 1 && metas[0]?.block.number === number && metas[0].chainId === chainId
             ? undefined
             : 'another block',
@@ -185,27 +186,26 @@ function createQuestions({ name, chainId }: Pick<Nodes, 'name' | 'chainId'>, ask
       const newest = error instanceof RpcError && outOfRange.exec(error.message)?.[1]
       if (!newest) throw error
       if (BigInt(newest) < number) return undefined
-      throw new ChainUnavailable(`${name} does not keep block ${number} any more`, { cause: error })
+      throw new ChainUnavailable(`${name} has pruned block ${number}`, { cause: error })
     }
   })
 
   return {
     ...createQueries(name, query),
 
-    /** The newest block. */
     newestBlock,
-    /** The block that the chain has at this height; undefined where the node that was asked is not that far. */
+    /** The block at this height; undefined if the node has not reached it. */
     blockAt,
 
-    /** What became of the transaction with this hash; undefined where the node has it in no block, as far as it has read them. */
+    /** The mined transaction with this hash; undefined if the node has indexed none. */
     async tx(hash: string): Promise<TxResult | undefined> {
       try {
-        return await ask({
+        return await send({
           method: 'tx',
           params: { hash: base64(Buffer.from(hash, 'hex')), prove: false },
           schema: TxResult,
-          settles: saysNotFound,
-          doubt: (found) => (found.hash === hash ? undefined : 'another transaction'),
+          isFinal: isNotFound,
+          findProblem: (found) => (found.hash === hash ? undefined : 'another transaction'),
         })
       } catch (error) {
         if (error instanceof RpcError) return undefined
@@ -213,12 +213,9 @@ function createQuestions({ name, chainId }: Pick<Nodes, 'name' | 'chainId'>, ask
       }
     },
 
-    /**
-     * The transaction that took this sequence of an account, whatever it does; undefined where the node knows of none. By the
-     * events `tx.acc_seq`, which a node has to index.
-     */
+    /** The mined transaction that used this sequence of an account; undefined if the node has indexed no such `tx.acc_seq`. */
     async txOfSequence(address: string, sequence: bigint): Promise<TxResult | undefined> {
-      const { txs } = await ask({
+      const { txs } = await send({
         method: 'tx_search',
         params: {
           query: `tx.acc_seq='${address}/${sequence}'`,
@@ -233,48 +230,47 @@ function createQuestions({ name, chainId }: Pick<Nodes, 'name' | 'chainId'>, ask
     },
 
     /**
-     * Offers a transaction to a node, which checks it as it would a block's: code 0 where it takes it, 19 (of the codespace
-     * `sdk`) where it has it already. Where a node refuses it for what another may judge otherwise, that one is offered it as
-     * well; the answer is a refusal where each node that was sent it refused.
+     * Submits a transaction to a node's CheckTx: code 0 if accepted, 19 (codespace `sdk`) if already in its mempool. If the
+     * refusal is specific to the node, the next one is tried. Resolves to a refusal only if every node that received the
+     * transaction refused it.
      */
-    async broadcast(txBytes: Uint8Array): Promise<Checked> {
+    async broadcast(txBytes: Uint8Array): Promise<CheckTxResult> {
       const hash = hashOf(txBytes)
-      const refusals: Checked[] = []
+      const refusals: CheckTxResult[] = []
       try {
-        const answer = await ask({
+        const result = await send({
           method: 'broadcast_tx_sync',
           params: { tx: base64(txBytes) },
           schema: Broadcast,
-          settles: (error) => saysInMempool(error) || saysTooLarge(error),
-          doubt(told, mayBeDone) {
-            if (told.hash !== hash) return 'another transaction'
-            const words = `code ${told.code} (${told.codespace}): ${told.log}`
-            if (isOfOneNode(told)) {
-              refusals.push(told)
-              return { undone: words }
+          isFinal: (error) => isInMempool(error) || isTooLarge(error),
+          findProblem(result, mayHaveExecuted) {
+            if (result.hash !== hash) return 'another transaction'
+            if (isNodeSpecific(result)) {
+              refusals.push(result)
+              return { notExecuted: `code ${result.code} (${result.codespace}): ${result.log}` }
             }
-            // Refused by one node, and may wait with another: nobody may take it for refused by all.
-            return told.code === 0 || !mayBeDone
+            // This node refused it, but an earlier one may have it in its mempool.
+            return result.code === 0 || !mayHaveExecuted
               ? undefined
-              : `code ${told.code}, after one that may have taken it`
+              : `code ${result.code}, after a node that may have accepted it`
           },
         })
-        if (answer.code === 0) taken.add(hash)
-        return answer
+        if (result.code === 0) accepted.add(hash)
+        return result
       } catch (error) {
-        const refusal = leastLasting(refusals)
-        if (error instanceof Unanswered && !error.mayBeDone && refusal !== undefined) return refusal
+        const refusal = mostTransient(refusals)
+        if (error instanceof NoResponse && !error.mayHaveExecuted && refusal !== undefined) return refusal
         if (!(error instanceof RpcError)) throw error
-        if (/tx already exists in cache/i.test(error.message)) {
-          taken.add(hash)
+        if (inMempool.test(error.message)) {
+          accepted.add(hash)
           return { ...IN_MEMPOOL, log: error.message }
         }
-        if (error.mayBeDone) throw new ChainUnavailable(error.message, { cause: error })
+        if (error.mayHaveExecuted) throw new ChainUnavailable(error.message, { cause: error })
         return { ...TOO_LARGE, log: error.message }
       }
     },
 
-    /** Whether a node took this transaction some seconds ago, so that it hardly has to be sent again. */
-    isTaken: (hash: string): boolean => taken.has(hash),
+    /** Whether a node accepted this transaction a few seconds ago, so that it need not be sent again. */
+    wasAccepted: (hash: string): boolean => accepted.has(hash),
   }
 }

@@ -1,12 +1,12 @@
 import { firstRefusal } from '../checks'
 import { prefixOf } from './address'
-import { chainChecks } from './chain-checks'
-import { offlineChecks, type Case } from './checks'
+import { chainChecks } from './transfer-methods/bank-send/chain-checks'
+import { offlineChecks, type VerifyContext } from './transfer-methods/bank-send/checks'
 import type { CosmosNetwork } from './network'
-import { readPayment } from './payment'
-import { signBytesOf } from './sign-bytes'
+import { readPayment } from './transfer-methods/bank-send/payment'
+import { signBytesOf } from './signing/sign-bytes'
 import { vectors, type Vectors } from './testing/vectors'
-import { decodeTx } from './tx'
+import { decodeTx } from './signing/tx'
 
 type Vector = Vectors['transactions'][number] & { publicKey: string }
 
@@ -47,14 +47,14 @@ function refusalOf(vector: Vector, raw: Uint8Array) {
     maxGas: 1_000_000n,
     signer: vector.fee.granter ?? '',
   } as CosmosNetwork
-  const question: Case = {
+  const question: VerifyContext = {
     network,
     payment,
     terms: { token: { asset: denom, symbol: denom, decimals: 6 }, payTo: to, amount: BigInt(amount) },
     reserved: 0n,
-    since: 0n,
+    minBlock: 0n,
   }
-  const facts = {
+  const chainState = {
     account: {
       address: from,
       accountNumber: BigInt(vector.accountNumber),
@@ -66,17 +66,17 @@ function refusalOf(vector: Vector, raw: Uint8Array) {
     isCovered: true,
     simulated: { gasUsed: 1n },
   }
-  return firstRefusal(offlineChecks, question) ?? firstRefusal(chainChecks, { ...question, facts })
+  return firstRefusal(offlineChecks, question) ?? firstRefusal(chainChecks, { ...question, chainState })
 }
 
 /** All bits of the first of its kind, and every thirteenth of the others. */
-const kindOf = ({ key, mode }: Vector) => `${key} ${mode}`
+const transferMethodOf = ({ key, mode }: Vector) => `${key} ${mode}`
 const strideOf = (vector: Vector) =>
-  all.find(([, other]) => kindOf(other) === kindOf(vector))?.[1] === vector ? 1 : 13
+  all.find(([, other]) => transferMethodOf(other) === transferMethodOf(vector))?.[1] === vector ? 1 : 13
 
 test('there are transactions of four libraries, in both modes, by both kinds of keys', () => {
   expect(vectors.filter(([, { transactions }]) => transactions.length > 0)).toHaveLength(4)
-  const kinds = new Set(all.map(([, vector]) => kindOf(vector)))
+  const kinds = new Set(all.map(([, vector]) => transferMethodOf(vector)))
   expect(kinds).toEqual(
     new Set(['secp256k1 direct', 'secp256k1 amino', 'ethsecp256k1 direct', 'ethsecp256k1 amino']),
   )

@@ -1,6 +1,6 @@
 import { fromBech32, toBech32 } from '@cosmjs/encoding'
 import { parseAddress, prefixOf } from './address'
-import { verifySignIn } from './sign-in'
+import { verifySignIn } from './signing/sign-in'
 import { vectors } from './testing/vectors'
 
 const flip = (bytes: Uint8Array, bit: number) => {

@@ -1,22 +1,22 @@
 import { computeAddress, SigningKey } from 'ethers'
-import { firstRefusal, isOfState } from '../checks'
+import { firstRefusal, dependsOnState } from '../checks'
 import { RpcUrls } from '../configuration'
 import type { Chain, NetworkSettings } from '../family'
-import { createSecondOpinion } from '../second-opinion'
-import { Quantity } from './answers'
-import { batches } from './batches'
-import { broadcast } from './broadcast'
-import { termsChecks } from './checks'
-import { failsOnlyWhenMined } from './eip3009/failure'
-import { isNonceSpent, REORG_DEPTH } from './confirmed'
-import { includes, inspect } from './inspection'
-import { createMulticallDetector } from './multicall'
+import { createFurthestNodeRetry } from '../furthest-node'
+import { Quantity } from './rpc-schemas'
+import { batches } from './settlement/batches'
+import { broadcast } from './settlement/broadcast'
+import { termsChecks } from './transfer-methods/checks'
+import { failsOnlyWhenMined } from './transfer-methods/eip3009/failure'
+import { isNonceSpent, REORG_DEPTH } from './observation/confirmations'
+import { includes, transactionStatus } from './observation/transaction-status'
+import { createMulticallDetector } from './settlement/multicall'
 import type { EvmNetwork, EvmSettings } from './network'
-import { type EvmPayment, kindOf } from './payment'
-import { createPermit2Detector } from './permit2/contracts'
+import { type EvmPayment, transferMethodOf } from './transfer-methods/payment'
+import { createPermit2Detector } from './transfer-methods/permit2/contracts'
 import { createRpc } from './rpc'
-import { replace, signBatch } from './settlement'
-import { vetToken } from './vetting'
+import { replace, signBatch } from './settlement/sign-batch'
+import { validateToken } from './tokens/token-validation'
 
 /** The settlement keys by their addresses; says which one is wrong without telling it. */
 function readKeys(signerKeys: readonly string[]): ReadonlyMap<string, SigningKey> {
@@ -61,7 +61,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
     return key
   }
 
-  const askedOfFurthest = createSecondOpinion(network, rpc)
+  const retryOnFurthestNode = createFurthestNodeRetry(network, rpc)
 
   return {
     network: { name, ecosystem, chainId },
@@ -78,15 +78,15 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
 
     extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
 
-    vetToken: (wanted) => vetToken(rpc, { name, chainId, maxGas, signers }, wanted),
+    validateToken: (wanted) => validateToken(rpc, { name, chainId, maxGas, signers }, wanted),
 
     checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
 
     verify(payment, terms, now, reserved = 0n) {
       const seconds = BigInt(Math.floor(now.getTime() / 1000))
-      return askedOfFurthest(
-        (on) => kindOf(payment).verify({ network: on, payment, terms, now: seconds, reserved }),
-        isOfState,
+      return retryOnFurthestNode(
+        (on) => transferMethodOf(payment).verify({ network: on, payment, terms, now: seconds, reserved }),
+        dependsOnState,
       )
     },
 
@@ -94,24 +94,25 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
     nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
     isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
 
-    batches: (due) => batches({ network, hasMulticall }, due),
+    batches: (pending) => batches({ network, hasMulticall }, pending),
     sign: async (batch, from) =>
-      askedOfFurthest((on) => signBatch(on, keyOf(from.signer), batch, from), isOfState),
+      retryOnFurthestNode((on) => signBatch(on, keyOf(from.signer), batch, from), dependsOnState),
     replace: async (transaction, from) => replace(network, keyOf(from.signer), transaction, from),
     broadcast: (transaction) =>
-      askedOfFurthest(
+      retryOnFurthestNode(
         ({ rpc: node }) => broadcast(node, transaction),
         () => false,
       ),
 
-    inspect: (hash) => inspect(network, hash),
+    transactionStatus: (hash) => transactionStatus(network, hash),
     reorgDepth: REORG_DEPTH,
     includes: (block) => includes(network, block),
-    fate: (payment, terms, seen = 0n) => kindOf(payment).fate(network, payment, terms, seen),
-    isSpentAt: (payment, terms, block) => kindOf(payment).isSpentAt(network, payment, terms, block),
-    async isSpentForGood(payment, terms) {
+    paymentStatus: (payment, terms, seen = 0n) =>
+      transferMethodOf(payment).paymentStatus(network, payment, terms, seen),
+    isSpentAt: (payment, terms, block) => transferMethodOf(payment).isSpentAt(network, payment, terms, block),
+    async isSpentFinally(payment, terms) {
       const block = (await rpc.height()) - REORG_DEPTH
-      return block >= 0n && kindOf(payment).isSpentAt(network, payment, terms, block)
+      return block >= 0n && transferMethodOf(payment).isSpentAt(network, payment, terms, block)
     },
     failsOnlyWhenMined: async (hash, payment, terms) =>
       payment.kind === 'eip3009' && failsOnlyWhenMined(network, hash, payment, terms),

@@ -2,9 +2,9 @@ import type { Family } from '../family'
 import { parseAddress } from './address'
 import { createChain, isChainId } from './chain'
 import { EvmConfiguration, type EvmSettings } from './network'
-import { checkOffline } from './offline'
-import { type EvmPayment, readPayment } from './payment'
-import { verifyContractSignIn, verifySignIn } from './sign-in'
+import { checkOffline } from './transfer-methods/offline'
+import { type EvmPayment, readPayment } from './transfer-methods/payment'
+import { verifyContractSignIn, verifySignIn } from './signing/sign-in'
 
 /**
  * Ethereum and its kin: wallets are EIP-55 addresses, sign in by EIP-191 or EIP-1271, and pay by

@@ -1,7 +1,7 @@
 import { Amount } from '@tollgate/protocol'
 import { z } from 'zod'
 import { parseAddress } from './address'
-import { hex } from './answers'
+import { hex } from './rpc-schemas'
 
 /** What payers write in what they sign, each in its one canonical spelling. */
 export const Address = z.string().transform((text, context) => {

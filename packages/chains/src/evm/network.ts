@@ -3,7 +3,7 @@ import { NativeAmount } from '../configuration'
 import type { NetworkSettings } from '../family'
 import type { Rpc } from './rpc'
 
-/** What an EVM network is told beside what all networks are. */
+/** Settings of an EVM network beside the common ones. */
 export type EvmSettings = {
   /** In wei per unit of gas; dearer than this is not sent. */
   maxFeePerGas: bigint

@@ -3,7 +3,7 @@ import type { Refusal } from '../family'
 import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { endlessWallet, refusingWallet, silentToken, talkativeWallet } from './testing/contracts'
-import { startLyingNode } from '../json-rpc/testing/node'
+import { startAlteringProxy } from '../json-rpc/testing/node'
 import { bitFlips, highTwin } from './testing/signatures'
 
 let world: TestChain
@@ -230,7 +230,7 @@ describe('verify refuses', () => {
   })
 
   test('by the clock of the chain where that is ahead', async () => {
-    const ahead = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+    const ahead = await startAlteringProxy(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_getBlockByNumber'
         ? { result: { ...(reply.result as object), timestamp: `0x${(now() + 3_600n).toString(16)}` } }
         : reply,

@@ -1,7 +1,7 @@
 import { ChainUnavailable } from '../family'
 import { signPayment } from './testing/authorization'
 import { openOwnChain, type OwnChain } from './testing/chain'
-import { startLyingNode } from '../json-rpc/testing/node'
+import { startAlteringProxy } from '../json-rpc/testing/node'
 
 let world: OwnChain
 beforeAll(async () => {
@@ -26,8 +26,8 @@ describe('a reorg that drops a settlement', () => {
     await world.provider.send('anvil_reorg', [3, []])
     expect(await world.chain.includes(block)).toBe(false)
     expect(await world.chain.includes({ number: BigInt(before!.number), hash: before!.hash! })).toBe(true)
-    expect(['unknown', 'waiting']).toContain((await world.chain.inspect(transaction.hash)).status)
-    expect(await world.chain.fate(payment, world.terms)).toEqual({ status: 'open' })
+    expect(['unknown', 'waiting']).toContain((await world.chain.transactionStatus(transaction.hash)).status)
+    expect(await world.chain.paymentStatus(payment, world.terms)).toEqual({ status: 'open' })
 
     const again = await world.carryOut(transaction)
     expect(again.settles(payment, world.terms)).toBe(true)
@@ -44,7 +44,7 @@ describe('includes', () => {
   })
 
   test('does not believe a node that answers another block than the one asked for', async () => {
-    const node = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+    const node = await startAlteringProxy(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_getBlockByNumber' ? { result: { ...(reply.result as object), number: '0x1' } } : reply,
     )
     const chain = world.connect({ rpcUrls: [node.url] })

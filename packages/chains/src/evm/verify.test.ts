@@ -1,9 +1,9 @@
 import { ChainUnavailable } from '../family'
-import { calls } from './eip3009/authorization'
+import { calls } from './transfer-methods/eip3009/authorization'
 import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'
 import { credulousWallet, endlessWallet, lyingWallet } from './testing/contracts'
-import { startLyingNode } from '../json-rpc/testing/node'
+import { startAlteringProxy } from '../json-rpc/testing/node'
 import { startRestingNode } from './testing/node'
 
 let world: TestChain
@@ -64,7 +64,7 @@ describe('verify counts what is reserved', () => {
 
 /** The chain through a node that tells what it was asked. */
 async function watched() {
-  const { url, requests, close } = await startLyingNode(world.settings.rpcUrls[0]!, (_, reply) => reply)
+  const { url, requests, close } = await startAlteringProxy(world.settings.rpcUrls[0]!, (_, reply) => reply)
   const chain = world.connect({ rpcUrls: [url] })
   await chain.head()
   requests.length = 0
@@ -81,7 +81,7 @@ describe('verify', () => {
     await close()
   })
 
-  test('asks for the newest block once for all payments of one turn, and anew for later ones', async () => {
+  test('asks for the newest block once for all payments of one turn, and again for later ones', async () => {
     const { chain, requests, close } = await watched()
     const paid = await Promise.all([1, 2, 3].map(() => signPayment(world.payer, world.terms)))
     const verifyAll = async () =>
@@ -108,7 +108,7 @@ describe('verify', () => {
     const chain = world.connect({ rpcUrls: ['http://127.0.0.1:9'] })
     await expect(world.refusal({}, {}, usdcDomain, chain)).rejects.toThrow(ChainUnavailable)
 
-    const failing = await startLyingNode(world.settings.rpcUrls[0]!, ({ method }, reply) =>
+    const failing = await startAlteringProxy(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_call' ? { error: { code: -32000, message: 'header not found' } } : reply,
     )
     const lagging = world.connect({ rpcUrls: [failing.url] })

@@ -1,285 +1,290 @@
 import type { z } from 'zod'
 import { ChainUnavailable, type Nodes } from '../family'
+import { withTimeout } from '../timeout'
 import {
-  type Answer,
   createAgent,
   createEndpoint,
   type Endpoint,
   EndpointFailure,
-  type ErrorAnswer,
   type Identity,
   NotSent,
-  type Question,
+  type RpcErrorObject,
+  type RpcRequest,
+  type RpcResponse,
 } from './endpoint'
 
-export type { ErrorAnswer } from './endpoint'
+export type { RpcErrorObject } from './endpoint'
 
-/** The node understood the call and says no. `message` is the node's. */
+/** The node understood the request and refused it. `message` is the node's. */
 export class RpcError extends Error {
   constructor(
     readonly code: number,
     message: string,
-    /** Whether an endpoint that was asked before may have done it: it gave no answer, or none that settles the matter. */
-    readonly mayBeDone = false,
+    /** An earlier endpoint, which gave no final response, may have executed the request. */
+    readonly mayHaveExecuted = false,
   ) {
     super(message.slice(0, 300))
   }
 }
 
-/** No endpoint gave an answer that settles the matter. `mayBeDone`: one of them may have done it all the same. */
-export class Unanswered extends ChainUnavailable {
+/** No endpoint gave a final response. `mayHaveExecuted`: one of them may still have executed the request. */
+export class NoResponse extends ChainUnavailable {
   constructor(
     message: string,
-    readonly mayBeDone: boolean,
+    readonly mayHaveExecuted: boolean,
   ) {
     super(message)
   }
 }
 
-/** No endpoint has the method, or takes such parameters: more time would not change that. */
+/** No endpoint supports the method with these parameters, so a retry would not help. */
 export class MethodMissing extends ChainUnavailable {}
 
-/** How the nodes of one kind of chain talk. */
-export type Dialect = {
+/** The conventions of the nodes of one chain family. */
+export type NodeProtocol = {
   identity: Identity
-  /** How far a node's chain is; `read` answers undefined where the result does not tell. */
-  height: { question: Question; read(result: unknown): bigint | undefined }
-  /** Questions that a node takes in one HTTP request. */
+  /** `read` returns undefined if the result holds no height. */
+  height: { request: RpcRequest; read(result: unknown): bigint | undefined }
+  /** Maximum requests in one HTTP request. */
   maxBatch: number
-  /** Whether an endpoint that answers so will never answer anything else to the same question. */
-  lacksMethod(error: ErrorAnswer): boolean
-  /** What the error says in words. */
-  wordsOf(error: ErrorAnswer): string
+  /** Whether the error means that the endpoint does not support the request at all. */
+  lacksMethod(error: RpcErrorObject): boolean
+  errorMessage(error: RpcErrorObject): string
 }
 
-/** One question, and what is to be made of its answer. */
-export type Inquiry<T> = Question & {
+export type TypedRequest<T> = RpcRequest & {
   schema: z.ZodType<T>
-  /** Whether an endpoint that refuses so has settled the matter, so that no other is asked; by default none has. */
-  settles?: (error: ErrorAnswer) => boolean
+  /** Whether an error is final, so that no other endpoint is tried; by default none is. */
+  isFinal?: (error: RpcErrorObject) => boolean
   /**
-   * Why an answer of the right shape is no use all the same; the next endpoint is asked then. `mayBeDone`: an
-   * endpoint that was asked before may have done it, and gave no answer, or none that settles the matter.
+   * Why a well-formed result cannot be used, so that the next endpoint is tried. `mayHaveExecuted`: an earlier endpoint
+   * may have executed the request.
    */
-  doubt?: (value: T, mayBeDone: boolean) => string | Undone | undefined
+  findProblem?: (value: T, mayHaveExecuted: boolean) => string | NotExecuted | undefined
 }
 
-/** Why an answer does not settle the matter, from an endpoint that certainly did nothing. */
-export type Undone = { undone: string }
+/** The problem of a result whose endpoint certainly did not execute the request. */
+export type NotExecuted = { notExecuted: string }
 
-export type Ask = <T>(inquiry: Inquiry<T>) => Promise<T>
+export type SendRequest = <T>(request: TypedRequest<T>) => Promise<T>
 
-const MAX_UNANSWERED = 5_000
+const MAX_PENDING = 5_000
 
-/** `ask`, but that all who ask for the same in one turn of the event loop share one question. */
-export function sharedInTurn<T, Key = void>(ask: (key: Key) => Promise<T>) {
-  const asked = new Map<Key, Promise<T>>()
+/** Callers with the same key in one turn of the event loop share one promise. */
+export function coalesce<T, Key = void>(load: (key: Key) => Promise<T>) {
+  const loading = new Map<Key, Promise<T>>()
   return (key: Key): Promise<T> => {
-    const known = asked.get(key)
+    const known = loading.get(key)
     if (known !== undefined) return known
-    if (asked.size === 0) setImmediate(() => asked.clear())
-    const answer = ask(key)
-    asked.set(key, answer)
-    return answer
+    if (loading.size === 0) setImmediate(() => loading.clear())
+    const result = load(key)
+    loading.set(key, result)
+    return result
   }
 }
 
-/** `take` tells why the answer did not settle the matter, so that the next endpoint is asked; undefined where it did. */
-type Waiting = Question & {
-  take(answer: Answer | undefined): string | Undone | undefined
-  /** An endpoint did not answer, or nothing that settles the matter, and may have done what it was asked all the same. */
-  miss(): void
+type PendingRequest = RpcRequest & {
+  /** Settles the request, or returns why the next endpoint must be tried. */
+  accept(response: RpcResponse | undefined): string | NotExecuted | undefined
+  /** An endpoint that gave no final response may have executed the request. */
+  markMayHaveExecuted(): void
   giveUp(reason: string): void
 }
 
-/** How long `heights` waits for an endpoint, and for how long it then leaves it out. */
-const HIGHEST_TIMEOUT_MS = 1_000
+/** `heights` waits this long for an endpoint, and then skips it for `SILENT_MS`. */
+const HEIGHTS_TIMEOUT_MS = 1_000
 const SILENT_MS = 30_000
 
-/** How often endpoints are compared. */
+/** Interval between comparisons of the endpoints. */
 const COMPARE_MS = 15_000
-/** How long an endpoint may take to tell its height while a question waits for that. */
-const HEIGHT_MS = 1_000
+/** `findFurthest` waits this long for an endpoint. */
+const FURTHEST_TIMEOUT_MS = 1_000
 
 /**
- * JSON-RPC over HTTP. Calls made in one turn of the event loop share a request. Endpoints are asked in order, beginning
- * with the one that answered last; each attempt has `rpcTimeoutMs`. Every `compareMs` the order begins anew with the first
- * endpoint whose chain goes on: one that stands still answers, and is no use. Rejects with `ChainUnavailable` when none answers.
+ * JSON-RPC over HTTP. Requests of one turn of the event loop share an HTTP request. Endpoints are tried in order, starting
+ * with the last one that responded; each attempt has `rpcTimeoutMs`. Every `compareMs` the first endpoint whose height
+ * still grows becomes the preferred one. Rejects with `ChainUnavailable` if no endpoint gives a usable response.
  */
 export function createJsonRpc(
   { name, rpcUrls, rpcTimeoutMs }: Pick<Nodes, 'name' | 'rpcUrls' | 'rpcTimeoutMs'>,
-  dialect: Dialect,
+  protocol: NodeProtocol,
   compareMs = COMPARE_MS,
 ) {
   const agent = createAgent()
-  const endpoints = rpcUrls.map((url) => createEndpoint(url, dialect.identity, rpcTimeoutMs, agent))
+  const endpoints = rpcUrls.map((url) => createEndpoint(url, protocol.identity, rpcTimeoutMs, agent))
   let preferred = 0
-  let unanswered = 0
+  let pending = 0
   let comparedAt = performance.now()
-  let heights: (bigint | undefined)[] = []
+  let lastHeights: (bigint | undefined)[] = []
 
-  function compareNowAndThen(): void {
+  function compareIfDue(): void {
     if (endpoints.length === 1 || performance.now() - comparedAt < compareMs) return
     comparedAt = performance.now()
     void compare()
   }
 
   async function compare(): Promise<void> {
-    const before = heights
-    heights = await Promise.all(endpoints.map((endpoint) => heightOf(endpoint, dialect)))
-    const goesOn = heights.findIndex((height, i) => height !== undefined && height > (before[i] ?? height))
-    if (goesOn >= 0) preferred = goesOn
+    const before = lastHeights
+    lastHeights = await Promise.all(endpoints.map((endpoint) => heightOf(endpoint, protocol)))
+    const growing = lastHeights.findIndex(
+      (height, i) => height !== undefined && height > (before[i] ?? height),
+    )
+    if (growing >= 0) preferred = growing
   }
 
   const silentUntil = new Map<Endpoint, number>()
 
-  /** Of one endpoint, within a second; one that did not answer in time is not waited for again for a while. */
-  async function heightInTime(endpoint: Endpoint): Promise<bigint | undefined> {
+  async function heightUnlessSilent(endpoint: Endpoint): Promise<bigint | undefined> {
     if ((silentUntil.get(endpoint) ?? 0) > performance.now()) return undefined
-    let timer: NodeJS.Timeout | undefined
-    const tooLate = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), Math.min(HIGHEST_TIMEOUT_MS, rpcTimeoutMs))
-    })
-    const height = await Promise.race([heightOf(endpoint, dialect), tooLate])
-    clearTimeout(timer)
+    const height = await heightWithin(Math.min(HEIGHTS_TIMEOUT_MS, rpcTimeoutMs), endpoint)
     if (height === undefined) silentUntil.set(endpoint, performance.now() + SILENT_MS)
     return height
   }
 
-  const heightsInTime = sharedInTurn(async () => {
-    const found = await Promise.all(endpoints.map(heightInTime))
-    return found.filter((height) => height !== undefined)
+  const heightWithin = (ms: number, endpoint: Endpoint): Promise<bigint | undefined> =>
+    withTimeout(ms, heightOf(endpoint, protocol), () => undefined)
+
+  const availableHeights = coalesce(async () => {
+    const heights = await Promise.all(endpoints.map(heightUnlessSilent))
+    return heights.filter((height) => height !== undefined)
   })
 
-  const lacks = (answer: Answer | undefined): boolean => !!answer?.error && dialect.lacksMethod(answer.error)
+  const lacksMethod = (response: RpcResponse | undefined): boolean =>
+    !!response?.error && protocol.lacksMethod(response.error)
 
-  /** Asks the endpoints in order, beginning with that of `firstOf`; tells `answeredBy` where another one answered. */
-  function createAsk(firstOf: () => number, answeredBy: (index: number) => void): Ask {
-    let waiting: Waiting[] = []
+  /** Tries the endpoints in order, starting with `getFirst()`; calls `onOther` if a later one finishes a delivery. */
+  function createSender(getFirst: () => number, onOther: (index: number) => void): SendRequest {
+    let queue: PendingRequest[] = []
 
-    async function deliver(questions: readonly Waiting[]): Promise<void> {
-      compareNowAndThen()
+    async function deliver(requests: readonly PendingRequest[]): Promise<void> {
+      compareIfDue()
       const failures = new Set<string>()
-      let open = questions
-      for (let attempt = 0, first = firstOf(); attempt < endpoints.length && open.length > 0; attempt++) {
+      let open = requests
+      for (let attempt = 0, first = getFirst(); attempt < endpoints.length && open.length > 0; attempt++) {
         const index = (first + attempt) % endpoints.length
         try {
-          const answers = (await endpoints[index]?.ask(open)) ?? []
-          open = open.filter((question, i) => {
-            const told = question.take(answers[i])
-            if (told === undefined) return false
-            const isUndone = typeof told !== 'string'
-            if (!isUndone && !lacks(answers[i])) question.miss()
-            const words = (isUndone ? told.undone : told).slice(0, 100)
-            failures.add(`endpoint ${index + 1} answers ${question.method} with ${words}`)
+          const responses = (await endpoints[index]?.send(open)) ?? []
+          open = open.filter((request, i) => {
+            const problem = request.accept(responses[i])
+            if (problem === undefined) return false
+            const isExecuted = typeof problem === 'string'
+            if (isExecuted && !lacksMethod(responses[i])) request.markMayHaveExecuted()
+            const text = (isExecuted ? problem : problem.notExecuted).slice(0, 100)
+            failures.add(`endpoint ${index + 1} responded to ${request.method} with ${text}`)
             return true
           })
-          if (open.length === 0 && index !== first) answeredBy(index)
+          if (open.length === 0 && index !== first) onOther(index)
         } catch (error) {
-          if (!(error instanceof NotSent)) for (const question of open) question.miss()
+          if (!(error instanceof NotSent)) for (const request of open) request.markMayHaveExecuted()
           failures.add(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
         }
       }
-      const told = `${name} cannot be reached: ${[...failures].join('; ')}`
-      for (const question of open) question.giveUp(told)
+      const reason = `${name} is unavailable: ${[...failures].join('; ')}`
+      for (const request of open) request.giveUp(reason)
     }
 
     function flush(): void {
-      const questions = waiting
-      waiting = []
-      for (let i = 0; i < questions.length; i += dialect.maxBatch) {
-        const batch = questions.slice(i, i + dialect.maxBatch)
-        void deliver(batch).finally(() => (unanswered -= batch.length))
+      const requests = queue
+      queue = []
+      for (let i = 0; i < requests.length; i += protocol.maxBatch) {
+        const batch = requests.slice(i, i + protocol.maxBatch)
+        void deliver(batch).finally(() => (pending -= batch.length))
       }
     }
 
-    return <T>({ method, params, schema, settles = () => false, doubt }: Inquiry<T>): Promise<T> => {
-      if (unanswered >= MAX_UNANSWERED)
-        return Promise.reject(
-          new ChainUnavailable(`${name} is asked faster than it answers; try again later`),
-        )
-      unanswered++
+    return <T>({
+      method,
+      params,
+      schema,
+      isFinal = () => false,
+      findProblem,
+    }: TypedRequest<T>): Promise<T> => {
+      if (pending >= MAX_PENDING)
+        return Promise.reject(new ChainUnavailable(`${name} has too many pending requests; try again later`))
+      pending++
       return new Promise((resolve, reject) => {
         let lacking = 0
-        let mayBeDone = false
-        const take = (answer: Answer | undefined): string | Undone | undefined => {
-          if (answer?.error) {
-            const words = dialect.wordsOf(answer.error)
-            if (settles(answer.error)) {
-              reject(new RpcError(answer.error.code, words, mayBeDone))
+        let mayHaveExecuted = false
+        const accept = (response: RpcResponse | undefined): string | NotExecuted | undefined => {
+          if (response?.error) {
+            const message = protocol.errorMessage(response.error)
+            if (isFinal(response.error)) {
+              reject(new RpcError(response.error.code, message, mayHaveExecuted))
               return undefined
             }
-            if (dialect.lacksMethod(answer.error)) lacking++
-            return words
+            if (protocol.lacksMethod(response.error)) lacking++
+            return message
           }
-          const { success, data } = schema.safeParse(answer?.result)
-          if (answer === undefined || !success) return 'nonsense'
-          const problem = doubt?.(data, mayBeDone)
+          const { success, data } = schema.safeParse(response?.result)
+          if (response === undefined || !success) return 'a malformed result'
+          const problem = findProblem?.(data, mayHaveExecuted)
           if (problem === undefined) resolve(data)
           return problem
         }
+        const markMayHaveExecuted = (): void => void (mayHaveExecuted = true)
         const giveUp = (reason: string): void =>
-          reject(lacking === endpoints.length ? new MethodMissing(reason) : new Unanswered(reason, mayBeDone))
-        if (waiting.push({ method, params, take, miss: () => (mayBeDone = true), giveUp }) === 1)
-          setImmediate(flush)
+          reject(
+            lacking === endpoints.length
+              ? new MethodMissing(reason)
+              : new NoResponse(reason, mayHaveExecuted),
+          )
+        if (queue.push({ method, params, accept, markMayHaveExecuted, giveUp }) === 1) setImmediate(flush)
       })
     }
   }
 
-  const asks = new Map<number, Ask>()
-  function askFirst(index: number): Ask {
-    const ask =
-      asks.get(index) ??
-      createAsk(
+  const senders = new Map<number, SendRequest>()
+  function senderStartingWith(index: number): SendRequest {
+    const sender =
+      senders.get(index) ??
+      createSender(
         () => index,
         () => undefined,
       )
-    asks.set(index, ask)
-    return ask
+    senders.set(index, sender)
+    return sender
   }
 
-  const heightsNow = sharedInTurn(() =>
-    Promise.all(endpoints.map((endpoint) => within(HEIGHT_MS, heightOf(endpoint, dialect)))),
+  const currentHeights = coalesce(() =>
+    Promise.all(endpoints.map((endpoint) => heightWithin(FURTHEST_TIMEOUT_MS, endpoint))),
   )
 
   return {
-    /**
-     * The answer, read by its schema. Rejects with `RpcError` where an endpoint refuses and that `settles` the matter, with
-     * `MethodMissing` where every endpoint lacks the method, and else with `Unanswered`.
-     */
-    ask: createAsk(
+    /** Rejects with `RpcError` for a final error, with `MethodMissing` if every endpoint lacks the method, else `NoResponse`. */
+    request: createSender(
       () => preferred,
       (index) => (preferred = index),
     ),
 
     /**
-     * `ask`, beginning with the endpoint whose chain is furthest; undefined where the endpoint that `ask` begins with is as
-     * far, or none tells.
+     * `request`, starting with the endpoint of the highest block; undefined if the preferred endpoint is as high, or no
+     * endpoint responds.
      */
-    async askFurthest(): Promise<Ask | undefined> {
+    async findFurthest(): Promise<SendRequest | undefined> {
       if (endpoints.length === 1) return undefined
       const used = preferred
-      const found = await heightsNow()
-      const furthest = found.reduce<number>(
-        (best, height, i) => ((height ?? -1n) > (found[best] ?? -1n) ? i : best),
+      const heights = await currentHeights()
+      const furthest = heights.reduce<number>(
+        (best, height, i) => ((height ?? -1n) > (heights[best] ?? -1n) ? i : best),
         used,
       )
-      return furthest === used ? undefined : askFirst(furthest)
+      return furthest === used ? undefined : senderStartingWith(furthest)
     },
 
-    /** What each endpoint answers for itself, in their order; undefined where one gives no answer. */
-    askEach: (question: Question): Promise<(Answer | undefined)[]> =>
+    /** The response of each endpoint, in their order; undefined if it gives none. */
+    requestEach: (request: RpcRequest): Promise<(RpcResponse | undefined)[]> =>
       Promise.all(
         endpoints.map((endpoint) =>
-          endpoint.ask([question]).then(
-            ([answer]) => answer,
+          endpoint.send([request]).then(
+            ([response]) => response,
             () => undefined,
           ),
         ),
       ),
-    /** The heights that the endpoints state within a second; none where there is one endpoint. */
+
+    /** The heights of the endpoints that respond within a second; empty if there is only one endpoint. */
     heights: (): Promise<readonly bigint[]> =>
-      endpoints.length === 1 ? Promise.resolve([]) : heightsInTime(),
+      endpoints.length === 1 ? Promise.resolve([]) : availableHeights(),
 
     close(): void {
       void agent.destroy()
@@ -287,18 +292,10 @@ export function createJsonRpc(
   }
 }
 
-/** The answer, or undefined where it takes longer than `ms`. */
-async function within<T>(ms: number, answer: Promise<T>): Promise<T | undefined> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((resolve) => (timer = setTimeout(() => resolve(undefined), ms)))
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
-}
-
-/** The height of an endpoint's chain; undefined where it does not tell. */
-async function heightOf(endpoint: Endpoint, { height }: Dialect): Promise<bigint | undefined> {
+async function heightOf(endpoint: Endpoint, { height }: NodeProtocol): Promise<bigint | undefined> {
   try {
-    const [answer] = await endpoint.ask([height.question])
-    return height.read(answer?.result)
+    const [response] = await endpoint.send([height.request])
+    return height.read(response?.result)
   } catch {
     return undefined
   }

@@ -7,7 +7,7 @@ import {
 } from '@prisma/driver-adapter-utils'
 import { DatabaseError, types, type Client, type CustomTypesConfig } from 'pg'
 
-/** The types of which Postgres's catalog and Prisma's own table are made, by oid; the engine reads any other as text. */
+/** The column types of Postgres's catalog and Prisma's own table, by oid; the engine reads any other as text. */
 const columnTypes: Record<number, ColumnType> = {
   16: ColumnTypeEnum.Boolean,
   18: ColumnTypeEnum.Character,
@@ -25,7 +25,7 @@ const columnTypes: Record<number, ColumnType> = {
   1184: ColumnTypeEnum.DateTime,
 }
 
-/** The engine wants a time as RFC 3339. */
+/** The engine requires RFC 3339. */
 const parsers: CustomTypesConfig = {
   getTypeParser: (oid, format) =>
     oid === types.builtins.TIMESTAMPTZ
@@ -34,9 +34,8 @@ const parsers: CustomTypesConfig = {
 }
 
 /**
- * What Prisma's engine needs of a driver, over one session. Not `@prisma/adapter-pg`, which cuts a script at every
- * semicolon (a function body has some), cannot read the catalog's "char", and whose pool may change the session
- * that holds the migration lock.
+ * The driver of Prisma's engine, on one session. `@prisma/adapter-pg` does not fit: it splits a script at every semicolon,
+ * cannot read the catalog's "char", and its pool may leave the session that holds the migration lock.
  */
 export function adapterOver(client: Client): SqlDriverAdapter {
   return {
@@ -55,7 +54,7 @@ export function adapterOver(client: Client): SqlDriverAdapter {
     async executeRaw({ sql, args }: SqlQuery) {
       return (await client.query(sql, args).catch(explain)).rowCount ?? 0
     },
-    /** One message to Postgres, and so one transaction, unless the script itself commits. */
+    /** One message to Postgres is one transaction, unless the script itself commits. */
     async executeScript(script) {
       await client.query(script).catch((error: unknown) => explain(error, script))
     },

@@ -5,7 +5,7 @@ import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm/sch
 import { adapterOver } from './adapter'
 import type { Migration } from './folder'
 
-/** Node has it; its types have not. */
+/** Missing in the types of Node. */
 declare const WebAssembly: {
   instantiate: (
     bytes: Uint8Array,
@@ -15,7 +15,6 @@ declare const WebAssembly: {
 
 const ENGINE = '@prisma/schema-engine-wasm/schema_engine_bg'
 
-/** The folder as the engine wants it told. */
 export const migrationList = (migrations: Migration[]): MigrationList => ({
   baseDir: '',
   lockfile: { path: 'migration_lock.toml', content: LOCKFILE },
@@ -26,16 +25,12 @@ export const migrationList = (migrations: Migration[]): MigrationList => ({
   })),
 })
 
-/** What Prisma keeps beside the migrations, so that they are not run on another kind of database. */
+/** Prisma's lock file, which names the kind of database. */
 export const LOCKFILE = 'provider = "postgresql"\n'
 
-/** Nothing is managed outside the migrations. */
 export const filters = { externalTables: [], externalEnums: [] }
 
-/**
- * Prisma's schema engine, compiled to WebAssembly, over one session: no binary is downloaded, and what the engine
- * does is done on the connection that the caller holds. Loading it costs some 60 ms, so only those who need it do.
- */
+/** Prisma's schema engine as WebAssembly, which runs on the caller's connection. Loading it takes about 60 ms. */
 export async function openEngine(
   client: Client,
   schema?: { path: string; content: string },
@@ -58,7 +53,7 @@ async function instantiate(): Promise<typeof SchemaEngine> {
   const bytes = await readFile(require.resolve(ENGINE).replace(/\.js$/, '.wasm'))
   const imports = { './schema_engine_bg.js': { ...bindings, ...timers(bindings) } }
   const { instance } = await WebAssembly.instantiate(bytes, imports)
-  // Where the engine leaves its last words when it panics; the trap that follows says only "unreachable".
+  // The engine writes its panic message here; the trap that follows says only "unreachable".
   Object.assign(globalThis, {
     PRISMA_WASM_PANIC_REGISTRY: { set_message: (text: string) => process.stderr.write(text) },
   })
@@ -67,7 +62,7 @@ async function instantiate(): Promise<typeof SchemaEngine> {
   return bindings.SchemaEngine
 }
 
-/** The engine never clears the ten seconds it gives its lock; the process must not stay up to count them. */
+/** The engine never clears its lock timeout of ten seconds, which must not keep the process alive. */
 function timers(bindings: object) {
   const names = Object.keys(bindings).filter((name) => name.startsWith('__wbg_setTimeout'))
   const start = (callback: () => void, milliseconds: number) => setTimeout(callback, milliseconds).unref()

@@ -1,8 +1,8 @@
 import { DatabaseError, type Client } from 'pg'
 import { checksumsOf, type Migration, type Service } from './folder'
 
-/** A row of Prisma's own table that still counts: not marked as rolled back. */
-export interface HistoryRow {
+/** A row of Prisma's own table that is not marked as rolled back. */
+export type HistoryRow = {
   migration_name: string
   checksum: string
   started_at: Date
@@ -15,8 +15,8 @@ const UNDEFINED_TABLE = '42P01'
 export async function readHistory(client: Client): Promise<HistoryRow[]> {
   try {
     const { rows } = await client.query<HistoryRow>(
-      `select migration_name, checksum, started_at, finished_at, logs
-         from public._prisma_migrations where rolled_back_at is null order by started_at`,
+      `SELECT migration_name, checksum, started_at, finished_at, logs
+         FROM public._prisma_migrations WHERE rolled_back_at IS NULL ORDER BY started_at`,
     )
     return rows
   } catch (error) {
@@ -25,7 +25,7 @@ export async function readHistory(client: Client): Promise<HistoryRow[]> {
   }
 }
 
-/** What is still to be applied, and every reason not to begin. */
+/** The pending migrations, and every problem that prevents applying them. */
 export function compare(migrations: Migration[], history: HistoryRow[], service: Service) {
   const byName = new Map(migrations.map((migration) => [migration.name, migration]))
   const known = new Set(history.map((row) => row.migration_name))
@@ -56,11 +56,10 @@ function problemOf(row: HistoryRow, migration: Migration | undefined, service: S
   return undefined
 }
 
-/** The line of the engine's report that says what Postgres said. */
+/** The error of Postgres in the engine's report. */
 export const errorIn = (report: string) =>
   (/ERROR: *(.*)/.exec(report)?.[1] ?? report.split('\n')[0] ?? report).replace(/\.$/, '')
 
-/** What to do about a migration that failed. */
 export const remedyFor = (name: string, service: Service) =>
   `  Look whether any of it is in the database. None should be: a migration is one transaction, unless it commits by itself.
   None of it: mend it, run  tollgate-database resolve ${service} --rolled-back ${name}  and migrate again.

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
-import { DatabaseProblem } from '../problem'
+import { DatabaseSetupError } from '../database-setup-error'
 import type { Progress } from './migrate'
 
-/** The number under which Prisma's own migrators lock, so that ours and theirs exclude each other. */
+/** The advisory lock of Prisma's own migrators, which thereby exclude ours. */
 const PRISMA_MIGRATION_LOCK = 72707369
-const ASK_AGAIN_MS = 200
+const LOCK_RETRY_MS = 200
 
-interface LockOptions {
+type LockOptions = {
   onProgress: Progress
   signal?: AbortSignal | undefined
   timeoutSeconds?: number | undefined
@@ -23,17 +23,17 @@ export async function holdMigrationLock(
 ): Promise<void> {
   const deadline = performance.now() + timeoutSeconds * 1000
   for (let attempt = 1; ; attempt++) {
-    const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
+    const { rows } = await client.query<{ held: boolean }>('SELECT pg_try_advisory_lock($1) AS held', [
       PRISMA_MIGRATION_LOCK,
     ])
     if (rows[0]?.held) return
-    if (attempt === 1) onProgress('another migrator is at work; waiting for it', {})
+    if (attempt === 1) onProgress('migration lock held by another migrator; waiting', {})
     if (performance.now() > deadline) {
-      throw new DatabaseProblem(
-        `Another migrator has held the lock for ${timeoutSeconds} s. See who: select pid from pg_locks where locktype = ` +
-          `'advisory' and objid = ${PRISMA_MIGRATION_LOCK} and granted. Wait for it, or end a dead one with pg_terminate_backend(pid)`,
+      throw new DatabaseSetupError(
+        `Another migrator has held the lock for ${timeoutSeconds} s. See who: SELECT pid FROM pg_locks WHERE locktype = ` +
+          `'advisory' and objid = ${PRISMA_MIGRATION_LOCK} AND granted. Wait for it, or end a dead one with pg_terminate_backend(pid)`,
       )
     }
-    await sleep(ASK_AGAIN_MS, undefined, signal && { signal })
+    await sleep(LOCK_RETRY_MS, undefined, signal && { signal })
   }
 }

@@ -7,17 +7,17 @@ import { resolveMigration } from './resolve'
 
 const service = 'gateway'
 const history =
-  'select migration_name as name, finished_at is not null as done from _prisma_migrations order by 1'
-const tables = `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace order by 1`
+  'SELECT migration_name AS name, finished_at IS NOT NULL AS done FROM _prisma_migrations ORDER BY 1'
+const tables = `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1`
 const names = (rows: Record<string, unknown>[]) => rows.map(({ name }) => name)
 
-const first = { '20260101000000_first': 'create table first (id int primary key);' }
-const second = { '20260102000000_second': 'create table second (id int references first);' }
+const first = { '20260101000000_first': 'CREATE TABLE first (id int PRIMARY key);' }
+const second = { '20260102000000_second': 'CREATE TABLE second (id int REFERENCES first);' }
 /** Fails in its second line, after a first that succeeds. */
 const broken = {
-  '20260103000000_broken': 'create table half (id int);\ncreate table whole (id no_such_type);',
+  '20260103000000_broken': 'CREATE TABLE half (id int);\ncreate TABLE whole (id no_such_type);',
 }
-const mended = { '20260103000000_broken': 'create table half (id int);' }
+const mended = { '20260103000000_broken': 'CREATE TABLE half (id int);' }
 
 /** A session beside the migrator's, ended with the test. */
 const sessions: Client[] = []
@@ -50,13 +50,13 @@ describe('migrate', () => {
     })
   })
 
-  test('does nothing the second time, and applies only what is new the third', async () => {
+  test('is idempotent, and applies only new migrations', async () => {
     const url = await emptyDatabase()
     const folder = await migrationsFolder(first)
     await migrate({ url, service, migrationsFolder: folder })
-    const before = await query(url, 'select * from _prisma_migrations')
+    const before = await query(url, 'SELECT * FROM _prisma_migrations')
     expect(await migrate({ url, service, migrationsFolder: folder })).toEqual({ applied: [] })
-    expect(await query(url, 'select * from _prisma_migrations')).toEqual(before)
+    expect(await query(url, 'SELECT * FROM _prisma_migrations')).toEqual(before)
 
     await writeMigrations(folder, second)
     expect(await migrate({ url, service, migrationsFolder: folder })).toEqual({
@@ -64,71 +64,71 @@ describe('migrate', () => {
     })
   })
 
-  test('creates not even its own table when there is nothing to apply', async () => {
+  test('does not create its own table if there is nothing to apply', async () => {
     const url = await emptyDatabase()
     await migrate({ url, service, migrationsFolder: await migrationsFolder({}) })
     expect(await query(url, tables)).toEqual([])
   })
 
-  test('keeps whole what has semicolons inside: function bodies, comments, strings', async () => {
+  test('does not split function bodies, comments and strings at semicolons', async () => {
     const url = await emptyDatabase()
     const sql = `-- one; two
-      create function twice(n int) returns int language plpgsql as $$ begin n := n * 2; return n; end $$;
-      create table note (text text default 'a;b');`
+      CREATE function twice(n int) returns int language plpgsql AS $$ BEGIN n := n * 2; return n; END $$;
+      CREATE TABLE note (text text DEFAULT 'a;b');`
     await migrate({ url, service, migrationsFolder: await migrationsFolder({ '20260101000000_f': sql }) })
-    expect(await query(url, 'select twice(21)')).toEqual([{ twice: 42 }])
+    expect(await query(url, 'SELECT twice(21)')).toEqual([{ twice: 42 }])
   })
 
-  test('run by five at once, applies each migration once', async () => {
+  test('applies each migration once in five concurrent runs', async () => {
     const url = await emptyDatabase()
     const folder = await migrationsFolder({
-      '20260101000000_slow': 'create table ran (id int); select pg_sleep(0.5);',
-      '20260102000000_count': 'insert into ran values (1);',
+      '20260101000000_slow': 'CREATE TABLE ran (id int); SELECT pg_sleep(0.5);',
+      '20260102000000_count': 'INSERT INTO ran VALUES (1);',
     })
     const runs = Array.from({ length: 5 }, () => migrate({ url, service, migrationsFolder: folder }))
     const applied = (await Promise.all(runs)).map((run) => run.applied.length)
     expect(applied.sort()).toEqual([0, 0, 0, 0, 2])
-    expect(await query(url, 'select * from ran')).toHaveLength(1)
+    expect(await query(url, 'SELECT * FROM ran')).toHaveLength(1)
     expect(await query(url, history)).toHaveLength(2)
   })
 
-  test('leaves nothing behind that keeps the process up', async () => {
+  test('leaves no handle that keeps the process alive', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
     const before = timers()
     await migrate({ url: await emptyDatabase(), service, migrationsFolder: await migrationsFolder(first) })
     expect(timers()).toBe(before)
   })
 
-  test('waits for another migrator, says so, and gives up in time', async () => {
+  test('waits for another migrator, reports it, and fails after the timeout', async () => {
     const url = await emptyDatabase()
     const other = await session(url)
-    await other.query('select pg_advisory_lock(72707369)')
-    const said: string[] = []
+    await other.query('SELECT pg_advisory_lock(72707369)')
+    const messages: string[] = []
     const options = {
       url,
       service,
       migrationsFolder: await migrationsFolder(first),
       lockTimeoutSeconds: 0.3,
     } as const
-    const onProgress = (message: string) => said.push(message)
+    const onProgress = (message: string) => messages.push(message)
     await expect(migrate({ ...options, onProgress })).rejects.toThrow(/held the lock for 0.3 s.*pg_locks/)
-    expect(said).toEqual(['another migrator is at work; waiting for it'])
+    expect(messages).toEqual(['migration lock held by another migrator; waiting'])
     await other.end()
     expect((await migrate(options)).applied).toHaveLength(1)
   })
 
-  test('says that the connection was lost, when it is', async () => {
+  test('reports a lost connection', async () => {
     const url = await emptyDatabase()
     const other = await session(url)
-    await other.query('select pg_advisory_lock(72707369)')
-    const end = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'tollgate-migrate'`
+    await other.query('SELECT pg_advisory_lock(72707369)')
+    const end = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'tollgate-migrate'`
     const onProgress = () => void other.query(end)
     await expect(
       migrate({ url, service, migrationsFolder: await migrationsFolder(first), onProgress }),
     ).rejects.toThrow(/the connection was lost. Migrate again/)
   })
 
-  test('up to date, waits for nobody', async () => {
+  test('does not wait for the lock if it is up to date', async () => {
     const url = await emptyDatabase()
     const options = {
       url,
@@ -138,11 +138,11 @@ describe('migrate', () => {
     } as const
     await migrate(options)
     const other = await session(url)
-    await other.query('select pg_advisory_lock(72707369)')
+    await other.query('SELECT pg_advisory_lock(72707369)')
     expect(await migrate(options)).toEqual({ applied: [] })
   })
 
-  test('stopped between two migrations, keeps the first and goes on with the second', async () => {
+  test('continues with the second migration after a stop between two', async () => {
     const url = await emptyDatabase()
     const folder = await migrationsFolder({ ...first, ...second })
     const stop = new AbortController()
@@ -162,7 +162,7 @@ describe('migrate refuses, and applies nothing,', () => {
     const url = await emptyDatabase()
     const folder = await migrationsFolder(first)
     await migrate({ url, service, migrationsFolder: folder })
-    await writeMigrations(folder, { '20260101000000_first': 'create table other (id int);', ...second })
+    await writeMigrations(folder, { '20260101000000_first': 'CREATE TABLE other (id int);', ...second })
     await expect(migrate({ url, service, migrationsFolder: folder })).rejects.toThrow(
       /Migration 20260101000000_first was edited.*Put its migration.sql back/,
     )
@@ -171,7 +171,7 @@ describe('migrate refuses, and applies nothing,', () => {
 
   test('but not one whose line endings a checkout changed', async () => {
     const url = await emptyDatabase()
-    const sql = 'create table a (id int);\ncreate table b (id int);\n'
+    const sql = 'CREATE TABLE a (id int);\ncreate TABLE b (id int);\n'
     const folder = await migrationsFolder({ '20260101000000_first': sql })
     await migrate({ url, service, migrationsFolder: folder })
     await writeMigrations(folder, { '20260101000000_first': sql.replaceAll('\n', '\r\n') })
@@ -220,7 +220,7 @@ describe('migrate refuses, and applies nothing,', () => {
 
   test('a database that has tables but no history', async () => {
     const url = await emptyDatabase()
-    await query(url, 'create table mine (id int)')
+    await query(url, 'CREATE TABLE mine (id int)')
     await expect(migrate({ url, service, migrationsFolder: await migrationsFolder(first) })).rejects.toThrow(
       /has tables, but no history/,
     )

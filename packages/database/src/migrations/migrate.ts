@@ -1,37 +1,36 @@
 import type { Client } from 'pg'
-import { addressOf, tell } from '../address'
-import { DatabaseProblem } from '../problem'
+import { addressOf, describeAddress } from '../address'
+import { DatabaseSetupError } from '../database-setup-error'
 import { connectWhenReady } from '../wait'
 import { filters, migrationList, openEngine } from './engine'
 import { defaultMigrationsFolder, readMigrations, type Migration, type Service } from './folder'
 import { compare, errorIn, readHistory, remedyFor } from './history'
 import { holdMigrationLock } from './lock'
 
-/** A sentence and its facts, as a logger takes them. */
+/** A log message and its fields. */
 export type Progress = (message: string, facts: Record<string, string | number>) => void
 
-export interface MigrateOptions {
+export type MigrateOptions = {
   url: string
   service: Service
-  /** `prisma/<service>/migrations` of the checkout unless told. */
+  /** `prisma/<service>/migrations` of the checkout by default. */
   migrationsFolder?: string | undefined
   onProgress?: Progress | undefined
-  /** Stops the waiting, and the work between two migrations; one that has begun is finished. */
+  /** Stops a wait, or the run between two migrations; a migration in progress is finished. */
   signal?: AbortSignal | undefined
-  /** How long to wait for Postgres, and for another migrator; 60 and 300 unless told. */
+  /** How long to wait for Postgres, and for another migrator; 60 and 300 by default. */
   timeoutSeconds?: number | undefined
   lockTimeoutSeconds?: number | undefined
 }
 
-/** A migration that waits for a table holds up every query behind it, so it does not wait for long. */
+/** A migration that waits for a table lock blocks every later query on the table. */
 const LOCK_TIMEOUT_MS = 30_000
 
 /**
- * Brings the database to the state of the migrations folder, and writes nothing if it is there already. The history is
- * Prisma's own, so that `prisma migrate deploy` takes over at any time. Any number may run at once: one works, the
- * others wait and then find nothing to do.
+ * Applies the pending migrations of the folder. Idempotent; concurrent runs wait for each other. The history is Prisma's own,
+ * so that `prisma migrate deploy` can take over at any time.
  *
- * @throws DatabaseProblem where an applied migration was edited, one failed, or the folder lacks one; nothing is applied then.
+ * @throws DatabaseSetupError, without applying any, if an applied migration was edited, failed or is missing in the folder
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const { url, service, signal, timeoutSeconds, onProgress = () => undefined } = options
@@ -42,38 +41,39 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     { application_name: 'tollgate-migrate', lock_timeout: LOCK_TIMEOUT_MS },
     { onRetry, signal, timeoutSeconds },
   )
-  const losses: Error[] = []
-  client.on('error', (error) => losses.push(error))
+  const connectionErrors: Error[] = []
+  client.on('error', (error) => connectionErrors.push(error))
   try {
-    // Without the lock a row that is not finished may be another migrator's at work, so only "all is done" is believed.
-    const glance = compare(migrations, await readHistory(client), service)
-    if (glance.pending.length === 0 && glance.problems.length === 0) return { applied: [] }
+    // Without the lock an unfinished row may be in progress in another migrator, so only "up to date" is reliable.
+    const unlocked = compare(migrations, await readHistory(client), service)
+    if (unlocked.pending.length === 0 && unlocked.problems.length === 0) return { applied: [] }
 
     await holdMigrationLock(client, { onProgress, signal, timeoutSeconds: options.lockTimeoutSeconds })
     const { pending, problems } = compare(migrations, await readHistory(client), service)
-    if (problems.length > 0) throw new DatabaseProblem([tell(addressOf(url)), ...problems].join('\n'))
+    if (problems.length > 0)
+      throw new DatabaseSetupError([describeAddress(addressOf(url)), ...problems].join('\n'))
     await apply(client, migrations, pending, options)
     return { applied: pending.map(({ name }) => name) }
   } catch (error) {
-    if (losses.length === 0 || error instanceof DatabaseProblem) throw error
-    throw new DatabaseProblem(
-      `${tell(addressOf(url))}: the connection was lost. Migrate again: it goes on where it stopped`,
+    if (connectionErrors.length === 0 || error instanceof DatabaseSetupError) throw error
+    throw new DatabaseSetupError(
+      `${describeAddress(addressOf(url))}: the connection was lost. Migrate again: it goes on where it stopped`,
     )
   } finally {
     await client.end()
   }
 }
 
-/** One at a time, so that each is told when it begins and a stop is heeded between two. */
+/** Applies one at a time, to report each and to stop between two. */
 async function apply(client: Client, migrations: Migration[], pending: Migration[], options: MigrateOptions) {
   if (pending.length === 0) return
   const engine = await openEngine(client)
   for (const migration of pending) {
     options.signal?.throwIfAborted()
     const started = performance.now()
-    const upToThis = migrations.slice(0, migrations.indexOf(migration) + 1)
+    const upToMigration = migrations.slice(0, migrations.indexOf(migration) + 1)
     await engine
-      .applyMigrations({ migrationsList: migrationList(upToThis), filters })
+      .applyMigrations({ migrationsList: migrationList(upToMigration), filters })
       .catch((error: unknown) => refuse(error, migration, options.service))
     const milliseconds = Math.round(performance.now() - started)
     options.onProgress?.('migration applied', { migration: migration.name, milliseconds })
@@ -83,11 +83,11 @@ async function apply(client: Client, migrations: Migration[], pending: Migration
 
 function refuse(error: unknown, { name }: Migration, service: Service): never {
   if ((error as { code?: string }).code === 'P3005') {
-    throw new DatabaseProblem(
+    throw new DatabaseSetupError(
       `The database has tables, but no history of migrations: it is not one of ours, or was made by hand. ` +
         `Give the ${service} an empty database (tollgate-database create ${service})`,
     )
   }
   const reason = errorIn(error instanceof Error ? error.message : String(error))
-  throw new DatabaseProblem(`Migration ${name} failed: ${reason}.\n${remedyFor(name, service)}`)
+  throw new DatabaseSetupError(`Migration ${name} failed: ${reason}.\n${remedyFor(name, service)}`)
 }

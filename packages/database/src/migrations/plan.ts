@@ -1,23 +1,22 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { withScratchDatabase } from '../databases'
-import { DatabaseProblem } from '../problem'
+import { DatabaseSetupError } from '../database-setup-error'
 import { filters, LOCKFILE, migrationList, openEngine } from './engine'
 import { defaultMigrationsFolder, readMigrations, type Service } from './folder'
 import { errorIn } from './history'
 
-export interface PlanOptions {
-  /** Any database of a server on which a scratch database may be created; its own is not touched. */
+export type PlanOptions = {
+  /** Any database on a server where a scratch database may be created; this one is not changed. */
   url: string
   service: Service
-  /** `prisma/<service>/migrations` of the checkout unless told; `schema.prisma` is beside it. */
+  /** `prisma/<service>/migrations` of the checkout by default; `schema.prisma` is next to it. */
   migrationsFolder?: string | undefined
 }
 
 /**
- * The SQL by which schema.prisma is ahead of the migrations, or undefined where they agree. Found by running the
- * migrations in a scratch database. Compared is what a Prisma schema can say: tables, columns, types, defaults, keys,
- * plain indexes. Functions, triggers, checks, partial and expression indexes are the migrations' own business.
+ * The SQL that the migrations lack compared with schema.prisma, or undefined. It runs the migrations in a scratch database and
+ * compares only what a Prisma schema can express: not functions, triggers, checks, partial and expression indexes.
  */
 export async function difference({
   url,
@@ -27,7 +26,7 @@ export async function difference({
   const folder = migrationsFolder ?? defaultMigrationsFolder(service)
   const path = join(folder, '..', 'schema.prisma')
   const content = await readFile(path, 'utf8').catch(() => {
-    throw new DatabaseProblem(`There is no schema at ${path}: it belongs beside the migrations folder`)
+    throw new DatabaseSetupError(`There is no schema at ${path}: it belongs beside the migrations folder`)
   })
   const migrations = await readMigrations(folder)
   return withScratchDatabase(url, async (client) => {
@@ -43,7 +42,7 @@ export async function difference({
       engine.free()
       return exitCode === 0 ? undefined : (stdout ?? '')
     } catch (error) {
-      throw new DatabaseProblem(explain(error instanceof Error ? error.message : String(error)))
+      throw new DatabaseSetupError(explain(error instanceof Error ? error.message : String(error)))
     }
   })
 }
@@ -53,13 +52,15 @@ function explain(report: string): string {
   return migration ? `Migration ${migration} does not apply to an empty database: ${errorIn(report)}` : report
 }
 
-/** Writes what `difference` finds as the next migration. @returns its file, or undefined where there is nothing to write. */
+/** Writes the difference as a new migration. @returns its file, or undefined if there is no difference */
 export async function writeMigration(
   options: PlanOptions & { name: string; now: Date },
 ): Promise<string | undefined> {
   const { name, now, service } = options
   if (!/^[a-z0-9_]+$/.test(name)) {
-    throw new DatabaseProblem(`"${name}" does not do for a name: use small letters, digits and underscores`)
+    throw new DatabaseSetupError(
+      `"${name}" does not do for a name: use small letters, digits and underscores`,
+    )
   }
   const folder = options.migrationsFolder ?? defaultMigrationsFolder(service)
   await mkdir(folder, { recursive: true })
@@ -69,7 +70,7 @@ export async function writeMigration(
   const next = `${now.toISOString().replace(/\D/g, '').slice(0, 14)}_${name}`
   const last = (await readMigrations(folder)).at(-1)?.name
   if (last && last >= next) {
-    throw new DatabaseProblem(
+    throw new DatabaseSetupError(
       `The last migration, ${last}, is dated later than now: correct its name, or the clock`,
     )
   }

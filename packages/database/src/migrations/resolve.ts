@@ -1,19 +1,19 @@
-import { DatabaseProblem } from '../problem'
+import { DatabaseSetupError } from '../database-setup-error'
 import { connectWhenReady } from '../wait'
 import { migrationList, openEngine } from './engine'
 import { defaultMigrationsFolder, readMigrations, type Service } from './folder'
 import { holdMigrationLock } from './lock'
 
-export interface ResolveOptions {
+export type ResolveOptions = {
   url: string
   service: Service
   migrationsFolder?: string | undefined
   migration: string
-  /** What became of it, as the operator found: nothing of it is in the database, or all of it is. */
+  /** The state that the operator found: no change of the migration is in the database, or all are. */
   as: 'rolled-back' | 'applied'
 }
 
-/** Tells the history what became of a migration that failed, so that `migrate` goes on. Changes no table but Prisma's own. */
+/** Marks a failed migration as applied or rolled back. Changes only Prisma's own table. */
 export async function resolveMigration(options: ResolveOptions): Promise<void> {
   const { url, service, migration, as } = options
   const migrations = await readMigrations(options.migrationsFolder ?? defaultMigrationsFolder(service))
@@ -26,7 +26,9 @@ export async function resolveMigration(options: ResolveOptions): Promise<void> {
       : engine.markMigrationRolledBack({ migrationName: migration }))
     engine.free()
   } catch (error) {
-    throw error instanceof DatabaseProblem ? error : new DatabaseProblem((error as Error).message.trim())
+    throw error instanceof DatabaseSetupError
+      ? error
+      : new DatabaseSetupError((error as Error).message.trim())
   } finally {
     await client.end()
   }

@@ -5,21 +5,19 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { withDatabase } from '../address'
 
-/** The server that the test run started; its superuser may create databases. */
+/** The server of the test run, as superuser. */
 export function serverUrl(): string {
   const url = process.env['TEST_POSTGRES_URL']
   if (!url) throw new Error('TEST_POSTGRES_URL is not set: run the tests from the root of the repository')
   return url
 }
 
-/** An empty database of this test's own, on a real server. */
 export async function emptyDatabase(): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await query(serverUrl(), `create database ${name}`)
+  await query(serverUrl(), `CREATE DATABASE ${name}`)
   return withDatabase(serverUrl(), name)
 }
 
-/** One session, one statement. */
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url })
   await client.connect()

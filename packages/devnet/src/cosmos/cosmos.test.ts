@@ -111,7 +111,7 @@ describe('startCosmos', () => {
     expect([third.restored, await third.amount(stranger)]).toEqual(['earlier', '5'])
   })
 
-  test('begins anew beside a file that is no chain, and keeps that file', async () => {
+  test('starts a new chain beside a file that is no chain, and keeps that file', async () => {
     const folder = newFolder()
     writeFileSync(join(folder, 'chain.jsonl'), 'no chain\n')
     const { restored, amount } = await start({ folder })
@@ -155,7 +155,7 @@ describe('startCosmos', () => {
     expect(await callRpc(rpcUrl, 'dev_mine', '3')).toEqual({ height: String(height + 3) })
   })
 
-  test('tells who started it that it ended, if nobody asked it to', async () => {
+  test('tells who started it that it ended, if it was not asked to', async () => {
     const ended = new Promise<string>((resolve) => {
       void startCosmos({ onExit: ({ name }) => resolve(name) }).then(({ pid, stop }) => {
         open.push(stop)

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { callRpc } from '../evm/rpc'
 import { onFreePort } from '../ports'
 import { type ProcessExit, startProcess } from '../process'
-import { type Restored } from './node/journal'
-import { type Pace } from './node/pacemaker'
+import { type Restored } from './node/block-log'
+import { type Pace } from './node/block-producer'
 
-export interface CosmosOptions {
+export type CosmosOptions = {
   /** Holds the chain between starts; without it the chain is forgotten when it stops. */
   folder?: string
   /** Preferred; another one is taken if it is busy. */

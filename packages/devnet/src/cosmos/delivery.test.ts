@@ -54,7 +54,7 @@ describe('a message that fails in its block', () => {
       2,
     ],
     ['to many with sums that differ', () => multiSend(wallet.address, '5', [[to, '4']]), 'bank', 4],
-    ['to nobody', () => multiSend(wallet.address, '5', []), 'bank', 3],
+    ['without recipients', () => multiSend(wallet.address, '5', []), 'bank', 3],
   ])('was taken, and spends the fee and the sequence alone: %s', async (_, message, codespace, code) => {
     const outcome = await deliver(node, signedTx(node, wallet, { messages: [message()] }))
 
@@ -177,7 +177,7 @@ describe('what waits', () => {
     expect(await node.call('num_unconfirmed_txs')).toMatchObject({ total: '0' })
   })
 
-  test('is forgotten when the node is told to drop it, and may come again', async () => {
+  test('is forgotten when the node drops it on request, and may come again', async () => {
     const bytes = signedTx(node, wallet)
     await broadcast(node, bytes)
     expect(await node.call('dev_dropPending')).toEqual({ dropped: 1 })
@@ -228,7 +228,7 @@ test('a transaction is valid up to its timeout height and in the block of it', a
 test('a simulation checks the sequence and the coins, and neither signature nor fee; it changes nothing', async () => {
   const attempt = (wishes: TxWishes = {}) => {
     const free = { fee: { amount: [], gasLimit: 0n }, changeSignature: () => new Uint8Array() }
-    return node.chain.mempool.attempt(signedTx(node, wallet, { ...free, ...wishes }), 'simulate')
+    return node.chain.mempool.simulate(signedTx(node, wallet, { ...free, ...wishes }))
   }
   const before = node.chain.appHash()
   const simulated = attempt()

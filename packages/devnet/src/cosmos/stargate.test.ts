@@ -126,7 +126,7 @@ describe.each([
     expect(BigInt(before) - BigInt(after)).toBe(5n + 3n + 2n * 5000n)
   })
 
-  test('is told with the code of a real chain that a fee is too small, that coins are missing, and that a block failed it', async () => {
+  test('is refused with the code of a real chain that a fee is too small, that coins are missing, and that a block failed it', async () => {
     const to = newWallet().address
     const poor = { ...fee, amount: [{ denom: 'uatom', amount: '1' }] }
     await expect(client.sendTokens(address, to, [{ denom: 'uatom', amount: '5' }], poor)).rejects.toEqual(

@@ -8,7 +8,7 @@ import { type ProcessExit, startProcess } from '../process'
 import { prepareChainState } from './chain-state'
 import { callRpc } from './rpc'
 
-export interface AnvilOptions {
+export type AnvilOptions = {
   /** Holds the chain between starts; without it the chain is forgotten when it stops. */
   folder?: string
   /** Preferred; another one is taken if it is busy. */

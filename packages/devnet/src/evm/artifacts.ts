@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export interface Artifact {
+export type Artifact = {
   /** One line of Solidity for each function, event and error. */
   abi: string[]
   bytecode: string

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** What we read of the state that anvil writes; the rest passes through as it is. */
-interface ChainState {
+type ChainState = {
   best_block_number: string | number
   blocks: { header: { number: string }; transactions: unknown[] }[]
 }

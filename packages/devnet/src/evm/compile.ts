@@ -4,12 +4,12 @@ import { Interface, type InterfaceAbi } from 'ethers'
 import solc from 'solc'
 import { type Artifact, ARTIFACTS_FILE, CONTRACTS_FOLDER } from './artifacts'
 
-interface CompilerOutput {
+type CompilerOutput = {
   errors?: { severity: string; formattedMessage: string }[]
   contracts: Record<string, Record<string, CompiledContract>>
 }
 
-interface CompiledContract {
+type CompiledContract = {
   abi: InterfaceAbi
   evm: Record<'bytecode' | 'deployedBytecode', { object: string }>
 }

@@ -25,7 +25,7 @@ const ETHER = 10n ** 18n
 const WALLET_WEI = 100n * ETHER
 const WALLET_USDC = 10_000n * 10n ** 6n
 
-/** Puts our contracts where clients expect them; what is there and the same is left alone, balances with it. */
+/** Places our contracts at the addresses that clients expect. Idempotent: keeps identical code and its balances. */
 export async function deployContracts(rpcUrl: string): Promise<void> {
   const wanted = [
     [USDC_ADDRESS, artifacts.USDC.deployedBytecode],
@@ -39,7 +39,7 @@ export async function deployContracts(rpcUrl: string): Promise<void> {
   }
 }
 
-/** Gives the development wallets 100 ETH and 10,000 USDC each and the signers 100 ETH, or tops up what fell below a tenth of that. */
+/** Funds the development wallets with 100 ETH and 10,000 USDC and the signers with 100 ETH if they hold less than a tenth. */
 export async function fundWallets(rpcUrl: string): Promise<void> {
   const everyone = [...developmentWallets, ...developmentSigners]
   await Promise.all(
@@ -56,7 +56,7 @@ export async function fundWallets(rpcUrl: string): Promise<void> {
   await mint(rpcUrl, poor)
 }
 
-/** Adds USDC (in its smallest unit), and wei, to what an address holds. */
+/** Adds USDC (in its smallest unit) and wei to the balance of an address. */
 export async function fundWallet(
   rpcUrl: string,
   address: string,
@@ -69,14 +69,14 @@ export async function fundWallet(
   await mint(rpcUrl, [{ to: address, value }])
 }
 
-/** Deploys a wallet that is a contract and signs what `owner` signs (EIP-1271); answers its address. */
+/** Deploys a contract wallet that accepts the signatures of `owner` (EIP-1271); returns its address. */
 export async function deploySmartWallet(rpcUrl: string, owner: string): Promise<string> {
   const argument = AbiCoder.defaultAbiCoder().encode(['address'], [owner]).slice(2)
   const { contractAddress } = await send(rpcUrl, { data: artifacts.SmartWallet.bytecode + argument })
   return contractAddress
 }
 
-/** What the chain says an address holds of the USDC, in its smallest unit. */
+/** The USDC balance of an address, in its smallest unit. */
 async function usdcBalance(rpcUrl: string, address: string) {
   const data = usdc.encodeFunctionData('balanceOf', [address])
   return BigInt((await callRpc(rpcUrl, 'eth_call', { to: USDC_ADDRESS, data }, 'latest')) as string)
@@ -93,10 +93,7 @@ async function mint(rpcUrl: string, grants: { to: string; value: bigint }[]) {
   await send(rpcUrl, { to: MULTICALL3_ADDRESS, data: multicall3.encodeFunctionData('aggregate3', [calls]) })
 }
 
-/**
- * Sends and waits until it is mined. The account is made up for it, so that two who send at once share no nonce; nobody holds
- * its key, and anvil sends in its name.
- */
+/** Sends and waits until mined, from a new impersonated account, so that concurrent callers share no nonce. */
 export async function send(rpcUrl: string, transaction: { to?: string; data: string }) {
   const from = hexlify(randomBytes(20))
   await callRpc(rpcUrl, 'anvil_impersonateAccount', from)

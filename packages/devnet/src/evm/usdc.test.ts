@@ -68,7 +68,7 @@ const transferVrs = method(
 const send = async (call: BaseContractMethod, ...args: unknown[]) => {
   await (await call.send(...args)).wait()
 }
-const parts = (signature: string) => {
+const processes = (signature: string) => {
   const hex = signature.slice(2)
   return [Number.parseInt(hex.slice(128), 16), `0x${hex.slice(0, 64)}`, `0x${hex.slice(64, 128)}`]
 }
@@ -96,7 +96,7 @@ async function payment(
 
 const overloads = [
   ['bytes', transferBytes, (signature: string) => [signature]],
-  ['v, r, s', transferVrs, parts],
+  ['v, r, s', transferVrs, processes],
 ] as const
 
 describe('USDC at the address of Base Sepolia', () => {
@@ -142,7 +142,7 @@ describe('USDC at the address of Base Sepolia', () => {
 
   test('refuses what was changed after it was signed, and the twin of a signature', async () => {
     const { fields, signature } = await payment()
-    const [v, r, s] = parts(signature) as [number, string, string]
+    const [v, r, s] = processes(signature) as [number, string, string]
     const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
     const twin = `0x${(order - BigInt(s)).toString(16).padStart(64, '0')}`
     const more = fields.map((field, i) => (i === 2 ? 3_000_001 : field))
@@ -157,7 +157,7 @@ describe('USDC at the address of Base Sepolia', () => {
     const cancel = await payer.signTypedData(DOMAIN, CANCEL, { authorizer: payer.address, nonce })
 
     const call = method('cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)')
-    await send(call, payer.address, nonce, ...parts(cancel))
+    await send(call, payer.address, nonce, ...processes(cancel))
 
     await expect(transferBytes.staticCall(...fields, signature)).rejects.toThrow(
       'authorization is used or canceled',
@@ -172,7 +172,7 @@ describe('USDC at the address of Base Sepolia', () => {
       usdcBy(by).getFunction(
         'receiveWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
       )
-    const call = [...Object.values(message), ...parts(signature)]
+    const call = [...Object.values(message), ...processes(signature)]
     const other = new Wallet(developmentWallets[9]!.privateKey, provider)
     await expect(receive(other).staticCall(...call)).rejects.toThrow('caller must be the payee')
 
@@ -205,7 +205,7 @@ describe('USDC at the address of Base Sepolia', () => {
     const permit = { owner: payer.address, spender: anyone.address, value: 5, nonce: 0, deadline: now() + 60 }
     const signature = await payer.signTypedData(DOMAIN, PERMIT, permit)
     const call = method('permit(address,address,uint256,uint256,uint8,bytes32,bytes32)')
-    const args = [permit.owner, permit.spender, permit.value, permit.deadline, ...parts(signature)]
+    const args = [permit.owner, permit.spender, permit.value, permit.deadline, ...processes(signature)]
 
     await send(call, ...args)
 

@@ -8,10 +8,10 @@ export function isAlive(pid: number) {
   }
 }
 
-/** Of a process that is not our child nothing tells that it ended: asks until it has, for at most ten seconds. */
+/** Polls, for at most ten seconds: a process that is not our child reports no exit. */
 export async function untilDead(pid: number) {
   for (let i = 0; isAlive(pid); i++) {
-    if (i === 200) throw new Error(`Process ${pid} still lives`)
+    if (i === 200) throw new Error(`Process ${pid} is still running`)
     await delay(50)
   }
 }

@@ -63,7 +63,6 @@ async function listening(server: Server | SocketServer, port = 0): Promise<strin
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** A port on which nobody listens. */
 export async function closedPort(): Promise<number> {
   const server = createSocketServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Day } from '../query'
 import { exampleAsset } from './fields'
 
-/** Of routes and of client keys, those with the most requests: longer lists help nobody. */
+/** The most routes and client keys listed, by number of requests. */
 export const MAX_LISTED_METRICS = 100
 
 /** Both days are included, in UTC. A query covers at most 366 days or 120 months. */

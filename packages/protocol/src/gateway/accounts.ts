@@ -9,7 +9,7 @@ export const WalletPath = z.object({ wallet: WalletAddress })
 export const CreditBalance = z
   .object({
     pricing_plan_id: PlanId,
-    remaining_credits: z.int().min(0).describe('What is left to spend on it.'),
+    remaining_credits: z.int().min(0).describe('Credits that remain.'),
   })
   .meta({ id: 'CreditBalance', examples: [{ pricing_plan_id: 1, remaining_credits: 99 }] })
 export type CreditBalance = z.infer<typeof CreditBalance>
@@ -27,7 +27,7 @@ const page = (size: number) => ({
     .default(0)
     .meta({
       description:
-        'How many records to pass over, newest first. New records move all others on by one, so whoever pages while calls are made follows `before` instead.',
+        'How many records to pass over, newest first. New records move all others on by one, so page with `before` while calls are made.',
     }),
 })
 const beforeDescription =

@@ -5,10 +5,10 @@ import supertest from 'supertest'
 import { ApiError, type ErrorCode } from '../errors'
 import { readableLog } from '../testing/log'
 import { serve, stopServing } from '../testing/serve'
-import { createApp } from './app'
+import { createBaseApp } from './app'
 import { bodyOf, createBodyReader } from './body'
-import { type Answer, requestId } from './follow'
-import { noteOtherMethods } from './unserved'
+import { type CompletedRequest, requestId } from './request-context'
+import { registerAllowedMethods } from './not-found'
 
 afterEach(stopServing)
 
@@ -17,10 +17,13 @@ const echo = (app: express.Express) => {
     res.json({ body: req.body as unknown })
   })
 }
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { code: string }).code]
+const errorOf = async (response: Response) => [
+  response.status,
+  ((await response.json()) as { code: string }).code,
+]
 
-describe('errors', () => {
-  test('of ours are answered with their code, message, details and Retry-After', async () => {
+describe('error responses', () => {
+  test('contain the code, message, details and Retry-After of an ApiError', async () => {
     const { url, log } = await serve({
       routes(app) {
         app.get('/', () => {
@@ -33,9 +36,9 @@ describe('errors', () => {
         })
       },
     })
-    const answer = await fetch(url)
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
-    expect(await answer.json()).toEqual({
+    const response = await fetch(url)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2'])
+    expect(await response.json()).toEqual({
       code: 'PAYMENT_PENDING',
       message: 'Ask again',
       details: 'settling',
@@ -46,7 +49,7 @@ describe('errors', () => {
     })
   })
 
-  test('of any other kind are a neutral 500, and told in the log with their cause', async () => {
+  test('are a neutral 500 for any other error, which is logged with its cause', async () => {
     const { url, log } = await serve({
       routes(app) {
         app.get('/', async (req) => {
@@ -59,9 +62,9 @@ describe('errors', () => {
         })
       },
     })
-    const answer = await fetch(url, { headers: { 'x-request-id': 'r-1' } })
-    const text = await answer.text()
-    expect(answer.status).toBe(500)
+    const response = await fetch(url, { headers: { 'x-request-id': 'r-1' } })
+    const text = await response.text()
+    expect(response.status).toBe(500)
     expect(JSON.parse(text)).toMatchObject({ code: 'INTERNAL_ERROR' })
     expect(text).not.toContain('10.0.0.7')
     expect(await log.line('request failed')).toMatchObject({
@@ -71,32 +74,32 @@ describe('errors', () => {
     })
   })
 
-  test('of a part that is away are 503 with Retry-After, and the log has the reason, whatever they are answered', async () => {
-    const away = new Error('connect ECONNREFUSED 10.0.0.7')
+  test('are 503 with Retry-After if a dependency is unavailable, and the log has the reason', async () => {
+    const refused = new Error('connect ECONNREFUSED 10.0.0.7')
     const { url, log } = await serve({
-      reasonAway: (error) => (error === away ? 'nothing listens there' : undefined),
+      unavailableReason: (error) => (error === refused ? 'connection refused' : undefined),
       routes(app) {
-        app.get('/', () => Promise.reject(away))
+        app.get('/', () => Promise.reject(refused))
         app.get('/settle', () => {
-          throw new ApiError('SETTLEMENT_FAILED', 'Ask again', { cause: away })
+          throw new ApiError('SETTLEMENT_FAILED', 'Ask again', { cause: refused })
         })
       },
     })
-    const answer = await fetch(url)
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '2'])
-    const text = await answer.text()
+    const response = await fetch(url)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2'])
+    const text = await response.text()
     expect(JSON.parse(text)).toMatchObject({ code: 'UNAVAILABLE' })
-    expect(text).not.toMatch(/10\.0\.0\.7|listens/)
+    expect(text).not.toMatch(/10\.0\.0\.7|refused/)
     expect(await errorOf(await fetch(`${url}/settle`))).toEqual([500, 'SETTLEMENT_FAILED'])
     await log.flushed()
     expect(log.lines().filter(({ message }) => message === 'request failed')).toMatchObject([
       {
         level: 'error',
         code: 'UNAVAILABLE',
-        reason: 'nothing listens there',
-        error: { message: away.message },
+        reason: 'connection refused',
+        error: { message: refused.message },
       },
-      { level: 'error', code: 'SETTLEMENT_FAILED', reason: 'nothing listens there' },
+      { level: 'error', code: 'SETTLEMENT_FAILED', reason: 'connection refused' },
     ])
   })
 
@@ -107,7 +110,7 @@ describe('errors', () => {
     ['UNAUTHORIZED', {}, 'Bearer'],
     ['REVOKED_TOKEN', { authorization: 'Bearer x' }, null],
     ['INVALID_SIGNATURE', {}, null],
-  ])('of %s with %j are answered with the challenge %s', async (code, headers, challenge) => {
+  ])('for %s with the headers %j have the challenge %s', async (code, headers, challenge) => {
     const { url } = await serve({
       routes(app) {
         app.get('/', () => {
@@ -118,7 +121,7 @@ describe('errors', () => {
     expect((await fetch(url, { headers })).headers.get('www-authenticate')).toBe(challenge)
   })
 
-  test('name another scheme than a bearer token where the error does', async () => {
+  test('name the challenge of the error', async () => {
     const { url } = await serve({
       routes(app) {
         app.get('/', () => {
@@ -129,7 +132,7 @@ describe('errors', () => {
     expect((await fetch(url)).headers.get('www-authenticate')).toBe('ClientKey')
   })
 
-  test('after the answer began cut it off', async () => {
+  test('destroy the connection if the response has begun', async () => {
     const { url, log } = await serve({
       routes(app) {
         app.get('/', (_req, res) => {
@@ -138,11 +141,11 @@ describe('errors', () => {
         })
       },
     })
-    await expect(fetch(url).then((answer) => answer.text())).rejects.toThrow()
+    await expect(fetch(url).then((response) => response.text())).rejects.toThrow()
     expect(await log.line('request')).toMatchObject({ status: 200, aborted: true })
   })
 
-  test('thrown once the answer is complete are told, and spoil nothing', async () => {
+  test('do not change a complete response; the error is logged', async () => {
     const { url, log } = await serve({
       routes(app) {
         app.get('/', (_req, res) => {
@@ -162,11 +165,11 @@ describe('paths', () => {
     app.post('/plans/:id', (_req, res) => void res.json('post'))
     const api = express.Router()
     api.post('/settle', (_req, res) => void res.json('settled'))
-    noteOtherMethods(api)
+    registerAllowedMethods(api)
     app.use('/api/v1', api)
   }
 
-  test('that nothing serves are 404', async () => {
+  test('without a route are 404', async () => {
     const { url, log } = await serve({ routes })
     expect(await errorOf(await fetch(`${url}/nothing?x=1`))).toEqual([404, 'NOT_FOUND'])
     expect(await log.line('request')).toMatchObject({ path: '/nothing', status: 404, code: 'NOT_FOUND' })
@@ -207,16 +210,16 @@ describe('each request', () => {
     app.use('/api/v1', api)
   }
 
-  test('has an id: its own if that is sane, else a new one', async () => {
+  test('has an id: its own if well-formed, else a new one', async () => {
     const { url } = await serve({ routes })
     const idFor = async (headers: Record<string, string>) => {
-      const answer = await fetch(`${url}/calls/1`, { headers })
-      expect(await answer.json()).toBe(answer.headers.get('x-request-id'))
-      return answer.headers.get('x-request-id')
+      const response = await fetch(`${url}/calls/1`, { headers })
+      expect(await response.json()).toBe(response.headers.get('x-request-id'))
+      return response.headers.get('x-request-id')
     }
     expect(await idFor({ 'x-request-id': 'Trace_1.a-b' })).toBe('Trace_1.a-b')
-    for (const bad of ['a b', 'x'.repeat(65), '"><script>'])
-      expect(await idFor({ 'x-request-id': bad })).toMatch(/^[0-9a-f-]{36}$/)
+    for (const malformed of ['a b', 'x'.repeat(65), '"><script>'])
+      expect(await idFor({ 'x-request-id': malformed })).toMatch(/^[0-9a-f-]{36}$/)
     expect(await idFor({})).not.toBe(await idFor({}))
   })
 
@@ -242,24 +245,24 @@ describe('each request', () => {
     expect(log.lines()).toHaveLength(1)
   })
 
-  test('is answered whole, whatever its sender says it has kept', async () => {
+  test('gets a full response even with If-None-Match', async () => {
     const { url } = await serve({ routes: (app) => app.get('/', (_req, res) => void res.json({ ok: true })) })
-    const answer = await fetch(url, { headers: { 'if-none-match': '*' } })
-    expect([answer.status, await answer.json()]).toEqual([200, { ok: true }])
+    const response = await fetch(url, { headers: { 'if-none-match': '*' } })
+    expect([response.status, await response.json()]).toEqual([200, { ok: true }])
   })
 
-  test('is told to onAnswer by the pattern of its route, the clock it was given and what its handler left', async () => {
-    const answers: Answer[] = []
+  test('is reported to onCompleted with its route pattern, duration and locals', async () => {
+    const completed: CompletedRequest[] = []
     let time = 0
     const { url } = await serve({
       routes,
       now: () => new Date((time += 250)),
-      onAnswer: (answer) => answers.push(answer),
+      onCompleted: (request) => completed.push(request),
     })
     await fetch(`${url}/calls/7`)
     await fetch(`${url}/guess/7`)
-    while (answers.length < 2) await new Promise(setImmediate)
-    expect(answers).toMatchObject([
+    while (completed.length < 2) await new Promise(setImmediate)
+    expect(completed).toMatchObject([
       { method: 'GET', route: '/calls/:id', status: 200, seconds: 0.25, locals: { caller: 'of 7' } },
       { method: 'GET', route: 'none', status: 404, seconds: 0.25 },
     ])
@@ -269,31 +272,31 @@ describe('each request', () => {
     ...['/calls/7?a=/b/c', '/calls/7#/x/y/z', '/calls/7?#/x', 'http://any.example/calls/7#/x/y'],
     ...['/api\\v1/calls/7#', '/API/v1/calls/7\\#', '//api/v1/calls/7#', '*'],
     ...['http://any.example:99999/calls/7', 'http://any%/calls/7', 'http://any@other/api/v1/calls/7'],
-  ])('to %j is told by routes of ours alone', async (target) => {
-    const answers: Answer[] = []
-    const { raw } = await serve({ routes, onAnswer: (answer) => answers.push(answer) })
+  ])('to %j is reported with a registered route or none', async (target) => {
+    const completed: CompletedRequest[] = []
+    const { raw } = await serve({ routes, onCompleted: (request) => completed.push(request) })
     const head = `GET ${target} HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\n\r\n`
     await raw(Buffer.from(head, 'latin1'))
-    while (answers.length < 1) await new Promise(setImmediate)
-    expect(['/calls/:id', '/api/v1/calls/:id', 'none']).toContain(answers[0]?.route)
+    while (completed.length < 1) await new Promise(setImmediate)
+    expect(['/calls/:id', '/api/v1/calls/:id', 'none']).toContain(completed[0]?.route)
   })
 
-  test('whose caller leaves before its answer is told as such, not by a status that nobody got', async () => {
-    const answers: Answer[] = []
+  test('is reported as 499 if the client disconnects before the response', async () => {
+    const completed: CompletedRequest[] = []
     const { port, log, server } = await serve({
       routes: (app) => app.get('/slow', () => undefined),
-      onAnswer: (answer) => answers.push(answer),
+      onCompleted: (request) => completed.push(request),
     })
     const socket = connect(port, '127.0.0.1')
     socket.write('GET /slow HTTP/1.1\r\nHost: any.example\r\n\r\n')
     await once(server, 'request')
     socket.destroy()
     expect(await log.line('request')).toMatchObject({ status: 499, aborted: true })
-    while (answers.length < 1) await new Promise(setImmediate)
-    expect(answers).toMatchObject([{ route: '/slow', status: 499 }])
+    while (completed.length < 1) await new Promise(setImmediate)
+    expect(completed).toMatchObject([{ route: '/slow', status: 499 }])
   })
 
-  test('is answered with headers that forbid a browser everything, and without a word of what serves it', async () => {
+  test('gets restrictive security headers, and none that names the server software', async () => {
     const { url } = await serve({ routes })
     const { headers } = await fetch(`${url}/calls/1`)
     expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'")
@@ -313,15 +316,15 @@ describe('pages of other origins', () => {
   }
   const from = (origin: string) => ({ headers: { origin } })
 
-  test('may call when they are listed, and read the headers they are shown, of errors too', async () => {
+  test('may call if they are listed, and read the exposed headers, also of errors', async () => {
     const { url } = await serve({ routes: echo, cors })
-    const asked = await fetch(`${url}/echo`, {
+    const preflight = await fetch(`${url}/echo`, {
       method: 'OPTIONS',
       headers: { ...from('https://wallet.example').headers, 'access-control-request-method': 'POST' },
     })
-    expect(asked.status).toBe(204)
-    expect(asked.headers.get('access-control-allow-headers')).toContain('x-payment')
-    expect(asked.headers.get('access-control-max-age')).toBe('600')
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('x-payment')
+    expect(preflight.headers.get('access-control-max-age')).toBe('600')
 
     const refused = await fetch(`${url}/nothing`, from('https://wallet.example'))
     expect(refused.headers.get('access-control-allow-origin')).toBe('https://wallet.example')
@@ -330,13 +333,13 @@ describe('pages of other origins', () => {
       expect(refused.headers.get('access-control-expose-headers')?.split(',')).toContain(name)
   })
 
-  test('may not when they are not', async () => {
+  test('may not call if they are not listed', async () => {
     const { url } = await serve({ routes: echo, cors })
-    const answer = await fetch(`${url}/nothing`, from('https://evil.example'))
-    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    const response = await fetch(`${url}/nothing`, from('https://evil.example'))
+    expect(response.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('may all call when every origin is allowed', async () => {
+  test('may all call if every origin is allowed', async () => {
     const { url } = await serve({ routes: echo, cors: { origins: '*' } })
     expect(
       (await fetch(`${url}/nothing`, from('https://any.example'))).headers.get('access-control-allow-origin'),
@@ -344,8 +347,8 @@ describe('pages of other origins', () => {
   })
 })
 
-test('an app serves without our server too, as supertest does it', async () => {
-  const app = createApp({
+test('the app also runs without createServer, as in supertest', async () => {
+  const app = createBaseApp({
     logger: readableLog().logger,
     now: () => new Date(),
     routes(mounted) {

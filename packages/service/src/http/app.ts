@@ -3,53 +3,50 @@ import express, { type Express } from 'express'
 import helmet from 'helmet'
 import { type Logger } from '../logger'
 import { refuseNonconforming } from './conformance'
-import { answerErrors, type ReasonAway } from './errors'
-import { follow, type Answer } from './follow'
-import { noteOtherMethods, nothingHere } from './unserved'
+import { respondWithError, type UnavailableReason } from './errors'
+import { trackRequest, type CompletedRequest } from './request-context'
+import { notFound, registerAllowedMethods } from './not-found'
 
 export type AppOptions = {
   logger: Logger
   now: () => Date
-  /** Mounts the surface. A route that takes a body reads it itself (createBodyReader), after whatever may refuse without it. */
+  /** Mounts the routes. A route reads its body itself (createBodyReader), after the checks that do not need the body. */
   routes: (app: Express) => void
-  /** Lets pages of these origins call; without it none can. */
+  /** The origins whose pages may call the app; none by default. */
   cors?: {
     origins: '*' | readonly string[]
     allowedHeaders?: readonly string[]
     exposedHeaders?: readonly string[]
   }
-  /** How many proxies stand in front, or which: Express' `trust proxy`. By default none is believed. */
+  /** Express' `trust proxy`; no proxy is trusted by default. */
   trustProxy?: boolean | number | string[]
-  /** Tells the errors of a part that is away from defects: they are answered 503 instead of 500. */
-  reasonAway?: ReasonAway
-  /** Called once for every request, when it is over. */
-  onAnswer?: (answer: Answer) => void
+  /** Recognizes the errors of an unavailable dependency: the response is 503 instead of 500. */
+  unavailableReason?: UnavailableReason
+  /** Called once for every completed request. */
+  onCompleted?: (request: CompletedRequest) => void
 }
 
-/**
- * An Express app with our base behaviour in place: a request id, one log line for each request (no headers, bodies or
- * query), security headers, and every error answered as `{ code, message, details? }`.
- */
-export function createApp(options: AppOptions): Express {
+/** An Express app with request ids, request log lines without headers, bodies or query, security headers and JSON errors. */
+export function createBaseApp(options: AppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('trust proxy', options.trustProxy ?? false)
-  // No answer has a validator, so none is `Not Modified`: Express would say so to `If-None-Match: *`.
+  // No response has a validator, so none may be 304: Express would send one for `If-None-Match: *`.
   Object.defineProperty(app.request, 'fresh', { value: false })
 
-  app.use(follow(options))
+  app.use(trackRequest(options))
   app.use(securityHeaders(options.cors !== undefined))
   if (options.cors) app.use(crossOrigin(options.cors))
   app.use(refuseNonconforming)
   options.routes(app)
-  noteOtherMethods(app.router)
-  app.use(nothingHere)
-  app.use(answerErrors(options.logger, options.reasonAway))
+  registerAllowedMethods(app.router)
+  app.use(notFound)
+  app.use(respondWithError(options.logger, options.unavailableReason))
   return app
 }
 
-/** Nothing here is a page: whatever a browser could be led to do with an answer is forbidden. */
+/** The app serves no pages, so the headers forbid a browser to execute, frame or embed a response. */
 const securityHeaders = (isCrossOrigin: boolean) =>
   helmet({
     contentSecurityPolicy: {

@@ -13,10 +13,13 @@ const echo = (app: Express) => {
     res.json({ body: req.body as unknown })
   })
 }
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { code: string }).code]
+const errorOf = async (response: Response) => [
+  response.status,
+  ((await response.json()) as { code: string }).code,
+]
 
 describe('JSON bodies', () => {
-  test('come parsed, with the exact text of each member beside them', async () => {
+  test('are parsed, and the exact text of each member is available', async () => {
     const { post } = await serve({
       body: { limitBytes: 100_000 },
       routes(app) {
@@ -30,15 +33,15 @@ describe('JSON bodies', () => {
     })
     for (const x of ['1.0', '"ü€😀"', `"${'é'.repeat(20_000)}"`]) {
       const text = `{"payload": {"id": 9007199254740993, "x": ${x}} }`
-      const answer = await post('/rpc', text)
-      expect(await answer.json()).toEqual({
+      const response = await post('/rpc', text)
+      expect(await response.json()).toEqual({
         body: JSON.parse(text) as unknown,
         payload: `{"id": 9007199254740993, "x": ${x}}`,
       })
     }
   })
 
-  test('may be left out, with or without a content type', async () => {
+  test('are optional, with or without a content type', async () => {
     const { url } = await serve({ routes: echo })
     for (const init of [{}, { headers: { 'content-type': 'application/json' } }, { body: '' }])
       expect(await (await fetch(`${url}/echo`, { method: 'POST', ...init })).json()).toEqual({})
@@ -49,7 +52,7 @@ describe('JSON bodies', () => {
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
     'application/json ; charset=utf8',
-  ])('are taken as %s', async (type) => {
+  ])('are accepted as %s', async (type) => {
     const { post } = await serve({ routes: echo })
     expect((await post('/echo', '{"a":"ü"}', { 'content-type': type })).status).toBe(200)
   })
@@ -82,19 +85,19 @@ describe('JSON bodies', () => {
     'with %s are refused in the error shape',
     async (_, body, headers, code) => {
       const { post, log } = await serve({ routes: echo })
-      const answer = await post('/echo', body, headers)
-      expect(await errorOf(answer)).toEqual([statusOf[code], code])
-      expect(answer.headers.get('content-type')).toContain('application/json')
+      const response = await post('/echo', body, headers)
+      expect(await errorOf(response)).toEqual([statusOf[code], code])
+      expect(response.headers.get('content-type')).toContain('application/json')
       expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])
     },
   )
 
-  test.each(['identity', 'IDENTITY', ''])('with the content encoding %j are taken', async (encoding) => {
+  test.each(['identity', 'IDENTITY', ''])('with the content encoding %j are accepted', async (encoding) => {
     const { post } = await serve({ routes: echo })
     expect((await post('/echo', '{"a":1}', { 'content-encoding': encoding })).status).toBe(200)
   })
 
-  test('that are refused unread are not taken for the next request', async () => {
+  test('that are refused unread are not parsed as the next request', async () => {
     const { raw } = await serve({ routes: echo, body: { limitBytes: 10 } })
     const head = (length: number, ...more: string[]) =>
       [
@@ -111,12 +114,12 @@ describe('JSON bodies', () => {
       [['Content-Encoding: gzip'], 415],
     ] as const) {
       const refused = head(status === 415 ? 8 : 200_000, ...more) + ' '.repeat(status === 415 ? 8 : 200_000)
-      const answer = await raw(`${refused}${head(2, 'Connection: close')}{}`)
-      expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200'])
+      const response = await raw(`${refused}${head(2, 'Connection: close')}{}`)
+      expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual([`HTTP/1.1 ${status}`, 'HTTP/1.1 200'])
     }
   })
 
-  test('in chunks have the same limit, and what follows them is served', async () => {
+  test('in chunks have the same limit, and the next request is served', async () => {
     const { raw } = await serve({ routes: echo, body: { limitBytes: 10 } })
     const chunked = (text: string, ...more: string[]) =>
       [
@@ -128,11 +131,11 @@ describe('JSON bodies', () => {
       ]
         .concat('', text.length.toString(16), text, '0', '', '')
         .join('\r\n')
-    const answer = await raw(chunked(' '.repeat(200_000)) + chunked('{"a":"12"}', 'Connection: close'))
-    expect(answer.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
+    const response = await raw(chunked(' '.repeat(200_000)) + chunked('{"a":"12"}', 'Connection: close'))
+    expect(response.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200'])
   })
 
-  test('that break off in the middle leave the service well', async () => {
+  test('that end early do not affect later requests', async () => {
     const { port, post, log, server } = await serve({ routes: echo })
     const req = httpRequest({
       port,

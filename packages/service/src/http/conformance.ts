@@ -2,8 +2,8 @@ import { type RequestHandler } from 'express'
 import { ApiError } from '../errors'
 
 /**
- * Refuses, and closes the connection of, what HTTP/1.1 itself wants refused: a request that does not name its host once
- * (RFC 9112, 3.2), and one that expects what nobody here can promise (RFC 9110, 10.1.1).
+ * Refuses what HTTP/1.1 requires to refuse, and closes the connection: a request without exactly one Host header
+ * (RFC 9112, 3.2), and one with an unknown expectation (RFC 9110, 10.1.1).
  */
 export const refuseNonconforming: RequestHandler = (req, res, next) => {
   const { expect } = req.headers
@@ -11,7 +11,7 @@ export const refuseNonconforming: RequestHandler = (req, res, next) => {
   const lacksHost = hosts === 0 && req.httpVersion === '1.1'
   const problem =
     lacksHost || hosts > 1
-      ? new ApiError('INVALID_REQUEST', 'A request names its host in one Host header; correct it')
+      ? new ApiError('INVALID_REQUEST', 'Send exactly one Host header')
       : expect !== undefined && !/\b100-continue\b/i.test(expect)
         ? new ApiError('EXPECTATION_FAILED', 'Send no Expect header, or Expect: 100-continue')
         : undefined
@@ -19,7 +19,7 @@ export const refuseNonconforming: RequestHandler = (req, res, next) => {
   next(problem)
 }
 
-/** Names and values take turns in the list. */
+/** The list alternates names and values. */
 function countOf(wanted: string, rawHeaders: readonly string[]) {
   let count = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -3,7 +3,7 @@ import { createHealth, type Health } from './health'
 
 afterEach(stopServing)
 
-async function probed(health: Health) {
+async function serveProbes(health: Health) {
   const { url } = await serve({
     routes(app) {
       app.get('/health', health.health)
@@ -11,24 +11,24 @@ async function probed(health: Health) {
     },
   })
   return async (path: string) => {
-    const answer = await fetch(url + path)
-    return [answer.status, await answer.json()]
+    const response = await fetch(url + path)
+    return [response.status, await response.json()]
   }
 }
 
-test('is ok, with the facts it is given', async () => {
-  const probe = await probed(createHealth({ facts: () => ({ version: '1.0.0' }) }))
+test('responds ok with the given facts', async () => {
+  const probe = await serveProbes(createHealth({ facts: () => ({ version: '1.0.0' }) }))
   expect(await probe('/health')).toEqual([200, { status: 'ok', version: '1.0.0' }])
 })
 
-test('is healthy but not ready while a part fails, lies down or hangs, and names it', async () => {
+test('is healthy but not ready while a check fails or times out, and names it', async () => {
   const checks = {
     database: () => Promise.resolve(true),
     redis: () => Promise.resolve(false),
     chain: () => Promise.reject(new Error('no')),
     upstream: () => new Promise<boolean>(() => undefined),
   }
-  const probe = await probed(createHealth({ checks, timeoutMs: 50 }))
+  const probe = await serveProbes(createHealth({ checks, timeoutMs: 50 }))
   expect(await probe('/health')).toEqual([200, { status: 'ok' }])
   expect(await probe('/ready')).toEqual([
     503,
@@ -36,14 +36,14 @@ test('is healthy but not ready while a part fails, lies down or hangs, and names
   ])
 })
 
-test('is ready when every part answers', async () => {
-  const probe = await probed(createHealth({ checks: { database: () => Promise.resolve(true) } }))
+test('is ready when every check passes', async () => {
+  const probe = await serveProbes(createHealth({ checks: { database: () => Promise.resolve(true) } }))
   expect(await probe('/ready')).toEqual([200, { status: 'ok' }])
 })
 
-test('says no to both once it is stopping', async () => {
+test('both probes fail once it is stopping', async () => {
   const health = createHealth()
-  const probe = await probed(health)
+  const probe = await serveProbes(health)
   health.stopping()
   expect((await probe('/health'))[0]).toBe(503)
   expect((await probe('/ready'))[0]).toBe(503)

@@ -1,22 +1,20 @@
+import { withTimeout } from '@tollgate/protocol'
 import { type RequestHandler } from 'express'
 import { ApiError } from '../errors'
 
 export type Health = {
   health: RequestHandler
   ready: RequestHandler
-  /** From now on both answer 503. */
+  /** Both handlers respond 503 from now on. */
   stopping: () => void
 }
 
-/**
- * Handlers for the probes. `health` says that the process serves; `ready` also asks the parts it cannot do without, each
- * bounded by `timeoutMs`. Once `stopping` was called both answer 503, so that no new traffic is sent here.
- */
+/** Probe handlers: `health` reports on the process, `ready` also checks the dependencies, each within `timeoutMs`. */
 export function createHealth(
   options: {
-    /** What else a healthy answer says. */
+    /** Further members of a healthy response. */
     facts?: () => object
-    /** The parts, by name; one that rejects, resolves to false or takes too long makes the service not ready. */
+    /** Dependencies, by name. The service is not ready if a check rejects, resolves to false or times out. */
     checks?: Readonly<Record<string, () => Promise<boolean>>>
     timeoutMs?: number
   } = {},
@@ -55,15 +53,9 @@ export function createHealth(
 }
 
 async function passes(check: () => Promise<boolean>, timeoutMs: number) {
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs)
-  })
   try {
-    return await Promise.race([check(), tooLate])
+    return await withTimeout(check(), timeoutMs, () => false)
   } catch {
     return false
-  } finally {
-    clearTimeout(timer)
   }
 }

@@ -7,7 +7,7 @@ import { closeServer, createServer, listen } from './server'
 
 afterEach(stopServing)
 
-/** A surface whose slow answer is given when `finish` is called. */
+/** A server with two routes whose response ends only during `pipelined`. */
 async function serveSlowly() {
   let slow: Response | undefined
   const routes = (app: Express) => {
@@ -23,35 +23,35 @@ async function serveSlowly() {
   }
   const served = await serve({ routes })
 
-  /** Sends two requests at once and finishes the first when the server has seen the second. */
-  async function raw(text: string) {
-    const answer = served.raw(text)
+  /** Sends two requests together; the first response ends after the server has received both. */
+  async function pipelined(text: string) {
+    const received = served.raw(text)
     await once(served.server, 'request')
     await delay(50)
     slow?.end('-done')
-    return answer
+    return received
   }
-  return { ...served, pipelined: raw }
+  return { ...served, pipelined }
 }
 
-type Answer = { status: number; head: string; body: string }
+type RawResponse = { status: number; head: string; body: string }
 
-/** The answers of one connection, in their order. */
-function answersIn(text: string): Answer[] {
-  const answers: Answer[] = []
+/** The responses of one connection, in order. */
+function responsesIn(text: string): RawResponse[] {
+  const responses: RawResponse[] = []
   let rest = text
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')
     const head = rest.slice(0, end)
     const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0)
     const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1])
-    answers.push({ status, head, body: rest.slice(end + 4, end + 4 + length) })
+    responses.push({ status, head, body: rest.slice(end + 4, end + 4 + length) })
     rest = rest.slice(end + 4 + length)
   }
-  return answers
+  return responses
 }
-const codeOf = ({ body }: Answer) => (JSON.parse(body) as { code?: string }).code
-const outcomesIn = (text: string) => answersIn(text).map((answer) => [answer.status, codeOf(answer)])
+const codeOf = ({ body }: RawResponse) => (JSON.parse(body) as { code?: string }).code
+const outcomesIn = (text: string) => responsesIn(text).map((response) => [response.status, codeOf(response)])
 
 const newId = /^x-request-id: [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/im
 
@@ -66,7 +66,7 @@ const malformed = [400, 'INVALID_REQUEST']
 
 describe('one connection with', () => {
   test.each<[string, string, unknown[]]>([
-    ['an expectation nobody can meet', get('/health', 'Expect: coffee'), [417, 'EXPECTATION_FAILED']],
+    ['an unsupported expectation', get('/health', 'Expect: coffee'), [417, 'EXPECTATION_FAILED']],
     ['an expectation of an unknown path', get('/nothing', 'Expect: coffee'), [417, 'EXPECTATION_FAILED']],
     ['no Host', 'GET /health HTTP/1.1\r\n\r\n', malformed],
     ['no Host in HTTP/1.0, which has none', 'GET /health HTTP/1.0\r\n\r\n', fine],
@@ -78,15 +78,15 @@ describe('one connection with', () => {
     ['HTTP/2 at once', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', malformed],
     ['TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', malformed],
     ['no HTTP at all', 'hello\r\n\r\n', malformed],
-    ['a version there is not', 'GET /health HTTP/1.2\r\nHost: a\r\n\r\n', malformed],
+    ['an unknown version', 'GET /health HTTP/1.2\r\nHost: a\r\n\r\n', malformed],
     ['lines that end in LF', 'GET /health HTTP/1.1\nHost: a\n\n', malformed],
     ['TRACE', get('/health').replace('GET', 'TRACE'), [405, 'METHOD_NOT_ALLOWED']],
     ['a method of another protocol', get('/health').replace('GET', 'PROPFIND'), [405, 'METHOD_NOT_ALLOWED']],
-    ['a method nobody knows', get('/health').replace('GET', 'BREW'), malformed],
+    ['an unknown method', get('/health').replace('GET', 'BREW'), malformed],
     ['a path of 15 KB', get(`/${'x'.repeat(15_000)}`), [404, 'NOT_FOUND']],
     ['a path of 17 KB', get(`/${'x'.repeat(17_000)}`), [431, 'HEADERS_TOO_LARGE']],
     ['a target with another host', get('http://other.host/health'), fine],
-    ['a target that is no address', get('http://[::1/health'), malformed],
+    ['an invalid target', get('http://[::1/health'), malformed],
     ['a target of another scheme', get('ftp://a%00b/nothing'), [404, 'NOT_FOUND']],
     ['a target without its slash', get('health'), malformed],
     ['a target with an empty segment', get('//health'), [404, 'NOT_FOUND']],
@@ -112,28 +112,28 @@ describe('one connection with', () => {
       post([json, 'Content-Length: 9999999999']),
       [413, 'PAYLOAD_TOO_LARGE'],
     ],
-    ['a chunk that is none', post([json, 'Transfer-Encoding: chunked'], 'zz\r\n'), malformed],
-    ['an encoding whose end nobody knows', post([json, 'Transfer-Encoding: gzip'], '{}'), malformed],
+    ['an invalid chunk', post([json, 'Transfer-Encoding: chunked'], 'zz\r\n'), malformed],
+    ['a transfer encoding without an end', post([json, 'Transfer-Encoding: gzip'], '{}'), malformed],
     [
-      'a chunk that is none, in a body that is refused unread',
+      'an invalid chunk in a body that is refused unread',
       post(['Content-Type: text/plain', 'Transfer-Encoding: chunked'], 'zz\r\n'),
       malformed,
     ],
     ['chunks in chunks', post([json, 'Transfer-Encoding: chunked, chunked'], '0\r\n\r\n'), malformed],
-    ['a body that is awaited', post([json, 'Expect: 100-continue', 'Content-Length: 2'], '{}'), [100]],
-  ])('%s is answered once, in the error shape, and closed', async (_, text, outcome) => {
+    ['a body after 100 Continue', post([json, 'Expect: 100-continue', 'Content-Length: 2'], '{}'), [100]],
+  ])('%s gets one JSON response, and the connection closes', async (_, text, outcome) => {
     const { raw, log, url } = await serveSlowly()
-    const answers = answersIn(await raw(Buffer.from(text, 'latin1')))
-    if (outcome[0] === 100) expect(answers.map(({ status }) => status)).toEqual([100, 200])
-    else expect(answers.map((answer) => [answer.status, codeOf(answer)])).toEqual([outcome])
-    expect(answers.at(-1)!.head).toMatch(/^connection: close$/im)
-    expect(answers.at(-1)!.head).toMatch(/^content-type: application\/json/im)
-    expect(answers.at(-1)!.head).toMatch(newId)
+    const responses = responsesIn(await raw(Buffer.from(text, 'latin1')))
+    if (outcome[0] === 100) expect(responses.map(({ status }) => status)).toEqual([100, 200])
+    else expect(responses.map((response) => [response.status, codeOf(response)])).toEqual([outcome])
+    expect(responses.at(-1)!.head).toMatch(/^connection: close$/im)
+    expect(responses.at(-1)!.head).toMatch(/^content-type: application\/json/im)
+    expect(responses.at(-1)!.head).toMatch(newId)
     expect(log.lines().filter(({ level }) => level === 'error')).toEqual([])
     expect((await fetch(`${url}/health`)).status).toBe(200)
   })
 
-  test('a body in chunks without an end is told that it took too long', async () => {
+  test('an endless chunked body gets REQUEST_TIMEOUT', async () => {
     const { raw, server } = await serveSlowly()
     server.requestTimeout = 100
     const answer = await raw(post([json, 'Transfer-Encoding: chunked'], '1\r\n{\r\n'))
@@ -141,7 +141,7 @@ describe('one connection with', () => {
     expect(answer).toMatch(newId)
   })
 
-  test('headers without an end is told that they took too long', async () => {
+  test('endless headers get REQUEST_TIMEOUT', async () => {
     const { raw, server } = await serveSlowly()
     server.headersTimeout = 100
     const answer = await raw('GET /health HTTP/1.1\r\nHost: a\r\n')
@@ -151,27 +151,28 @@ describe('one connection with', () => {
 
   test.each([
     ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\nX-Request-Id: mine-1\r\n\r\n'],
-    ['a target that is no address', get('http://[::1/health', 'X-Request-Id: mine-1')],
+    ['an invalid target', get('http://[::1/health', 'X-Request-Id: mine-1')],
     [
-      'a body that breaks off',
+      'an invalid body',
       post([json, 'X-Request-Id: mine-1', 'Transfer-Encoding: chunked'], '1\r\n{\r\nzz\r\n'),
     ],
-  ])('%s is answered with the id that it brought', async (_, text) => {
+  ])('%s gets a response with its own request id', async (_, text) => {
     const { raw } = await serveSlowly()
     expect((await raw(text)).match(/^x-request-id: .*$/gim)).toEqual(['X-Request-Id: mine-1'])
   })
 
-  test('many requests at once gets the answer to each, in their order', async () => {
+  test('many pipelined requests get their responses in order', async () => {
     const { raw } = await serveSlowly()
-    const ask = (target: string) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`
-    const text = Array.from({ length: 50 }, () => ask('/health') + ask('/nothing')).join('') + get('/health')
+    const request = (target: string) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`
+    const text =
+      Array.from({ length: 50 }, () => request('/health') + request('/nothing')).join('') + get('/health')
     const outcomes = outcomesIn(await raw(text))
     expect(outcomes).toHaveLength(101)
     outcomes.forEach((outcome, index) => expect(outcome).toEqual(index % 2 ? [404, 'NOT_FOUND'] : fine))
   })
 })
 
-describe('what comes after a request', () => {
+describe('a second request on the connection', () => {
   const first = (target: string) => `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`
 
   test.each([
@@ -179,54 +180,54 @@ describe('what comes after a request', () => {
     ['CONNECT', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
     ['a request without Host', 'GET /health HTTP/1.1\r\n\r\n', 400],
     ['an expectation', get('/health', 'Expect: coffee'), 417],
-    ['a request that breaks off in its body', post(['Transfer-Encoding: chunked', json], 'zz\r\n'), 400],
-  ])('be it %s, is never answered in its place', async (_, second, status) => {
+    ['a request with an invalid body', post(['Transfer-Encoding: chunked', json], 'zz\r\n'), 400],
+  ])('(%s) gets its response after that of the first', async (_, second, status) => {
     for (const [target, body] of [
       ['/slow', '-done'],
       ['/begun', 'half-done'],
     ] as const) {
       const { pipelined } = await serveSlowly()
-      const answers = answersIn(await pipelined(first(target) + second))
-      expect(answers.map((answer) => answer.status)).toEqual([200, status])
-      expect(answers[0]!.body).toBe(body)
+      const responses = responsesIn(await pipelined(first(target) + second))
+      expect(responses.map((response) => response.status)).toEqual([200, status])
+      expect(responses[0]!.body).toBe(body)
       await stopServing()
     }
   })
 
-  test('in the midst of its own body cuts off an answer that has begun', async () => {
+  test('with an invalid chunk destroys its own response that has begun', async () => {
     const app = express()
     app.post('/echo', (_req, res) => void res.writeHead(200).write('begun'))
     const server = createServer(app)
     const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
     const socket = connect(port, '127.0.0.1')
-    let answer = ''
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString())).on('error', () => undefined)
+    let received = ''
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString())).on('error', () => undefined)
     socket.write(post(['Transfer-Encoding: chunked'], '1\r\n{\r\n'))
-    while (!answer.includes('begun')) await once(socket, 'data')
+    while (!received.includes('begun')) await once(socket, 'data')
     socket.write('zz\r\n')
     await once(socket, 'close')
     await closeServer(server, { graceSeconds: 0 })
-    expect(answer.match(/HTTP/g)).toHaveLength(1)
-    expect(answer.endsWith('begun\r\n')).toBe(true)
+    expect(received.match(/HTTP/g)).toHaveLength(1)
+    expect(received.endsWith('begun\r\n')).toBe(true)
   })
 })
 
-test('a client that was refused and does not close is let go', async () => {
+test('the server disconnects a refused client that does not close', async () => {
   const { port, server } = await serveSlowly()
   for (const text of ['nonsense\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n']) {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     socket.on('error', () => undefined).resume()
     const accepted = once(server, 'connection') as Promise<[Socket]>
     socket.write(text)
-    const [theirs] = await accepted
-    const gone = once(theirs, 'close')
+    const [serverSocket] = await accepted
+    const closed = once(serverSocket, 'close')
     await once(socket, 'end')
-    await gone
+    await closed
     socket.destroy()
   }
 })
 
-test('a client that hangs up while it is refused does no harm', async () => {
+test('a client that disconnects while it is refused does not affect others', async () => {
   const { port, url, server } = await serveSlowly()
   for (const text of ['nonsense\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n'])
     for (let times = 0; times < 20; times++) {

@@ -3,10 +3,9 @@ import http from 'node:http'
 import { type Socket } from 'node:net'
 import { type Duplex } from 'node:stream'
 import { statusOf, type ErrorCode } from '../errors'
-import { idFor } from './follow'
+import { idFor } from './request-context'
 
-/** How long a client that was refused may keep its side of the connection open. */
-const LINGER_MS = 2_000
+const DRAIN_TIMEOUT_MS = 2_000
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -14,8 +13,8 @@ type Refusal = { code: ErrorCode; message: string; id?: string }
 type Exchange = { req: http.IncomingMessage; res: http.ServerResponse }
 
 /**
- * Answers in the error shape what never reaches the app: malformed HTTP, requests that do not arrive in time, CONNECT. The
- * connection is closed after that. Such an answer is never taken for that of a request before it, which is waited for.
+ * Responds in the error shape to requests that never reach the app (malformed HTTP, request timeouts, CONNECT) and closes the
+ * connection. It waits for earlier responses first, so that a client cannot mistake this response for one of them.
  */
 export function answerMalformed(server: http.Server, { maxHeaderBytes }: { maxHeaderBytes: number }): void {
   const exchanges = new WeakMap<Duplex, Exchange[]>()
@@ -25,63 +24,66 @@ export function answerMalformed(server: http.Server, { maxHeaderBytes }: { maxHe
     if (refused.has(socket)) return
     refused.add(socket)
     socket.on('error', () => undefined)
-    const all = exchanges.get(socket) ?? []
-    const own = all.find(({ req }) => !req.complete)
-    await Promise.all(all.filter((exchange) => exchange !== own).map(answered))
-    if (!socket.writable || (own?.res.headersSent === true && !own.res.writableFinished)) socket.destroy()
-    else close(socket, own?.res.headersSent === true ? '' : rawAnswer({ ...idIn(own?.res), ...refusal }))
+    const pending = exchanges.get(socket) ?? []
+    const incomplete = pending.find(({ req }) => !req.complete)?.res
+    await Promise.all(pending.filter(({ res }) => res !== incomplete).map(finished))
+    const hasResponse = incomplete?.headersSent === true
+    if (!socket.writable || (hasResponse && !incomplete.writableFinished)) socket.destroy()
+    else closeAfter(socket, hasResponse ? '' : rawResponse({ ...idOf(incomplete), ...refusal }))
   }
 
   server.on('request', (req, res) => {
-    const unanswered = exchanges.get(req.socket)?.filter(({ res: { writableFinished } }) => !writableFinished)
-    exchanges.set(req.socket, [...(unanswered ?? []), { req, res }])
+    const pending = exchanges.get(req.socket)?.filter(({ res: { writableFinished } }) => !writableFinished)
+    exchanges.set(req.socket, [...(pending ?? []), { req, res }])
   })
   server.on('connect', (req, socket: Duplex) => {
-    const message = 'This is no proxy: CONNECT is not served'
+    const message = 'This server is not a proxy: CONNECT is not supported'
     void refuse(socket, { code: 'METHOD_NOT_ALLOWED', message, id: idFor(req) })
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    void refuse(socket, problemOf(error.code, maxHeaderBytes))
+    void refuse(socket, refusalFor(error.code, maxHeaderBytes))
   })
 }
 
-/** For a target of which Express makes no path at all, and so calls nothing of the app: `GET http://[::1/ HTTP/1.1`. */
+/** For a target that Express cannot parse, so that it calls no handler: `GET http://[::1/ HTTP/1.1`. */
 export function refuseTarget(res: http.ServerResponse): void {
-  const body = JSON.stringify({ code: 'INVALID_REQUEST', message: 'The target of the request is no address' })
+  const body = JSON.stringify({
+    code: 'INVALID_REQUEST',
+    message: 'The target of the request is not a valid address',
+  })
   res.statusCode = statusOf.INVALID_REQUEST
   res.setHeader('X-Request-Id', idFor(res.req))
   res.setHeader('Content-Type', JSON_TYPE).setHeader('Connection', 'close').end(body)
 }
 
-const answered = async ({ res }: Exchange) =>
+const finished = async ({ res }: Exchange) =>
   res.writableFinished || new Promise<void>((resolve) => res.once('close', () => resolve()))
 
-/** Says the last word, and lets the other side say what it still has to, for a while: to cut it off could cost it ours. */
-function close(socket: Duplex, text: string) {
-  socket.end(text)
+/** Half-closes and drains for DRAIN_TIMEOUT_MS, so that the client can read the response. */
+function closeAfter(socket: Duplex, response: string) {
+  socket.end(response)
   socket.resume()
-  const late = setTimeout(() => socket.destroy(), LINGER_MS)
-  socket.once('close', () => clearTimeout(late))
+  const timer = setTimeout(() => socket.destroy(), DRAIN_TIMEOUT_MS)
+  socket.once('close', () => clearTimeout(timer))
 }
 
-function problemOf(code: string | undefined, maxHeaderBytes: number): Refusal {
+function refusalFor(code: string | undefined, maxHeaderBytes: number): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW')
     return {
       code: 'HEADERS_TOO_LARGE',
-      message: `The headers are too large; at most ${maxHeaderBytes} bytes are taken`,
+      message: `The headers are too large; at most ${maxHeaderBytes} bytes are accepted`,
     }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { code: 'REQUEST_TIMEOUT', message: 'The request took too long to arrive; send it again' }
   return { code: 'INVALID_REQUEST', message: 'This is not a well-formed HTTP/1.1 request' }
 }
 
-/** The id of the request that broke off in its body: the app's log line has it too. */
-function idIn(res: http.ServerResponse | undefined) {
+function idOf(res: http.ServerResponse | undefined) {
   const id = res?.getHeader('X-Request-Id')
   return typeof id === 'string' ? { id } : {}
 }
 
-function rawAnswer({ code, message, id = randomUUID() }: Refusal) {
+function rawResponse({ code, message, id = randomUUID() }: Refusal) {
   const status = statusOf[code]
   const body = JSON.stringify({ code, message })
   return [

@@ -14,7 +14,7 @@ const ok = (app: Express) => {
 }
 
 describe('createServer', () => {
-  test("gives every request and answer the app's prototypes from birth, and Express leaves them be", async () => {
+  test("creates requests and responses with the app's prototypes, which Express keeps", async () => {
     const seen: unknown[][] = []
     const { url, app, server } = await serve({
       routes(routed) {
@@ -58,7 +58,7 @@ describe('createServer', () => {
       431,
       'HEADERS_TOO_LARGE',
     ],
-  ])('answers %s in the error shape and closes', async (_, text, status, code) => {
+  ])('responds to %s in the error shape and closes', async (_, text, status, code) => {
     const { raw } = await serve({ routes: ok })
     const [head = '', body = ''] = (await raw(text)).split('\r\n\r\n')
     expect(head).toContain(`HTTP/1.1 ${status} `)
@@ -67,37 +67,38 @@ describe('createServer', () => {
     expect(JSON.parse(body)).toMatchObject({ code })
   })
 
-  test('ends the connection of a caller that does not read its answer, and lets a slow one read to the end', async () => {
+  test('closes the connection of a client that does not read, and serves a slow reader to the end', async () => {
     const size = 32 * 1024 * 1024
     const { port, server } = await serve({
       routes(app) {
         app.get('/', (_req, res) => void res.type('text').send('x'.repeat(size)))
       },
     })
-    const ask = () => connect(port, '127.0.0.1').end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
-    const unread = ask().pause()
-    const [held] = (await once(server, 'connection')) as [Socket]
-    const ended = once(held, 'close')
+    const request = () =>
+      connect(port, '127.0.0.1').end('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+    const unread = request().pause()
+    const [unreadSocket] = (await once(server, 'connection')) as [Socket]
+    const ended = once(unreadSocket, 'close')
 
     let read = 0
-    for await (const chunk of ask()) {
+    for await (const chunk of request()) {
       read += (chunk as Buffer).length
       await pause(30)
     }
     expect(read).toBeGreaterThan(size)
     await ended
-    expect(held.bytesWritten).toBeGreaterThan(0)
+    expect(unreadSocket.bytesWritten).toBeGreaterThan(0)
     unread.destroy()
   })
 
-  test('takes 15 KB of headers', async () => {
+  test('accepts 15 KB of headers', async () => {
     const { url } = await serve({ routes: ok })
     expect((await fetch(url, { headers: { x: 'x'.repeat(15 * 1024) } })).status).toBe(200)
   })
 })
 
 describe('listen', () => {
-  test('names a port that is in use, and what to do', async () => {
+  test('names a port that is in use', async () => {
     const { port } = await serve({ routes: ok })
     const second = listen(createServer(express()), { port, host: '127.0.0.1' })
     await expect(second).rejects.toThrow(ConfigurationError)
@@ -117,80 +118,80 @@ describe('closeServer', () => {
   const agent = new Agent({ keepAlive: true })
   afterAll(() => agent.destroy())
 
-  const ask = (url: string) =>
+  const request = (url: string) =>
     new Promise<IncomingMessage>((resolve, reject) => get(url, { agent }, resolve).on('error', reject))
 
-  test('lets a request in flight finish, takes no new one, and closes kept-alive connections', async () => {
-    let finish: () => void = () => undefined
-    const reached = new Promise<void>((isReached) => {
-      finish = isReached
+  test('finishes a request in flight, accepts no new one, and closes kept-alive connections', async () => {
+    let reach: () => void = () => undefined
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve
     })
-    let answer: () => void = () => undefined
+    let respond: () => void = () => undefined
     const { url, server } = await serve({
       routes(app) {
         ok(app)
         app.get('/slow', async (_req, res) => {
-          finish()
-          await new Promise<void>((resolve) => (answer = resolve))
+          reach()
+          await new Promise<void>((resolve) => (respond = resolve))
           res.json('finished')
         })
       },
     })
-    const idle = await ask(url)
+    const idle = await request(url)
     idle.resume()
     await once(idle, 'end')
-    const slow = ask(`${url}/slow`)
+    const slow = request(`${url}/slow`)
     await reached
 
     const closed = closeServer(server, { graceSeconds: 10 })
     await expect(fetch(url)).rejects.toThrow()
-    answer()
+    respond()
     expect((await slow).statusCode).toBe(200)
     ;(await slow).resume()
     expect(await closed).toBe(true)
   })
 
-  test('tells those who ask again on their connection that it is the last time', async () => {
-    let answer: () => void = () => undefined
+  test('sends Connection: close with further responses', async () => {
+    let respond: () => void = () => undefined
     const { port, server } = await serve({
       routes(app) {
         ok(app)
         app.get('/slow', async (_req, res) => {
-          await new Promise<void>((resolve) => (answer = resolve))
+          await new Promise<void>((resolve) => (respond = resolve))
           res.json('finished')
         })
       },
     })
     const socket = connect(port, '127.0.0.1')
-    let answers = ''
-    socket.on('data', (chunk: Buffer) => (answers += chunk.toString()))
+    let received = ''
+    socket.on('data', (chunk: Buffer) => (received += chunk.toString()))
     socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n')
     await once(server, 'request')
 
     const closed = closeServer(server, { graceSeconds: 10 })
-    answer()
+    respond()
     await once(socket, 'data')
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     await once(socket, 'close')
     expect(await closed).toBe(true)
-    expect(answers).toContain('finished')
-    expect(answers.split('HTTP/1.1 200 OK')[2]).toContain('Connection: close')
+    expect(received).toContain('finished')
+    expect(received.split('HTTP/1.1 200 OK')[2]).toContain('Connection: close')
   })
 
-  test('cuts off what has not finished when the time is up', async () => {
+  test('closes unfinished requests when the time is up', async () => {
     const { url, server } = await serve({
       routes(app) {
         app.get('/hangs', (_req, res) => void res.writeHead(200).write('x'))
       },
     })
-    const hanging = await ask(`${url}/hangs`)
+    const hanging = await request(`${url}/hangs`)
     hanging.on('error', () => undefined)
-    const cut = new Promise((resolve) => hanging.on('close', resolve))
+    const closed = new Promise((resolve) => hanging.on('close', resolve))
     expect(await closeServer(server, { graceSeconds: 0.1 })).toBe(false)
-    await cut
+    await closed
   })
 
-  test('does not wait for a connection on which nothing was asked yet', async () => {
+  test('does not wait for a connection without a request', async () => {
     const { port, server } = await serve({ routes: ok })
     const socket = connect(port, '127.0.0.1')
     await once(server, 'connection')

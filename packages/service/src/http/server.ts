@@ -7,20 +7,20 @@ import { answerMalformed, refuseTarget } from './malformed'
 const MAX_HEADER_BYTES = 16 * 1024
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
-/** Longer than the 60 s for which load balancers keep a connection, so that they never send into one we close. */
+/** Must exceed the 60 s for which load balancers keep a connection, so that they never send on one that we close. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
-/** How long an answer that is held in memory may make no way at all. */
-const UNREAD_TIMEOUT_MS = 10_000
+/** How long a buffered response may make no progress. */
+export const UNREAD_TIMEOUT_MS = 10_000
 
-/** Connections on which nothing was asked yet, which Node does not count among the idle ones. */
+/** Connections without a request so far, which Node does not count as idle. */
 const unusedConnections = new WeakMap<http.Server, Set<Socket>>()
 
 /**
- * A server for the app, with bounded headers and timeouts, and everything that is sent to it answered in the error shape.
- * A caller that does not read its answer loses its connection, so that unread answers do not fill the memory.
+ * A server with header limits and timeouts that responds to malformed requests in the error shape. It closes the connection of
+ * a client that does not read its response, so that unread responses do not fill the memory.
  *
- * Its request and response objects are born with the app's prototypes: Express otherwise re-parents both on every
- * request, which on Node 20 costs most of the throughput.
+ * Request and response objects are created with the app's prototypes: Express otherwise sets both prototypes on every request,
+ * which costs most of the throughput on Node 20.
  */
 export function createServer(app: Express): http.Server {
   class AppRequest extends http.IncomingMessage {}
@@ -39,7 +39,7 @@ export function createServer(app: Express): http.Server {
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: 5_000,
-    // The app says so itself, in the error shape.
+    // The app checks it, and responds in the error shape.
     requireHostHeader: false,
   })
   const unused = new Set<Socket>()
@@ -49,10 +49,10 @@ export function createServer(app: Express): http.Server {
     socket.once('close', () => unused.delete(socket))
   })
   answerMalformed(server, { maxHeaderBytes: MAX_HEADER_BYTES })
-  const serve = app as unknown as (req: object, res: object, otherwise: () => void) => void
+  const serve = app as unknown as (req: object, res: object, onUnhandled: () => void) => void
   server.on('request', (req, res) => {
     unused.delete(req.socket)
-    // Once all was said; Node sets another timeout when all was taken, and ends the connection when this one is over.
+    // The response is written but not yet sent. Node destroys the socket at this timeout, and replaces it once all is sent.
     res.once('prefinish', () => {
       if (req.socket.writableLength > 0) req.socket.setTimeout(UNREAD_TIMEOUT_MS)
     })
@@ -62,13 +62,13 @@ export function createServer(app: Express): http.Server {
   return server
 }
 
-/** Starts to listen. Port 0 takes any that is free. A port that cannot be had is a ConfigurationError that names it. */
+/** Listens on the port; 0 takes any free one. @throws ConfigurationError if the port is unavailable */
 export function listen(
   server: http.Server,
   { port, host }: { port: number; host?: string | undefined },
 ): Promise<{ port: number }> {
   return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(listenProblem(error, port, host))
+    const onError = (error: NodeJS.ErrnoException) => reject(listenError(error, port, host))
     server.once('error', onError)
     server.listen({ port, host }, () => {
       server.off('error', onError)
@@ -78,8 +78,8 @@ export function listen(
 }
 
 /**
- * Stops accepting, lets the requests in flight finish for at most `graceSeconds`, then cuts off what is left. Resolves to
- * whether all had finished by themselves.
+ * Stops accepting connections, waits up to `graceSeconds` for requests in flight, then closes all connections. Resolves to
+ * false if it interrupted a request.
  */
 export async function closeServer(
   server: http.Server,
@@ -87,21 +87,21 @@ export async function closeServer(
 ): Promise<boolean> {
   let isClean = true
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
-  // A kept-alive connection would otherwise stay open after the answer it was busy with.
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
-  const cutOff = setTimeout(() => {
+  // A kept-alive connection would otherwise stay open after its last response.
+  const idleTimer = setInterval(() => server.closeIdleConnections(), 50)
+  const graceTimer = setTimeout(() => {
     isClean = false
     server.closeAllConnections()
   }, graceSeconds * 1000)
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   for (const socket of unusedConnections.get(server) ?? []) socket.destroy()
   await closed
-  clearInterval(idle)
-  clearTimeout(cutOff)
+  clearInterval(idleTimer)
+  clearTimeout(graceTimer)
   return isClean
 }
 
-function listenProblem(error: NodeJS.ErrnoException, port: number, host?: string) {
+function listenError(error: NodeJS.ErrnoException, port: number, host?: string) {
   const where = `port ${port}${host === undefined ? '' : ` of ${host}`}`
   if (error.code === 'EADDRINUSE')
     return new ConfigurationError([`${where} is in use: stop what listens there, or set another port`])

@@ -1,14 +1,14 @@
 import { type IncomingMessage } from 'node:http'
 import { ApiError } from '../errors'
 
-/** How long a body may stop coming. The server bounds how long a request may take in all. */
-const STALLED_MS = 10_000
+/** The longest pause between two chunks; the server limits the duration of the whole request. */
+const STALLED_TIMEOUT_MS = 10_000
 
 export type Upload = { bytes: Promise<Buffer>; stop: (reason: ApiError) => void }
 
 /**
- * Collects the bytes of a body. Those of a declared length are allocated once; in chunks they grow, and `onGrowth` is asked
- * first: what it returns stops the upload. What arrives after the end, or after a stop, is discarded.
+ * Collects the bytes of a body. The buffer of a chunked body grows: `onGrowth` runs before, and an error that it returns stops
+ * the upload. Bytes that arrive after the end or a stop are discarded.
  */
 export function collect(
   req: IncomingMessage,
@@ -23,7 +23,7 @@ export function collect(
   let finish: (end: Buffer | ApiError) => void = () => undefined
 
   const bytes = new Promise<Buffer>((resolve, reject) => {
-    const timer = setTimeout(() => finish(stalled()), STALLED_MS)
+    const timer = setTimeout(() => finish(stalled()), STALLED_TIMEOUT_MS)
     const onData = (chunk: Buffer) => {
       timer.refresh()
       const needed = length + chunk.length
@@ -33,13 +33,13 @@ export function collect(
           finish(refusal)
           return
         }
-        target = grown(target, length, Math.max(needed, Math.min(2 * target.length, limitBytes)))
+        target = enlarge(target, length, Math.max(needed, Math.min(2 * target.length, limitBytes)))
       }
       chunk.copy(target, length)
       length = needed
     }
     const onEnd = () => finish(target.subarray(0, length))
-    const onClose = () => finish(brokenOff())
+    const onClose = () => finish(incomplete())
     finish = (end) => {
       finish = () => undefined
       clearTimeout(timer)
@@ -48,7 +48,7 @@ export function collect(
       if (end instanceof ApiError) reject(end)
       else resolve(end)
     }
-    // The server answers errors of the connection; unheard, they would end the process.
+    // The server responds to connection errors; without a listener they would end the process.
     req.on('error', () => undefined)
     req.on('data', onData).on('end', onEnd).on('close', onClose)
     if (req.destroyed) onClose()
@@ -56,12 +56,12 @@ export function collect(
   return { bytes, stop: (reason) => finish(reason) }
 }
 
-function grown(bytes: Buffer, length: number, size: number): Buffer {
+function enlarge(bytes: Buffer, length: number, size: number): Buffer {
   const larger = Buffer.allocUnsafe(size)
   bytes.copy(larger, 0, 0, length)
   return larger
 }
 
 const stalled = () => new ApiError('REQUEST_TIMEOUT', 'The body stopped coming; send the request again')
-const brokenOff = () =>
+const incomplete = () =>
   new ApiError('INVALID_REQUEST', 'The body broke off before its end; send the request again')

@@ -1,4 +1,4 @@
-/** The parts of OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1) that we write and read; a schema is JSON Schema 2020-12. */
+/** The parts of OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1) that we use. A schema is JSON Schema 2020-12. */
 export type JsonSchema = {
   $ref?: string
   type?: string | string[]
@@ -78,19 +78,19 @@ export type OpenApiDocument = {
   }
 }
 
-/** The name of what a reference leads to: `Plan` of `#/components/schemas/Plan`. */
-export const nameIn = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
+/** `Plan` for `#/components/schemas/Plan`. */
+const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
 
-/** An answer as it is described, be it in its place or among the shared ones. */
+/** Resolves a reference to a shared response. */
 export const responseAt = (
   { components }: OpenApiDocument,
   response: ResponseObject | Reference | undefined,
 ): ResponseObject | undefined =>
-  response && '$ref' in response ? components.responses[nameIn(response.$ref)] : response
+  response && '$ref' in response ? components.responses[nameOf(response.$ref)] : response
 
 export type DescribedOperation = { method: string; path: string; operation: OperationObject }
 
-/** The operations of a document in its order. */
+/** The operations, in the order of the document. */
 export const operationsOf = (document: OpenApiDocument): DescribedOperation[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),

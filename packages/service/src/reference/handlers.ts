@@ -2,28 +2,33 @@ import { type Request, type Response } from 'express'
 import { type OpenApiDocument } from './document'
 import { llmsText, type Link } from './llms'
 import { pagePolicy, referencePage } from './page'
+import { serveViewer } from './viewer'
 
-/** How long a copy may be kept, in seconds: the next version may say something else. */
+/** Short, because the next version may change the document. */
 const MAX_AGE_SECONDS = 300
 
-/** Handlers for the reference of a service: the document, the page and the text, each written once. */
+/** Handlers for the reference of a service. Each text is built once. */
 export function createReference(document: OpenApiDocument, links: readonly Link[]) {
   const json = JSON.stringify(document)
   const page = referencePage(document)
   const text = llmsText(document, links)
-  const kept = (res: Response) => res.set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`)
+  const cacheable = (res: Response) => res.set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`)
 
   return {
     openapi(_req: Request, res: Response) {
-      kept(res).type('json').send(json)
+      cacheable(res).type('json').send(json)
     },
 
-    docs(_req: Request, res: Response) {
-      kept(res).set('Content-Security-Policy', pagePolicy).type('html').send(page)
+    docs(req: Request, res: Response) {
+      // The links of the page are relative, so that a proxy may serve it below a prefix.
+      if (req.path.endsWith('/')) cacheable(res).redirect(308, '../docs')
+      else cacheable(res).set('Content-Security-Policy', pagePolicy).type('html').send(page)
     },
+
+    viewer: serveViewer,
 
     llms(_req: Request, res: Response) {
-      kept(res).type('text/plain').send(text)
+      cacheable(res).type('text/plain').send(text)
     },
   }
 }

@@ -1,16 +1,17 @@
 import { operationsOf, type OpenApiDocument } from './document'
+import { operationAnchor } from './page'
 
-/** Another document of the service, below its address. */
+/** A document of the service. */
 export type Link = { name: string; path: string; note: string }
 
-/** The service in a text for language models (https://llmstxt.org): what it is, how to use it, every operation in a line. */
+/** A summary of the service for language models (https://llmstxt.org), with one line for each operation. */
 export function llmsText(document: OpenApiDocument, links: readonly Link[]): string {
   const { info, servers } = document
   const base = servers[0]?.url ?? ''
   const operations = operationsOf(document).map(
     ({ method, path, operation }) =>
-      `- [${method.toUpperCase()} ${path}](${base}/docs#${operation.operationId}): ${operation.summary}${
-        operation.security ? ` Needs ${needsOf(document, operation.security)}.` : ''
+      `- [${method.toUpperCase()} ${path}](${base}/docs${operationAnchor(operation.tags[0] ?? '', operation.operationId)}): ${operation.summary}${
+        operation.security ? ` Needs ${credentialsOf(document, operation.security)}.` : ''
       }`,
   )
   const list = links.map(({ name, path, note }) => `- [${name}](${base}${path}): ${note}`)
@@ -29,8 +30,8 @@ export function llmsText(document: OpenApiDocument, links: readonly Link[]): str
     .replace(/\n+$/, '\n')
 }
 
-/** What a caller proves itself with: the names of the schemes, of keys those of their headers. */
-const needsOf = ({ components }: OpenApiDocument, security: Record<string, string[]>[]) =>
+/** The names of the required schemes. An API key is named by its header. */
+const credentialsOf = ({ components }: OpenApiDocument, security: Record<string, string[]>[]) =>
   security
     .map((needed) =>
       Object.keys(needed)

@@ -22,19 +22,19 @@ export type ReferenceInfo = {
   version: string
   /** One sentence. */
   summary: string
-  /** Paragraphs, `code` and numbered lists; no other markup. */
+  /** Markdown. */
   description: string
-  /** The address that callers use, without a slash at its end. */
+  /** The public address, without a trailing slash. */
   url: string
   tags: readonly TagObject[]
   securitySchemes: Record<string, SecuritySchemeObject>
 }
 
 /**
- * The OpenAPI 3.1 document of a service: its operations, what each takes and answers, and every refusal by its code.
+ * The OpenAPI 3.1 document of a service.
  *
- * @throws Error where the operations contradict each other or themselves: a path twice, two schemas of one id, an answer
- *   or a body without an example
+ * @throws Error if an operation appears twice, two schemas share an id, or a response, a body or a required parameter has
+ *   no example
  */
 export function createOpenApi(info: ReferenceInfo, operations: readonly Operation[]): OpenApiDocument {
   const shared: Shared = {
@@ -188,7 +188,7 @@ function byStatus(errors: Partial<Record<ErrorCode, string>>): Map<string, Meani
   return new Map([...found].sort(([one], [other]) => Number(one) - Number(other)))
 }
 
-/** The common shape, and the codes that this status can have here, each with its meaning. */
+/** The schema of all errors, limited to the codes that this operation returns with this status. */
 function errorResponse(
   codes: Meanings,
   headers: ResponseObject['headers'],

@@ -1,49 +1,49 @@
 import { z } from 'zod'
 import { statusOf, type ErrorCode } from '../errors'
 
-/** An example by its name, as it stands on the wire. */
+/** Examples by name, as sent on the wire. */
 export type Examples = Record<string, unknown>
 
 export type HeaderDescription = { description: string; schema: z.ZodType }
 
-/** What an operation answers with one status when it does not refuse. */
+/** A successful response of one status. */
 export type OperationAnswer = {
   description: string
-  /** Without one the body is of any kind. */
+  /** Without a schema the body may be anything. */
   schema?: z.ZodType
-  /** `application/json` where nothing is said. */
+  /** Default: `application/json`. */
   contentType?: string
   headers?: Record<string, HeaderDescription>
-  /** Those of the schema where none are given. */
+  /** Default: the examples of the schema. */
   examples?: Examples
 }
 
-/** One row of a service's HTTP surface, as data. The schemas are those that its handler parses with. */
+/** One endpoint. Its handler parses the input with the same schemas. */
 export type Operation = {
   id: string
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
-  /** With parameters in braces: `/pricing/{id}`. */
+  /** Parameters are in braces: `/pricing/{id}`. */
   path: string
   tag: string
   summary: string
   description?: string
-  /** The security schemes of which one must be satisfied, or all of a list of them; without any it is open to all. */
+  /** The caller must satisfy one entry. An entry that is a list requires all of its schemes. Without `auth` the endpoint is public. */
   auth?: readonly (string | readonly string[])[]
   pathParameters?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: { schema: z.ZodType; examples?: Examples }
-  /** That any answer of it may have, refusals among them, beside those of every operation. */
+  /** Headers that any response of this operation may have, including errors. */
   answerHeaders?: Record<string, HeaderDescription>
-  /** By status, or `default`. */
+  /** Keyed by status or `default`. */
   answers: Record<string, OperationAnswer>
-  /** The codes it may refuse with, beside those of every operation, and what each means here. */
+  /** The error codes that are specific to this operation, with their meaning. */
   errors?: Partial<Record<ErrorCode, string>>
 }
 
 const codes = Object.keys(statusOf) as [ErrorCode, ...ErrorCode[]]
 
-/** The body of every refusal but those that an interface writes differently. */
+/** The body of an error, unless an interface specifies another. */
 export const ErrorAnswer = z
   .object({
     code: z.enum(codes).describe('What went wrong, for programs.'),
@@ -52,15 +52,15 @@ export const ErrorAnswer = z
   })
   .meta({ id: 'Error', description: 'A refusal. Its `code` is stable; its `message` may be reworded.' })
 
-/** What may become of any request, whatever it asks for. */
+/** The error codes that every operation may return. */
 export const everywhere = {
-  INVALID_REQUEST: 'The request, its headers or its body are not what is described here.',
+  INVALID_REQUEST: 'The request, its headers or its body do not match this description.',
   REQUEST_TIMEOUT: 'The request took too long to arrive.',
   PAYLOAD_TOO_LARGE: 'The body is larger than this service takes.',
   UNSUPPORTED_MEDIA_TYPE: 'The body is not UTF-8, or is compressed.',
-  EXPECTATION_FAILED: 'The request expects something of us that we do not do.',
-  OVERLOADED: 'Too many bodies are being read just now; try again after `Retry-After`.',
+  EXPECTATION_FAILED: 'The service does not support the `Expect` header of the request.',
+  OVERLOADED: 'The service is reading too many bodies; try again after `Retry-After`.',
   HEADERS_TOO_LARGE: 'The headers are larger than 16 KiB.',
-  INTERNAL_ERROR: 'Something failed on our side.',
-  UNAVAILABLE: 'A part of the service gives no answer just now; try again after `Retry-After`.',
+  INTERNAL_ERROR: 'The service failed.',
+  UNAVAILABLE: 'A dependency of the service is unavailable; try again after `Retry-After`.',
 } satisfies Partial<Record<ErrorCode, string>>

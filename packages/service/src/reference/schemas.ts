@@ -4,14 +4,14 @@ import { type JsonSchema } from './document'
 
 export type SharedSchemas = ReturnType<typeof createSharedSchemas>
 
-/** Turns our schemas into JSON Schema; what has an `id` among its metadata is written once, and referred to. */
+/** Converts zod schemas to JSON Schema. A schema with an `id` in its metadata is written once and referenced. */
 export function createSharedSchemas() {
   const shared: Record<string, JsonSchema> = {}
 
   function share(id: string, schema: JsonSchema): JsonSchema {
     const known = shared[id]
     if (known && !isDeepStrictEqual(known, schema))
-      throw new Error(`The schema ${id} is not the same everywhere: give one of the two another id`)
+      throw new Error(`The schema ${id} has two definitions: give one of them another id`)
     shared[id] = schema
     return { $ref: `#/components/schemas/${id}` }
   }
@@ -20,15 +20,15 @@ export function createSharedSchemas() {
     shared,
 
     /**
-     * `input` is what a sender must write, `output` what a reader gets.
+     * `input` is the form before transformations and defaults, `output` the form after them.
      *
-     * @throws Error where two schemas share an id and nothing else
+     * @throws Error if two different schemas share an id
      */
     of(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-      const text = JSON.stringify(z.toJSONSchema(schema, { io, override: mended }))
-      const { $defs, ...root } = JSON.parse(
-        text.replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/'),
-      ) as JsonSchema & { $schema?: string; $defs?: Record<string, JsonSchema> }
+      const { $defs, ...root } = JSON.parse(jsonOf(schema, io)) as JsonSchema & {
+        $schema?: string
+        $defs?: Record<string, JsonSchema>
+      }
       delete root.$schema
       for (const [id, part] of Object.entries($defs ?? {})) share(id, part)
       const id = z.globalRegistry.get(schema)?.id
@@ -37,12 +37,23 @@ export function createSharedSchemas() {
   }
 }
 
+const converted = { input: new WeakMap<z.ZodType, string>(), output: new WeakMap<z.ZodType, string>() }
+
+/** Converts each schema once in a process: a service has some hundred, and a test starts many services. */
+function jsonOf(schema: z.ZodType, io: 'input' | 'output'): string {
+  const known = converted[io].get(schema)
+  if (known !== undefined) return known
+  const text = JSON.stringify(z.toJSONSchema(schema, { io, override: adjust }))
+  const json = text.replaceAll('"$ref":"#/$defs/', '"$ref":"#/components/schemas/')
+  converted[io].set(schema, json)
+  return json
+}
+
 /**
- * Takes back what zod says of its own accord and we do not mean: that answers never get another member, that a whole number
- * ends where JavaScript's do, and that the names of an object's members are strings. Says what it keeps to itself: the
- * default and the examples of a value that is transformed once it is read.
+ * Removes limits that zod adds and we do not guarantee: no additional properties, safe integers, string property names.
+ * Adds the default and the examples of a transformed value, which zod omits.
  */
-function mended({
+function adjust({
   zodSchema,
   jsonSchema,
 }: {

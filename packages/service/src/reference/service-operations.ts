@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Operation } from './operation'
 
-/** What every service of ours has beside its own: the probes of createHealth, and its reference in its three forms. */
+/** The operations that both services have: the health probes and the API reference. */
 export function serviceOperations(tag: string, { title, health }: { title: string; health: z.ZodType }) {
   return [
     {
@@ -9,8 +9,8 @@ export function serviceOperations(tag: string, { title, health }: { title: strin
       method: 'get',
       path: '/health',
       tag,
-      summary: 'Ask whether this replica serves.',
-      answers: { 200: { description: 'It does.', schema: health } },
+      summary: 'Check that this replica is running.',
+      answers: { 200: { description: 'It is running.', schema: health } },
       errors: { UNAVAILABLE: 'It is stopping.' },
     },
     {
@@ -18,9 +18,9 @@ export function serviceOperations(tag: string, { title, health }: { title: strin
       method: 'get',
       path: '/ready',
       tag,
-      summary: 'Ask whether this replica and its database serve.',
-      answers: { 200: { description: 'They do.', schema: health } },
-      errors: { UNAVAILABLE: 'It is stopping, or its database does not answer.' },
+      summary: 'Check that this replica and its database are ready.',
+      answers: { 200: { description: 'They are ready.', schema: health } },
+      errors: { UNAVAILABLE: 'It is stopping, or its database does not respond.' },
     },
     {
       id: 'getOpenApi',
@@ -54,7 +54,7 @@ export function serviceOperations(tag: string, { title, health }: { title: strin
       method: 'get',
       path: '/llms.txt',
       tag,
-      summary: 'Read how to use this service, in brief, for language models.',
+      summary: 'Read a summary of this service for language models.',
       answers: {
         200: {
           description: 'The text, in Markdown.',

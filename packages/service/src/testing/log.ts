@@ -4,7 +4,6 @@ import { createLogger, flushed } from '../logger'
 
 export type Line = { time: string; level: string; service: string; message: string } & Record<string, unknown>
 
-/** A logger whose lines can be read. */
 export function readableLog(level = 'info') {
   const stream = new PassThrough()
   let text = ''
@@ -20,7 +19,7 @@ export function readableLog(level = 'info') {
     lines,
     text: () => text,
     flushed: () => flushed(stream),
-    /** Waits for a line with this message. */
+    /** Resolves to the first line with this message, once it is logged. */
     line: async (message: string): Promise<Line> => {
       for (;;) {
         const found = lines().find((line) => line.message === message)

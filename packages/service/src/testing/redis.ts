@@ -5,7 +5,6 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Whether a Redis can be started here, to be stopped and frozen at will. */
 export const hasRedisServer = (() => {
   try {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
@@ -24,15 +23,15 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-const running: { end: () => Promise<void> }[] = []
+const cleanups: (() => Promise<void>)[] = []
 
-/** For afterEach: whatever became of the test, its Redis is gone. */
-export async function endRedis() {
-  await Promise.all(running.splice(0).map(({ end }) => end()))
+/** For afterEach. */
+export async function stopRedisServers() {
+  await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()))
 }
 
-/** A Redis of its own, that a test may take away. */
-export async function ownRedis() {
+/** A separate Redis server that a test can stop, start and freeze. */
+export async function startRedisServer() {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'redis-'))
   let server: ChildProcess | undefined
@@ -50,17 +49,15 @@ export async function ownRedis() {
     server = undefined
   }
   await start()
-  running.push({
-    end: async () => {
-      await stop()
-      rmSync(folder, { recursive: true, force: true })
-    },
+  cleanups.push(async () => {
+    await stop()
+    rmSync(folder, { recursive: true, force: true })
   })
   return {
     url: `redis://127.0.0.1:${port}`,
     start,
     stop,
-    /** Leaves its connections open and answers nothing, as a server does whose machine is stuck. */
+    /** Keeps its connections open and sends no replies, as a stuck server does. */
     freeze: () => server?.kill('SIGSTOP'),
     thaw: () => server?.kill('SIGCONT'),
   }

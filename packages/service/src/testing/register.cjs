@@ -1,4 +1,4 @@
-/** `node -r register.cjs script.ts`: runs our TypeScript in a process of its own, compiled as Jest compiles it. */
+/** `node -r register.cjs script.ts`: compiles TypeScript as Jest does. */
 const { transformFileSync } = require('@swc/core')
 
 require.extensions['.ts'] = (module, filename) => {

@@ -1,12 +1,12 @@
 import { setTimeout } from 'node:timers/promises'
 import { env, readEnvironment } from '../config'
 import { createServer, closeServer, listen } from '../http/server'
-import { createApp } from '../http/app'
+import { createBaseApp } from '../http/app'
 import { createLogger } from '../logger'
 import { run } from '../run'
 import { z } from 'zod'
 
-/** A service for run.test.ts, in a process of its own: MODE says what goes wrong with it. */
+/** A service for run.test.ts; MODE selects its fault. */
 const mode = process.env.MODE
 const logger = createLogger({ service: 'child', level: 'info' })
 
@@ -28,7 +28,7 @@ void run(
     }
     if (mode === 'failing start') throw new Error('no database', { cause: new Error('connect ECONNREFUSED') })
 
-    const app = createApp({ logger, now: () => new Date(), routes: () => undefined })
+    const app = createBaseApp({ logger, now: () => new Date(), routes: () => undefined })
     const server = createServer(app)
     const { port } = await listen(server, { port: PORT, host: '127.0.0.1' })
     closing.add('server', () => closeServer(server, { graceSeconds: 1 }))
@@ -37,9 +37,9 @@ void run(
 
     if (mode === 'uncaught')
       setImmediate(() => {
-        throw new Error('nobody caught this')
+        throw new Error('uncaught')
       })
-    if (mode === 'unhandled') void Promise.reject(new Error('nobody handled this'))
+    if (mode === 'unhandled') void Promise.reject(new Error('unhandled'))
     if (mode === 'talkative') for (let line = 0; line < 20_000; line++) logger.info('talk', { line })
   },
   { logger, graceSeconds: mode === 'stuck closer' ? 0.3 : 5 },

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What nobody sends in good faith, in the place of any value. */
+/** Hostile values for any field. */
 export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(

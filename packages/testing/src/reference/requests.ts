@@ -34,7 +34,7 @@ export type Manner = {
 const usualWeight = ({ operation, path }: Described) =>
   operation.requestBody ? 6 : path.includes('{') ? 3 : 1
 
-/** Requests of operations of the document: good ones, allowed ones, and such as nobody sends in good faith. */
+/** Requests of operations of the document: valid, unusual but allowed, and hostile ones. */
 export const requestsOf = (
   document: OpenApiDocument,
   manner: Manner,

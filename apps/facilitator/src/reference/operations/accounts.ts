@@ -105,7 +105,7 @@ export const accountOperations: Operation[] = [
     path: '/api/v1/clients',
     tag,
     summary: 'List your client keys, without their tokens.',
-    description: 'Admins see everybody’s. Revoked keys are not listed.',
+    description: 'Admins see the keys of all users. Revoked keys are not listed.',
     auth: callers.user,
     query: ClientsQuery,
     answers: { 200: { description: 'One page of keys.', schema: ClientList } },

@@ -20,7 +20,7 @@ const metrics = (id: string, path: string, summary: string, schema: z.ZodType): 
   tag,
   summary,
   description:
-    'Of your own access tokens and client keys; admins get everybody’s. `from` and `to` are included, in UTC.',
+    'Of your own access tokens and client keys; admins get those of all users. `from` and `to` are included, in UTC.',
   auth: callers.user,
   query: MetricsQuery,
   answers: { 200: { description: 'The figures.', schema } },

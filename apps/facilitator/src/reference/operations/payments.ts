@@ -51,15 +51,16 @@ export const paymentOperations: Operation[] = versions.flatMap(
         path: `${base}/verify`,
         tag,
         summary: 'Check a payment without settling it.',
-        description: `Says whether the payment would settle now. Nothing is sent to the chain and nothing is claimed, so it costs nobody anything. A payment that is refused is still 200, with \`isValid\` false and the reason.\n\n${words}`,
+        description: `Checks whether the payment would settle now. Sends nothing to the chain and claims nothing, so it is free. A refused payment also gets 200, with \`isValid\` false and the reason.\n\n${words}`,
         auth: callers.client,
         body: { schema: body },
-        answers: { 200: { description: 'The verdict.', schema: VerifyResult } },
+        answers: { 200: { description: 'The result of the verification.', schema: VerifyResult } },
         errors: {
           ...unreadable,
           ...refusals.client,
           ...refusals.limited,
-          VERIFICATION_FAILED: 'The payment could not be checked: the network gave no answer. Ask again.',
+          VERIFICATION_FAILED:
+            'The payment could not be checked: the network did not answer. Send the request again.',
         },
       },
       {
@@ -68,11 +69,11 @@ export const paymentOperations: Operation[] = versions.flatMap(
         path: `${base}/settle`,
         tag,
         summary: 'Settle a payment on chain.',
-        description: `Checks the payment, sends it, and answers once it is final: 200 with \`success\` and the transaction, or with \`errorReason\`. A payment is settled once, whoever asks and however often, and success is reported once, to the client that claimed it.\n\n\`settlement_pending\` means that the outcome is not known yet: send the same request again, and do not take another payment for it. The same is true where an answer was lost; send an \`Idempotency-Key\` to get a success again.\n\n\`transfer_event_mismatch\` means that the token moved something else than the payer signed, in \`transaction\`: do not serve, and do not take another payment for it before that is settled.\n\n${words}`,
+        description: `Checks the payment, sends it, and answers once it is final: 200 with \`success\` and the transaction, or with \`errorReason\`. A payment is settled once, however many requests ask for it, and success is reported once, to the client that claimed it.\n\n\`settlement_pending\` means that the outcome is not known yet: send the same request again, and do not ask for another payment. Do the same if a response was lost; send an \`Idempotency-Key\` to get a success again.\n\n\`transfer_event_mismatch\` means that \`transaction\` moved another amount than the payer signed: do not serve, and do not ask for another payment before that is resolved.\n\n${words}`,
         auth: callers.client,
         headers: SettleHeaders,
         body: { schema: body },
-        answers: { 200: { description: 'What became of the payment.', schema: SettleResult } },
+        answers: { 200: { description: 'The result of the settlement.', schema: SettleResult } },
         errors: {
           ...unreadable,
           ...refusals.client,

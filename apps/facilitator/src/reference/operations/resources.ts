@@ -63,7 +63,7 @@ export const resourceOperations: Operation[] = [
     method: 'get',
     path: '/api/v1/resources',
     tag,
-    summary: 'List everybody’s resources.',
+    summary: 'List the resources of all users.',
     query: ResourcesQuery,
     answers: { 200: { description: 'One page of resources.', schema: ResourcePage } },
     errors: { ...refusals.limited, ...refusals.inTurn },
@@ -80,7 +80,7 @@ export const resourceOperations: Operation[] = [
     answers: { 200: { description: 'The resource is replaced.', schema: ResourceUpdated } },
     errors: {
       ...registering,
-      FORBIDDEN: 'It is somebody else’s, and you are no admin.',
+      FORBIDDEN: 'It belongs to another user, and you are not an admin.',
       NOT_FOUND: 'There is no such resource.',
     },
   },

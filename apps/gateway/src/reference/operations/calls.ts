@@ -1,10 +1,10 @@
 import { PaymentRequired, RpcRequest } from '@tollgate/protocol'
 import { type Operation } from '@tollgate/service'
 import { z } from 'zod'
-import { MAX_PROOF_LENGTH } from '../../payments/proof'
+import { MAX_PAYMENT_HEADER_LENGTH } from '../../payments/payment-header'
 import { refusals } from './errors'
 
-const proof = () => z.string().max(MAX_PROOF_LENGTH).optional()
+const proof = () => z.string().max(MAX_PAYMENT_HEADER_LENGTH).optional()
 
 const Headers = z.object({
   'X-PAYMENT': proof().describe(

@@ -10,5 +10,5 @@ export const refusals = {
   },
   smallBody: { PAYLOAD_TOO_LARGE: 'The body has more than 32 KiB.' },
   /** Where nonces are kept. */
-  away: { UNAVAILABLE: 'Nobody can sign in just now; try again after `Retry-After`.' },
+  away: { UNAVAILABLE: 'Sign-in is unavailable; try again after `Retry-After`.' },
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { fundCosmosWallet, startCosmos } from '@tollgate/devnet'
 import type { Terms } from '../../family'
-import { broadcast } from '../broadcast'
-import { fate } from '../fate'
-import { inspect } from '../inspection'
+import { broadcast } from '../settlement/broadcast'
+import { paymentStatus } from '../observation/payment-status'
+import { transactionStatus } from '../observation/transaction-status'
 import type { CosmosNetwork } from '../network'
-import { type CosmosPayment, readPayment } from '../payment'
+import { type CosmosPayment, readPayment } from '../transfer-methods/bank-send/payment'
 import { createRpc } from '../rpc'
 import { CHAIN_ID, type Draft, draftOf, payloadOf, signTx, type TestWallet, walletOf } from './transaction'
 
@@ -29,7 +29,7 @@ export async function openOwnChain() {
       ...nodes,
       ecosystem: 'cosmos',
       confirmations: 1,
-      confirmationBudgetSeconds: 6,
+      minRemainingValiditySeconds: 6,
       maxGas: 300_000n,
       prefix: 'cosmos',
       feeDenom: 'uatom',
@@ -105,12 +105,13 @@ export async function openOwnChain() {
     async carryOut({ transaction }: Pick<CosmosPayment, 'transaction'>) {
       await broadcast(network, transaction)
       await mine()
-      const mined = await inspect(network, transaction.hash)
+      const mined = await transactionStatus(network, transaction.hash)
       if (mined.status !== 'mined') throw new Error('The transaction was not mined')
       return mined
     },
 
-    fate: (payment: CosmosPayment, on = network, seen = 0n) => fate(on, payment, terms, seen),
+    paymentStatus: (payment: CosmosPayment, on = network, seen = 0n) =>
+      paymentStatus(on, payment, terms, seen),
 
     async close(): Promise<void> {
       for (const one of open) one.close()

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
-import { startAnsweringNode } from '../../json-rpc/testing/node'
+import { startJsonRpcNode } from '../../json-rpc/testing/node'
 import type { Nodes } from '../../family'
 import { createRpc } from '../rpc'
 import { CHAIN_ID } from './transaction'
 
 type Params = Record<string, string>
-/** What a method answers: its result, or the text of an internal error. */
-type Answer = (params: Params) => { result: unknown } | { problem: string } | undefined
-/** What the application answers to a query, by its path; `data` is the request. */
-export type AbciAnswer = (
+/** The response of a method: its result, or the text of an internal error. */
+type Respond = (params: Params) => { result: unknown } | { problem: string } | undefined
+/** The application's response to a query; `data` is the request. */
+export type AbciResponse = (
   data: Uint8Array,
   height: string,
 ) => { code?: number; codespace?: string; log?: string; value?: Uint8Array; height?: string }
@@ -35,7 +35,6 @@ export const metaOf = (height: number, chainId = CHAIN_ID) => ({
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex').toUpperCase()
 
-/** A transaction as `tx` answers it. */
 export const txOf = (bytes: Uint8Array, height: number, changes: Record<string, unknown> = {}) => ({
   hash: sha256(bytes),
   height: String(height),
@@ -45,30 +44,30 @@ export const txOf = (bytes: Uint8Array, height: number, changes: Record<string, 
   ...changes,
 })
 
-/** A CometBFT node at block 50 whose answers are the test's; it keeps what it was asked. */
+/** A CometBFT node at block 50 with the given methods and queries; it records its requests. */
 export async function startComet(
-  methods: Record<string, Answer> = {},
-  queries: Record<string, AbciAnswer> = {},
+  methods: Record<string, Respond> = {},
+  queries: Record<string, AbciResponse> = {},
 ) {
-  function answerQuery({ path = '', data = '', height = '0' }: Params) {
+  function respondToQuery({ path = '', data = '', height = '0' }: Params) {
     const query = queries[path]
-    const answer = query
+    const response = query
       ? query(Buffer.from(data, 'hex'), height)
       : { code: 6, codespace: 'sdk', log: 'unknown query path: unknown request' }
-    const { value = new Uint8Array(), ...rest } = answer
+    const { value = new Uint8Array(), ...rest } = response
     const own = { code: 0, codespace: '', log: '', height: height === '0' ? '50' : height }
     return { result: { response: { ...own, ...rest, value: Buffer.from(value).toString('base64') } } }
   }
-  return startAnsweringNode(({ method, params }) => {
+  return startJsonRpcNode(({ method, params }) => {
     const named = params as unknown as Params
-    const answer =
+    const response =
       methods[method]?.(named) ??
       (method === 'status' ? statusOf(50) : undefined) ??
-      (method === 'abci_query' ? answerQuery(named) : undefined)
-    if (answer === undefined) return { error: { code: -32601, message: 'Method not found' } }
-    return 'problem' in answer
-      ? { error: { code: -32603, message: 'Internal error', data: answer.problem } }
-      : answer
+      (method === 'abci_query' ? respondToQuery(named) : undefined)
+    if (response === undefined) return { error: { code: -32601, message: 'Method not found' } }
+    return 'problem' in response
+      ? { error: { code: -32603, message: 'Internal error', data: response.problem } }
+      : response
   })
 }
 

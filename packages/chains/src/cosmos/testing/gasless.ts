@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { fundCosmosWallet, startCosmos } from '@tollgate/devnet'
-import type { Due, SignedTransaction, Terms } from '../../family'
-import { broadcast } from '../broadcast'
-import { signGrants } from '../feegrant/settlement'
-import { type Own, signOwn } from '../feegrant/own-transaction'
+import type { PendingPayment, SignedTransaction, Terms } from '../../family'
+import { broadcast } from '../settlement/broadcast'
+import { signGrants } from '../settlement/feegrant/sign-grants'
+import { type GrantTransaction, signGrantTransaction } from '../settlement/feegrant/grant-transaction'
 import type { CosmosNetwork } from '../network'
-import { type CosmosPayment, readPayment } from '../payment'
+import { type CosmosPayment, readPayment } from '../transfer-methods/bank-send/payment'
 import { createRpc } from '../rpc'
-import type { TxResult } from '../answers'
+import type { TxResult } from '../rpc-schemas'
 import { CHAIN_ID, type Draft, draftOf, payloadOf, signTx, type TestWallet, walletOf } from './transaction'
 
 export const PRICE = 10_000n
@@ -25,7 +25,7 @@ export async function openGaslessWorld() {
     ...nodes,
     ecosystem: 'cosmos',
     confirmations: 1,
-    confirmationBudgetSeconds: 6,
+    minRemainingValiditySeconds: 6,
     maxGas: 300_000n,
     maxFeesPerDay: 10_000_000n,
     prefix: 'cosmos',
@@ -70,7 +70,7 @@ export async function openGaslessWorld() {
     return payment
   }
 
-  const due = (payment: CosmosPayment): Due<CosmosPayment> => ({
+  const pending = (payment: CosmosPayment): PendingPayment<CosmosPayment> => ({
     payment,
     terms,
     isAlone: false,
@@ -83,7 +83,7 @@ export async function openGaslessWorld() {
   const sign = async (
     payments: readonly CosmosPayment[],
     { nonce, on = network }: { nonce?: bigint; on?: CosmosNetwork } = {},
-  ) => signGrants(on, granter.privateKey, payments.map(due), { nonce: nonce ?? (await nextNonce()) })
+  ) => signGrants(on, granter.privateKey, payments.map(pending), { nonce: nonce ?? (await nextNonce()) })
 
   async function signed(...of: Parameters<typeof sign>) {
     const transaction = await sign(...of)
@@ -100,11 +100,11 @@ export async function openGaslessWorld() {
   }
 
   /** Sends messages of the granter's own. */
-  const sendOwn = async (messages: Own['messages']): Promise<TxResult> => {
+  const sendOwn = async (messages: GrantTransaction['messages']): Promise<TxResult> => {
     const { accountNumber, sequence } = await accountOf(granter.address)
     const fee = { denom: 'uatom', amount: 10_000n }
     return send(
-      signOwn(granter.privateKey, {
+      signGrantTransaction(granter.privateKey, {
         messages,
         gas: 400_000n,
         fee,
@@ -135,7 +135,7 @@ export async function openGaslessWorld() {
     terms,
     newPayer,
     pay,
-    due,
+    pending,
     nextNonce,
     sign,
     signed,

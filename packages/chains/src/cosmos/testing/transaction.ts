@@ -7,7 +7,7 @@ import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { Any } from 'cosmjs-types/google/protobuf/any'
 import { keccak256 } from '../../keccak'
 import { addressOf } from '../address'
-import type { PublicKey } from '../public-key'
+import type { PublicKey } from '../signing/public-key'
 
 export const CHAIN_ID = 'tollgate-devnet-1'
 

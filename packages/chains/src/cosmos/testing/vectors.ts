@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PublicKey } from '../public-key'
+import type { PublicKey } from '../signing/public-key'
 
 /** What public libraries signed with keys that everybody knows. */
 export type Vectors = {

@@ -6,7 +6,7 @@ import { Any } from 'cosmjs-types/google/protobuf/any'
 import { type NetworkSettings, type Refusal, type Terms } from '../../family'
 import { createChain } from '../chain'
 import type { CosmosSettings } from '../network'
-import { readPayment } from '../payment'
+import { readPayment } from '../transfer-methods/bank-send/payment'
 import { openOwnChain } from './chain'
 import {
   type Draft,
@@ -104,15 +104,15 @@ export async function openVerifying() {
     rpcTimeoutMs: 5_000,
     signerKeys: [`0x${Buffer.from(world.signer.privateKey).toString('hex')}`],
     confirmations: 1,
-    confirmationBudgetSeconds: 6,
+    minRemainingValiditySeconds: 6,
     maxFeesPerDay: 1_000_000n,
     gaslessMaxFee: 6_000n,
   }
 
   function connect({ paysOwnFees = false, ...changes }: NonNullable<Circumstances['settings']> = {}) {
     const { gaslessMaxFee, ...own } = settings
-    const borne = paysOwnFees || gaslessMaxFee === undefined ? {} : { gaslessMaxFee }
-    const chain = createChain({ ...own, ...borne, ...changes })
+    const sponsored = paysOwnFees || gaslessMaxFee === undefined ? {} : { gaslessMaxFee }
+    const chain = createChain({ ...own, ...sponsored, ...changes })
     chains.push(chain)
     return chain
   }

@@ -1,7 +1,7 @@
 import { hexlify, randomBytes, type TypedDataDomain, type TypedDataField, type Wallet } from 'ethers'
 import type { Terms, Token } from '../../family'
-import type { AuthorizedPayment } from '../eip3009/payment'
-import { readPayment } from '../payment'
+import type { AuthorizedPayment } from '../transfer-methods/eip3009/payment'
+import { readPayment } from '../transfer-methods/payment'
 
 /** Base Sepolia's USDC, as the development chain has it. */
 export const usdc: Token & { name: string; version: string } = {

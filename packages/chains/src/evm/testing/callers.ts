@@ -1,5 +1,5 @@
 import { concat, id, toBeHex } from 'ethers'
-import { PROXY } from '../permit2/contracts'
+import { PROXY } from '../transfer-methods/permit2/contracts'
 
 /** Contracts of a few instructions that strangers may put around a call of x402's Permit2 proxy. */
 const byte = (value: number): string => toBeHex(value, 1).slice(2)
@@ -28,7 +28,7 @@ export const delegating = `0x${takeInput(0)}5f5f825f${PROXY_CODE}5af4${STOP}`
 /** Creates a contract by the code that it is called with. */
 export const creating = '0x365f5f37365f5ff000'
 
-/** The code of a contract that calls the proxy with `input` while it is created, which then comes to nothing or not. */
+/** Code of a contract that calls the proxy with `input` in its constructor, which reverts or not. */
 export function constructorThatCalls(input: string, isUndone: boolean): string {
   const ending = isUndone ? REVERT : STOP
   const length = 9 + CALL_PROXY.length / 2 + ending.length / 2

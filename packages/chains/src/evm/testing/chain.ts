@@ -1,9 +1,17 @@
 import { deployContracts, deploySmartWallet, fundWallet, startAnvil, usdcAbi } from '@tollgate/devnet'
-import { Contract, JsonRpcProvider, parseEther, toQuantity, Wallet } from 'ethers'
-import type { Chain, Due, Inspection, NetworkSettings, Refusal, SignedTransaction, Terms } from '../../family'
+import { Contract, hexlify, JsonRpcProvider, parseEther, randomBytes, toQuantity, Wallet } from 'ethers'
+import type {
+  Chain,
+  PendingPayment,
+  TransactionStatus,
+  NetworkSettings,
+  Refusal,
+  SignedTransaction,
+  Terms,
+} from '../../family'
 import { createChain } from '../chain'
 import type { EvmSettings } from '../network'
-import type { EvmPayment } from '../payment'
+import type { EvmPayment } from '../transfer-methods/payment'
 import { type Authorization, signPayment, usdc, usdcDomain } from './authorization'
 
 const sharedChain = (): string => {
@@ -13,7 +21,7 @@ const sharedChain = (): string => {
   return url
 }
 
-export type Mined = Extract<Inspection<EvmPayment>, { status: 'mined' }>
+export type Mined = Extract<TransactionStatus<EvmPayment>, { status: 'mined' }>
 
 export type TestChain = Awaited<ReturnType<typeof openTestChain>>
 
@@ -29,7 +37,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
   const mine = (blocks = 1) => provider.send('anvil_mine', [toQuantity(blocks)])
 
   const newWallet = async (): Promise<Wallet> => {
-    const wallet = new Wallet(Wallet.createRandom().privateKey, provider)
+    const wallet = new Wallet(hexlify(randomBytes(32)), provider)
     await fundWallet(rpcUrl, wallet.address, { usdc: 0n, wei: parseEther('10') })
     return wallet
   }
@@ -54,7 +62,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
     rpcTimeoutMs: 5_000,
     signerKeys: [signer.privateKey],
     confirmations: 1,
-    confirmationBudgetSeconds: 10,
+    minRemainingValiditySeconds: 10,
     maxFeePerGas: 100_000_000_000n,
     maxGas: 300_000n,
   }
@@ -66,7 +74,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
   const chain = connect()
   const terms: Terms = { token: usdc, payTo: Wallet.createRandom().address, amount: 10_000n }
 
-  const due = (payment: EvmPayment, of: Terms = terms, isAlone = false): Due<EvmPayment> => ({
+  const pending = (payment: EvmPayment, of: Terms = terms, isAlone = false): PendingPayment<EvmPayment> => ({
     payment,
     terms: of,
     isAlone,
@@ -75,19 +83,22 @@ export async function openTestChain(rpcUrl = sharedChain()) {
   /** Where the signer's next transaction stands. */
   const from = async (on = chain) => ({ signer: signer.address, nonce: await on.nextNonce(signer.address) })
 
-  async function signBatch(batch: readonly Due<EvmPayment>[], on = chain): Promise<SignedTransaction> {
+  async function signBatch(
+    batch: readonly PendingPayment<EvmPayment>[],
+    on = chain,
+  ): Promise<SignedTransaction> {
     const signed = await on.sign(batch, await from(on))
     if ('reason' in signed) throw new Error(signed.detail)
     return signed
   }
   const sign = (payment: EvmPayment, of: Terms = terms, on = chain): Promise<SignedTransaction> =>
-    signBatch([due(payment, of)], on)
+    signBatch([pending(payment, of)], on)
 
   /** Sends, waits for the block, and tells what became of it. */
   async function carryOut(transaction: SignedTransaction): Promise<Mined & { hash: string }> {
     await chain.broadcast(transaction)
     await mine()
-    const inspection = await chain.inspect(transaction.hash)
+    const inspection = await chain.transactionStatus(transaction.hash)
     if (inspection.status !== 'mined') throw new Error('The transaction was not mined')
     return { ...inspection, hash: transaction.hash }
   }
@@ -104,7 +115,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
     send,
     mine,
     mint,
-    due,
+    pending,
     from,
     sign,
     signBatch,

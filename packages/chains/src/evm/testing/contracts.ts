@@ -10,7 +10,7 @@ export const credulousWallet = `0x${MAGIC}${RETURN_WORD}`
 export const refusingWallet = `0x5f${RETURN_WORD}`
 /** Never comes to an end. */
 export const endlessWallet = '0x5b5f56'
-/** Any signature is mine as long as nobody pays for the gas: it says yes to a question, and no to a transaction. */
+/** Accepts any signature in a call without gas price, and none in a transaction. */
 export const lyingWallet = `0x${MAGIC}3a1502${RETURN_WORD}`
 /** A signature of 65 bytes whose last one is 0 is mine, and no other: to this wallet, v of 0 means something of its own. */
 export const zeroVWallet = '0x631626ba7e60e01b60a43560f81c15025f5260205ff3'

@@ -1,9 +1,9 @@
 import { toBeHex, toQuantity } from 'ethers'
-import { type Lie, startLyingNode, startNode } from '../../json-rpc/testing/node'
+import { type AlterReply, startAlteringProxy, startNode } from '../../json-rpc/testing/node'
 
 /** Of a node at block `height` that calls a nonce `used` as of block `since`, and finds nothing that used it. */
 export const findingNothing =
-  ({ since, used }: { since: bigint; used: string }, height: bigint): Lie =>
+  ({ since, used }: { since: bigint; used: string }, height: bigint): AlterReply =>
   ({ method, params }, reply) => {
     if (method === 'eth_blockNumber') return { result: toQuantity(height) }
     if (method === 'eth_call') return { result: BigInt(params[1] as string) < since ? toBeHex(0, 32) : used }
@@ -17,8 +17,8 @@ export const startRestingNode = (
   url: string,
   since: bigint,
   early: (data: string) => boolean,
-): ReturnType<typeof startLyingNode> =>
-  startLyingNode(url, ({ method, params }, reply) => {
+): ReturnType<typeof startAlteringProxy> =>
+  startAlteringProxy(url, ({ method, params }, reply) => {
     if (method === 'eth_getBlockByNumber')
       return { result: { ...(reply.result as object), timestamp: time(since) } }
     const [call, block] = params as [{ data?: string } | undefined, string]

@@ -1,8 +1,8 @@
 import { Contract, hexlify, randomBytes, type Provider, type TypedDataDomain, type Wallet } from 'ethers'
 import type { Terms } from '../../family'
-import { readPayment } from '../payment'
-import { PERMIT2, PROXY } from '../permit2/contracts'
-import type { PermittedPayment } from '../permit2/payment'
+import { readPayment } from '../transfer-methods/payment'
+import { PERMIT2, PROXY } from '../transfer-methods/permit2/contracts'
+import type { PermittedPayment } from '../transfer-methods/permit2/payment'
 import { inSeconds, members, usdc, usdcDomain } from './authorization'
 
 export const permit2Domain: TypedDataDomain = { name: 'Permit2', chainId: 84532, verifyingContract: PERMIT2 }
@@ -14,7 +14,7 @@ export const transferTypes = {
   TokenPermissions,
   Witness: members('address to, uint256 validAfter'),
 }
-/** A transfer that names no recipient: whoever is the spender decides. */
+/** A transfer that names no recipient: the spender decides. */
 export const plainTransferTypes = { PermitTransferFrom: permitMembers, TokenPermissions }
 
 const permitTypes = {
@@ -40,7 +40,7 @@ type Permit = {
 type Signer = Pick<Wallet, 'address' | 'signTypedData'>
 type Wanted = Pick<Terms, 'payTo' | 'amount'>
 
-/** What is signed of it: its payer is told by the signature. */
+/** The signed part: the signature determines the payer. */
 export const messageOf = ({ permitted, spender, nonce, deadline, witness }: Authorization) => ({
   permitted,
   spender,

@@ -1,8 +1,8 @@
 import { usdcAbi } from '@tollgate/devnet'
 import { Interface, type TransactionRequest, type Wallet } from 'ethers'
 import type { Terms } from '../../family'
-import { readPayment } from '../payment'
-import type { RawTransfer } from '../raw-transfer/payment'
+import { readPayment } from '../transfer-methods/payment'
+import type { RawTransfer } from '../transfer-methods/raw-transfer/payment'
 import { usdc } from './authorization'
 
 const erc20 = new Interface(usdcAbi)

@@ -11,9 +11,9 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** A node whose HTTP answers are the test's; it keeps what it was asked. */
+/** An HTTP server with the given handler; it records its requests. */
 export async function startNode(
-  answer: (messages: Message[], response: ServerResponse, body: string) => void | Promise<void>,
+  respond: (messages: Message[], response: ServerResponse, body: string) => void | Promise<void>,
 ): Promise<Node> {
   const requests: Message[][] = []
   const server = createServer((request, response) => {
@@ -21,7 +21,7 @@ export async function startNode(
       const message = JSON.parse(body) as Message | Message[]
       const messages = Array.isArray(message) ? message : [message]
       requests.push(messages)
-      return answer(messages, response, body)
+      return respond(messages, response, body)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -36,19 +36,20 @@ export async function startNode(
   }
 }
 
-/** A node that answers each question by itself. */
-export const startAnsweringNode = (answer: (message: Message) => Omit<Reply, 'id'>): Promise<Node> =>
+/** A node that responds to each request of a batch separately. */
+export const startJsonRpcNode = (respond: (message: Message) => Omit<Reply, 'id'>): Promise<Node> =>
   startNode((messages, response, body) => {
-    const replies = messages.map((message) => ({ jsonrpc: '2.0', id: message.id, ...answer(message) }))
+    const replies = messages.map((message) => ({ jsonrpc: '2.0', id: message.id, ...respond(message) }))
     response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))
   })
 
-/** What a node answers instead of the truth. */
-export type Lie = (message: Message, reply: Reply) => Omit<Reply, 'id'>
-type SlowLie = (...told: Parameters<Lie>) => ReturnType<Lie> | Promise<ReturnType<Lie>>
+export type AlterReply = (message: Message, reply: Reply) => Omit<Reply, 'id'>
+type AlterReplyAsync = (
+  ...parameters: Parameters<AlterReply>
+) => ReturnType<AlterReply> | Promise<ReturnType<AlterReply>>
 
-/** The node at `url`, but for the replies that `change` alters: a node that lies, or lags. */
-export const startLyingNode = (url: string, change: SlowLie): Promise<Node> =>
+/** A proxy of the node at `url` that alters its replies: a faulty node, or one that lags. */
+export const startAlteringProxy = (url: string, alter: AlterReplyAsync): Promise<Node> =>
   startNode(async (messages, response, body) => {
     const real = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
     const json = (await real.json()) as Reply | Reply[]
@@ -56,7 +57,7 @@ export const startLyingNode = (url: string, change: SlowLie): Promise<Node> =>
       (Array.isArray(json) ? json : [json]).map(async (reply, i) => ({
         jsonrpc: '2.0',
         id: reply.id,
-        ...(await change(messages[i]!, reply)),
+        ...(await alter(messages[i]!, reply)),
       })),
     )
     response.end(JSON.stringify(body.startsWith('[') ? replies : replies[0]))

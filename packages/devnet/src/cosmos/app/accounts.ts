@@ -1,7 +1,7 @@
 import { type Any } from 'cosmjs-types/google/protobuf/any'
 import { type Store } from './store'
 
-export interface Account {
+export type Account = {
   address: string
   accountNumber: bigint
   sequence: bigint
@@ -13,7 +13,7 @@ export interface Account {
 const NEXT = 'next/account-number'
 const keyOf = (address: string) => `account/${address}`
 
-interface Row {
+type Row = {
   n: string
   s: string
   k?: [string, string]

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fromBech32, toBech32 } from '@cosmjs/encoding'
-import { sdkError } from './errors'
+import { AbciError, sdkError } from './errors'
 
 /** What every address of the chain begins with. */
 export const PREFIX = 'cosmos'
@@ -13,9 +13,7 @@ const MOST_BYTES = 255
  * as the address codec of the SDK has it.
  */
 export function readAddress(text: string): string {
-  const address = decode(text)
-  if (!address) throw sdkError('internal', `decoding bech32 failed: ${JSON.stringify(text)}`)
-  const { prefix, data } = address
+  const { prefix, data } = decode(text)
   if (prefix !== PREFIX)
     throw sdkError(
       'internal logic error',
@@ -28,15 +26,29 @@ export function readAddress(text: string): string {
 
 export const addressOf = (bytes: Uint8Array) => toBech32(PREFIX, bytes, MOST_CHARACTERS)
 
+export const bytesOf = (address: string) => fromBech32(address, MOST_CHARACTERS).data
+
 /** The account that a module holds its coins in. */
 export function moduleAddress(name: string): string {
   return addressOf(createHash('sha256').update(name).digest().subarray(0, 20))
 }
 
 function decode(text: string) {
+  if (text.trim() === '') throw new AbciError('undefined', 1, 'empty address string is not allowed')
   try {
     return fromBech32(text, MOST_CHARACTERS)
   } catch {
-    return undefined
+    throw new AbciError('undefined', 1, `decoding bech32 failed: ${bech32Problem(text)}`)
   }
+}
+
+/** In the words of the SDK's decoder, but for the checksum that it would expect. */
+function bech32Problem(text: string): string {
+  if (text.length < 8 || text.length > MOST_CHARACTERS) return `invalid bech32 string length ${text.length}`
+  if (text !== text.toLowerCase() && text !== text.toUpperCase())
+    return 'string not all lowercase or all uppercase'
+  const separator = text.lastIndexOf('1')
+  if (separator < 1 || separator + 7 > text.length) return `invalid separator index ${separator}`
+  const other = /[^qpzry9x8gf2tvdw0s3jn54khce6mua7l]/.exec(text.slice(separator + 1).toLowerCase())
+  return other ? `invalid character not part of charset: ${other[0].charCodeAt(0)}` : 'invalid checksum'
 }

@@ -63,7 +63,7 @@ export function allowanceAmino(allowance: Allowance): object | undefined {
 }
 
 /**
- * What is left of the allowance once it paid this fee for these messages; nothing, where it is used up. Throws where it is too little, over
+ * The remaining allowance after this fee for these messages; undefined if used up. Throws if it is too little, expired
  * or for other messages.
  */
 export function accept(

@@ -1,6 +1,7 @@
+import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { Any } from 'cosmjs-types/google/protobuf/any'
 import { readAccount, writeAccount } from './accounts'
-import { readAddress } from './address'
+import { readAddress, bytesOf } from './address'
 import { payFee } from './bank'
 import { amountOf, areValid, coinsText } from './coins'
 import { type Context, event } from './context'
@@ -9,6 +10,7 @@ import { useGrantedFees } from './feegrant'
 import { chargeParameters } from './gas'
 import { addressOfKey, isSignedBy, readKey } from './keys'
 import { signBytesOf } from './sign-bytes'
+import { goTimeText, timestampOf } from './time'
 import { type Tx } from './tx'
 
 export const MEMO_CHARACTERS = 256
@@ -58,7 +60,10 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
     if (!timeoutTimestamp || timeoutTimestamp.seconds === 0n) return
     const time = Number(timeoutTimestamp.seconds) * 1000 + timeoutTimestamp.nanos / 1e6
     if (time < block.time)
-      throw sdkError('tx timeout', `block time: ${block.time} ms, timeout timestamp: ${time} ms`)
+      throw sdkError(
+        'tx timeout',
+        `block time: ${goTimeText(timestampOf(block.time))}, timeout timestamp: ${goTimeText(timeoutTimestamp)}`,
+      )
   },
 
   function checkMemo({ gas }, { body }) {
@@ -92,7 +97,7 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
       try {
         useGrantedFees(context, from, payer, coins, tx.messages)
       } catch (problem) {
-        throw wrapped(problem, `${from} does not allow to pay fees for ${payer}`)
+        throw wrapped(problem, `${rawAddress(from)} does not allow to pay fees for ${rawAddress(payer)}`)
       }
     }
     if (!readAccount(store, from))
@@ -124,6 +129,9 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
       const account = accountOf(store, address)
       if (publicKey && !account.publicKey) writeAccount(store, { ...account, publicKey })
     })
+    // The SDK decodes the signature as a `MultiSignature`, whose bytes a single key does not make.
+    if (tx.signers.some(({ mode: signMode }) => signMode === 'multi'))
+      throw new AbciError('undefined', 1, 'proto: illegal wireType 7')
     tx.signers.forEach(({ sequence, signature }, i) => {
       events.push(event('tx', { acc_seq: `${required[i] ?? ''}/${sequence}` }))
       events.push(event('tx', { signature: Buffer.from(signature).toString('base64') }))
@@ -145,13 +153,13 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
     tx.signers.forEach((_, i) => {
       const { publicKey } = accountOf(store, required[i] ?? '')
       if (!(mode === 'simulate' && !publicKey) && !(publicKey && readKey(publicKey)))
-        throw sdkError('invalid pubkey', `unrecognized public key type: ${publicKey?.typeUrl ?? 'none'}`)
+        throw sdkError('invalid pubkey', `unrecognized public key type: ${publicKey?.typeUrl ?? '<nil>'}`)
       gas.consume(SIGNATURE_GAS, 'ante verify: secp256k1')
     })
   },
 
   function verifySignatures(context, tx) {
-    const { store, mode, chainId, isJustStarted } = context
+    const { store, mode, chainId, block } = context
     if (tx.body.unordered) throw sdkError('feature not supported', 'unordered transactions are not enabled')
     const required = tx.requiredSigners()
     if (tx.signers.length !== required.length)
@@ -161,8 +169,8 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
       )
     tx.signers.forEach((signer, i) => {
       const { accountNumber: ownNumber, sequence, publicKey } = accountOf(store, required[i] ?? '')
-      // The SDK numbers all accounts 0 at height 0, which is what a check's context has before the first block.
-      const accountNumber = isJustStarted && mode === 'check' ? 0n : ownNumber
+      // At height 0 the SDK takes every account for one of the genesis.
+      const accountNumber = block.height === 0 ? 0n : ownNumber
       if (mode !== 'simulate' && !publicKey) throw sdkError('invalid pubkey', 'pubkey on account is not set')
       if (signer.sequence !== sequence)
         throw sdkError(
@@ -181,7 +189,9 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
       if (reason !== undefined)
         throw sdkError(
           'unauthorized',
-          `signature verification failed; please verify account number (${accountNumber}) and chain-id (${chainId}): (${reason})`,
+          signer.mode === SignMode.SIGN_MODE_LEGACY_AMINO_JSON
+            ? `signature verification failed; please verify account number (${accountNumber}), sequence (${sequence}) and chain-id (${chainId})`
+            : `signature verification failed; please verify account number (${accountNumber}) and chain-id (${chainId}): (${reason})`,
         )
     })
   },
@@ -212,6 +222,9 @@ function asFeePayer(text: string) {
     throw sdkError('invalid address', `Invalid fee payer address (${String(problem)})`)
   }
 }
+
+/** The SDK prints the bytes of these addresses as text. */
+const rawAddress = (address: string) => Buffer.from(bytesOf(address)).toString()
 
 /** The SDK panics where it cannot read the granter. */
 function asGranter(text: string) {

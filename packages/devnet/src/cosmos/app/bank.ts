@@ -9,7 +9,7 @@ import { type Store } from './store'
 export const FEE_COLLECTOR = 'fee_collector'
 const COLLECTOR_ADDRESS = moduleAddress(FEE_COLLECTOR)
 
-export interface Party {
+export type Party = {
   address: string
   coins: Coin[]
 }

@@ -1,7 +1,7 @@
 import { type Coin as ProtoCoin } from 'cosmjs-types/cosmos/base/v1beta1/coin'
 import { sdkError } from './errors'
 
-export interface Coin {
+export type Coin = {
   denom: string
   amount: bigint
 }
@@ -24,8 +24,11 @@ function readAmount(text: string): bigint {
   // No amount at all: a nil integer, which no check lets pass.
   if (text === '') return -1n
   const amount = readGoInteger(text)
-  if (amount === undefined || (amount < 0n ? -amount : amount) >= 2n ** BigInt(MOST_BITS))
+  if (amount === undefined)
     throw sdkError('tx parse error', `math/big: cannot unmarshal ${JSON.stringify(text)} into a *big.Int`)
+  const bits = (amount < 0n ? -amount : amount).toString(2).length
+  if (bits > MOST_BITS)
+    throw sdkError('tx parse error', `integer out of range; got: ${bits}, max: ${MOST_BITS}`)
   return amount
 }
 
@@ -55,7 +58,7 @@ export function areValid(coins: Coins): boolean {
 
 export const amountOf = (coins: Coins, denom: string) => coins.find((c) => c.denom === denom)?.amount ?? 0n
 
-/** What is left of `coins`, or nothing where one of them is not enough. */
+/** The remainder of `coins`; undefined if one of them does not suffice. */
 export function subtract(coins: Coins, taken: Coins): Coin[] | undefined {
   if (taken.some(({ denom, amount }) => amountOf(coins, denom) < amount)) return undefined
   return coins

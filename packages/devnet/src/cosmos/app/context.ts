@@ -1,12 +1,12 @@
 import { type GasMeter } from './gas'
 import { type Store } from './store'
 
-export interface Event {
+export type Event = {
   type: string
   attributes: { key: string; value: string }[]
 }
 
-export interface Block {
+export type Block = {
   height: number
   /** Milliseconds since 1970. */
   time: number
@@ -16,7 +16,7 @@ export interface Block {
 export type Mode = 'check' | 'recheck' | 'deliver' | 'simulate'
 
 /** What a check or a message works on. */
-export interface Context {
+export type Context = {
   store: Store
   gas: GasMeter
   events: Event[]
@@ -24,8 +24,6 @@ export interface Context {
   chainId: string
   minimumGasPrice: { denom: string; /** In units of 10^-18. */ price: bigint }
   mode: Mode
-  /** Whether the node was started after the newest block: its checks then take every account for one of the genesis. */
-  isJustStarted: boolean
 }
 
 export function event(type: string, attributes: Record<string, string>): Event {

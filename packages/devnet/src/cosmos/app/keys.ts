@@ -4,7 +4,7 @@ import { PubKey } from 'cosmjs-types/cosmos/crypto/secp256k1/keys'
 import { type Any } from 'cosmjs-types/google/protobuf/any'
 import { addressOf } from './address'
 
-interface Key {
+type Key = {
   type: 'secp256k1' | 'ethsecp256k1'
   /** 33 bytes, compressed. */
   bytes: Uint8Array

@@ -1,4 +1,4 @@
-import { MsgExec } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
+import { MsgExec, MsgExecResponse } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
 import { MsgMultiSend, MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { MsgGrantAllowance, MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import { type Any } from 'cosmjs-types/google/protobuf/any'
@@ -6,13 +6,13 @@ import { readAddress } from './address'
 import { allowanceAmino, readAllowance } from './allowance'
 import { multiSend, send } from './bank'
 import { readCoins } from './coins'
-import { type Context, event } from './context'
+import { type Context, type Event, event } from './context'
 import { AbciError, sdkError, wrapped } from './errors'
 import { chargeMessage } from './gas'
 import { grantAllowance, revokeAllowance } from './feegrant'
 
 /** A message of a transaction, ready to be executed. */
-export interface Message {
+export type Message = {
   typeUrl: string
   /** The addresses that must sign, as the message writes them. */
   signers(): string[]
@@ -85,7 +85,7 @@ const readers: Readonly<Record<string, (value: Uint8Array) => Omit<Message, 'typ
     }
   },
 
-  /** Nobody can grant an authorization here, so it serves who wraps messages of their own: those need none. */
+  /** Authorizations cannot be granted here, so only messages of the sender itself can be wrapped: they need none. */
   '/cosmos.authz.v1beta1.MsgExec'(value) {
     const { grantee, msgs } = MsgExec.decode(value)
     const inner = msgs.map(readMessage)
@@ -98,8 +98,8 @@ const readers: Readonly<Record<string, (value: Uint8Array) => Omit<Message, 'typ
       },
       execute(context) {
         if (inner.length === 0) throw sdkError('invalid request', 'messages cannot be empty')
-        for (const message of inner) executeAs(context, readAddress(grantee), message)
-        return NOTHING
+        const results = inner.map((message, i) => executeAs(context, readAddress(grantee), message, i))
+        return MsgExecResponse.encode({ results }).finish()
       },
     }
   },
@@ -135,11 +135,13 @@ export function execute(context: Context, message: Message, index: number): Uint
     outer.push(...told)
     return response
   } catch (problem) {
-    throw wrapped(problem, `failed to execute message; message index: ${index}`)
+    // The SDK panics where the gas runs out, so that no message wraps it.
+    const isOutOfGas = problem instanceof AbciError && problem.codespace === 'sdk' && problem.code === 11
+    throw isOutOfGas ? problem : wrapped(problem, `failed to execute message; message index: ${index}`)
   }
 }
 
-function executeAs(context: Context, grantee: string, message: Message) {
+function executeAs(context: Context, grantee: string, message: Message, index: number): Uint8Array {
   const [signer = '', ...others] = message.signers().map(readAddress)
   if (others.length > 0) throw sdkError('authorization can be given to msg with only one signer')
   if (signer !== grantee)
@@ -147,7 +149,11 @@ function executeAs(context: Context, grantee: string, message: Message) {
       'authorization not found',
       `failed to get grant with given granter: ${signer}, grantee: ${grantee} & msgType: ${message.typeUrl} `,
     )
-  message.execute(context)
+  const events: Event[] = []
+  const response = message.execute({ ...context, events })
+  for (const { attributes } of events) attributes.push({ key: 'authz_msg_index', value: String(index) })
+  context.events.push(...events)
+  return response
 }
 
 function addressIn(role: 'from' | 'to', text: string) {

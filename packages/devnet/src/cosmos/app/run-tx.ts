@@ -7,7 +7,7 @@ import { execute } from './messages'
 import { branch, type Store } from './store'
 import { decodeTx } from './tx'
 
-export interface TxResult {
+export type TxResult = {
   code: number
   codespace: string
   log: string
@@ -18,11 +18,10 @@ export interface TxResult {
   events: Event[]
 }
 
-export interface Setting {
+export type Setting = {
   chainId: string
   block: Block
   minimumGasPrice: Context['minimumGasPrice']
-  isJustStarted: boolean
 }
 
 /**

@@ -1,4 +1,4 @@
-import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
+import { SignMode, signModeToJSON } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { SignDoc } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { goTime } from './time'
 import { type Signer, type Tx } from './tx'
@@ -12,7 +12,8 @@ export function signBytesOf(
   const { bodyBytes, authInfoBytes } = tx.raw
   if (signer.mode === SignMode.SIGN_MODE_DIRECT)
     return SignDoc.encode({ bodyBytes, authInfoBytes, chainId, accountNumber }).finish()
-  if (signer.mode !== SignMode.SIGN_MODE_LEGACY_AMINO_JSON) return `unsupported sign mode ${signer.mode}`
+  if (signer.mode !== SignMode.SIGN_MODE_LEGACY_AMINO_JSON)
+    return unsupported(signer, tx.fee?.payer || (tx.requiredSigners()[0] ?? ''))
 
   const { body, fee, messages } = tx
   if (tx.hasUnknownNonCriticals) return 'SIGN_MODE_LEGACY_AMINO_JSON does not support unknown fields'
@@ -38,6 +39,13 @@ export function signBytesOf(
       ...(body.timeoutTimestamp && { timeout_timestamp: goTime(body.timeoutTimestamp) }),
     }),
   )
+}
+
+function unsupported({ mode }: Signer, feePayer: string): string {
+  if (mode === SignMode.SIGN_MODE_TEXTUAL) return 'unable to verify single signer signature'
+  if (mode === SignMode.SIGN_MODE_DIRECT_AUX)
+    return `fee payer ${feePayer} cannot sign with SIGN_MODE_DIRECT_AUX: unauthorized`
+  return `unsupported sign mode ${typeof mode === 'number' ? signModeToJSON(mode) : mode}`
 }
 
 const ESCAPED = /[<>&\u2028\u2029]/g

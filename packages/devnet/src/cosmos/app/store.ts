@@ -1,5 +1,5 @@
 /** Keys begin with the name of their table and a slash: `balance/cosmos1.../uatom`. */
-export interface Store {
+export type Store = {
   get(key: string): string | undefined
   set(key: string, value: string): void
   delete(key: string): void

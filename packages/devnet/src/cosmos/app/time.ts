@@ -5,6 +5,13 @@ export function goTime({ seconds, nanos }: { seconds: bigint; nanos: number }): 
   return `${whole}${fraction}Z`
 }
 
+/** Go's zero time. */
+export const ZERO_TIME_MS = Date.parse('0001-01-01T00:00:00Z')
+
+/** As Go prints a time in UTC. */
+export const goTimeText = (timestamp: { seconds: bigint; nanos: number }): string =>
+  goTime(timestamp).replace('T', ' ').replace('Z', ' +0000 UTC')
+
 export const timestampOf = (milliseconds: number) => ({
   seconds: BigInt(Math.floor(milliseconds / 1000)),
   nanos: Math.round((milliseconds % 1000) * 1_000_000),

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { PubKey } from 'cosmjs-types/cosmos/crypto/secp256k1/keys'
+import { type SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { type Any } from 'cosmjs-types/google/protobuf/any'
 import { readAddress } from './address'
@@ -8,15 +9,15 @@ import { AbciError, sdkError } from './errors'
 import { type Message, readMessage } from './messages'
 import { rejectOtherEncodings, rejectUnknownFields } from './wire'
 
-export interface Signer {
+export type Signer = {
   publicKey: Any | undefined
-  /** The number of a `SignMode`, or `multi`; undefined where the transaction says none. */
-  mode: number | 'multi' | undefined
+  /** Undefined where the transaction names none. */
+  mode: SignMode | 'multi' | undefined
   sequence: bigint
   signature: Uint8Array
 }
 
-export interface Tx {
+export type Tx = {
   bytes: Uint8Array
   raw: TxRaw
   body: TxBody
@@ -34,6 +35,17 @@ export const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).
 
 /** The transaction, as `x/auth/tx` of the SDK decodes it; what it does not take is refused (2). */
 export function decodeTx(bytes: Uint8Array): Tx {
+  try {
+    return readTx(bytes)
+  } catch (problem) {
+    // Both the decoder and its caller name what failed.
+    throw problem instanceof AbciError && problem.code === 2
+      ? sdkError('tx parse error', problem.message)
+      : problem
+  }
+}
+
+function readTx(bytes: Uint8Array): Tx {
   rejectOtherEncodings(bytes)
   rejectUnknownFields(bytes, 'cosmos.tx.v1beta1.TxRaw', false)
   const raw = attempt(() => TxRaw.decode(bytes))

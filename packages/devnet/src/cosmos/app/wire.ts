@@ -73,12 +73,26 @@ const messages: Readonly<Record<string, Message>> = {
   'ethermint.types.v1.ExtensionOptionsWeb3Tx': { 1: 'varint', 2: 'bytes', 3: 'bytes' },
 }
 
-/** Wire types. */
+const wireTypes: Readonly<Record<number, string>> = {
+  0: 'varint',
+  1: 'fixed64',
+  2: 'bytes',
+  3: 'start_group',
+  4: 'end_group',
+  5: 'fixed32',
+}
 const VARINT = 0
 const BYTES = 2
 const DEEPEST = 100
 /** A field number with this bit set is not critical (ADR-020). */
 const NON_CRITICAL = 1 << 10
+
+/** `cosmos.bank.v1beta1.MsgSend` is `types.MsgSend` in the SDK. */
+function goTypeOf(name: string): string {
+  const [, module = ''] = name.split('.')
+  const message = name.replace(/^(?:[a-z][a-z0-9]*\.)+/, '')
+  return `${['tx', 'feegrant', 'authz'].includes(module) ? module : 'types'}.${message.replaceAll('.', '_')}`
+}
 
 const refused = (what: string) => sdkError('tx parse error', what)
 
@@ -96,17 +110,22 @@ export function rejectUnknownFields(
   if (!fields) throw refused(`unable to resolve type URL /${name}`)
   if (depth > DEEPEST) throw refused('recursion limit reached')
   let found = false
-  for (const { number, wireType, value } of fieldsOf(bytes)) {
+  for (const { number, wireType, value } of attempt(() => fieldsOf(bytes))) {
     const field = fields[number]
     if (field === undefined) {
       const passes = (number & NON_CRITICAL) !== 0
       if (!passes || !nonCritical)
-        throw refused(`errUnknownField "*${name}": {TagNum: ${number}, WireType:${wireType}}`)
+        throw refused(
+          `errUnknownField "*${goTypeOf(name)}": {TagNum: ${number}, WireType:"${wireTypes[wireType]}"}`,
+        )
       found = true
       continue
     }
-    if (wireType !== (field === 'varint' ? VARINT : BYTES))
-      throw refused(`errMismatchedWireType "*${name}": {TagNum: ${number}, GotWireType: ${wireType}}`)
+    const wanted = field === 'varint' ? VARINT : BYTES
+    if (wireType !== wanted)
+      throw refused(
+        `Mismatched "*${goTypeOf(name)}": {TagNum: ${number}, GotWireType: "${wireTypes[wireType]}" != WantWireType: "${wireTypes[wanted]}"}`,
+      )
     if (field === 'varint' || field === 'bytes') continue
     if (field === 'any') {
       const walked = rejectUnknownFields(value, 'google.protobuf.Any', nonCritical, depth + 1)
@@ -124,37 +143,46 @@ export function rejectUnknownFields(
 /** A `TxRaw` has one encoding only: ascending fields and the shortest lengths (ADR-027). */
 export function rejectOtherEncodings(bytes: Uint8Array) {
   let previous = 0
-  for (const { number, wireType, lengthBytes, value } of fieldsOf(bytes)) {
+  for (const { number, wireType, lengthBytes, value } of attempt(() => fieldsOf(bytes), 'invalid length; ')) {
     if (wireType !== BYTES) throw refused(`expected 2 wire type, got ${wireType}`)
     if (number < previous)
       throw refused(`txRaw must follow ADR-027, got tagNum ${number} after tagNum ${previous}`)
-    if (lengthBytes !== shortest(value.length))
-      throw refused(`length prefix varint for tagNum ${number} is not as short as possible`)
+    const needed = shortest(value.length)
+    if (lengthBytes !== needed)
+      throw refused(
+        `length prefix varint for tagNum ${number} is not as short as possible, read ${lengthBytes}, only need ${needed}`,
+      )
     previous = number
   }
 }
 
 const shortest = (length: number) => Math.max(1, Math.ceil((32 - Math.clz32(length)) / 7))
 
+function attempt<T>(read: () => T, prefix = ''): T {
+  try {
+    return read()
+  } catch (problem) {
+    throw refused(prefix + (problem instanceof FieldNumberError ? problem.message : 'unexpected EOF'))
+  }
+}
+
+class FieldNumberError extends Error {}
+
 /** The fields of a message in their order. `value` is what a length-delimited field holds, and empty of others. */
 function fieldsOf(bytes: Uint8Array) {
   const reader = new BinaryReader(bytes)
   const fields: { number: number; wireType: number; lengthBytes: number; value: Uint8Array }[] = []
-  try {
-    while (reader.pos < reader.len) {
-      const tag = reader.uint32()
-      const number = tag >>> 3
-      const wireType = tag & 7
-      if (number === 0) throw refused('invalid field number')
-      const start = reader.pos
-      let value = new Uint8Array()
-      if (wireType === BYTES) value = Uint8Array.from(reader.bytes())
-      else reader.skipType(wireType)
-      if (reader.pos > reader.len) throw refused('unexpected EOF')
-      fields.push({ number, wireType, lengthBytes: reader.pos - start - value.length, value })
-    }
-  } catch (problem) {
-    throw problem instanceof Error && 'codespace' in problem ? problem : refused(String(problem))
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32()
+    const number = tag >>> 3
+    const wireType = tag & 7
+    if (number === 0) throw new FieldNumberError('proto: invalid field number')
+    const start = reader.pos
+    let value = new Uint8Array()
+    if (wireType === BYTES) value = Uint8Array.from(reader.bytes())
+    else reader.skipType(wireType)
+    if (reader.pos > reader.len) throw new RangeError('premature EOF')
+    fields.push({ number, wireType, lengthBytes: reader.pos - start - value.length, value })
   }
   return fields
 }

@@ -15,7 +15,11 @@ import { grpcError } from './grpc'
 import { type IndexedTx } from './index-of-txs'
 import { stateQueries } from './queries'
 
-export interface QueryAnswer {
+export const APP_NAME = 'tollgate-devnet'
+/** `pruning_keep_recent` and `pruning_interval`, which cosmjs-types does not know: both `0`. */
+const NO_PRUNING = [0x12, 1, 0x30, 0x1a, 1, 0x30]
+
+export type QueryAnswer = {
   code: number
   codespace: string
   log: string
@@ -29,9 +33,12 @@ export function createAbciQuery(chain: Chain) {
     '/cosmos.tx.v1beta1.Service/Simulate': simulate,
     '/cosmos.tx.v1beta1.Service/GetTx': getTx,
     '/cosmos.base.node.v1beta1.Service/Config': () =>
-      ConfigResponse.encode(
-        ConfigResponse.fromPartial({ minimumGasPrice: minimumGasPriceText(chain) }),
-      ).finish(),
+      Uint8Array.from([
+        ...ConfigResponse.encode(
+          ConfigResponse.fromPartial({ minimumGasPrice: minimumGasPriceText(chain) }),
+        ).finish(),
+        ...NO_PRUNING,
+      ]),
     '/cosmos.base.node.v1beta1.Service/Status'() {
       const { header } = chain.latest()
       return StatusResponse.encode(
@@ -46,14 +53,15 @@ export function createAbciQuery(chain: Chain) {
   }
 
   return function abciQuery(path: string, data: Uint8Array, wantedHeight: number): QueryAnswer {
-    const newest = chain.latest().header.height
+    const newest = chain.isAwaitingFirstBlock() ? 0 : chain.latest().header.height
     const height = wantedHeight === 0 ? newest : wantedHeight
     try {
       const value = answer(path, data, height)
       return { code: 0, codespace: '', log: '', value, height }
     } catch (problem) {
+      // Everything else is a request that cannot be decoded.
       const { code, codespace, message } =
-        problem instanceof AbciError ? problem : sdkError('invalid request', String(problem))
+        problem instanceof AbciError ? problem : sdkError('invalid request', 'unexpected EOF')
       return { code, codespace, log: message, value: new Uint8Array(), height }
     }
   }
@@ -63,9 +71,11 @@ export function createAbciQuery(chain: Chain) {
       throw sdkError('invalid request', "can't route a broadcast tx message")
     const ofNode = chain.hasServices() ? nodeQueries[path] : undefined
     const ofState = stateQueries[path]
-    if (!ofNode && !ofState) throw sdkError('unknown request', 'unknown query path')
+    if (!ofNode && !ofState) throw unknownPath(path)
     if (height < 0)
       throw sdkError('invalid request', 'cannot query with height < 0; please provide a valid height')
+    if (chain.isAwaitingFirstBlock())
+      throw sdkError('invalid height', `${APP_NAME} is not ready; please wait for first block`)
     const newest = chain.latest().header.height
     if (height > newest)
       throw sdkError(
@@ -81,7 +91,7 @@ export function createAbciQuery(chain: Chain) {
   function simulate(request: Uint8Array) {
     const { txBytes: bytes } = SimulateRequest.decode(request)
     if (bytes.length === 0) throw grpcError('InvalidArgument', 'empty txBytes is not allowed')
-    const { code, log, data, gasUsed, gasWanted, events } = chain.mempool.attempt(bytes, 'simulate')
+    const { code, log, data, gasUsed, gasWanted, events } = chain.mempool.simulate(bytes)
     if (code !== 0) throw grpcError('Unknown', `${log} with gas used: '${gasUsed}'`)
     const { msgResponses } = TxMsgData.decode(data)
     return SimulateResponse.encode(
@@ -118,6 +128,13 @@ export function createAbciQuery(chain: Chain) {
       events: told(result.events),
     })
   }
+}
+
+function unknownPath(path: string) {
+  const parts = path.replace(/^\//, '').split('/')
+  if (path === '') return sdkError('unknown request', 'no query path provided')
+  if (parts[0] === 'app') return sdkError('unknown request', `unknown query: [${parts.join(' ')}]`)
+  return sdkError('unknown request', 'unknown query path')
 }
 
 /** `0.025000000000000000uatom`. */

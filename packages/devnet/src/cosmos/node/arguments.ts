@@ -1,5 +1,5 @@
 /** What a parameter of a method may be: CometBFT writes 64-bit integers and bytes in JSON as text. */
-interface Kinds {
+type Kinds = {
   integer: number
   /** base64 in JSON, `0x...` in a URI. */
   bytes: Uint8Array
@@ -13,7 +13,7 @@ type Given<A extends Record<string, Kind>> = { [K in keyof A]?: Kinds[A[K]] }
 
 export class ArgumentError extends Error {}
 
-export interface Method {
+export type Method = {
   /** JSON-RPC: named, or in the order of their names. */
   call(parameters: unknown): unknown
   /** `/method?name=value`. */

@@ -3,7 +3,7 @@ import { type TxResult } from '../app/run-tx'
 import { type Changes } from '../app/store'
 import { type Header } from './header'
 
-export interface Block {
+export type Block = {
   header: Header
   hash: string
   txs: Uint8Array[]
@@ -17,7 +17,7 @@ const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 const bytesOf = (text: string) => Uint8Array.from(Buffer.from(text, 'base64'))
 
 type ResultRow = [number, string, string, string, string, string, Event[]]
-interface Row {
+type Row = {
   header: Header
   hash: string
   txs: string[]

@@ -1,4 +1,4 @@
-import { createAbciQuery } from './abci-query'
+import { APP_NAME, createAbciQuery } from './abci-query'
 import {
   blockAnswer,
   blockIdAnswer,
@@ -11,7 +11,7 @@ import {
   timeText,
   txResultAnswer,
   validatorAnswer,
-} from './answers'
+} from './responses'
 import { method, type Method } from './arguments'
 import { type Block } from './block'
 import { type Chain } from './chain'
@@ -36,14 +36,13 @@ export function createChainMethods(chain: Chain, listenAddress: string): Readonl
         chain_id: chain.chainId,
         initial_height: '1',
         consensus_params: consensusParamsAnswer(),
-        validators: [{ ...validatorAnswer(), power: '1', name: 'development' }],
         app_hash: '',
         app_state: {},
       },
     })),
     abci_info: method({}, () => ({
       response: {
-        data: 'tollgate-devnet',
+        data: APP_NAME,
         version: 'development only',
         last_block_height: String(chain.latest().header.height),
         last_block_app_hash: base64(Buffer.from(chain.appHash(), 'hex')),
@@ -95,8 +94,8 @@ export function createChainMethods(chain: Chain, listenAddress: string): Readonl
         height: String(header.height),
         txs_results: results.length > 0 ? results.map(txResultAnswer) : null,
         finalize_block_events: eventsAnswer(events),
-        validator_updates: [],
-        consensus_param_updates: consensusParamsAnswer(),
+        validator_updates: null,
+        consensus_param_updates: { ...consensusParamsAnswer(), version: {}, abci: {} },
         app_hash: base64(
           Buffer.from(chain.block(header.height + 1)?.header.appHash ?? chain.appHash(), 'hex'),
         ),

@@ -8,14 +8,15 @@ import { removeExpired } from '../app/feegrant'
 import { createGasMeter } from '../app/gas'
 import { runTx, type Setting } from '../app/run-tx'
 import { branch, type Changes, createStore, type Store } from '../app/store'
+import { ZERO_TIME_MS } from '../app/time'
 import { hashOf } from '../app/tx'
 import { type Block } from './block'
 import { dataHashOf, type Header, headerHash, resultsHashOf } from './header'
 import { createTxIndex } from './index-of-txs'
-import { openJournal, readJournal } from './journal'
+import { openBlockLog, readBlockLog } from './block-log'
 import { createMempool } from './mempool'
 
-export interface ChainOptions {
+export type ChainOptions = {
   chainId: string
   /** Holds the chain between starts. */
   folder: string
@@ -47,15 +48,18 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   let hasServices = true
   /** What simulation finds of the gas that a block takes: some versions of the SDK find less. */
   let simulatedPercent = 100n
+  /** A check and a simulation run at height 0 between a start of the node and its next block. */
   let isJustStarted = false
+  /** Answers as a node does before its first block, although there is one. */
+  let isAwaitingFirstBlock = false
   let appHash = NO_HASH
   let height = 0
   let base = 1
 
   const restored = restore()
   const snapshot = { chainId, height, appHash, state: store.entries() }
-  const journal = openJournal(folder, snapshot, [...blocks.values()])
-  const mempool = createMempool((state, bytes, mode) => runTx(state, bytes, mode, setting(latest())), store)
+  const blockLog = openBlockLog(folder, snapshot, [...blocks.values()])
+  const mempool = createMempool((state, bytes, mode) => runTx(state, bytes, mode, checkSetting()), store)
   if (!blocks.has(height)) makeBlock(height === 0 ? { before: openAccounts } : {})
 
   return {
@@ -76,11 +80,13 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     setServices: (on: boolean) => void (hasServices = on),
     simulatedPercent: () => simulatedPercent,
     setSimulatedPercent: (percent: bigint) => void (simulatedPercent = percent),
-    /** As a node that is started anew: nothing waits, and its checks know no account number before its first block. */
+    /** As a node that was started: nothing waits, and until the next block its checks run at height 0. */
     restart() {
       mempool.drop()
       isJustStarted = true
     },
+    isAwaitingFirstBlock: () => isAwaitingFirstBlock,
+    setAwaitingFirstBlock: (on: boolean) => void (isAwaitingFirstBlock = on),
     stateAt,
     whenIncluded,
     mine: () => makeBlock({ txs: mempool.pending() }),
@@ -92,7 +98,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     /** Changes the state by hand, in a block of its own that takes no transaction along. */
     change: (by: (state: Store) => void) => makeBlock({ before: (context) => by(context.store) }),
 
-    close: journal.close,
+    close: blockLog.close,
   }
 
   function latest(): Block {
@@ -102,7 +108,12 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   }
 
   function setting({ header }: { header: Pick<Header, 'height' | 'time'> }): Setting {
-    return { chainId, minimumGasPrice, isJustStarted, block: { height: header.height, time: header.time } }
+    return { chainId, minimumGasPrice, block: { height: header.height, time: header.time } }
+  }
+
+  function checkSetting(): Setting {
+    const isAtHeight0 = isJustStarted || isAwaitingFirstBlock
+    return isAtHeight0 ? setting({ header: { height: 0, time: ZERO_TIME_MS } }) : setting(latest())
   }
 
   /** The state after the block of this height; undefined where it is kept no more, or not yet. */
@@ -148,7 +159,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     removeExpired(context)
 
     const block: Block = { header, hash: headerHash(header), txs, results, events }
-    journal.add(block, next.changes)
+    blockLog.add(block, next.changes)
     keep(block, next.changes)
     forgetEmptyBlock(height - EMPTY_BLOCKS_KEPT)
     mempool.settle(block)
@@ -182,7 +193,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   }
 
   function restore() {
-    const memory = readJournal(folder, chainId)
+    const memory = readBlockLog(folder, chainId)
     if (!memory.snapshot) return memory.restored
     store.apply(new Map(memory.snapshot.state))
     ;({ height, appHash } = memory.snapshot)

@@ -5,14 +5,14 @@ import { minimumGasPriceText } from './abci-query'
 import { ArgumentError, method, type Method } from './arguments'
 import { type Chain } from './chain'
 import { setMetadata } from './denoms'
-import { type Pace, type Pacemaker } from './pacemaker'
+import { type Pace, type BlockProducer } from './block-producer'
 
 const PACES: readonly string[] = ['at-once', 'by-interval', 'stopped'] satisfies Pace[]
 
 /** What no real chain has: the levers of tests. */
 export function createDevMethods(
   chain: Chain,
-  pacemaker: Pacemaker,
+  blockProducer: BlockProducer,
   instance: string,
 ): Readonly<Record<string, Method>> {
   return {
@@ -20,7 +20,7 @@ export function createDevMethods(
       instance,
       pid: process.pid,
       restored: chain.restored,
-      pace: pacemaker.pace(),
+      pace: blockProducer.pace(),
       minimumGasPrice: minimumGasPriceText(chain),
     })),
 
@@ -35,7 +35,7 @@ export function createDevMethods(
 
     dev_setPace: method({ pace: 'text' }, ({ pace = '' }) => {
       if (!PACES.includes(pace)) throw new ArgumentError(`pace is one of ${PACES.join(', ')}`)
-      pacemaker.set(pace as Pace)
+      blockProducer.set(pace as Pace)
       return {}
     }),
 
@@ -61,6 +61,11 @@ export function createDevMethods(
 
     dev_restart: method({}, () => {
       chain.restart()
+      return {}
+    }),
+
+    dev_setAwaitingFirstBlock: method({ on: 'flag' }, ({ on = true }) => {
+      chain.setAwaitingFirstBlock(on)
       return {}
     }),
 

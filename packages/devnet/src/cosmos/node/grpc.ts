@@ -13,6 +13,11 @@ export function grpcError(code: keyof typeof descriptions, message: string): Abc
   return sdkError(descriptions[code], `rpc error: code = ${code} desc = ${message}`)
 }
 
+/** What a service passes on of an error that is no gRPC status: one that the SDK registers counts as unknown. */
+export function passedOn({ codespace, message }: AbciError): AbciError {
+  return sdkError(codespace === 'undefined' ? 'invalid request' : 'unknown request', message)
+}
+
 const USUAL_LIMIT = 100
 
 /** One page of a list, and where the next begins. */

@@ -12,7 +12,7 @@ import { timestampOf } from '../app/time'
 /** Of CometBFT 0.38. */
 export const BLOCK_PROTOCOL = 11
 
-export interface Header {
+export type Header = {
   chainId: string
   height: number
   /** Milliseconds since 1970. */
@@ -75,7 +75,7 @@ export const resultsHashOf = (results: readonly TxResult[]) =>
   )
 
 export const lastCommitHashOf = ({ lastBlockHash }: Header) =>
-  lastBlockHash === '' ? NO_EVIDENCE_HASH : hex(sha256('commit', unhex(lastBlockHash)))
+  lastBlockHash === '' ? NO_EVIDENCE_HASH : hex(sha256('COMMIT', unhex(lastBlockHash)))
 
 /** What the validator says of a block, over its hash; no vote that a light client would take. */
 export const commitSignature = (blockHash: string) =>

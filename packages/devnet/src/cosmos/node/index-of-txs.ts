@@ -3,7 +3,7 @@ import { type TxResult } from '../app/run-tx'
 import { hashOf } from '../app/tx'
 import { type Block } from './block'
 
-export interface IndexedTx {
+export type IndexedTx = {
   hash: string
   height: number
   index: number
@@ -55,7 +55,7 @@ export function createTxIndex() {
   }
 }
 
-interface Condition {
+type Condition = {
   key: string
   operator: '=' | '<' | '<=' | '>' | '>=' | 'CONTAINS' | 'EXISTS'
   value: string
@@ -70,17 +70,23 @@ export function parseQuery(query: string): Condition[] {
   let rest = query
   do {
     const [whole, key = '', operator, text, number, exists] = CONDITION.exec(rest) ?? []
-    if (whole === undefined) throw new Error(`failed to parse query: ${query}`)
+    if (whole === undefined) throw syntaxError(query, rest)
     conditions.push({
       key,
       operator: (operator ?? exists) as Condition['operator'],
       value: text ?? number ?? '',
     })
     rest = rest.slice(whole.length)
-    if (rest !== '' && !rest.startsWith('AND ')) throw new Error(`failed to parse query: ${query}`)
+    if (rest !== '' && !rest.startsWith('AND ')) throw syntaxError(query, rest)
     rest = rest.slice(4)
   } while (rest !== '')
   return conditions
+}
+
+/** `EOF` also where it breaks off earlier: the position is where the condition starts. */
+function syntaxError(query: string, rest: string) {
+  const isCutShort = /^\s*[\w.:/-]*\s*$/.test(rest)
+  return new Error(`offset ${isCutShort ? query.length : query.length - rest.length}: EOF`)
 }
 
 function holds({ key, operator, value }: Condition, { hash, height, result }: IndexedTx): boolean {

@@ -37,8 +37,11 @@ export function createMempool(
       return result
     },
 
+    /** Checks a transaction that is not to wait: it counts for the checks after it until the next block, as on a node. */
+    check: (bytes: Uint8Array) => run(checkState, bytes, 'check'),
+
     /** Runs a transaction on the state after all that waits, and keeps nothing of it. */
-    attempt: (bytes: Uint8Array, mode: 'check' | 'simulate') => run(branch(checkState), bytes, mode),
+    simulate: (bytes: Uint8Array) => run(branch(checkState), bytes, 'simulate'),
 
     /** What is in a block waits no more, and what does not hold after it is dropped. A transaction that failed may come again. */
     settle({ txs: included, results }: Block) {
@@ -56,7 +59,7 @@ export function createMempool(
       }
     },
 
-    /** Forgets what waits and what was seen, as a node does that is started anew. */
+    /** Clears the mempool and its cache, like a restarted node. */
     drop() {
       txs.clear()
       seen.clear()

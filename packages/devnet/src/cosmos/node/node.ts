@@ -5,7 +5,8 @@ import { createChain } from './chain'
 import { createChainMethods } from './chain-methods'
 import { FEE_DENOM } from './denoms'
 import { createDevMethods } from './dev-methods'
-import { createPacemaker } from './pacemaker'
+import { createBlockProducer } from './block-producer'
+import { withFirstBlock } from './first-block'
 import { createRpcServer } from './server'
 import { createTxMethods } from './tx-methods'
 
@@ -15,7 +16,7 @@ const USUAL_BLOCK_SECONDS = 1
 /** A client that keeps its connections must not meet one that we are just closing. */
 const KEEP_ALIVE_MS = 65_000
 
-export interface NodeOptions {
+export type NodeOptions = {
   chainId: string
   /** Holds the chain between starts. */
   folder: string
@@ -44,20 +45,23 @@ export async function startNode({ chainId, folder, port: wanted, instance, block
   }
   // The chain's clock is right from the first answer on.
   chain.mine()
+  if (chain.restored !== 'new') chain.restart()
 
-  const pacemaker = createPacemaker(chain, {
+  const blockProducer = createBlockProducer(chain, {
     pace: blockSeconds === undefined ? 'at-once' : 'by-interval',
     seconds: blockSeconds ?? USUAL_BLOCK_SECONDS,
   })
-  const server = createRpcServer({
-    ...createChainMethods(chain, `tcp://127.0.0.1:${wanted}`),
-    ...createTxMethods(chain, pacemaker),
-    ...createDevMethods(chain, pacemaker, instance),
-  })
+  const server = createRpcServer(
+    withFirstBlock(chain, {
+      ...createChainMethods(chain, `tcp://127.0.0.1:${wanted}`),
+      ...createTxMethods(chain, blockProducer),
+      ...createDevMethods(chain, blockProducer, instance),
+    }),
+  )
   server.keepAliveTimeout = KEEP_ALIVE_MS
 
   async function stop() {
-    pacemaker.stop()
+    blockProducer.stop()
     server.closeAllConnections()
     if (server.listening) await new Promise((resolve) => server.close(resolve))
     chain.close()

@@ -36,6 +36,7 @@ import {
 } from 'cosmjs-types/cosmos/feegrant/v1beta1/query'
 import { Grant } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
 import {
+  QueryDelegationRequest,
   QueryDelegatorDelegationsResponse,
   QueryParamsResponse as StakingParamsResponse,
 } from 'cosmjs-types/cosmos/staking/v1beta1/query'
@@ -49,7 +50,7 @@ import { AbciError } from '../app/errors'
 import { allowanceOf, grantsIn } from '../app/feegrant'
 import { type Store } from '../app/store'
 import { metadataIn } from './denoms'
-import { grpcError, pageOf } from './grpc'
+import { grpcError, pageOf, passedOn } from './grpc'
 
 type Query = (state: Store, request: Uint8Array) => Uint8Array
 
@@ -89,13 +90,13 @@ export const stateQueries: Readonly<Record<string, Query>> = {
 
   '/cosmos.bank.v1beta1.Query/AllBalances'(state, request) {
     const { address, pagination: wanted } = QueryAllBalancesRequest.decode(request)
-    const { page, pagination } = pageOf(toProto(balancesOf(state, addressIn(address))), wanted)
+    const { page, pagination } = pageOf(toProto(balancesOf(state, bankAddressIn(address))), wanted)
     return QueryAllBalancesResponse.encode({ balances: page, pagination }).finish()
   },
 
   '/cosmos.bank.v1beta1.Query/SpendableBalances'(state, request) {
     const { address, pagination: wanted } = QueryAllBalancesRequest.decode(request)
-    const { page, pagination } = pageOf(toProto(balancesOf(state, addressIn(address))), wanted)
+    const { page, pagination } = pageOf(toProto(balancesOf(state, bankAddressIn(address))), wanted)
     return QuerySpendableBalancesResponse.encode({ balances: page, pagination }).finish()
   },
 
@@ -166,15 +167,19 @@ export const stateQueries: Readonly<Record<string, Query>> = {
     return QueryAllowancesByGranterResponse.encode({ allowances: page, pagination }).finish()
   },
 
-  /** Nobody stakes here. */
+  /** There is no staking. */
   '/cosmos.staking.v1beta1.Query/Params': () =>
     StakingParamsResponse.encode(
       StakingParamsResponse.fromPartial({ params: { bondDenom: 'uatom', maxValidators: 1 } }),
     ).finish(),
   '/cosmos.staking.v1beta1.Query/DelegatorDelegations': () =>
     QueryDelegatorDelegationsResponse.encode({ delegationResponses: [] }).finish(),
-  '/cosmos.staking.v1beta1.Query/Delegation'() {
-    throw grpcError('NotFound', 'delegation not found: key not found')
+  '/cosmos.staking.v1beta1.Query/Delegation'(_, request) {
+    const { delegatorAddr, validatorAddr } = QueryDelegationRequest.decode(request)
+    throw grpcError(
+      'NotFound',
+      `delegation with delegator ${delegatorAddr} not found for validator ${validatorAddr}`,
+    )
   },
 }
 
@@ -194,10 +199,18 @@ function accountIn(state: Store, address: string) {
 
 function balanceIn(state: Store, address: string, text: string) {
   const denom = denomIn(text)
-  return { denom, amount: balanceOf(state, addressIn(address), denom).toString() }
+  return { denom, amount: balanceOf(state, bankAddressIn(address), denom).toString() }
 }
 
 function addressIn(text: string) {
+  try {
+    return readAddress(text)
+  } catch (problem) {
+    throw problem instanceof AbciError ? passedOn(problem) : problem
+  }
+}
+
+function bankAddressIn(text: string) {
   try {
     return readAddress(text)
   } catch (problem) {

@@ -6,9 +6,16 @@ const MOST_REQUESTS = 10
 /** What a request by URI is answered under: it has no id of its own. */
 const URI_ID = -1
 
-interface Answer {
+type Request = {
+  id?: number | string | null
+  method?: unknown
+  params?: unknown
+}
+
+type Answer = {
   jsonrpc: '2.0'
-  id: number | string | null
+  /** None where the request could not be read. */
+  id?: number | string
   result?: unknown
   error?: { code: number; message: string; data?: string }
 }
@@ -22,7 +29,8 @@ const messages = {
 } as const
 
 function failure(id: Answer['id'], code: keyof typeof messages, data?: string): Answer {
-  return { jsonrpc: '2.0', id, error: { code, message: messages[code], ...(data && { data }) } }
+  const error = { code, message: messages[code], ...(data && { data }) }
+  return { jsonrpc: '2.0', ...(id !== undefined && { id }), error }
 }
 
 /** JSON-RPC over HTTP as CometBFT has it: POST of one request or some, and GET of `/method?name=value`. Never throws, whatever comes. */
@@ -30,7 +38,7 @@ export function createRpcServer(methods: Readonly<Record<string, Method>>) {
   return createServer((request, response) => {
     void handle(request).then(
       ({ status, body }) => send(response, status, body),
-      (problem: unknown) => send(response, 500, failure(null, -32603, String(problem))),
+      (problem: unknown) => send(response, 500, failure(undefined, -32603, String(problem))),
     )
   })
 
@@ -41,32 +49,31 @@ export function createRpcServer(methods: Readonly<Record<string, Method>>) {
       return body === undefined
         ? {
             status: 400,
-            body: failure(null, -32600, 'error reading request body: http: request body too large'),
+            body: failure(undefined, -32600, 'error reading request body: http: request body too large'),
           }
         : post(body, pathname)
     }
-    if (request.method !== 'GET') return { status: 405, body: failure(null, -32600, 'GET or POST') }
+    if (request.method !== 'GET') return { status: 405, body: failure(undefined, -32600, 'GET or POST') }
     if (pathname === '/') return { status: 200, body: { methods: Object.keys(methods) } }
     return get(pathname.slice(1), searchParams)
   }
 
   async function get(name: string, parameters: URLSearchParams) {
     const found = own(name)
-    if (!found) return { status: 404, body: failure(URI_ID, -32601) }
-    const body = await run(URI_ID, () => found.callByUri(parameters))
+    if (!found) return { status: 404, body: '404 page not found' }
+    const body = await run(URI_ID, () => found.callByUri(parameters), 'http')
     return { status: body.error ? 500 : 200, body }
   }
 
   async function post(text: string, pathname: string) {
-    const parsed = parse(text)
-    if (typeof parsed !== 'object' || parsed === null)
-      return { status: 500, body: failure(null, -32700, 'error unmarshaling request') }
-    const requests: unknown[] = Array.isArray(parsed) ? parsed : [parsed]
+    const requests = parseRequests(text)
+    if (requests === undefined)
+      return { status: 500, body: failure(undefined, -32700, 'error unmarshaling request') }
     if (requests.length > MOST_REQUESTS)
       return {
         status: 200,
         body: failure(
-          null,
+          undefined,
           -32600,
           `batch request exceeds maximum (${MOST_REQUESTS}) allowed number of requests`,
         ),
@@ -84,15 +91,11 @@ export function createRpcServer(methods: Readonly<Record<string, Method>>) {
   }
 
   /** Answers nothing to a notification, which is a request without an id. */
-  async function call(request: unknown, pathname: string): Promise<Answer | undefined> {
-    if (typeof request !== 'object' || request === null) return failure(null, -32600, 'not a request')
-    const { id, method: name, params } = request as Record<string, unknown>
+  async function call({ id, method: name, params }: Request, pathname: string): Promise<Answer | undefined> {
     if (id === undefined || id === null) return undefined
-    if (typeof id !== 'number' && typeof id !== 'string')
-      return failure(null, -32600, 'the id is a number or a string')
     if (pathname !== '/') return failure(id, -32600, `path ${pathname} is invalid`)
     const found = typeof name === 'string' ? own(name) : undefined
-    return found ? run(id, () => found.call(params)) : failure(id, -32601)
+    return found ? run(id, () => found.call(params), 'json') : failure(id, -32601)
   }
 
   function own(name: string) {
@@ -100,13 +103,13 @@ export function createRpcServer(methods: Readonly<Record<string, Method>>) {
   }
 }
 
-async function run(id: number | string, work: () => unknown): Promise<Answer> {
+async function run(id: number | string, work: () => unknown, source: 'json' | 'http'): Promise<Answer> {
   try {
     return { jsonrpc: '2.0', id, result: await work() }
   } catch (problem) {
     const text = problem instanceof Error ? problem.message : String(problem)
     return problem instanceof ArgumentError
-      ? failure(id, -32602, `error converting params to arguments: ${text}`)
+      ? failure(id, -32602, `error converting ${source} params to arguments: ${text}`)
       : failure(id, -32603, text)
   }
 }
@@ -123,15 +126,25 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return length > MOST_BYTES ? undefined : Buffer.concat(chunks).toString()
 }
 
-function parse(text: string): unknown {
+/** Undefined where one of them is no request, as CometBFT reads a batch whole or not at all. */
+function parseRequests(text: string): Request[] | undefined {
   try {
-    return JSON.parse(text)
+    const parsed: unknown = JSON.parse(text)
+    const requests: unknown[] = Array.isArray(parsed) ? parsed : [parsed]
+    return requests.every(isRequest) ? requests : undefined
   } catch {
     return undefined
   }
 }
 
+function isRequest(request: unknown): request is Request {
+  if (typeof request !== 'object' || request === null || Array.isArray(request)) return false
+  const { id } = request as Request
+  return id === undefined || id === null || typeof id === 'number' || typeof id === 'string'
+}
+
 function send(response: ServerResponse, status: number, body: unknown) {
-  response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(body === undefined ? '' : JSON.stringify(body))
+  const isText = typeof body === 'string'
+  response.writeHead(status, { 'content-type': isText ? 'text/plain' : 'application/json' })
+  response.end(body === undefined ? '' : isText ? body : JSON.stringify(body))
 }

@@ -1,9 +1,9 @@
 import { type TxResult } from '../app/run-tx'
 import { hashOf } from '../app/tx'
-import { broadcastAnswer, indexedTxAnswer, txResultAnswer } from './answers'
+import { broadcastAnswer, indexedTxAnswer, txResultAnswer } from './responses'
 import { method, type Method } from './arguments'
 import { type Chain } from './chain'
-import { type Pacemaker } from './pacemaker'
+import { type BlockProducer } from './block-producer'
 import { ordered, pageOf, pageSize } from './pages'
 
 const LONGEST_QUERY = 512
@@ -22,11 +22,14 @@ const NO_RESULT: TxResult = {
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
 /** CometBFT's JSON-RPC, of transactions: those that come, that wait, and that are in a block. */
-export function createTxMethods(chain: Chain, pacemaker: Pacemaker): Readonly<Record<string, Method>> {
+export function createTxMethods(
+  chain: Chain,
+  blockProducer: BlockProducer,
+): Readonly<Record<string, Method>> {
   const { mempool, index } = chain
 
   return {
-    check_tx: method({ tx: 'bytes' }, ({ tx = NOTHING }) => txResultAnswer(mempool.attempt(tx, 'check'))),
+    check_tx: method({ tx: 'bytes' }, ({ tx = NOTHING }) => txResultAnswer(mempool.check(tx))),
     broadcast_tx_sync: method({ tx: 'bytes' }, ({ tx = NOTHING }) => broadcastAnswer(submit(tx), hashOf(tx))),
     broadcast_tx_async: method({ tx: 'bytes' }, ({ tx = NOTHING }) => {
       submit(tx)
@@ -41,6 +44,7 @@ export function createTxMethods(chain: Chain, pacemaker: Pacemaker): Readonly<Re
     }),
 
     tx: method({ hash: 'bytes', prove: 'flag' }, ({ hash = NOTHING }) => {
+      if (hash.length === 0) throw new Error('transaction hash cannot be empty')
       const text = Buffer.from(hash).toString('hex').toUpperCase()
       const found = index.get(text)
       if (!found) throw new Error(`tx (${text}) not found`)
@@ -58,7 +62,7 @@ export function createTxMethods(chain: Chain, pacemaker: Pacemaker): Readonly<Re
 
   function submit(bytes: Uint8Array) {
     const result = mempool.submit(bytes)
-    if (result.code === 0) pacemaker.onPending()
+    if (result.code === 0) blockProducer.onPending()
     return result
   }
 

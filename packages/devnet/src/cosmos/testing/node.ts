@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { callRpc } from '../../evm/rpc'
 import { startNode } from '../node/node'
-import { type Pace } from '../node/pacemaker'
+import { type Pace } from '../node/block-producer'
 
 const CHAIN_ID = 'tollgate-devnet-1'
 const AN_HOUR = 3600

@@ -15,7 +15,7 @@ export type Wallet = ReturnType<typeof newWallet>
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** A key pair nobody had before; of an Ethereum kind, if that is asked for. */
+/** A new key pair; an Ethereum one if asked for. */
 export function newWallet(type: 'secp256k1' | 'ethsecp256k1' = 'secp256k1', key = randomBytes(32)) {
   const { pubkey } = Secp256k1.makeKeypair(Uint8Array.from(key))
   const bytes = Secp256k1.compressPubkey(pubkey)
@@ -52,7 +52,7 @@ export const sendMessage = (from: string, to: string, amount: string, denom = 'u
     value: MsgSend.encode({ fromAddress: from, toAddress: to, amount: [{ denom, amount }] }).finish(),
   })
 
-export interface TxWishes {
+export type TxWishes = {
   messages?: Any[]
   body?: Partial<TxBody>
   fee?: Partial<Fee>
@@ -76,7 +76,11 @@ export const GAS = 200_000n
 export const FEE = { denom: 'uatom', amount: '5000' }
 
 /** A transaction of this wallet, right in everything that is not wished otherwise: one uatom to itself. */
-export function signedTx({ chain }: TestNode, wallet: Wallet, wishes: TxWishes = {}): Uint8Array {
+export function signedTx(
+  { chain }: { chain: Pick<TestNode['chain'], 'chainId' | 'store'> },
+  wallet: Wallet,
+  wishes: TxWishes = {},
+): Uint8Array {
   const account = readAccount(chain.store, wallet.address)
   const { mode = SignMode.SIGN_MODE_DIRECT, signed = {} } = wishes
   const sequence = wishes.sequence ?? account?.sequence ?? 0n
@@ -133,7 +137,7 @@ export function signedTx({ chain }: TestNode, wallet: Wallet, wishes: TxWishes =
 }
 
 /** What a node answers of a transaction, before it is in a block and in it. */
-export interface Outcome {
+export type Outcome = {
   code: number
   codespace: string
   log: string

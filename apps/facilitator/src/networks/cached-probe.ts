@@ -1,0 +1,20 @@
+const CACHE_TTL_MS = 1_000
+const TIMEOUT_MS = 3_000
+
+/** Caches the result of `probe` for a second. Undefined if it rejects or times out. */
+export function createCachedProbe<T>(probe: () => Promise<T>): () => Promise<T | undefined> {
+  let latest: Promise<T | undefined> | undefined
+
+  async function run() {
+    let timer: NodeJS.Timeout | undefined
+    const timeout = new Promise<undefined>((resolve) => {
+      timer = setTimeout(() => resolve(undefined), TIMEOUT_MS)
+    })
+    const answer = probe().catch(() => undefined)
+    const result = await Promise.race([answer, timeout])
+    clearTimeout(timer)
+    setTimeout(() => (latest = undefined), CACHE_TTL_MS).unref()
+    return result
+  }
+  return () => (latest ??= run())
+}

@@ -1,0 +1,135 @@
+import { percentOf } from '../../percent'
+import { type AccountStore, type ListedUser, type UserName } from './operator-account-store'
+import {
+  json,
+  parseOptions,
+  parseShare,
+  UsageError,
+  parseWholeNumber,
+  type Command,
+  type Work,
+} from './arguments'
+import { CLIENTS_HELP, INVITATIONS_HELP, USERS_HELP } from './cli-help'
+import { columns, inOneLine, timeOf } from './format'
+
+const DEFAULT_LIMIT = 100
+const MAX_LIMIT = 100_000
+const MAX_ID = 2 ** 31 - 1
+const DEFAULT_DAYS = 7
+const MAX_DAYS = 366
+
+function listUsers(args: string[]): Work {
+  const { values, positionals } = parseOptions(args, { limit: { type: 'string' }, json: { type: 'boolean' } })
+  assertCount(positionals, 0, 'users list takes no name')
+  const limit = parseWholeNumber('--limit', values.limit ?? String(DEFAULT_LIMIT), { from: 1, to: MAX_LIMIT })
+  return async ({ accounts }, { out }) => {
+    const { users, total } = await accounts.list(limit)
+    out(values.json ? json({ users, total }) : usersText(users, total))
+    return 0
+  }
+}
+
+function usersText(users: readonly ListedUser[], total: number): string {
+  const rows = users.map((user) => [
+    String(user.id),
+    user.isDisabled ? 'disabled' : 'active',
+    user.feeShareBps === null ? 'new' : percentOf(user.feeShareBps),
+    String(user.liveKeys),
+    timeOf(user.createdAt),
+    inOneLine(user.email),
+  ])
+  const rest = total > users.length ? `and ${total - users.length} more; --limit ${total} shows all\n` : ''
+  return columns([['ID', 'STATE', 'share', 'KEYS', 'CREATED', 'EMAIL'], ...rows]) + rest
+}
+
+const changeUser =
+  (
+    verb: string,
+    change: (accounts: AccountStore, user: UserName) => Promise<string | undefined>,
+    result: string,
+  ) =>
+  (args: string[]): Work => {
+    const { positionals } = parseOptions(args, {})
+    const [name = ''] = assertCount(positionals, 1, `users ${verb} needs one user: its id or email`)
+    const user = userOf(name)
+    return async ({ accounts }, { out, err }) => {
+      const email = await change(accounts, user)
+      if (email === undefined) return reportUnknown(`user ${name}`, err)
+      out(`${inOneLine(email)}: ${result}\n`)
+      return 0
+    }
+  }
+
+function allowUser(args: string[]): Work {
+  const { positionals } = parseOptions(args, {})
+  const [name = '', text = ''] = assertCount(positionals, 2, 'users allow needs a user and a percentage')
+  const [user, bps] = [userOf(name), parseShare(text)]
+  return async ({ accounts }, { out, err }) => {
+    const email = await accounts.allow(user, bps)
+    if (email === undefined) return reportUnknown(`user ${name}`, err)
+    out(`${inOneLine(email)}: may cause ${percentOf(bps)} of each network's daily fees\n`)
+    return 0
+  }
+}
+
+function allowClient(args: string[]): Work {
+  const { positionals } = parseOptions(args, {})
+  const [clientId = '', text = ''] = assertCount(
+    positionals,
+    2,
+    'clients allow needs a client id and a percentage',
+  )
+  const bps = parseShare(text)
+  return async ({ accounts }, { out, err }) => {
+    if (!(await accounts.allowClient(clientId, bps))) return reportUnknown(`client key ${clientId}`, err)
+    out(`${inOneLine(clientId)}: may cause ${percentOf(bps)} of each network's daily fees\n`)
+    return 0
+  }
+}
+
+function invite(args: string[]): Work {
+  const { values, positionals } = parseOptions(args, { days: { type: 'string' } })
+  assertCount(positionals, 0, 'invitations create takes no name')
+  const days = parseWholeNumber('--days', values.days ?? String(DEFAULT_DAYS), { from: 1, to: MAX_DAYS })
+  return async ({ accounts }, { out }) => {
+    out(`${await accounts.invite(days)}\n`)
+    return 0
+  }
+}
+
+function assertCount(positionals: string[], count: number, problem: string): string[] {
+  if (positionals.length !== count) throw new UsageError(problem)
+  return positionals
+}
+
+function userOf(name: string): UserName {
+  if (name.includes('@')) return { email: name.toLowerCase() }
+  const id = /^[1-9][0-9]{0,9}$/.test(name) ? Number(name) : NaN
+  if (id <= MAX_ID) return { id }
+  throw new UsageError(`${JSON.stringify(name)} is neither a user id nor an email`)
+}
+
+function reportUnknown(what: string, err: (text: string) => unknown): number {
+  err(`facilitator: there is no ${inOneLine(what)}\n`)
+  return 1
+}
+
+const DISABLED = 'disabled; its logins, tokens and client keys are rejected from now on'
+const ENABLED = 'enabled; its logins and client keys are accepted again'
+const LOGGED_OUT = 'its refresh tokens are revoked; its access tokens expire within 15 minutes'
+
+const user = (parse: Command['parse']): Command => ({ help: USERS_HELP, parse })
+
+export const userCommands: Readonly<Record<string, Command>> = {
+  list: user(listUsers),
+  allow: user(allowUser),
+  disable: user(changeUser('disable', (accounts, name) => accounts.disable(name), DISABLED)),
+  enable: user(changeUser('enable', (accounts, name) => accounts.enable(name), ENABLED)),
+  'log-out': user(changeUser('log-out', (accounts, name) => accounts.revokeRefreshTokens(name), LOGGED_OUT)),
+}
+export const clientCommands: Readonly<Record<string, Command>> = {
+  allow: { help: CLIENTS_HELP, parse: allowClient },
+}
+export const invitationCommands: Readonly<Record<string, Command>> = {
+  create: { help: INVITATIONS_HELP, parse: invite },
+}

@@ -1,0 +1,49 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { readPercent } from '../../percent'
+import { type AccountStore } from './operator-account-store'
+import { type OperatorStore } from './operator-settlement-store'
+
+export type Io = {
+  environment: NodeJS.ProcessEnv
+  out: (text: string) => unknown
+  err: (text: string) => unknown
+}
+
+/** Runs a parsed command. Resolves to the exit code. */
+export type Work = (stores: { settlements: OperatorStore; accounts: AccountStore }, io: Io) => Promise<number>
+
+export type Command = { help: string; parse: (args: string[]) => Work }
+
+export class UsageError extends Error {}
+
+export function parseOptions<Options extends NonNullable<ParseArgsConfig['options']>>(
+  args: string[],
+  options: Options,
+): ReturnType<typeof parseArgs<{ args: string[]; allowPositionals: true; options: Options }>> {
+  try {
+    return parseArgs({ args, allowPositionals: true, options })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+export function parseWholeNumber(
+  option: string,
+  text: string,
+  { from, to }: { from: number; to: number },
+): number {
+  const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : NaN
+  if (number >= from && number <= to) return number
+  throw new UsageError(`${option} needs a whole number from ${from} to ${to}`)
+}
+
+/** In hundredths of a percent. */
+export function parseShare(text: string): number {
+  const bps = readPercent(text.replace(/ ?%$/, ''))
+  if (bps !== undefined) return bps
+  throw new UsageError(`${JSON.stringify(text)} is not a percentage from 0 to 100, with two decimals at most`)
+}
+
+/** Bigints (ids, nonces, blocks) become numbers. Amounts are strings already. */
+export const json = (value: unknown) =>
+  `${JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? Number(member) : member), 2)}\n`

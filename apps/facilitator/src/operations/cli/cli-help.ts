@@ -1,0 +1,143 @@
+const EXIT_CODES = 'Exit codes: 0 done, 1 refused or failed, 2 not understood, 78 DATABASE_URL is not set.'
+
+export const HELP = `Operates a facilitator through its database. (The service itself: node dist/main.js)
+
+  facilitator settlements list [OPTIONS]     open settlements, or those that are reversed for good
+  facilitator settlements show ID [--json]   one settlement, its transaction and its next step
+  facilitator settlements retry ID...        retries open settlements at once
+  facilitator users list [OPTIONS]           all users and their fee shares
+  facilitator users allow USER PERCENT       sets the fee share of a user
+  facilitator users disable|enable USER      removes or restores all access of a user
+  facilitator users log-out USER             revokes its refresh tokens
+  facilitator clients allow ID PERCENT       sets the fee share of one client key
+  facilitator invitations create             creates a sign-up token for one user
+  facilitator assets suspended [--json]      suspended assets, and why
+
+${EXIT_CODES} More: facilitator AREA VERB --help
+`
+
+const DATABASE = `  DATABASE_URL   the facilitator's Postgres, from the environment`
+
+export const LIST_HELP = `facilitator settlements list [--network NAME] [--state STATE] [--older-than SECONDS]
+                             [--limit N] [--json]
+
+Lists the open settlements, oldest first:
+
+  claimed    waits for signature; SENT counts failed attempts
+  signed     its transaction waits for a block or for confirmations
+  reversed   was settled, then dropped by a reorg; it is sent again
+
+--state reversed-final lists, newest first:
+
+  reversed-final   success was reported, then a reorg dropped the payment and it cannot be
+                      settled any more. Tell CLIENT
+
+  --network      only this network
+  --state        only this state, one of the four above
+  --older-than   claimed at least this many seconds ago
+  --limit        at most this many (default 100); the last line counts the others
+  --json         {"settlements": [...], "total": N}, with full addresses and hashes
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const SHOW_HELP = `facilitator settlements show ID [--json]
+
+Shows one settlement, its client, its transaction with every signed version, the fees paid
+so far, and the code of its next step, which docs/runbook.md#next-steps explains. Shows
+neither the payer's signature nor tokens.
+
+  --json         prints JSON
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const RETRY_HELP = `facilitator settlements retry ID...
+
+Retries open settlements at once, and prints the action for each:
+
+  claimed               validated now and sent if it would succeed, even if failed attempts for its
+                        payer and asset have paused it, and even if the node is stale
+  signed, or reversed   its transaction is replaced under the same nonce with higher fees, up to
+                        the network's max_fee_per_gas; refused if the payer signed it
+
+Only the key that signed a transaction can raise its fees. If that key is no longer
+configured, the transaction is resent as it is. Restore the key, then retry.
+
+Safe to repeat: it never pays twice. Completed settlements are refused. The command records
+the request; the facilitator that owns the signer acts on it within about a second.
+
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+const SHARES = `A share is a percentage of each network's max_fees_per_day, 0 to 100 with two decimals at most. It
+applies from the next payment on, on every replica, and counts the last 24 hours.`
+
+export const USERS_HELP = `facilitator users list [--limit N] [--json]
+facilitator users allow USER PERCENT
+facilitator users disable USER
+facilitator users enable USER
+facilitator users log-out USER
+
+USER is an id or an email.
+
+  list      share "new" is the service's NEW_USER_FEE_SHARE_PERCENT; "allow" changes it
+  allow     sets the fee share of all client keys of the user together
+  disable   rejects its logins, tokens and client keys at once, on every replica, and deletes its
+            refresh tokens; claimed settlements continue
+  enable    accepts its logins and client keys again, and access tokens that have not expired
+  log-out   deletes its refresh tokens; its access tokens expire within 15 minutes
+
+${SHARES}
+
+  --limit        at most this many (default 100)
+  --json         {"users": [...], "total": N}
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const CLIENTS_HELP = `facilitator clients allow CLIENT_ID PERCENT
+
+Sets the fee share of one client key, within the share of its user. The default is the
+service's CLIENT_KEY_FEE_SHARE_PERCENT.
+
+${SHARES}
+
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const INVITATIONS_HELP = `facilitator invitations create [--days N]
+
+Prints a token that lets one user sign up while SIGN_UP=invitation: send it as "invitation"
+with POST /signup. Only its hash is stored, so it cannot be shown again.
+
+  --days         valid for this many days (default 7)
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const SUSPENDED_HELP = `facilitator assets suspended [--json]
+
+Lists the suspended assets, since when and why. To resume one, POST /admin/assets with
+"active": true, which simulates its transfers first.
+
+  --json         {"assets": [...]}
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`

@@ -1,0 +1,53 @@
+import { isMismatched, isOver } from '../../settlement/status'
+import { type SettlementDetail } from './settlement-detail'
+
+/** The rows of the runbook's table "Next steps". */
+export type NextStep =
+  | 'wait-for-signature'
+  | 'wait-for-another-attempt'
+  | 'resend-after-reorg'
+  | 'wait-for-block'
+  | 'wait-for-payer-transaction'
+  | 'wait-for-node'
+  | 'wait-for-confirmations'
+  | 'resolve-superseded-transaction'
+  | 'wait-after-reorg'
+  | 'none-settled'
+  | 'none-failed'
+  | 'notify-client-of-reversal'
+  | 'notify-client-of-mismatch'
+
+export const NEXT_STEPS_RUNBOOK = 'docs/runbook.md#next-steps'
+
+export function nextStepOf(settlement: SettlementDetail): NextStep {
+  const { state, attempts, successReportedAt } = settlement
+  switch (state) {
+    case 'claimed':
+      if (successReportedAt) return 'resend-after-reorg'
+      return attempts === 0 ? 'wait-for-signature' : 'wait-for-another-attempt'
+    case 'signed':
+      return nextStepOfTransaction(settlement)
+    case 'reversed':
+      return isOver({ status: state, errorReason: settlement.errorReason })
+        ? 'notify-client-of-reversal'
+        : 'wait-after-reorg'
+    case 'settled':
+      return 'none-settled'
+    case 'failed':
+      return isMismatched(settlement) ? 'notify-client-of-mismatch' : 'none-failed'
+  }
+}
+
+function nextStepOfTransaction({ transaction }: SettlementDetail): NextStep {
+  switch (transaction?.state) {
+    case 'mined':
+    case 'final':
+      return 'wait-for-confirmations'
+    case 'superseded':
+      return 'resolve-superseded-transaction'
+    case undefined:
+    case 'signed':
+      if (transaction?.nonce === null) return 'wait-for-payer-transaction'
+      return transaction?.acceptedAt ? 'wait-for-block' : 'wait-for-node'
+  }
+}

@@ -1,0 +1,90 @@
+import { type Pool } from '@tollgate/database'
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../../digest'
+
+export type ListedUser = {
+  id: number
+  email: string
+  isAdmin: boolean
+  isDisabled: boolean
+  /** In hundredths of a percent of each network's daily fees; null: the configured share of new users. */
+  feeShareBps: number | null
+  liveKeys: number
+  createdAt: Date
+}
+
+export type UserName = { id: number } | { email: string }
+
+export type AccountStore = ReturnType<typeof createAccountStore>
+
+const NAMED = '(id = $1 or email = $2)'
+const valuesOf = (name: UserName) => ('id' in name ? [name.id, null] : [null, name.email])
+
+export function createAccountStore(pool: Pool) {
+  /** The user's email; undefined if there is no such user. */
+  async function updateUser(text: string, name: UserName, ...more: unknown[]): Promise<string | undefined> {
+    const { rows } = await pool.query<{ email: string }>(text, [...valuesOf(name), ...more])
+    return rows[0]?.email
+  }
+
+  return {
+    /** Oldest first, with the total count. */
+    async list(limit: number): Promise<{ users: ListedUser[]; total: number }> {
+      const { rows } = await pool.query<ListedUser & { total: bigint }>(
+        `SELECT id, email, is_admin AS "isAdmin", disabled_at IS NOT NULL AS "isDisabled", fee_share_bps AS "feeShareBps",
+           (SELECT count(*) FROM clients c WHERE c.user_id = u.id AND c.deleted_at IS NULL
+              AND (c.expires_at IS NULL OR c.expires_at > now()))::int AS "liveKeys",
+           created_at AS "createdAt", count(*) OVER () AS total
+         FROM users u ORDER BY id LIMIT $1`,
+        [limit],
+      )
+      const users = rows.map(({ total, ...user }) => ({ total, user }))
+      return { users: users.map(({ user }) => user), total: Number(users[0]?.total ?? 0n) }
+    },
+
+    allow: (name: UserName, feeShareBps: number) =>
+      updateUser(`UPDATE users SET fee_share_bps = $3 WHERE ${NAMED} RETURNING email`, name, feeShareBps),
+
+    disable: (name: UserName) =>
+      updateUser(
+        `WITH disabled AS (
+           UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE ${NAMED} RETURNING id, email
+         ), revoked AS (
+           DELETE FROM refresh_tokens WHERE user_id IN (SELECT id FROM disabled)
+         )
+         SELECT email FROM disabled`,
+        name,
+      ),
+
+    enable: (name: UserName) =>
+      updateUser(`UPDATE users SET disabled_at = NULL WHERE ${NAMED} RETURNING email`, name),
+
+    revokeRefreshTokens: (name: UserName) =>
+      updateUser(
+        `WITH named AS (SELECT id, email FROM users WHERE ${NAMED}), revoked AS (
+           DELETE FROM refresh_tokens WHERE user_id IN (SELECT id FROM named)
+         )
+         SELECT email FROM named`,
+        name,
+      ),
+
+    /** False if there is no such key. */
+    async allowClient(clientId: string, feeShareBps: number): Promise<boolean> {
+      const { rowCount } = await pool.query(
+        'UPDATE clients SET fee_share_bps = $2 WHERE client_id = $1 AND deleted_at IS NULL',
+        [clientId, feeShareBps],
+      )
+      return rowCount === 1
+    },
+
+    /** Returns the token, of which only the hash is stored. */
+    async invite(days: number): Promise<string> {
+      const token = randomBytes(32).toString('base64url')
+      await pool.query(
+        'INSERT INTO invitations (hash, expires_at) VALUES ($1, now() + make_interval(days => $2))',
+        [sha256(token), days],
+      )
+      return token
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { closeAll } from '@tollgate/testing'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { newSigner, sharedChain } from '../../testing/chain'
+import { testFacilitator } from '../../testing/facilitator'
+
+afterAll(closeAll)
+
+const root = join(__dirname, '../../../../..')
+const runbook = readFileSync(join(root, 'docs/runbook.md'), 'utf8')
+const [, rules = ''] = /```yaml\n([^]*?)```/.exec(runbook) ?? []
+const alerts = (parse(rules) as { groups: { rules: Record<string, unknown>[] }[] }).groups.flatMap(
+  (group) => group.rules,
+)
+
+const anchors = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  heading
+    .toLowerCase()
+    .replace(/[^\w\s-]/g, '')
+    .replaceAll(' ', '-'),
+)
+
+test('each alert of the runbook leads to a chapter of it, and so does each of its own links', () => {
+  expect(alerts.length).toBeGreaterThan(5)
+  for (const { alert, expr, labels, annotations } of alerts)
+    expect({ alert, expr, labels, annotations }).toEqual({
+      alert: expect.stringMatching(/^Tollgate[A-Z]\w+$/) as string,
+      expr: expect.stringContaining('tollgate_') as string,
+      labels: { severity: expect.stringMatching(/^(page|ticket)$/) as string },
+      annotations: {
+        summary: expect.any(String) as string,
+        runbook: expect.stringMatching(/^docs\/runbook\.md#./) as string,
+      },
+    })
+  const links = [...runbook.matchAll(/#([\w-]+)\)|docs\/runbook\.md#([\w-]+)/g)].map(
+    ([, own, ofAlert]) => own ?? ofAlert,
+  )
+  expect(links.filter((link) => link === undefined || !anchors.includes(link))).toEqual([])
+})
+
+test('each metric that the runbook names is there to be scraped, and none is left out of it', async () => {
+  const { privateKey } = await newSigner(sharedChain())
+  const { scrape } = await testFacilitator({ rpcUrl: sharedChain(), signerKeys: [privateKey] })
+  const offered = [...(await scrape()).matchAll(/^# TYPE (tollgate_\w+)/gm)].map(([, name]) => name)
+  const named = [...runbook.matchAll(/\btollgate_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''))
+  expect([...new Set(named)].sort()).toEqual(offered.sort())
+})
+
+test('each line of the log that the runbook quotes is one that is written', () => {
+  const quoted = [...runbook.matchAll(/`([a-z]+(?:[ ,;]+[a-z]+){2,})`/g)].map(([, line = '']) => line)
+  const sources = ['apps/facilitator/src', 'packages/database/src']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+        join(root, folder, file),
+      ),
+    )
+    .filter((file) => file.endsWith('.ts') && !file.includes('.test.'))
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n')
+  const lines = quoted.filter((line) => !line.startsWith('facilitator '))
+  expect(lines.length).toBeGreaterThan(5)
+  expect(lines.filter((line) => !sources.includes(`'${line}'`))).toEqual([])
+})

@@ -1,0 +1,48 @@
+import { ChainUnavailable, type Refusal } from '@tollgate/chains'
+import { type Caller } from '../clients/store'
+import { type FeeBudget } from '../settlement/signing/fee-budget'
+import { type PaymentRequest } from './payment-request'
+import { type VerificationCache } from './verification-cache'
+
+export type PaymentChecks = ReturnType<typeof createPaymentChecks>
+
+/** The checks that `/verify` and `/settle` share. They reject with `ChainUnavailable` if the network does not answer. */
+export function createPaymentChecks({
+  verificationCache,
+  feeBudget,
+  now,
+}: {
+  verificationCache: VerificationCache
+  feeBudget: FeeBudget
+  now: () => Date
+}) {
+  return {
+    verifyOnChain: ({ network, payment, terms }: PaymentRequest): Promise<Refusal | undefined> =>
+      network.chain.verify(payment, terms, now()),
+
+    /** Refuses a payment whose network fee we would pay if its client has used up its share. */
+    async checkFees({ network, payment }: PaymentRequest, caller: Caller): Promise<Refusal | undefined> {
+      const refusal = await feeBudget.check(network, caller)
+      if (!refusal || !payment.transaction) return refusal
+      const sponsorship = await network.chain.sponsorship?.(payment)
+      return sponsorship && sponsorship.fee > 0n && !sponsorship.isReady ? refusal : undefined
+    },
+
+    /** Caches a spent nonce: for good once no reorg can free it, otherwise for seconds. */
+    async rememberSpent(
+      request: PaymentRequest,
+      refusal: Refusal,
+      { wasSent }: { wasSent: boolean },
+    ): Promise<void> {
+      const { network, payment, terms } = request
+      const isFinal = await falseIfUnavailable(network.chain.isSpentFinally(payment, terms))
+      await verificationCache.rememberSpent(request, refusal, { isFinal, wasSent })
+    },
+  }
+}
+
+export const falseIfUnavailable = (answer: Promise<boolean>): Promise<boolean> =>
+  answer.catch((error: unknown) => {
+    if (!(error instanceof ChainUnavailable)) throw error
+    return false
+  })

@@ -1,0 +1,96 @@
+import { type Refusal } from '@tollgate/chains'
+import { ApiError, type EphemeralStore, type Logger } from '@tollgate/service'
+import { type PaymentRequest } from './payment-request'
+
+const CLAIMED = 'claimed'
+/** Longer than any authorization that we accept, and than any settlement. */
+const MAX_TTL_SECONDS = 2 * 86_400
+/** For a nonce that a reorg may free. */
+const REVERSIBLE_TTL_SECONDS = 30
+
+export type VerificationCache = ReturnType<typeof createVerificationCache>
+
+/**
+ * Caches requests that were found valid, and spent nonces. Other refusals may be cured at any moment and are not cached. A
+ * claimed payment is evicted and not cached again. Without the store every payment is verified.
+ */
+export function createVerificationCache({
+  store,
+  ttlSeconds,
+  logger,
+  now,
+}: {
+  store: EphemeralStore
+  ttlSeconds: number
+  logger: Logger
+  now: () => Date
+}) {
+  const ignoreOutage = (error: unknown) => {
+    if (!(error instanceof ApiError)) throw error
+    logger.debug('verification cache unavailable')
+    return undefined
+  }
+
+  const secondsUntil = (unixSeconds: number) => Math.floor(unixSeconds - now().getTime() / 1000)
+
+  /** At most as long as the payment can be settled. */
+  function validTtl({ network, payment }: PaymentRequest): number {
+    if (payment.validUntil === undefined) return ttlSeconds
+    return Math.min(
+      ttlSeconds,
+      secondsUntil(Number(payment.validUntil) - network.minRemainingValiditySeconds),
+    )
+  }
+
+  /** At least as long as the payment can be cached as valid. */
+  function finalTtl({ payment }: PaymentRequest): number {
+    if (payment.validUntil === undefined) return MAX_TTL_SECONDS
+    return Math.min(MAX_TTL_SECONDS, Math.max(ttlSeconds, secondsUntil(Number(payment.validUntil))))
+  }
+
+  return {
+    async isVerified(request: PaymentRequest): Promise<boolean> {
+      return (await store.get(keyOf(request)).catch(ignoreOutage)) === hashOf(request)
+    },
+
+    async remember(request: PaymentRequest): Promise<void> {
+      const ttl = validTtl(request)
+      if (ttl >= 1) await store.setOnce(keyOf(request), hashOf(request), ttl).catch(ignoreOutage)
+    },
+
+    /**
+     * `wasSent`: an earlier failed claim broadcast a transaction. Only a refusal that `/settle` found after checking that
+     * transaction counts then.
+     */
+    async findSpent(
+      request: PaymentRequest,
+      { wasSent }: { wasSent: boolean },
+    ): Promise<Refusal | undefined> {
+      const detail = await store.get(spentKeyOf(request, wasSent)).catch(ignoreOutage)
+      return detail === undefined ? undefined : { reason: 'invalid_transaction_state', detail, isSpent: true }
+    },
+
+    async rememberSpent(
+      request: PaymentRequest,
+      { detail }: Refusal,
+      { isFinal, wasSent }: { isFinal: boolean; wasSent: boolean },
+    ): Promise<void> {
+      const ttl = isFinal ? finalTtl(request) : REVERSIBLE_TTL_SECONDS
+      await store.set(spentKeyOf(request, wasSent), detail, ttl).catch(ignoreOutage)
+    },
+
+    /** Also keeps a verification in progress from caching the payment again. */
+    async forget(request: PaymentRequest): Promise<void> {
+      await store.set(keyOf(request), CLAIMED, finalTtl(request)).catch(ignoreOutage)
+    },
+  }
+}
+
+const hashOf = ({ requestHash }: PaymentRequest) => requestHash.toString('base64')
+const paymentKeyOf = ({ network, payment, terms }: PaymentRequest) =>
+  [network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')
+/** Replicas of the previous version share these keys during a rolling update. */
+const keyOf = (request: PaymentRequest) => `verdict ${paymentKeyOf(request)}`
+/** `wasSent` includes the request: a refusal of it does not apply to another payment under the same nonce. */
+const spentKeyOf = (request: PaymentRequest, wasSent: boolean) =>
+  `spent ${paymentKeyOf(request)}${wasSent ? ` ${hashOf(request)}` : ''}`

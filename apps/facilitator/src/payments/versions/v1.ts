@@ -1,0 +1,29 @@
+import { SettleRequest } from '@tollgate/protocol'
+import { parse } from '@tollgate/service'
+import { checkVersions, hashOf, type X402Version } from './version'
+
+/** x402 version 1: networks are named as in our configuration, and the payload does not repeat the requirements. */
+export const v1: X402Version = {
+  read(body) {
+    const wrongVersion = checkVersions(body, 1)
+    if (wrongVersion) return wrongVersion
+    const { paymentPayload, paymentRequirements } = parse(SettleRequest, body)
+    const { scheme, network, maxAmountRequired, asset, payTo, maxTimeoutSeconds, extra } = paymentRequirements
+    return {
+      network,
+      required: {
+        scheme,
+        network,
+        amount: maxAmountRequired,
+        asset,
+        payTo,
+        maxTimeoutSeconds,
+        ...(extra ? { extra } : {}),
+      },
+      accepted: { scheme: paymentPayload.scheme, network: paymentPayload.network },
+      payload: paymentPayload.payload,
+      requestHash: hashOf(paymentPayload, paymentRequirements),
+    }
+  },
+  spell: (network) => network,
+}

@@ -1,0 +1,75 @@
+import { caip2, type PaymentPayloadV2, SettleRequestV2, type SupportedKindsV2 } from '@tollgate/protocol'
+import { parse } from '@tollgate/service'
+import { type Request, type Response } from 'express'
+import { type Network } from '../../networks/network'
+import { type Networks } from '../../networks/networks'
+import { checkVersions, hashOf, type X402Version } from './version'
+import { createPaymentHandlers, type PaymentOperations } from '../handlers'
+
+/** x402 version 2: networks are CAIP-2 ids, and the payload repeats the requirements that the payer accepted. */
+export function createPaymentHandlersV2(operations: PaymentOperations, networks: Networks) {
+  const v2: X402Version = {
+    read(body) {
+      const wrongVersion = checkVersions(body, 2)
+      if (wrongVersion) return wrongVersion
+      const { paymentPayload, paymentRequirements } = parse(SettleRequestV2, body)
+      const { accepted } = paymentPayload
+      const { extra, ...required } = paymentRequirements
+      return {
+        network: required.network,
+        required: { ...required, ...(extra ? { extra } : {}) },
+        accepted,
+        payload: payloadOf(paymentPayload),
+        requestHash: hashOf(paymentPayload, paymentRequirements),
+      }
+    },
+    spell(name) {
+      const network = networks.find(name)
+      return network ? caip2(network) : name
+    },
+  }
+
+  return {
+    ...createPaymentHandlers(operations, v2),
+
+    async supported(_req: Request, res: Response) {
+      const kinds = await networks.kinds()
+      const supported = kinds.flatMap(({ network: name, scheme }) => {
+        const network = networks.find(name)
+        return network ? [{ scheme, network, id: caip2(network) }] : []
+      })
+      res.json({
+        kinds: supported.map(({ scheme, network, id }) => ({
+          x402Version: 2,
+          scheme,
+          network: id,
+          ...extraOf(network),
+        })),
+        extensions: await extensionsOf(supported.map(({ network }) => network)),
+        signers: Object.fromEntries(supported.map(({ network, id }) => [id, payersOf(network)])),
+      } satisfies SupportedKindsV2)
+    },
+  }
+}
+
+/** Payers that sign whole transactions name the fee payer in them. */
+const extraOf = ({ chain: { sponsorship, feePayer } }: Network) =>
+  sponsorship && feePayer !== undefined ? { extra: { feePayer } } : {}
+
+const payersOf = ({ chain: { signers, feePayer } }: Network) => (feePayer === undefined ? [] : [...signers])
+
+const GAS_SPONSORING = 'eip2612GasSponsoring'
+
+/** A Permit2 payment may include the token's own permit, which version 2 carries as an extension. */
+function payloadOf({ payload, extensions }: PaymentPayloadV2): unknown {
+  const sponsoring = extensions?.[GAS_SPONSORING] ?? undefined
+  return typeof payload === 'object' && 'permit2Authorization' in payload && sponsoring !== undefined
+    ? { ...payload, [GAS_SPONSORING]: sponsoring }
+    : payload
+}
+
+/** Skips networks that do not answer. */
+async function extensionsOf(networks: readonly Network[]): Promise<string[]> {
+  const extensions = await Promise.all(networks.map(({ chain }) => chain.extensions().catch(() => [])))
+  return [...new Set(extensions.flat())]
+}

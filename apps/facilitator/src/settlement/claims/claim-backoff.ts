@@ -1,0 +1,25 @@
+/** How long a claim that cannot go now lets others go first: twice as long each time. */
+const FIRST_MS = 1_000
+const LAST_MS = 15_000
+
+/** Claims that let others go first for a while. In memory only: a new owner of the signer looks at all of them at once. */
+export function createClaimBackoff(now: () => Date) {
+  const postponed = new Map<bigint, { until: number; forMs: number }>()
+
+  return {
+    postpone(id: bigint): void {
+      const before = postponed.get(id)?.forMs
+      const forMs = before === undefined ? FIRST_MS : Math.min(2 * before, LAST_MS)
+      postponed.set(id, { until: now().getTime() + forMs, forMs })
+    },
+
+    /** The claims whose time has not come. How often one had to wait is remembered a little longer. */
+    waiting(): bigint[] {
+      const time = now().getTime()
+      for (const [id, { until }] of postponed) if (until <= time - 2 * LAST_MS) postponed.delete(id)
+      return [...postponed].filter(([, { until }]) => until > time).map(([id]) => id)
+    },
+
+    forget: (id: bigint) => postponed.delete(id),
+  }
+}

@@ -1,0 +1,49 @@
+import { type Terms } from '@tollgate/chains'
+import { type ReasonCode } from '@tollgate/protocol'
+
+/** A claimed payment as it is stored; its chain family parses `payload`, which the payer signed. */
+export type Claim = {
+  id: bigint
+  clientId: string
+  /** The Idempotency-Key of the request that claimed it. */
+  paymentId: string | null
+  requestId: string | null
+  payer: string
+  payload: unknown
+  terms: Terms
+  createdAt: Date
+  /** The state of an older block says nothing about this payment. */
+  since: bigint
+  /** The newest block at the claim, if the payment's nonce was unused as of that block. */
+  judgedBlock: bigint | null
+  /** The highest block of any node at the claim. */
+  seenBlock: bigint
+  /** It was settled once; a reorg may have reversed that since. */
+  wasSettled: boolean
+  isAssetSuspended: boolean
+  /** All versions of our transactions that were mined for it. */
+  ownHashes: readonly string[]
+  /** Transactions that were mined or superseded and did not settle it. */
+  attempts: number
+  /** Its authorization was broadcast, so anyone can settle it. */
+  wasSent: boolean
+  /** An operator asked for a retry. */
+  isRetried: boolean
+  /** Success was reported: from then on it can be reversed, and never fails. */
+  isReported: boolean
+}
+
+/** A transaction of ours executed the payment and moved another amount. */
+export type Mismatch = { hash: string; blockNumber: bigint }
+
+/** `hash` is the transaction of the transfer, ours or a third party's; `detail` is for the payer and the log. */
+export type ClaimOutcome =
+  | { status: 'settled'; hash: string; blockNumber: bigint }
+  | {
+      status: 'failed'
+      reason: ReasonCode
+      detail: string
+      mismatch?: Mismatch
+      /** No node accepted the signed transaction: only its payer can have settled the payment. */
+      isUnsent?: true
+    }

@@ -1,0 +1,258 @@
+import { ChainUnavailable, type Chain } from '@tollgate/chains'
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { type SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { Transaction } from 'ethers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc, newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { newClient, testFacilitator } from '../testing/facilitator'
+import { faulty } from '../testing/faulty'
+import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { sendAuthorization } from '../testing/third-party'
+
+const rpcUrl = sharedChain()
+
+afterAll(closeAll)
+
+/** Settles one payment while `fault` does its worst to the chain between us and it. */
+async function settleWith(
+  fault: (chain: Chain, parts: { body: PaymentRequest; drain: () => Promise<unknown> }) => Partial<Chain>,
+  authorization: { validBefore?: string } = {},
+) {
+  const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+  const body = await paymentRequest(payer, { authorization })
+  const drain = () => callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, '0x0')
+  const facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signer.privateKey],
+    families: faulty((chain) => fault(chain, { body, drain })),
+  })
+  const client = await newClient(facilitator.api)
+  const settle = async () =>
+    (await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
+  return { result: await settle(), settle, facilitator, signer, payer }
+}
+
+test.concurrent(
+  'a payment whose chain took more than a minute to judge it is not claimed, and is settled when sent again',
+  async () => {
+    const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+    let lateMs = 0
+    const { api, database } = await testFacilitator({
+      rpcUrl,
+      signerKeys: [signer.privateKey],
+      now: () => new Date(Date.now() + lateMs),
+      families: faulty((chain) => ({
+        async verify(...payment) {
+          const verdict = await chain.verify(...payment)
+          lateMs += 61_000
+          return verdict
+        },
+      })),
+    })
+    const client = await newClient(api)
+    const body = await paymentRequest(payer)
+    const settle = () => api.post('/api/v1/settle').set(client).send(body)
+    expect((await settle().expect(500)).body).toMatchObject({ code: 'SETTLEMENT_FAILED' })
+    expect((await database.pool.query('SELECT FROM settlements')).rowCount).toBe(0)
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+  },
+)
+
+test.concurrent(
+  'a payment that cannot be written down holds up no other, and is settled once it can be',
+  async () => {
+    const signer = await newSigner(rpcUrl)
+    const { api, database } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+    const client = await newClient(api)
+    const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+    const [spoilt] = payers
+    await database.pool.query(`
+    CREATE function refuse() returns trigger language plpgsql AS $$ BEGIN raise exception 'not this one'; END $$;
+    CREATE trigger refuse before UPDATE ON settlements FOR each row
+      WHEN (new.status = 'signed' AND new.payer = '${spoilt!.address}') execute function refuse()`)
+    const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+    const answers = bodies.map(
+      async (body) => (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult,
+    )
+    const others = await Promise.all(answers.slice(1))
+    expect(others.map(({ success }) => success)).toEqual(others.map(() => true))
+    const { rows } = await database.pool.query(
+      'SELECT last_error AS problem FROM settlements WHERE status = $1',
+      ['claimed'],
+    )
+    expect(rows).toEqual([{ problem: 'not this one' }])
+
+    await database.pool.query('drop trigger refuse on settlements')
+    expect(await answers[0]).toMatchObject({ success: true, payer: spoilt!.address })
+  },
+)
+
+test.concurrent('a payment that cannot be signed holds up no other', async () => {
+  const signer = await newSigner(rpcUrl)
+  const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+  const [spoilt] = payers
+  const { api, database } = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signer.privateKey],
+    families: faulty((chain) => ({
+      async sign(batch, from) {
+        if (batch.some(({ payment }) => payment.payer === spoilt!.address))
+          throw new TypeError('not this one')
+        return chain.sign(batch, from)
+      },
+    })),
+  })
+  const client = await newClient(api)
+  const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+  const settle = async (body: PaymentRequest) =>
+    (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult
+  const [first, ...others] = bodies
+  settle(first!).catch(() => undefined)
+  while ((await database.pool.query('SELECT FROM settlements WHERE last_error IS NOT NULL')).rowCount === 0)
+    await delay(20)
+  const results = await Promise.all(others.map(settle))
+  expect(results.map(({ success }) => success)).toEqual(others.map(() => true))
+})
+
+describe('a claimed payment', () => {
+  test.concurrent('waits while its chain cannot be asked, and is settled once it can', async () => {
+    let refusals = 3
+    const { result, signer, payer } = await settleWith((chain) => ({
+      sign: (...payment) =>
+        refusals-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.sign(...payment),
+    }))
+    expect(result).toMatchObject({ success: true })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+    expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
+  })
+
+  test.concurrent('whose payer is drained before it is signed is refused without gas', async () => {
+    let looks = 0
+    const { result, signer } = await settleWith((chain, { drain }) => ({
+      async verify(...payment) {
+        if (++looks === 2) await drain()
+        return chain.verify(...payment)
+      },
+    }))
+    expect(result).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+  })
+
+  test.concurrent(
+    'that somebody else settles before it is signed is a success all the same, without gas',
+    async () => {
+      let theirs = ''
+      const { result, signer } = await settleWith((chain, { body }) => ({
+        async sign(...payment) {
+          theirs ||= await sendAuthorization(rpcUrl, body)
+          return chain.sign(...payment)
+        },
+      }))
+      expect(result).toMatchObject({ success: true, transaction: theirs })
+      expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+    },
+  )
+
+  test.concurrent('that cannot be signed delays no other', async () => {
+    const { facilitator } = await settleWith((chain, { body }) => ({
+      sign: (batch, from) =>
+        batch.some(({ payment }) => payment.nonce === body.paymentPayload.payload.authorization.nonce)
+          ? Promise.resolve({ reason: 'invalid_transaction_state', detail: 'it would revert' })
+          : chain.sign(batch, from),
+    }))
+    const client = await newClient(facilitator.api)
+    const other = await paymentRequest(await newPayer(rpcUrl))
+    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(other).expect(200)
+    expect(answer.body).toMatchObject({ success: true })
+  })
+})
+
+describe('a signed transaction', () => {
+  test.concurrent(
+    'that was reverted is never a success, not sent again while it would fail, and over once it has lapsed',
+    async () => {
+      const { result, settle, signer, payer, facilitator } = await settleWith(
+        (chain, { drain }) => ({
+          async broadcast(transaction) {
+            await drain()
+            await chain.broadcast(transaction)
+          },
+        }),
+        { validBefore: inSeconds(20) },
+      )
+      let told = result
+      while (told.errorReason === 'settlement_pending') told = await settle()
+      expect(told).toMatchObject({ success: false, errorReason: 'payment_expired', transaction: '' })
+      expect(await settle()).toMatchObject({ success: false, errorReason: 'payment_expired' })
+      expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+      expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+      const [transaction] = await facilitator.database.prisma.transaction.findMany()
+      expect(transaction).toMatchObject({ status: 'mined' })
+      expect(Number(transaction?.fee)).toBeGreaterThan(0)
+    },
+  )
+
+  test.concurrent(
+    'that somebody else came before is a success all the same, told with their transaction',
+    async () => {
+      let theirs = ''
+      const { result, payer } = await settleWith((chain, { body }) => ({
+        async broadcast(transaction) {
+          theirs ||= await sendAuthorization(rpcUrl, body)
+          await chain.broadcast(transaction)
+        },
+      }))
+      expect(result).toMatchObject({ success: true, transaction: theirs })
+      expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+    },
+  )
+
+  test.concurrent('whose sending failed is sent again, the same one', async () => {
+    let failures = 2
+    const { result, signer, facilitator } = await settleWith((chain) => ({
+      broadcast: (transaction) =>
+        failures-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.broadcast(transaction),
+    }))
+    const [stored, ...more] = await facilitator.database.prisma.transaction.findMany()
+    expect(more).toEqual([])
+    expect(result).toMatchObject({ success: true, transaction: stored?.hash })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+  })
+
+  test.concurrent(
+    'that the chain has lost is sent again before the next one, so that no nonce is missing',
+    async () => {
+      const { result, facilitator, signer } = await settleWith(() => ({}))
+      expect(result).toMatchObject({ success: true })
+      // As if the chain had been set back by one block.
+      await facilitator.database.pool.query(
+        `WITH stored AS (
+         INSERT INTO transactions (network, signer, nonce, raw, hash)
+         SELECT network, signer, 1, $1, $2 FROM transactions RETURNING id
+       )
+       INSERT INTO transaction_versions (hash, transaction_id, raw) SELECT $2, id, $1 FROM stored`,
+        await nextRaw(signer),
+      )
+      const client = await newClient(facilitator.api)
+      const body = await paymentRequest(await newPayer(rpcUrl))
+      const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
+      expect(answer.body).toMatchObject({ success: true })
+      expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
+    },
+  )
+})
+
+/** A transaction of `signer` with the nonce 1 that only costs gas, and its hash. */
+async function nextRaw(signer: Awaited<ReturnType<typeof newSigner>>): Promise<[string, string]> {
+  const raw = await signer.signTransaction({
+    type: 2,
+    chainId: 84532,
+    nonce: 1,
+    to: signer.address,
+    gasLimit: 21_000,
+    maxFeePerGas: 10_000_000_000n,
+    maxPriorityFeePerGas: 1n,
+  })
+  return [raw, Transaction.from(raw).hash ?? '']
+}

@@ -1,0 +1,175 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { closeAll } from '@tollgate/testing'
+import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc, newPayer, newSigner, ownChain, transfersFrom } from '../testing/chain'
+import { newClient, testFacilitator } from '../testing/facilitator'
+import { forward, startNode } from '../testing/failing-node'
+import { faulty } from '../testing/faulty'
+import { onGaslessChain } from '../testing/gasless'
+import { withManualMining } from '../testing/manual-mining'
+import { paymentRequest, type PaymentRequest } from '../testing/payment'
+
+afterAll(closeAll)
+
+/** In wei: enough for one settlement on a development chain, and too little for two. */
+const CAP = 5n * 10n ** 14n
+const TIME_FOR_THE_OTHER_MS = 2_000
+const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
+const HELD_BACK = "settlements WHERE last_error LIKE 'it is not mined, and higher fees would not help%'"
+
+test.concurrent(
+  'payments past the cap on the fees of a day are refused, and nothing is sent for them',
+  async () => {
+    const paused = await withManualMining({ maxFeesPerDay: 1n })
+    const payer = await newPayer(paused.rpcUrl)
+    const body = await paymentRequest(payer)
+
+    expect(await paused.settle(body)).toMatchObject({
+      success: false,
+      errorReason: 'unexpected_settle_error',
+      transaction: '',
+    })
+    expect(await paused.count('transactions')).toBe(0)
+    await paused.log.line('the fees of the day have come to their cap')
+  },
+)
+
+test.concurrent('a network that charges nothing settles under a cap', async () => {
+  const { rpcUrl } = await ownChain()
+  const node = await startNode((messages) =>
+    messages.map((message) =>
+      message.method === 'eth_maxPriorityFeePerGas'
+        ? { jsonrpc: '2.0', id: message.id, result: '0x0' }
+        : forward(rpcUrl, message),
+    ),
+  )
+  const [signer, payer] = [await newSigner(rpcUrl), await newPayer(rpcUrl)]
+  await callRpc(rpcUrl, 'anvil_setNextBlockBaseFeePerGas', '0x0')
+  await callRpc(rpcUrl, 'evm_mine')
+  const facilitator = await testFacilitator({
+    rpcUrl: node,
+    signerKeys: [signer.privateKey],
+    maxFeesPerDay: CAP,
+  })
+  const client = await newClient(facilitator.api)
+  const body = await paymentRequest(payer)
+  const told = await facilitator.api.post('/api/v1/settle').set(client).send(body)
+  expect(told.body).toMatchObject({ success: true })
+  const { rows } = await facilitator.database.pool.query('SELECT max_fee AS cost FROM transactions')
+  expect(rows).toEqual([{ cost: '0' }])
+})
+
+test.concurrent('two signers at once do not pass the cap together', async () => {
+  const { rpcUrl } = await ownChain({ blockTime: 3_600 })
+  const wallets = [await newSigner(rpcUrl), await newSigner(rpcUrl)]
+  let signing = 0
+  let bothSign = () => {}
+  const both = new Promise<void>((resolve) => (bothSign = resolve))
+  const families = faulty((chain) => ({
+    async sign(...batch) {
+      const signed = await chain.sign(...batch)
+      if (++signing === 2) bothSign()
+      await Promise.race([both, delay(TIME_FOR_THE_OTHER_MS)])
+      return signed
+    },
+  }))
+  const facilitator = await testFacilitator({
+    rpcUrl,
+    signerKeys: wallets.map(({ privateKey }) => privateKey),
+    maxFeesPerDay: CAP,
+    families,
+  })
+  const { pool } = facilitator.database
+  const client = await newClient(facilitator.api)
+  const newPayment = async () =>
+    paymentRequest(await newPayer(rpcUrl), { requirements: { maxTimeoutSeconds: 10 } })
+  // Made before the first is signed: that waits a while for the second, and no longer.
+  const bodies = [await newPayment(), await newPayment()] as const
+  const settle = async (body: PaymentRequest) => {
+    const answer = await facilitator.api
+      .post('/api/v1/settle')
+      .set({ ...client })
+      .send(body)
+      .expect(200)
+    return (answer.body as SettleResult).errorReason
+  }
+
+  const first = settle(bodies[0])
+  while (signing === 0) await delay(10)
+  const reasons = await Promise.all([first, settle(bodies[1])])
+
+  expect(reasons).toEqual(['settlement_pending', 'unexpected_settle_error'])
+  const { rows } = await pool.query<{ cost: string }>('SELECT max_fee AS cost FROM transactions')
+  expect(rows).toHaveLength(1)
+  const cost = BigInt(rows[0]!.cost)
+  expect([cost <= CAP, 2n * cost > CAP]).toEqual([true, true])
+})
+
+describe('what offers more in place of a settlement or a grant that waits', () => {
+  const feeOf = (amount: string, gas: string) => ({ fee: { amount: [{ denom: 'uatom', amount }], gas } })
+
+  /** A grant that no node takes for what it offers, and a facilitator that would offer so much more. */
+  async function withGasPrice(gasPrice: bigint, maxFeesPerDay: bigint) {
+    const on = await onGaslessChain({ ...IMPATIENT, maxFeesPerDay })
+    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.5uatom')
+    const body = await on.gasless(await on.newPayer(), feeOf('10000', '200000'))
+    expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+    await on.until('transactions', 1)
+    await on.facilitator.close()
+    const next = await on.replica({ gasPrice })
+    await next.database.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '10 seconds'")
+    return { on, next, body }
+  }
+
+  test.concurrent(
+    'is not signed where the cap has no room for it: a grant waits until its price will do',
+    async () => {
+      const cap = 20_000n
+      const { on, next, body } = await withGasPrice(5n * 10n ** 17n, cap)
+      const before = await on.balance(on.granter.address)
+      await on.until(HELD_BACK, 1, next)
+      await on.until('transaction_versions', 1, next)
+      await next.close()
+
+      const last = await on.replica()
+      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+      expect(await on.settleAtLast(body, last)).toMatchObject({ success: true })
+      expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(cap)
+    },
+  )
+
+  test.concurrent('counts as what it may cost, and in place of the other', async () => {
+    // The grant may cost 12,394 with what it allows, and 17,182 once dearer; the one after it 14,682.
+    const { on, next } = await withGasPrice(75n * 10n ** 15n, 28_500n)
+    await on.until('transaction_versions', 2, next)
+    const after = await on.gasless(await on.newPayer(), feeOf('7500', '100000'))
+    expect(await on.settle(after, next)).toMatchObject({ errorReason: 'unexpected_settle_error' })
+    await on.until('transactions', 1, next)
+  })
+
+  test.concurrent(
+    'is not signed where the cap has no room for it: a settlement waits until the base fee has fallen',
+    async () => {
+      const on = await withManualMining({ ...IMPATIENT, maxFeesPerDay: CAP })
+      const baseFee = (gwei: bigint) =>
+        callRpc(on.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', `0x${(gwei * 10n ** 9n).toString(16)}`)
+      const payer = await newPayer(on.rpcUrl)
+      expect(await on.settle(await paymentRequest(payer))).toMatchObject({
+        errorReason: 'settlement_pending',
+      })
+      await on.onTheirWay(1)
+      await baseFee(50n)
+      await on.mine()
+      await on.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '10 seconds'")
+      await on.until(HELD_BACK, 1)
+      expect(await on.count('transaction_versions')).toBe(1)
+
+      await baseFee(1n)
+      await callRpc(on.rpcUrl, 'evm_setIntervalMining', 1)
+      await on.until("settlements WHERE status = 'settled'", 1)
+      const { rows } = await on.pool.query<{ fee: string }>('SELECT fee FROM transactions')
+      expect(BigInt(rows[0]!.fee)).toBeLessThanOrEqual(CAP)
+      expect(await transfersFrom(on.rpcUrl, payer.address)).toHaveLength(1)
+    },
+  )
+})

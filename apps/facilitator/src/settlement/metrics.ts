@@ -1,0 +1,77 @@
+import { type Metrics } from '@tollgate/service'
+
+/** What this process did, counted where it is done. Of all replicas each counts its own: add them up. */
+export type SettlementMetrics = {
+  /**
+   * A settlement came to its end, and this process wrote so: `reason` is empty where it was settled. One that was settled,
+   * and reversed for good, has ended twice. `claimedAt` is by the database's clock.
+   */
+  ended(of: {
+    network: string
+    outcome: 'settled' | 'failed' | 'reversed'
+    reason: string
+    claimedAt: Date
+  }): void
+  /** A transaction was replaced: same nonce, higher fees. */
+  replaced(of: { network: string; signer: string }): void
+  /** A reorg dropped a settlement that had counted. */
+  reversed(of: { network: string }): void
+  /** A transaction was signed for so many payments. */
+  batch(of: { network: string; payments: number }): void
+}
+
+const SECONDS = [0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300, 900, 3_600]
+const PAYMENTS = [1, 2, 3, 5, 8, 13, 20, 30, 40, 50]
+
+/** `Counts` for Prometheus. What may be counted of each network and signer is there from the start, as zero. */
+export function createSettlementMetrics(parts: {
+  metrics: Metrics
+  networks: readonly { name: string; chain: { signers: readonly string[] } }[]
+  now: () => Date
+}): SettlementMetrics {
+  const { metrics, networks, now } = parts
+  const ended = metrics.counter({
+    name: 'tollgate_settlements_completed_total',
+    help: 'Settlements that this process ended, by how and why; the reason is empty where one was settled',
+    labelNames: ['network', 'outcome', 'reason'],
+  })
+  const replaced = metrics.counter({
+    name: 'tollgate_transactions_replaced_total',
+    help: 'Transactions replaced by one with the same nonce and higher fees',
+    labelNames: ['network', 'signer'],
+  })
+  const reversed = metrics.counter({
+    name: 'tollgate_settlements_reversed_total',
+    help: 'Settlements that had counted and were dropped by a reorg; anything above zero wants to be looked at',
+    labelNames: ['network'],
+  })
+  const duration = metrics.histogram({
+    name: 'tollgate_settlement_duration_seconds',
+    help: 'From the claim of a payment to its end',
+    labelNames: ['network', 'outcome'],
+    buckets: SECONDS,
+  })
+  const payments = metrics.histogram({
+    name: 'tollgate_batch_size',
+    help: 'Payments in a transaction that was signed',
+    labelNames: ['network'],
+    buckets: PAYMENTS,
+  })
+  for (const { name: network, chain } of networks) {
+    ended.inc({ network, outcome: 'settled', reason: '' }, 0)
+    reversed.inc({ network }, 0)
+    payments.zero({ network })
+    for (const outcome of ['settled', 'failed', 'reversed']) duration.zero({ network, outcome })
+    for (const signer of chain.signers) replaced.inc({ network, signer }, 0)
+  }
+
+  return {
+    ended({ network, outcome, reason, claimedAt }) {
+      ended.inc({ network, outcome, reason })
+      duration.observe({ network, outcome }, Math.max(0, (now().getTime() - claimedAt.getTime()) / 1000))
+    },
+    replaced: (of) => replaced.inc(of),
+    reversed: (of) => reversed.inc(of),
+    batch: ({ network, payments: together }) => payments.observe({ network }, together),
+  }
+}

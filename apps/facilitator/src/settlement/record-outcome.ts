@@ -1,0 +1,46 @@
+import { type Logger } from '@tollgate/service'
+import { type SettlementMetrics } from './metrics'
+import { idsOf } from './log-fields'
+import { type Claim, type ClaimOutcome } from './claims/claim'
+
+export type RecordOutcome = (claim: Claim, outcome: ClaimOutcome) => void
+
+/** Leaves a line in the log for a settlement that has ended, and counts it. To be called once that is written. */
+export const createRecordOutcome =
+  ({
+    network,
+    logger,
+    counts,
+  }: {
+    network: string
+    logger: Logger
+    counts: SettlementMetrics
+  }): RecordOutcome =>
+  (claim, outcome) => {
+    const { clientId, terms, createdAt, attempts, isReported } = claim
+    const facts = {
+      ...idsOf(claim),
+      client: clientId,
+      asset: terms.token.asset,
+      amount: terms.amount,
+      payTo: terms.payTo,
+      ...(attempts > 0 ? { attempts } : {}),
+    }
+    if (outcome.status === 'failed') {
+      const { reason, detail, mismatch } = outcome
+      if (mismatch)
+        logger.error('asset suspended, transfer mismatch', {
+          ...facts,
+          reason,
+          detail,
+          transaction: mismatch.hash,
+        })
+      else if (isReported) logger.error('settlement reversed, final', { ...facts, reason, detail })
+      else logger.warn('settlement failed', { ...facts, reason, detail })
+      counts.ended({ network, outcome: isReported ? 'reversed' : 'failed', reason, claimedAt: createdAt })
+    } else {
+      const { hash, blockNumber } = outcome
+      logger.info('settlement settled', { ...facts, transaction: hash, blockNumber })
+      counts.ended({ network, outcome: 'settled', reason: '', claimedAt: createdAt })
+    }
+  }

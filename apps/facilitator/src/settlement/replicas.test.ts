@@ -1,0 +1,129 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { closeAll, readableLog } from '@tollgate/testing'
+import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
+
+const rpcUrl = sharedChain()
+
+afterAll(closeAll)
+
+/** Two facilitators with the same signers over one database. */
+async function replicas(signers = 1) {
+  const wallets = await Promise.all(Array.from({ length: signers }, () => newSigner(rpcUrl)))
+  const signerKeys = wallets.map(({ privateKey }) => privateKey)
+  const first = await testFacilitator({ rpcUrl, signerKeys })
+  const second = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: first.databaseUrl })
+  return {
+    first,
+    second,
+    client: await newClient(first.api),
+    addresses: wallets.map(({ address }) => address),
+  }
+}
+
+async function settle(
+  { api }: TestFacilitator,
+  headers: object,
+  body: PaymentRequest,
+): Promise<SettleResult> {
+  const answer = await api
+    .post('/api/v1/settle')
+    .set({ ...headers })
+    .send(body)
+    .expect(200)
+  return answer.body as SettleResult
+}
+
+const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
+
+describe('two replicas', () => {
+  test('asked twenty times at once for one payment, send one transaction and tell one success', async () => {
+    const { first, second, client, addresses } = await replicas()
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => settle(i % 2 ? first : second, client, body)),
+    )
+
+    expect(results.filter(({ success }) => success)).toHaveLength(1)
+    const reasons = results.filter(({ success }) => !success).map(({ errorReason }) => errorReason)
+    expect(reasons).toEqual(Array(19).fill('duplicate_settlement'))
+    expect(await transactionCount(rpcUrl, addresses[0]!)).toBe(1)
+    expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
+  })
+
+  test('asked twenty times at once with one Idempotency-Key, tell all of them the same success', async () => {
+    const { first, second, client, addresses } = await replicas()
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const headers = { ...client, 'Idempotency-Key': 'order-1' }
+
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => settle(i % 2 ? first : second, headers, body)),
+    )
+
+    expect(results[0]).toMatchObject({ success: true })
+    expect(results).toEqual(Array(20).fill(results[0]))
+    expect(await transactionCount(rpcUrl, addresses[0]!)).toBe(1)
+  })
+
+  test('asked by twenty clients at once for one payment, tell one of them', async () => {
+    const { first, second } = await replicas()
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const clients: ClientHeaders[] = await Promise.all(Array.from({ length: 20 }, () => newClient(first.api)))
+
+    const results = await Promise.all(
+      clients.map((client, i) => settle(i % 2 ? first : second, client, body)),
+    )
+
+    expect(results.filter(({ success }) => success)).toHaveLength(1)
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
+
+  test('share the payments among several signers, each once', async () => {
+    const { first, second, client, addresses } = await replicas(3)
+    const payers = await Promise.all(Array.from({ length: 20 }, () => newPayer(rpcUrl)))
+    const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+
+    const results = await Promise.all(bodies.map((body, i) => settle(i % 2 ? first : second, client, body)))
+
+    expect(results.filter(({ success }) => success)).toHaveLength(20)
+    const counts = await Promise.all(addresses.map((address) => transactionCount(rpcUrl, address)))
+    expect(sum(counts)).toBe(new Set(results.map(({ transaction }) => transaction)).size)
+    for (const { address } of payers) expect(await transfersFrom(rpcUrl, address)).toHaveLength(1)
+  })
+
+  test('have one owner of a signer at a time; when it stops, the other one takes over and settles', async () => {
+    const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+    const settings = { rpcUrl, signerKeys: [signer.privateKey] }
+    const [firstLog, secondLog] = [readableLog(), readableLog()]
+    const first = await testFacilitator({ ...settings, log: firstLog.stream })
+    const client = await newClient(first.api)
+    expect(await settle(first, client, await paymentRequest(payer))).toMatchObject({ success: true })
+    const { databaseUrl } = first
+    const second = await testFacilitator({ ...settings, databaseUrl, log: secondLog.stream })
+    expect(await settle(second, client, await paymentRequest(payer))).toMatchObject({ success: true })
+    await firstLog.line('signer lock acquired')
+    expect(secondLog.text()).not.toContain('signer lock acquired')
+
+    await first.close()
+    expect(await settle(second, client, await paymentRequest(payer))).toMatchObject({ success: true })
+    await secondLog.line('signer lock acquired')
+  })
+
+  test('go on when Postgres ends their sessions', async () => {
+    const { first, second, client, addresses } = await replicas()
+    const payer = await newPayer(rpcUrl)
+    await first.database.pool.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
+    const body = await paymentRequest(payer)
+    await first.database.pool.query('SELECT 1')
+    await second.database.pool.query('SELECT 1').catch(() => undefined)
+    expect(await settle(second, client, body)).toMatchObject({ success: true })
+    expect(await transactionCount(rpcUrl, addresses[0]!)).toBe(1)
+  })
+})

@@ -1,0 +1,109 @@
+import { type Refusal } from '@tollgate/chains'
+
+/** A client key and its user, with the shares that an operator gave them; null: the configured ones hold. */
+export type Spender = {
+  clientId: string
+  userId: number
+  feeShareBps: number | null
+  userFeeShareBps: number | null
+}
+
+/** What the payments of one client key cost in the last 24 hours, and may cost where they are not mined. */
+export type Spent = {
+  clientId: string
+  userId: number
+  /** No operator has decided on the share of its user. */
+  isNew: boolean
+  fees: bigint
+  /** The cheapest of these payments. */
+  cheapest: bigint
+}
+
+/** What the payments of one client key may cost of a transaction. */
+export type FeeAllocation = { clientId: string; payments: number; part: bigint }
+
+/** Shares of a network's fees of 24 hours, in hundredths of a percent, where no operator has decided. */
+export type DefaultShares = {
+  clientKeyBps: number
+  newUserBps: number
+  /** Of all new users together: accounts are free, and one attacker can have many. */
+  newUsersBps: number
+}
+
+type Account = { name: string; bps: number }
+
+const WHOLE_BPS = 10_000
+
+/** The accounts that a payment counts for. One with a share of 100 % is left out: the network's own cap limits it. */
+function accountsOf(spender: Spender, shares: DefaultShares): Account[] {
+  const { clientId, userId, feeShareBps, userFeeShareBps } = spender
+  const accounts = [
+    { name: `the client key ${clientId}`, bps: feeShareBps ?? shares.clientKeyBps },
+    { name: `user ${userId}`, bps: userFeeShareBps ?? shares.newUserBps },
+    ...(userFeeShareBps === null ? [{ name: NEW_USERS, bps: shares.newUsersBps }] : []),
+  ]
+  return accounts.filter(({ bps }) => bps < WHOLE_BPS)
+}
+const NEW_USERS = 'all new users together'
+
+export const isLimited = (spender: Spender, shares: DefaultShares) => accountsOf(spender, shares).length > 0
+
+/** What each account has spent in 24 hours, and whether it may spend more of the network's `cap`. */
+export function createFeeLedger(cap: bigint, shares: DefaultShares, spent: readonly Spent[]) {
+  const fees = new Map<string, bigint>()
+  const add = (name: string, amount: bigint) => fees.set(name, (fees.get(name) ?? 0n) + amount)
+  for (const row of spent) {
+    add(`the client key ${row.clientId}`, row.fees)
+    add(`user ${row.userId}`, row.fees)
+    if (row.isNew) add(NEW_USERS, row.fees)
+  }
+  const limitOf = ({ bps }: Account) => (cap * BigInt(bps)) / BigInt(WHOLE_BPS)
+
+  function refusal(spender: Spender, isOver: (used: bigint, limit: bigint) => boolean): Refusal | undefined {
+    for (const account of accountsOf(spender, shares)) {
+      const [used, limit] = [fees.get(account.name) ?? 0n, limitOf(account)]
+      if (!isOver(used, limit)) continue
+      const detail = `${account.name} has used ${used} of the ${limit} that its payments may cost in 24 hours, in the smallest native unit`
+      return { reason: 'fee_allowance_exceeded', detail }
+    }
+    return undefined
+  }
+
+  return {
+    /** Why a payment that costs so much is refused; undefined where there is room for it. */
+    lacksRoom: (spender: Spender, cost: bigint) => refusal(spender, (used, limit) => used + cost > limit),
+
+    /** Why any payment is refused: not even one as cheap as the cheapest of 24 hours would fit. */
+    isUsedUp: (spender: Spender) =>
+      refusal(spender, (used, limit) => used >= limit || (used > 0n && used + cheapest(spent) > limit)),
+
+    take(spender: Spender, cost: bigint): void {
+      for (const { name } of accountsOf(spender, shares)) add(name, cost)
+    },
+  }
+}
+
+const cheapest = (spent: readonly Spent[]): bigint =>
+  spent.reduce<bigint | undefined>(
+    (least, row) => (least === undefined || row.cheapest < least ? row.cheapest : least),
+    undefined,
+  ) ?? 0n
+
+/** What each payment of a batch bears of the highest possible cost: the fee that is allowed for it alone, and an equal part of the rest. */
+export function allocateFee(batch: readonly { sponsorship?: { fee: bigint } }[], cost: bigint): bigint[] {
+  const own = batch.map(({ sponsorship }) => sponsorship?.fee ?? 0n)
+  const rest = own.reduce((left, fee) => left - fee, cost)
+  const count = BigInt(batch.length)
+  const each = rest > 0n ? (rest + count - 1n) / count : 0n
+  return own.map((fee) => fee + each)
+}
+
+/** The same, by client key. */
+export function allocationsByClient(parts: readonly { clientId: string; part: bigint }[]): FeeAllocation[] {
+  const sums = new Map<string, FeeAllocation>()
+  for (const { clientId, part } of parts) {
+    const sum = sums.get(clientId) ?? { clientId, payments: 0, part: 0n }
+    sums.set(clientId, { clientId, payments: sum.payments + 1, part: sum.part + part })
+  }
+  return [...sums.values()]
+}

@@ -1,0 +1,231 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type SettleResult } from '@tollgate/protocol'
+import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
+import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { type CrashOrder, type Step } from '../testing/crashing'
+import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { faulty } from '../testing/faulty'
+import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { settlementRows } from '../testing/settlement-rows'
+import { startTcpProxy } from '../testing/tcp-proxy'
+import { createReorgStore } from './reorgs/reorg-store'
+import { createTransactionStore } from './transactions/transaction-store'
+
+const rpcUrl = sharedChain()
+const testing = join(__dirname, '../testing')
+const PATIENCE_MS = 60_000
+
+afterAll(closeAll)
+
+async function until<T>(read: () => T | Promise<T>, isSo: (value: T) => boolean): Promise<T> {
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    const value = await read()
+    if (isSo(value)) return value
+    if (performance.now() > deadline) throw new Error(`It did not come to be so: ${String(value)}`)
+    await delay(20)
+  }
+}
+
+const ask = async ({ api }: TestFacilitator, client: ClientHeaders, body: PaymentRequest) => {
+  const answer = await api.post('/api/v1/settle').set(client).send(body)
+  return answer.body as SettleResult
+}
+
+/** Asks until the outcome is known. */
+const settled = (on: TestFacilitator, client: ClientHeaders, body: PaymentRequest) =>
+  until(
+    () => ask(on, client, body),
+    ({ errorReason }) => errorReason !== 'settlement_pending',
+  )
+
+/** Runs a facilitator that is asked to settle one payment and stops itself on the way; resolves once it is stopped. */
+async function settleAndStop(order: CrashOrder) {
+  const program = ['--require', join(testing, 'typescript.cjs'), join(testing, 'crashing.ts')]
+  const env = { ...process.env, CRASH_ORDER: JSON.stringify({ ...order, signal: 'SIGSTOP' }) }
+  let output = ''
+  const child = execFile(process.execPath, program, { env })
+  closeLater(() => child.kill('SIGKILL'))
+  child.stdout?.on('data', (text: string) => (output += text))
+  child.stderr?.on('data', (text: string) => (output += text))
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  await until(
+    () => /\) (\w)/.exec(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))?.[1],
+    (state) => state === 'T',
+  ).catch((error: unknown) => {
+    throw new Error(`${String(error)}; it said: ${output}`)
+  })
+  return {
+    client: JSON.parse(output) as ClientHeaders,
+    /** Lets it go on, and resolves to what it answered in the end. */
+    async wake(): Promise<SettleResult> {
+      child.kill('SIGCONT')
+      await ended
+      return JSON.parse(output.split('\n')[1] ?? '') as SettleResult
+    },
+  }
+}
+
+const REFUSAL = { reason: 'invalid_transaction_state', detail: '' } as const
+
+describe('the owner of a signer that is stopped in the middle of a settlement', () => {
+  test.concurrent.each<[Step, string]>([
+    ['signed', 'within the transaction that would store what it signed'],
+    ['stored', 'with its lock, between storing the transaction and sending it'],
+    ['sent', 'with its lock, between sending the transaction and its receipt'],
+  ])(
+    '%s: %s, loses the signer to another, and woken sends nothing else and reports no second success',
+    async (step) => {
+      const [signer, payer, databaseUrl] = await Promise.all([
+        newSigner(rpcUrl),
+        newPayer(rpcUrl),
+        migratedDatabase('facilitator'),
+      ])
+      const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(300) } })
+      const signerKey = signer.privateKey
+      const stopped = await settleAndStop({ step, rpcUrl, signerKey, databaseUrl, body })
+      const other = await testFacilitator({ rpcUrl, signerKeys: [signerKey], databaseUrl })
+      const result = await settled(other, stopped.client, body)
+      expect(result).toMatchObject({ success: true, payer: payer.address })
+
+      expect(await stopped.wake()).toMatchObject({
+        success: false,
+        errorReason: 'duplicate_settlement',
+        transaction: '',
+      })
+      const transfers = await transfersFrom(rpcUrl, payer.address)
+      expect(transfers.map(({ value, transaction }) => [value, transaction])).toEqual([
+        [AMOUNT, result.transaction],
+      ])
+      expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+      const { rows } = await other.database.pool.query('SELECT hash, nonce FROM transactions')
+      expect(rows).toEqual([{ hash: result.transaction, nonce: 0n }])
+    },
+    120_000,
+  )
+})
+
+test('success is reported once where the connection to Postgres of one of two waiting requests is paused', async () => {
+  const signer = await newSigner(rpcUrl)
+  const settings = { rpcUrl, signerKeys: [signer.privateKey] }
+  let go: () => void = () => undefined
+  let mayBroadcast = Promise.resolve()
+  const families = faulty((chain) => ({
+    async broadcast(transaction) {
+      await mayBroadcast
+      await chain.broadcast(transaction)
+    },
+  }))
+  const other = await testFacilitator({ ...settings, families })
+  const postgres = await startTcpProxy(other.databaseUrl)
+  const client = await newClient(other.api)
+  expect(await ask(other, client, await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({
+    success: true,
+  })
+  const stalled = await testFacilitator({ ...settings, databaseUrl: postgres.url })
+  const body = await paymentRequest(await newPayer(rpcUrl))
+
+  mayBroadcast = new Promise((resolve) => (go = resolve))
+  const late = ask(stalled, client, body)
+  const signed = "SELECT FROM settlements WHERE status = 'signed'"
+  await until(
+    async () => (await other.database.pool.query(signed)).rowCount,
+    (count) => count === 1,
+  )
+  // It waits for the outcome, which it cannot learn now.
+  postgres.become('silent')
+  go()
+  expect(await settled(other, client, body)).toMatchObject({ success: true })
+  postgres.become('open')
+  expect(await late).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+}, 60_000)
+
+describe('what a stalled owner has read', () => {
+  async function rowsOf() {
+    const { database } = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+    const { pool } = database
+    const rows = settlementRows(pool)
+    await rows.asset()
+    const client = await rows.client(await rows.user('shop@example.com'))
+    // Of a network that is not configured here: no settler processes it.
+    const network = 'unserved'
+    await rows.asset(network)
+    const stateOf = async (id: bigint) =>
+      (await pool.query<{ status: string }>('SELECT status FROM settlements WHERE id = $1', [id])).rows[0]!
+        .status
+    return { pool, rows, client, network, stateOf }
+  }
+
+  test('fails no payment that was claimed again since, with another transaction', async () => {
+    const { pool, rows, client, network, stateOf } = await rowsOf()
+    const [old, next] = [
+      await rows.transaction({ network, nonce: null, status: 'superseded' }),
+      await rows.transaction({ network, nonce: null }),
+    ]
+    const id = await rows.settlement(client, { network, status: 'signed', transactionId: next })
+    const store = createTransactionStore(pool)
+    expect(await store.fail({ id: old }, id, REFUSAL)).toBe(false)
+    expect(await stateOf(id)).toBe('signed')
+    expect(await store.fail({ id: next }, id, REFUSAL)).toBe(true)
+    expect(await stateOf(id)).toBe('failed')
+  })
+
+  test('reverses no payment whose transaction was mined again since, in another block', async () => {
+    const { pool, rows, client, network, stateOf } = await rowsOf()
+    const transactionId = await rows.transaction({ network, status: 'mined' })
+    const id = await rows.settlement(client, { network, status: 'settled', transactionId, fee: '100' })
+    const { rows: blocks } = await pool.query<{ hash: string }>(
+      'SELECT block_hash AS hash FROM transactions WHERE id = $1',
+      [transactionId],
+    )
+    await rows.charge(transactionId, id, '100')
+    const store = createReorgStore(pool)
+    const dropped = { number: 16n, hash: `0x${'dd'.repeat(32)}` }
+    expect(await store.reverse(transactionId, dropped)).toEqual({ reversed: [], reopened: [] })
+    expect(await stateOf(id)).toBe('settled')
+    const block = { number: 17n, hash: blocks[0]!.hash }
+    expect(await store.reverse(transactionId, block)).toEqual({ reversed: [id], reopened: [] })
+  })
+
+  test('keeps no word of the failure of a payment that a reorg opens again', async () => {
+    const { pool, rows, client, network, stateOf } = await rowsOf()
+    const transactionId = await rows.transaction({ network, status: 'mined' })
+    const errorReason = 'invalid_transaction_state'
+    const id = await rows.settlement(client, {
+      network,
+      status: 'failed',
+      transactionId,
+      fee: '100',
+      errorReason,
+    })
+    await rows.charge(transactionId, id, '100')
+    await pool.query("UPDATE settlements SET error_detail = 'it reverted' WHERE id = $1", [id])
+    const { rows: blocks } = await pool.query<{ number: bigint; hash: string }>(
+      'SELECT block_number AS number, block_hash AS hash FROM transactions WHERE id = $1',
+      [transactionId],
+    )
+    expect(await createReorgStore(pool).reverse(transactionId, blocks[0]!)).toEqual({
+      reversed: [],
+      reopened: [id],
+    })
+    expect(await stateOf(id)).toBe('signed')
+    const { rows: errors } = await pool.query(
+      'SELECT error_reason AS reason, error_detail AS detail FROM settlements WHERE id = $1',
+      [id],
+    )
+    expect(errors).toEqual([{ reason: null, detail: null }])
+  })
+
+  test('takes back no payment that others settled again since, in another block', async () => {
+    const { pool, rows, client, network, stateOf } = await rowsOf()
+    const hash = `0x${'ab'.repeat(32)}`
+    const id = await rows.settlement(client, { network, status: 'settled', transactionHash: hash })
+    const store = createReorgStore(pool)
+    expect(await store.reclaim({ id, hash, blockNumber: 16n })).toBe(false)
+    expect(await stateOf(id)).toBe('settled')
+    expect(await store.reclaim({ id, hash, blockNumber: 17n })).toBe(true)
+  })
+})

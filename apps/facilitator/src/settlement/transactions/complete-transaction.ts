@@ -1,0 +1,115 @@
+import { type PaymentStatus } from '@tollgate/chains'
+import { type Logger } from '@tollgate/service'
+import { type Network } from '../../networks/network'
+import { paymentOf } from '../claims/payment-of'
+import { type Claim } from '../claims/claim'
+import { idsOf } from '../log-fields'
+import { type RecordOutcome } from '../record-outcome'
+import { decideAfterMined, outcomeInBlock, type Decision, type MinedVersion } from './resolve-transaction'
+import {
+  type OpenTransaction,
+  type Resolution,
+  type TransactionStore,
+  type Transition,
+} from './transaction-store'
+
+export type TransactionCompleter = ReturnType<typeof createTransactionCompleter>
+
+/** Stores what a mined or superseded transaction means for its settlements. */
+export function createTransactionCompleter({
+  network,
+  transactions,
+  recordOutcome,
+  logger,
+}: {
+  network: Network
+  transactions: TransactionStore
+  recordOutcome: RecordOutcome
+  logger: Logger
+}) {
+  const { chain, family } = network
+
+  /** False while a settlement is undecided: the transaction stays open. */
+  async function completeMined(open: OpenTransaction, mined: MinedVersion): Promise<boolean> {
+    const isPayerSigned = open.nonce === null
+    const decisions = await Promise.all(
+      open.settlements.map(async (claim): Promise<Decision> => {
+        const outcome = outcomeInBlock(claim, paymentOf(family, claim), mined, { isPayerSigned })
+        if (outcome) return { action: 'complete', outcome }
+        const status = await statusAfter(open, claim, mined.block.number)
+        return decideAfterMined(claim, status, { hashes: open.hashes, isPayerSigned })
+      }),
+    )
+    const faultyAsset = await findFaultyAsset(open, mined.hash, decisions)
+    const { hash, block, fee } = mined
+    const isComplete = await complete(open, { status: 'mined', hash, block, fee }, decisions)
+    if (isComplete && faultyAsset !== undefined) await reportAssetFault(open, hash, faultyAsset)
+    return isComplete
+  }
+
+  /** The status of a payer's own transaction must be known, because its fee is charged once. */
+  async function statusAfter(
+    { nonce }: OpenTransaction,
+    claim: Claim,
+    block: bigint,
+  ): Promise<PaymentStatus | 'unknown'> {
+    try {
+      return await chain.paymentStatus(paymentOf(family, claim), claim.terms, block)
+    } catch (error) {
+      if (nonce === null) throw error
+      logger.warn('payment status unavailable, settlement retried', { ...idsOf(claim), error })
+      return 'unknown'
+    }
+  }
+
+  /** Only a payment that was alone in its transaction can prove that the asset is at fault; see ADR 26. */
+  async function findFaultyAsset(
+    { nonce, settlements }: OpenTransaction,
+    hash: string,
+    [decision]: readonly Decision[],
+  ): Promise<string | undefined> {
+    const [claim, ...others] = settlements
+    if (nonce === null || !claim || others.length > 0 || decision?.action !== 'retry') return undefined
+    const isFaulty = await chain
+      .failsOnlyWhenMined?.(hash, paymentOf(family, claim), claim.terms)
+      .catch((error: unknown) => {
+        logger.warn('asset fault check failed', { transaction: hash, error })
+        return false
+      })
+    return isFaulty ? claim.terms.token.asset : undefined
+  }
+
+  async function reportAssetFault({ id }: OpenTransaction, hash: string, asset: string): Promise<void> {
+    const isSuspended = await transactions.noteAssetFault(id, { network: network.name, asset })
+    const facts = { asset, transaction: hash }
+    logger.warn('transaction wasted by asset', facts)
+    if (isSuspended) logger.error('asset suspended, transactions wasted', facts)
+  }
+
+  async function complete(
+    open: OpenTransaction,
+    resolution: Resolution,
+    decisions: readonly Decision[],
+  ): Promise<boolean> {
+    if (decisions.some(({ action }) => action === 'wait')) return false
+    const decided = open.settlements.map((claim, index) => ({ claim, decision: decisions[index] }))
+    const isStored = await transactions.resolveTransaction(
+      open,
+      resolution,
+      decided.map(({ claim, decision }) => transitionOf(claim, decision)),
+    )
+    // Another replica stored it.
+    if (!isStored) return true
+    for (const { claim, decision } of decided) {
+      if (decision?.action === 'complete') recordOutcome(claim, decision.outcome)
+      else if (claim.wasSent) logger.warn('settlement retried', idsOf(claim))
+      else logger.info('fee grant completed', idsOf(claim))
+    }
+    return true
+  }
+
+  return { completeMined, complete }
+}
+
+const transitionOf = ({ id }: Claim, decision: Decision | undefined): Transition =>
+  decision?.action === 'complete' ? { id, ...decision.outcome } : { id, status: 'claimed' }

@@ -1,0 +1,96 @@
+import { type Pool } from '@tollgate/database'
+import { type Logger } from '@tollgate/service'
+import { type Network } from '../../networks/network'
+import { paymentOf } from '../claims/payment-of'
+import { type ClaimStore } from '../claims/claim-store'
+import { type RecordOutcome } from '../record-outcome'
+import { type Broadcaster } from '../signing/broadcaster'
+import { type SigningStore } from '../signing/signing-store'
+import { createTransactionCompleter } from './complete-transaction'
+import { createProblemReporter } from './problem-reporter'
+import { createRebroadcaster } from './rebroadcast'
+import { expiredOutcome, hasExpired, nextStep } from './resolve-transaction'
+import { type OpenTransaction, type SignerScope, type TransactionStore } from './transaction-store'
+
+const MAX_TRANSACTIONS = 100
+
+/** Tracks stored transactions until they are mined or superseded, including those that an earlier process signed. */
+export function createTransactionTracker(parts: {
+  network: Network
+  scope: SignerScope
+  pool: Pool
+  store: ClaimStore
+  signing: SigningStore
+  transactions: TransactionStore
+  isSending: Broadcaster['isSending']
+  recordOutcome: RecordOutcome
+  logger: Logger
+}) {
+  const { network, scope, pool, store, signing, transactions, isSending, recordOutcome, logger } = parts
+  const { chain, family } = network
+  const problems = createProblemReporter({ pool, store, logger })
+  const { complete, completeMined } = createTransactionCompleter({
+    network,
+    transactions,
+    recordOutcome,
+    logger,
+  })
+  const rebroadcast = createRebroadcaster({ network, signing, isSending, complete, logger })
+  let after = 0n
+
+  /** One pass over the open transactions, or the next {@link MAX_TRANSACTIONS} of them. */
+  async function trackSigned(): Promise<{ open: number; closed: number }> {
+    const signed = await transactions.unmined(scope, { after, limit: MAX_TRANSACTIONS })
+    after = signed.length < MAX_TRANSACTIONS ? 0n : (signed.at(-1)?.id ?? 0n)
+    if (signed.length === 0) return { open: 0, closed: 0 }
+    const { timestamp } = await chain.head()
+    const results = await Promise.all(signed.map((open) => track(open, BigInt(timestamp))))
+    const closed = results.filter((isClosed) => isClosed).length
+    return { open: signed.length - closed, closed }
+  }
+
+  async function track(open: OpenTransaction, time: bigint): Promise<boolean> {
+    try {
+      const isClosed = await advance(open, time)
+      if (isClosed) problems.forget(open.id)
+      return isClosed
+    } catch (error) {
+      await problems.report(open, error)
+      return false
+    }
+  }
+
+  async function advance(open: OpenTransaction, time: bigint): Promise<boolean> {
+    const statuses = await Promise.all(open.hashes.map((hash) => chain.transactionStatus(hash)))
+    const step = nextStep(open.hashes, statuses)
+    switch (step.action) {
+      case 'await-confirmations':
+        return false
+      case 'resolve':
+        return (await isNonceSpent(open)) && completeMined(open, step.mined)
+      case 'await-block':
+        await failExpired(open, time)
+        return false
+      case 'rebroadcast':
+        await failExpired(open, time)
+        return rebroadcast(open)
+    }
+  }
+
+  /** A receipt is one node's word: the account's nonce must have moved too. */
+  const isNonceSpent = async ({ signer, nonce }: OpenTransaction) =>
+    nonce === null || (await chain.isNonceSpent(signer, nonce))
+
+  async function failExpired(open: OpenTransaction, time: bigint): Promise<void> {
+    for (const claim of open.settlements) {
+      const payment = paymentOf(family, claim)
+      if (!hasExpired(payment, time)) continue
+      // A failed query must not keep the transaction from being broadcast.
+      const status = await chain.paymentStatus(payment, claim.terms).catch(() => 'unknown' as const)
+      const outcome = expiredOutcome(status)
+      if (outcome && (await transactions.fail(open, claim.id, outcome))) recordOutcome(claim, outcome)
+    }
+  }
+
+  return { trackSigned }
+}

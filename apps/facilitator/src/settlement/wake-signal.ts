@@ -1,0 +1,30 @@
+/** Wakes the waiting loop; a wake without a waiter makes the next wait return at once. */
+export function createWakeSignal() {
+  let isRung = false
+  let wake: (() => void) | undefined
+
+  return {
+    wake() {
+      isRung = true
+      wake?.()
+    },
+    /** Resolves to true when rung, to false after `ms` or when `signal` is aborted. */
+    async wait(ms: number, signal: AbortSignal): Promise<boolean> {
+      if (!isRung && !signal.aborted)
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(done, ms)
+          signal.addEventListener('abort', done)
+          wake = done
+          function done() {
+            clearTimeout(timer)
+            signal.removeEventListener('abort', done)
+            wake = undefined
+            resolve()
+          }
+        })
+      const wasRung = isRung
+      isRung = false
+      return wasRung
+    },
+  }
+}

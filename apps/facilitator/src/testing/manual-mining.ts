@@ -1,0 +1,76 @@
+import { type SettleResult } from '@tollgate/protocol'
+import { readableLog } from '@tollgate/testing'
+import { setTimeout as delay } from 'node:timers/promises'
+import { callRpc, newSigner, ownChain } from './chain'
+import { newClient, testFacilitator, type TestOptions } from './facilitator'
+import { SENT } from './hostile'
+import { type PaymentRequest } from './payment'
+
+const AN_HOUR = 3_600
+const PATIENCE_MS = 40_000
+
+/** A facilitator with one signer on its own chain, which mines on demand. */
+export async function withManualMining(options: Partial<TestOptions> = {}) {
+  const { rpcUrl } = await ownChain({ blockTime: AN_HOUR })
+  const signer = await newSigner(rpcUrl)
+  const log = readableLog()
+  // An answer waits for as long as `until` does: it comes once something is mined.
+  const variables = { SETTLE_TIMEOUT_SECONDS: '50', ...options.variables }
+  const settings = { rpcUrl, signerKeys: [signer.privateKey], log: log.stream, ...options, variables }
+  const facilitator = await testFacilitator(settings)
+  const client = await newClient(facilitator.api)
+  const settle = async (body: PaymentRequest, headers: object = client) =>
+    (
+      await facilitator.api
+        .post('/api/v1/settle')
+        .set({ ...headers })
+        .send(body)
+        .expect(200)
+    ).body as SettleResult
+  const { pool } = facilitator.database
+  const count = async (what: string) => {
+    const { rows } = await pool.query<{ count: bigint }>(`SELECT count(*) FROM ${what}`)
+    return Number(rows[0]?.count)
+  }
+
+  /** Resolves once there are so many rows of `what`: of a table, that meet a condition. */
+  async function until(what: string, wanted: number): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS
+    while ((await count(what)) !== wanted) {
+      if (performance.now() > deadline) throw new Error(`there are ${await count(what)} ${what}`)
+      await delay(20)
+    }
+  }
+
+  const mine = () => callRpc(rpcUrl, 'evm_mine')
+
+  /**
+   * Mines whatever reaches the node, until there are so many rows of `what`. No block without a transaction: each may set
+   * the chain's clock a second ahead, and what is on its way would lapse.
+   */
+  async function mineUntil(what: string, wanted: number): Promise<void> {
+    const deadline = performance.now() + PATIENCE_MS
+    while ((await count(what)) !== wanted) {
+      if (performance.now() > deadline) throw new Error(`there are ${await count(what)} ${what}`)
+      const { pending } = (await callRpc(rpcUrl, 'txpool_status')) as { pending: string }
+      if (Number(pending) > 0) await mine()
+      await delay(50)
+    }
+  }
+
+  return {
+    rpcUrl,
+    signer,
+    log,
+    facilitator,
+    pool,
+    client,
+    settle,
+    count,
+    mine,
+    mineUntil,
+    until,
+    /** Resolves once the node has the transactions of so many settlements. */
+    onTheirWay: (settlements: number) => until(SENT, settlements),
+  }
+}

@@ -1,0 +1,117 @@
+import { type GatewayDatabase } from '@tollgate/database'
+import { batchOptions, createBatchExecutor } from './batch-statement'
+import { createGroupCommit } from './group-commit'
+import { type Term } from './lease'
+import { accountBusy } from './ledger-errors'
+import { FINISH, type FinishRow } from './ledger-sql'
+
+/** `done` keeps the credits, `refunded` returns them. */
+export type Ending = {
+  usageId: bigint
+  state: 'done' | 'refunded'
+  statusCode: number | null
+  outcome: string
+  latencyMs: number | null
+  /** Also refunds the call if an earlier ending, whose result is unknown, charged for it. */
+  takesBack?: boolean
+}
+
+const CONFIRM_TIMEOUT_MS = 5_000
+const MAX_UNWRITTEN = 65_536
+
+/** Ends the paid calls of this replica, each once, and retries endings that Postgres did not accept. */
+export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>) {
+  const execute = createBatchExecutor(database)
+  const options = {
+    ...batchOptions,
+    lanes: 1,
+    maxWaiting: 65_536,
+    flush: (items: Ending[]) => execute<FinishRow>('finish', FINISH, columnsOf(items)),
+  }
+  const endings = createGroupCommit(options)
+  /** For retries and refunds of orphans, so that they do not delay current calls. */
+  const lateEndings = createGroupCommit(options)
+
+  /** Paid calls without an end. A reserved row of this replica that is not among them is an orphan. */
+  const activeCalls = new Map<bigint, Term>()
+  /** Retried until written, so that no call of a live replica stays reserved. */
+  const unwritten: Ending[] = []
+
+  const submit = async (commit: typeof endings, ending: Ending): Promise<boolean> => {
+    try {
+      const { ended } = await commit.submit(ending)
+      if (ended === 'locked') throw accountBusy()
+      activeCalls.delete(ending.usageId)
+      return ended === 'now'
+    } catch (error) {
+      retryLater(ending)
+      throw error
+    }
+  }
+
+  function retryLater(ending: Ending) {
+    if (unwritten.length < MAX_UNWRITTEN) unwritten.push(ending)
+    else activeCalls.delete(ending.usageId)
+  }
+
+  return {
+    activeCalls,
+
+    /** Idempotent: returns false if the call had already ended. A rejected ending is retried. */
+    finish: (ending: Ending) => submit(endings, ending),
+
+    /** Retries the unwritten endings; rejects if one fails again. */
+    async finishUnwritten(): Promise<void> {
+      await Promise.all(unwritten.splice(0).map((ending) => submit(lateEndings, ending)))
+    },
+
+    /**
+     * Charges for a call before it is answered: once true, no replica can refund it. If false, or if the result is unknown in
+     * time, the call must not be answered, and its credits are returned.
+     */
+    async confirm(ending: Ending & { state: 'done' }): Promise<boolean> {
+      const isCharged = await withTimeout(CONFIRM_TIMEOUT_MS, endings.submit(ending)).then(
+        ({ ended }) => (ended === 'locked' ? undefined : ended === 'now'),
+        () => undefined,
+      )
+      if (isCharged === undefined)
+        retryLater({ ...refundOf(ending.usageId, 'not_answered'), takesBack: true })
+      else activeCalls.delete(ending.usageId)
+      return isCharged === true
+    },
+
+    /** Returns whether this refund ended the call. Not retried. */
+    async refund(usageId: bigint, outcome: string): Promise<boolean> {
+      return (await lateEndings.submit(refundOf(usageId, outcome))).ended === 'now'
+    },
+
+    async drain(): Promise<void> {
+      await Promise.all([endings.drain(), lateEndings.drain()])
+    },
+  }
+}
+
+const refundOf = (usageId: bigint, outcome: string): Ending => ({
+  usageId,
+  state: 'refunded',
+  statusCode: null,
+  outcome,
+  latencyMs: null,
+})
+
+async function withTimeout<T>(ms: number, result: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`No result within ${ms} ms`)), ms)
+  })
+  return Promise.race([result, timeout]).finally(() => clearTimeout(timer))
+}
+
+const columnsOf = (endings: Ending[]) => [
+  endings.map((ending) => ending.usageId),
+  endings.map((ending) => ending.state),
+  endings.map((ending) => ending.statusCode),
+  endings.map((ending) => ending.outcome),
+  endings.map((ending) => ending.latencyMs),
+  endings.map((ending) => ending.takesBack === true),
+]

@@ -1,0 +1,57 @@
+import { DatabaseError } from '@tollgate/database'
+import { ApiError } from '@tollgate/service'
+
+const LOCK_NOT_AVAILABLE = '55P03'
+const QUERY_CANCELED = '57014'
+
+/** Cardinality, data, integrity, rollback, statement limits, and errors raised by triggers. */
+const ROLLED_BACK_CLASSES = ['21', '22', '23', '40', '54', 'P0']
+const ROLLBACK_CLASS = '40'
+const COMPLETION_UNKNOWN = '40003'
+
+const codeOf = (error: unknown) => (error instanceof DatabaseError ? (error.code ?? '') : '')
+
+export const isLockTimeout = (error: unknown) => codeOf(error) === LOCK_NOT_AVAILABLE
+
+/** Whether Postgres reported that this statement failed. After any other error, such as a broken connection, it may be committed. */
+export function isRolledBack(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code === COMPLETION_UNKNOWN) return false
+  return [LOCK_NOT_AVAILABLE, QUERY_CANCELED].includes(code) || ROLLED_BACK_CLASSES.includes(code.slice(0, 2))
+}
+
+/** Whether a failed statement can succeed if retried: a concurrent one caused the failure. */
+export function isTransient(error: unknown): boolean {
+  const code = codeOf(error)
+  return [LOCK_NOT_AVAILABLE, QUERY_CANCELED].includes(code) || code.startsWith(ROLLBACK_CLASS)
+}
+
+/** The cause is for the log only. */
+export function apiErrorOf(cause: unknown): ApiError {
+  if (cause instanceof ApiError) return cause
+  if (!isRolledBack(cause))
+    return new ApiError(
+      'UNAVAILABLE',
+      'Whether this call was paid is not known; it was not made, and credits that it took are given back within a minute, so try again',
+      { retryAfterSeconds: 2, cause },
+    )
+  if (isTransient(cause)) return accountBusy(cause)
+  return new ApiError(
+    'INTERNAL_ERROR',
+    'This call could not be written down; it was not made and not charged, so tell us the X-Request-Id if that stays',
+    { cause },
+  )
+}
+
+export const accountBusy = (cause?: unknown) =>
+  new ApiError('UNAVAILABLE', 'The account is busy, and nothing was taken from it; try again', {
+    retryAfterSeconds: 2,
+    cause,
+  })
+
+export const creditsPending = (cause: unknown) =>
+  new ApiError(
+    'PAYMENT_PENDING',
+    'The payment is settled and its credits follow in a moment; send the same request with the same X-PAYMENT again, and do not pay a second time',
+    { retryAfterSeconds: 2, cause },
+  )

@@ -1,0 +1,118 @@
+import { Amount, Ecosystem } from '@tollgate/protocol'
+import { z } from 'zod'
+import { problemsOfPlan } from './plan'
+import { parseYaml } from './yaml-diagnostics'
+
+/** One line, without spaces at its ends: names are displayed, and compared with requests. */
+const name = (max: number) =>
+  z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^(?!\s)[^\p{Cc}\p{Cs}]*(?<!\s)$/u, 'must be text on one line, without spaces at its ends')
+
+/** The maximum length in a request. */
+const chainName = name(64)
+
+const BaseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an address such as https://node.example/path' })
+  .max(2048)
+  .regex(/^[\x21-\x7e]*$/, 'must be an address without spaces and in ASCII')
+  .refine((url) => !hasCredentials(url), 'must hold no user or password: GET /providers shows it to everyone')
+  .refine((url) => !url.includes('#'), 'must hold no #')
+
+function hasCredentials(text: string) {
+  if (!URL.canParse(text)) return false
+  const { username, password } = new URL(text)
+  return username !== '' || password !== ''
+}
+
+const PlanId = z.int().min(1).max(2_147_483_647)
+
+/** Runs even if another check failed, so that all errors are reported at once. */
+const ALWAYS = { when: () => true }
+
+const CatalogPlan = z
+  .strictObject({
+    id: PlanId,
+    plan_name: name(128),
+    network: chainName,
+    chain_id: chainName,
+    ecosystem: Ecosystem,
+    asset_address: name(128),
+    /** EIP-712 domain of the token. */
+    asset_name: name(128).optional(),
+    asset_version: name(128).optional(),
+    amount: Amount.refine((amount) => amount !== '0', 'must be above zero'),
+    decimals: z.int().min(0).max(36),
+    display_denom: name(128),
+    credits: z.int().min(1).max(1_000_000_000),
+    pay_to: name(128),
+    max_timeout_seconds: z.int().min(10).max(3600).default(60),
+    active: z.boolean().default(true),
+  })
+  .superRefine((plan: unknown, context) => {
+    const members = membersOf(plan)
+    const { data: chain_id } = chainName.safeParse(members['chain_id'])
+    for (const [field, message] of problemsOfPlan({ ...members, chain_id }))
+      context.addIssue({ code: 'custom', path: [field], message })
+  }, ALWAYS)
+
+/** z.record would silently drop `__proto__`. */
+const assertMethodNames = (methods: unknown, context: z.RefinementCtx) => {
+  if (Object.hasOwn(membersOf(methods), '__proto__'))
+    context.addIssue({ code: 'custom', path: ['__proto__'], message: 'must be a method’s name' })
+  return methods
+}
+
+const CatalogProvider = z.strictObject({
+  provider_id: name(128),
+  category: Ecosystem,
+  chain_id: chainName,
+  rpc: z.array(BaseUrl).default([]),
+  rest: z.array(BaseUrl).default([]),
+  description: z
+    .string()
+    .max(1024)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must be text on one line')
+    .default(''),
+  methods: z
+    .preprocess(
+      assertMethodNames,
+      z.record(
+        z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be a method’s name'),
+        z.int().min(1).max(1_000_000),
+      ),
+    )
+    .default({}),
+  active: z.boolean().default(true),
+})
+
+/** Reports each entry whose `fields` equal those of an earlier one. */
+const unique = (what: string, fields: readonly [string, ...string[]]) =>
+  ((entries: unknown, context: z.RefinementCtx) => {
+    const seen = new Map<string, number>()
+    for (const [index, entry] of (Array.isArray(entries) ? (entries as unknown[]) : []).entries()) {
+      const members = membersOf(entry)
+      if (fields.some((field) => members[field] === undefined)) continue
+      const key = JSON.stringify(fields.map((field) => members[field]))
+      const earlier = seen.get(key)
+      const message = `is the same ${what} as ${what}s.${earlier}`
+      if (earlier !== undefined) context.addIssue({ code: 'custom', path: [index, fields[0]], message })
+      else seen.set(key, index)
+    }
+  }) satisfies Parameters<z.ZodArray['superRefine']>[0]
+
+const membersOf = (value: unknown) =>
+  (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>
+
+export const CatalogFile = z.strictObject({
+  plans: z.array(CatalogPlan).superRefine(unique('plan', ['id']), ALWAYS),
+  providers: z
+    .array(CatalogProvider)
+    .superRefine(unique('provider', ['provider_id', 'category', 'chain_id']), ALWAYS),
+})
+export type CatalogFile = z.infer<typeof CatalogFile>
+
+/** @throws CatalogError with every error and its line */
+export const parseCatalog = (text: string): CatalogFile => parseYaml(CatalogFile, text)

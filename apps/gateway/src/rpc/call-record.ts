@@ -1,0 +1,50 @@
+import { ApiError, type Logger } from '@tollgate/service'
+import { type Ending } from '../accounts/call-endings'
+import { type Ledger } from '../accounts/ledger'
+import { type Answer } from './upstream/upstream-exchange'
+
+type Dependencies = { ledger: Ledger; logger: Logger }
+
+/** Records how a paid call ended in its usage row. */
+export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigint) {
+  const startedAt = performance.now()
+  const usage = usageId.toString()
+  const latencyMs = () => Math.round(performance.now() - startedAt)
+
+  return {
+    /** Never rejects: the ledger retries a failed write. */
+    async end(state: Ending['state'], statusCode: number | null, outcome: string): Promise<void> {
+      try {
+        if (!(await ledger.finish({ usageId, state, statusCode, outcome, latencyMs: latencyMs() })))
+          logger.error('call already refunded: another replica considered this one dead', {
+            usage,
+            state,
+            outcome,
+          })
+      } catch (cause) {
+        logger.error('call end write failed, will retry', { usage, state, outcome, cause })
+      }
+    },
+
+    /** Charges for a call before it is answered. @throws ApiError UNAVAILABLE if it may have been refunded already */
+    async confirm({ status: statusCode, rest }: Answer): Promise<void> {
+      const ending = { usageId, state: 'done', statusCode, outcome: 'answered' } as const
+      if (await ledger.confirm({ ...ending, latencyMs: latencyMs() })) return
+      rest?.destroy()
+      logger.warn('answer withheld: charge not confirmed or already refunded', { usage })
+      throw new ApiError(
+        'UNAVAILABLE',
+        'This call could not be charged for in time, so its answer is withheld; its credits are given back, so try again',
+        { retryAfterSeconds: 2 },
+      )
+    },
+
+    /** The call stays charged: the caller received part of the upstream's answer. */
+    async markCutOff(): Promise<void> {
+      logger.warn('upstream answer cut off', { usage })
+      await ledger.markCutOff(usageId).catch((cause: unknown) => {
+        logger.error('cut-off write failed', { usage, cause })
+      })
+    },
+  }
+}

@@ -1,0 +1,92 @@
+import { encodeJson, RpcRequest } from '@tollgate/protocol'
+import { addressKey, ApiError, forgetBody, parse, rawMember, releaseBody, requestId } from '@tollgate/service'
+import { type Request, type Response } from 'express'
+import { pipeline } from 'node:stream/promises'
+import { type Session } from '../auth/sessions'
+import { parsePaymentHeader } from '../payments/payment-header'
+import { assertPayload, billOf, callKindOf, methodsOf, outlineOf } from './methods'
+import { type CallRequest, type CallResponse, type PaidCall } from './paid-call'
+import { assertResourcePath } from './resource-path'
+import { type Answer } from './upstream/upstream-exchange'
+
+/** Limits the payload that becomes a query: servers accept no longer one, and encoding 1 MiB takes 0.1 s. */
+const MAX_QUERY_BYTES = 16_384
+
+export const createRpcHandlers = (paidCall: PaidCall) => ({
+  call: (req: Request, res: Response, session: Session) =>
+    paidCall(
+      {
+        ...parseCall(req),
+        buyer: { session, address: addressKey(req), requestId: requestId(req) },
+        parsePayment: () => parsePaymentHeader(req),
+      },
+      createCallResponse(req, res),
+    ),
+})
+
+/** The parsed body can be 20 times its size, and an upstream may hang: only the payload's bytes are kept. */
+function parseCall(req: Request): Pick<CallRequest, 'call' | 'bill' | 'outgoing'> {
+  const body = parse(RpcRequest, outlineOf(req.body))
+  const { ecosystem, chain_id: chainId, transport, method, resource } = body
+  assertResourcePath(resource)
+  assertPayload(body)
+  const payload = Buffer.from(rawMember(req, 'payload') ?? '')
+  if (method === 'GET' && payload.length > MAX_QUERY_BYTES)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `payload: a GET carries at most ${MAX_QUERY_BYTES} bytes; send it by POST`,
+    )
+  const call = { ecosystem, chainId, transport, method, resource, rpcMethod: methodsOf(body)[0] ?? null }
+  const outgoing = {
+    resource,
+    method,
+    transport,
+    kind: callKindOf(body),
+    payload,
+    accept: req.get('accept'),
+    acceptEncoding: req.get('accept-encoding'),
+  }
+  forgetBody(req)
+  return { call, bill: billOf(body), outgoing }
+}
+
+const createCallResponse = (req: Request, res: Response): CallResponse => ({
+  setHeaders: (headers) => void res.set(headers),
+  requirePayment(body, offer) {
+    res
+      .status(402)
+      .set({ 'Cache-Control': 'no-store', 'PAYMENT-REQUIRED': encodeJson(offer) })
+      .json(body)
+  },
+  abortOnClose: () => abortOnClose(res),
+  releaseRequestBody: () => releaseBody(req),
+  send: (answer) => send(res, answer),
+})
+
+/** Aborted when the client disconnects before its response is complete. */
+function abortOnClose(res: Response): AbortSignal {
+  const controller = new AbortController()
+  if (res.closed) controller.abort()
+  else
+    res.once('close', () => {
+      if (!res.writableFinished) controller.abort()
+    })
+  return controller.signal
+}
+
+/** If the upstream cuts off a streamed answer, the client's connection is cut too, so it cannot mistake a part for the whole. */
+async function send(res: Response, { status, headers, body, rest }: Answer): Promise<'sent' | 'cut_off'> {
+  res.status(status)
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value)
+  if (!rest) {
+    if (status !== 204 && status !== 304) res.setHeader('Content-Length', body.length)
+    res.end(body)
+    return 'sent'
+  }
+  let isCutOff = rest.errored !== null && !res.closed
+  // If the client disconnects, its side closes first and the stream fails as a consequence.
+  rest.once('error', () => (isCutOff = !res.closed))
+  res.write(body)
+  await pipeline(rest, res).catch(() => res.destroy())
+  return isCutOff ? 'cut_off' : 'sent'
+}

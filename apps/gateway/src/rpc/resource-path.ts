@@ -1,0 +1,57 @@
+import { ApiError } from '@tollgate/service'
+
+const MAX_DECODINGS = 4
+
+/** Patterns that can leave the base URL, or that some server on the way reads differently. */
+const UNSAFE_PATTERNS: readonly [RegExp, string][] = [
+  [/^[a-z][a-z0-9+.-]*:/i, 'must not have a scheme'],
+  [/\/\//, 'must not hold //'],
+  [/\\/, 'must not hold a backslash'],
+  [/@/, 'must not hold @'],
+  [/#/, 'must not hold #'],
+  [/[\s\p{C}]/u, 'must not hold spaces, control characters or what is invisible'],
+  // Some servers end a segment at a semicolon.
+  [/(^|[/;])\.{1,2}([/;?]|$)/, 'must not hold . or .. as a segment'],
+]
+
+/** @throws ApiError INVALID_REQUEST unless `resource` is a path below `baseUrl`, plain or percent-encoded */
+export function resolveUrl(baseUrl: string, resource: string): URL {
+  assertResourcePath(resource)
+  const base = new URL(baseUrl)
+  const prefix = base.pathname.replace(/\/+$/, '')
+  const [path = '', ...query] = resource.replace(/^\//, '').split('?')
+  const address = new URL(base)
+  if (path !== '') address.pathname = `${prefix}/${path}`
+  if (query.length > 0)
+    address.search = [base.search.slice(1), query.join('?')].filter((part) => part !== '').join('&')
+  if (address.origin !== base.origin || !`${address.pathname}/`.startsWith(`${prefix}/`))
+    throw invalidResource('must be a path')
+  return address
+}
+
+/** @throws ApiError INVALID_REQUEST */
+export function assertResourcePath(resource: string) {
+  let text = resource
+  for (let decodings = 0; ; decodings++) {
+    // Some servers read a full-width dot or slash as a plain one.
+    const plain = text.normalize('NFKC')
+    for (const variant of [text, plain])
+      for (const [pattern, problem] of UNSAFE_PATTERNS)
+        if (pattern.test(variant)) throw invalidResource(problem)
+    const decoded = decodeOnce(plain)
+    if (decoded === plain) return
+    if (decodings === MAX_DECODINGS) throw invalidResource('is percent-encoded too many times over')
+    text = decoded
+  }
+}
+
+function decodeOnce(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw invalidResource('has a percent sign that encodes nothing')
+  }
+}
+
+const invalidResource = (problem: string) =>
+  new ApiError('INVALID_REQUEST', `resource: ${problem}; it is a path below the provider’s base URL`)

@@ -1,0 +1,168 @@
+import { decodeTxRaw, Registry } from '@cosmjs/proto-signing'
+import { defaultRegistryTypes, StargateClient } from '@cosmjs/stargate'
+import { developmentCosmosSigner, fundCosmosWallet, type Apps } from '@tollgate/devnet'
+import { type SettleRequest } from '@tollgate/protocol'
+import { COSMOS_FEE, newCosmosWallet } from '@tollgate/e2e/testing/cosmos-wallet'
+import { queryNode } from '@tollgate/e2e/testing/query-node'
+import { type MinedTransaction, type Payment, type PayingChain, type Terms } from '../paying-chain'
+import { createPaymentVariants, type PaymentVariant } from './payment-variants'
+
+export type Cosmos = Awaited<ReturnType<typeof openCosmos>>
+
+type Chain = Pick<Apps['infrastructure']['cosmos'], 'rpcUrl' | 'chainId' | 'setPace'>
+
+/** Of the messages that are looked for: bank sends, and allowances granted and revoked. */
+type Message = {
+  fromAddress?: string
+  toAddress?: string
+  amount?: Coin[]
+  granter?: string
+  grantee?: string
+  allowance?: unknown
+}
+type Coin = { denom: string; amount: string }
+
+const DENOM = 'uatom'
+const ALLOWANCES = '/cosmos.feegrant.v1beta1.Query/AllowancesByGranter'
+const registry = new Registry(defaultRegistryTypes)
+
+/**
+ * The Cosmos development chain: payments in its own coins on it, and what can be done to it. A payer has one payment under way
+ * at a time, so that each payment has a payer of its own; who does not pay the fee holds the price and nothing else.
+ */
+export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
+  const client = await StargateClient.connect(rpcUrl)
+  const granter = developmentCosmosSigner.address
+  const rpc = (method: string, ...params: unknown[]) => queryNode(rpcUrl, method, params)
+  const fundsOf = async (address: string) => BigInt((await client.getBalance(address, DENOM)).amount)
+  const fundsAtFirst = await fundsOf(granter)
+  const nextVariant = createPaymentVariants()
+
+  async function newPayment(terms: Terms, { isSponsored, mode }: PaymentVariant): Promise<Payment> {
+    const wallet = await newCosmosWallet()
+    await fundCosmosWallet(
+      rpcUrl,
+      wallet.address,
+      `${terms.amount + (isSponsored ? 0n : COSMOS_FEE)}${DENOM}`,
+    )
+    const manner = isSponsored ? { granter, mode } : { mode }
+    const { payload, sequence } = await wallet.pay(client, { ...terms, denom: DENOM }, manner)
+    return { id: idOf(wallet.address, sequence), request: requestFor(payload, terms), isSponsored }
+  }
+
+  function requestFor(payload: string, { payTo, amount }: Terms): SettleRequest {
+    const method = { scheme: 'exact', network: chainId }
+    const paymentRequirements = {
+      ...method,
+      maxAmountRequired: amount.toString(),
+      resource: 'https://shop.example/report',
+      description: '',
+      mimeType: '',
+      payTo,
+      maxTimeoutSeconds: 60,
+      asset: DENOM,
+    }
+    return { x402Version: 1, paymentPayload: { x402Version: 1, ...method, payload }, paymentRequirements }
+  }
+
+  const payingChain: PayingChain = {
+    network: `cosmos:${chainId}`,
+    signers: [granter],
+    async newPayments(count, terms) {
+      const payments: Payment[] = []
+      while (payments.length < count) payments.push(await newPayment(terms, nextVariant()))
+      return payments
+    },
+    newRecipient: async () => (await newCosmosWallet()).address,
+    async paidTo(recipient) {
+      const found = await client.searchTx([{ key: 'transfer.recipient', value: recipient }])
+      return found
+        .filter(({ code }) => code === 0)
+        .flatMap(({ hash, tx }) => {
+          const { messages, sequence } = read(tx)
+          return messages
+            .filter(({ toAddress }) => toAddress === recipient)
+            .map(({ fromAddress = '', amount = [] }) => ({
+              id: idOf(fromAddress, sequence),
+              transaction: hash,
+              value: BigInt(amount.find(({ denom }) => denom === DENOM)?.amount ?? 0),
+            }))
+        })
+    },
+    transactionsOf: async (address) => BigInt((await client.getSequence(address)).sequence),
+    async mined(transaction): Promise<MinedTransaction | undefined> {
+      const found = await client.getTx(transaction)
+      if (found === null) return undefined
+      const [message] = read(found.tx).messages
+      const signer = message?.fromAddress ?? message?.granter ?? ''
+      return { signer, block: BigInt(found.height), gas: found.gasUsed }
+    },
+    async feeProblems({ transactions, charges, settlements }) {
+      const spent = fundsAtFirst - (await fundsOf(granter))
+      const problems: string[] = []
+      if ([transactions, charges, settlements].some((sum) => sum !== spent))
+        problems.push(
+          `the chain has charged ${spent} for fees; the database has ${transactions} of transactions, ${charges} of charges, ${settlements} of settlements`,
+        )
+      if (await allowsSomething()) problems.push('an unused allowance remains')
+      const wrong = [...(await grantsLessUses())].filter(([, difference]) => difference !== 0)
+      if (wrong.length > 0)
+        problems.push(
+          `${wrong.length} × a payer that was not granted one allowance for each payment: ${wrong.join(' ')}`,
+        )
+      return problems
+    },
+    mine: () => rpc('dev_mine', '1'),
+    setPace,
+    close: () => client.disconnect(),
+  }
+
+  /** By payer: how many more allowances it was granted than it has used. */
+  async function grantsLessUses(): Promise<Map<string, number>> {
+    const differences = new Map<string, number>()
+    const add = (payer: string, by: number) => differences.set(payer, (differences.get(payer) ?? 0) + by)
+    for (const { code, tx } of await client.searchTx([{ key: 'tx.fee_payer', value: granter }]))
+      for (const { fromAddress, grantee, allowance } of read(tx).messages)
+        if (fromAddress !== undefined) add(fromAddress, -1)
+        else if (code === 0 && grantee !== undefined && allowance !== undefined) add(grantee, 1)
+    return differences
+  }
+
+  /** Whether the granter allows anybody anything. */
+  async function allowsSomething(): Promise<boolean> {
+    // The request's one field, which is its first: the granter.
+    const request = Buffer.concat([Uint8Array.of(0x0a, granter.length), Buffer.from(granter)])
+    const answer = (await rpc('abci_query', ALLOWANCES, request.toString('hex'), '0', false)) as {
+      response: { code: number; value: string | null }
+    }
+    const { code, value } = answer.response
+    if (code !== 0) throw new Error(`the chain does not tell its allowances: code ${code}`)
+    // The first field of the answer is the list, and has no bytes where it is empty; the second is the page.
+    return Buffer.from(value ?? '', 'base64')[0] === 0x0a
+  }
+
+  return {
+    ...payingChain,
+
+    /** How many transactions wait for a block. */
+    async pending(): Promise<number> {
+      return Number(((await rpc('num_unconfirmed_txs')) as { total: string }).total)
+    },
+    /** The minimum price per unit of gas, also for pending transactions: `0.025uatom`. */
+    setMinimumGasPrice: (price: string) => rpc('dev_setMinimumGasPrice', price),
+    /** Empties the mempool, as a restart of the node does; returns the number of evicted transactions. */
+    async dropPending(): Promise<number> {
+      return ((await rpc('dev_dropPending')) as { dropped: number }).dropped
+    },
+  }
+}
+
+const idOf = (payer: string, sequence: number | bigint) => `${payer} sequence ${sequence}`
+
+function read(tx: Uint8Array): { messages: Message[]; sequence: bigint } {
+  const { authInfo, body } = decodeTxRaw(tx)
+  return {
+    messages: body.messages.map((message) => registry.decode(message) as Message),
+    sequence: authInfo.signerInfos[0]?.sequence ?? 0n,
+  }
+}

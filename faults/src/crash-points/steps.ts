@@ -1,0 +1,172 @@
+/**
+ * The output or input of a process that marks a step. A statement is `committed` when its result has arrived or, within a
+ * transaction, the result of the commit; never if it changed no row. `values` are its parameters.
+ */
+export type Trigger =
+  | { sql: RegExp; when: 'sent' | 'committed'; of?: (values: readonly unknown[]) => boolean }
+  | { rpc: string; answered: (result: unknown, asked: unknown) => boolean }
+  | { http: RegExp; answer: RegExp }
+
+type Point = {
+  trigger: Trigger
+  /** The progress at the moment of the kill. */
+  says: string
+  /** Reached once for each payment, so that not only the first of them may be the last. */
+  isForEach: boolean
+}
+
+/** Those of every facilitator, whatever chain it settles on. */
+const claimed: Point = {
+  trigger: { sql: /insert into settlements/i, when: 'committed' },
+  says: 'the claim is committed, nothing is signed',
+  isForEach: true,
+}
+const recorded: Point = {
+  trigger: {
+    sql: /pg_notify\('settlement_final'/i,
+    when: 'committed',
+    of: (values) => hasValue(values, 'settled'),
+  },
+  says: 'the outcome is committed, not reported',
+  isForEach: false,
+}
+const answered: Point = {
+  trigger: { http: /^\/api\/v\d\/settle\b/, answer: /"success":true/ },
+  says: 'success is written to the socket',
+  isForEach: true,
+}
+
+/** Where a facilitator is killed while it settles on an EVM chain. */
+export const facilitatorPoints = {
+  claimed,
+  signed: {
+    trigger: { sql: /insert into transactions\b/i, when: 'sent' },
+    says: 'the transaction is signed, not stored',
+    isForEach: false,
+  },
+  stored: {
+    trigger: { sql: /insert into transactions\b/i, when: 'committed' },
+    says: 'the transaction is stored, not broadcast',
+    isForEach: false,
+  },
+  broadcast: {
+    trigger: { rpc: 'eth_sendRawTransaction', answered: (result) => typeof result === 'string' },
+    says: 'the node has accepted the transaction, not recorded',
+    isForEach: false,
+  },
+  mined: {
+    trigger: { rpc: 'eth_getTransactionReceipt', answered: (result) => result !== null },
+    says: 'the node has returned the receipt, not recorded',
+    isForEach: false,
+  },
+  recorded,
+  answered,
+} satisfies Record<string, Point>
+
+/** Where it is killed while it settles on a Cosmos chain, where it may have to grant an allowance before. */
+export const cosmosFacilitatorPoints = {
+  claimed,
+  'grant-signed': {
+    trigger: { sql: /insert into transactions\b/i, when: 'sent', of: isOfGrant },
+    says: 'the allowances are signed, not stored',
+    isForEach: false,
+  },
+  'grant-stored': {
+    trigger: { sql: /insert into transactions\b/i, when: 'committed', of: isOfGrant },
+    says: 'the fee grant is stored, not broadcast',
+    isForEach: false,
+  },
+  'grant-sent': {
+    trigger: { rpc: 'broadcast_tx_sync', answered: (result, asked) => isTaken(result) && isGrant(asked) },
+    says: 'the node has accepted the fee grant, not recorded',
+    isForEach: false,
+  },
+  'grant-mined': {
+    trigger: { rpc: 'tx', answered: (result) => isGrant(result) },
+    says: 'the node has shown the fee grant in a block, not recorded',
+    isForEach: false,
+  },
+  granted: {
+    trigger: {
+      sql: /pg_notify\('settlement_final'/i,
+      when: 'committed',
+      of: (values) => hasValue(values, 'claimed'),
+    },
+    says: 'the fee grant is recorded, the payments not sent',
+    isForEach: false,
+  },
+  'payment-stored': {
+    trigger: {
+      sql: /insert into transactions\b/i,
+      when: 'committed',
+      of: (values) => !isOfGrant(values),
+    },
+    says: 'the payer’s transaction is stored, not broadcast',
+    isForEach: true,
+  },
+  'payment-sent': {
+    trigger: { rpc: 'broadcast_tx_sync', answered: (result, asked) => isTaken(result) && !isGrant(asked) },
+    says: 'the node has accepted the payer’s transaction, not recorded',
+    isForEach: true,
+  },
+  'payment-mined': {
+    trigger: { rpc: 'tx', answered: (result) => result !== undefined && !isGrant(result) },
+    says: 'the node has shown the payer’s transaction in a block, not recorded',
+    isForEach: true,
+  },
+  recorded,
+  answered,
+} satisfies Record<string, Point>
+
+/** Where a gateway is killed while a payment is made. */
+export const gatewayPoints = {
+  received: {
+    trigger: { sql: /insert into payments\b/i, when: 'committed' },
+    says: 'the payment is stored, no settlement requested',
+    isForEach: true,
+  },
+  settling: {
+    trigger: { sql: /update payments set status = 'settling', attempts/i, when: 'committed' },
+    says: 'the lease to ask the facilitator is taken, the request not sent',
+    isForEach: true,
+  },
+  settled: {
+    trigger: { sql: /update payments set status = 'settled'/i, when: 'committed' },
+    says: 'the settlement is recorded, no credits granted',
+    isForEach: true,
+  },
+  credited: {
+    trigger: { sql: /insert into grants\b/i, when: 'committed' },
+    says: 'the credits are granted, the call not answered',
+    isForEach: true,
+  },
+} satisfies Record<string, Point>
+
+export type Step =
+  keyof typeof facilitatorPoints | keyof typeof cosmosFacilitatorPoints | keyof typeof gatewayPoints
+
+export const points: Record<Step, Point> = {
+  ...facilitatorPoints,
+  ...cosmosFacilitatorPoints,
+  ...gatewayPoints,
+}
+
+/** Whether a parameter of a statement, or a list in it, is this word. */
+function hasValue(values: readonly unknown[], word: string): boolean {
+  return values.flat().includes(word)
+}
+
+/** Of the statement that stores a transaction: whether it is one that has to come before its payers' own. */
+function isOfGrant(values: readonly unknown[]): boolean {
+  return values.includes(true)
+}
+
+function isTaken(result: unknown): boolean {
+  return (result as { code?: number } | undefined)?.code === 0
+}
+
+/** Whether the transaction in a question or an answer grants allowances: the names of its messages are in its bytes. */
+function isGrant(message: unknown): boolean {
+  const { tx } = (message ?? {}) as { tx?: string }
+  return tx !== undefined && Buffer.from(tx, 'base64').includes('MsgGrantAllowance')
+}

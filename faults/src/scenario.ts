@@ -1,0 +1,38 @@
+export type Stage = {
+  rounds: number
+  /** The parts to run; all if absent. */
+  parts?: readonly string[]
+  /** Aborted when the run is interrupted. */
+  signal: AbortSignal
+  /** Called after the run, in reverse order, also after a failure. */
+  closeLater: (close: () => unknown) => void
+  say: (line: string) => void
+}
+
+/** A row of the report. */
+export type Row = {
+  /** Unique within the scenario. */
+  fault: string
+  /** The component that fails: "facilitator", "gateway", "chain", "RPC node", "Postgres", "Redis", "clock", "clients". */
+  where: string
+  times: number
+  /** Payments in flight at the faults, in total. */
+  payments: number
+  outcome: string
+  /** For example "80 transfers, 80 successes". */
+  counted: string
+  /** The longest recovery; absent if nothing has to recover. */
+  worstSeconds?: number
+}
+
+export type Result = { problems: string[]; rows: Row[] }
+
+export type Scenario = {
+  name: string
+  help: string
+  /** The default of `--rounds`. */
+  rounds: number
+  /** Can run alone: `pnpm faults NAME/PART`. */
+  parts?: readonly string[]
+  run(stage: Stage): Promise<Result>
+}

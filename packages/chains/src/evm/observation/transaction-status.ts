@@ -1,0 +1,41 @@
+import type { BlockId, TransactionStatus } from '../../family'
+import { ChainUnavailable } from '../../family'
+import { sameAddress } from '../address'
+import type { Receipt } from '../rpc-schemas'
+import { findTransaction } from './confirmations'
+import type { EvmNetwork } from '../network'
+import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
+
+/** Only what one of our signers sent was charged to us. */
+const feeOf = ({ from, gasUsed, effectiveGasPrice, l1Fee }: Receipt, { signers }: EvmNetwork): bigint =>
+  signers.some((signer) => sameAddress(from, signer)) ? gasUsed * effectiveGasPrice + (l1Fee ?? 0n) : 0n
+
+/** See `Chain.inspect`. */
+export async function transactionStatus(
+  network: EvmNetwork,
+  hash: string,
+): Promise<TransactionStatus<EvmPayment>> {
+  const located = await findTransaction(network, hash)
+  if (located.status !== 'mined') return located
+  const { receipt, isConfirmed } = located
+  const succeeded = receipt.status === 1n
+  return {
+    status: 'mined',
+    block: { number: receipt.blockNumber, hash: receipt.blockHash },
+    isConfirmed,
+    succeeded,
+    fee: feeOf(receipt, network),
+    settles: (payment, terms) => succeeded && transferMethodOf(payment).settles(receipt, payment, terms),
+    differs: (payment, terms) =>
+      succeeded &&
+      !transferMethodOf(payment).settles(receipt, payment, terms) &&
+      transferMethodOf(payment).differs(receipt, payment, terms),
+  }
+}
+
+/** Whether the chain has this very block; rejects with `ChainUnavailable` where the node is not that far. */
+export async function includes({ rpc }: EvmNetwork, { number, hash }: BlockId): Promise<boolean> {
+  const block = await rpc.blockAt(number)
+  if (block === undefined) throw new ChainUnavailable(`The node is behind block ${number}`)
+  return block.hash === hash.toLowerCase()
+}

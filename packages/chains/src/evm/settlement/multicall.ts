@@ -1,0 +1,39 @@
+import { addressWord, functionCall, uintWord } from '../abi'
+import { Data } from '../rpc-schemas'
+import type { Rpc } from '../rpc'
+
+/** Multicall3 has this address on every public chain. */
+export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+const aggregate3Call = functionCall('aggregate3((address,bool,bytes)[])')
+
+/** What stands in front of a tuple's `bytes`: target, allowFailure, and where they start. */
+const HEAD_WORDS = 3
+
+/** `aggregate3` of these calls; each has its own result where `allowFailure`, otherwise one that fails undoes all. */
+export function aggregate3(calls: readonly { to: string; data: string }[], allowFailure: boolean): string {
+  const tuples = calls.map(({ to, data }) => {
+    const content = data.slice(2)
+    const bytes = uintWord(content.length / 2) + content.padEnd(Math.ceil(content.length / 64) * 64, '0')
+    return addressWord(to) + uintWord(allowFailure ? 1 : 0) + uintWord(HEAD_WORDS * 32) + bytes
+  })
+  let start = calls.length * 32
+  const starts = tuples.map((tuple) => {
+    const own = start
+    start += tuple.length / 2
+    return uintWord(own)
+  })
+  return aggregate3Call(uintWord(32), uintWord(calls.length), ...starts, ...tuples)
+}
+
+/** Tells whether the network has Multicall3; a yes holds, a no or a node that is away is asked again next time. */
+export function createMulticallDetector(rpc: Rpc): () => Promise<boolean> {
+  let isThere = false
+  return async () => {
+    isThere ||= await rpc.call(Data, 'eth_getCode', [MULTICALL3, 'latest']).then(
+      (code) => code !== '0x',
+      () => false,
+    )
+    return isThere
+  }
+}

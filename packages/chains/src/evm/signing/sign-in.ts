@@ -1,0 +1,57 @@
+import { keccak256 } from '../../keccak'
+import { ChainUnavailable, type Nodes, type SignInProof } from '../../family'
+import { Data, quantity } from '../rpc-schemas'
+import { askContract, vouches } from './eip1271'
+import { createRpc } from '../rpc'
+import { isCounterfactual, recoverSigner } from './signature'
+
+function personalDigest(message: string): Uint8Array {
+  const text = Buffer.from(message, 'utf8')
+  const prefix = Buffer.from(`\x19Ethereum Signed Message:\n${text.length}`, 'utf8')
+  return Buffer.from(keccak256(Buffer.concat([prefix, text])).slice(2), 'hex')
+}
+
+/** Some wallets write the recovery id as 0 or 1 where the others write 27 or 28. */
+const withUsualV = (signature: string): string =>
+  signature.length === 132 ? signature.replace(/0([01])$/, (_, id) => (id === '0' ? '1b' : '1c')) : signature
+
+/** Whether the key of `address` signed `message` with personal_sign (EIP-191). Wallets that are contracts are not asked here. */
+export const verifySignIn = ({ message, address, signature }: SignInProof): boolean =>
+  recoverSigner(personalDigest(message), withUsualV(signature)) === address.toLowerCase()
+
+/** Enough to check a passkey's signature in code, and little for the node that runs it. */
+const MAX_GAS = 2_000_000n
+const bytes = /^0x(?:[0-9a-f]{2})+$/i
+
+/**
+ * Whether the contract at `address` vouches for the signature of the EIP-191 message (EIP-1271). All nodes are asked, and
+ * one no is a no: a node that accepts everything is overruled by an honest one. A wallet that is not
+ * deployed yet (EIP-6492) is no contract: nothing is ever deployed to find out.
+ */
+export async function verifyContractSignIn(
+  { message, address, signature }: SignInProof,
+  nodes: Nodes,
+): Promise<boolean> {
+  if (!bytes.test(signature) || isCounterfactual(signature.toLowerCase())) return false
+  const call = { to: address, data: askContract(personalDigest(message), signature), gas: quantity(MAX_GAS) }
+  const verdicts = await Promise.allSettled(
+    nodes.rpcUrls.map((url) => vouchedAt({ ...nodes, rpcUrls: [url] }, call)),
+  )
+  const given = verdicts.filter((verdict) => verdict.status === 'fulfilled')
+  if (given.length > 0) return given.every(({ value }) => value)
+  throw new ChainUnavailable(
+    `${nodes.name}: none of ${verdicts.length} nodes says whether a contract vouches`,
+    {
+      cause: verdicts.find((verdict) => verdict.status === 'rejected')?.reason,
+    },
+  )
+}
+
+async function vouchedAt(node: Nodes, call: object): Promise<boolean> {
+  const rpc = createRpc(node)
+  try {
+    return vouches(await rpc.run(Data, 'eth_call', [call, 'latest']))
+  } finally {
+    rpc.close()
+  }
+}

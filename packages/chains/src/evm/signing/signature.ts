@@ -1,0 +1,72 @@
+import { keccak256 } from '../../keccak'
+import { recoverPublicKey } from '../../secp256k1'
+
+const keySignature = /^0x[0-9a-f]{130}$/i
+const compactSignature = /^0x[0-9a-f]{128}$/i
+
+const Y_PARITY_BIT = 0x80
+
+/**
+ * The form of a key's signature that contracts take: 65 bytes, v 27 or 28. Hardware wallets write v as 0 or 1, and some
+ * libraries write 64 bytes (EIP-2098). Undefined for any other shape. A high s stays as it is.
+ */
+export function canonicalSignature(signature: string): string | undefined {
+  if (compactSignature.test(signature)) {
+    const bytes = Buffer.from(signature.slice(2), 'hex')
+    const s = bytes.readUInt8(32)
+    bytes.writeUInt8(s & ~Y_PARITY_BIT, 32)
+    return `0x${bytes.toString('hex')}${(s & Y_PARITY_BIT) === 0 ? '1b' : '1c'}`
+  }
+  if (!keySignature.test(signature)) return undefined
+  switch (signature.slice(130).toLowerCase()) {
+    case '00':
+      return `${signature.slice(0, 130)}1b`
+    case '01':
+      return `${signature.slice(0, 130)}1c`
+    case '1b':
+    case '1c':
+      return signature
+    default:
+      return undefined
+  }
+}
+
+/** r, s and v of a 65-byte signature, v as 27 or 28; undefined for any other shape: see `canonicalSignature`. */
+export function splitSignature(signature: string): { r: string; s: string; v: 27 | 28 } | undefined {
+  if (!keySignature.test(signature)) return undefined
+  const v = Number.parseInt(signature.slice(130), 16)
+  if (v !== 27 && v !== 28) return undefined
+  return { r: `0x${signature.slice(2, 66)}`, s: `0x${signature.slice(66, 130)}`, v }
+}
+
+/** The address, in lower case, whose key made `signature` (65 bytes, v 27 or 28, low s) over `digest`. */
+export function recoverSigner(digest: Uint8Array, signature: string): string | undefined {
+  const parts = splitSignature(signature)
+  if (parts === undefined) return undefined
+  const rs = Buffer.from(signature.slice(2, 130), 'hex')
+  const publicKey = recoverPublicKey(digest, rs, parts.v - 27)
+  return publicKey && `0x${keccak256(publicKey.subarray(1)).slice(26)}`
+}
+
+type SignedPayment = { payer: string; signature: string }
+
+/**
+ * Whether the payer's own key signed, in whatever form of its signature; if not, the payer may still be a contract that
+ * vouches for the signature.
+ */
+export function isSignedByKey({ payer, signature }: SignedPayment, digest: Uint8Array): boolean {
+  const canonical = canonicalSignature(signature)
+  return canonical !== undefined && recoverSigner(digest, canonical) === payer.toLowerCase()
+}
+
+/**
+ * What is sent to a contract that checks the signature: a key's in its canonical form, and what a contract wallet has to
+ * check as it is, for any bytes may mean something to it.
+ */
+export const signatureToSend = (payment: SignedPayment, digest: Uint8Array): string =>
+  (isSignedByKey(payment, digest) ? canonicalSignature(payment.signature) : undefined) ?? payment.signature
+
+const EIP6492_SUFFIX = '6492'.repeat(16)
+
+/** Whether `signature` is that of a wallet not deployed yet (EIP-6492): it would have to be deployed to be checked. */
+export const isCounterfactual = (signature: string): boolean => signature.endsWith(EIP6492_SUFFIX)

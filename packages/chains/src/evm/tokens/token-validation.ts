@@ -1,0 +1,140 @@
+import { ChainUnavailable, type NetworkSettings, type Token, type TokenProblem } from '../../family'
+import { MethodMissing } from '../../json-rpc/rpc'
+import { parseAddress, ZERO_ADDRESS } from '../address'
+import { answeredWord } from '../abi'
+import { Data, quantity } from '../rpc-schemas'
+import { calls, domainSeparator } from '../transfer-methods/eip3009/authorization'
+import { overrideBalance } from './balance-override'
+import type { Rpc } from '../rpc'
+import { printable, simulate } from './simulation'
+import { describeToken, READ_GAS } from './token'
+import { callsOf, failsForGood, prepareTestCases, problemIn } from './token-test-cases'
+
+type Settings = Pick<NetworkSettings, 'name' | 'chainId' | 'maxGas'> & { signers: readonly string[] }
+
+/** For the whole vetting, however many endpoints are tried. */
+const PATIENCE_MS = 15_000
+
+/**
+ * The token at `wanted.asset`, where payments can be taken in it, or the first reason why not: it is the contract that it is
+ * said to be, its EIP-712 domain is proven, and EIP-3009 holds: what is signed moves exactly, once, and nothing else does.
+ * Tried out with a payer made up for it, on the chain's present state; nothing is sent. A token that knows a simulation when
+ * it sees one can still pass, which is why a settlement counts by its Transfer event alone.
+ */
+export async function validateToken(
+  rpc: Rpc,
+  settings: Settings,
+  wanted: Pick<Token, 'asset' | 'decimals'>,
+  patienceMs = PATIENCE_MS,
+): Promise<Token | TokenProblem> {
+  const asset = parseAddress(wanted.asset)
+  if (asset === undefined)
+    return { problem: 'asset is no EVM address; give 0x and 40 hex digits', isTokensFault: false }
+  return within(settings.name, patienceMs, async () => {
+    const token = await describeToken(rpc, settings, asset)
+    if ('problem' in token) return token
+    const unfit = differs(token, wanted) ?? (await tryOut(rpc, settings, token).catch(explain))
+    return unfit ?? token
+  })
+}
+
+async function within<T>(name: string, ms: number, work: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new ChainUnavailable(`${name} took more than ${ms} ms to vet a token`)),
+      ms,
+    )
+  })
+  return Promise.race([work(), tooLate]).finally(() => clearTimeout(timer))
+}
+
+const wantsMoreGas = (maxGas: bigint): TokenProblem => ({
+  problem: `transferWithAuthorization takes more gas than a settlement may use on the network; raise its max_gas of ${maxGas}`,
+  isTokensFault: false,
+})
+const tokensFault = (problem: string): TokenProblem => ({ problem, isTokensFault: true })
+const untried = (why: string): TokenProblem => ({
+  problem: `The token cannot be tried out: ${why}`,
+  isTokensFault: false,
+})
+
+function differs(
+  { name, version, decimals }: Token,
+  wanted: Pick<Token, 'decimals'>,
+): TokenProblem | undefined {
+  if (decimals !== wanted.decimals) {
+    const problem = `decimals is not ${wanted.decimals}: the contract's own is ${decimals}; send that`
+    return { problem, isTokensFault: false, decimals }
+  }
+  if (name === undefined || version === undefined)
+    return tokensFault(
+      "The token's EIP-712 domain cannot be proven: neither its DOMAIN_SEPARATOR nor its eip712Domain confirms a name and a version, so what to sign is unknown",
+    )
+  const unclean = [name, version].find((text) => /\p{Cc}/u.test(text))
+  if (unclean !== undefined)
+    return tokensFault(
+      `The token's EIP-712 name or version holds control characters, which no wallet can show: ${printable(unclean)}`,
+    )
+  return undefined
+}
+
+/** More than any transfer takes: what fails with it does not fail for want of gas. */
+const AMPLE_GAS = 3_000_000n
+
+/** Nodes without the method or without state overrides will not have them later: a refusal. Other failures are rethrown. */
+function explain(error: unknown): TokenProblem {
+  if (!(error instanceof MethodMissing)) throw error
+  return untried(
+    `give the network an RPC URL whose node offers eth_simulateV1 and state overrides (${printable(error.message)})`,
+  )
+}
+
+async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<TokenProblem | undefined> {
+  const { chainId, maxGas, signers } = settings
+  const { asset, name = '', version = '', decimals } = token
+  const [from = ZERO_ADDRESS] = signers
+  const block = await rpc.newestBlock()
+  const separator = domainSeparator(name, version, chainId, asset)
+  const trial = prepareTestCases(asset, separator, decimals, block.timestamp)
+  const { payer, endowment, one } = trial
+
+  const storage = await overrideBalance(rpc, { asset, holder: payer, amount: endowment, from })
+  if (storage === undefined)
+    return untried('no word of the storage that balanceOf reads is found to be the balance of its holder')
+
+  const run = (data: string, gas: bigint) =>
+    rpc.run(Data, 'eth_call', [{ from, to: asset, data, gas: quantity(gas) }, 'latest', storage])
+  const [used, paid] = await Promise.all([
+    run(calls.isAuthorizationUsed(one), READ_GAS),
+    run(calls.transfer(one, true), maxGas),
+  ])
+  const unfit = checkStandard(used)
+  if (unfit !== undefined) return unfit
+  if ('reverted' in paid)
+    return checkAnswer(await run(calls.transfer(one, true), AMPLE_GAS)) ?? wantsMoreGas(maxGas)
+  const tooLong = checkAnswer(paid)
+  if (tooLong !== undefined) return tooLong
+  const { now, later } = callsOf(trial, maxGas)
+  const results = await simulate(rpc, { from, to: asset, storage, block }, now, later)
+  return problemIn(results, trial)
+}
+
+type Answer = { value: string } | { reverted: string }
+
+function checkStandard(used: Answer): TokenProblem | undefined {
+  const state = answeredWord(used)
+  if (state === undefined)
+    return tokensFault('The token does not take EIP-3009 authorizations: authorizationState gives no answer')
+  return state === 0n
+    ? undefined
+    : tokensFault('authorizationState calls an authorization used that was never used')
+}
+
+/** Refuses long answers before the simulation, which would hold one for each of its calls in memory. */
+function checkAnswer(paid: Answer): TokenProblem | undefined {
+  if ('reverted' in paid) return failsForGood(paid.reverted)
+  return paid.value.length > 66
+    ? tokensFault('transferWithAuthorization answers more than a word')
+    : undefined
+}

@@ -1,0 +1,82 @@
+import { type Check, refuse } from '../../checks'
+import type { Payment, Terms } from '../../family'
+import { sameAddress, ZERO_ADDRESS } from '../address'
+import type { EvmNetwork } from '../network'
+
+/** A payment, what it must satisfy, and the circumstances. */
+export type Case<P extends Payment = Payment> = {
+  network: EvmNetwork
+  payment: P
+  terms: Terms
+  /** Unix seconds. */
+  now: bigint
+  /** Of the payer's balance, in smallest units: spoken for by others of its payments. */
+  reserved: bigint
+}
+
+/** A case as the checks see it that ask no network. */
+export type OfflineCase<P extends Payment = Payment> = Pick<Case<P>, 'payment' | 'terms' | 'now'> & {
+  network: Pick<EvmNetwork, 'chainId' | 'minRemainingValiditySeconds' | 'maxGas'>
+}
+
+/** Checks of the terms alone, for any payer. */
+type TermsCase = { terms: Terms; network: Pick<EvmNetwork, 'signers'> }
+
+/** Amounts of a token are of this many values (uint256). */
+const AMOUNTS = 2n ** 256n
+
+const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount, token }, network: { signers } }) => {
+  const problem =
+    (amount <= 0n && 'the amount is zero') ||
+    (amount >= AMOUNTS && 'the amount is more than a token can count') ||
+    (sameAddress(payTo, ZERO_ADDRESS) && 'payTo is the zero address') ||
+    (sameAddress(payTo, token.asset) && 'payTo is the asset itself') ||
+    (signers.some((signer) => sameAddress(payTo, signer)) && 'payTo is a settlement signer')
+  return problem ? refuse('invalid_payment_requirements', problem) : undefined
+}
+
+/** `extra` is what the payer was told to sign; with another domain than the token's own, nothing it signs can settle. */
+const checkDomain: Check<TermsCase> = ({ terms: { token, extra } }) => {
+  if (token.name === undefined || token.version === undefined)
+    return refuse('invalid_payment_requirements', 'the asset has no known EIP-712 domain')
+  for (const part of ['name', 'version'] as const)
+    if (extra?.[part] !== undefined && extra[part] !== token[part])
+      return refuse('invalid_payment_requirements', `extra.${part} is not the ${part} of the asset`)
+  return undefined
+}
+
+const checkRecipient: Check<OfflineCase> = ({ payment, terms }) => {
+  if (!sameAddress(payment.payTo, terms.payTo))
+    return refuse('invalid_exact_evm_payload_recipient_mismatch', 'the payer pays somebody else')
+  if (payment.payTo === payment.payer) return refuse('invalid_payment', 'the payer pays itself')
+  return undefined
+}
+
+const checkAmount: Check<OfflineCase> = ({ payment, terms }) =>
+  payment.amount === terms.amount
+    ? undefined
+    : refuse('invalid_exact_evm_payload_authorization_value', `${payment.amount} instead of ${terms.amount}`)
+
+/** Checks of the terms alone: what they refuse could never be paid. */
+export const termsChecks: readonly Check<TermsCase>[] = [checkTerms, checkDomain]
+
+/** Checks of what the payer of any kind of payment signed, against the terms. */
+export const signedTermsChecks: readonly Check<OfflineCase>[] = [checkRecipient, checkAmount]
+
+/** Checks of every kind of payment that need no network. */
+export const commonChecks: readonly Check<Case>[] = [...termsChecks, ...signedTermsChecks]
+
+/** Whether the payer has what it pays beside what is spoken for; `balance` is undefined where the asset does not tell. */
+export const checkBalance: Check<Case & { chainState: { balance: bigint | undefined } }> = ({
+  payment,
+  reserved,
+  chainState: { balance = 0n },
+}) =>
+  balance < payment.amount + reserved
+    ? refuse(
+        'insufficient_funds',
+        reserved === 0n
+          ? `the payer has ${balance}, and pays ${payment.amount}`
+          : `the payer has ${balance}, pays ${payment.amount}, and ${reserved} is reserved for its other payments`,
+      )
+    : undefined

@@ -1,0 +1,152 @@
+import { id } from 'ethers'
+import type { Token } from '../../../family'
+import { addressTopic, addressWord, bytesWord, functionCall, trailingBytes, uintWord } from '../../abi'
+import type { Log } from '../../rpc-schemas'
+import { eventsOf, isTransferFrom, isTransferOf, sameTopics, TRANSFER } from '../../tokens/erc20'
+import { canonicalSignature, splitSignature } from '../../signing/signature'
+import { keccakOfHex, typedDigest } from '../../signing/typed-data'
+import type { AuthorizedPayment } from './payment'
+
+const AUTHORIZATION_ARGUMENTS = 'address,address,uint256,uint256,uint256,bytes32'
+const transferByKey = functionCall(
+  `transferWithAuthorization(${AUTHORIZATION_ARGUMENTS},uint8,bytes32,bytes32)`,
+)
+const transferByWallet = functionCall(`transferWithAuthorization(${AUTHORIZATION_ARGUMENTS},bytes)`)
+const authorizationState = functionCall('authorizationState(address,bytes32)')
+
+const DOMAIN_TYPE = id('EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)')
+const TRANSFER_TYPE = id(
+  'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
+)
+const AUTHORIZATION_USED = id('AuthorizationUsed(address,bytes32)')
+const AUTHORIZATION_CANCELED = id('AuthorizationCanceled(address,bytes32)')
+
+/** The EIP-712 domain separator, in hex, of a token contract on a chain. */
+export const domainSeparator = (name: string, version: string, chainId: string, asset: string): string =>
+  keccakOfHex(
+    bytesWord(DOMAIN_TYPE) +
+      bytesWord(id(name)) +
+      bytesWord(id(version)) +
+      uintWord(BigInt(chainId)) +
+      addressWord(asset),
+  )
+
+const MAX_DOMAINS = 1_000
+/** The separators met last, by chain and token: each costs four hashes, and is met with every payment. */
+const separators = new Map<string, string>()
+
+function separatorOf({ asset, name = '', version = '' }: Token, chainId: string): string {
+  const key = JSON.stringify([chainId, asset, name, version])
+  const known = separators.get(key)
+  if (known !== undefined) return known
+  if (separators.size >= MAX_DOMAINS) separators.clear()
+  const separator = domainSeparator(name, version, chainId, asset)
+  separators.set(key, separator)
+  return separator
+}
+
+const authorizationWords = ({
+  payer,
+  payTo,
+  amount,
+  validAfter,
+  validBefore,
+  nonce,
+}: AuthorizedPayment): string[] => [
+  addressWord(payer),
+  addressWord(payTo),
+  uintWord(amount),
+  uintWord(validAfter),
+  uintWord(validBefore),
+  bytesWord(nonce),
+]
+
+/** What the payer signed: the EIP-712 digest of the authorization in the token's domain. */
+export function authorizationDigest(payment: AuthorizedPayment, separator: string): Uint8Array {
+  const struct = keccakOfHex(bytesWord(TRANSFER_TYPE) + authorizationWords(payment).join(''))
+  return typedDigest(separator, struct)
+}
+
+/** `authorizationDigest` in the domain of this token. */
+export const digestOf = (payment: AuthorizedPayment, token: Token, chainId: string): Uint8Array =>
+  authorizationDigest(payment, separatorOf(token, chainId))
+
+/** The calls by which a token is asked about a payment, and the one that settles it. */
+export const calls = {
+  isAuthorizationUsed: ({ payer, nonce }: AuthorizedPayment) =>
+    authorizationState(addressWord(payer), bytesWord(nonce)),
+  /** Tokens of the first edition know signatures of keys only, so those go the way that all of them know. */
+  transfer(payment: AuthorizedPayment, signedByKey: boolean): string {
+    const words = authorizationWords(payment)
+    const canonical = signedByKey ? canonicalSignature(payment.signature) : undefined
+    const parts = canonical === undefined ? undefined : splitSignature(canonical)
+    return parts === undefined
+      ? transferByWallet(...words, ...trailingBytes(payment.signature, words.length))
+      : transferByKey(...words, uintWord(parts.v), bytesWord(parts.r), bytesWord(parts.s))
+  },
+}
+
+const authorizationTopics = ({ payer, nonce }: AuthorizedPayment): string[] => [addressTopic(payer), nonce]
+
+/** The topics, as a filter, of the events by which a token says that the authorization was used or cancelled. */
+export const spentTopics = (payment: AuthorizedPayment): (string | string[])[] => [
+  [AUTHORIZATION_USED, AUTHORIZATION_CANCELED],
+  ...authorizationTopics(payment),
+]
+
+/** The topics, as a filter, of all that tells what became of the payer's authorizations and money. */
+export const payerTopics = ({ payer }: AuthorizedPayment): (string | string[])[] => [
+  [AUTHORIZATION_USED, AUTHORIZATION_CANCELED, TRANSFER],
+  addressTopic(payer),
+]
+
+const isUseOf = (log: Log, payment: AuthorizedPayment, events: readonly string[]): boolean => {
+  const [event = '', ...rest] = log.topics
+  return events.includes(event) && sameTopics(rest, authorizationTopics(payment))
+}
+
+/** Whether these logs tell that the payment's authorization was used or cancelled. */
+export const holdsUse = (logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean =>
+  eventsOf(logs, asset).some((log) => isUseOf(log, payment, [AUTHORIZATION_USED, AUTHORIZATION_CANCELED]))
+
+/**
+ * Whether these logs of one transaction hold the transfer of this very payment: the token's AuthorizationUsed with its
+ * payer and nonce, and as the token's next event the Transfer of exactly its amount to its recipient. A Transfer
+ * elsewhere in the transaction may belong to another payment.
+ */
+export function holdsTransfer(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  const ofToken = eventsOf(logs, asset)
+  return ofToken.some(
+    (log, i) => isUseOf(log, payment, [AUTHORIZATION_USED]) && isTransferOf(ofToken[i + 1], payment),
+  )
+}
+
+/** Whether these logs tell that the authorization was used, and that its use moved something else. */
+export function holdsOtherTransfer(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  const ofToken = eventsOf(logs, asset)
+  return ofToken.some(
+    (log, i) =>
+      isUseOf(log, payment, [AUTHORIZATION_USED]) &&
+      isTransferFrom(ofToken[i + 1], payment) &&
+      !isTransferOf(ofToken[i + 1], payment),
+  )
+}
+
+/** Whether these logs tell that the authorization was used, and not what its use moved. */
+export function holdsBareUse(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  const ofToken = eventsOf(logs, asset)
+  return ofToken.some(
+    (log, i) => isUseOf(log, payment, [AUTHORIZATION_USED]) && !isTransferFrom(ofToken[i + 1], payment),
+  )
+}
+
+/**
+ * Whether these logs prove that the authorization cannot pay any more: it was cancelled, or moved another transfer. Its use alone
+ * is no proof: a node may have omitted the transfer.
+ */
+export function holdsOtherUse(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
+  return (
+    holdsOtherTransfer(logs, asset, payment) ||
+    eventsOf(logs, asset).some((log) => isUseOf(log, payment, [AUTHORIZATION_CANCELED]))
+  )
+}

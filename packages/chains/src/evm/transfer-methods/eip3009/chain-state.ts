@@ -1,0 +1,48 @@
+import { answeredWord } from '../../abi'
+import { Data, quantity } from '../../rpc-schemas'
+import type { Case } from '../checks'
+import { askContract, vouches } from '../../signing/eip1271'
+import { balanceCall } from '../../tokens/erc20'
+import { isSignedByKey } from '../../signing/signature'
+import { calls, digestOf } from './authorization'
+import type { ChainState } from './checks'
+import type { AuthorizedPayment } from './payment'
+
+/**
+ * Asks the chain all it knows of a payment, in one round trip. Contracts run with the gas that a settlement may use and
+ * no more, so that a payer's contract that never ends costs little, here as on the chain.
+ */
+export async function readChainState({
+  network: { rpc, chainId, maxGas, signers },
+  payment,
+  terms,
+}: Case<AuthorizedPayment>): Promise<ChainState> {
+  const run = (to: string, data: string, block = 'latest') =>
+    rpc.run(Data, 'eth_call', [{ from: signers[0], to, data, gas: quantity(maxGas) }, block])
+  const { asset } = terms.token
+  const digest = digestOf(payment, terms.token, chainId)
+  const signedByKey = isSignedByKey(payment, digest)
+  const settlement = calls.transfer(payment, signedByKey)
+
+  const [block, used, balance, simulation, vouched] = await Promise.all([
+    rpc.newestBlock(),
+    run(asset, calls.isAuthorizationUsed(payment)),
+    run(asset, balanceCall(payment.payer)),
+    run(asset, settlement),
+    signedByKey ? undefined : run(payment.payer, askContract(digest, payment.signature)),
+  ])
+  // A chain at rest has an old clock: the next block may take what the last one would not.
+  const settled =
+    'reverted' in simulation && payment.validAfter >= block.timestamp
+      ? await run(asset, settlement, 'pending')
+      : simulation
+
+  const usedWord = answeredWord(used)
+  return {
+    chainTime: block.timestamp,
+    signatureHolds: signedByKey || (vouched !== undefined && vouches(vouched)),
+    authorizationUsed: usedWord === undefined ? undefined : usedWord !== 0n,
+    balance: answeredWord(balance),
+    failure: 'reverted' in settled ? settled.reverted : undefined,
+  }
+}

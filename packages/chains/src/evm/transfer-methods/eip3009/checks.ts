@@ -1,0 +1,53 @@
+import { type Check, refuse, refuseSpent } from '../../../checks'
+import {
+  type RelayedPaymentState,
+  checkDeployed,
+  checkSignature,
+  checkWindow,
+  checkWindowOnChain,
+} from '../relayed-payment'
+import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
+import type { AuthorizedPayment } from './payment'
+
+/** What the chain says of an authorization. */
+export type ChainState = RelayedPaymentState & {
+  /** Undefined where the contract has no such function. */
+  authorizationUsed: boolean | undefined
+  balance: bigint | undefined
+  /** Why the settlement would fail now; undefined where it would not. */
+  failure: string | undefined
+}
+
+type OfflineCheck = Check<Case<AuthorizedPayment>>
+type ChainCheck = Check<Case<AuthorizedPayment> & { chainState: ChainState }>
+
+/** Checks of the authorization itself. */
+export const ownChecks: readonly Check<OfflineCase<AuthorizedPayment>>[] = [checkWindow, checkDeployed]
+
+/** Checks that need no network. */
+export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
+
+const checkToken: ChainCheck = ({ chainState }) =>
+  chainState.authorizationUsed === undefined || chainState.balance === undefined
+    ? refuse('invalid_payment_requirements', 'the asset does not take EIP-3009 authorizations')
+    : undefined
+
+const checkUnused: ChainCheck = ({ chainState }) =>
+  chainState.authorizationUsed ? refuseSpent('the authorization was used or cancelled') : undefined
+
+const checkSimulation: ChainCheck = ({ payment, chainState }) => {
+  if (chainState.failure === undefined) return undefined
+  return payment.validAfter >= chainState.chainTime
+    ? refuse('invalid_exact_evm_payload_authorization_valid_after', 'not valid yet by the clock of the chain')
+    : refuse('invalid_transaction_state', chainState.failure)
+}
+
+/** Checks of what the chain says, the plainest reason first. */
+export const chainChecks: readonly ChainCheck[] = [
+  checkSignature,
+  checkToken,
+  checkWindowOnChain,
+  checkUnused,
+  checkBalance,
+  checkSimulation,
+]

@@ -1,0 +1,36 @@
+import { createVerifier } from '../../../checks'
+import type { Terms } from '../../../family'
+import type { TransferMethod, SettlementCall } from '../transfer-method'
+import type { EvmNetwork } from '../../network'
+import { isSignedByKey } from '../../signing/signature'
+import { calls, digestOf, holdsOtherTransfer, holdsTransfer } from './authorization'
+import { chainChecks, offlineChecks, ownChecks } from './checks'
+import { readChainState } from './chain-state'
+import { paymentStatus, isSpentAt } from './payment-status'
+import { type AuthorizedPayment, readAuthorization } from './payment'
+
+function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Terms): SettlementCall {
+  const signedByKey = isSignedByKey(payment, digestOf(payment, token, chainId))
+  return {
+    to: token.asset,
+    data: calls.transfer(payment, signedByKey),
+    notBefore: payment.validAfter,
+    isShareable: signedByKey,
+  }
+}
+
+/** The payer signs an authorization (EIP-3009), which a signer of ours carries to the token. */
+export const eip3009: TransferMethod<AuthorizedPayment> = {
+  read: readAuthorization,
+  ownChecks,
+  isSignedByKey: (payment, { token }, chainId) =>
+    token.name === undefined || token.version === undefined
+      ? undefined
+      : isSignedByKey(payment, digestOf(payment, token, chainId)),
+  verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
+  call,
+  settles: ({ logs }, payment, { token }) => holdsTransfer(logs, token.asset, payment),
+  differs: ({ logs }, payment, { token }) => holdsOtherTransfer(logs, token.asset, payment),
+  isSpentAt,
+  paymentStatus,
+}

@@ -1,0 +1,24 @@
+import { firstRefusal } from '../../checks'
+import type { OfflineResult, Terms } from '../../family'
+import { signedTermsChecks } from './checks'
+import { MOST_GAS } from '../settlement/fees'
+import { type EvmPayment, transferMethodOf } from './payment'
+
+/** See `Family.checkOffline`. Limits that a facilitator sets for itself are left to it. */
+export function checkOffline(
+  payment: EvmPayment,
+  terms: Terms,
+  { chainId, now }: { chainId: string; now: Date },
+): OfflineResult {
+  const kind = transferMethodOf(payment)
+  const refusal = firstRefusal([...signedTermsChecks, ...kind.ownChecks], {
+    payment,
+    terms,
+    now: BigInt(Math.floor(now.getTime() / 1000)),
+    network: { chainId, minRemainingValiditySeconds: 0, maxGas: MOST_GAS },
+  })
+  if (refusal) return refusal
+  const isSignedByKey = kind.isSignedByKey(payment, terms, chainId)
+  if (isSignedByKey === undefined) return { signature: 'unknown' }
+  return { signature: isSignedByKey ? 'valid' : 'not-by-key' }
+}

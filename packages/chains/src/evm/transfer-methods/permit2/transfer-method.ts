@@ -1,0 +1,34 @@
+import { createVerifier } from '../../../checks'
+import type { TransferMethod, SettlementCall } from '../transfer-method'
+import type { EvmNetwork } from '../../network'
+import { isSignedByKey, signatureToSend } from '../../signing/signature'
+import { chainChecks, offlineChecks, ownChecks } from './checks'
+import { PROXY } from './contracts'
+import { readChainState } from './chain-state'
+import { paymentStatus, isSpentAt } from './payment-status'
+import { type PermittedPayment, readPermit2 } from './payment'
+import { digestOf, holdsOtherTransfer, holdsTransfer, settlementCall } from './transfer'
+
+const call = ({ chainId }: EvmNetwork, payment: PermittedPayment): SettlementCall => ({
+  to: PROXY,
+  data: settlementCall(payment, signatureToSend(payment, digestOf(payment, chainId))),
+  notBefore: payment.validAfter - 1n,
+  // No event names the nonce: two equal payments in one transaction could not be told apart.
+  isShareable: false,
+})
+
+/**
+ * The payer signs a transfer by Permit2, which a signer of ours carries to the proxy of x402, with the token's own permit
+ * for Permit2 where the payer has not approved it (EIP-2612).
+ */
+export const permit2: TransferMethod<PermittedPayment> = {
+  read: readPermit2,
+  ownChecks,
+  isSignedByKey: (payment, _, chainId) => isSignedByKey(payment, digestOf(payment, chainId)),
+  verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
+  call,
+  settles: (receipt, payment, { token }) => holdsTransfer(receipt, token.asset, payment),
+  differs: (receipt, payment, { token }) => holdsOtherTransfer(receipt, token.asset, payment),
+  isSpentAt,
+  paymentStatus,
+}

@@ -1,0 +1,98 @@
+import { type Check, refuse, refuseSpent } from '../../../checks'
+import { sameAddress } from '../../address'
+import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
+import { MOST_GAS } from '../../settlement/fees'
+import { isOutOfGas } from '../../revert'
+import type { RawTransfer } from './payment'
+
+/** What the chain says of a transfer. */
+export type ChainState = {
+  baseFee: bigint
+  /** What the node suggests; 0 where it suggests none. */
+  tip: bigint
+  /** The payer's next nonce, by the transactions that are mined, and by those that wait beside them. */
+  nonce: { mined: bigint; waiting: bigint }
+  /** What the payer has for gas, in the native smallest unit. */
+  funds: bigint
+  /** Of the asset; undefined where the contract has no such function. */
+  balance: bigint | undefined
+  /** Why the transfer would fail now; undefined where it would not. */
+  failure: string | undefined
+}
+
+type OwnCheck = Check<OfflineCase<RawTransfer>>
+type OfflineCheck = Check<Case<RawTransfer>>
+type ChainCheck = Check<Case<RawTransfer> & { chainState: ChainState }>
+
+const checkNetwork: OwnCheck = ({ payment: { chainId }, network }) =>
+  chainId === BigInt(network.chainId)
+    ? undefined
+    : refuse('invalid_network', `the transaction is for chain ${chainId}`)
+
+const checkAsset: OwnCheck = ({ payment: { asset }, terms: { token } }) =>
+  sameAddress(asset, token.asset)
+    ? undefined
+    : refuse('invalid_payment', 'the transaction calls another contract than the asset')
+
+/** Payers set limits more generous than ours; past this, a limit is a mistake, or keeps other transactions out of a block. */
+const ROOM = 4n
+
+const checkGasLimit: OwnCheck = ({ payment: { gasLimit }, network: { maxGas } }) => {
+  const most = ROOM * maxGas < MOST_GAS ? ROOM * maxGas : MOST_GAS
+  return gasLimit <= most
+    ? undefined
+    : refuse('invalid_payment', `a gas limit of ${gasLimit} is more than ${most}`)
+}
+
+/** Checks of the transaction itself. */
+export const ownChecks: readonly OwnCheck[] = [checkNetwork, checkAsset, checkGasLimit]
+
+/** Checks that need no network. */
+export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
+
+const checkNonce: ChainCheck = ({ payment: { accountNonce }, chainState: { nonce } }) => {
+  if (accountNonce < nonce.mined) return refuseSpent(`the account nonce ${accountNonce} is used`)
+  return accountNonce > nonce.mined && accountNonce > nonce.waiting
+    ? refuse('invalid_transaction_state', `the account nonce ${accountNonce} is past the next one`)
+    : undefined
+}
+
+/** What nodes call usual leaps about with what a few paid lately: so small a part of it is mined as well, only later. */
+const PART_OF_USUAL_TIP = 10n
+
+/** We cannot replace it, so its own fees must suffice: the tip that remains after the base fee. */
+const checkFees: ChainCheck = ({ payment: { maxFeePerGas, maxPriorityFeePerGas }, chainState }) => {
+  const { baseFee, tip } = chainState
+  const room = maxFeePerGas - baseFee
+  const offered = room < maxPriorityFeePerGas ? room : maxPriorityFeePerGas
+  return offered * PART_OF_USUAL_TIP < tip
+    ? refuse(
+        'invalid_transaction_state',
+        `offers ${offered} above the base fee of ${baseFee}, where ${tip} is usual`,
+      )
+    : undefined
+}
+
+const checkFunds: ChainCheck = ({ payment: { gasLimit, maxFeePerGas }, chainState: { funds } }) =>
+  funds < gasLimit * maxFeePerGas ? refuse('insufficient_funds', `the payer has ${funds} for gas`) : undefined
+
+const checkToken: ChainCheck = ({ chainState: { balance } }) =>
+  balance === undefined
+    ? refuse('invalid_payment_requirements', 'the asset does not tell a balance')
+    : undefined
+
+const checkSimulation: ChainCheck = ({ payment: { gasLimit }, chainState: { failure } }) => {
+  if (failure === undefined) return undefined
+  const detail = isOutOfGas(failure) ? `a gas limit of ${gasLimit} does not suffice: ${failure}` : failure
+  return refuse('invalid_transaction_state', detail)
+}
+
+/** Checks of what the chain says, the plainest reason first. */
+export const chainChecks: readonly ChainCheck[] = [
+  checkNonce,
+  checkFees,
+  checkFunds,
+  checkToken,
+  checkBalance,
+  checkSimulation,
+]

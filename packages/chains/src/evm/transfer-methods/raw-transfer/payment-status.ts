@@ -1,0 +1,59 @@
+import { ChainUnavailable, type PaymentStatus, type Terms } from '../../../family'
+import {
+  confirmedHeight,
+  heightSince,
+  findTransaction,
+  longAgoHeight,
+  nonceAt,
+  voidStatus,
+} from '../../observation/confirmations'
+import type { EvmNetwork } from '../../network'
+import type { RawTransfer } from './payment'
+import { movesOther, settles } from './settles'
+
+/** Whether the payer's account nonce was used as of a block. */
+export const isSpentAt = async (
+  network: EvmNetwork,
+  { payer, accountNonce }: RawTransfer,
+  _terms: Terms,
+  block: bigint,
+): Promise<boolean> => block >= 0n && (await nonceAt(network, payer, block)) > accountNonce
+
+/**
+ * What became of a transfer: open while the payer's account nonce is unused, and void once the nonce went to another
+ * transaction, or the transfer failed. Rejects with `ChainUnavailable` where a node that lacks block `seen`, or a block that
+ * is confirmed, may have been asked.
+ */
+export async function paymentStatus(
+  network: EvmNetwork,
+  payment: RawTransfer,
+  terms: Terms,
+  seen: bigint,
+): Promise<PaymentStatus> {
+  const { transaction } = payment
+  const height = await heightSince(network, seen)
+  if (!(await isSpentAt(network, payment, terms, height))) return { status: 'open' }
+
+  const confirmed = confirmedHeight(network, height)
+  const [located, has, isSpentLongAgo] = await Promise.all([
+    findTransaction(network, transaction.hash),
+    network.rpc.height(),
+    isSpentAt(network, payment, terms, longAgoHeight(network, height)),
+  ])
+  if (located.status === 'mined') {
+    const { receipt, isConfirmed } = located
+    if (!isConfirmed) return { status: 'pending' }
+    const { transactionHash: hash, blockNumber } = receipt
+    if (receipt.status !== 1n || !settles(receipt, payment, terms)) {
+      const unsettled = voidStatus('the transaction was mined, and does not hold the transfer')
+      const isOther = receipt.status === 1n && movesOther(receipt, payment, terms)
+      return isOther ? { ...unsettled, usedIn: { hash, blockNumber } } : unsettled
+    }
+    return { status: 'settled', hash, blockNumber }
+  }
+  // A node that lacks the last blocks does not know what was mined in them, and calls that no error.
+  if (has < confirmed) throw new ChainUnavailable(`The node is at block ${has}, behind ${confirmed}`)
+  return located.status === 'unknown' && isSpentLongAgo
+    ? voidStatus('another transaction of the payer took the account nonce')
+    : { status: 'pending' }
+}

@@ -1,0 +1,78 @@
+import { type Check, refuse } from '../../checks'
+import type { PaymentStatus, Payment } from '../../family'
+import type { Case, OfflineCase } from './checks'
+import type { EvmNetwork } from '../network'
+import { timeAt } from '../observation/log-search'
+import { isCounterfactual } from '../signing/signature'
+
+/** A payment that its payer signs and a signer of ours carries to the chain. */
+export type RelayedPayment = Payment & {
+  /** Unix seconds: it cannot be settled earlier. */
+  validAfter: bigint
+  validUntil: bigint
+  signature: string
+}
+
+/** What the chain says of any of them. */
+export type RelayedPaymentState = {
+  /** Seconds. */
+  chainTime: bigint
+  /** By the payer's key, or by the contract that the payer is. */
+  signatureHolds: boolean
+}
+
+type OfflineCheck = Check<OfflineCase<RelayedPayment>>
+type ChainCheck = Check<Case<RelayedPayment> & { chainState: RelayedPaymentState }>
+
+/** Twice the longest timeout that x402 knows: an authorization that lives longer is a mistake, and lies around. */
+const LONGEST_LIFE_SECONDS = 2n * 86_400n
+
+export const checkWindow: OfflineCheck = ({ payment: { validAfter, validUntil }, now, network }) => {
+  if (validAfter > now) return refuse('invalid_exact_evm_payload_authorization_valid_after', 'not valid yet')
+  const confirmationBudget = BigInt(network.minRemainingValiditySeconds)
+  const problem =
+    (validUntil <= validAfter && 'ends before it begins') ||
+    (validUntil <= now && 'expired') ||
+    (validUntil <= now + confirmationBudget && 'ends before it could be settled') ||
+    (validUntil > now + LONGEST_LIFE_SECONDS && 'ends more than two days from now')
+  return problem ? refuse('invalid_exact_evm_payload_authorization_valid_before', problem) : undefined
+}
+
+export const checkDeployed: OfflineCheck = ({ payment }) =>
+  isCounterfactual(payment.signature)
+    ? refuse(
+        'invalid_exact_evm_payload_undeployed_smart_wallet',
+        'an EIP-6492 signature: deploy the wallet first',
+      )
+    : undefined
+
+export const checkSignature: ChainCheck = ({ chainState }) =>
+  chainState.signatureHolds
+    ? undefined
+    : refuse(
+        'invalid_exact_evm_payload_signature',
+        'neither the key of the payer nor a contract in its place',
+      )
+
+/** The chain's clock may be ahead of ours. */
+export const checkWindowOnChain: ChainCheck = ({ chainState, ...question }) =>
+  chainState.chainTime > question.now ? checkWindow({ ...question, now: chainState.chainTime }) : undefined
+
+const lapsed: PaymentStatus = {
+  status: 'void',
+  reason: 'payment_expired',
+  detail: 'the authorization lapsed before anybody used it',
+}
+
+/**
+ * Status of an unused payment: void if no block after the newest confirmed one (number `confirmed`) can include it, because block
+ * timestamps only increase.
+ */
+export async function unusedPaymentStatus(
+  network: EvmNetwork,
+  { validUntil }: RelayedPayment,
+  confirmed: bigint,
+): Promise<PaymentStatus> {
+  if (confirmed < 0n) return { status: 'open' }
+  return (await timeAt(network, confirmed)) >= validUntil ? lapsed : { status: 'open' }
+}

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Pool, type PoolClient } from 'pg'
+
+const FIRST_PAUSE_MS = 100
+const MAX_PAUSE_MS = 5_000
+
+export type SessionOptions = {
+  pool: Pool
+  /** For the log. */
+  purpose: string
+  stopping: AbortSignal
+  logger: { warn(message: string, fields: { purpose: string; error: unknown }): void }
+}
+
+/**
+ * Runs `work` on a connection of its own, and again on a new one if that breaks, until `stopping`. Either aborts the signal of
+ * `work`; locks and subscriptions end with the connection.
+ */
+export async function keepSession(
+  { pool, purpose, stopping, logger }: SessionOptions,
+  work: (client: PoolClient, signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  let pauseMs = FIRST_PAUSE_MS
+  while (!stopping.aborted) {
+    const openedAt = performance.now()
+    try {
+      await withSession(pool, stopping, work)
+    } catch (error) {
+      logger.warn('database session lost', { purpose, error })
+    }
+    const lastedMs = performance.now() - openedAt
+    pauseMs = lastedMs > MAX_PAUSE_MS ? FIRST_PAUSE_MS : Math.min(pauseMs * 2, MAX_PAUSE_MS)
+    await pause(pauseMs, stopping)
+  }
+}
+
+async function withSession(
+  pool: Pool,
+  stopping: AbortSignal,
+  work: (client: PoolClient, signal: AbortSignal) => Promise<void>,
+) {
+  const client = await pool.connect()
+  const broken = new AbortController()
+  client.once('end', () => broken.abort())
+  client.once('error', () => broken.abort())
+  try {
+    await work(client, AbortSignal.any([stopping, broken.signal]))
+  } finally {
+    // Closed, not returned to the pool: its locks must end.
+    client.release(true)
+  }
+}
+
+/** Commits what `work` does on `client`, or rolls all of it back. */
+export async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN')
+  try {
+    const result = await work()
+    // Postgres answers the commit of a failed transaction with ROLLBACK, without an error.
+    const { command } = await client.query('COMMIT')
+    if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
+
+/** {@link inTransaction} on a connection of the pool. */
+export async function withTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  let isFailed = true
+  try {
+    const result = await inTransaction(client, () => work(client))
+    isFailed = false
+    return result
+  } finally {
+    // After an error the rollback may not have arrived: such a connection is closed.
+    client.release(isFailed)
+  }
+}
+
+/** Resolves after `ms`, or at once when `signal` is aborted. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined)
+
+/** Resolves when `signal` is aborted. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

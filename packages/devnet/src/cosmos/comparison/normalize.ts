@@ -1,0 +1,58 @@
+import { type TxAnswer } from './peer'
+
+const patterns: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/^\d{4}-\d\d-\d\dT[\d:.]+Z$/, '(time)'],
+  [/^([0-9A-F]{64}|[0-9a-f]{64})$/, '(hash)'],
+  [/^([0-9A-F]{40}|[0-9a-f]{40})$/, '(address)'],
+  [/^-?\d+$/, '(integer)'],
+  [/^tcp:/, '(listener)'],
+  [/^[A-Za-z0-9+/]{43}=$/, '(32 bytes)'],
+  [/^[A-Za-z0-9+/]{86}==$/, '(64 bytes)'],
+]
+/** What a chain calls itself, the state of its genesis, and the events of blocks, in which its modules report. */
+const OWN = new Set(['moniker', 'app_state', 'finalize_block_events', 'name'])
+/** `abci_info`: the name of the program and its version. */
+const OWN_OF_ABCI_INFO = new Set(['data', 'version'])
+
+/** The answer, with the kind of what two chains cannot have alike: hashes, times, heights and keys. */
+export function shapeOf(value: unknown): unknown {
+  if (typeof value === 'string')
+    return patterns.find(([pattern]) => pattern.test(value))?.[1] ?? wordsOf(value)
+  if (Array.isArray(value)) return value.map(shapeOf)
+  if (typeof value !== 'object' || value === null) return value
+  const own = 'last_block_app_hash' in value ? OWN_OF_ABCI_INFO : OWN
+  const shared = Object.entries(value).filter(([key]) => !own.has(key))
+  return Object.fromEntries(shared.map(([key, member]) => [key, shapeOf(member)]))
+}
+
+/** A log without what differs by height, time, price of gas and program; the SDK prints some bytes as text. */
+export const wordsOf = (text: string): string =>
+  text
+    .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \+0000 UTC/g, '(time)')
+    .replaceAll(/gasUsed: \d+|gas used: '\d+'/g, '(gas)')
+    .replaceAll(/location: \w+/g, '(location)')
+    .replaceAll(/account number \(\d+\)/g, '(account number)')
+    .replaceAll(/ \[\S+\.go:\d+\]/g, '')
+    .replaceAll(/\(expected \w+ got \w+\)/g, '')
+    .replaceAll(/current blockchain height \d+|block height: \d+/g, '(height)')
+    // protobuf-go varies it.
+    .replaceAll('\u00a0', ' ')
+    .replaceAll(/\S+ is not ready;/g, '(app) is not ready;')
+    .replaceAll(/wireType \d/g, '(wire type)')
+    // What is not valid in JSON or in parameters has the words of Go's decoder.
+    .replace(/^(error (?:converting \w+ params to arguments|unmarshaling request)).*/s, '$1')
+    .replace(/^offset \d+: .*/, '(syntax)')
+    .replaceAll(/[^\x20-\x7e]+/g, '(bytes)')
+    .trim()
+
+/** A result without the gas that it took, and without attributes in an order of their own. */
+export const outcomeOf = ({ code, codespace, log, data, events }: TxAnswer) => ({
+  code,
+  codespace,
+  log: wordsOf(log),
+  data,
+  events: (events ?? []).map(({ type, attributes }) => [
+    type,
+    ...attributes.map(({ key, value }) => `${key}=${key === 'signature' ? '(signature)' : value}`),
+  ]),
+})

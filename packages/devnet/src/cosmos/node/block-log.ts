@@ -1,0 +1,74 @@
+import { closeSync, existsSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Changes } from '../app/store'
+import { type Block, readBlock, writeBlock } from './block'
+
+/** What a start finds: nothing, all there was, or what stood before a line that cannot be read. */
+export type Restored = 'new' | 'kept' | 'earlier'
+
+/** First record of a block log: the state at the height of the last compaction. */
+type Snapshot = {
+  chainId: string
+  height: number
+  appHash: string
+  state: [string, string][]
+}
+
+export type Memory = {
+  restored: Restored
+  snapshot: Snapshot | undefined
+  /** In their order; `changes` are missing of those that the snapshot has already. */
+  blocks: { block: Block; changes?: Changes }[]
+}
+
+/**
+ * Reads what `folder` holds of the chain. A last line that was cut short is left out, for the block was never told of; where another line
+ * cannot be read the chain goes back to what stood before it.
+ */
+export function readBlockLog(folder: string, chainId: string): Memory {
+  const file = join(folder, 'chain.jsonl')
+  const nothing: Memory = { restored: 'new', snapshot: undefined, blocks: [] }
+  if (!existsSync(file)) return nothing
+  const [first = '', ...lines] = readFileSync(file, 'utf8').split('\n')
+  const snapshot = parse(() => JSON.parse(first) as Snapshot)
+  if (snapshot?.chainId !== chainId) {
+    renameSync(file, `${file}.unreadable`)
+    return nothing
+  }
+  const blocks: Memory['blocks'] = []
+  let restored: Restored = 'kept'
+  for (const [i, line] of lines.entries()) {
+    if (line === '') continue
+    const read = parse(() => readBlock(line))
+    if (read) {
+      const isInSnapshot = read.block.header.height <= snapshot.height
+      blocks.push(isInSnapshot ? { block: read.block } : read)
+    } else {
+      if (i < lines.length - 1) restored = 'earlier'
+      break
+    }
+  }
+  return { restored, snapshot, blocks }
+}
+
+/** Compacts the block log to the current state and the recent blocks; returns the function that appends. */
+export function openBlockLog(folder: string, snapshot: Snapshot, blocks: readonly Block[]) {
+  const file = join(folder, 'chain.jsonl')
+  const lines = [JSON.stringify(snapshot), ...blocks.map((block) => writeBlock(block, new Map()))]
+  writeFileSync(`${file}.new`, `${lines.join('\n')}\n`)
+  renameSync(`${file}.new`, file)
+  const descriptor = openSync(file, 'a')
+  return {
+    /** When it returns, the block survives our death. */
+    add: (block: Block, changes: Changes) => void writeSync(descriptor, `${writeBlock(block, changes)}\n`),
+    close: () => closeSync(descriptor),
+  }
+}
+
+function parse<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,40 @@
+import { type Chain } from './chain'
+
+/** How blocks come: with every transaction and in intervals besides, in intervals only, or not at all. */
+export type Pace = 'at-once' | 'by-interval' | 'stopped'
+
+export type BlockProducer = ReturnType<typeof createBlockProducer>
+
+/** Makes the blocks when they are due. */
+export function createBlockProducer(chain: Chain, { pace: first, seconds }: { pace: Pace; seconds: number }) {
+  let pace = first
+  let isDue = false
+  let isOver = false
+  const clock = setInterval(() => {
+    if (pace !== 'stopped') chain.mine()
+  }, seconds * 1000)
+
+  /** After the response is sent, so that the sender sees the transaction pending before it is mined. */
+  function onPending() {
+    if (pace !== 'at-once' || isDue) return
+    isDue = true
+    setImmediate(() => {
+      isDue = false
+      if (!isOver) chain.mine()
+    })
+  }
+
+  return {
+    pace: () => pace,
+    onPending,
+    /** What waits when blocks come with every transaction again is mined at once. */
+    set(next: Pace) {
+      pace = next
+      if (next === 'at-once' && chain.mempool.size() > 0) chain.mine()
+    },
+    stop() {
+      isOver = true
+      clearInterval(clock)
+    },
+  }
+}

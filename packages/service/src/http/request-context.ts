@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage } from 'node:http'
+import { type Request, type RequestHandler } from 'express'
+import { type Logger } from '../logger'
+
+/** A completed request. `route` is the route's pattern, `locals` is `res.locals`. */
+export type CompletedRequest = {
+  method: string
+  route: string
+  status: number
+  seconds: number
+  locals: Readonly<Record<string, unknown>>
+}
+
+const idKey = Symbol('request id')
+const arrivalKey = Symbol('arrival')
+type TrackedRequest = Request & { [idKey]?: string; [arrivalKey]?: Arrival }
+
+/** The id in the response's `X-Request-Id` and in the log lines of the request. */
+export const requestId = (req: Request): string => (req as TrackedRequest)[idKey] ?? ''
+
+/** The request's own `X-Request-Id` if it is well-formed, else a new id. */
+export function idFor({ headers }: IncomingMessage): string {
+  const sent = headers['x-request-id']
+  return typeof sent === 'string' && /^[A-Za-z0-9_.-]{1,64}$/.test(sent) ? sent : randomUUID()
+}
+
+/** When a request arrived, and its number in this process. `monotonicMs` compares with `performance.now()` of this process. */
+export type Arrival = { at: Date; monotonicMs: number; order: number }
+
+/** Logged, never sent, for a client that disconnected before the response began (as nginx does). */
+const CLIENT_CLOSED_REQUEST = 499
+
+let latest = 0
+/** The order of the newest request in this process; a later request has a higher one. */
+export const latestArrival = (): number => latest
+
+export function arrivalOf(req: Request): Arrival {
+  const arrival = (req as TrackedRequest)[arrivalKey]
+  if (!arrival) throw new Error('The request is not tracked')
+  return arrival
+}
+
+/** Assigns a request its id, and logs one line once it is completed. */
+export function trackRequest(options: {
+  logger: Logger
+  now: () => Date
+  onCompleted?: (request: CompletedRequest) => void
+}): RequestHandler {
+  const { logger, now, onCompleted } = options
+  return (req, res, next) => {
+    const startedAt = now().getTime()
+    const id = idFor(req)
+    const arrival = { at: new Date(startedAt), monotonicMs: performance.now(), order: ++latest }
+    Object.assign(req, { [idKey]: id, [arrivalKey]: arrival } satisfies Partial<TrackedRequest>)
+    res.setHeader('X-Request-Id', id)
+    // Express parses the path as for routing, where a backslash can be a slash. Mounted routers shorten it later.
+    const { path } = req
+
+    // A streamed response has more than ten listeners, the number above which Node warns.
+    res.setMaxListeners(32)
+    res.once('close', () => {
+      const { method } = req
+      const status = res.headersSent ? res.statusCode : CLIENT_CLOSED_REQUEST
+      const durationMs = Math.max(0, now().getTime() - startedAt)
+      const facts: Record<string, unknown> = { method, path: pathOf(req), status, durationMs, requestId: id }
+      if (res.locals.code !== undefined) facts.code = res.locals.code
+      if (!res.writableFinished || (req.destroyed && !req.complete)) facts.aborted = true
+      logger.info('request', facts)
+      onCompleted?.({
+        method,
+        route: routeOf(req, path),
+        status,
+        seconds: durationMs / 1000,
+        locals: res.locals,
+      })
+    })
+    next()
+  }
+}
+
+const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0]?.slice(0, 256)
+
+function routeOf(req: Request, path: string) {
+  const route = req.route as { path: unknown } | undefined
+  return typeof route?.path === 'string' ? mountOf(path, route.path) + route.path : 'none'
+}
+
+/**
+ * The mount path of the route's router: the path without its last segments, as many as the route has, in lower case. Express
+ * resets `baseUrl` when a handler throws.
+ */
+function mountOf(path: string, route: string) {
+  const segments = path.replace(/\/$/, '').split('/')
+  return segments
+    .slice(0, Math.max(0, segments.length - route.split('/').length + 1))
+    .join('/')
+    .toLowerCase()
+}

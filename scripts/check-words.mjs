@@ -1,0 +1,58 @@
+/** Lists words that plain technical English does without, with the place of each, and fails where there is one. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+
+const WORDS = [
+  'in vain',
+  'anew',
+  'be it',
+  'borne',
+  'comes? to nothing',
+  'came to nothing',
+  'lies open',
+  'is told',
+  'lets go',
+  'whoever',
+  'whomever',
+  'nobody',
+  'what is left',
+  'that which',
+  'for it is',
+]
+const TEXT = /\.(ts|mjs|cjs|js|md|prisma|proto|sol|ya?ml|json|sh|example)$|Dockerfile/
+/** Migrations stay as they were applied, and this file names the words. */
+const SKIPPED = /^(pnpm-lock\.yaml|prisma\/[^/]+\/migrations\/|scripts\/check-words\.mjs$)/
+
+/** The Unix account. */
+const ALLOWED = new Set(['packages/devnet/src/postgres-home.ts: nobody'])
+
+const pattern = new RegExp(`\\b(${WORDS.join('|')})\\b`, 'gi')
+const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+  encoding: 'utf8',
+  maxBuffer: 2 ** 26,
+})
+  .split('\0')
+  .filter((file) => TEXT.test(file) && !SKIPPED.test(file))
+
+const found = files.flatMap((file) =>
+  read(file)
+    .split('\n')
+    .flatMap((line, index) =>
+      [...line.matchAll(pattern)]
+        .filter(([word]) => !ALLOWED.has(`${file}: ${word}`))
+        .map(([word]) => `${file}:${index + 1}: ${word}`),
+    ),
+)
+for (const place of found) console.log(place)
+console.log(found.length === 0 ? `${files.length} files use plain words` : `${found.length} words to replace`)
+process.exitCode = found.length === 0 ? 0 : 1
+
+/** A file that is deleted in the work tree has no words. */
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  }
+}

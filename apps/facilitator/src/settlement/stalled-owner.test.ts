@@ -16,7 +16,7 @@ import { createTransactionStore } from './transactions/transaction-store'
 
 const rpcUrl = sharedChain()
 const testing = join(__dirname, '../testing')
-const PATIENCE_MS = 60_000
+const PATIENCE_MS = 90_000
 
 afterAll(closeAll)
 
@@ -25,7 +25,8 @@ async function until<T>(read: () => T | Promise<T>, isSo: (value: T) => boolean)
   for (;;) {
     const value = await read()
     if (isSo(value)) return value
-    if (performance.now() > deadline) throw new Error(`It did not come to be so: ${String(value)}`)
+    if (performance.now() > deadline)
+      throw new Error(`Not so within ${PATIENCE_MS} ms: ${JSON.stringify(value)}`)
     await delay(20)
   }
 }
@@ -52,12 +53,11 @@ async function settleAndStop(order: CrashOrder) {
   child.stdout?.on('data', (text: string) => (output += text))
   child.stderr?.on('data', (text: string) => (output += text))
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  // Its first line may still be in the pipe when it is stopped.
   await until(
-    () => /\) (\w)/.exec(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))?.[1],
-    (state) => state === 'T',
-  ).catch((error: unknown) => {
-    throw new Error(`${String(error)}; it said: ${output}`)
-  })
+    () => ({ state: /\) (\w)/.exec(readFileSync(`/proc/${child.pid}/stat`, 'utf8'))?.[1], output }),
+    ({ state, output }) => state === 'T' && output.includes('\n'),
+  )
   return {
     client: JSON.parse(output) as ClientHeaders,
     /** Lets it go on, and resolves to what it answered in the end. */
@@ -104,7 +104,7 @@ describe('the owner of a signer that is stopped in the middle of a settlement', 
       const { rows } = await other.database.pool.query('SELECT hash, nonce FROM transactions')
       expect(rows).toEqual([{ hash: result.transaction, nonce: 0n }])
     },
-    120_000,
+    200_000,
   )
 })
 

@@ -2,6 +2,7 @@ import { type Pool, type PoolClient } from '@tollgate/database'
 import { isInFlightSql } from '../status'
 import { FINAL_CHANNEL } from '../channels'
 import { type Claim, type ClaimOutcome } from './claim'
+import { suspendAssets } from './suspend-assets'
 
 export type ClaimStore = ReturnType<typeof createClaimStore>
 
@@ -30,12 +31,33 @@ export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key 
 /** Claims of one payer in a batch: a payer with many claims must not delay others. */
 const OF_ONE_PAYER = 10
 
-/** A payer, by the asset that its balance is in. */
+/** A payer's balance. */
 type Account = { asset: string; payer: string }
 const accountOf = ({ terms, payer }: Claim): Account => ({ asset: terms.token.asset, payer })
 const named = ({ asset, payer }: Account) => `${asset} ${payer}`
 
-/** Claims until they are signed, or end without. What is done on a `session` is part of the transaction open there. */
+/** After success was reported, a settlement that fails is `reversed`. */
+export const outcomeStatus = (status: string) =>
+  `CASE WHEN ${status} = 'failed' AND success_reported_at IS NOT NULL THEN 'reversed' ELSE ${status} END`
+export const settledAt = (status: string) =>
+  `CASE WHEN ${status} = 'settled' THEN coalesce(settled_at, now()) ELSE settled_at END`
+
+/** Locks rows in the order of their ids, as every statement does, to avoid deadlocks. */
+const NOTE_PROBLEM = `
+UPDATE settlements SET last_error = $2, retry_at = NULL
+FROM (
+  SELECT id FROM settlements
+  WHERE id = ANY($1) AND (last_error IS DISTINCT FROM $2 OR retry_at IS NOT NULL) ORDER BY id FOR UPDATE
+) AS noted WHERE settlements.id = noted.id`
+
+const CONCLUDE = `
+UPDATE settlements
+SET status = ${outcomeStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
+  error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, last_error = NULL, retry_at = NULL,
+  updated_at = now()
+WHERE id = $1 AND status = 'claimed' RETURNING pg_notify('${FINAL_CHANNEL}', id::text)`
+
+/** Claims until they are signed or completed. Statements on a `session` are part of the database transaction open there. */
 export function createClaimStore() {
   return {
     /**
@@ -86,14 +108,14 @@ export function createClaimStore() {
         [network, accounts.map(({ asset }) => asset), accounts.map(({ payer }) => payer)],
       )
       const ours = locked.rows
-      // A statement of its own: it must see what was committed before the locks were had.
+      // After the locks: it must see what the previous holders committed.
       const { rows } = await session.query<Account & { amount: string }>(
         `SELECT asset, payer, sum(amount) AS amount FROM settlements s
          WHERE network = $1 AND ${isInFlightSql('s')} AND (asset, payer) IN (SELECT * FROM unnest($2::text[], $3::text[]))
          GROUP BY asset, payer`,
         [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
       )
-      const vain = await session.query<Account & { count: bigint }>(
+      const wasted = await session.query<Account & { count: bigint }>(
         `SELECT s.asset, s.payer, count(DISTINCT c.transaction_id) FROM settlements s
            JOIN fee_allocations c ON c.settlement_id = s.id JOIN transactions t ON t.id = c.transaction_id
          WHERE s.network = $1 AND (s.asset, s.payer) IN (SELECT * FROM unnest($2::text[], $3::text[])) AND s.attempts > 0 AND s.status <> 'settled'
@@ -102,7 +124,7 @@ export function createClaimStore() {
          GROUP BY s.asset, s.payer`,
         [network, ours.map(({ asset }) => asset), ours.map(({ payer }) => payer)],
       )
-      const inVain = new Map(vain.rows.map((row) => [named(row), Number(row.count)]))
+      const wastedOf = new Map(wasted.rows.map((row) => [named(row), Number(row.count)]))
       const reserved = new Map(ours.map((account) => [named(account), 0n]))
       for (const row of rows) reserved.set(named(row), BigInt(row.amount))
       const taken = new Map<string, bigint>()
@@ -112,61 +134,37 @@ export function createClaimStore() {
         if (onTheirWay === undefined) return []
         const before = taken.get(account) ?? 0n
         taken.set(account, before + claim.terms.amount)
-        return [{ claim, reserved: onTheirWay, before, inVain: inVain.get(account) ?? 0 }]
+        return [{ claim, reserved: onTheirWay, before, inVain: wastedOf.get(account) ?? 0 }]
       })
     },
 
-    /** Why these settlements do not go on at present, for operators; what they asked for is then done. */
+    /** Records for operators why these settlements wait, and fulfils a request to retry them. */
     async noteProblem(session: Session, ids: readonly bigint[], problem: string): Promise<void> {
-      await session.query(
-        `UPDATE settlements SET last_error = $2, retry_at = NULL
-         WHERE id = ANY($1) AND (last_error IS DISTINCT FROM $2 OR retry_at IS NOT NULL)`,
-        [ids, problem.slice(0, 500)],
-      )
+      await session.query(NOTE_PROBLEM, [ids, problem.slice(0, 500)])
     },
 
-    /** Ends a settlement that has no transaction on its way, once, and tells those who wait for it. A mismatch suspends its asset. */
-    async conclude(session: Session, id: bigint, outcome: ClaimOutcome): Promise<void> {
-      const [hash, blockNumber, reason, detail] =
-        outcome.status === 'settled'
-          ? [outcome.hash, outcome.blockNumber, null, null]
-          : [
-              outcome.mismatch?.hash ?? null,
-              outcome.mismatch?.blockNumber ?? null,
-              outcome.reason,
-              storedDetail(outcome.detail),
-            ]
-      await session.query(
-        `WITH ended AS (
-           UPDATE settlements
-           SET status = ${outcomeStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
-             error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, last_error = NULL, retry_at = NULL,
-             updated_at = now()
-           WHERE id = $1 AND status = 'claimed'
-           RETURNING *
-         ), suspended AS (${SUSPEND_MISMATCHED})
-         SELECT pg_notify('${FINAL_CHANNEL}', id::text) FROM ended`,
-        [id, outcome.status, hash, blockNumber, reason, detail],
-      )
+    /**
+     * Completes a claim that is in no transaction, and notifies waiting requests. A mismatch suspends its asset. Must run in a
+     * transaction. Idempotent.
+     */
+    async conclude(session: PoolClient, id: bigint, outcome: ClaimOutcome): Promise<void> {
+      const failure = outcome.status === 'failed' ? outcome : undefined
+      const transfer = outcome.status === 'settled' ? outcome : outcome.mismatch
+      const { rowCount } = await session.query(CONCLUDE, [
+        id,
+        outcome.status,
+        transfer?.hash ?? null,
+        transfer?.blockNumber ?? null,
+        failure?.reason ?? null,
+        failure ? storedDetail(failure.detail) : null,
+      ])
+      if (rowCount === 1 && failure?.reason === 'transfer_event_mismatch') await suspendAssets(session, [id])
     },
   }
 }
 
-/** Postgres takes no NUL in text; a node's words may hold one. */
+/** Postgres allows no NUL in text; a node's message may contain one. */
 export const storedDetail = (detail: string): string => detail.slice(0, 500).replaceAll('\0', '?')
-
-/** Takes the asset of what `ended` by a mismatch out of use: the next payment in it would move another amount as well. */
-export const SUSPEND_MISMATCHED = `
-  UPDATE assets a SET active = false, suspended_at = now(),
-    suspension = 'transaction ' || e.transaction_hash || ' moved another amount than settlement ' || e.id || ' is for'
-  FROM ended e
-  WHERE e.error_reason = 'transfer_event_mismatch' AND a.network = e.network AND a.asset = e.asset AND a.suspended_at IS NULL`
-
-/** Success that was handed out is not a failure any more, whatever comes: it was reversed. */
-export const outcomeStatus = (status: string) =>
-  `CASE WHEN ${status} = 'failed' AND success_reported_at IS NOT NULL THEN 'reversed' ELSE ${status} END`
-export const settledAt = (status: string) =>
-  `CASE WHEN ${status} = 'settled' THEN coalesce(settled_at, now()) ELSE settled_at END`
 
 export function toClaim(row: ClaimRow): Claim {
   const { id, clientId, paymentId, requestId, payer, createdAt, since, attempts, wasSent } = row

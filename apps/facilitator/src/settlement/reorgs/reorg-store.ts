@@ -1,19 +1,69 @@
 import { type BlockId } from '@tollgate/chains'
-import { type Pool } from '@tollgate/database'
+import { type Pool, type PoolClient } from '@tollgate/database'
 import { type Claim } from '../claims/claim'
 import { claimColumns, toClaim, type ClaimRow } from '../claims/claim-store'
 import { CLAIMED_CHANNEL } from '../channels'
+import { inShortTransaction } from '../short-transaction'
+import { reorgEffect, type MinedSettlement, type ReorgEffect } from './reorg-effect'
 import { inScope, valuesOf, type SignerScope } from '../transactions/transaction-store'
 
-/** A payment that was settled by the transaction `hash`, which is not ours. */
+/** `hash` is a third party's transaction. */
 export type ExternalSettlement = Claim & { hash: string; blockNumber: bigint }
 
 export type ReorgStore = ReturnType<typeof createReorgStore>
 
-/** What is mined, until no reorg can drop it any more. */
+/** Locks the transaction's row, which every statement does before it locks the settlements. */
+const REOPEN_TRANSACTION = `
+UPDATE transactions
+SET status = 'signed', block_number = NULL, block_hash = NULL, fee = NULL, accepted_at = NULL, signed_at = now()
+WHERE id = $1 AND status = 'mined' AND block_hash = $2 RETURNING hash`
+
+const DELETE_ALLOCATIONS = `
+DELETE FROM fee_allocations WHERE transaction_id = $1 RETURNING settlement_id AS "settlementId", fee`
+
+const LOCK_ALLOCATED = `
+SELECT id, status, transaction_id AS "transactionId", transaction_hash AS "transactionHash", error_reason AS "errorReason"
+FROM settlements WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+
+const SUBTRACT_FEES = `
+UPDATE settlements s SET fee = s.fee - allocated.fee
+FROM unnest($1::bigint[], $2::numeric[]) AS allocated (settlement_id, fee) WHERE s.id = allocated.settlement_id`
+
+const REOPEN_SETTLEMENTS = `
+UPDATE settlements
+SET status = CASE WHEN status = 'failed' THEN 'signed' ELSE 'reversed' END, transaction_id = $1, error_reason = NULL,
+  error_detail = NULL, updated_at = now()
+WHERE id = ANY($2)`
+
+/** Undefined if the transaction is not mined in this block. */
+async function reopenTransaction(
+  session: PoolClient,
+  id: bigint,
+  block: BlockId,
+): Promise<string | undefined> {
+  const { rows } = await session.query<{ hash: string }>(REOPEN_TRANSACTION, [id, block.hash])
+  return rows[0]?.hash
+}
+
+type Allocation = { settlementId: bigint; fee: string }
+
+async function deleteAllocations(session: PoolClient, id: bigint): Promise<Allocation[]> {
+  return (await session.query<Allocation>(DELETE_ALLOCATIONS, [id])).rows
+}
+
+/** The state of the settlements once no other session can change it. */
+async function lockAllocated(
+  session: PoolClient,
+  allocations: readonly Allocation[],
+): Promise<(MinedSettlement & { id: bigint })[]> {
+  const ids = allocations.map(({ settlementId }) => settlementId)
+  return (await session.query<MinedSettlement & { id: bigint }>(LOCK_ALLOCATED, [ids])).rows
+}
+
+/** Mined transactions, until no reorg can drop them. */
 export function createReorgStore(pool: Pool) {
   return {
-    /** The blocks that hold what may still be dropped by a reorg, of this lane. */
+    /** The blocks with mined transactions in the scope that a reorg may drop. */
     async watched(scope: SignerScope): Promise<BlockId[]> {
       const { rows } = await pool.query<BlockId>(
         `SELECT DISTINCT block_number AS number, block_hash AS hash FROM transactions t
@@ -31,7 +81,6 @@ export function createReorgStore(pool: Pool) {
       )
     },
 
-    /** The mined transactions of this lane in one block. */
     async minedIn(scope: SignerScope, { number, hash }: BlockId) {
       const { rows } = await pool.query<{ id: bigint; hash: string }>(
         `SELECT t.id, t.hash FROM transactions t
@@ -42,42 +91,28 @@ export function createReorgStore(pool: Pool) {
     },
 
     /**
-     * Reverses what a transaction settled whose block a reorg dropped, reopens what failed in it, removes its fee, and sets it to
-     * `signed`. Returns the ids of both; none if another replica did so first.
+     * Reopens a transaction whose block a reorg dropped, with its settlements: reverses what it settled, reopens what failed in
+     * it, removes its fee. All or nothing. Returns the ids of both; none if another replica did so first.
      */
-    async reverse(id: bigint, block: BlockId): Promise<{ reversed: bigint[]; reopened: bigint[] }> {
-      const { rows } = await pool.query<{ id: bigint; wasSettled: boolean }>(
-        `WITH dropped AS (
-           UPDATE transactions
-           SET status = 'signed', block_number = NULL, block_hash = NULL, fee = NULL, accepted_at = NULL, signed_at = now()
-           WHERE id = $1 AND status = 'mined' AND block_hash = $2 RETURNING id, hash
-         ), returned AS (
-           DELETE FROM fee_allocations c USING dropped d WHERE c.transaction_id = d.id RETURNING c.settlement_id, c.fee
-         ), affected AS (
-           SELECT s.id, s.status = 'settled' AS was_settled FROM settlements s, dropped d
-           WHERE s.transaction_id = d.id
-               AND (s.transaction_hash = d.hash AND s.status = 'settled' OR s.error_reason IS NOT NULL)
-             OR s.transaction_id IS NULL AND s.error_reason IS NOT NULL AND s.id IN (SELECT settlement_id FROM returned)
-         ), moved AS (
-           UPDATE settlements s
-           SET fee = s.fee - r.fee,
-             transaction_id = CASE WHEN a.id IS NULL THEN s.transaction_id ELSE $1 END,
-             status = CASE WHEN a.id IS NULL THEN s.status WHEN s.status = 'failed' THEN 'signed' ELSE 'reversed' END,
-             error_reason = CASE WHEN a.id IS NULL THEN s.error_reason END,
-             error_detail = CASE WHEN a.id IS NULL THEN s.error_detail END,
-             updated_at = CASE WHEN a.id IS NULL THEN s.updated_at ELSE now() END
-           FROM returned r LEFT JOIN affected a ON a.id = r.settlement_id WHERE s.id = r.settlement_id
-           RETURNING s.id
-         )
-         SELECT a.id, a.was_settled AS "wasSettled" FROM affected a JOIN moved m USING (id) ORDER BY a.id`,
-        [id, block.hash],
-      )
-      const idsOf = (wasSettled: boolean) =>
-        rows.filter((row) => row.wasSettled === wasSettled).map((row) => row.id)
-      return { reversed: idsOf(true), reopened: idsOf(false) }
-    },
+    reverse: (id: bigint, block: BlockId): Promise<{ reversed: bigint[]; reopened: bigint[] }> =>
+      inShortTransaction(pool, async (session) => {
+        const hash = await reopenTransaction(session, id, block)
+        if (hash === undefined) return { reversed: [], reopened: [] }
+        const allocations = await deleteAllocations(session, id)
+        const settlements = await lockAllocated(session, allocations)
+        await session.query(SUBTRACT_FEES, [
+          allocations.map(({ settlementId }) => settlementId),
+          allocations.map(({ fee }) => fee),
+        ])
+        const effects = settlements.map((one) => ({ id: one.id, effect: reorgEffect(one, { id, hash }) }))
+        const idsOf = (which: ReorgEffect) =>
+          effects.filter(({ effect }) => effect === which).map((one) => one.id)
+        const [reversed, reopened] = [idsOf('reverse'), idsOf('reopen')]
+        await session.query(REOPEN_SETTLEMENTS, [id, [...reversed, ...reopened]])
+        return { reversed, reopened }
+      }),
 
-    /** What somebody else's transaction settled, in a block after this one: no transaction of ours is watched for it. */
+    /** Settled by third parties in blocks above `after`: no transaction of ours tracks them. */
     async settledElsewhere(network: string, after: bigint): Promise<ExternalSettlement[]> {
       const { rows } = await pool.query<ClaimRow & { hash: string; blockNumber: bigint }>(
         `SELECT ${claimColumns}, s.transaction_hash AS hash, s.block_number AS "blockNumber"
@@ -90,7 +125,7 @@ export function createReorgStore(pool: Pool) {
       return rows.map((row) => ({ ...toClaim(row), hash: row.hash, blockNumber: row.blockNumber }))
     },
 
-    /** A reorg dropped what somebody else had sent: the payment is to be settled again. Once. */
+    /** For a reorg that dropped a third party's transaction. Idempotent: returns false if the settlement has changed. */
     async reclaim({
       id,
       hash,

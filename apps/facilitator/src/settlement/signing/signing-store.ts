@@ -5,15 +5,28 @@ import { type Session } from '../claims/claim-store'
 
 export type SigningStore = ReturnType<typeof createSigningStore>
 
-/**
- * What a signer signs and nodes are offered: its nonces, the fees, the transactions; see transaction-store for how they are
- * followed. What is done on a `session` is part of the transaction open there.
- */
+/** A payer's transaction may be stored already, superseded: its bytes are the same each time. */
+const STORE_TRANSACTION = `
+INSERT INTO transactions (network, signer, nonce, raw, hash, max_fee, is_fee_grant) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (hash) DO UPDATE SET status = 'signed', signer = $2, max_fee = $6, submitted_at = now(),
+  accepted_at = CASE WHEN $3::bigint IS NULL THEN coalesce(transactions.accepted_at, transactions.submitted_at) END,
+  signed_at = now(), block_number = NULL, block_hash = NULL, fee = NULL
+RETURNING id`
+
+const STORE_VERSION = `
+INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3) ON CONFLICT (hash) DO NOTHING`
+
+/** A fee grant does not broadcast the payment, so it sets no hash. */
+const SIGN_CLAIMS = `
+UPDATE settlements
+SET status = 'signed', transaction_id = $1, transaction_hash = coalesce($3, transaction_hash), last_error = NULL,
+  retry_at = NULL, updated_at = now()
+WHERE id = ANY($2)`
+
+/** A signer's nonces, fees and stored transactions. Statements on a `session` are part of the database transaction open there. */
 export function createSigningStore(pool: Pool) {
   return {
-    /**
-     * The first `count` unused nonces from `from` on, gaps first: a reorg may have dropped a transaction that used one of ours.
-     */
+    /** The first `count` unused nonces from `from` on, including gaps: a reorg may have dropped the transaction in one. */
     async freeNonces(
       session: Session,
       network: string,
@@ -29,7 +42,7 @@ export function createSigningStore(pool: Pool) {
       return rows.map(({ nonce }) => nonce)
     },
 
-    /** Those of `payers` for whom a transaction that comes before their own is on its way. */
+    /** Those of `payers` with a fee grant in flight. */
     async payersBehindFirst(
       session: Session,
       network: string,
@@ -43,7 +56,6 @@ export function createSigningStore(pool: Pool) {
       return new Set(rows.map(({ payer }) => payer))
     },
 
-    /** How many of our transactions of this signer are not mined. */
     async unminedCount(session: Session, network: string, signer: string): Promise<number> {
       const { rows } = await session.query<{ count: bigint }>(
         `SELECT count(*) FROM transactions
@@ -54,8 +66,8 @@ export function createSigningStore(pool: Pool) {
     },
 
     /**
-     * Stores the transaction of these claims before it is sent. One signer's nonce is had by one that is not lost; null is a payer's own,
-     * which may have been there before: what a node may have had then, it may have still.
+     * Stores the transaction of these claims before it is broadcast. `nonce` is null if the payer signed it: such a transaction may be
+     * stored already, and a node that had it then may still have it.
      */
     async storeSigned(
       session: Session,
@@ -65,57 +77,45 @@ export function createSigningStore(pool: Pool) {
         signer: string
         nonce: bigint | null
         transaction: SignedTransaction
-        /** What it may cost us at most. */
+        /** Upper bound, in the native smallest unit. */
         cost: bigint
-        /** Whether it only has to come before the payers' own. */
         isFeeGrant?: boolean
       },
     ): Promise<void> {
       const { claims, network, signer, nonce, transaction, cost, isFeeGrant = false } = signed
-      await session.query(
-        `WITH stored AS (
-           INSERT INTO transactions (network, signer, nonce, raw, hash, max_fee, is_fee_grant) VALUES ($1, $2, $3, $4, $5, $7, $8)
-           ON CONFLICT (hash) DO UPDATE SET status = 'signed', signer = $2, max_fee = $7, submitted_at = now(),
-             accepted_at = CASE WHEN $3::bigint IS NULL THEN coalesce(transactions.accepted_at, transactions.submitted_at) END,
-             signed_at = now(), block_number = NULL, block_hash = NULL, fee = NULL
-           RETURNING id
-         ), version AS (
-           INSERT INTO transaction_versions (hash, transaction_id, raw) SELECT $5, id, $4 FROM stored
-           ON CONFLICT (hash) DO NOTHING
-         )
-         UPDATE settlements
-         SET status = 'signed', transaction_id = (SELECT id FROM stored),
-           transaction_hash = CASE WHEN $8 THEN transaction_hash ELSE $5 END, last_error = NULL, retry_at = NULL, updated_at = now()
-         WHERE id = ANY($6)`,
-        [
-          network,
-          signer,
-          nonce,
-          transaction.raw,
-          transaction.hash,
-          claims.map(({ id }) => id),
-          cost,
-          isFeeGrant,
-        ],
-      )
+      const { raw, hash } = transaction
+      const { rows } = await session.query<{ id: bigint }>(STORE_TRANSACTION, [
+        network,
+        signer,
+        nonce,
+        raw,
+        hash,
+        cost,
+        isFeeGrant,
+      ])
+      const [stored] = rows
+      if (!stored) throw new Error(`Postgres returned no id for the transaction ${hash}`)
+      await session.query(STORE_VERSION, [stored.id, hash, raw])
+      const claimIds = claims.map(({ id }) => id)
+      await session.query(SIGN_CLAIMS, [stored.id, claimIds, isFeeGrant ? null : hash])
     },
 
     /**
-     * Fees of our transactions of the last day, with the maximum fee of those that are not mined. A fee grant counts with its whole
-     * allowance, so the payers' own transactions do not count again. Holds a lock until the transaction ends, so that two callers
-     * never spend the same remainder of a cap. Excludes the transaction `butOf`, which is about to be replaced.
+     * Fees of our transactions of the last day; of pending ones the maximum fee. A fee grant counts with its whole allowance, so the
+     * payers' own transactions do not count again. Locks the network's fees until the database transaction ends, so that two
+     * callers never spend the same remainder of a cap. Excludes the transaction `exceptId`, which is about to be replaced.
      */
-    async feesOfDay(session: Session, network: string, butOf?: bigint): Promise<bigint> {
+    async feesOfDay(session: Session, network: string, exceptId?: bigint): Promise<bigint> {
       await session.query(
         `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'fees', $1::text), 0))`,
         [network],
       )
-      // A statement of its own: it must see what was committed before the lock was had.
+      // After the lock: it must see what the previous holder committed.
       const { rows } = await session.query<{ fees: string }>(
         `SELECT coalesce(sum(CASE WHEN fee IS NULL OR is_fee_grant THEN max_fee ELSE fee END), 0) AS fees FROM transactions
          WHERE network = $1 AND max_fee > 0 AND nonce IS NOT NULL AND (status <> 'superseded' OR is_fee_grant) AND signed_at > now() - INTERVAL '1 day'
            AND id IS DISTINCT FROM $2::bigint`,
-        [network, butOf ?? null],
+        [network, exceptId ?? null],
       )
       return BigInt(rows[0]?.fees ?? 0)
     },
@@ -128,7 +128,7 @@ export function createSigningStore(pool: Pool) {
       )
     },
 
-    /** From now on a node may have it. Whether none had been offered it before, or each had refused it. */
+    /** From now on a node may have it. Returns whether no node can have had it before. */
     async markSubmitted(hash: string): Promise<boolean> {
       const { rowCount } = await pool.query(
         'UPDATE transactions SET submitted_at = now() WHERE hash = $1 AND submitted_at IS NULL',
@@ -137,7 +137,7 @@ export function createSigningStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Every node that was asked since the last submission rejected it, so no node has it. */
+    /** Requires that every node asked since the last submission rejected it. */
     async markRejected(hash: string): Promise<void> {
       await pool.query(
         'UPDATE transactions SET submitted_at = NULL WHERE hash = $1 AND accepted_at IS NULL',

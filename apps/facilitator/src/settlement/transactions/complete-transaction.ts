@@ -6,12 +6,8 @@ import { type Claim } from '../claims/claim'
 import { idsOf } from '../log-fields'
 import { type RecordOutcome } from '../record-outcome'
 import { decideAfterMined, outcomeInBlock, type Decision, type MinedVersion } from './resolve-transaction'
-import {
-  type OpenTransaction,
-  type Resolution,
-  type TransactionStore,
-  type Transition,
-} from './transaction-store'
+import { type Resolution, type Transition } from './store-resolution'
+import { type OpenTransaction, type TransactionStore } from './transaction-store'
 
 export type TransactionCompleter = ReturnType<typeof createTransactionCompleter>
 

@@ -9,12 +9,12 @@ import { type ClaimStore } from '../claims/claim-store'
 import { type SigningStore } from '../signing/signing-store'
 import { type TransactionStore } from './transaction-store'
 
-/** A transaction that waits for so long may offer too little: whether it does is asked of the chain. */
+/** After this time the chain is asked whether the fees are too low. */
 const WAIT_SECONDS = 5
-/** The first in the row offers more after so long whatever the chain says: all others wait for it. */
+/** After this time the transaction with the lowest nonce is replaced in any case: all others wait for it. */
 const OVERDUE_SECONDS = 30
 
-/** Lets transactions that are stuck offer more, under the nonces they have. Only who holds the signer's lock may call it. */
+/** Replaces stuck transactions by versions with the same nonce and higher fees. Only the holder of the signer's lock may call it. */
 export function createStuckReplacer(parts: {
   network: Network
   signer: string
@@ -28,7 +28,6 @@ export function createStuckReplacer(parts: {
   const { network, signer, store, signing, transactions, send, counts, logger } = parts
   const { chain, name, maxFeesPerDay: cap } = network
 
-  /** Whether the cap of a day has room for what this transaction may cost now. */
   const isWithinCap = async (session: PoolClient, id: bigint, cost: bigint) =>
     cap === undefined || (await signing.feesOfDay(session, name, id)) + cost <= cap
 
@@ -39,7 +38,7 @@ export function createStuckReplacer(parts: {
       'it is not mined, and higher fees would not help, or a cap does not allow them',
     )
 
-  /** Looks once. Each new version is stored before it is sent; whichever is mined settles the same payments. */
+  /** One pass. Each version is stored before it is broadcast; whichever is mined settles the same payments. */
   return async function replaceStuck(session: PoolClient): Promise<void> {
     const versions = await inTransaction(session, async () => {
       const stuck = await transactions.waiting(session, name, signer, {
@@ -52,15 +51,15 @@ export function createStuckReplacer(parts: {
       // Query the chain first: reading the fees of the day takes a lock that others wait for.
       const answers = await Promise.all(asked)
       const stored: { old: SignedTransaction; version: SignedTransaction }[] = []
+      const held: Claim[] = []
       for (const [index, { id, transaction: old, isOverdue, settlements }] of stuck.entries()) {
         const version = answers[index]
         if (!version || !(await isWithinCap(session, id, version.cost))) {
-          if (isOverdue || version) await note(session, settlements)
-          continue
-        }
-        await transactions.storeVersion(session, id, version)
-        stored.push({ old, version })
+          if (isOverdue || version) held.push(...settlements)
+        } else if (await transactions.storeVersion(session, id, version)) stored.push({ old, version })
       }
+      // Last: other sessions lock a transaction before its settlements.
+      if (held.length > 0) await note(session, held)
       return stored
     })
     for (const { old, version } of versions) {

@@ -91,14 +91,14 @@ export function createClaimStore() {
 
     /**
      * Returns for each payer what its payments in flight reserve of its balance, what earlier ones in `claims` add (`before`), and
-     * how many mined transactions of the last day settled nothing (`inVain`). Locks the payers until the transaction ends; skips
+     * how many mined transactions of the last day settled nothing (`wasted`). Locks the payers until the transaction ends; skips
      * claims of payers that another signer has locked.
      */
     async reserve(
       session: Session,
       network: string,
       claims: readonly Claim[],
-    ): Promise<{ claim: Claim; reserved: bigint; before: bigint; inVain: number }[]> {
+    ): Promise<{ claim: Claim; reserved: bigint; before: bigint; wasted: number }[]> {
       const accounts = [
         ...new Map(claims.map(accountOf).map((account) => [named(account), account])).values(),
       ]
@@ -134,7 +134,7 @@ export function createClaimStore() {
         if (onTheirWay === undefined) return []
         const before = taken.get(account) ?? 0n
         taken.set(account, before + claim.terms.amount)
-        return [{ claim, reserved: onTheirWay, before, inVain: wastedOf.get(account) ?? 0 }]
+        return [{ claim, reserved: onTheirWay, before, wasted: wastedOf.get(account) ?? 0 }]
       })
     },
 

@@ -4,54 +4,50 @@ import { claimOutcome } from './claim-outcome'
 import { type Claim, type ClaimOutcome } from './claim'
 import { type ClaimStore } from './claim-store'
 
-/** Mined transactions of ours per day, payer and asset that may settle nothing; an operator may allow one more. */
-const MAX_IN_VAIN = 3
-/** A round is a transaction of the database, and all in it wait for the slowest. */
-const FATE_MS = 10_000
+/** Mined transactions of ours per day, payer and asset that may settle nothing; a retry by an operator allows one more. */
+const MAX_WASTED = 3
+/** All claims of a signing round wait for the slowest answer. */
+const STATUS_TIMEOUT_MS = 10_000
 export const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
 
 type Candidate = Awaited<ReturnType<ClaimStore['reserve']>>[number]
-/**
- * A claim that is good now. `seen` is the newest block when it was judged; `sponsorship` is there where its payer signed a
- * transaction of its own.
- */
+/** `seen`: the newest block at validation. `sponsorship`: only if its payer signed a whole transaction. */
 export type ValidClaim = PendingPayment & { claim: Claim; seen: bigint; sponsorship?: Sponsorship }
-/** A claim that cannot go: it ends, or it has to wait. */
+/** A claim that cannot be signed now: it is completed, or waits. */
 export type DeferredClaim = { claim: Claim } & ({ outcome: ClaimOutcome } | { problem: unknown })
 
-/** Tells whether claims may be signed, by what their chain says now. Writes nothing. */
+export type ClaimValidator = ReturnType<typeof createClaimValidator>
+
+/** Validates claims again by the current chain state. Writes nothing. */
 export function createClaimValidator({ network, now }: { network: Network; now: () => Date }) {
   const { chain, family } = network
 
-  /**
-   * A claim may have waited: what was good when it was made must be so still, or gas is spent for nothing. `wentWrong`: in a
-   * batch, before anything was sent.
-   */
-  async function judge(
-    { claim, reserved, before, inVain }: Candidate,
-    { wentWrong }: { wentWrong: boolean },
+  /** A claim may have waited, and gas must not be spent on an invalid payment. `isIndividual`: its batch could not be signed. */
+  async function validateClaim(
+    { claim, reserved, before, wasted }: Candidate,
+    { isIndividual }: { isIndividual: boolean },
   ): Promise<ValidClaim | DeferredClaim> {
     const { terms, attempts, isRetried } = claim
-    const since = sinceOf(claim)
+    const since = minBlockOf(claim)
     try {
       const payment = family.readPayment(claim.payload)
       if (!payment)
         return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
-      const verify = (spokenFor: bigint) => chain.verify(payment, terms, now(), spokenFor, since)
-      const [{ number: seen }, unfit] = await Promise.all([chain.head(), verify(reserved)])
-      const refusal = unfit ?? (claim.isAssetSuspended ? SUSPENDED : undefined)
-      const isAlone = attempts > 0 || wentWrong
-      const good: ValidClaim = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
+      const verify = (reservedFunds: bigint) => chain.verify(payment, terms, now(), reservedFunds, since)
+      const [{ number: seen }, problem] = await Promise.all([chain.head(), verify(reserved)])
+      const refusal = problem ?? (claim.isAssetSuspended ? SUSPENDED : undefined)
+      const isAlone = attempts > 0 || isIndividual
+      const valid: ValidClaim = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
       if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
-      if (refusal) return await refuse(good, refusal)
-      if (payment.transaction) good.sponsorship = (await chain.sponsorship?.(payment, since)) ?? PAYS_ITSELF
-      if (inVain >= MAX_IN_VAIN && !isRetried && isToBePaidByUs(good))
-        return await refuse(good, {
+      if (refusal) return await resolveRefusal(valid, refusal)
+      if (payment.transaction) valid.sponsorship = (await chain.sponsorship?.(payment, since)) ?? PAYER_PAYS
+      if (wasted >= MAX_WASTED && !isRetried && costsUs(valid))
+        return await resolveRefusal(valid, {
           reason: 'invalid_transaction_state',
-          detail: `${inVain} transactions for payments of its payer in the asset settled nothing within a day`,
+          detail: `${wasted} transactions for payments of its payer in the asset settled nothing within a day`,
         })
-      const isTooMuch = before > 0n && lacksFunds(await verify(reserved + before))
-      return isTooMuch ? { claim, problem: WAITS_FOR_ITS_PAYER } : good
+      const exceedsBalance = before > 0n && lacksFunds(await verify(reserved + before))
+      return exceedsBalance ? { claim, problem: WAITS_FOR_ITS_PAYER } : valid
     } catch (error) {
       return { claim, problem: error }
     }
@@ -61,45 +57,46 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
    * Resolves a claim that cannot be signed: settled if a third party sent it, failed if it can no longer be settled. Rejects if
    * the chain gives no answer.
    */
-  async function refuse(
+  async function resolveRefusal(
     { claim, payment, terms, seen }: ValidClaim,
     refusal: Refusal,
   ): Promise<DeferredClaim> {
-    const fate = await within(FATE_MS, chain.paymentStatus(payment, terms, seen))
-    if (fate.status === 'settled') return { claim, outcome: claimOutcome(claim, fate) }
-    if (fate.status === 'void' && claim.wasSent) return { claim, outcome: claimOutcome(claim, fate) }
-    // What is void by an old block is void for good; what is open may be good since.
-    if (fate.status === 'open' && seen < sinceOf(claim))
+    const status = await within(STATUS_TIMEOUT_MS, chain.paymentStatus(payment, terms, seen))
+    if (status.status === 'settled') return { claim, outcome: claimOutcome(claim, status) }
+    if (status.status === 'void' && claim.wasSent) return { claim, outcome: claimOutcome(claim, status) }
+    // `void` is final at any height; `open` from a stale node may be out of date.
+    if (status.status === 'open' && seen < minBlockOf(claim))
       throw new ChainUnavailable(`the node is at block ${seen}, behind ${claim.since}, by which it was good`)
-    if (fate.status === 'pending' || (fate.status === 'open' && claim.wasSent))
+    if (status.status === 'pending' || (status.status === 'open' && claim.wasSent))
       return { claim, problem: refusal.detail }
     return failed(claim, refusal)
   }
 
-  return { judge, refuse }
+  return { validateClaim, resolveRefusal }
 }
 
-/** An operator may want it judged by any state: a node may have made a block up, or a chain restarted from genesis. */
-const sinceOf = ({ since, isRetried }: Claim): bigint => (isRetried ? 0n : since)
+/** Any state counts for an operator's retry: a node may have reported a false block, or a chain restarted from genesis. */
+const minBlockOf = ({ since, isRetried }: Claim): bigint => (isRetried ? 0n : since)
 
 const SUSPENDED: Refusal = { reason: 'invalid_payment_requirements', detail: 'the asset is suspended' }
-const PAYS_ITSELF: Sponsorship = { fee: 0n, isReady: true }
+const PAYER_PAYS: Sponsorship = { fee: 0n, isReady: true }
 
-/** What is allowed already is counted as spent, and lost if the payment does not use it. */
-const isToBePaidByUs = ({ sponsorship }: ValidClaim) =>
+/** A fee that is granted already counts as spent, and is lost if the payment does not use it. */
+const costsUs = ({ sponsorship }: ValidClaim) =>
   sponsorship === undefined || (sponsorship.fee > 0n && !sponsorship.isReady)
 
-export const isValidClaim = (judged: ValidClaim | DeferredClaim): judged is ValidClaim => 'payment' in judged
-export const isDeferredClaim = (judged: ValidClaim | DeferredClaim): judged is DeferredClaim =>
-  !isValidClaim(judged)
+export const isValidClaim = (validated: ValidClaim | DeferredClaim): validated is ValidClaim =>
+  'payment' in validated
+export const isDeferredClaim = (validated: ValidClaim | DeferredClaim): validated is DeferredClaim =>
+  !isValidClaim(validated)
 
 async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_, reject) => {
-    const error = new ChainUnavailable(`what became of it is not told within ${ms} ms`)
+  const timeout = new Promise<never>((_, reject) => {
+    const error = new ChainUnavailable(`no payment status within ${ms} ms`)
     timer = setTimeout(() => reject(error), ms)
   })
-  return Promise.race([answer, tooLate]).finally(() => clearTimeout(timer))
+  return Promise.race([answer, timeout]).finally(() => clearTimeout(timer))
 }
 
 const lacksFunds = (refusal: Refusal | undefined) => refusal?.reason === 'insufficient_funds'

@@ -1,0 +1,184 @@
+import { ChainUnavailable, type OwnTransaction, type Refusal } from '@tollgate/chains'
+import { type Claim } from '../claims/claim'
+import { WAITS_FOR_ITS_PAYER, type DeferredClaim, type ValidClaim } from '../claims/validate-claim'
+import { isRefusal } from '../refusal'
+import { type Verdict } from './fee-budget'
+
+/** What the signer does with claims and batches. Nothing in this file asks the chain, spends or writes. */
+
+/** Claims in one database transaction. */
+export const MAX_CLAIMS = 100
+/** Nodes keep few pending transactions of one account. */
+export const MAX_PENDING = 16
+/** Other signers wait for the budget while a batch is signed again. */
+const MAX_SIGNED_AGAIN = 2
+const WAITS_FOR_OURS = 'waits for transactions of ours that are not mined'
+
+/** What the chain made of a batch. */
+export type Attempt = PromiseSettledResult<OwnTransaction | Refusal>
+
+/** After a failed round, the next ones are smaller, until the claim at fault is alone and is deferred. */
+export const nextClaimLimit = (limit: number, round: { failedWith: number } | 'succeeded'): number =>
+  round === 'succeeded' ? Math.min(2 * limit, MAX_CLAIMS) : Math.ceil(round.failedWith / 2)
+
+/** Payers for whom a transaction of ours must come before their own. */
+export const payersNeedingGrant = (valid: readonly ValidClaim[]): string[] =>
+  valid.flatMap((one) => (one.payment.transaction && !isReady(one) ? [one.payment.payer] : []))
+
+export type RoundPlan = {
+  /** Signed whole by their payers: stored as they are. */
+  payerSigned: ValidClaim[]
+  /** To be batched and signed by us. */
+  ours: ValidClaim[]
+  deferred: DeferredClaim[]
+}
+
+/** `room`: how many more transactions may be pending. `isUsedUp`: why the budget allows no payment of the claim. */
+export function planRound(
+  valid: readonly ValidClaim[],
+  {
+    room,
+    busyPayers,
+    isUsedUp,
+  }: {
+    room: number
+    /** Of two fee grants for one payer, in whichever assets, the second would fail. */
+    busyPayers: ReadonlySet<string>
+    isUsedUp: (claim: Claim) => Refusal | undefined
+  },
+): RoundPlan {
+  const plan: RoundPlan = { payerSigned: valid.filter(isReady), ours: [], deferred: [] }
+  for (const one of valid.filter((candidate) => !isReady(candidate))) {
+    const { claim, payment } = one
+    const isBusy = payment.transaction !== undefined && busyPayers.has(payment.payer)
+    const refusal = room > 0 && !isBusy ? isUsedUp(claim) : undefined
+    if (room <= 0) plan.deferred.push({ claim, problem: WAITS_FOR_OURS })
+    else if (isBusy) plan.deferred.push({ claim, problem: WAITS_FOR_ITS_PAYER })
+    else if (refusal) plan.deferred.push(refuseUnspent(claim, refusal))
+    else plan.ours.push(one)
+  }
+  return plan
+}
+
+/** Whether its payer's own transaction can be sent now. */
+const isReady = ({ sponsorship }: ValidClaim) => sponsorship?.isReady === true
+
+/** Without a query of the chain: a claim that was broadcast may still settle and waits; any other fails. */
+const refuseUnspent = (claim: Claim, { reason, detail }: Refusal): DeferredClaim =>
+  claim.wasSent ? { claim, problem: detail } : { claim, outcome: { status: 'failed', reason, detail } }
+
+export const deferAll = (claims: readonly ValidClaim[], problem: unknown): DeferredClaim[] =>
+  claims.map(({ claim }) => ({ claim, problem }))
+
+export const signedTransaction = (attempt: Attempt | undefined): OwnTransaction | undefined =>
+  attempt?.status === 'fulfilled' && !isRefusal(attempt.value) ? attempt.value : undefined
+
+export type BatchAction =
+  | { action: 'store'; transaction: OwnTransaction }
+  /** Without the payments that have no room in their share. */
+  | { action: 'sign-again'; rest: readonly ValidClaim[]; deferred: DeferredClaim[] }
+  /** All others stop the round here: nonces are used in order. */
+  | { action: 'stop'; cause: StopCause; deferred?: DeferredClaim[] }
+
+export type StopCause =
+  | { is: 'unsigned' }
+  | { is: 'no-funds'; needed: bigint; problem: string }
+  | { is: 'over-cap'; refusal: Refusal }
+  /** What remains of the batch is signed in the next round. */
+  | { is: 'next-round' }
+
+/** For the next batch in the order of nonces. `verdict`: of the budget, if the batch is signed. */
+export function decideBatch(
+  batch: readonly ValidClaim[],
+  {
+    transaction,
+    verdict,
+    signedAgain,
+    spent,
+    funds,
+    signer,
+  }: {
+    transaction: OwnTransaction | undefined
+    verdict: Verdict | undefined
+    signedAgain: number
+    /** By the batches before it. */
+    spent: bigint
+    funds: bigint
+    signer: string
+  },
+): BatchAction {
+  if (!transaction || !verdict) return { action: 'stop', cause: { is: 'unsigned' } }
+  if ('over' in verdict) {
+    const rest = batch.filter(({ claim }) => !verdict.over.has(claim))
+    const deferred = [...verdict.over].map(([claim, refusal]) => refuseUnspent(claim, refusal))
+    const isLast = rest.length === 0 || signedAgain >= MAX_SIGNED_AGAIN
+    return isLast
+      ? { action: 'stop', cause: { is: 'next-round' }, deferred }
+      : { action: 'sign-again', rest, deferred }
+  }
+  const needed = spent + transaction.cost
+  if (needed > funds) {
+    const problem = `${signer} has ${funds} and may need ${needed} for fees, in the smallest native unit`
+    return { action: 'stop', cause: { is: 'no-funds', needed, problem } }
+  }
+  // Some of a batch may have room where all of it has none.
+  if ('refusal' in verdict) return { action: 'stop', cause: { is: 'over-cap', refusal: verdict.refusal } }
+  return { action: 'store', transaction }
+}
+
+export type UnsignedAction =
+  | { action: 'next-round' }
+  | { action: 'defer'; problem: unknown }
+  /** In batches of their own, in later rounds. */
+  | { action: 'retry-individually'; problem?: unknown }
+  /** The chain decides whether the payment fails or waits. */
+  | { action: 'refuse'; one: ValidClaim; refusal: Refusal }
+
+/** For a batch that is not stored in this round. */
+export function decideUnsigned(
+  batch: readonly ValidClaim[],
+  attempt: Attempt | undefined,
+  cause: StopCause,
+): UnsignedAction {
+  switch (cause.is) {
+    case 'next-round':
+      return { action: 'next-round' }
+    case 'no-funds':
+      return { action: 'defer', problem: cause.problem }
+    case 'over-cap':
+      return refuseBatch(batch, cause.refusal)
+    case 'unsigned': {
+      if (attempt?.status === 'fulfilled')
+        return isRefusal(attempt.value) ? refuseBatch(batch, attempt.value) : { action: 'next-round' }
+      const problem: unknown = attempt?.reason
+      return problem instanceof ChainUnavailable
+        ? { action: 'defer', problem }
+        : { action: 'retry-individually', problem }
+    }
+  }
+}
+
+/** One payment of a batch may be the cause. */
+function refuseBatch(batch: readonly ValidClaim[], refusal: Refusal): UnsignedAction {
+  const [one, ...others] = batch
+  return one && others.length === 0 ? { action: 'refuse', one, refusal } : { action: 'retry-individually' }
+}
+
+/** Whether another round may have work at once. */
+export const mayHaveMore = ({
+  limit,
+  locked,
+  reserved,
+  deferred,
+  sent,
+}: {
+  limit: number
+  locked: number
+  /** Of the locked ones, those whose payer no other signer has locked. */
+  reserved: number
+  deferred: number
+  sent: readonly { claims: readonly unknown[] }[]
+}): boolean => {
+  const batched = sent.reduce((count, { claims }) => count + claims.length, 0)
+  return locked >= limit || sent.length > 0 || reserved > deferred + batched
+}

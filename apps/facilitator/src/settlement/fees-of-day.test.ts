@@ -30,7 +30,7 @@ test.concurrent(
       transaction: '',
     })
     expect(await paused.count('transactions')).toBe(0)
-    await paused.log.line('the fees of the day have come to their cap')
+    await paused.log.line('fee cap reached')
   },
 )
 

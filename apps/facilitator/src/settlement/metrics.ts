@@ -1,29 +1,24 @@
 import { type Metrics } from '@tollgate/service'
 
-/** What this process did, counted where it is done. Of all replicas each counts its own: add them up. */
+/** Counts of this process: the sum over all replicas is the total. */
 export type SettlementMetrics = {
-  /**
-   * A settlement came to its end, and this process wrote so: `reason` is empty where it was settled. One that was settled,
-   * and reversed for good, has ended twice. `claimedAt` is by the database's clock.
-   */
+  /** `reason` is empty if settled. A settlement that was settled and is reversed-final counts twice. */
   ended(of: {
     network: string
     outcome: 'settled' | 'failed' | 'reversed'
     reason: string
     claimedAt: Date
   }): void
-  /** A transaction was replaced: same nonce, higher fees. */
   replaced(of: { network: string; signer: string }): void
-  /** A reorg dropped a settlement that had counted. */
+  /** A reorg dropped a settlement that had been counted as settled. */
   reversed(of: { network: string }): void
-  /** A transaction was signed for so many payments. */
   batch(of: { network: string; payments: number }): void
 }
 
 const SECONDS = [0.25, 0.5, 1, 2, 3, 5, 8, 13, 20, 30, 60, 120, 300, 900, 3_600]
 const PAYMENTS = [1, 2, 3, 5, 8, 13, 20, 30, 40, 50]
 
-/** `Counts` for Prometheus. What may be counted of each network and signer is there from the start, as zero. */
+/** Every series of each network and signer starts at zero. */
 export function createSettlementMetrics(parts: {
   metrics: Metrics
   networks: readonly { name: string; chain: { signers: readonly string[] } }[]

@@ -5,7 +5,7 @@ import { type Claim, type ClaimOutcome } from './claims/claim'
 
 export type RecordOutcome = (claim: Claim, outcome: ClaimOutcome) => void
 
-/** Leaves a line in the log for a settlement that has ended, and counts it. To be called once that is written. */
+/** Logs and counts a completed settlement. Must follow the commit. */
 export const createRecordOutcome =
   ({
     network,

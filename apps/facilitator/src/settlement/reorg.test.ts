@@ -124,7 +124,7 @@ test.concurrent(
     expect(await settling).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
 
     await callRpc(rpcUrl, 'anvil_reorg', 1, [])
-    await log.line('a reorg undid what had ended payments; they are open again')
+    await log.line('reorg reopened settlements')
     await onTheirWay(1)
     await mine()
     await until("settlements WHERE status = 'settled'", 1)

@@ -17,19 +17,19 @@ import { CLAIMED_CHANNEL } from './channels'
 import { createTransactionStore } from './transactions/transaction-store'
 import { createReorgMonitor } from './reorgs/reorg-monitor'
 
-/** Notices wake the settler; it looks for itself as well, because one may be lost. */
+/** Notifications wake the settler; it polls as well, because one may be lost. */
 const POLL_INTERVAL_MS = 1_000
 const LOCK_RETRY_MS = 500
-/** Postgres ends the session, and with it the lock, of an owner that has gone silent for so long; one that lives looks each second. */
-const SILENCE_LIMIT = '8s'
-const TRACK_FIRST_MS = 50
-const TRACK_LAST_MS = 2_000
-const WATCH_MS = 5_000
+/** Postgres ends the session, and releases the lock, of a silent leader; one that runs polls each second. */
+const IDLE_SESSION_TIMEOUT = '8s'
+const MIN_TRACK_INTERVAL_MS = 50
+const MAX_TRACK_INTERVAL_MS = 2_000
+const REORG_CHECK_INTERVAL_MS = 5_000
 
 /**
- * Carries out the settlements of one signer. Of all processes with that signer's key one at a time does so: the one whose
- * database session holds the signer's lock. What it signs is committed on that very session, so that an owner that has
- * lost the lock, and may not know it yet, can store nothing, and sends nothing that is not stored.
+ * Settles claims with one signer. Of all processes with the signer's key, one leads: its database session holds the signer's
+ * lock. It commits what it signs on that session and broadcasts only what is stored, so a leader that lost the lock can
+ * neither store nor broadcast anything new.
  */
 export function createSettler(parts: {
   network: Network
@@ -96,7 +96,7 @@ export function createSettler(parts: {
   })
 
   async function own(session: PoolClient, signal: AbortSignal): Promise<void> {
-    await session.query(`SET idle_session_timeout = '${SILENCE_LIMIT}'`)
+    await session.query(`SET idle_session_timeout = '${IDLE_SESSION_TIMEOUT}'`)
     if (!(await takeLock(session, signal))) return
     logger.info('signer lock acquired')
     const lost = new AbortController()
@@ -134,8 +134,8 @@ export function createSettler(parts: {
         }
         await replaceStuck(session)
       } catch (error) {
-        logger.warn('settlements could not be sent; trying again', { error })
-        // A session that is gone took the lock with it.
+        logger.warn('signing loop failed', { error })
+        // Throws if the session is gone, and the lock with it.
         await session.query('SELECT 1')
       }
       await claimed.wait(POLL_INTERVAL_MS, signal)
@@ -143,28 +143,32 @@ export function createSettler(parts: {
   }
 
   async function runTrackingLoop(signal: AbortSignal): Promise<void> {
-    let pauseMs = TRACK_FIRST_MS
+    let pauseMs = MIN_TRACK_INTERVAL_MS
     while (!signal.aborted) {
       try {
         const { open, closed } = await tracker.trackSigned()
-        // What waited for room may go now.
+        // A resolved transaction makes room for another.
         if (closed > 0) claimed.wake()
         pauseMs =
-          open === 0 ? TRACK_LAST_MS : closed > 0 ? TRACK_FIRST_MS : Math.min(pauseMs * 1.5, TRACK_LAST_MS)
+          open === 0
+            ? MAX_TRACK_INTERVAL_MS
+            : closed > 0
+              ? MIN_TRACK_INTERVAL_MS
+              : Math.min(pauseMs * 1.5, MAX_TRACK_INTERVAL_MS)
       } catch (error) {
-        logger.warn('settlements could not be followed; trying again', { error })
+        logger.warn('tracking loop failed', { error })
       }
-      if (await sent.wait(pauseMs, signal)) pauseMs = TRACK_FIRST_MS
+      if (await sent.wait(pauseMs, signal)) pauseMs = MIN_TRACK_INTERVAL_MS
     }
   }
 
   async function runReorgLoop(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await pause(WATCH_MS, signal)
+      await pause(REORG_CHECK_INTERVAL_MS, signal)
       try {
         if (await watcher.checkMined()) sent.wake()
       } catch (error) {
-        logger.warn('settlements could not be watched; trying again', { error })
+        logger.warn('reorg loop failed', { error })
       }
     }
   }
@@ -172,7 +176,7 @@ export function createSettler(parts: {
   return {
     network: network.name,
     signer,
-    /** Whether this process carries out the settlements of the signer. */
+    /** Whether this process leads the signer. */
     isOwner: () => isOwner,
 
     begin() {
@@ -181,7 +185,7 @@ export function createSettler(parts: {
         own,
       )
     },
-    /** Finishes the current step and releases the lock; the next owner continues from the database. */
+    /** Finishes the current step and releases the lock; the next leader continues from the database. */
     async close() {
       unsubscribe()
       stopping.abort()

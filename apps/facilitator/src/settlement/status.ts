@@ -1,9 +1,8 @@
-/** The states in which a settlement may be open, so that somebody still has to end it. */
+/** `reversed` is open only without an error reason. */
 export const openStatuses = ['claimed', 'signed', 'reversed'] as const
 export type OpenStatus = (typeof openStatuses)[number]
 export type SettlementStatus = OpenStatus | 'settled' | 'failed'
 
-/** Whether a settlement has come to its end. A reversed one is open until a reason says that it stays reversed. */
 export const isOver = ({
   status,
   errorReason,
@@ -12,18 +11,18 @@ export const isOver = ({
   errorReason: string | null
 }): boolean => status === 'settled' || status === 'failed' || (status === 'reversed' && errorReason !== null)
 
-/** Money was moved, and not as it was signed: such a settlement is never claimed again. */
+/** Another amount than signed was moved: such a settlement is never reclaimed. */
 export const isMismatched = ({ errorReason }: { errorReason: string | null }): boolean =>
   errorReason === 'transfer_event_mismatch'
 
-/** The contrary, of a row of `settlements`; in the words of the index of open settlements, so that it is used. */
+/** Negates {@link isOver} for a row of `settlements`; worded as the index of open settlements, so that Postgres uses it. */
 export const isOpenSql = (row: string) =>
   `(${row}.status IN ('claimed', 'signed') OR (${row}.status = 'reversed' AND ${row}.error_reason IS NULL))`
 
-/** It waits for its transaction to be mined, or to be mined again. */
+/** Waits for its transaction to be mined, or mined again. */
 export const isInFlightSql = (row: string) =>
   `(${row}.status IN ('signed', 'reversed') AND ${row}.error_reason IS NULL)`
 
-/** Success was reported, a reorg dropped it, and it cannot be settled any more. */
+/** Success was reported, then a reorg dropped the settlement, and it can no longer be settled. */
 export const isReversedFinalSql = (row: string) =>
   `(${row}.status = 'reversed' AND ${row}.error_reason IS NOT NULL)`

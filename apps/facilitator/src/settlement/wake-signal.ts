@@ -1,16 +1,16 @@
 /** Wakes the waiting loop; a wake without a waiter makes the next wait return at once. */
 export function createWakeSignal() {
-  let isRung = false
+  let isAwake = false
   let wake: (() => void) | undefined
 
   return {
     wake() {
-      isRung = true
+      isAwake = true
       wake?.()
     },
-    /** Resolves to true when rung, to false after `ms` or when `signal` is aborted. */
+    /** Resolves to true after a wake, to false after `ms` or when `signal` is aborted. */
     async wait(ms: number, signal: AbortSignal): Promise<boolean> {
-      if (!isRung && !signal.aborted)
+      if (!isAwake && !signal.aborted)
         await new Promise<void>((resolve) => {
           const timer = setTimeout(done, ms)
           signal.addEventListener('abort', done)
@@ -22,9 +22,9 @@ export function createWakeSignal() {
             resolve()
           }
         })
-      const wasRung = isRung
-      isRung = false
-      return wasRung
+      const wasAwake = isAwake
+      isAwake = false
+      return wasAwake
     },
   }
 }

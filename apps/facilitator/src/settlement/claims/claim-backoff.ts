@@ -1,8 +1,8 @@
-/** How long a claim that cannot go now lets others go first: twice as long each time. */
+/** Doubles each time. */
 const FIRST_MS = 1_000
 const LAST_MS = 15_000
 
-/** Claims that let others go first for a while. In memory only: a new owner of the signer looks at all of them at once. */
+/** Deferred claims. In memory only: a new leader of the signer tries all of them at once. */
 export function createClaimBackoff(now: () => Date) {
   const postponed = new Map<bigint, { until: number; forMs: number }>()
 
@@ -13,7 +13,7 @@ export function createClaimBackoff(now: () => Date) {
       postponed.set(id, { until: now().getTime() + forMs, forMs })
     },
 
-    /** The claims whose time has not come. How often one had to wait is remembered a little longer. */
+    /** Forgets a back-off only some time after it ends, so that the next one is longer. */
     waiting(): bigint[] {
       const time = now().getTime()
       for (const [id, { until }] of postponed) if (until <= time - 2 * LAST_MS) postponed.delete(id)

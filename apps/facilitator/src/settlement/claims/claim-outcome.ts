@@ -4,7 +4,7 @@ import { type Claim, type ClaimOutcome, type Mismatch } from './claim'
 type Settled = Extract<PaymentStatus, { status: 'settled' }>
 type Void = Extract<PaymentStatus, { status: 'void' }>
 
-/** `hashes` are versions of our transaction that may have used the payment, beside those mined for it before. */
+/** `hashes`: versions of our transaction that may have used the payment, besides those mined for it before. */
 export function claimOutcome(
   claim: Claim,
   status: Settled | Void,
@@ -20,17 +20,17 @@ export function claimOutcome(
     : { status: 'failed', reason, detail }
 }
 
-/** A reorg can move a settlement of this very claim to such a height; see ADR 25. */
+/** Not after this claim was settled once: a reorg can move that settlement to such a height; see ADR 25. */
 export const predatesClaim = (claim: Claim, block: bigint): boolean =>
   mayHaveBeenThere(claim, block) && !claim.wasSettled
 
-/** Whether a node may have had the block, with a settlement in it, at the claim. */
+/** Whether a node may have had the block, with a settlement in it, at the time of the claim. */
 export const mayHaveBeenThere = (
   { judgedBlock, seenBlock }: Pick<Claim, 'judgedBlock' | 'seenBlock'>,
   block: bigint,
 ): boolean => block <= seenBlock && block > (judgedBlock ?? -1n)
 
-/** A node that is further ahead of the verifying one is ignored. */
+/** Blocks. A node further ahead of the verifying one is ignored. */
 const MAX_LEAD = 256n
 
 export const highestPlausible = (seen: bigint, heights: readonly bigint[]): bigint =>
@@ -38,7 +38,7 @@ export const highestPlausible = (seen: bigint, heights: readonly bigint[]): bigi
 
 const MAX_HEAD_AGE_SECONDS = 60
 
-/** Whether the verifying node stands still: the blocks that it lacks may hold the payment. */
+/** Whether the verifying node is stuck: the blocks that it lacks may hold the payment. */
 export const isFarBehind = (
   head: { number: bigint; timestamp: number },
   heights: readonly bigint[],

@@ -12,7 +12,7 @@ export type Claim = {
   payload: unknown
   terms: Terms
   createdAt: Date
-  /** The state of an older block says nothing about this payment. */
+  /** The state of an older block does not count for this payment. */
   since: bigint
   /** The newest block at the claim, if the payment's nonce was unused as of that block. */
   judgedBlock: bigint | null

@@ -6,10 +6,7 @@ import { idsOf } from '../log-fields'
 import { type ExternalSettlement, type ReorgStore } from './reorg-store'
 import { type SignerScope } from '../transactions/transaction-store'
 
-/**
- * Watches what is settled until no reorg can undo it. What a reorg drops is reversed, and followed again as if it had never
- * been mined: it is sent again, and may settle once more.
- */
+/** Checks settled transactions until no reorg can drop them. A dropped transaction is reversed, broadcast and tracked again. */
 export function createReorgMonitor(parts: {
   network: Network
   scope: SignerScope
@@ -20,53 +17,50 @@ export function createReorgMonitor(parts: {
   const { network, scope, store, counts, logger } = parts
   const { chain, name } = network
 
-  /**
-   * Looks once at every block that holds a transaction of ours, and at what others settled for us, where it is not too deep
-   * for a reorg. Resolves to whether something was dropped.
-   */
+  /** One pass over the blocks with our transactions, and over external settlements. Resolves to whether a reorg dropped any. */
   async function checkMined(): Promise<boolean> {
     const blocks = await store.watched(scope)
     const { number: height } = await chain.head()
     const final = height - chain.reorgDepth
     const isDropped = await Promise.all([
-      ...blocks.map(lookAtBlock),
-      ...(await store.settledElsewhere(name, final)).map(lookAtTheirs),
+      ...blocks.map(checkBlock),
+      ...(await store.settledElsewhere(name, final)).map(checkExternal),
     ])
     if (isDropped.every((dropped) => dropped === false)) await store.finalize(scope, final)
     return isDropped.some((dropped) => dropped === true)
   }
 
-  /** Undefined where it cannot be told now; it holds up no other. */
-  async function lookAtBlock(block: BlockId): Promise<boolean | undefined> {
+  /** Undefined if unknown now. */
+  async function checkBlock(block: BlockId): Promise<boolean | undefined> {
     try {
       if (await chain.includes(block)) return false
       for (const { id, hash } of await store.minedIn(scope, block)) {
         const inspection = await chain.transactionStatus(hash)
         if (inspection.status === 'mined' && inspection.block.hash === block.hash) continue
         const { reversed, reopened } = await store.reverse(id, block)
-        tellReversed(hash, reversed)
+        reportReversed(hash, reversed)
         if (reopened.length > 0)
-          logger.warn('a reorg undid what had ended payments; they are open again', {
+          logger.warn('reorg reopened settlements', {
             transaction: hash,
             settlementIds: reopened,
           })
       }
       return true
     } catch (error) {
-      logger.warn('a settled transaction could not be looked at; trying again', { block, error })
+      logger.warn('reorg check of block failed', { block, error })
       return undefined
     }
   }
 
-  async function lookAtTheirs(settlement: ExternalSettlement): Promise<boolean | undefined> {
+  async function checkExternal(settlement: ExternalSettlement): Promise<boolean | undefined> {
     try {
       const payment = network.family.readPayment(settlement.payload)
-      const fate = payment && (await chain.paymentStatus(payment, settlement.terms))
-      if (fate?.status !== 'open' && fate?.status !== 'void') return false
-      if (await store.reclaim(settlement)) tellReversed(settlement.hash, [settlement.id])
+      const status = payment && (await chain.paymentStatus(payment, settlement.terms))
+      if (status?.status !== 'open' && status?.status !== 'void') return false
+      if (await store.reclaim(settlement)) reportReversed(settlement.hash, [settlement.id])
       return true
     } catch (error) {
-      logger.warn('a settled payment could not be looked at; trying again', {
+      logger.warn('reorg check of external settlement failed', {
         ...idsOf(settlement),
         error,
       })
@@ -74,7 +68,7 @@ export function createReorgMonitor(parts: {
     }
   }
 
-  function tellReversed(transaction: string, settlements: readonly bigint[]) {
+  function reportReversed(transaction: string, settlements: readonly bigint[]) {
     if (settlements.length === 0) return
     logger.error('reorg dropped transaction', {
       transaction,

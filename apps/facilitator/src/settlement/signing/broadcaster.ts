@@ -15,7 +15,7 @@ export function createBroadcaster({
   signing: SigningStore
   logger: Logger
 }) {
-  const underWay = new Map<string, Promise<void>>()
+  const sending = new Map<string, Promise<void>>()
 
   async function broadcast(transaction: SignedTransaction): Promise<void> {
     try {
@@ -34,14 +34,14 @@ export function createBroadcaster({
   return {
     send(transaction: SignedTransaction): void {
       const { hash } = transaction
-      underWay.set(
+      sending.set(
         hash,
-        broadcast(transaction).finally(() => underWay.delete(hash)),
+        broadcast(transaction).finally(() => sending.delete(hash)),
       )
     },
-    isSending: (hash: string) => underWay.has(hash),
-    /** Resolves when nothing is being sent any more. */
-    drained: () => Promise.all(underWay.values()),
+    isSending: (hash: string) => sending.has(hash),
+    /** Resolves when all broadcasts have ended. */
+    drained: () => Promise.all(sending.values()),
   }
 }
 

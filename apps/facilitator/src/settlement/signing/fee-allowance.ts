@@ -1,6 +1,6 @@
 import { type Refusal } from '@tollgate/chains'
 
-/** A client key and its user, with the shares that an operator gave them; null: the configured ones hold. */
+/** A client key and its user, with the shares set by an operator; null: the default. */
 export type Spender = {
   clientId: string
   userId: number
@@ -8,21 +8,21 @@ export type Spender = {
   userFeeShareBps: number | null
 }
 
-/** What the payments of one client key cost in the last 24 hours, and may cost where they are not mined. */
+/** Fees for the payments of one client key in the last 24 hours; of pending ones the maximum. */
 export type Spent = {
   clientId: string
   userId: number
-  /** No operator has decided on the share of its user. */
+  /** No operator has set the share of its user. */
   isNew: boolean
   fees: bigint
   /** The cheapest of these payments. */
   cheapest: bigint
 }
 
-/** What the payments of one client key may cost of a transaction. */
+/** `part`: of the maximum fee of a transaction. */
 export type FeeAllocation = { clientId: string; payments: number; part: bigint }
 
-/** Shares of a network's fees of 24 hours, in hundredths of a percent, where no operator has decided. */
+/** Shares of a network's fees of 24 hours, in hundredths of a percent, where no operator has set one. */
 export type DefaultShares = {
   clientKeyBps: number
   newUserBps: number
@@ -48,7 +48,7 @@ const NEW_USERS = 'all new users together'
 
 export const isLimited = (spender: Spender, shares: DefaultShares) => accountsOf(spender, shares).length > 0
 
-/** What each account has spent in 24 hours, and whether it may spend more of the network's `cap`. */
+/** Fees of each account in 24 hours, against its share of the network's `cap`. */
 export function createFeeLedger(cap: bigint, shares: DefaultShares, spent: readonly Spent[]) {
   const fees = new Map<string, bigint>()
   const add = (name: string, amount: bigint) => fees.set(name, (fees.get(name) ?? 0n) + amount)
@@ -70,7 +70,7 @@ export function createFeeLedger(cap: bigint, shares: DefaultShares, spent: reado
   }
 
   return {
-    /** Why a payment that costs so much is refused; undefined where there is room for it. */
+    /** Why a payment of this cost is refused; undefined if it has room. */
     lacksRoom: (spender: Spender, cost: bigint) => refusal(spender, (used, limit) => used + cost > limit),
 
     /** Why any payment is refused: not even one as cheap as the cheapest of 24 hours would fit. */
@@ -89,7 +89,7 @@ const cheapest = (spent: readonly Spent[]): bigint =>
     undefined,
   ) ?? 0n
 
-/** What each payment of a batch bears of the highest possible cost: the fee that is allowed for it alone, and an equal part of the rest. */
+/** What each payment of a batch bears of the maximum fee: the fee granted for it alone, and an equal part of the rest. */
 export function allocateFee(batch: readonly { sponsorship?: { fee: bigint } }[], cost: bigint): bigint[] {
   const own = batch.map(({ sponsorship }) => sponsorship?.fee ?? 0n)
   const rest = own.reduce((left, fee) => left - fee, cost)
@@ -98,7 +98,6 @@ export function allocateFee(batch: readonly { sponsorship?: { fee: bigint } }[],
   return own.map((fee) => fee + each)
 }
 
-/** The same, by client key. */
 export function allocationsByClient(parts: readonly { clientId: string; part: bigint }[]): FeeAllocation[] {
   const sums = new Map<string, FeeAllocation>()
   for (const { clientId, part } of parts) {

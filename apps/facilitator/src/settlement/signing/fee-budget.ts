@@ -14,26 +14,26 @@ import { type FeeShareStore } from './fee-share-store'
 import { type Claim } from '../claims/claim'
 import { type SigningStore } from './signing-store'
 
-/** How old the figures may be that /verify decides by. */
+/** Maximum age of the figures for /verify. */
 const SNAPSHOT_MS = 1_000
 
-/** A payment that is to go at our cost; `sponsorship.fee` is what is allowed for it alone. */
+/** `sponsorship.fee` is granted for this payment alone. */
 type Cost = { claim: Claim; sponsorship?: { fee: bigint } }
 
 export type Verdict =
   | { isTaken: true }
-  /** The network's own cap has no room for the transaction. */
+  /** The transaction exceeds the network's cap. */
   | { isTaken: false; refusal: Refusal }
-  /** These have no room in the shares of their users and keys; the transaction may go without them. */
+  /** These payments exceed the shares of their users or client keys; the transaction may be signed without them. */
   | { isTaken: false; over: ReadonlyMap<Claim, Refusal> }
 
-/** What may be spent on a network's fees. Holds the network's fee lock until the database transaction ends. */
+/** Of a network's fees. Holds the network's fee lock until the database transaction ends. */
 export type Budget = {
-  /** Why nothing goes at our cost for the claim; undefined where something may. */
+  /** Why any fee for the claim is refused; undefined if one may fit. */
   isUsedUp(claim: Claim): Refusal | undefined
-  /** Takes what a transaction may cost, or nothing. */
+  /** Takes the maximum fee of a transaction, or nothing. */
   take(batch: readonly Cost[], cost: bigint): Verdict
-  /** Writes down for whom the transaction is, once it is stored. */
+  /** Records the client keys of a stored transaction. */
   record(batch: readonly Cost[], transaction: SignedTransaction & { cost: bigint }): Promise<void>
 }
 
@@ -46,8 +46,8 @@ export const UNCAPPED: Budget = {
 export type FeeBudget = ReturnType<typeof createFeeBudget>
 
 /**
- * Divides the fees that a network may cost in 24 hours: a cap for all, and of it a share for each user and each client key.
- * The database decides, under a lock for each network, before anything is sent.
+ * Limits a network's fees of 24 hours: a cap for all, and of it a share for each user and each client key. Checked in the
+ * database, under one lock for each network, before anything is broadcast.
  */
 export function createFeeBudget({ store, shares }: { store: FeeShareStore; shares: DefaultShares }) {
   const snapshots = new Map<string, { at: number; ledger: Promise<ReturnType<typeof createFeeLedger>> }>()
@@ -63,13 +63,12 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
   }
 
   return {
-    /** Why no payment goes at our cost for this spender, as of a second ago at most. */
+    /** Why no fee is paid for this spender, by figures that are at most a second old. */
     async check({ name, maxFeesPerDay: cap }: Network, spender: Spender): Promise<Refusal | undefined> {
       if (cap === undefined || !isLimited(spender, shares)) return undefined
       return (await snapshot(name, cap)).isUsedUp(spender)
     },
 
-    /** The budget for these claims, until the transaction that is open on `session` ends. */
     async open(
       session: PoolClient,
       { name, maxFeesPerDay: cap }: Network,
@@ -91,7 +90,7 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
         return spender
       }
 
-      /** Those that come first in a batch have what room there is. */
+      /** The first payments of a batch get the room. */
       function takeParts(batch: readonly Cost[], parts: readonly bigint[]) {
         const over = new Map<Claim, Refusal>()
         const taken: [Spender, bigint][] = []
@@ -118,7 +117,7 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
           }
           if (total + cost > cap) {
             undo()
-            logger.error('the fees of the day have come to their cap', { spent: total, needed: cost, cap })
+            logger.error('fee cap reached', { spent: total, needed: cost, cap })
             const detail = `fees of ${total} and ${cost} would pass ${cap} a day`
             return { isTaken: false, refusal: { reason: 'unexpected_settle_error', detail } }
           }

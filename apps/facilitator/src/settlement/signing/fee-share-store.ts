@@ -2,7 +2,7 @@ import { type Pool } from '@tollgate/database'
 import { type FeeAllocation, type Spender, type Spent } from './fee-allowance'
 import { type Session } from '../claims/claim-store'
 
-/** Counted as `feesOfDay` of the signing store counts the network's. */
+/** Counts transactions as `feesOfDay` of the signing store does. */
 const SPENT = `
 WITH counted AS (
   SELECT id, CASE WHEN fee IS NULL OR is_fee_grant THEN max_fee ELSE fee END AS fees FROM transactions
@@ -17,7 +17,7 @@ GROUP BY f.client_id, c.user_id, u.fee_share_bps`
 
 export type FeeShareStore = ReturnType<typeof createFeeShareStore>
 
-/** For whom the network's fees are spent. What is done on a `session` is part of the transaction open there. */
+/** Fees by client key. Statements on a `session` are part of the database transaction open there. */
 export function createFeeShareStore(pool: Pool) {
   return {
     async spent(network: string, session: Session = pool): Promise<Spent[]> {
@@ -41,7 +41,7 @@ export function createFeeShareStore(pool: Pool) {
       return rows
     },
 
-    /** Of the transaction with this hash, which is stored in the same transaction of the database. */
+    /** The transaction must be stored in the same database transaction. */
     async record(session: Session, hash: string, parts: readonly FeeAllocation[]): Promise<void> {
       await session.query(
         `INSERT INTO fee_shares (transaction_id, client_id, payments, part, whole)

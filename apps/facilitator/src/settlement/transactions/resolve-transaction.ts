@@ -7,7 +7,7 @@ import {
 import { type Claim, type ClaimOutcome } from '../claims/claim'
 import { claimOutcome, predatesClaim, mismatchOutcome } from '../claims/claim-outcome'
 
-/** What the chain state asks of the tracker or the store. Nothing in this file asks the chain or writes. */
+/** Decisions of the tracker. Nothing in this file asks the chain or writes. */
 
 export type MinedVersion = Extract<TransactionStatus, { status: 'mined' }> & { hash: string }
 

@@ -77,7 +77,7 @@ export function createTransactionTracker(parts: {
     }
   }
 
-  /** A receipt is one node's word: the account's nonce must have moved too. */
+  /** A receipt comes from one node: the signer's nonce must be used too. */
   const isNonceSpent = async ({ signer, nonce }: OpenTransaction) =>
     nonce === null || (await chain.isNonceSpent(signer, nonce))
 

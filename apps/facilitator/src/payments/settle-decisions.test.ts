@@ -1,13 +1,16 @@
-import { type Payment, type Refusal } from '@tollgate/chains'
+import { type Payment, type PaymentStatus, type Refusal } from '@tollgate/chains'
 import {
   decideAnswer,
   decideClaim,
+  decideUnclaimed,
   isReclaimable,
   isRepeat,
   isSamePayment,
+  paidBlockOf,
   type Answer,
+  type ClaimFacts,
 } from './settle-decisions'
-import { type KeyRelation } from './store'
+import { type KeyRelation, type Settlement } from './store'
 
 const requestHash = Buffer.from('request')
 const otherHash = Buffer.from('other request')
@@ -64,32 +67,129 @@ describe('a settlement can be reclaimed', () => {
   })
 })
 
+const settlement: Settlement = {
+  id: 1n,
+  requestId: null,
+  clientId: 'client_1',
+  requestHash,
+  idempotencyKey: null,
+  network: 'base-sepolia',
+  payer: '0xa',
+  status: 'failed',
+  transactionHash: '0x1',
+  blockNumber: null,
+  errorReason: 'payment_expired',
+  errorDetail: null,
+  settledAt: null,
+  endedAt: new Date(),
+  successReportedAt: null,
+}
+
 describe('a payment is claimed, answered or refused', () => {
-  const valid = { refusal: undefined, wasSent: false, isPaid: false, isPayerTransaction: false }
-  test.each<[string, Partial<Parameters<typeof decideClaim>[0]>, ReturnType<typeof decideClaim>]>([
-    ['valid', {}, { action: 'claim', basis: 'valid' }],
-    ['a valid payer transaction', { isPayerTransaction: true }, { action: 'claim', basis: 'unused' }],
-    ['refused', { refusal }, { action: 'refuse', refusal }],
-    ['a refused payer transaction', { refusal, isPayerTransaction: true }, { action: 'refuse', refusal }],
-    ['sent before', { wasSent: true }, { action: 'answer-earlier' }],
-    ['sent before, refused', { wasSent: true, refusal }, { action: 'answer-earlier' }],
+  const valid: ClaimFacts = {
+    refusal: undefined,
+    sent: undefined,
+    isSamePayment: false,
+    paidBlock: undefined,
+    isPayerTransaction: false,
+    headBlock: 100n,
+    highestBlock: 105n,
+    isUnspent: true,
+  }
+  const evidence = { basis: 'valid', minBlock: 99n, judgedBlock: 100n, seenBlock: 105n, isSamePayment: false }
+  const claimWith = (changes: object = {}) => ({ action: 'claim', evidence: { ...evidence, ...changes } })
+  const refused = { action: 'refuse', refusal }
+  const answered = { action: 'answer-earlier', settlement }
+  test.each<[string, Partial<ClaimFacts>, object]>([
+    ['valid', {}, claimWith()],
+    ['valid, its nonce not read at the head', { isUnspent: false }, claimWith({ judgedBlock: null })],
+    ['a valid payer transaction', { isPayerTransaction: true }, claimWith({ basis: 'unused' })],
+    ['refused', { refusal }, refused],
+    ['a refused payer transaction', { refusal, isPayerTransaction: true }, refused],
+    ['sent before', { sent: settlement }, answered],
+    ['sent before, refused', { sent: settlement, refusal }, answered],
     [
       'sent before, a valid payer transaction',
-      { wasSent: true, isPayerTransaction: true },
-      { action: 'claim', basis: 'unused' },
+      { sent: settlement, isSamePayment: true, isPayerTransaction: true },
+      claimWith({ basis: 'unused', isSamePayment: true }),
+    ],
+    [
+      'another payment sent before, a valid payer transaction',
+      { sent: settlement, isPayerTransaction: true },
+      claimWith({ basis: 'unused' }),
     ],
     [
       'sent before, a refused payer transaction',
-      { wasSent: true, isPayerTransaction: true, refusal },
-      { action: 'answer-earlier' },
+      { sent: settlement, isPayerTransaction: true, refusal },
+      answered,
     ],
     [
       'sent before and paid since',
-      { wasSent: true, isPaid: true, refusal },
-      { action: 'claim', basis: 'paid' },
+      { sent: settlement, isSamePayment: true, paidBlock: 103n, isUnspent: false, refusal },
+      claimWith({ basis: 'paid', minBlock: 103n, judgedBlock: null, isSamePayment: true }),
+    ],
+    [
+      'a payer transaction sent before and paid since',
+      { sent: settlement, isSamePayment: true, paidBlock: 103n, isPayerTransaction: true, refusal },
+      claimWith({ basis: 'paid', minBlock: 103n, isSamePayment: true }),
     ],
   ])('%s', (_, changes, expected) => {
     expect(decideClaim({ ...valid, ...changes })).toEqual(expected)
+  })
+})
+
+describe('a payment that was sent before is paid by', () => {
+  const earlierClaim = { judgedBlock: 80n, seenBlock: 90n }
+  const settled = (blockNumber: bigint): PaymentStatus => ({ status: 'settled', hash: '0x1', blockNumber })
+  test.each<[string, PaymentStatus, bigint | undefined]>([
+    ['the head, if the transfer is not confirmed yet', { status: 'pending' }, 100n],
+    ['the head, if the transfer is older', settled(95n), 100n],
+    ['the block of the transfer, if it is newer', settled(101n), 101n],
+    ['no block, if the transfer may predate the earlier claim', settled(90n), undefined],
+    ['the head, if the nonce was unused where the transfer is', settled(80n), 100n],
+    ['no block, if the payment is open', { status: 'open' }, undefined],
+    ['no block, if the payment is void', { status: 'void', ...refusal }, undefined],
+  ])('%s', (_, status, expected) => {
+    expect(paidBlockOf(status, earlierClaim, 100n)).toBe(expected)
+  })
+})
+
+describe('a request that did not claim', () => {
+  const answered = { action: 'answer-concurrent', settlement }
+  const refused = { action: 'refuse', refusal }
+  test.each<[string, Parameters<typeof decideUnclaimed>[0], object]>([
+    [
+      'gets the settlement of a concurrent request',
+      { concurrent: settlement, isReclaimable: false, refusal: undefined },
+      answered,
+    ],
+    [
+      'gets the settlement of a concurrent request, also if that has failed since',
+      { concurrent: settlement, isReclaimable: true, refusal: undefined },
+      answered,
+    ],
+    [
+      'gets the settlement of a concurrent request that is why the chain refuses',
+      { concurrent: settlement, isReclaimable: false, refusal },
+      answered,
+    ],
+    [
+      'is refused if the settlement can be reclaimed',
+      { concurrent: settlement, isReclaimable: true, refusal },
+      refused,
+    ],
+    [
+      'is refused if there is no settlement',
+      { concurrent: undefined, isReclaimable: false, refusal },
+      refused,
+    ],
+    [
+      'was too late if there is neither a settlement nor a refusal',
+      { concurrent: undefined, isReclaimable: false, refusal: undefined },
+      { action: 'report-too-late' },
+    ],
+  ])('%s', (_, facts, expected) => {
+    expect(decideUnclaimed(facts)).toEqual(expected)
   })
 })
 

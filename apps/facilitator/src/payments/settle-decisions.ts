@@ -1,6 +1,14 @@
-import { type Payment, type Refusal } from '@tollgate/chains'
+import { type Payment, type PaymentStatus, type Refusal } from '@tollgate/chains'
+import { mayHaveBeenThere } from '../settlement/claims/claim-outcome'
 import { isMismatched } from '../settlement/status'
-import { type KeyRelation, type Requester, type Settlement } from './store'
+import {
+  type ClaimBasis,
+  type ClaimEvidence,
+  type EarlierClaim,
+  type KeyRelation,
+  type Requester,
+  type Settlement,
+} from './store'
 
 /**
  * Whether the request repeats the one that claimed the settlement: sent with the same client key, or with another key of the
@@ -35,32 +43,86 @@ export const isReclaimable = (
   !isMismatched(settlement) &&
   !(isRepeat && hasSameIdempotencyKey(settlement, requester))
 
-/**
- * Why a payment can be claimed: `valid`; `unused`, a valid transaction signed by its payer, whose nonce is therefore free; or
- * `paid`, an earlier broadcast for it was mined after all.
- */
-export type ClaimBasis = 'valid' | 'unused' | 'paid'
+export type ClaimFacts = {
+  refusal: Refusal | undefined
+  /** The failed earlier claim, if it broadcast a transaction, which may still be mined. */
+  sent: Settlement | undefined
+  /** The earlier claim was for this very payment, not for another one under its nonce. */
+  isSamePayment: boolean
+  /** See `paidBlockOf`. */
+  paidBlock: bigint | undefined
+  isPayerTransaction: boolean
+  /** The newest block of the node that verified the payment. */
+  headBlock: bigint
+  /** The newest plausible block of any node. */
+  highestBlock: bigint
+  /** The payment's nonce was unused in `headBlock`. */
+  isUnspent: boolean
+}
+
 export type ClaimDecision =
-  | { action: 'claim'; basis: ClaimBasis }
-  | { action: 'answer-earlier' }
+  | { action: 'claim'; evidence: ClaimEvidence }
+  | { action: 'answer-earlier'; settlement: Settlement }
   | { action: 'refuse'; refusal: Refusal }
 
-/** `wasSent`: an earlier failed claim broadcast a transaction, which may still be mined. */
-export function decideClaim({
+export function decideClaim(facts: ClaimFacts): ClaimDecision {
+  const { refusal, sent, paidBlock, isPayerTransaction } = facts
+  if (paidBlock !== undefined) return claimOn('paid', facts)
+  if (!refusal && isPayerTransaction) return claimOn('unused', facts)
+  if (sent) return { action: 'answer-earlier', settlement: sent }
+  return refusal ? { action: 'refuse', refusal } : claimOn('valid', facts)
+}
+
+const claimOn = (
+  basis: ClaimBasis,
+  { isSamePayment, paidBlock, headBlock, highestBlock, isUnspent }: ClaimFacts,
+): ClaimDecision => ({
+  action: 'claim',
+  evidence: {
+    basis,
+    // A node may announce a block before it serves its state. `paidBlock` was read from the state itself.
+    minBlock: paidBlock ?? headBlock - 1n,
+    judgedBlock: isUnspent ? headBlock : null,
+    seenBlock: highestBlock,
+    isSamePayment,
+  },
+})
+
+/**
+ * A block by which a payment that we broadcast before was paid, by any sender. A transfer that may predate the earlier claim
+ * paid for something else.
+ */
+export function paidBlockOf(
+  status: PaymentStatus,
+  earlierClaim: Pick<EarlierClaim, 'judgedBlock' | 'seenBlock'>,
+  headBlock: bigint,
+): bigint | undefined {
+  if (status.status === 'pending') return headBlock
+  if (status.status !== 'settled' || mayHaveBeenThere(earlierClaim, status.blockNumber)) return undefined
+  return status.blockNumber > headBlock ? status.blockNumber : headBlock
+}
+
+export type UnclaimedDecision =
+  | { action: 'answer-concurrent'; settlement: Settlement }
+  | { action: 'refuse'; refusal: Refusal }
+  | { action: 'report-too-late' }
+
+/**
+ * For a request that did not claim. A concurrent request may have claimed the payment, and its settlement may be why the chain
+ * refuses ours.
+ */
+export function decideUnclaimed({
+  concurrent,
+  isReclaimable,
   refusal,
-  wasSent,
-  isPaid,
-  isPayerTransaction,
 }: {
+  concurrent: Settlement | undefined
+  isReclaimable: boolean
   refusal: Refusal | undefined
-  wasSent: boolean
-  isPaid: boolean
-  isPayerTransaction: boolean
-}): ClaimDecision {
-  if (isPaid) return { action: 'claim', basis: 'paid' }
-  if (!refusal && isPayerTransaction) return { action: 'claim', basis: 'unused' }
-  if (wasSent) return { action: 'answer-earlier' }
-  return refusal ? { action: 'refuse', refusal } : { action: 'claim', basis: 'valid' }
+}): UnclaimedDecision {
+  if (concurrent && !(refusal && isReclaimable))
+    return { action: 'answer-concurrent', settlement: concurrent }
+  return refusal ? { action: 'refuse', refusal } : { action: 'report-too-late' }
 }
 
 export type Answer = 'duplicate' | 'mismatch' | 'failure' | 'report-success'

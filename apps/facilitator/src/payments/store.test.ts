@@ -4,8 +4,7 @@ import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { sha256 } from '../digest'
 import { settlementRows } from '../testing/settlement-rows'
 import { type PaymentRequest } from './payment-request'
-import { type ClaimBasis } from './settle-decisions'
-import { createSettlementStore } from './store'
+import { createSettlementStore, type ClaimBasis } from './store'
 
 afterAll(closeAll)
 

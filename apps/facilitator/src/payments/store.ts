@@ -1,7 +1,6 @@
 import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import { type PaymentRequest } from './payment-request'
-import { type ClaimBasis } from './settle-decisions'
 import { CLAIMED_CHANNEL } from '../settlement/channels'
 import { isOpenSql, type SettlementStatus } from '../settlement/status'
 
@@ -25,7 +24,14 @@ export type Settlement = Requester & {
   successReportedAt: Date | null
 }
 
-export type NewClaim = {
+/**
+ * Why a payment can be claimed: `valid`; `unused`, a valid transaction signed by its payer, whose nonce is therefore free; or
+ * `paid`, an earlier broadcast for it was mined after all.
+ */
+export type ClaimBasis = 'valid' | 'unused' | 'paid'
+
+/** What the claim is based on; kept to tell later whether a transfer was made for it. */
+export type ClaimEvidence = {
   basis: ClaimBasis
   /** The payment was found valid or paid by this block. */
   minBlock: bigint
@@ -35,6 +41,9 @@ export type NewClaim = {
   seenBlock: bigint
   /** The earlier claim was for the same payment: its `judgedBlock` and `seenBlock` still hold. */
   isSamePayment: boolean
+}
+
+export type NewClaim = ClaimEvidence & {
   requestId: string
   /** The end of the claim window, by the clock of Postgres. */
   until: Date

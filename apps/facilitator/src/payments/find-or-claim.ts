@@ -1,0 +1,132 @@
+import { ChainUnavailable, type Refusal } from '@tollgate/chains'
+import { type Logger } from '@tollgate/service'
+import { type Caller } from '../clients/store'
+import { type HttpMetricsRecorder } from '../metrics/http-metrics-recorder'
+import { idsOf } from '../settlement/log-fields'
+import { createReadClaimFacts } from './claim-facts'
+import { type ClaimWindow } from './claim-window'
+import { type PaymentChecks } from './payment-checks'
+import { checkAsset, checkRecipient, type PaymentRequest } from './payment-request'
+import { decideClaim, decideUnclaimed, isReclaimable, isRepeat } from './settle-decisions'
+import { type SettlementWaiter } from './settlement-waiter'
+import { type NewClaim, type Requester, type Settlement, type SettlementStore } from './store'
+import { type VerificationCache } from './verification-cache'
+
+type Attempt = {
+  request: PaymentRequest
+  requester: Requester
+  caller: Caller
+  window: ClaimWindow
+  requestId: string
+}
+
+export type FindOrClaimDependencies = {
+  verificationCache: VerificationCache
+  checks: PaymentChecks
+  store: SettlementStore
+  settlementWaiter: SettlementWaiter
+  /** Counts refusals that have no settlement; the settlements table counts the others. */
+  metricsRecorder: Pick<HttpMetricsRecorder, 'refused'>
+  logger: Logger
+  now: () => Date
+}
+
+export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
+  const { verificationCache, checks, store, settlementWaiter, metricsRecorder, logger } = dependencies
+  const readClaimFacts = createReadClaimFacts(dependencies)
+
+  /** The settlement of this payment, new or made by an earlier request; or why the payment cannot be claimed. */
+  async function findOrClaim(attempt: Attempt): Promise<Settlement | Refusal> {
+    const { request, requester, caller, requestId } = attempt
+    const earlier = await store.find(request)
+    if (earlier && !(await canReclaim(earlier, requester))) return earlier
+
+    settlementWaiter.assertCapacity()
+    const unacceptable = checkRecipient(request, caller) ?? checkAsset(request)
+    if (unacceptable) return unacceptable
+    const sent = earlier?.transactionHash == null ? undefined : earlier
+    const wasSent = sent !== undefined
+    const spent = await verificationCache.findSpent(request, { wasSent })
+    if (spent) return sent ?? spent
+
+    const { until, ...facts } = await readClaimFacts(attempt, sent)
+    const { refusal, paidBlock } = facts
+    if (refusal?.isSpent && paidBlock === undefined) await checks.rememberSpent(request, refusal, { wasSent })
+
+    const decision = decideClaim(facts)
+    if (decision.action === 'answer-earlier') return decision.settlement
+    const claimed =
+      decision.action === 'claim'
+        ? await claim(attempt, { ...decision.evidence, requestId, until }, earlier)
+        : undefined
+    return claimed ?? findConcurrent(attempt, refusal)
+  }
+
+  /** Undefined if another request claimed the payment, or if the claim reached Postgres after its window. */
+  async function claim(
+    { request, requester, window }: Attempt,
+    newClaim: NewClaim,
+    earlier: Settlement | undefined,
+  ): Promise<Settlement | undefined> {
+    window.assertOpen()
+    const claimed = await store.claim(request, requester, newClaim)
+    if (!claimed) return undefined
+    if (earlier) countReplacedFailure(earlier)
+    await verificationCache.forget(request)
+    logger.info('settlement claimed', {
+      ...idsOf({ ...claimed, paymentId: claimed.idempotencyKey }),
+      ...logFieldsOf(request),
+      client: requester.clientId,
+    })
+    return claimed
+  }
+
+  async function findConcurrent(
+    { request, requester }: Attempt,
+    refusal: Refusal | undefined,
+  ): Promise<Settlement | Refusal> {
+    const concurrent = await store.find(request)
+    const decision = decideUnclaimed({
+      concurrent,
+      refusal,
+      isReclaimable: concurrent && refusal ? await canReclaim(concurrent, requester) : false,
+    })
+    switch (decision.action) {
+      case 'answer-concurrent':
+        return decision.settlement
+      case 'refuse':
+        return decision.refusal
+      case 'report-too-late':
+        throw new ChainUnavailable('The claim reached Postgres too late and was not made')
+    }
+  }
+
+  const canReclaim = async (settlement: Settlement, requester: Requester) =>
+    isReclaimable(settlement, requester, { isRepeat: await repeatsClaim(store, settlement, requester) })
+
+  /** A claim overwrites the failed settlement, so its failure is counted here. */
+  function countReplacedFailure({ clientId, network, errorReason, endedAt }: Settlement) {
+    if (errorReason && endedAt)
+      metricsRecorder.refused({ clientId, network, reason: errorReason, at: endedAt })
+  }
+
+  return findOrClaim
+}
+
+/** Whether the request repeats the one that claimed the settlement. */
+export async function repeatsClaim(
+  store: Pick<SettlementStore, 'keyRelation'>,
+  settlement: Settlement,
+  requester: Requester,
+): Promise<boolean> {
+  if (!requester.requestHash.equals(settlement.requestHash)) return false
+  return isRepeat(settlement, requester, await store.keyRelation(requester.clientId, settlement.clientId))
+}
+
+const logFieldsOf = ({ network, payment, terms }: PaymentRequest) => ({
+  network: network.name,
+  asset: terms.token.asset,
+  amount: terms.amount,
+  payer: payment.payer,
+  payTo: terms.payTo,
+})

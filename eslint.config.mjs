@@ -1,6 +1,5 @@
 import js from '@eslint/js'
 import prettier from 'eslint-config-prettier'
-import importX from 'eslint-plugin-import-x'
 import tseslint from 'typescript-eslint'
 
 /** The directions of ARCHITECTURE.md, as fences: what a room may not reach for. */
@@ -26,14 +25,11 @@ export default tseslint.config(
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
-    plugins: { 'import-x': importX },
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
-    settings: { 'import-x/resolver-next': [importX.createNodeResolver({ extensions: ['.ts', '.js'] })] },
     rules: {
       'no-console': 'error',
       // A part is a function that returns functions: none of them uses `this`, so handing one on alone is safe.
       '@typescript-eslint/unbound-method': 'off',
-      'import-x/no-cycle': 'error',
       '@typescript-eslint/consistent-type-definitions': ['error', 'type'],
       'no-restricted-syntax': ['error', ...lowerCaseSql],
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],

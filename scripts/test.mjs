@@ -4,9 +4,9 @@ import { prepare, step } from './prepare.mjs'
 
 const HELP = `Usage: npm test [-- --help]
 
-Installs what is missing, builds, and runs everything that CI runs: formatting, lint, types, unused code, and every test
-against real Postgres, real chains and, where there is a redis-server, real Redis. The rest runs beside the tests, on what
-they leave idle. Ends with the test runner's summary.
+Installs what is missing, builds, and runs everything that CI runs: formatting, lint, types, import cycles, unused code, and
+every test against real Postgres, real chains and, where there is a redis-server, real Redis. The rest runs beside the
+tests, on what they leave idle. Ends with the test runner's summary.
 
 Never runs a test twice. Exit code 0: all passed; 3: tests failed and all else passed; 1: anything else.
 `
@@ -33,6 +33,7 @@ const run = (name, path, ...args) => step(name, process.execPath, [`node_modules
 async function checkCode() {
   await run('formatting', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.')
   await run('lint', 'eslint/bin/eslint.js', '.')
+  await run('import cycles', 'dpdm/lib/bin/dpdm.js')
   await run('unused code', 'knip/bin/knip.js')
 }
 

@@ -1,6 +1,4 @@
-import { type Charge } from './call-charges'
-
-type Account = Pick<Charge, 'wallet' | 'planId'>
+type Account = { wallet: string; planId: number }
 
 const CONTENDED_FOR_MS = 30_000
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { DatabaseSetupError } from '../database-setup-error'
-import type { Progress } from './migrate'
+import { type Progress } from './progress'
 
 /** The advisory lock of Prisma's own migrators, which thereby exclude ours. */
 const PRISMA_MIGRATION_LOCK = 72707369

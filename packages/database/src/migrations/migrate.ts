@@ -6,9 +6,7 @@ import { filters, migrationList, openEngine } from './engine'
 import { defaultMigrationsFolder, readMigrations, type Migration, type Service } from './folder'
 import { compare, errorIn, readHistory, remedyFor } from './history'
 import { holdMigrationLock } from './lock'
-
-/** A log message and its fields. */
-export type Progress = (message: string, facts: Record<string, string | number>) => void
+import { type Progress } from './progress'
 
 export type MigrateOptions = {
   url: string

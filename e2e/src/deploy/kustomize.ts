@@ -102,7 +102,7 @@ export type Workload = Manifest & (IDeployment | IJob)
 export const workloadsOf = (manifests: readonly Manifest[]) =>
   manifests.filter((manifest): manifest is Workload => ['Deployment', 'Job'].includes(manifest.kind))
 
-export const templateOf = (manifest: Manifest): IPodTemplateSpec | undefined =>
+const templateOf = (manifest: Manifest): IPodTemplateSpec | undefined =>
   workloadsOf([manifest])[0]?.spec?.template
 
 /** Every container of a workload, those that run first included. */

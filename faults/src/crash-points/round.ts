@@ -33,7 +33,7 @@ export type Target = {
 }
 
 /** Arms the crash hook, runs `lead`, and resolves after the kill. */
-export type Spring = (payments: number, lead: () => void) => Promise<Kill>
+type Spring = (payments: number, lead: () => void) => Promise<Kill>
 
 const KILLED_WITHIN_SECONDS = 30
 const PAYMENTS = [3, 4, 5]

@@ -51,7 +51,7 @@ const cosmosNetwork = { name: COSMOS_CHAIN_ID, ecosystem: 'cosmos', chain_id: CO
 export const COSMOS_PREFIX = 'cosmos'
 
 /** One cent for a hundred calls: below the default spending limit of public x402 clients. */
-export const plan = {
+const plan = {
   id: 1,
   plan_name: 'Base Sepolia starter',
   network: network.name,
@@ -67,7 +67,7 @@ export const plan = {
   pay_to: developmentPayTo.address,
 }
 
-export const cosmosPlan = {
+const cosmosPlan = {
   id: 2,
   plan_name: 'Cosmos starter',
   network: cosmosNetwork.name,

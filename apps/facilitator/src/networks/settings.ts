@@ -48,7 +48,7 @@ const NetworkEntry = z.object({
 })
 type NetworkEntry = z.infer<typeof NetworkEntry>
 
-export type AssetSettings = Omit<z.infer<typeof AssetEntry>, 'min_amount'> & {
+type AssetSettings = Omit<z.infer<typeof AssetEntry>, 'min_amount'> & {
   /** The least that a payment may be of, in the smallest unit. Left out, what is registered stays, or the default is used. */
   minAmount?: bigint
 }

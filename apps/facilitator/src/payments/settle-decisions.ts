@@ -30,7 +30,7 @@ export function isRepeat(
 
 type WithIdempotencyKey = Pick<Requester, 'idempotencyKey'>
 
-export const hasSameIdempotencyKey = (one: WithIdempotencyKey, other: WithIdempotencyKey): boolean =>
+const hasSameIdempotencyKey = (one: WithIdempotencyKey, other: WithIdempotencyKey): boolean =>
   one.idempotencyKey !== null && one.idempotencyKey === other.idempotencyKey
 
 /** A failed settlement can be reclaimed, except by a repeat under its Idempotency-Key, which asks for its outcome. */

@@ -4,7 +4,7 @@ import { createHash, createSecretKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
 import { z } from 'zod'
 
-export const TOKEN_TTL_SECONDS = 3600
+const TOKEN_TTL_SECONDS = 3600
 
 const ISSUER = 'tollgate-gateway'
 

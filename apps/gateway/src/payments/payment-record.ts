@@ -1,7 +1,7 @@
 import { type Pool } from '@tollgate/database'
 import { SettleRequest } from '@tollgate/protocol'
 
-export type PaymentStatus = 'received' | 'settling' | 'settled' | 'credited' | 'failed' | 'disputed'
+type PaymentStatus = 'received' | 'settling' | 'settled' | 'credited' | 'failed' | 'disputed'
 
 /**
  * received -> settling -> settled -> credited | failed. A payment that moved other money than its payer signed is `disputed`

@@ -56,7 +56,7 @@ const createProtocol = (chainId: string): NodeProtocol => ({
 export type Rpc = ReturnType<typeof createMethods>
 
 /** The result of code that ran on the chain, or why it failed. */
-export type RunResult<T> = { value: T } | { reverted: string }
+type RunResult<T> = { value: T } | { reverted: string }
 
 /** The RPC methods of an Ethereum network, over `createJsonRpc`. */
 export function createRpc(nodes: Nodes, compareMs?: number) {

@@ -20,7 +20,7 @@ export const closeLater = (close: () => unknown) =>
   })
 
 /** A request as a server got it. */
-export type Asked = { method: string; path: string; headers: IncomingHttpHeaders; body: string }
+type Asked = { method: string; path: string; headers: IncomingHttpHeaders; body: string }
 
 /** A real HTTP server on a port of its own that keeps what it is asked. `answer` is given the number of the request, from 1. */
 export async function startServer(answer: (res: ServerResponse, number: number) => void, port = 0) {

@@ -28,7 +28,7 @@ export type JsonSchema = {
 }
 
 export type ExampleObject = { summary?: string; value: unknown }
-export type MediaTypeObject = { schema: JsonSchema; examples?: Record<string, ExampleObject> }
+type MediaTypeObject = { schema: JsonSchema; examples?: Record<string, ExampleObject> }
 export type HeaderObject = { description: string; schema: JsonSchema }
 export type Reference = { $ref: string }
 

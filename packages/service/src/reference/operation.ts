@@ -7,7 +7,7 @@ export type Examples = Record<string, unknown>
 export type HeaderDescription = { description: string; schema: z.ZodType }
 
 /** A successful response of one status. */
-export type OperationAnswer = {
+type OperationAnswer = {
   description: string
   /** Without a schema the body may be anything. */
   schema?: z.ZodType

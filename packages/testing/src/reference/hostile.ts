@@ -76,7 +76,7 @@ export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
   ),
 )
 
-export const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
+const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
   hostileTexts,
   fc.jsonValue({ maxDepth: 3 }),
   fc.constantFrom<unknown>(0, -0, -1, 1.5, 1e308, 2 ** 31, 2 ** 31 - 1, 2 ** 53, 2 ** 53 + 2, -(2 ** 63)),

@@ -20,7 +20,7 @@ const SNAPSHOT_MS = 1_000
 /** `sponsorship.fee` is granted for this payment alone. */
 type Cost = { claim: Claim; sponsorship?: { fee: bigint } }
 
-export type Verdict =
+type Verdict =
   | { isTaken: true }
   /** The transaction exceeds the network's cap. */
   | { isTaken: false; refusal: Refusal }
@@ -37,7 +37,7 @@ export type Budget = {
   record(batch: readonly Cost[], transaction: SignedTransaction & { cost: bigint }): Promise<void>
 }
 
-export const UNCAPPED: Budget = {
+const UNCAPPED: Budget = {
   isUsedUp: () => undefined,
   take: () => ({ isTaken: true }),
   record: () => Promise.resolve(),

@@ -9,7 +9,7 @@ export type Answer = {
   body: Buffer
   rest?: Readable
 }
-export type Headers = Record<string, string | string[] | undefined>
+type Headers = Record<string, string | string[] | undefined>
 
 /** `unsent`: provably nothing was sent. `reset`: the connection broke before a complete answer. `abandoned`: the caller disconnected. */
 export type UpstreamExchange =

@@ -3,7 +3,7 @@ import type { CosmosNetwork } from '../network'
 import type { Account } from '../account'
 
 /** Nodes behind one URL differ by fewer blocks than this, and every node keeps the state of this many blocks. */
-export const MAX_NODE_LAG = 20n
+const MAX_NODE_LAG = 20n
 
 /** The newest confirmed height if the chain is at `height`; below 1 if no block is confirmed. */
 export const confirmedHeight = (

@@ -3,7 +3,7 @@ import { Quantity, quantity, Receipt, Transaction } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 
 /** Nodes behind one URL are hardly further apart than this, and every node keeps the state of so many blocks. */
-export const BLOCKS_APART = 20n
+const BLOCKS_APART = 20n
 
 /** Two epochs of Ethereum, after which its blocks are final; chains that build on it drop none so old either. */
 export const REORG_DEPTH = 64n

@@ -3,7 +3,7 @@ import { fromBech32, toBech32 } from '@cosmjs/encoding'
 import { AbciError, sdkError } from './errors'
 
 /** What every address of the chain begins with. */
-export const PREFIX = 'cosmos'
+const PREFIX = 'cosmos'
 
 const MOST_CHARACTERS = 1023
 const MOST_BYTES = 255

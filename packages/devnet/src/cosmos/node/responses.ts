@@ -17,8 +17,8 @@ import {
 import { type IndexedTx } from './index-of-txs'
 
 /** The shapes in which CometBFT 0.38 answers: 64-bit numbers as text, hashes in hex, bytes in base64. */
-export const VERSION = '0.38.22'
-export const MONIKER = 'tollgate-development-chain-worth-nothing'
+const VERSION = '0.38.22'
+const MONIKER = 'tollgate-development-chain-worth-nothing'
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 export const timeText = (milliseconds: number) => goTime(timestampOf(milliseconds))

@@ -19,7 +19,7 @@ export type VerifyContext = {
 
 type OfflineCheck = Check<VerifyContext>
 
-export type SignedContext = Pick<VerifyContext, 'payment' | 'terms'> & {
+type SignedContext = Pick<VerifyContext, 'payment' | 'terms'> & {
   network: Pick<CosmosNetwork, 'chainId' | 'prefix'>
 }
 type SignedCheck = Check<SignedContext>

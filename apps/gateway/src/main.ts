@@ -1,6 +1,7 @@
 import { curveIsNative } from '@tollgate/chains'
 import { openGatewayDatabase, waitForDatabase } from '@tollgate/database'
 import { createFacilitatorClient } from '@tollgate/facilitator-client'
+import { withTimeout } from '@tollgate/protocol'
 import {
   closeServer,
   createLogger,
@@ -11,7 +12,6 @@ import {
   run,
   startRetention,
 } from '@tollgate/service'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startAudit } from './accounts/audit'
 import { startHeartbeat } from './accounts/heartbeat'
 import { readConfiguration } from './config'
@@ -70,7 +70,7 @@ void run('gateway', async (closing) => {
     processor: gateway.processor,
     logger,
   })
-  closing.add('reconciler', () => Promise.race([reconciler.stop(), delay(RECONCILER_GRACE_MS)]))
+  closing.add('reconciler', () => withTimeout(reconciler.stop(), RECONCILER_GRACE_MS, () => undefined))
 
   const metricsServer = await metrics.listen({
     port: environment.METRICS_PORT,

@@ -1,3 +1,5 @@
+import { withTimeout } from '@tollgate/protocol'
+
 const CACHE_TTL_MS = 1_000
 const TIMEOUT_MS = 3_000
 
@@ -6,13 +8,8 @@ export function createCachedProbe<T>(probe: () => Promise<T>): () => Promise<T |
   let latest: Promise<T | undefined> | undefined
 
   async function run() {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<undefined>((resolve) => {
-      timer = setTimeout(() => resolve(undefined), TIMEOUT_MS)
-    })
     const answer = probe().catch(() => undefined)
-    const result = await Promise.race([answer, timeout])
-    clearTimeout(timer)
+    const result = await withTimeout(answer, TIMEOUT_MS, () => undefined)
     setTimeout(() => (latest = undefined), CACHE_TTL_MS).unref()
     return result
   }

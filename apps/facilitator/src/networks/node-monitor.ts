@@ -1,6 +1,6 @@
 import { type NodesCheck } from '@tollgate/chains'
+import { withTimeout } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Network } from './network'
 
 const POLL_INTERVAL_MS = 30_000
@@ -48,7 +48,7 @@ export function createNodeMonitor({ name, chain }: Pick<Network, 'name' | 'chain
       if (chain.checkNodes === undefined) return undefined
       if (performance.now() - checkedAt > MAX_AGE_MS) void refresh()
       if (latest === undefined && running !== undefined)
-        await Promise.race([running, delay(FIRST_CHECK_TIMEOUT_MS, undefined, { ref: false })])
+        await withTimeout(running, FIRST_CHECK_TIMEOUT_MS, () => undefined)
       return latest
     },
     begin() {

@@ -1,4 +1,5 @@
 import { type GatewayDatabase } from '@tollgate/database'
+import { withTimeout } from '@tollgate/protocol'
 import { batchOptions, createBatchExecutor } from './batch-statement'
 import { createGroupCommit } from './group-commit'
 import { type Term } from './lease'
@@ -70,14 +71,15 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>) {
      * time, the call must not be answered, and its credits are returned.
      */
     async confirm(ending: Ending & { state: 'done' }): Promise<boolean> {
-      const isCharged = await withTimeout(CONFIRM_TIMEOUT_MS, endings.submit(ending)).then(
-        ({ ended }) => (ended === 'locked' ? undefined : ended === 'now'),
+      const row = await withTimeout(
+        endings.submit(ending).catch(() => undefined),
+        CONFIRM_TIMEOUT_MS,
         () => undefined,
       )
-      if (isCharged === undefined)
+      if (row === undefined || row.ended === 'locked')
         retryLater({ ...refundOf(ending.usageId, 'not_answered'), takesBack: true })
       else activeCalls.delete(ending.usageId)
-      return isCharged === true
+      return row?.ended === 'now'
     },
 
     /** Returns whether this refund ended the call. Not retried. */
@@ -98,14 +100,6 @@ const refundOf = (usageId: bigint, outcome: string): Ending => ({
   outcome,
   latencyMs: null,
 })
-
-async function withTimeout<T>(ms: number, result: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No result within ${ms} ms`)), ms)
-  })
-  return Promise.race([result, timeout]).finally(() => clearTimeout(timer))
-}
 
 const columnsOf = (endings: Ending[]) => [
   endings.map((ending) => ending.usageId),

@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Facilitator } from '@tollgate/facilitator-client'
-import { type SupportedPaymentKind } from '@tollgate/protocol'
+import { type SupportedPaymentKind, withTimeout } from '@tollgate/protocol'
 import { ApiError, type Logger } from '@tollgate/service'
 import { type Plan } from './catalog'
 
@@ -51,8 +50,9 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
     getKinds: async (): Promise<SupportedPaymentKind[]> => {
       const asked = getSupport()
       if (!cached) return (await asked).kinds
+      const { support } = cached
       // With a cached answer, a hanging facilitator delays callers by WAIT_TIMEOUT_MS at most.
-      return (await Promise.race([asked, delay(WAIT_TIMEOUT_MS, cached.support, { ref: false })])).kinds
+      return (await withTimeout(asked, WAIT_TIMEOUT_MS, () => support)).kinds
     },
 
     /** The account that a payment may name as its fee payer; undefined if there is none or it is unknown. */
@@ -62,8 +62,7 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
     }: Pick<Plan, 'ecosystem' | 'network'>): Promise<string | undefined> {
       if (ecosystem !== 'cosmos') return undefined
       const asked = getSupport().catch(() => undefined)
-      const said =
-        cached?.support ?? (await Promise.race([asked, delay(WAIT_TIMEOUT_MS, undefined, { ref: false })]))
+      const said = cached?.support ?? (await withTimeout(asked, WAIT_TIMEOUT_MS, () => undefined))
       return said?.feePayers.get(network) || undefined
     },
   }

@@ -1,6 +1,6 @@
+import { withTimeout } from '@tollgate/protocol'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
-import { withTimeout } from '../timeout'
 
 /** By position, or by name. */
 type Params = readonly unknown[] | Readonly<Record<string, unknown>>
@@ -57,7 +57,7 @@ export function createEndpoint(url: string, identity: Identity, timeoutMs: numbe
 
   async function post(message: unknown): Promise<unknown> {
     const controller = new AbortController()
-    return withTimeout(timeoutMs, fetchJson(message, controller.signal), () => {
+    return withTimeout(fetchJson(message, controller.signal), timeoutMs, () => {
       const failure = new EndpointFailure(`gave no response within ${timeoutMs} ms`)
       controller.abort(failure)
       throw failure

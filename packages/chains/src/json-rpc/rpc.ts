@@ -1,6 +1,6 @@
+import { withTimeout } from '@tollgate/protocol'
 import type { z } from 'zod'
 import { ChainUnavailable, type Nodes } from '../family'
-import { withTimeout } from '../timeout'
 import {
   createAgent,
   createEndpoint,
@@ -142,7 +142,7 @@ export function createJsonRpc(
   }
 
   const heightWithin = (ms: number, endpoint: Endpoint): Promise<bigint | undefined> =>
-    withTimeout(ms, heightOf(endpoint, protocol), () => undefined)
+    withTimeout(heightOf(endpoint, protocol), ms, () => undefined)
 
   const availableHeights = coalesce(async () => {
     const heights = await Promise.all(endpoints.map(heightUnlessSilent))

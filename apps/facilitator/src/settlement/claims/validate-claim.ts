@@ -1,4 +1,5 @@
 import { ChainUnavailable, type PendingPayment, type Refusal, type Sponsorship } from '@tollgate/chains'
+import { withTimeout } from '@tollgate/protocol'
 import { type Network } from '../../networks/network'
 import { claimOutcome } from './claim-outcome'
 import { type Claim, type ClaimOutcome } from './claim'
@@ -61,7 +62,9 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
     { claim, payment, terms, seen }: ValidClaim,
     refusal: Refusal,
   ): Promise<DeferredClaim> {
-    const status = await within(STATUS_TIMEOUT_MS, chain.paymentStatus(payment, terms, seen))
+    const status = await withTimeout(chain.paymentStatus(payment, terms, seen), STATUS_TIMEOUT_MS, () => {
+      throw new ChainUnavailable(`no payment status within ${STATUS_TIMEOUT_MS} ms`)
+    })
     if (status.status === 'settled') return { claim, outcome: claimOutcome(claim, status) }
     if (status.status === 'void' && claim.wasSent) return { claim, outcome: claimOutcome(claim, status) }
     // `void` is final at any height; `open` from a stale node may be out of date.
@@ -89,15 +92,6 @@ export const isValidClaim = (validated: ValidClaim | DeferredClaim): validated i
   'payment' in validated
 export const isDeferredClaim = (validated: ValidClaim | DeferredClaim): validated is DeferredClaim =>
   !isValidClaim(validated)
-
-async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<never>((_, reject) => {
-    const error = new ChainUnavailable(`no payment status within ${ms} ms`)
-    timer = setTimeout(() => reject(error), ms)
-  })
-  return Promise.race([answer, timeout]).finally(() => clearTimeout(timer))
-}
 
 const lacksFunds = (refusal: Refusal | undefined) => refusal?.reason === 'insufficient_funds'
 

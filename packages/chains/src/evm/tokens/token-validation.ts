@@ -1,3 +1,4 @@
+import { withTimeout } from '@tollgate/protocol'
 import { ChainUnavailable, type NetworkSettings, type Token, type TokenProblem } from '../../family'
 import { MethodMissing } from '../../json-rpc/rpc'
 import { parseAddress, ZERO_ADDRESS } from '../address'
@@ -30,23 +31,15 @@ export async function validateToken(
   const asset = parseAddress(wanted.asset)
   if (asset === undefined)
     return { problem: 'asset is no EVM address; give 0x and 40 hex digits', isTokensFault: false }
-  return within(settings.name, patienceMs, async () => {
+  const validate = async () => {
     const token = await describeToken(rpc, settings, asset)
     if ('problem' in token) return token
     const unfit = differs(token, wanted) ?? (await tryOut(rpc, settings, token).catch(explain))
     return unfit ?? token
+  }
+  return withTimeout(validate(), patienceMs, () => {
+    throw new ChainUnavailable(`${settings.name} took more than ${patienceMs} ms to vet a token`)
   })
-}
-
-async function within<T>(name: string, ms: number, work: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new ChainUnavailable(`${name} took more than ${ms} ms to vet a token`)),
-      ms,
-    )
-  })
-  return Promise.race([work(), tooLate]).finally(() => clearTimeout(timer))
 }
 
 const wantsMoreGas = (maxGas: bigint): TokenProblem => ({

@@ -115,6 +115,38 @@ export default tseslint.config(
     'database is the door to Postgres and nothing else',
   ),
   fence(
+    ['packages/processes/src/**/*.ts'],
+    [
+      ...chainLibraries,
+      ...databaseLibraries,
+      'express',
+      'axios',
+      '@tollgate/chains',
+      '@tollgate/service',
+      '@tollgate/database',
+      '@tollgate/facilitator-client',
+      '@tollgate/devnet',
+      '@tollgate/cosmos-devchain',
+      ...apps,
+    ],
+    'processes knows only what a process and a port are',
+  ),
+  fence(
+    ['packages/cosmos-devchain/src/**/*.ts'],
+    [
+      ...databaseLibraries,
+      'express',
+      'axios',
+      '@tollgate/chains',
+      '@tollgate/service',
+      '@tollgate/database',
+      '@tollgate/facilitator-client',
+      '@tollgate/devnet',
+      ...apps,
+    ],
+    'cosmos-devchain is a reading of the Cosmos SDK of its own, and shares no code with what is tested on it',
+  ),
+  fence(
     ['packages/devnet/src/**/*.ts'],
     [
       'express',

@@ -6,6 +6,8 @@ module.exports = {
     'packages/database',
     'packages/chains',
     'packages/facilitator-client',
+    'packages/processes',
+    'packages/cosmos-devchain',
     'packages/devnet',
     'packages/testing',
     'apps/gateway',

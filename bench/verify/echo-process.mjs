@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startProcess } from '../../packages/devnet/dist/index.js'
+import { startProcess } from '../../packages/processes/dist/index.js'
 import { root } from '../../scripts/prepare.mjs'
 import { borrowFrom } from './borrowed.mjs'
 

@@ -8,10 +8,10 @@ import {
   removePostgres,
   startAnvil,
   startPostgres,
-  startProcess,
   startRedis,
   USDC_ADDRESS,
 } from '../../packages/devnet/dist/index.js'
+import { startProcess } from '../../packages/processes/dist/index.js'
 import { migrate } from '../../packages/database/dist/index.js'
 import { root } from '../../scripts/prepare.mjs'
 import { borrowFrom } from './borrowed.mjs'

@@ -1,4 +1,4 @@
-import { fundCosmosWallet } from '@tollgate/devnet'
+import { fundCosmosWallet } from '@tollgate/cosmos-devchain'
 import { decodeJson, encodeJson, PaymentRequiredV2, SettleResult, SupportedKinds } from '@tollgate/protocol'
 import { StargateClient } from '@cosmjs/stargate'
 import { decodePaymentRequiredHeader } from '@x402/core/http'

@@ -1,4 +1,5 @@
-import { COSMOS_CHAIN_ID, developmentCosmosSigner, USDC_ADDRESS } from '@tollgate/devnet'
+import { COSMOS_CHAIN_ID, developmentCosmosSigner } from '@tollgate/cosmos-devchain'
+import { USDC_ADDRESS } from '@tollgate/devnet'
 import { createFacilitatorClient, facilitatorConfig, FacilitatorError } from '@tollgate/facilitator-client'
 import { type SettleRequest } from '@tollgate/protocol'
 import { HTTPFacilitatorClient } from '@x402/core/server'

@@ -1,4 +1,5 @@
-import { developmentCosmosPayTo, developmentPayTo, removePostgres, USDC_ADDRESS } from '@tollgate/devnet'
+import { developmentCosmosPayTo } from '@tollgate/cosmos-devchain'
+import { developmentPayTo, removePostgres, USDC_ADDRESS } from '@tollgate/devnet'
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { developmentCosmosSigner, developmentSigners } from '@tollgate/devnet'
+import { developmentCosmosSigner } from '@tollgate/cosmos-devchain'
+import { developmentSigners } from '@tollgate/devnet'
 import { ConfigurationError } from '@tollgate/service'
 import { readConfiguration } from './config'
 

@@ -1,4 +1,4 @@
-import { freePort } from '@tollgate/devnet'
+import { freePort } from '@tollgate/processes'
 import { Wallet } from 'ethers'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

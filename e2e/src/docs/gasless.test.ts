@@ -1,4 +1,4 @@
-import { developmentCosmosPayTo, developmentCosmosWallets } from '@tollgate/devnet'
+import { developmentCosmosPayTo, developmentCosmosWallets } from '@tollgate/cosmos-devchain'
 import { TxRaw, AuthInfo } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-import { deploySmartWallet, developmentCosmosWallets, fundWallet } from '@tollgate/devnet'
+import { developmentCosmosWallets } from '@tollgate/cosmos-devchain'
+import { deploySmartWallet, fundWallet } from '@tollgate/devnet'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'

@@ -1,4 +1,5 @@
-import { developmentCosmosSigner, fundCosmosWallet, fundWallet } from '@tollgate/devnet'
+import { developmentCosmosSigner, fundCosmosWallet } from '@tollgate/cosmos-devchain'
+import { fundWallet } from '@tollgate/devnet'
 import { encodeJson, type PaymentRequired, type SessionTokens } from '@tollgate/protocol'
 import { StargateClient } from '@cosmjs/stargate'
 import { Wallet, type HDNodeWallet } from 'ethers'

@@ -1,6 +1,7 @@
 import { decodeTxRaw, Registry } from '@cosmjs/proto-signing'
 import { defaultRegistryTypes, StargateClient } from '@cosmjs/stargate'
-import { developmentCosmosSigner, fundCosmosWallet, type Apps } from '@tollgate/devnet'
+import { developmentCosmosSigner, fundCosmosWallet } from '@tollgate/cosmos-devchain'
+import { type Apps } from '@tollgate/devnet'
 import { type SettleRequest } from '@tollgate/protocol'
 import { COSMOS_FEE, newCosmosWallet } from '@tollgate/e2e/testing/cosmos-wallet'
 import { queryNode } from '@tollgate/e2e/testing/query-node'

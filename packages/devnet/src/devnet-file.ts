@@ -1,5 +1,5 @@
+import { developmentCosmosWallets } from '@tollgate/cosmos-devchain'
 import { COSMOS_PREFIX, type Apps } from './apps'
-import { developmentCosmosWallets } from './cosmos/wallets'
 import { developmentWallets } from './evm/wallets'
 
 /** `.tollgate/devnet.json`: addresses and test wallets, for scripts and tests. Their keys are public. */

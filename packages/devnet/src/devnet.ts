@@ -1,8 +1,8 @@
+import { startProcess } from '@tollgate/processes'
 import { startApps, type Overrides, type Apps } from './apps'
 import { devnetDescription } from './devnet-file'
 import { startInfrastructure } from './infrastructure'
 import { type ProcessGroup } from './process-group'
-import { startProcess } from './process'
 import { type State } from './state'
 
 /** Rebuilds on changes; the services run with `--watch` and restart. */

@@ -2,7 +2,6 @@ import * as devnet from './index'
 
 test('exports these names and no others', () => {
   expect(Object.keys(devnet).sort()).toEqual([
-    'COSMOS_CHAIN_ID',
     'MULTICALL3_ADDRESS',
     'PERMIT2_ADDRESS',
     'USDC_ADDRESS',
@@ -12,14 +11,9 @@ test('exports these names and no others', () => {
     'deployContracts',
     'deployFaultyToken',
     'deploySmartWallet',
-    'developmentCosmosPayTo',
-    'developmentCosmosSigner',
-    'developmentCosmosWallets',
     'developmentPayTo',
     'developmentSigners',
     'developmentWallets',
-    'freePort',
-    'fundCosmosWallet',
     'fundWallet',
     'fundWallets',
     'multicall3Abi',
@@ -27,10 +21,8 @@ test('exports these names and no others', () => {
     'permit2Abi',
     'removePostgres',
     'startAnvil',
-    'startCosmos',
     'startDevnet',
     'startPostgres',
-    'startProcess',
     'startRedis',
     'startTestWorld',
     'stopTestWorld',

@@ -1,6 +1,3 @@
-export { COSMOS_CHAIN_ID, type CosmosOptions, startCosmos } from './cosmos/cosmos'
-export { fundCosmosWallet } from './cosmos/fund'
-export { developmentCosmosPayTo, developmentCosmosSigner, developmentCosmosWallets } from './cosmos/wallets'
 export { type AnvilOptions, startAnvil } from './evm/anvil'
 export {
   deployContracts,
@@ -22,10 +19,8 @@ export {
   type DevelopmentWallet,
   developmentWallets,
 } from './evm/wallets'
-export { freePort } from './ports'
 export { type PostgresOptions, startPostgres } from './postgres'
 export { removePostgres } from './postgres-home'
-export { type ProcessExit, type ProcessOptions, type RunningProcess, startProcess } from './process'
 export { type RedisOptions, startRedis } from './redis'
 export { startTestWorld, stopTestWorld, type TestWorld } from './test-world'
 export { type Overrides, type Apps } from './apps'

@@ -16,8 +16,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { isAlive, type Owner } from '@tollgate/processes'
 import { postgresBinaries } from './binaries'
-import type { Owner } from './process'
 
 const LOCK = 'postmaster.pid'
 
@@ -105,14 +105,6 @@ function lockedBy(data: string) {
   const lock = join(data, LOCK)
   const pid = existsSync(lock) ? Number(readFileSync(lock, 'utf8').split('\n')[0]) : 0
   return Number.isInteger(pid) && pid > 0 ? pid : undefined
-}
-
-function isAlive(pid: number) {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }
 
 function outsideOf(folder: string) {

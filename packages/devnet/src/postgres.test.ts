@@ -4,12 +4,10 @@ import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort, isAlive, startProcess, untilDead } from '@tollgate/processes'
 import { Client } from 'pg'
-import { freePort } from './ports'
 import { type PostgresOptions, startPostgres } from './postgres'
 import { postgresHome, removePostgres } from './postgres-home'
-import { startProcess } from './process'
-import { isAlive, untilDead } from './testing/processes'
 
 jest.setTimeout(30_000)
 

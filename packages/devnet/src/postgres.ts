@@ -3,10 +3,9 @@ import { chownSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { onFreePort, type ProcessExit, startProcess } from '@tollgate/processes'
 import { Client, escapeIdentifier } from 'pg'
-import { onFreePort } from './ports'
 import { postgresHome, type PostgresHome, releaseStaleLock } from './postgres-home'
-import { type ProcessExit, startProcess } from './process'
 
 export type PostgresOptions = {
   /** The folder of the data. */

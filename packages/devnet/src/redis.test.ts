@@ -4,8 +4,8 @@ import { connect } from 'node:net'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isAlive } from '@tollgate/processes'
 import { startRedis } from './redis'
-import { isAlive } from './testing/processes'
 
 const folder = join(tmpdir(), `tollgate-redis-${randomUUID()}`)
 beforeAll(() => mkdirSync(folder))

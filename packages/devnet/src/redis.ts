@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
+import { onFreePort, type ProcessExit, startProcess } from '@tollgate/processes'
 import { isRunnable } from './binaries'
-import { onFreePort } from './ports'
-import { type ProcessExit, startProcess } from './process'
 
 export type RedisOptions = {
   folder: string

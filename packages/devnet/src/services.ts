@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { onFreePort, startProcess, type ProcessExit, type RunningProcess } from '@tollgate/processes'
 import { fetchJson } from './fetch-json'
-import { onFreePort } from './ports'
-import { startProcess, type ProcessExit, type RunningProcess } from './process'
 
 export type ServiceOptions = {
   name: 'gateway' | 'facilitator'

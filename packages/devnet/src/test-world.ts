@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startCosmos } from './cosmos/cosmos'
+import { startCosmos } from '@tollgate/cosmos-devchain'
 import { startAnvil } from './evm/anvil'
 import { deployContracts, fundWallets } from './evm/deploy'
 import { startPostgres } from './postgres'

@@ -1,4 +1,4 @@
-import { fundCosmosWallet } from '@tollgate/devnet'
+import { fundCosmosWallet } from '@tollgate/cosmos-devchain'
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { MsgGrantAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'

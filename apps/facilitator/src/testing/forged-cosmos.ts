@@ -1,6 +1,6 @@
 import { isOfflineDirectSigner, makeSignDoc } from '@cosmjs/proto-signing'
 import { StargateClient } from '@cosmjs/stargate'
-import { COSMOS_CHAIN_ID } from '@tollgate/devnet'
+import { COSMOS_CHAIN_ID } from '@tollgate/cosmos-devchain'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { createHash } from 'node:crypto'
 import {

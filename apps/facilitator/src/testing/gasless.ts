@@ -1,6 +1,6 @@
 import { type EncodeObject } from '@cosmjs/proto-signing'
 import { StargateClient } from '@cosmjs/stargate'
-import { COSMOS_CHAIN_ID } from '@tollgate/devnet'
+import { COSMOS_CHAIN_ID } from '@tollgate/cosmos-devchain'
 import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import { setTimeout as delay } from 'node:timers/promises'

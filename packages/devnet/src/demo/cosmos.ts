@@ -7,6 +7,7 @@ import {
   makeAuthInfoBytes,
   makeSignDoc,
 } from '@cosmjs/proto-signing'
+import { fundCosmosWallet } from '@tollgate/cosmos-devchain'
 import { decodeJson, encodeJson, type PaymentRequiredV2, type PricingPlan } from '@tollgate/protocol'
 import { BaseAccount } from 'cosmjs-types/cosmos/auth/v1beta1/auth'
 import { QueryAccountRequest, QueryAccountResponse } from 'cosmjs-types/cosmos/auth/v1beta1/query'
@@ -14,7 +15,6 @@ import { QueryBalanceRequest, QueryBalanceResponse } from 'cosmjs-types/cosmos/b
 import { MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { randomBytes } from 'node:crypto'
-import { fundCosmosWallet } from '../cosmos/fund'
 import { callRpc } from '../evm/rpc'
 import { type DemoWallet } from './demo'
 

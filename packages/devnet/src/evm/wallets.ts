@@ -1,7 +1,7 @@
 import { HDNodeWallet } from 'ethers'
 
 /** DEVELOPMENT ONLY. Everybody knows these keys: whatever is sent to them on a public chain is stolen within seconds. */
-export const MNEMONIC = 'token gate token gate token gate token gate token gate token toss'
+const MNEMONIC = 'token gate token gate token gate token gate token gate token toss'
 
 export type DevelopmentWallet = {
   address: string

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { fundCosmosWallet, startCosmos } from '@tollgate/devnet'
+import { fundCosmosWallet, startCosmos } from '@tollgate/cosmos-devchain'
 import type { Terms } from '../../family'
 import { broadcast } from '../settlement/broadcast'
 import { paymentStatus } from '../observation/payment-status'

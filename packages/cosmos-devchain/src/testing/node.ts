@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { callRpc } from '../../evm/rpc'
+import { callRpc } from '../call-rpc'
 import { startNode } from '../node/node'
 import { type Pace } from '../node/block-producer'
 

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
-import { onFreePort } from '../../ports'
-import { startProcess } from '../../process'
+import { onFreePort, startProcess } from '@tollgate/processes'
 
 export type SdkChainOptions = {
   program: string

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ProcessExit, startProcess } from './process'
-import { isAlive, untilDead } from './testing/processes'
+import { isAlive, untilDead } from './liveness'
 
 const folder = join(tmpdir(), `tollgate-process-${randomUUID()}`)
 beforeAll(() => mkdirSync(folder))

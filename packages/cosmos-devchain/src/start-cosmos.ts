@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { callRpc } from '../evm/rpc'
-import { onFreePort } from '../ports'
-import { type ProcessExit, startProcess } from '../process'
+import { onFreePort, type ProcessExit, startProcess } from '@tollgate/processes'
+import { callRpc } from './call-rpc'
 import { type Restored } from './node/block-log'
 import { type Pace } from './node/block-producer'
 
@@ -22,7 +21,7 @@ export type CosmosOptions = {
 export const COSMOS_CHAIN_ID = 'tollgate-devnet-1'
 
 /** As built, also where a test runs our sources. */
-const PROGRAM = join(__dirname, '..', '..', 'dist', 'cosmos', 'main.js')
+const PROGRAM = join(__dirname, '..', 'dist', 'main.js')
 
 /**
  * Starts a Cosmos chain on 127.0.0.1 that goes on where it was stopped: a process of ours that answers CometBFT's JSON-RPC and checks

@@ -11,7 +11,7 @@ import {
   SimulateRequest,
   SimulateResponse,
 } from 'cosmjs-types/cosmos/tx/v1beta1/service'
-import { COSMOS_CHAIN_ID } from '../cosmos'
+import { COSMOS_CHAIN_ID } from '../start-cosmos'
 import { openNode, type TestNode } from '../testing/node'
 import { aminoRefusals, directRefusals } from '../testing/refusal-cases'
 import { newWallet, sendMessage } from '../testing/tx'

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { startNode } from './node/node'
 
-/** The process of the development chain: `--port --folder --chain-id --instance`, and `--block-seconds` where blocks come by the clock alone. */
+/** With `--block-seconds`, blocks are created at this interval only. */
 async function main() {
   const { values } = parseArgs({
     options: {

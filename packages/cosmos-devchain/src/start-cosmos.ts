@@ -8,24 +8,24 @@ import { type Restored } from './node/block-log'
 import { type Pace } from './node/block-producer'
 
 export type CosmosOptions = {
-  /** Holds the chain between starts; without it the chain is forgotten when it stops. */
+  /** Keeps the chain between starts; without it the chain is deleted when it stops. */
   folder?: string
-  /** Preferred; another one is taken if it is busy. */
+  /** Preferred; if it is in use, a free one. */
   port?: number
-  /** Seconds between blocks, and then nothing is mined in between. Without it a transaction is mined at once, and a block comes each second. */
+  /** Seconds between blocks. Without it a block is created for each transaction and each second. */
   blockTime?: number
   onExit?: (exit: ProcessExit) => void
 }
 
-/** The network's name too. */
+/** Also the name of the network. */
 export const COSMOS_CHAIN_ID = 'tollgate-devnet-1'
 
-/** As built, also where a test runs our sources. */
+/** The compiled program, also when a test runs the sources. */
 const PROGRAM = join(__dirname, '..', 'dist', 'main.js')
 
 /**
- * Starts a Cosmos chain on 127.0.0.1 that goes on where it was stopped: a process of ours that answers CometBFT's JSON-RPC and checks
- * transactions as the Cosmos SDK does. For development only: one node that agrees with itself, and coins for the development wallets.
+ * Starts the Cosmos chain on 127.0.0.1 as a process, from the state in its folder. DEVELOPMENT ONLY: one validator, and coins for the
+ * development wallets.
  */
 export async function startCosmos(options: CosmosOptions = {}) {
   const { blockTime, onExit } = options
@@ -48,7 +48,7 @@ export async function startCosmos(options: CosmosOptions = {}) {
       ready: async () => {
         const info = (await callRpc(url, 'dev_info')) as { instance: string; restored: Restored }
         found = info.restored
-        // Another copy's chain answers under another name.
+        // The chain of another checkout may answer on this port.
         return info.instance === instance
       },
       onExit,
@@ -56,7 +56,7 @@ export async function startCosmos(options: CosmosOptions = {}) {
     return { server: started, rpcUrl: url, restored: found }
   })
 
-  /** How blocks come from now on. What waits when they come with every transaction again is mined at once. */
+  /** `at-once` also creates a block for the transactions that are pending. */
   async function setPace(pace: Pace) {
     await callRpc(rpcUrl, 'dev_setPace', pace)
   }

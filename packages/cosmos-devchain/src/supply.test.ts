@@ -53,7 +53,7 @@ test('whatever is sent, nothing is made or lost: the balances sum up to the supp
   )
 })
 
-/** A transaction that waits already is refused by an exception. */
+/** The mempool throws for a transaction that is already pending. */
 function isTaken(bytes: Uint8Array): boolean {
   try {
     return node.chain.mempool.submit(bytes).code === 0

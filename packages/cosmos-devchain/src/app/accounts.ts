@@ -6,7 +6,7 @@ export type Account = {
   accountNumber: bigint
   sequence: bigint
   publicKey?: Any
-  /** Of an account that is a module's. */
+  /** The name of the module that owns the account. */
   module?: string
 }
 
@@ -44,7 +44,7 @@ export function writeAccount(store: Store, account: Account) {
   store.set(keyOf(address), JSON.stringify(row))
 }
 
-/** Gives an address that has none an account, with the next number. */
+/** Creates the account with the next number unless it exists. */
 export function ensureAccount(store: Store, address: string, module?: string) {
   if (store.get(keyOf(address)) !== undefined) return
   const accountNumber = BigInt(store.get(NEXT) ?? 0)

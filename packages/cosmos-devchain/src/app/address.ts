@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto'
 import { fromBech32, toBech32 } from '@cosmjs/encoding'
 import { AbciError, sdkError } from './errors'
 
-/** What every address of the chain begins with. */
 const PREFIX = 'cosmos'
 
 const MOST_CHARACTERS = 1023
 const MOST_BYTES = 255
 
 /**
- * The address as the chain writes it, whatever letter case it came in. Another prefix is a logic error (35) and anything else internal (1),
- * as the address codec of the SDK has it.
+ * Returns the address in lower case. Like the SDK's address codec, throws a logic error (35) for another prefix and an internal
+ * error (1) for anything else.
  */
 export function readAddress(text: string): string {
   const { prefix, data } = decode(text)
@@ -28,7 +27,7 @@ export const addressOf = (bytes: Uint8Array) => toBech32(PREFIX, bytes, MOST_CHA
 
 export const bytesOf = (address: string) => fromBech32(address, MOST_CHARACTERS).data
 
-/** The account that a module holds its coins in. */
+/** The account that holds the coins of a module. */
 export function moduleAddress(name: string): string {
   return addressOf(createHash('sha256').update(name).digest().subarray(0, 20))
 }
@@ -42,7 +41,7 @@ function decode(text: string) {
   }
 }
 
-/** In the words of the SDK's decoder, but for the checksum that it would expect. */
+/** The messages of the SDK's decoder, but without the expected checksum. */
 function bech32Problem(text: string): string {
   if (text.length < 8 || text.length > MOST_CHARACTERS) return `invalid bech32 string length ${text.length}`
   if (text !== text.toLowerCase() && text !== text.toUpperCase())

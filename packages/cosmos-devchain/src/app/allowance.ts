@@ -45,7 +45,7 @@ export function writeAllowance(allowance: Allowance): Any {
   return Any.fromPartial({ typeUrl: ALLOWED, value: AllowedMsgAllowance.encode(value).finish() })
 }
 
-/** What stands in an amino sign document; of a periodic allowance nothing does here. */
+/** The form in an amino sign document; undefined for a periodic allowance, which is not supported in amino. */
 export function allowanceAmino(allowance: Allowance): object | undefined {
   if (allowance.kind === 'periodic') return undefined
   if (allowance.kind === 'basic') {
@@ -104,7 +104,7 @@ function acceptPeriodic({ block }: Context, periodic: PeriodicAllowance, fee: Co
   )
 }
 
-/** Undefined where nothing is left. No limit at all is no limit. */
+/** Undefined if the limit is used up. An empty limit means unlimited. */
 function spendLimitAfter(basic: BasicAllowance, fee: Coins, where: string): BasicAllowance | undefined {
   if (basic.spendLimit.length === 0) return basic
   const left = subtract(readCoins(basic.spendLimit), fee)
@@ -127,7 +127,7 @@ function currentPeriod(
   }
 }
 
-/** Throws where the limits are no coins, or nothing is allowed. */
+/** Throws if a limit is not valid coins or nothing is allowed. */
 export function validate(allowance: Allowance) {
   if (allowance.kind === 'allowed') {
     if (!allowance.inner) throw sdkError('no allowance', 'allowance should not be empty')
@@ -144,7 +144,7 @@ export function validate(allowance: Allowance) {
     if (!areValid(limit)) throw sdkError('invalid coins', `spend limit is invalid: ${coinsText(limit)}`)
 }
 
-/** Milliseconds since 1970; undefined where it never expires. */
+/** Milliseconds since 1970; undefined if it never expires. */
 export function expirationOf(allowance: Allowance): number | undefined {
   if (allowance.kind === 'allowed') return allowance.inner && expirationOf(allowance.inner)
   const { expiration } = allowance.kind === 'basic' ? allowance.of : allowance.of.basic

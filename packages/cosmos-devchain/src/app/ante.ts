@@ -17,14 +17,14 @@ export const MEMO_CHARACTERS = 256
 export const SIGNATURE_LIMIT = 7
 export const BYTE_GAS = 10
 export const SIGNATURE_GAS = 1000
-/** Of a secp256k1 key and a signature in amino, which a simulation charges for where the signature is missing. */
+/** Size of a secp256k1 key and signature in amino; a simulation without a signature charges gas for it. */
 const SIMULATED_SIGNATURE_BYTES = 116
 const MOST_GAS = 2n ** 63n - 1n
 const PRICE_UNIT = 10n ** 18n
 
 /**
- * What must hold of a transaction before its messages count, in the order of the SDK's ante handler. Throws the first refusal; what was
- * written before it is the caller's to drop.
+ * Checks a transaction before its messages are executed, in the order of the SDK's ante handler. Throws the first refusal; the
+ * caller then drops the changes.
  */
 export function ante(context: Context, tx: Tx) {
   for (const step of steps) step(context, tx)
@@ -129,7 +129,7 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
       const account = accountOf(store, address)
       if (publicKey && !account.publicKey) writeAccount(store, { ...account, publicKey })
     })
-    // The SDK decodes the signature as a `MultiSignature`, whose bytes a single key does not make.
+    // The SDK decodes the signature as a `MultiSignature`, which fails for the signature of a single key.
     if (tx.signers.some(({ mode: signMode }) => signMode === 'multi'))
       throw new AbciError('undefined', 1, 'proto: illegal wireType 7')
     tx.signers.forEach(({ sequence, signature }, i) => {
@@ -169,7 +169,7 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
       )
     tx.signers.forEach((signer, i) => {
       const { accountNumber: ownNumber, sequence, publicKey } = accountOf(store, required[i] ?? '')
-      // At height 0 the SDK takes every account for one of the genesis.
+      // At height 0 the SDK treats every account as a genesis account.
       const accountNumber = block.height === 0 ? 0n : ownNumber
       if (mode !== 'simulate' && !publicKey) throw sdkError('invalid pubkey', 'pubkey on account is not set')
       if (signer.sequence !== sequence)
@@ -204,7 +204,7 @@ const steps: ((context: Context, tx: Tx) => void)[] = [
   },
 ]
 
-/** A node takes no transaction that pays less for each unit of gas than its operator asks. */
+/** Refuses a transaction whose gas price is below the node's minimum. */
 function checkGasPrice({ minimumGasPrice: { denom, price } }: Context, { fee }: Tx) {
   const required = ((fee?.gas ?? 0n) * price + PRICE_UNIT - 1n) / PRICE_UNIT
   const coins = fee?.coins ?? []
@@ -223,10 +223,10 @@ function asFeePayer(text: string) {
   }
 }
 
-/** The SDK prints the bytes of these addresses as text. */
+/** The SDK prints the bytes of these addresses as a string. */
 const rawAddress = (address: string) => Buffer.from(bytesOf(address)).toString()
 
-/** The SDK panics where it cannot read the granter. */
+/** The SDK panics if the granter is not an address. */
 function asGranter(text: string) {
   try {
     return readAddress(text)

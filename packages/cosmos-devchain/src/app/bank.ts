@@ -5,7 +5,6 @@ import { type Context, event } from './context'
 import { sdkError } from './errors'
 import { type Store } from './store'
 
-/** Where fees go. */
 export const FEE_COLLECTOR = 'fee_collector'
 const COLLECTOR_ADDRESS = moduleAddress(FEE_COLLECTOR)
 
@@ -34,7 +33,7 @@ export function totalSupply(store: Store): Coin[] {
   return denoms.sort().map((denom) => ({ denom, amount: supplyOf(store, denom) }))
 }
 
-/** Whether this denom's own setting lets it be sent; undefined where it has none, and then it may be. */
+/** The denom's own setting; undefined if it has none, which allows transfers. */
 export function sendEnabledOf(store: Store, denom: string): boolean | undefined {
   const text = store.get(`send-enabled/${denom}`)
   return text === undefined ? undefined : text === 'true'
@@ -43,7 +42,7 @@ export function sendEnabledOf(store: Store, denom: string): boolean | undefined 
 export const setSendEnabled = (store: Store, denom: string, isEnabled: boolean) =>
   store.set(`send-enabled/${denom}`, String(isEnabled))
 
-/** Makes coins out of nothing: the development chain's own, not a message. */
+/** Creates coins: for `dev_fund`, not for a message. */
 export function mint(context: Context, address: string, coins: Coins) {
   const { store } = context
   for (const { denom, amount } of coins) store.set(`supply/${denom}`, `${supplyOf(store, denom) + amount}`)
@@ -59,7 +58,7 @@ export function send(context: Context, from: string, to: string, coins: Coins) {
   transfer(context, from, to, coins)
 }
 
-/** `MsgMultiSend`: from one, to many. */
+/** `MsgMultiSend`: one sender, many recipients. */
 export function multiSend(context: Context, inputs: Party[], outputs: Party[]) {
   const [input, ...others] = inputs
   if (!input) throw sdkError('no inputs to send transaction')
@@ -105,7 +104,7 @@ function spend({ store, events }: Context, from: string, coins: Coins) {
         'insufficient funds',
         `spendable balance ${held}${denom} is smaller than ${amount}${denom}`,
       )
-    // A balance of nothing is none.
+    // A zero balance is not stored.
     if (held === amount) store.delete(keyOf(from, denom))
     else store.set(keyOf(from, denom), `${held - amount}`)
   }

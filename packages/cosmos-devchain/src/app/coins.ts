@@ -13,15 +13,15 @@ const MOST_BITS = 256
 export const isDenom = (text: string) => DENOM.test(text)
 
 /**
- * Coins as the chain reads them. An amount is what Go's `big.Int` makes of the text: a sign, a base prefix and underscores are allowed, so
- * `010` is eight. What it cannot read fails the whole transaction (2).
+ * Parses amounts like Go's `big.Int`: with an optional sign, base prefix and underscores, so
+ * `010` is eight. An invalid amount fails the whole transaction (2).
  */
 export function readCoins(coins: readonly ProtoCoin[]): Coin[] {
   return coins.map(({ denom, amount }) => ({ denom, amount: readAmount(amount) }))
 }
 
 function readAmount(text: string): bigint {
-  // No amount at all: a nil integer, which no check lets pass.
+  // A missing amount is a nil integer, which every check refuses.
   if (text === '') return -1n
   const amount = readGoInteger(text)
   if (amount === undefined)
@@ -48,7 +48,7 @@ function readGoInteger(text: string): bigint | undefined {
   return sign === '-' ? -value : value
 }
 
-/** Sorted, each denom once, every amount positive. No coins at all are valid. */
+/** Sorted, each denom once, every amount positive. An empty list is valid. */
 export function areValid(coins: Coins): boolean {
   return coins.every(
     ({ denom, amount }, i) =>
@@ -76,7 +76,7 @@ export function add(...parts: Coins[]): Coin[] {
     .sort((a, b) => (a.denom < b.denom ? -1 : 1))
 }
 
-/** As the SDK writes coins in events and logs. */
+/** The SDK's format in events and logs. */
 export const coinsText = (coins: Coins) => coins.map(({ denom, amount }) => `${amount}${denom}`).join(',')
 
 /** `1uatom,20ibc/AB`, sorted or not. */

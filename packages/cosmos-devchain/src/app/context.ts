@@ -12,10 +12,9 @@ export type Block = {
   time: number
 }
 
-/** Why a transaction is run: before it may wait, again after each block, in its block, or only to see. */
+/** CometBFT checks a transaction when it arrives (`check`) and again after each block (`recheck`). */
 export type Mode = 'check' | 'recheck' | 'deliver' | 'simulate'
 
-/** What a check or a message works on. */
 export type Context = {
   store: Store
   gas: GasMeter

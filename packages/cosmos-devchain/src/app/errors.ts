@@ -1,4 +1,4 @@
-/** A refusal as ABCI carries it: the codespace and code that the Cosmos SDK registers for it, and a log for people. */
+/** An ABCI error: the codespace and code that the Cosmos SDK registers for it, and a log. */
 export class AbciError extends Error {
   constructor(
     readonly codespace: string,
@@ -53,13 +53,13 @@ const registered = {
   panic: ['undefined', 111_222],
 } as const satisfies Record<string, readonly [string, number]>
 
-/** The error of this description, its log as the SDK wraps it: what went wrong, a colon, the description. */
+/** The registered error with this description. Its log has the SDK's wrapped form: reason, colon, description. */
 export function sdkError(description: keyof typeof registered, detail?: string): AbciError {
   const [codespace, code] = registered[description]
   return new AbciError(codespace, code, detail === undefined ? description : `${detail}: ${description}`)
 }
 
-/** The same refusal, told with what was being done. */
+/** The same error with a prefix in its log. */
 export function wrapped(error: unknown, doing: string): unknown {
   return error instanceof AbciError
     ? new AbciError(error.codespace, error.code, `${doing}: ${error.message}`)

@@ -15,7 +15,7 @@ export function allowanceOf(store: Store, granter: string, grantee: string): All
   return text === undefined ? undefined : readAllowance(Any.decode(Buffer.from(text, 'base64')))
 }
 
-/** Of one who was granted, or of one who granted, in the order of their keys. */
+/** The grants of a granter or of a grantee, ordered by key. */
 export function grantsIn(store: Store, filter: { granter?: string; grantee?: string }): Grant[] {
   const keys = store.keysOf(filter.grantee === undefined ? 'allowance/' : `allowance/${filter.grantee}/`)
   return keys.sort().flatMap((key) => {
@@ -55,7 +55,7 @@ export function revokeAllowance(context: Context, granterText: string, granteeTe
   remove(context, readAddress(granterText), readAddress(granteeText))
 }
 
-/** Takes the fee from what the granter allows; throws where that does not cover it. What is used up is gone. */
+/** Deducts the fee from the allowance; throws if it does not cover the fee. An allowance that is used up is removed. */
 export function useGrantedFees(
   context: Context,
   granter: string,
@@ -74,7 +74,7 @@ export function useGrantedFees(
   events.push(event('update_feegrant', { granter, grantee }))
 }
 
-/** At the end of each block what has expired is gone. */
+/** Removes the expired allowances at the end of each block. */
 export function removeExpired({ store, block }: Context) {
   for (const key of store.keysOf('allowance/')) {
     const { granter, grantee } = partiesOf(key)

@@ -3,7 +3,7 @@ import { type Store } from './store'
 
 export type GasMeter = ReturnType<typeof createGasMeter>
 
-/** The limit of a meter that has none. */
+/** The limit of an infinite gas meter. */
 export const NO_LIMIT = 2n ** 64n - 1n
 
 export function createGasMeter(limit: bigint = NO_LIMIT) {
@@ -11,7 +11,7 @@ export function createGasMeter(limit: bigint = NO_LIMIT) {
   return {
     limit,
     consumed: () => consumed,
-    /** Throws where the limit is passed; what passed it counts as consumed. */
+    /** Throws if the limit is exceeded; the excess counts as consumed. */
     consume(amount: number, where: string) {
       consumed += BigInt(amount)
       if (consumed > limit)
@@ -28,12 +28,12 @@ const READ_BYTE = 3
 const WRITE = 2000
 const WRITE_BYTE = 30
 const DELETE = 1000
-/** What the parameters of a module, and all that a real one looks up besides, cost to read. */
+/** Gas for reading the parameters of a module and everything else that the SDK's module reads. */
 const PARAMETERS = 3500
-/** The same of a message. */
+/** The same for a message. */
 const MESSAGE = 12_000
 
-/** The store at the SDK's prices for what is read and written (`KVGasConfig`). Its own bytes are counted, so a transfer costs near what it does on a real chain, and not the same. */
+/** Charges the SDK's gas for reads and writes (`KVGasConfig`). It counts the bytes of our own store, so gas is close to that of a real chain but not equal. */
 export function metered(store: Store, gas: GasMeter): Store {
   return {
     get(key) {

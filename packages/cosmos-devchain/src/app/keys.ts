@@ -23,7 +23,7 @@ const SPKI = Buffer.from('3036301006072a8648ce3d020106052b8104000a032200', 'hex'
 
 const digest = (name: string, bytes: Uint8Array) => createHash(name).update(bytes).digest()
 
-/** A key that signs alone; undefined for a multisig and for a curve that the chain does not take. */
+/** A single key; undefined for a multisig and for other curves. */
 export function readKey(any: Any): Key | undefined {
   const type = TYPES[any.typeUrl]
   if (!type) return undefined
@@ -31,7 +31,7 @@ export function readKey(any: Any): Key | undefined {
   return bytes.length === 33 ? { type, bytes } : undefined
 }
 
-/** The account that the key signs for; undefined for what is no point of the curve. */
+/** Undefined if the key is not a point of the curve. */
 export function addressOfKey({ type, bytes }: Key): string | undefined {
   if (type === 'secp256k1') return addressOf(digest('ripemd160', digest('sha256', bytes)))
   try {
@@ -41,11 +41,11 @@ export function addressOfKey({ type, bytes }: Key): string | undefined {
   }
 }
 
-/** What was found to be signed: a transaction is checked before its block and in it. */
+/** A cache of valid signatures: each transaction is checked before its block and in it. */
 const proven = new Set<string>()
 const MOST_PROVEN = 10_000
 
-/** ECDSA over the sign bytes: 64 bytes of r and s, s in its lower half, SHA-256 or, of an Ethereum key, Keccak-256. */
+/** ECDSA over the sign bytes: 64 bytes of r and low s, with SHA-256, or Keccak-256 for an Ethereum key. */
 export function isSignedBy(key: Key, signBytes: Uint8Array, signature: Uint8Array): boolean {
   const parts = [Buffer.from(key.type), key.bytes, signature, signBytes].map((part) => digest('sha256', part))
   const name = digest('sha256', Buffer.concat(parts)).toString('base64')

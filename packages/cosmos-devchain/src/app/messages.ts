@@ -11,14 +11,13 @@ import { AbciError, sdkError, wrapped } from './errors'
 import { chargeMessage } from './gas'
 import { grantAllowance, revokeAllowance } from './feegrant'
 
-/** A message of a transaction, ready to be executed. */
 export type Message = {
   typeUrl: string
-  /** The addresses that must sign, as the message writes them. */
+  /** The addresses that must sign, as the message spells them. */
   signers(): string[]
-  /** What of it stands in an amino sign document; undefined where it has no such form here. */
+  /** The form in an amino sign document; undefined if the message has none here. */
   amino(): { type: string; value: Record<string, unknown> } | undefined
-  /** Throws where it fails; what it wrote before that is the caller's to drop. Answers its encoded response. */
+  /** Returns the encoded response. If it throws, the caller drops its changes. */
   execute(context: Context): Uint8Array
 }
 
@@ -85,7 +84,7 @@ const readers: Readonly<Record<string, (value: Uint8Array) => Omit<Message, 'typ
     }
   },
 
-  /** Authorizations cannot be granted here, so only messages of the sender itself can be wrapped: they need none. */
+  /** Authorizations cannot be granted here, so only the sender's own messages can be wrapped: they need none. */
   '/cosmos.authz.v1beta1.MsgExec'(value) {
     const { grantee, msgs } = MsgExec.decode(value)
     const inner = msgs.map(readMessage)
@@ -105,7 +104,7 @@ const readers: Readonly<Record<string, (value: Uint8Array) => Omit<Message, 'typ
   },
 }
 
-/** What the message is. A type that the chain knows of and does not execute is read all the same: its execution is refused. */
+/** A type that is known but not executed is decoded too; its execution is refused. */
 export function readMessage({ typeUrl, value }: Any): Message {
   const read = readers[typeUrl]
   if (!read)
@@ -116,7 +115,7 @@ export function readMessage({ typeUrl, value }: Any): Message {
   return { typeUrl, ...read(value) }
 }
 
-/** One message of a transaction, with the event that tells of it. */
+/** Executes one message of a transaction and emits its event. */
 export function execute(context: Context, message: Message, index: number): Uint8Array {
   const outer = context.events
   const own: Context = { ...context, events: [] }
@@ -135,7 +134,7 @@ export function execute(context: Context, message: Message, index: number): Uint
     outer.push(...told)
     return response
   } catch (problem) {
-    // The SDK panics where the gas runs out, so that no message wraps it.
+    // The SDK panics when the gas runs out, so the error names no message.
     const isOutOfGas = problem instanceof AbciError && problem.codespace === 'sdk' && problem.code === 11
     throw isOutOfGas ? problem : wrapped(problem, `failed to execute message; message index: ${index}`)
   }

@@ -11,7 +11,7 @@ export type TxResult = {
   code: number
   codespace: string
   log: string
-  /** Encoded `TxMsgData`, of a transaction whose messages were executed. */
+  /** Encoded `TxMsgData` if the messages were executed. */
   data: Uint8Array
   gasWanted: bigint
   gasUsed: bigint
@@ -25,8 +25,8 @@ export type Setting = {
 }
 
 /**
- * Runs a transaction on `store`, as `BaseApp.runTx` does: where a check before the messages fails nothing is written; after that the fee
- * and the sequence are spent, whatever becomes of the messages, and of these either all count or none. Checking executes no message.
+ * Runs a transaction on `store` like the SDK's `BaseApp.runTx`. If a check before the messages fails, nothing is written. After the
+ * checks the fee and the sequence are spent, and the messages take effect all or none. `check` executes no message.
  */
 export function runTx(store: Store, bytes: Uint8Array, mode: Mode, setting: Setting): TxResult {
   let gas = createGasMeter(0n)

@@ -3,7 +3,7 @@ import { SignDoc } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { goTime } from './time'
 import { type Signer, type Tx } from './tx'
 
-/** What the signer of this account signs for this chain; a text where there is no such thing. */
+/** The sign bytes; a string (the reason) if this transaction has none in this mode. */
 export function signBytesOf(
   tx: Tx,
   signer: Signer,
@@ -50,7 +50,7 @@ function unsupported({ mode }: Signer, feePayer: string): string {
 
 const ESCAPED = /[<>&\u2028\u2029]/g
 
-/** Keys sorted, no spaces, and escaped as Go's `encoding/json` escapes for HTML. */
+/** Sorted keys, no spaces, and the HTML escapes of Go's `encoding/json`. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value === 'object' && value !== null) {

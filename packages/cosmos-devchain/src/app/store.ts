@@ -3,16 +3,15 @@ export type Store = {
   get(key: string): string | undefined
   set(key: string, value: string): void
   delete(key: string): void
-  /** In no order. */
+  /** Unordered. */
   keysOf(prefix: string): string[]
 }
 
-/** What was set, and what was deleted (undefined). */
+/** New values by key; undefined for a deleted key. */
 export type Changes = ReadonlyMap<string, string | undefined>
 
 const tableOf = (key: string) => key.slice(0, key.indexOf('/'))
 
-/** The state itself. */
 export function createStore() {
   const tables = new Map<string, Map<string, string>>()
 
@@ -30,7 +29,7 @@ export function createStore() {
 
   return {
     ...store,
-    /** Writes the changes, and answers those that would undo them. */
+    /** Returns the changes that undo these. */
     apply(changes: Changes): Changes {
       const undo = new Map([...changes.keys()].map((key) => [key, store.get(key)]))
       for (const [key, value] of changes)
@@ -44,7 +43,7 @@ export function createStore() {
 
 export type Branch = ReturnType<typeof branch>
 
-/** Reads through to `parent` and keeps what is written to itself until `write`. */
+/** Reads from `parent`, and buffers its own changes until `write`. */
 export function branch(parent: Store, changes = new Map<string, string | undefined>()) {
   const store: Store = {
     get: (key) => (changes.has(key) ? changes.get(key) : parent.get(key)),

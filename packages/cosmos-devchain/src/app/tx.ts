@@ -11,7 +11,7 @@ import { rejectOtherEncodings, rejectUnknownFields } from './wire'
 
 export type Signer = {
   publicKey: Any | undefined
-  /** Undefined where the transaction names none. */
+  /** Undefined if the transaction names none. */
   mode: SignMode | 'multi' | undefined
   sequence: bigint
   signature: Uint8Array
@@ -26,19 +26,19 @@ export type Tx = {
   signers: Signer[]
   fee: { coins: Coin[]; gas: bigint; payer: string; granter: string } | undefined
   hasUnknownNonCriticals: boolean
-  /** Who must sign, in order: the signers of the messages, each once, and then a fee payer that is named. Throws where one is no address. */
+  /** Required signers in order: each signer of a message once, then the named fee payer. Throws if one is not an address. */
   requiredSigners(): string[]
 }
 
 /** Upper-case hex. */
 export const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex').toUpperCase()
 
-/** The transaction, as `x/auth/tx` of the SDK decodes it; what it does not take is refused (2). */
+/** Decodes like the SDK's `x/auth/tx`, which refuses other bytes with code 2. */
 export function decodeTx(bytes: Uint8Array): Tx {
   try {
     return readTx(bytes)
   } catch (problem) {
-    // Both the decoder and its caller name what failed.
+    // In the SDK the decoder and its caller both add the description.
     throw problem instanceof AbciError && problem.code === 2
       ? sdkError('tx parse error', problem.message)
       : problem
@@ -89,7 +89,7 @@ function readTx(bytes: Uint8Array): Tx {
   }
 }
 
-/** Decoding a key of the SDK fails where its bytes are not 33. */
+/** The SDK fails to decode a secp256k1 key that is not 33 bytes long. */
 function rejectWrongLength({ typeUrl, value }: Any) {
   if (typeUrl !== '/cosmos.crypto.secp256k1.PubKey') return
   const { length } = attempt(() => PubKey.decode(value)).key

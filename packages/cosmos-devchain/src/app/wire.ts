@@ -11,7 +11,7 @@ const DURATION = ['google.protobuf.Duration'] as const
 const SIGNATURE_KEY: Message = { 1: 'bytes' }
 const MODE_INFO = ['cosmos.tx.v1beta1.ModeInfo'] as const
 
-/** The fields of everything that a transaction of this chain may hold. */
+/** The fields of each message that a transaction may contain. */
 const messages: Readonly<Record<string, Message>> = {
   'cosmos.tx.v1beta1.TxRaw': { 1: 'bytes', 2: 'bytes', 3: 'bytes' },
   'cosmos.tx.v1beta1.TxBody': {
@@ -97,8 +97,8 @@ function goTypeOf(name: string): string {
 const refused = (what: string) => sdkError('tx parse error', what)
 
 /**
- * Walks the bytes of a message, through its `Any`s, and refuses (2) every field that the message does not have, a type that the chain does
- * not know, and what is no protobuf. Where `nonCritical` are allowed, unknown fields of that kind pass (ADR-020). Answers whether there are any.
+ * Walks the bytes of a message and of its `Any`s. Refuses (2) unknown fields, unknown types and bytes that are not protobuf. With
+ * `nonCritical`, unknown non-critical fields are allowed (ADR-020). Returns whether there are any.
  */
 export function rejectUnknownFields(
   bytes: Uint8Array,
@@ -140,7 +140,7 @@ export function rejectUnknownFields(
   return found
 }
 
-/** A `TxRaw` has one encoding only: ascending fields and the shortest lengths (ADR-027). */
+/** A `TxRaw` has exactly one encoding: ascending fields and the shortest lengths (ADR-027). */
 export function rejectOtherEncodings(bytes: Uint8Array) {
   let previous = 0
   for (const { number, wireType, lengthBytes, value } of attempt(() => fieldsOf(bytes), 'invalid length; ')) {
@@ -168,7 +168,7 @@ function attempt<T>(read: () => T, prefix = ''): T {
 
 class FieldNumberError extends Error {}
 
-/** The fields of a message in their order. `value` is what a length-delimited field holds, and empty of others. */
+/** The fields of a message in order. `value` is the content of a length-delimited field and empty for other wire types. */
 function fieldsOf(bytes: Uint8Array) {
   const reader = new BinaryReader(bytes)
   const fields: { number: number; wireType: number; lengthBytes: number; value: Uint8Array }[] = []

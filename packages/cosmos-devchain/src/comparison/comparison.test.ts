@@ -24,7 +24,7 @@ import { bodies, calls, paths, queries } from './questions'
 import { startSdkChain } from './sdk-chain'
 
 const BUILD_TIMEOUT_MS = 30 * 60_000
-/** The development chain also takes Ethereum's keys and options, which the SDK does not know. */
+/** The development chain also accepts Ethereum keys and extension options, which the SDK does not know. */
 const ETHEREUM_ONLY = [
   'the same bytes as a key of the other kind',
   'an extension option',
@@ -159,7 +159,7 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
         const [own, sdk] = await both(async (peer) => {
           const { result } = await peer.broadcast(await peer.sign(unused, { ...common, ...change }))
           const { code, codespace, log } = result as TxAnswer
-          // What is no error of the SDK's own depends on the bytes of the signature.
+          // The log of an unregistered error depends on the bytes of the signature.
           return { code, codespace, log: codespace === 'undefined' ? '' : wordsOf(log) }
         })
         expect(sdk).toMatchObject({ code: wantedCode, codespace: wantedCodespace })
@@ -368,7 +368,7 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
   }
 })
 
-/** The answer without the bytes of the transaction, which are signed for other account numbers. */
+/** Removes the bytes of the transaction, which differ by account number. */
 function withoutTx(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (key, member: unknown) => (key === 'tx' || key === 'txs' ? '(tx)' : member)),

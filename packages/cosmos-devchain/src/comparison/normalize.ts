@@ -9,12 +9,12 @@ const patterns: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/^[A-Za-z0-9+/]{43}=$/, '(32 bytes)'],
   [/^[A-Za-z0-9+/]{86}==$/, '(64 bytes)'],
 ]
-/** What a chain calls itself, the state of its genesis, and the events of blocks, in which its modules report. */
+/** Fields that differ by program: names, genesis state, and block events of modules. */
 const OWN = new Set(['moniker', 'app_state', 'finalize_block_events', 'name'])
 /** `abci_info`: the name of the program and its version. */
 const OWN_OF_ABCI_INFO = new Set(['data', 'version'])
 
-/** The answer, with the kind of what two chains cannot have alike: hashes, times, heights and keys. */
+/** Replaces values that differ between two chains by their kind: hashes, times, heights and keys. */
 export function shapeOf(value: unknown): unknown {
   if (typeof value === 'string')
     return patterns.find(([pattern]) => pattern.test(value))?.[1] ?? wordsOf(value)
@@ -25,7 +25,7 @@ export function shapeOf(value: unknown): unknown {
   return Object.fromEntries(shared.map(([key, member]) => [key, shapeOf(member)]))
 }
 
-/** A log without what differs by height, time, price of gas and program; the SDK prints some bytes as text. */
+/** Removes the parts of a log that differ by height, time, gas price and program; the SDK prints some bytes as text. */
 export const wordsOf = (text: string): string =>
   text
     .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)? \+0000 UTC/g, '(time)')
@@ -39,13 +39,13 @@ export const wordsOf = (text: string): string =>
     .replaceAll('\u00a0', ' ')
     .replaceAll(/\S+ is not ready;/g, '(app) is not ready;')
     .replaceAll(/wireType \d/g, '(wire type)')
-    // What is not valid in JSON or in parameters has the words of Go's decoder.
+    // Errors about invalid JSON or parameters come from Go's decoder.
     .replace(/^(error (?:converting \w+ params to arguments|unmarshaling request)).*/s, '$1')
     .replace(/^offset \d+: .*/, '(syntax)')
     .replaceAll(/[^\x20-\x7e]+/g, '(bytes)')
     .trim()
 
-/** A result without the gas that it took, and without attributes in an order of their own. */
+/** A result without gas, and with attributes in a fixed order. */
 export const outcomeOf = ({ code, codespace, log, data, events }: TxAnswer) => ({
   code,
   codespace,

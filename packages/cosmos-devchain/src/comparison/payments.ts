@@ -58,7 +58,7 @@ export type Payment = {
   wishes: TxWishes
 }
 
-/** In this order: some need what the ones before have done. */
+/** The order matters: some depend on earlier ones. */
 export function paymentsBetween(payer: Wallet, granter: Wallet, grantee: Wallet): readonly Payment[] {
   const to = newWallet().address
   const other = newWallet().address

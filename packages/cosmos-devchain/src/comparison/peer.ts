@@ -19,20 +19,20 @@ export type QueryAnswer = {
   height: string
 }
 
-/** `check_tx`, a broadcast and an included transaction answer these. */
+/** The common fields of `check_tx`, a broadcast and an included transaction. */
 export type TxAnswer = {
   code: number
   codespace: string
   log: string
   data: string | null
-  /** Neither gas nor events are in the answer to a broadcast. */
+  /** Missing, like events, in the response to a broadcast. */
   gas_used?: string
   events?: { type: string; attributes: { key: string; value: string }[] }[]
 }
 
 export type Peer = ReturnType<typeof createPeer>
 
-/** One of the two chains, as a client sees it. */
+/** A client of one of the two chains. */
 export function createPeer(name: 'development chain' | 'Cosmos SDK', rpcUrl: string, chainId: string) {
   const post = async (body: unknown): Promise<RpcAnswer> => {
     const response = await fetch(rpcUrl, { method: 'POST', body: JSON.stringify(body) })
@@ -61,7 +61,7 @@ export function createPeer(name: 'development chain' | 'Cosmos SDK', rpcUrl: str
     return info
   }
 
-  /** A transaction of this wallet with the account number and the sequence that this chain has. */
+  /** Signs with the account number and sequence of this chain. */
   async function sign(wallet: Wallet, wishes: TxWishes = {}): Promise<Uint8Array> {
     const { accountNumber, sequence } = await account(wallet.address)
     return signedTx({ chain: { chainId, store: createStore() } }, wallet, {
@@ -74,7 +74,7 @@ export function createPeer(name: 'development chain' | 'Cosmos SDK', rpcUrl: str
   const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
   const broadcast = (bytes: Uint8Array) => call('broadcast_tx_sync', { tx: base64(bytes) })
 
-  /** Broadcasts it and waits for its block. A refusal is answered instead of a result. */
+  /** Broadcasts and waits for inclusion in a block; returns the refusal if it is refused. */
   async function deliver(bytes: Uint8Array) {
     const { result, error } = await broadcast(bytes)
     if (error) throw new Error(`${name}: ${error.data ?? error.message}`)

@@ -7,10 +7,9 @@ import { promisify } from 'node:util'
 const SOURCES = join(__dirname, 'sdk-chain')
 const BUILD_TIMEOUT_MS = 30 * 60_000
 
-/** Why the Go program is neither built nor to be built here, or how to get it. */
 export type Program = { skipReason: string } | { build: () => Promise<string> }
 
-/** The chain of the SDK's own modules: its binary if it was built before, else built if the environment asks for it. */
+/** The cached binary if there is one; else a build if the environment requests it. */
 export function findProgram(environment = process.env): Program {
   const binary = join(cacheFolder(), 'sdk-chain')
   if (existsSync(binary)) return { build: () => Promise.resolve(binary) }
@@ -31,7 +30,7 @@ async function build(binary: string): Promise<string> {
   return binary
 }
 
-/** One folder for each state of the sources. */
+/** A separate folder for each version of the sources. */
 function cacheFolder(): string {
   const hash = createHash('sha256')
   for (const name of readdirSync(SOURCES).sort()) hash.update(name).update(readFileSync(join(SOURCES, name)))

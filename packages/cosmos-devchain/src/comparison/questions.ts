@@ -16,7 +16,7 @@ import { GetTxRequest, SimulateRequest } from 'cosmjs-types/cosmos/tx/v1beta1/se
 import { moduleAddress } from '../app/address'
 import { developmentCosmosSigner, developmentCosmosWallets } from '../wallets'
 
-/** An account of the genesis that never signs. */
+/** A genesis account that never signs. */
 const idle = developmentCosmosWallets[9]?.address ?? ''
 const granter = developmentCosmosSigner.address
 const unknown = toBech32('cosmos', new Uint8Array(20).fill(7))
@@ -103,7 +103,7 @@ export const queries: readonly (readonly [what: string, path: string, request: U
 
 const hash = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 
-/** JSON-RPC. What changes with every block is asked of a height that has passed. */
+/** JSON-RPC. Results that change with each block are requested at a past height. */
 export const calls: readonly (readonly [what: string, method: string, params: unknown])[] = [
   ['health', 'health', {}],
   ['status', 'status', {}],

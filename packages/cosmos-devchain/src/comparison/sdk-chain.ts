@@ -3,18 +3,18 @@ import { onFreePort, startProcess } from '@tollgate/processes'
 
 export type SdkChainOptions = {
   program: string
-  /** Holds the chain between starts. */
+  /** Keeps the chain between starts. */
   home: string
   chainId: string
-  /** Of the genesis, in the order of their numbers: it counts at the first start only. */
+  /** Genesis accounts in the order of their numbers; used at the first start only. */
   accounts: readonly { address: string; coins: string }[]
-  /** Between a block and the next, and before the first after a start. */
+  /** Between two blocks, and between a start and its first block. */
   blockSeconds: number
   /** Whether the node answers Simulate, GetTx and Config: gRPC or REST is on. */
   services?: boolean
 }
 
-/** The chain of the Cosmos SDK's own modules, on 127.0.0.1. */
+/** Starts the chain of the Cosmos SDK's own modules on 127.0.0.1. */
 export async function startSdkChain(options: SdkChainOptions) {
   const { program, home, chainId, accounts, blockSeconds, services = true } = options
   const args = [

@@ -27,7 +27,7 @@ export type QueryAnswer = {
   height: number
 }
 
-/** `abci_query`: `height` 0 means the newest. What it refuses is an answer with a code, as from a node. */
+/** `height` 0 is the latest height. An error is a response with a code, as from a node. */
 export function createAbciQuery(chain: Chain) {
   const nodeQueries: Readonly<Record<string, (request: Uint8Array) => Uint8Array>> = {
     '/cosmos.tx.v1beta1.Service/Simulate': simulate,
@@ -59,7 +59,7 @@ export function createAbciQuery(chain: Chain) {
       const value = answer(path, data, height)
       return { code: 0, codespace: '', log: '', value, height }
     } catch (problem) {
-      // Everything else is a request that cannot be decoded.
+      // Any other error means that the request cannot be decoded.
       const { code, codespace, message } =
         problem instanceof AbciError ? problem : sdkError('invalid request', 'unexpected EOF')
       return { code, codespace, log: message, value: new Uint8Array(), height }
@@ -137,7 +137,7 @@ function unknownPath(path: string) {
   return sdkError('unknown request', 'unknown query path')
 }
 
-/** `0.025000000000000000uatom`. */
+/** With 18 decimals: `0.025000000000000000uatom`. */
 export function minimumGasPriceText(chain: Chain): string {
   const { denom, price } = chain.minimumGasPrice()
   const digits = price.toString().padStart(19, '0')

@@ -1,4 +1,4 @@
-/** What a parameter of a method may be: CometBFT writes 64-bit integers and bytes in JSON as text. */
+/** Parameter types. In JSON, CometBFT writes 64-bit integers and bytes as strings. */
 type Kinds = {
   integer: number
   /** base64 in JSON, `0x...` in a URI. */
@@ -14,13 +14,13 @@ type Given<A extends Record<string, Kind>> = { [K in keyof A]?: Kinds[A[K]] }
 export class ArgumentError extends Error {}
 
 export type Method = {
-  /** JSON-RPC: named, or in the order of their names. */
+  /** JSON-RPC: parameters by name or by position. */
   call(parameters: unknown): unknown
   /** `/method?name=value`. */
   callByUri(parameters: URLSearchParams): unknown
 }
 
-/** A method, its parameters by name, and what it does with those that are given. */
+/** `kinds` is in the order of positional parameters; `run` receives the parsed parameters of the request. */
 export function method<A extends Record<string, Kind>>(kinds: A, run: (given: Given<A>) => unknown): Method {
   const names = Object.keys(kinds)
   const read = (valueOf: (name: string) => unknown, parse: (kind: Kind, value: unknown) => unknown) =>

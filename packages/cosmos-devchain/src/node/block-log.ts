@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Changes } from '../app/store'
 import { type Block, readBlock, writeBlock } from './block'
 
-/** What a start finds: nothing, all there was, or what stood before a line that cannot be read. */
+/** State found at start: none, all of it, or the part before an unreadable line. */
 export type Restored = 'new' | 'kept' | 'earlier'
 
 /** First record of a block log: the state at the height of the last compaction. */
@@ -17,13 +17,13 @@ type Snapshot = {
 export type Memory = {
   restored: Restored
   snapshot: Snapshot | undefined
-  /** In their order; `changes` are missing of those that the snapshot has already. */
+  /** In chain order; without `changes` if the snapshot contains them. */
   blocks: { block: Block; changes?: Changes }[]
 }
 
 /**
- * Reads what `folder` holds of the chain. A last line that was cut short is left out, for the block was never told of; where another line
- * cannot be read the chain goes back to what stood before it.
+ * Reads the chain from `folder`. An incomplete last line is skipped, because its block was never announced. If any other line is
+ * unreadable, the chain continues from the block before it.
  */
 export function readBlockLog(folder: string, chainId: string): Memory {
   const file = join(folder, 'chain.jsonl')
@@ -59,7 +59,7 @@ export function openBlockLog(folder: string, snapshot: Snapshot, blocks: readonl
   renameSync(`${file}.new`, file)
   const descriptor = openSync(file, 'a')
   return {
-    /** When it returns, the block survives our death. */
+    /** When it returns, the block survives a crash of the process. */
     add: (block: Block, changes: Changes) => void writeSync(descriptor, `${writeBlock(block, changes)}\n`),
     close: () => closeSync(descriptor),
   }

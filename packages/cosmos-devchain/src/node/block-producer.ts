@@ -1,11 +1,10 @@
 import { type Chain } from './chain'
 
-/** How blocks come: with every transaction and in intervals besides, in intervals only, or not at all. */
+/** When a block is created: for each transaction and at each interval, at each interval only, or never. */
 export type Pace = 'at-once' | 'by-interval' | 'stopped'
 
 export type BlockProducer = ReturnType<typeof createBlockProducer>
 
-/** Makes the blocks when they are due. */
 export function createBlockProducer(chain: Chain, { pace: first, seconds }: { pace: Pace; seconds: number }) {
   let pace = first
   let isDue = false
@@ -27,7 +26,7 @@ export function createBlockProducer(chain: Chain, { pace: first, seconds }: { pa
   return {
     pace: () => pace,
     onPending,
-    /** What waits when blocks come with every transaction again is mined at once. */
+    /** `at-once` also creates a block for the transactions that are pending. */
     set(next: Pace) {
       pace = next
       if (next === 'at-once' && chain.mempool.size() > 0) chain.mine()

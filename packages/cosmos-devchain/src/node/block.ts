@@ -9,7 +9,7 @@ export type Block = {
   txs: Uint8Array[]
   /** One for each transaction. */
   results: TxResult[]
-  /** Of what happened in no transaction. */
+  /** Events outside transactions. */
   events: Event[]
 }
 
@@ -26,7 +26,7 @@ type Row = {
   changes: [string, string | null][]
 }
 
-/** One line of the journal: the block, and what it changed in the state. */
+/** One line of the block log: the block and its state changes. */
 export function writeBlock({ header, hash, txs, results, events }: Block, changes: Changes): string {
   const row: Row = {
     header,

@@ -22,7 +22,7 @@ const MOST_HEADERS = 20
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
-/** CometBFT's JSON-RPC, of blocks and of the state. What a method throws is an internal error (-32603) with its message as data. */
+/** CometBFT's JSON-RPC methods for blocks and state. An error that a method throws becomes an internal error (-32603) with its message as data. */
 export function createChainMethods(chain: Chain, listenAddress: string): Readonly<Record<string, Method>> {
   const abciQuery = createAbciQuery(chain)
 

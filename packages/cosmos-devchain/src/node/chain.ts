@@ -18,39 +18,39 @@ import { createMempool } from './mempool'
 
 export type ChainOptions = {
   chainId: string
-  /** Holds the chain between starts. */
+  /** Keeps the chain between starts. */
   folder: string
   now?: () => number
-  /** Who has coins from the first block on. */
+  /** Accounts that have coins from the first block. */
   genesis: readonly { address: string; coins: Coins }[]
 }
 
-/** How far back a query may look. */
+/** Number of past heights that a query can use. */
 const STATES_KEPT = 200
-/** A block of no transactions is forgotten after so many more, and after fewer at the next start. */
+/** A block without transactions is dropped after this many more blocks; at a start, after fewer. */
 const EMPTY_BLOCKS_KEPT = 1000
 const EMPTY_BLOCKS_RESTORED = 256
 const NO_HASH = createHash('sha256').digest('hex').toUpperCase()
 
 export type Chain = ReturnType<typeof createChain>
 
-/** The chain as one node that agrees with itself: its state, its blocks, and what waits for the next of them. */
+/** The only node of the chain: state, blocks and mempool. */
 export function createChain({ chainId, folder, now = Date.now, genesis }: ChainOptions) {
   const store = createStore()
   const blocks = new Map<number, Block>()
   const index = createTxIndex()
-  /** What undoes each of the last blocks, the newest last. */
+  /** State changes that undo the recent blocks, latest last. */
   const undos: { height: number; undo: Changes }[] = []
-  /** Who waits for a transaction to be in a block, by its hash. */
+  /** Callbacks for the inclusion of a transaction, by its hash. */
   const waiting = new Map<string, Set<() => void>>()
   let minimumGasPrice: Setting['minimumGasPrice'] = { denom: 'uatom', price: 25n * 10n ** 15n }
-  /** Whether its gRPC or its REST server is on: they bring the services that answer for the node rather than for its state. */
+  /** Whether gRPC or REST is on. Only then does a node answer the queries of its services, such as Simulate. */
   let hasServices = true
-  /** What simulation finds of the gas that a block takes: some versions of the SDK find less. */
+  /** Simulated gas as a percentage of the gas that a block uses: some versions of the SDK simulate less. */
   let simulatedPercent = 100n
-  /** A check and a simulation run at height 0 between a start of the node and its next block. */
+  /** Checks run at height 0 between the start of the node and its next block. */
   let isJustStarted = false
-  /** Answers as a node does before its first block, although there is one. */
+  /** Answers like a node before its first block. */
   let isAwaitingFirstBlock = false
   let appHash = NO_HASH
   let height = 0
@@ -70,9 +70,9 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     mempool,
     latest,
     block: (at: number) => blocks.get(at),
-    /** From here on every block is kept; before it, those with transactions. */
+    /** All blocks from this height are kept; below it, only those with transactions. */
     baseHeight: () => base,
-    /** Of the state after the newest block. */
+    /** The state after the latest block. */
     appHash: () => appHash,
     minimumGasPrice: () => minimumGasPrice,
     setMinimumGasPrice: (price: Setting['minimumGasPrice']) => void (minimumGasPrice = price),
@@ -80,7 +80,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     setServices: (on: boolean) => void (hasServices = on),
     simulatedPercent: () => simulatedPercent,
     setSimulatedPercent: (percent: bigint) => void (simulatedPercent = percent),
-    /** As a node that was started: nothing waits, and until the next block its checks run at height 0. */
+    /** Behaves like a restarted node: the mempool is empty, and until the next block checks run at height 0. */
     restart() {
       mempool.drop()
       isJustStarted = true
@@ -91,11 +91,11 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     whenIncluded,
     mine: () => makeBlock({ txs: mempool.pending() }),
 
-    /** Makes coins, in a block of its own that takes no transaction along. */
+    /** Creates coins in a separate block without transactions. */
     fund: (address: string, coins: Coins) =>
       makeBlock({ before: (context) => mint(context, address, coins) }),
 
-    /** Changes the state by hand, in a block of its own that takes no transaction along. */
+    /** Changes the state in a separate block without transactions. */
     change: (by: (state: Store) => void) => makeBlock({ before: (context) => by(context.store) }),
 
     close: blockLog.close,
@@ -116,7 +116,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     return isAtHeight0 ? setting({ header: { height: 0, time: ZERO_TIME_MS } }) : setting(latest())
   }
 
-  /** The state after the block of this height; undefined where it is kept no more, or not yet. */
+  /** The state after the block of this height; undefined if it is pruned or in the future. */
   function stateAt(at: number): Store | undefined {
     if (at === height) return store
     const later = undos.filter((one) => one.height > at)
@@ -126,7 +126,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     return branch(store, changes)
   }
 
-  /** Tells once, when the transaction is in a block; answers what takes the request back. */
+  /** Calls back once, when a block includes the transaction; returns the function that cancels. */
   function whenIncluded(hash: string, tell: () => void) {
     const others = waiting.get(hash) ?? new Set()
     waiting.set(hash, others.add(tell))
@@ -210,7 +210,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   }
 }
 
-/** Changes with the state and with nothing else. */
+/** Depends on the state only. */
 function appHashAfter(previous: string, changes: Changes): string {
   if (changes.size === 0) return previous
   const sorted = [...changes].sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,12 +1,10 @@
 import { type Metadata } from 'cosmjs-types/cosmos/bank/v1beta1/bank'
 import { type Store } from '../app/store'
 
-/** What fees are paid in. */
 export const FEE_DENOM = 'uatom'
 
 const feeMetadata = metadata(FEE_DENOM, 'ATOM', 6)
 
-/** How a denom is shown, of the fee coin and of those that were told. */
 export function metadataIn(state: Store): Metadata[] {
   const told = state.keysOf('metadata/').sort()
   return [feeMetadata, ...told.map((key) => JSON.parse(state.get(key) ?? '') as Metadata)]

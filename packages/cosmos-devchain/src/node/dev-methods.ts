@@ -9,7 +9,7 @@ import { type Pace, type BlockProducer } from './block-producer'
 
 const PACES: readonly string[] = ['at-once', 'by-interval', 'stopped'] satisfies Pace[]
 
-/** What no real chain has: the levers of tests. */
+/** Methods for tests, which no real chain has. */
 export function createDevMethods(
   chain: Chain,
   blockProducer: BlockProducer,

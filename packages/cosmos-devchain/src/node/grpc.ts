@@ -8,19 +8,18 @@ const descriptions = {
   Unknown: 'unknown request',
 } as const
 
-/** A gRPC status, as the SDK tells it to who asked over ABCI. */
+/** A gRPC status as the SDK encodes it in an ABCI response. */
 export function grpcError(code: keyof typeof descriptions, message: string): AbciError {
   return sdkError(descriptions[code], `rpc error: code = ${code} desc = ${message}`)
 }
 
-/** What a service passes on of an error that is no gRPC status: one that the SDK registers counts as unknown. */
+/** How a gRPC service returns an error without a gRPC status: a registered SDK error becomes an unknown request. */
 export function passedOn({ codespace, message }: AbciError): AbciError {
   return sdkError(codespace === 'undefined' ? 'invalid request' : 'unknown request', message)
 }
 
 const USUAL_LIMIT = 100
 
-/** One page of a list, and where the next begins. */
 export function pageOf<T>(all: readonly T[], request: PageRequest | undefined) {
   const key = Buffer.from(request?.key ?? []).toString()
   if (key !== '' && !/^\d{1,9}$/.test(key)) throw grpcError('InvalidArgument', 'paginate: invalid key')

@@ -9,7 +9,7 @@ import { Consensus } from 'cosmjs-types/tendermint/version/types'
 import { type TxResult } from '../app/run-tx'
 import { timestampOf } from '../app/time'
 
-/** Of CometBFT 0.38. */
+/** CometBFT 0.38. */
 export const BLOCK_PROTOCOL = 11
 
 export type Header = {
@@ -17,10 +17,10 @@ export type Header = {
   height: number
   /** Milliseconds since 1970. */
   time: number
-  /** Hex, upper case, as all hashes here; empty in the first block. */
+  /** Upper-case hex, like all hashes here; empty in the first block. */
   lastBlockHash: string
   dataHash: string
-  /** Of the state before this block. */
+  /** The state before this block. */
   appHash: string
   lastResultsHash: string
 }
@@ -33,7 +33,7 @@ const sha256 = (...parts: (Uint8Array | string)[]) => {
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex').toUpperCase()
 const unhex = (text: string) => Buffer.from(text, 'hex')
 
-/** DEVELOPMENT ONLY: one validator, whose key anybody can read here. */
+/** DEVELOPMENT ONLY: the key of the only validator is public. */
 const SEED = sha256('The validator of the development chain')
 const validatorKey = createPrivateKey({
   key: Buffer.concat([unhex('302e020100300506032b657004220420'), SEED]),
@@ -48,7 +48,7 @@ export const validator = {
   power: 1,
 }
 
-/** Every header's, for it never changes. */
+/** The same in all headers, because the validator set never changes. */
 export const validatorsHash = hex(
   merkleRoot([
     SimpleValidator.encode({
@@ -60,7 +60,7 @@ export const validatorsHash = hex(
 export const consensusHash = hex(sha256('The parameters of the development chain'))
 export const NO_EVIDENCE_HASH = hex(sha256(''))
 
-/** The only part of a block; of the block's hash, and not, as CometBFT has it, of the block's bytes. */
+/** Hash of the only part of a block. Computed from the block hash; CometBFT computes it from the block's bytes. */
 export const partsHash = (blockHash: string) => hex(sha256('part', unhex(blockHash)))
 
 export const dataHashOf = (txs: readonly Uint8Array[]) => hex(merkleRoot(txs.map((tx) => sha256(tx))))
@@ -77,11 +77,11 @@ export const resultsHashOf = (results: readonly TxResult[]) =>
 export const lastCommitHashOf = ({ lastBlockHash }: Header) =>
   lastBlockHash === '' ? NO_EVIDENCE_HASH : hex(sha256('COMMIT', unhex(lastBlockHash)))
 
-/** What the validator says of a block, over its hash; no vote that a light client would take. */
+/** Signs the block hash only, so a light client would not accept it as a vote. */
 export const commitSignature = (blockHash: string) =>
   sign(null, unhex(blockHash), validatorKey).toString('base64')
 
-/** The Merkle root of the header's fourteen fields, as in CometBFT. */
+/** Merkle root of the header's 14 fields, as in CometBFT. */
 export function headerHash(header: Header): string {
   const { lastBlockHash } = header
   const lastBlockId = BlockID.fromPartial(

@@ -11,13 +11,13 @@ export type IndexedTx = {
   result: TxResult
 }
 
-/** Transactions by their hash and by what their events say. */
+/** Transactions by hash and by event attribute. */
 export function createTxIndex() {
   const byHash = new Map<string, IndexedTx>()
   const byAttribute = new Map<string, Set<string>>()
 
   return {
-    /** A transaction that failed never takes the place of one with the same hash that succeeded. */
+    /** A failed transaction never replaces a successful one with the same hash. */
     add({ header, txs, results }: Block) {
       txs.forEach((bytes, index) => {
         const result = results[index]
@@ -34,7 +34,7 @@ export function createTxIndex() {
 
     get: (hash: string) => byHash.get(hash.toUpperCase()),
 
-    /** In the order of the chain. Throws, as a node does, on a query that it cannot read. */
+    /** In chain order. Throws if the query is invalid. */
     search(query: string): IndexedTx[] {
       const conditions = parseQuery(query)
       const candidates = narrowest(conditions) ?? [...byHash.values()]
@@ -83,7 +83,7 @@ export function parseQuery(query: string): Condition[] {
   return conditions
 }
 
-/** `EOF` also where it breaks off earlier: the position is where the condition starts. */
+/** CometBFT names the offset at which the invalid condition starts. */
 function syntaxError(query: string, rest: string) {
   const isCutShort = /^\s*[\w.:/-]*\s*$/.test(rest)
   return new Error(`offset ${isCutShort ? query.length : query.length - rest.length}: EOF`)
@@ -98,7 +98,6 @@ function holds({ key, operator, value }: Condition, { hash, height, result }: In
   return values.some((of) => compares(of, operator, value))
 }
 
-/** Whether a number or text of the chain stands to the query's as the operator says. */
 export function compares(actual: string, operator: Condition['operator'], value: string): boolean {
   switch (operator) {
     case 'EXISTS':

@@ -6,10 +6,10 @@ import { type Block } from './block'
 
 const MOST_TXS = 5000
 const MOST_TX_BYTES = 1024 * 1024
-/** How many transactions the node remembers to have seen. */
+/** Number of transactions in the cache of known transactions. */
 const CACHE_SIZE = 10_000
 
-/** What waits for the next block, in the order it came, and the state as it would be after it. */
+/** Pending transactions in order of arrival, and the state after them. */
 export function createMempool(
   run: (store: Store, bytes: Uint8Array, mode: Mode) => TxResult,
   committed: Store,
@@ -22,7 +22,7 @@ export function createMempool(
     pending: () => [...txs.values()],
     size: () => txs.size,
 
-    /** Checks a transaction, and keeps it if it holds. Throws what a node says of one that it does not even check. */
+    /** Checks a transaction and keeps it if it is valid. Throws if it is refused before the check: too large, or known already. */
     submit(bytes: Uint8Array): TxResult {
       const hash = hashOf(bytes)
       if (txs.size >= MOST_TXS)
@@ -40,10 +40,10 @@ export function createMempool(
     /** Checks a transaction that is not to wait: it counts for the checks after it until the next block, as on a node. */
     check: (bytes: Uint8Array) => run(checkState, bytes, 'check'),
 
-    /** Runs a transaction on the state after all that waits, and keeps nothing of it. */
+    /** Runs a transaction on the state after the pending ones; changes nothing. */
     simulate: (bytes: Uint8Array) => run(branch(checkState), bytes, 'simulate'),
 
-    /** What is in a block waits no more, and what does not hold after it is dropped. A transaction that failed may come again. */
+    /** Removes the transactions of a block and those that are no longer valid. A failed transaction can be submitted again. */
     settle({ txs: included, results }: Block) {
       included.forEach((bytes, i) => {
         const hash = hashOf(bytes)

@@ -13,22 +13,22 @@ import { createTxMethods } from './tx-methods'
 /** 10,000 ATOM each. */
 const WALLET_AMOUNT = 10_000n * 10n ** 6n
 const USUAL_BLOCK_SECONDS = 1
-/** A client that keeps its connections must not meet one that we are just closing. */
+/** Longer than clients keep connections, so that no client reuses one that the server is closing. */
 const KEEP_ALIVE_MS = 65_000
 
 export type NodeOptions = {
   chainId: string
-  /** Holds the chain between starts. */
+  /** Keeps the chain between starts. */
   folder: string
-  /** 0 is any. */
+  /** 0 selects a free port. */
   port: number
-  /** Told by `dev_info`: which of several nodes this is. */
+  /** Returned by `dev_info`, to tell several nodes apart. */
   instance: string
-  /** Where blocks come by the clock alone. */
+  /** Creates blocks at this interval only. */
   blockSeconds?: number | undefined
 }
 
-/** The development chain with everything that it answers, on 127.0.0.1. Rejects where the port is taken. */
+/** Starts the chain with its JSON-RPC server on 127.0.0.1. Rejects if the port is in use. */
 export async function startNode({ chainId, folder, port: wanted, instance, blockSeconds }: NodeOptions) {
   const wallets = [...developmentCosmosWallets, developmentCosmosSigner].map(({ address }) => address)
   const chain = createChain({
@@ -43,7 +43,7 @@ export async function startNode({ chainId, folder, port: wanted, instance, block
     const held = balanceOf(chain.store, address, FEE_DENOM)
     if (held < WALLET_AMOUNT / 10n) chain.fund(address, [{ denom: FEE_DENOM, amount: WALLET_AMOUNT - held }])
   }
-  // The chain's clock is right from the first answer on.
+  // The block time is current from the first response on.
   chain.mine()
   if (chain.restored !== 'new') chain.restart()
 

@@ -4,7 +4,6 @@ const LARGEST_SIZE = 100
 export const pageSize = (wanted: number | undefined) =>
   wanted === undefined || wanted < 1 ? USUAL_SIZE : Math.min(wanted, LARGEST_SIZE)
 
-/** `asc` is the order it has. */
 export function ordered<T>(ascending: T[], order: string): T[] {
   if (order === 'desc') return ascending.toReversed()
   if (order !== 'asc' && order !== '')
@@ -12,7 +11,7 @@ export function ordered<T>(ascending: T[], order: string): T[] {
   return ascending
 }
 
-/** One page of it, the first being 1, and how many there are in all. */
+/** Pages count from 1; `total` counts all items. */
 export function pageOf<T>(all: T[], page = 1, wanted?: number) {
   const size = pageSize(wanted)
   const pages = Math.max(1, Math.ceil(all.length / size))

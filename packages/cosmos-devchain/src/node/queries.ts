@@ -54,7 +54,7 @@ import { grpcError, pageOf, passedOn } from './grpc'
 
 type Query = (state: Store, request: Uint8Array) => Uint8Array
 
-/** Whatever `abci_query` asks of a state. An address or a denom that is none is an invalid argument. */
+/** The `abci_query` paths that read the state. An invalid address or denom is an invalid argument. */
 export const stateQueries: Readonly<Record<string, Query>> = {
   '/cosmos.auth.v1beta1.Query/Account'(state, request) {
     const { address } = QueryAccountRequest.decode(request)

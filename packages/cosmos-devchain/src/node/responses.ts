@@ -16,7 +16,7 @@ import {
 } from './header'
 import { type IndexedTx } from './index-of-txs'
 
-/** The shapes in which CometBFT 0.38 answers: 64-bit numbers as text, hashes in hex, bytes in base64. */
+/** The responses of CometBFT 0.38 have 64-bit numbers as strings, hashes in hex and bytes in base64. */
 const VERSION = '0.38.22'
 const MONIKER = 'tollgate-development-chain-worth-nothing'
 

@@ -3,7 +3,7 @@ import { ArgumentError, type Method } from './arguments'
 
 const MOST_BYTES = 1_000_000
 const MOST_REQUESTS = 10
-/** What a request by URI is answered under: it has no id of its own. */
+/** The id of the response to a request by URI, which has none. */
 const URI_ID = -1
 
 type Request = {
@@ -14,7 +14,7 @@ type Request = {
 
 type Answer = {
   jsonrpc: '2.0'
-  /** None where the request could not be read. */
+  /** Missing if the request cannot be parsed. */
   id?: number | string
   result?: unknown
   error?: { code: number; message: string; data?: string }
@@ -33,7 +33,7 @@ function failure(id: Answer['id'], code: keyof typeof messages, data?: string): 
   return { jsonrpc: '2.0', ...(id !== undefined && { id }), error }
 }
 
-/** JSON-RPC over HTTP as CometBFT has it: POST of one request or some, and GET of `/method?name=value`. Never throws, whatever comes. */
+/** JSON-RPC over HTTP as in CometBFT: POST of one request or a batch, and GET of `/method?name=value`. Never throws. */
 export function createRpcServer(methods: Readonly<Record<string, Method>>) {
   return createServer((request, response) => {
     void handle(request).then(
@@ -83,14 +83,14 @@ export function createRpcServer(methods: Readonly<Record<string, Method>>) {
       const answer = await call(one, pathname)
       if (answer) answers.push(answer)
     }
-    // As CometBFT does: a batch that has one answer is answered without a list.
+    // CometBFT returns a single response without an array.
     return {
       status: 200,
       body: answers.length === 1 ? answers[0] : answers.length === 0 ? undefined : answers,
     }
   }
 
-  /** Answers nothing to a notification, which is a request without an id. */
+  /** Returns undefined for a notification, a request without an id. */
   async function call({ id, method: name, params }: Request, pathname: string): Promise<Answer | undefined> {
     if (id === undefined || id === null) return undefined
     if (pathname !== '/') return failure(id, -32600, `path ${pathname} is invalid`)
@@ -114,19 +114,19 @@ async function run(id: number | string, work: () => unknown, source: 'json' | 'h
   }
 }
 
-/** Undefined where it is too long. */
+/** Undefined if the body is too long. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length
-    // The rest is read and dropped, so that the answer arrives.
+    // The rest is read and dropped, so that the client receives the response.
     if (length <= MOST_BYTES) chunks.push(chunk)
   }
   return length > MOST_BYTES ? undefined : Buffer.concat(chunks).toString()
 }
 
-/** Undefined where one of them is no request, as CometBFT reads a batch whole or not at all. */
+/** Undefined if one of them is not a request: CometBFT parses a batch as a whole. */
 function parseRequests(text: string): Request[] | undefined {
   try {
     const parsed: unknown = JSON.parse(text)

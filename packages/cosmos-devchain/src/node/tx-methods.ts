@@ -21,7 +21,7 @@ const NO_RESULT: TxResult = {
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
-/** CometBFT's JSON-RPC, of transactions: those that come, that wait, and that are in a block. */
+/** CometBFT's JSON-RPC methods for transactions. */
 export function createTxMethods(
   chain: Chain,
   blockProducer: BlockProducer,

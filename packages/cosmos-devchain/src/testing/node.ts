@@ -10,7 +10,7 @@ const AN_HOUR = 3600
 
 export type TestNode = Awaited<ReturnType<typeof openNode>>
 
-/** The development chain in this very process, so that a test tests what stands in the sources. Blocks come when they are asked for, or by `pace`. */
+/** The development chain in this process, from the sources. Blocks are created on request, or by `pace`. */
 export async function openNode({ pace = 'stopped' }: { pace?: Pace } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-cosmos-'))
   const node = await startNode({ chainId: CHAIN_ID, folder, port: 0, instance: '', blockSeconds: AN_HOUR })

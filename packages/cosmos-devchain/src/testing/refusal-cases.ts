@@ -20,7 +20,7 @@ export type RefusalCase = readonly [
   wishes: (wallet: Wallet) => TxWishes,
 ]
 
-/** Transactions that a node refuses before they wait, in every sign mode. */
+/** Transactions that a node refuses at the check, in every sign mode. */
 export const directRefusals: readonly RefusalCase[] = [
   [
     'a signature of something else',

@@ -15,7 +15,6 @@ export type Wallet = ReturnType<typeof newWallet>
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** A new key pair; an Ethereum one if asked for. */
 export function newWallet(type: 'secp256k1' | 'ethsecp256k1' = 'secp256k1', key = randomBytes(32)) {
   const { pubkey } = Secp256k1.makeKeypair(Uint8Array.from(key))
   const bytes = Secp256k1.compressPubkey(pubkey)
@@ -37,7 +36,7 @@ export function newWallet(type: 'secp256k1' | 'ethsecp256k1' = 'secp256k1', key 
   }
 }
 
-/** The other signature of the same thing: s replaced by the order less s. */
+/** The equivalent signature with high s: the order minus s. */
 export function highS(signature: Uint8Array): Uint8Array {
   const s = ORDER - BigInt(`0x${Buffer.from(signature.subarray(32)).toString('hex')}`)
   return Uint8Array.from([
@@ -57,16 +56,16 @@ export type TxWishes = {
   body?: Partial<TxBody>
   fee?: Partial<Fee>
   mode?: SignMode
-  /** What the document says that is signed, where it is not what the chain has. */
+  /** Values of the sign document that differ from the chain's. */
   signed?: { chainId?: string; accountNumber?: bigint; sequence?: bigint; memo?: string }
-  /** What the transaction says. */
+  /** Values of the transaction. */
   sequence?: bigint
   publicKey?: Any | null
-  /** Applied before the signature. */
+  /** Applied before signing. */
   changeAuthInfo?: (authInfo: AuthInfo) => AuthInfo
   changeBodyBytes?: (bytes: Uint8Array) => Uint8Array
   changeAuthInfoBytes?: (bytes: Uint8Array) => Uint8Array
-  /** Applied after it. */
+  /** Applied after signing. */
   changeSignature?: (signature: Uint8Array) => Uint8Array
   changeRaw?: (raw: TxRaw) => TxRaw
   changeBytes?: (bytes: Uint8Array) => Uint8Array
@@ -75,7 +74,7 @@ export type TxWishes = {
 export const GAS = 200_000n
 export const FEE = { denom: 'uatom', amount: '5000' }
 
-/** A transaction of this wallet, right in everything that is not wished otherwise: one uatom to itself. */
+/** A valid transaction, one uatom from the wallet to itself, with these changes. */
 export function signedTx(
   { chain }: { chain: Pick<TestNode['chain'], 'chainId' | 'store'> },
   wallet: Wallet,
@@ -136,7 +135,6 @@ export function signedTx(
   return change(wishes.changeBytes, TxRaw.encode(change(wishes.changeRaw, raw)).finish())
 }
 
-/** What a node answers of a transaction, before it is in a block and in it. */
 export type Outcome = {
   code: number
   codespace: string
@@ -148,7 +146,7 @@ export async function broadcast({ call }: TestNode, bytes: Uint8Array): Promise<
   return (await call('broadcast_tx_sync', Buffer.from(bytes).toString('base64'))) as Outcome
 }
 
-/** Sends it, makes a block, and answers what became of it there. */
+/** Broadcasts, creates a block, and returns the result in it. */
 export async function deliver(node: TestNode, bytes: Uint8Array): Promise<Outcome & { events: unknown[] }> {
   const { hash, ...checked } = await broadcast(node, bytes)
   if (checked.code !== 0) return { ...checked, hash, events: [] }
@@ -158,7 +156,6 @@ export async function deliver(node: TestNode, bytes: Uint8Array): Promise<Outcom
   return { ...found.result, hash }
 }
 
-/** A wallet with coins on this chain. */
 export async function fundedWallet(
   node: TestNode,
   coins = '1000000uatom',

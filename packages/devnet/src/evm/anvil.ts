@@ -8,31 +8,31 @@ import { prepareChainState } from './chain-state'
 import { callRpc } from './rpc'
 
 export type AnvilOptions = {
-  /** Holds the chain between starts; without it the chain is forgotten when it stops. */
+  /** Keeps the chain between starts; without it the chain is deleted when it stops. */
   folder?: string
-  /** Preferred; another one is taken if it is busy. */
+  /** Preferred; if it is in use, a free one. */
   port?: number
   chainId?: number
-  /** Seconds between blocks, and then nothing is mined in between. Without it a transaction is mined at once. */
+  /** Seconds between blocks. Without it a block is mined for each transaction and every two seconds. */
   blockTime?: number
   onExit?: (exit: ProcessExit) => void
 }
 
-/** How blocks come: with every transaction and in intervals besides, in intervals only, or not at all. */
+/** When a block is created: for each transaction and at each interval, at each interval only, or never. */
 type Pace = 'at-once' | 'by-interval' | 'stopped'
 
-/** Base's own pace: the chain's clock is never further behind than this, busy or idle. */
+/** The block interval of Base, and the maximum age of the latest block. */
 const BLOCK_SECONDS = 2
 const PORT_LOST_MS = 400
-/** How far back a call may look and a reorg may reach. Anvil keeps a copy of all accounts for each. */
+/** Maximum depth of calls and reorgs. Anvil keeps a copy of all accounts for each block. */
 const STATES_KEPT = 64
-/** What a killed anvil forgets; one that is stopped, by us or because we died, forgets nothing. */
+/** Maximum loss of a killed anvil. A stopped one, by us or by the watchdog, loses nothing. */
 const SAVE_SECONDS = 5
 
 /**
- * Starts a chain on 127.0.0.1 that has no accounts of its own and goes on where it was stopped. Its clock follows the wall clock: a block
- * is mined at start and every two seconds, because contracts compare deadlines with the time of a block, and an idle anvil stands still.
- * The blocks come from here and not from anvil's `--block-time`, which keeps some four megabytes for every block it ever made.
+ * Starts a chain without accounts on 127.0.0.1, from the state in its folder. Its clock follows the wall clock: a block is mined at
+ * start and every two seconds, because contracts compare deadlines with the block time, and an idle anvil does not advance it. We
+ * mine these blocks ourselves because anvil's `--block-time` keeps about 4 MB for each block.
  */
 export async function startAnvil(options: AnvilOptions = {}) {
   const { chainId = 84532, blockTime, onExit } = options
@@ -57,13 +57,13 @@ export async function startAnvil(options: AnvilOptions = {}) {
       name: 'anvil',
       command: runnable(anvilBinary(), folder),
       args: [...args, '--port', String(port)],
-      // Whatever anvil thinks worth caching stays here, and not in the home folder.
+      // Keeps anvil's cache out of the home folder.
       env: { ...process.env, HOME: folder },
       cwd: folder,
       logFile: join(folder, 'anvil.log'),
       ready: async () => {
         if (Number(await callRpc(url, 'eth_chainId')) !== chainId) return false
-        // Another copy's chain may have answered: ours would have ended by now, for want of its port.
+        // The chain of another checkout may have answered; ours would have ended, because its port is in use.
         await delay(PORT_LOST_MS)
         return true
       },
@@ -83,7 +83,7 @@ export async function startAnvil(options: AnvilOptions = {}) {
   )
   clock.unref()
 
-  /** How blocks come from now on. What waits when they come with every transaction again is mined at once. */
+  /** `at-once` also creates a block for the transactions that are pending. */
   async function setPace(pace: Pace) {
     isStopped = pace === 'stopped'
     await callRpc(rpcUrl, 'evm_setAutomine', pace === 'at-once')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export type Artifact = {
-  /** One line of Solidity for each function, event and error. */
+  /** One Solidity signature for each function, event and error. */
   abi: string[]
   bytecode: string
   deployedBytecode: string
@@ -11,7 +11,7 @@ export type Artifact = {
 export const CONTRACTS_FOLDER = join(__dirname, '../../contracts')
 export const ARTIFACTS_FILE = join(CONTRACTS_FOLDER, 'artifacts.json')
 
-/** Our contracts as `pnpm --filter @tollgate/devnet run contracts` compiled them last. */
+/** The output of `pnpm --filter @tollgate/devnet run contracts`. */
 export function readArtifacts() {
   return JSON.parse(readFileSync(ARTIFACTS_FILE, 'utf8')) as Record<
     | 'USDC'

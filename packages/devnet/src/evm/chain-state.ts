@@ -1,18 +1,18 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What we read of the state that anvil writes; the rest passes through as it is. */
+/** The parts of anvil's state that we read; the rest is copied unchanged. */
 type ChainState = {
   best_block_number: string | number
   blocks: { header: { number: string }; transactions: unknown[] }[]
 }
 
-/** Empty blocks older than this say nothing that anybody asks for. */
+/** Number of recent empty blocks that are kept. */
 const EMPTY_BLOCKS_KEPT = 256
 
 /**
- * Makes the state file fit to start from, and answers what it holds: nothing yet (`new`), the chain as it was (`kept`), or, where the last
- * write was cut short, the chain as it was at the start before (`earlier`). Old empty blocks are left out, or every start would be slower than the last.
+ * Prepares the state file for a start and returns its content: nothing (`new`), the whole chain (`kept`), or, if the last write was
+ * incomplete, the chain at the previous start (`earlier`). Old empty blocks are removed, or each start would be slower than the last.
  */
 export function prepareChainState(folder: string): { file: string; restored: 'new' | 'kept' | 'earlier' } {
   const file = join(folder, 'chain.json')
@@ -36,7 +36,7 @@ export function prepareChainState(folder: string): { file: string; restored: 'ne
   return { file, restored: last ? 'kept' : 'earlier' }
 }
 
-/** anvil overwrites its file in place: killed while writing, it leaves half a document. */
+/** Anvil overwrites its file in place, so a kill can leave an incomplete document. */
 function readState(file: string): ChainState | undefined {
   if (!existsSync(file)) return undefined
   try {

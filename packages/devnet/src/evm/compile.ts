@@ -14,7 +14,7 @@ type CompiledContract = {
   evm: Record<'bytecode' | 'deployedBytecode', { object: string }>
 }
 
-/** Compiles what lies in `contracts/`; the same sources and compiler give the same bytes. Warnings are errors. */
+/** Compiles `contracts/`; reproducible. Warnings are errors. */
 export function compileContracts(): Record<string, Artifact> {
   const files = readdirSync(CONTRACTS_FOLDER).filter((name) => name.endsWith('.sol'))
   const input = {

@@ -5,14 +5,14 @@ import { developmentSigners, developmentWallets } from './wallets'
 
 const artifacts = readArtifacts()
 
-/** Where Base Sepolia has its USDC. */
+/** The address of USDC on Base Sepolia. */
 export const USDC_ADDRESS = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
-/** Where every public chain has Multicall3. */
+/** Its address on every public chain. */
 export const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Where every public chain has Permit2. */
+/** Its address on every public chain. */
 export const PERMIT2_ADDRESS = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
-/** Where x402 has its proxy for payments by Permit2. */
+/** The address of x402's proxy for Permit2 payments. */
 export const X402_PERMIT2_PROXY_ADDRESS = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
 
 export const usdcAbi: readonly string[] = artifacts.USDC.abi

@@ -2,7 +2,7 @@ import { AbiCoder, getAddress, Interface } from 'ethers'
 import { readArtifacts } from './artifacts'
 import { send } from './deploy'
 
-/** In the order of the contract's own list. */
+/** In the order of the contract's enum. */
 const tokenFaults = [
   'None',
   'TakesFee',
@@ -43,7 +43,7 @@ const coder = AbiCoder.defaultAbiCoder()
 
 const argumentsOf = ({ fault = 'None', decimals = 6 }: Kind) => [tokenFaults.indexOf(fault), decimals]
 
-/** Deploys a token with this fault, or a sound one, behind a proxy on request; answers its address. For tests. */
+/** Deploys a token with this fault or none, behind a proxy on request; returns its address. For tests. */
 export async function deployFaultyToken(
   rpcUrl: string,
   { isProxied = false, ...kind }: Kind & { isProxied?: boolean } = {},
@@ -58,6 +58,6 @@ export async function deployFaultyToken(
   return create(artifacts.TokenProxy.bytecode, ['address', 'bytes'], [token, call])
 }
 
-/** Gives a token of {@link deployFaultyToken} another fault, or other decimals, as its owner might. */
+/** Changes the fault or the decimals of a token of {@link deployFaultyToken}, as its owner could. */
 export const alterFaultyToken = (rpcUrl: string, address: string, kind: Kind) =>
   send(rpcUrl, { to: address, data: contract.encodeFunctionData('become', argumentsOf(kind)) })

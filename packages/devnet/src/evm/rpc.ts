@@ -1,4 +1,4 @@
-/** One JSON-RPC call; throws what the chain answers as an error, and after ten seconds without an answer. */
+/** Throws on a JSON-RPC error, and after ten seconds without a response. */
 export async function callRpc(url: string, method: string, ...params: unknown[]): Promise<unknown> {
   const response = await fetch(url, {
     method: 'POST',

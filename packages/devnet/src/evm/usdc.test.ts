@@ -64,7 +64,6 @@ const transferBytes = method(
 const transferVrs = method(
   'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)',
 )
-/** Sends, and waits until it is mined. */
 const send = async (call: BaseContractMethod, ...args: unknown[]) => {
   await (await call.send(...args)).wait()
 }
@@ -73,7 +72,7 @@ const processes = (signature: string) => {
   return [Number.parseInt(hex.slice(128), 16), `0x${hex.slice(0, 64)}`, `0x${hex.slice(64, 128)}`]
 }
 
-/** A wallet never seen before with ten USDC, and what it authorizes: three of them, to an address that holds none. */
+/** A new wallet with ten USDC, and its authorization of three USDC to an empty address. */
 async function payment(
   change: Partial<Record<'validAfter' | 'validBefore' | 'value', number>> = {},
   type = 'Transfer',

@@ -1,6 +1,6 @@
 import { HDNodeWallet } from 'ethers'
 
-/** DEVELOPMENT ONLY. Everybody knows these keys: whatever is sent to them on a public chain is stolen within seconds. */
+/** DEVELOPMENT ONLY. The keys are public: funds sent to them on a public chain are stolen within seconds. */
 const MNEMONIC = 'token gate token gate token gate token gate token gate token toss'
 
 export type DevelopmentWallet = {
@@ -10,13 +10,13 @@ export type DevelopmentWallet = {
 
 const root = HDNodeWallet.fromPhrase(MNEMONIC, undefined, "m/44'/60'/0'/0")
 
-/** DEVELOPMENT ONLY: ten wallets that pay. */
+/** DEVELOPMENT ONLY: ten funded wallets. */
 export const developmentWallets: readonly DevelopmentWallet[] = derive(0, 10)
 
-/** DEVELOPMENT ONLY: the accounts from which a facilitator settles; they hold ether and no tokens. */
+/** DEVELOPMENT ONLY: the accounts from which a facilitator settles; funded with ether, without tokens. */
 export const developmentSigners: readonly DevelopmentWallet[] = derive(100, 2)
 
-/** DEVELOPMENT ONLY: where payments go; it starts with nothing, so that what it holds is what was paid. */
+/** DEVELOPMENT ONLY: the account that receives payments. It starts empty, so its balance is the sum of the payments. */
 export const developmentPayTo: DevelopmentWallet = account(200)
 
 function derive(first: number, count: number) {

@@ -53,20 +53,20 @@ async function main() {
   await prepare({ projects: ['packages/devnet', 'apps/gateway', 'apps/facilitator'], forTests: false })
   const devnet = await import('../packages/devnet/dist/index.js')
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
-  const parts = devnet.createParts()
+  const processes = devnet.createProcessGroup()
   try {
     const environment = (name) => limits[name.split('-')[0]]
     const state = devnet.openState(folder)
     const world = await devnet.startDevnet({
       root,
       state,
-      parts,
+      processes,
       usualPorts: false,
       alterations: { environment },
     })
     await attack(world, devnet.developmentWallets, { headers, buyers })
   } finally {
-    await parts.stop()
+    await processes.stop()
     devnet.removePostgres(join(folder, 'postgres'))
     rmSync(folder, { recursive: true, force: true })
   }

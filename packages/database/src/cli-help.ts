@@ -36,7 +36,6 @@ ${folder}`,
   },
 }
 
-/** The help of one command, or of all. */
 export function help(command?: Command): string {
   const environment = `Environment:\n  DATABASE_URL          postgresql://USER:PASSWORD@HOST:5432/DATABASE`
   if (command) {

@@ -23,7 +23,7 @@ const first = { '20260101000000_first': 'CREATE TABLE first (id int PRIMARY key)
 
 describe('tollgate-database', () => {
   test.each(['migrate', 'create', 'diff', 'check', 'resolve'])(
-    '%s --help says what it does',
+    '%s --help prints its help',
     async (command) => {
       const { code, out } = await tollgateDatabase([command, '--help'])
       expect(code).toBe(0)

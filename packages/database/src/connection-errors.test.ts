@@ -20,7 +20,6 @@ function open(at: string, poolSize = 10) {
   return database
 }
 
-/** The URL of a server that handles each connection with `onConnection`. */
 async function serverWith(onConnection: (socket: Socket) => unknown): Promise<string> {
   const server = createServer(onConnection)
   server.listen(0, '127.0.0.1')
@@ -35,7 +34,6 @@ async function closedPortUrl(): Promise<string> {
   return closedUrl
 }
 
-/** The ways in which handlers query. */
 const ways: Record<string, (database: GatewayDatabase, sql: string) => Promise<unknown>> = {
   'the pool': ({ pool }, sql) => pool.query(sql),
   'SQL through Prisma': ({ prisma }, sql) => prisma.$queryRawUnsafe(sql),
@@ -104,7 +102,7 @@ describe('unavailableReason', () => {
       'the database does not exist',
       ({ pathname }) => query(url, `DROP DATABASE ${pathname.slice(1)}`),
     ],
-    ['wants another password', 'it does not let us in', (own) => (own.password = 'another')],
+    ['rejects the password', 'it does not let us in', (own) => (own.password = 'another')],
   ])('says why where the database %s', async (_, reason, change) => {
     const own = new URL(await emptyDatabase())
     await change(own)
@@ -122,7 +120,7 @@ describe('unavailableReason', () => {
 
   test.each([
     ['that makes no sense', 'selct 1'],
-    ['that asks for what is not there', 'SELECT * FROM nowhere'],
+    ['that names a missing object', 'SELECT * FROM nowhere'],
     ['that breaks a rule', `INSERT INTO replicas (id) VALUES (NULL)`],
     ['that takes too long', `SET statement_timeout = 1; SELECT pg_sleep(5)`],
     ['that a trigger refuses in words like these', `do $$ begin raise 'Connection terminated'; end $$`],

@@ -3,7 +3,6 @@ import { DatabaseError, escapeIdentifier, type Client } from 'pg'
 import { addressOf, withDatabase } from './address'
 import { connectWhenReady, type WaitOptions } from './wait'
 
-/** A database that every server has. */
 const MAINTENANCE = 'postgres'
 /** The codes for a database that another session has created in the meantime. */
 const ALREADY_EXISTS = ['42P04', '23505']

@@ -9,7 +9,7 @@ export function createNotifications({ pool, logger }: Pick<SessionOptions, 'pool
   let running: Promise<void> | undefined
 
   return {
-    /** Only before {@link begin}. Returns the way to unsubscribe. */
+    /** Only before {@link begin}. Returns the function that unsubscribes. */
     subscribe(channel: string, onPayload: (payload: string) => void): () => void {
       const ofChannel = subscribers.get(channel) ?? new Set()
       subscribers.set(channel, ofChannel.add(onPayload))

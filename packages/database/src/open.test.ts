@@ -35,7 +35,7 @@ describe('openGatewayDatabase', () => {
     expect(pool.totalCount).toBe(1)
   })
 
-  test('reads bigint as bigint, numeric as string, and times as the moment they are, whatever the zone of the server', async () => {
+  test('reads bigint as bigint, numeric as string, and timestamps correctly in any server time zone', async () => {
     const { prisma, pool } = open()
     const id = randomUUID()
     await prisma.replica.create({ data: { id, heartbeatAt: new Date('2026-01-02T03:04:05.678Z') } })
@@ -122,7 +122,7 @@ describe('openGatewayDatabase', () => {
   })
 })
 
-test('openFacilitatorDatabase opens the other one', async () => {
+test('openFacilitatorDatabase opens the facilitator database', async () => {
   const own = await emptyDatabase()
   await migrate({ url: own, service: 'facilitator' })
   const { prisma, close } = openFacilitatorDatabase({ url: own })

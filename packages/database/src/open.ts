@@ -3,7 +3,6 @@ import { PrismaClient as FacilitatorClient } from './generated/facilitator/clien
 import { PrismaClient as GatewayClient } from './generated/gateway/client'
 import { openPool, type OpenOptions, type OpenPool } from './pool'
 
-/** One Prisma client and one pool over the same connections. */
 export type Database<PrismaClient> = {
   prisma: PrismaClient
   /** Returns `bigint` columns and counts as bigint, `numeric` as string, timestamps as UTC Dates. */

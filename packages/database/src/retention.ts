@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Pool, type PoolClient } from 'pg'
 
-/** Deletes or empties expired rows of one kind. */
 export type RetentionTask = {
   name: string
   /** Processes at most `limit` rows after `after`, in the transaction of `client`. */

@@ -15,7 +15,7 @@ afterAll(() => database.close())
 const ADD_USER = `INSERT INTO users (email, password_hash) VALUES ($1, '')`
 const users = () => database.prisma.user.count()
 
-test('inTransaction rolls back what throws', async () => {
+test('inTransaction rolls back if its work throws', async () => {
   const client = await database.pool.connect()
   const failing = inTransaction(client, async () => {
     await client.query(ADD_USER, ['a@example.com'])

@@ -6,15 +6,14 @@ const MAX_PAUSE_MS = 5_000
 
 export type SessionOptions = {
   pool: Pool
-  /** For the log. */
   purpose: string
   stopping: AbortSignal
   logger: { warn(message: string, fields: { purpose: string; error: unknown }): void }
 }
 
 /**
- * Runs `work` on a connection of its own, and again on a new one if that breaks, until `stopping`. Either aborts the signal of
- * `work`; locks and subscriptions end with the connection.
+ * Runs `work` on its own connection, and again on a new one if that breaks, until `stopping`. Either event
+ * aborts the signal of `work`; locks and subscriptions end with the connection.
  */
 export async function keepSession(
   { pool, purpose, stopping, logger }: SessionOptions,
@@ -66,7 +65,6 @@ export async function inTransaction<T>(client: PoolClient, work: () => Promise<T
   }
 }
 
-/** {@link inTransaction} on a connection of the pool. */
 export async function withTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let isFailed = true
@@ -80,11 +78,9 @@ export async function withTransaction<T>(pool: Pool, work: (client: PoolClient) 
   }
 }
 
-/** Resolves after `ms`, or at once when `signal` is aborted. */
 export const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => undefined)
 
-/** Resolves when `signal` is aborted. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()

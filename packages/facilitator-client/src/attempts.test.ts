@@ -15,7 +15,6 @@ import { closeAll, closedPort, closeLater, json, startServer, startSocketServer 
 
 afterEach(closeAll)
 
-/** The response to each call. */
 const answered = (res: ServerResponse) => json(res, 200, res.req.url === '/api/v1/settle' ? settled : others)
 const others = { kinds: [kind], data: [], ...verified }
 const http200 = (body: unknown) => {
@@ -23,7 +22,6 @@ const http200 = (body: unknown) => {
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`
 }
 
-/** Every connection that this process begins from now on. */
 function followConnections(onBegun?: (socket: Socket, number: number) => void) {
   const begun: Socket[] = []
   const listener = (message: unknown) => {
@@ -91,7 +89,7 @@ describe('once bytes may have left', () => {
     expect(server.connections()).toBe(1)
   })
 
-  test.each([429, 503])('settle is not asked again where it is answered %d', async (status) => {
+  test.each([429, 503])('settle is not retried after status %d', async (status) => {
     const server = await startServer((res) => json(res, status, {}, { 'retry-after': '0' }))
     expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({
       kind: 'unknown',
@@ -134,7 +132,7 @@ describe('a call without side effects', () => {
     expect(server.connections()).toBe(3)
   })
 
-  test.each([429, 503])('is attempted three times where it is answered %d', async (status) => {
+  test.each([429, 503])('is attempted three times on status %d', async (status) => {
     const server = await startServer((res) => json(res, status, { code: 'OVERLOADED' }))
     for (const call of harmlessCalls)
       expect(await failureOf(calls[call](clientOf(server.url)))).toMatchObject({ kind: 'unknown', status })
@@ -155,14 +153,14 @@ describe('a call without side effects', () => {
     })
     await failureOf(calls.verify(clientOf(server.url)))
     const [first = 0, second = 0, third = 0] = times
-    // The shortest pauses, less the earliness of timers.
+    // The minimum pauses, minus timer tolerance.
     expect([second - first > 45, third - second > 190]).toEqual([true, true])
   })
 
   test.each<[string, () => string]>([
     ['in seconds', () => '1'],
     ['as a date', () => new Date(Date.now() + 1_999).toUTCString()],
-  ])('is left until the facilitator wants to be asked again, said %s', async (_, retryAfter) => {
+  ])('waits for Retry-After, in the form %s', async (_, retryAfter) => {
     const times: number[] = []
     const server = await startServer((res, number) => {
       times.push(performance.now())
@@ -222,7 +220,7 @@ describe('every call ends within its time', () => {
     expect(server.asked).toHaveLength(2)
   })
 
-  test('and keeps no process alive after that', async () => {
+  test('and does not keep the process alive afterwards', async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const server = await startServer(answered)
     const before = timers()

@@ -8,7 +8,6 @@ const PAUSES_MS = [100, 400]
 export type Attempts = {
   /** For all attempts and pauses together. */
   timeoutMs: number
-  /** Whether a retry after this failure is safe. */
   mayRetry: (failure: Failure) => boolean
 }
 

@@ -20,7 +20,7 @@ afterEach(closeAll)
 
 const key = { 'x-client-id': clientId, 'x-client-token': clientToken }
 
-describe('each call asks with the client key, and gives the answer as it came', () => {
+describe('each call sends the client key and returns the response unchanged', () => {
   test.each<[Call, { method: string; path: string; sends?: unknown; answer: unknown; gives: unknown }]>([
     ['verify', { method: 'POST', path: '/verify', sends: request, answer: verified, gives: verified }],
     ['settle', { method: 'POST', path: '/settle', sends: request, answer: settled, gives: settled }],
@@ -36,7 +36,7 @@ describe('each call asks with the client key, and gives the answer as it came', 
     expect(asked?.body === '' ? undefined : JSON.parse(asked?.body ?? '')).toEqual(sends)
   })
 
-  test('settle sends its idempotency key, and no other call does', async () => {
+  test('only settle sends an idempotency key', async () => {
     const others = { kinds: [kind], data: [asset], ...verified }
     const server = await startServer((res) =>
       json(res, 200, res.req.url === '/api/v1/settle' ? settled : others),
@@ -53,16 +53,13 @@ describe('each call asks with the client key, and gives the answer as it came', 
     [undefined, undefined],
     ['two\r\nlines', undefined],
     ['x'.repeat(65), undefined],
-  ])(
-    'settle sends the request id where it is one that the facilitator takes: %j',
-    async (requestId, sent) => {
-      const server = await startServer((res) => json(res, 200, settled))
-      await clientOf(server.url).settle(request, { idempotencyKey: 'order-1', requestId })
-      expect(server.asked.map(({ headers }) => headers['x-request-id'])).toEqual([sent])
-    },
-  )
+  ])('settle sends the request id if it is valid: %j', async (requestId, sent) => {
+    const server = await startServer((res) => json(res, 200, settled))
+    await clientOf(server.url).settle(request, { idempotencyKey: 'order-1', requestId })
+    expect(server.asked.map(({ headers }) => headers['x-request-id'])).toEqual([sent])
+  })
 
-  test('a payment that is refused is an answer, and no error', async () => {
+  test('a refused payment is a result, not an error', async () => {
     const refused = {
       ...settled,
       success: false,
@@ -75,7 +72,7 @@ describe('each call asks with the client key, and gives the answer as it came', 
   })
 })
 
-describe('what brings no result is a FacilitatorError of the kind that says what may have happened', () => {
+describe('a call without a result is a FacilitatorError whose kind says whether it may have been executed', () => {
   test.each([
     [400, 'INVALID_REQUEST', 'rejected'],
     [400, 'INVALID_PAYLOAD', 'rejected'],
@@ -85,7 +82,7 @@ describe('what brings no result is a FacilitatorError of the kind that says what
     [404, 'NOT_FOUND', 'unknown'],
     [500, 'SETTLEMENT_FAILED', 'unknown'],
     [500, 'INVALID_REQUEST', 'unknown'],
-  ])('%d %s is %s, and asked once', async (status, code, kindOfError) => {
+  ])('status %d %s is %s, without a retry', async (status, code, kindOfError) => {
     const server = await startServer((res) => json(res, status, { code, message: 'as the server says' }))
     for (const call of everyCall) {
       const error = await failureOf(calls[call](clientOf(server.url)))
@@ -94,7 +91,7 @@ describe('what brings no result is a FacilitatorError of the kind that says what
     expect(server.asked).toHaveLength(everyCall.length)
   })
 
-  test('what the server says beside its code is not repeated, also where it is the key', async () => {
+  test("the server's message, which may contain the key, is not repeated", async () => {
     const server = await startServer((res) => json(res, 400, { code: clientToken, message: clientToken }))
     const error = await failureOf(calls.settle(clientOf(server.url)))
     expect(error).toMatchObject({ kind: 'unknown', status: 400, code: undefined })
@@ -117,12 +114,12 @@ describe('what brings no result is a FacilitatorError of the kind that says what
     expect(server.asked).toHaveLength(everyCall.length)
   })
 
-  test.each([201, 202, 203])('a %d is no result, whatever it holds', async (status) => {
+  test.each([201, 202, 203])('status %d is not a result, whatever its body', async (status) => {
     const server = await startServer((res) => json(res, status, settled))
     expect(await failureOf(calls.settle(clientOf(server.url)))).toMatchObject({ kind: 'unknown', status })
   })
 
-  test('an idempotency key that no header can carry is rejected, and nothing is asked', async () => {
+  test('an invalid idempotency key is rejected without a request', async () => {
     const server = await startServer((res) => json(res, 200, settled))
     const client = clientOf(server.url)
     for (const idempotencyKey of ['', 'a b', 'ключ', 'a\r\nX-Admin: 1', 'a'.repeat(129)])
@@ -143,7 +140,7 @@ describe('the client key', () => {
     expect(server.asked).toHaveLength(everyCall.length)
   })
 
-  test('does not go to a proxy that the environment names', async () => {
+  test('is not sent to a proxy from the environment', async () => {
     const proxy = await startServer((res) => json(res, 200, settled))
     const server = await startServer((res) => json(res, 200, settled))
     const before = { ...process.env }
@@ -169,8 +166,8 @@ describe('the client key', () => {
   })
 })
 
-describe('an answer without end', () => {
-  test('is cut off once it is larger than an answer can be', async () => {
+describe('an oversized response', () => {
+  test('is aborted at the maximum size', async () => {
     let isCutOff = false
     const server = await startServer((res) => {
       res.writeHead(200, { 'content-type': 'application/json' })
@@ -186,7 +183,7 @@ describe('an answer without end', () => {
     expect(server.asked).toHaveLength(1)
   })
 
-  test('is cut off also where it is small before it is unpacked', async () => {
+  test('is aborted at the maximum size after decompression', async () => {
     const bomb = gzipSync(Buffer.concat([Buffer.from(JSON.stringify(settled)), Buffer.alloc(8 << 20, ' ')]))
     const server = await startServer((res) =>
       res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb),

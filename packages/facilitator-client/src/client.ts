@@ -19,7 +19,6 @@ import { clientHeaders } from './headers'
 
 /** The calls of a resource server to a facilitator. Each rejects with `FacilitatorError`, within its timeout. */
 export type Facilitator = {
-  /** Whether the payment would settle now. Moves no funds. */
   verify(request: VerifyRequest): Promise<VerifyResult>
   /**
    * Settles at most once per payment. Idempotent: the same request with the same `idempotencyKey` (visible ASCII, at most 128
@@ -35,26 +34,23 @@ export type Facilitator = {
     request: SettleRequest,
     options: { idempotencyKey: string; requestId?: string | undefined },
   ): Promise<SettleResult>
-  /** The supported networks; requires the client key. */
   supported(): Promise<NetworkKind[]>
-  /** The supported networks; public. */
+  /** Public: requires no client key. */
   networks(): Promise<NetworkKind[]>
   assets(): Promise<Asset[]>
 }
 
 export type FacilitatorClientOptions = {
-  /** The facilitator's API address, `https://host/api/v1`. */
   url: string
   clientId: string
   clientToken: string
-  /** Of each call but `settle`, all attempts together; 5,000 by default. */
+  /** Of all attempts of a call other than `settle`; 5,000 by default. */
   timeoutMs?: number
   /** Of `settle`; 45,000 by default. Must exceed the facilitator's own timeout. */
   settleTimeoutMs?: number
 }
 
 const MAX_RESPONSE_BYTES = 1_048_576
-/** The request ids that the facilitator accepts. */
 const requestIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**

@@ -13,11 +13,8 @@ export class FacilitatorError extends Error {
   constructor(
     readonly kind: 'rejected' | 'unauthorized' | 'unknown',
     message: string,
-    /** HTTP status of the response, if any. */
     readonly status?: number,
-    /** The facilitator's error code, if any. */
     readonly code?: string,
-    /** `Retry-After` of the response, if any. */
     readonly retryAfterSeconds?: number,
   ) {
     super(message)

@@ -2,7 +2,6 @@ import axios from 'axios'
 import { failureOf } from './failure'
 import { closedPort } from './testing/servers'
 
-/** The failure of a request to a closed port of a host with these addresses. */
 async function failureAt(addresses: string[]) {
   const port = await closedPort()
   const asked = axios.get(`http://two-addresses.test:${port}`, {
@@ -16,7 +15,7 @@ async function failureAt(addresses: string[]) {
   return failureOf(await asked.catch((error: unknown) => error))
 }
 
-describe('a request never left', () => {
+describe('the request was not sent', () => {
   test.each([[['127.0.0.1']], [['127.0.0.1', '127.0.0.2']]])(
     'if the port is closed at %j',
     async (addresses) => {

@@ -1,7 +1,7 @@
 import { createAuthHeaders, facilitatorConfig } from './headers'
 
 describe('createAuthHeaders', () => {
-  test('gives the client key for what asks for one, in the shape that x402 libraries take', async () => {
+  test('returns the client key for the requests that need it, as x402 libraries expect', async () => {
     const key = { 'X-Client-ID': 'client_1', 'X-Client-Token': 'secret' }
     const createHeaders = createAuthHeaders('client_1', 'secret')
     expect(await createHeaders()).toEqual({ verify: key, settle: key, supported: key })
@@ -19,7 +19,7 @@ describe('createAuthHeaders', () => {
 describe('facilitatorConfig', () => {
   const key = { clientId: 'client_1', clientToken: 'secret' }
 
-  test('gives address and client key together', async () => {
+  test('contains the address and the client key', async () => {
     const { url, createAuthHeaders: createHeaders } = facilitatorConfig('https://host/api/v1', key)
     expect([url, await createHeaders()]).toEqual([
       'https://host/api/v1',
@@ -27,7 +27,7 @@ describe('facilitatorConfig', () => {
     ])
   })
 
-  test('leaves no slash at the end of the address, after which the libraries put one of their own', () => {
+  test('removes the trailing slash of the address, because the libraries append one', () => {
     expect(facilitatorConfig('https://host/api/v1/', key).url).toBe('https://host/api/v1')
   })
 

@@ -13,8 +13,8 @@ export function clientHeaders(clientId: string, clientToken: string): Record<str
 }
 
 /**
- * `createAuthHeaders` for `x402-express` 1.2 and for `HTTPFacilitatorClient` of `@x402/core` 2. Their other requests to the
- * facilitator are public.
+ * `createAuthHeaders` for `x402-express` 1.2 and `HTTPFacilitatorClient` of `@x402/core` 2. The facilitator's
+ * other endpoints are public.
  *
  * @throws TypeError for a client key with invalid header characters
  */

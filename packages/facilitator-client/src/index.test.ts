@@ -1,6 +1,6 @@
 import * as client from './index'
 
-test('exports what resource servers need, and no more', () => {
+test('exports these names and no others', () => {
   expect(Object.keys(client).sort()).toEqual([
     'FacilitatorError',
     'createAuthHeaders',

@@ -4,14 +4,14 @@ import { Amount, formatAmount } from './amount'
 const MAX = 10n ** 78n - 1n
 const isAmount = (value: unknown) => Amount.safeParse(value).success
 
-/** Any amount, small ones and long ones alike often. */
+/** Amounts of every length. */
 const amount = fc.oneof(
   fc.bigInt({ min: 0n, max: MAX }),
   fc.bigInt({ min: 0n, max: 1_000n }),
   fc.integer({ min: 0, max: 77 }).map((digits) => 10n ** BigInt(digits)),
 )
 
-/** Whether the text is the one spelling of a number from 0 to 10^78 - 1, said without the grammar. */
+/** The specification of `Amount`, without its regular expression. */
 function isCanonical(text: string): boolean {
   if (text.length === 0 || text.length > 78) return false
   try {
@@ -22,14 +22,14 @@ function isCanonical(text: string): boolean {
   }
 }
 
-describe('an amount', () => {
-  test('is the decimal spelling of every number up to 78 digits, and is kept as it is', () => {
+describe('Amount', () => {
+  test('accepts the canonical decimal form of every number up to 78 digits, unchanged', () => {
     fc.assert(fc.property(amount, (value) => expect(Amount.parse(value.toString())).toBe(value.toString())))
     for (const edge of [0n, 1n, 9n, 10n, 2n ** 256n - 1n, MAX]) expect(isAmount(edge.toString())).toBe(true)
     expect(isAmount((MAX + 1n).toString())).toBe(false)
   })
 
-  test('is no other text', () => {
+  test('rejects every other text', () => {
     const digits = fc.stringMatching(/^[0-9]{0,80}$/)
     const nearly = fc.stringMatching(/^[0-9+\-.,_eExXbBoOn \n\t\u00a0٣５]{0,12}$/)
     const otherDigits = fc.stringMatching(/^[1-9][0-9]{0,3}[٣５०𝟙²①][0-9]{0,3}$/u)
@@ -76,8 +76,8 @@ describe('an amount', () => {
   })
 })
 
-describe('an amount as people read it', () => {
-  test('says the same number, for any reader with the same decimals', () => {
+describe('formatAmount', () => {
+  test('preserves the value', () => {
     fc.assert(
       fc.property(amount, fc.integer({ min: 0, max: 36 }), (value, decimals) => {
         const [whole = '', fraction = ''] = formatAmount(value, decimals).split('.')
@@ -86,7 +86,7 @@ describe('an amount as people read it', () => {
     )
   })
 
-  test('has one spelling: no needless zero, no lone point, no exponent', () => {
+  test('is canonical: no trailing zeros, no trailing point, no exponent', () => {
     fc.assert(
       fc.property(amount, fc.integer({ min: 0, max: 36 }), (value, decimals) => {
         expect(formatAmount(value, decimals)).toMatch(/^(0|[1-9]\d*)(\.\d*[1-9])?$/)

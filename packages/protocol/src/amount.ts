@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * An amount of money in the asset's smallest unit, as the wire carries it: decimal digits and nothing else,
- * no sign, no leading zero, no exponent, at most 78 digits (a uint256). Never a JSON number.
+ * Smallest units of the asset, on the wire: canonical decimal digits, at most 78 (uint256). Never a JSON
+ * number.
  */
 export const Amount = z
   .string()
@@ -14,7 +14,7 @@ export const Amount = z
   })
 export type Amount = z.infer<typeof Amount>
 
-/** Writes `amount` (smallest units) as people read it: `formatAmount(10000n, 6)` is `0.01`. */
+/** `formatAmount(10000n, 6)` is `0.01`. */
 export function formatAmount(amount: bigint, decimals: number): string {
   const digits = amount.toString().padStart(decimals + 1, '0')
   const whole = digits.slice(0, digits.length - decimals)

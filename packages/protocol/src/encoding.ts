@@ -1,11 +1,11 @@
 import { parseJson } from './json'
 
-/** base64 of the JSON of `value`, ASCII only, as x402 headers carry it. */
+/** base64 of JSON, as in x402 headers. */
 export const encodeJson = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64')
 
 const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 
-/** The JSON that `text` holds, in base64 or base64url; undefined where it is neither, not JSON, or could be read in two ways. */
+/** Accepts base64 and base64url. Undefined if the text is not base64, not JSON, or ambiguous JSON. */
 export function decodeJson(text: string): unknown {
   if (!base64.test(text)) return undefined
   try {

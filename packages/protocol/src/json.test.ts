@@ -8,7 +8,7 @@ const memberText = (text: string, name: string) => {
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
 
 describe('parseJson', () => {
-  test('reads what JSON.parse reads, for any value whose keys are allowed', () => {
+  test('returns the result of JSON.parse for every value with allowed keys', () => {
     const value = fc.jsonValue({ maxDepth: 6 })
     fc.assert(
       fc.property(value, fc.constantFrom(undefined, 1, '\t'), (given, indent) => {
@@ -52,7 +52,7 @@ describe('parseJson', () => {
     expect(() => parseJson(text)).toThrow(/not allowed/)
   })
 
-  test('takes 64 levels and refuses 65, and ten thousand', () => {
+  test('accepts 64 levels, and rejects 65 and ten thousand', () => {
     expect(parseJson(nested(64))).toBeDefined()
     expect(() => parseJson(nested(65))).toThrow(/64 levels/)
     expect(() => parseJson(nested(10_000))).toThrow(/64 levels/)
@@ -67,7 +67,7 @@ describe('parseJson', () => {
     },
   )
 
-  test('takes time in proportion to the length', () => {
+  test('is linear in the length of the text', () => {
     const quotes = `{"a":"${'\\"'.repeat(500_000)}"}`
     const backslashes = `{"a":"${'\\\\'.repeat(500_000)}"}`
     const keys = `{${Array.from({ length: 60_000 }, (_, index) => `"key${index}":1`).join()}}`
@@ -90,7 +90,7 @@ describe('the bounds', () => {
   }
   const list = (length: number, element: (index: number) => string) =>
     `[${Array.from({ length }, (_, index) => element(index)).join()}]`
-  /** A text that reaches a bound of ten, and how it goes on past it. */
+  /** A text that reaches a bound of ten, and what to append to exceed it. */
   const rows: [keyof JsonBounds, (count: number) => string][] = [
     ['values', (count) => list(count - 1, () => '{}')],
     ['values', (count) => list(count - 1, () => '[ ]')],
@@ -107,7 +107,7 @@ describe('the bounds', () => {
   ]
 
   test.each(rows)(
-    'take as many %s as they say, and refuse one more before anything is built',
+    'accept the maximum of %s, and refuse one more before any value is built',
     (bound, textOf) => {
       const more = bound === 'distinctKeys' ? 11 : 10
       const bounds = { ...none, [bound]: more }
@@ -119,17 +119,17 @@ describe('the bounds', () => {
     },
   )
 
-  test('count what is in strings for nothing', () => {
+  test('ignore the content of strings', () => {
     const text = JSON.stringify(['{}[],:1234567890123456789"tfn\\'.repeat(100)])
     expect(parseJson(text, { ...none, values: 2, keys: 0, longNumbers: 0 })).toEqual(JSON.parse(text))
   })
 
-  test('count the entries of no other lists', () => {
+  test('count only the entries of top-level arrays', () => {
     const text = `{"payload":{"params":${list(50, () => '1')}},"x":1}`
     expect(parseJson(text, { ...none, entries: 10 })).toEqual(JSON.parse(text))
   })
 
-  test('leave room for a batch of a thousand calls, and for a transaction of 128 KB', () => {
+  test('allow a batch of a thousand calls, and a transaction of 128 KB', () => {
     const call = (id: number) => ({
       jsonrpc: '2.0',
       id,
@@ -153,7 +153,7 @@ describe('the bounds', () => {
     expect(parseJson(JSON.stringify(transaction))).toEqual(transaction)
   })
 
-  test('never let a text that is no JSON through, whatever its walk found', () => {
+  test('never accept invalid JSON', () => {
     const pieces = fc.constantFrom(
       '{',
       '}',
@@ -191,7 +191,7 @@ describe('the bounds', () => {
 })
 
 describe('the members of the outermost object', () => {
-  test('gives the text of a member as it was sent', () => {
+  test('contain the exact text of each', () => {
     const payload = '{ "id": 12345678901234567890, "params": [1.0, {"payload":"}"}], "a\\"b":"," }'
     const text = `{"chain_id":"1", "x":{"payload":1,"y":[{"payload":2}]}, "payload" : ${payload} , "resource":"payload"}`
     expect(memberText(text, 'payload')).toBe(payload)
@@ -200,7 +200,7 @@ describe('the members of the outermost object', () => {
     expect(memberText(text, 'y')).toBeUndefined()
   })
 
-  test('knows a key in whatever way it is written', () => {
+  test('are found under escaped keys', () => {
     expect(memberText('{"\\u0070ayload":[1]}', 'payload')).toBe('[1]')
   })
 
@@ -208,7 +208,7 @@ describe('the members of the outermost object', () => {
     expect(memberText(text, 'payload')).toBeUndefined()
   })
 
-  test('means the same as the parsed member, for any object', () => {
+  test('parse to the same values as the whole text', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -225,7 +225,7 @@ describe('the members of the outermost object', () => {
 })
 
 describe('memberTexts', () => {
-  test('gives every member, in its order and as it was sent', () => {
+  test('yields every member in order, with its exact text', () => {
     const text = '{ "limit" : 9007199254740993,"\\u0061":"x\\u0021" , "deep":{"b": [1.0, "}"]}, "last":null }'
     expect([...memberTexts(text)]).toEqual([
       ['limit', '9007199254740993'],
@@ -239,7 +239,7 @@ describe('memberTexts', () => {
     expect([...memberTexts(text)]).toEqual([])
   })
 
-  test('takes time in proportion to the length', () => {
+  test('is linear in the length of the text', () => {
     const text = `{${Array.from({ length: 100_000 }, (_, index) => `"key${index}":${index}`).join()}}`
     const startedAt = performance.now()
     expect([...memberTexts(text)]).toHaveLength(100_000)
@@ -247,7 +247,7 @@ describe('memberTexts', () => {
   })
 })
 
-test('the bounds in force are those that the documents state', () => {
+test('the documents state these bounds', () => {
   expect(jsonBounds).toEqual({
     values: 32_768,
     objects: 4_096,

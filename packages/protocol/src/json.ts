@@ -1,29 +1,34 @@
-/** Deeper than any message we take, and shallow enough for every recursive reader behind us. */
+/** Deeper than any valid message, and safe for recursive readers. */
 const MAX_DEPTH = 64
 
 const refusedKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** What is wrong with a JSON text, in words for its sender. */
+/** The message is for the sender. */
 export class JsonError extends Error {}
 
-/** Bounds on the work that one JSON text can cause. They are checked before any of its values is built. */
+/** Limits the work of one JSON text. Checked before any value is built. */
 export type JsonBounds = {
   /** Objects, arrays, strings, numbers and literals. */
   values: number
   objects: number
   /** Keys of all objects, counted each time they occur. */
   keys: number
-  /** Keys of all objects, counted once each: JSON.parse takes five times as long for a key that it has not met before. */
+  /** Distinct keys of all objects: JSON.parse takes five times as long for a new key. */
   distinctKeys: number
-  /** Keys with an escape, each of which has to be parsed by itself. */
+  /** Keys with escapes, which are parsed one by one. */
   escapedKeys: number
-  /** Numbers of more than 15 characters: JSON.parse converts some of them with arithmetic of any precision. */
+  /**
+   * Numbers of more than 15 characters, some of which JSON.parse converts with arbitrary-precision
+   * arithmetic.
+   */
   longNumbers: number
-  /** Elements of an array that is a member of the outermost object, such as the entries of a batch. */
+  /** Elements of arrays that are members of the outermost object, such as the entries of a batch. */
   entries: number
 }
 
-/** They leave room for a batch of 1,000 calls with 32 values and 4 objects each. CONTRIBUTING.md names the benchmark behind them. */
+/**
+ * Enough for a batch of 1,000 calls with 32 values and 4 objects each. CONTRIBUTING.md names the benchmark.
+ */
 export const jsonBounds: JsonBounds = {
   values: 32_768,
   objects: 4_096,
@@ -34,23 +39,22 @@ export const jsonBounds: JsonBounds = {
   entries: 1_000,
 }
 
-/** A parsed text, and where in it the value of each member of its outermost object is. */
+/** A parsed text, and the position of each member of its outermost object. */
 export type JsonDocument = { value: unknown; members: Members }
 type Members = ReadonlyMap<string, readonly [start: number, end: number]>
 
 /**
- * Parses a JSON text of which only one reading is possible: besides what JSON.parse refuses, it refuses a key that
- * occurs twice in one object, the keys `__proto__`, `constructor` and `prototype`, more than 64 levels of nesting, and
- * more than `bounds` allow. Linear in the length of the text.
+ * Parses unambiguous JSON. Besides invalid JSON, it rejects duplicate keys, the keys `__proto__`,
+ * `constructor` and `prototype`, more than 64 levels of nesting, and more than `bounds` allow. Linear in the
+ * length of the text.
  *
- * @throws JsonError that says what is wrong and never repeats a value
+ * @throws JsonError with a message that repeats no value
  */
 export function readJson(text: string, bounds: JsonBounds = jsonBounds): JsonDocument {
   const members = scan(text, bounds)
   return { value: parsed(text), members }
 }
 
-/** The value of a text as {@link readJson} reads it. */
 export const parseJson = (text: string, bounds?: JsonBounds): unknown => readJson(text, bounds).value
 
 function parsed(text: string): unknown {
@@ -64,8 +68,8 @@ function parsed(text: string): unknown {
 const notJson = () => new JsonError('the text is not JSON')
 
 /**
- * Every member of the object that `text` holds, each with its text exactly as it was sent; none where it holds something
- * else. Linear in the length of the text, which must have passed {@link readJson}.
+ * The members of the outermost object, each with its exact text; none if `text` is not an object. Linear in
+ * the length of the text, which must have passed {@link readJson}.
  */
 export function* memberTexts(text: string): Generator<[name: string, text: string], void> {
   let depth = 0
@@ -121,12 +125,12 @@ const CLOSE_BRACE = 0x7d
 const OPEN_BRACKET = 0x5b
 const CLOSE_BRACKET = 0x5d
 
-/** Up to this length JSON.parse converts a number with one multiplication. */
+/** JSON.parse converts numbers up to this length with one multiplication. */
 const SHORT_NUMBER = 15
 
 /**
- * One walk over the text, which builds nothing but keys, and returns where the members of the outermost object are. The
- * text may turn out not to be JSON: JSON.parse reads it afterwards.
+ * Checks the bounds in one pass that builds only keys, and returns the positions of the outermost object's
+ * members. The text may still be invalid JSON: JSON.parse reads it afterwards.
  */
 function scan(text: string, bounds: JsonBounds): Members {
   const members = new Map<string, readonly [number, number]>()
@@ -150,7 +154,7 @@ function scan(text: string, bounds: JsonBounds): Members {
         const end = endOfString(text, at)
         if (isKeyNext) {
           const key = keyOf(text, at, end)
-          // An escape is longer than what it stands for.
+          // An escape is longer than its character.
           if (key.length < end - at - 1 && --escapedKeys < 0) throw tooMany(bounds, 'escapedKeys')
           levels.addKey(key)
           if (levels.depth() === 1) name = key
@@ -208,16 +212,16 @@ const nouns: Record<keyof JsonBounds, string> = {
 const tooMany = (bounds: JsonBounds, name: keyof JsonBounds) =>
   new JsonError(`it has more than ${bounds[name]} ${nouns[name]}`)
 
-/** Up to this number of keys it is faster to look through them than to build a set. */
+/** Up to this number of keys a linear search is faster than a set. */
 const FEW_KEYS = 16
 const ARRAY = -1
 
-/** The objects and arrays that are open at one place of a text, and the keys met so far in each of the objects. */
+/** The open objects and arrays at a position in the text, and the keys so far of each object. */
 function createLevels(bounds: JsonBounds) {
   let left = bounds.keys
   let depth = 0
   const distinct = new Set<string>()
-  /** Keys of all open objects, outermost first; those of the object at a level begin at `first[level]`. */
+  /** Keys of all open objects, outermost first; those of a level begin at `first[level]`. */
   const keys: string[] = []
   const first = new Int32Array(MAX_DEPTH + 1).fill(ARRAY)
   const sets: (Set<string> | undefined)[] = []
@@ -256,7 +260,6 @@ function createLevels(bounds: JsonBounds) {
 
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39
 
-/** Digits, sign, point and exponent. */
 function endOfNumber(text: string, start: number) {
   for (let end = start + 1; ; end++) {
     const code = text.charCodeAt(end)
@@ -265,7 +268,7 @@ function endOfNumber(text: string, start: number) {
   }
 }
 
-/** The index of the quote that closes the string whose opening quote is at `start`. */
+/** The index of the closing quote of the string that opens at `start`. */
 function endOfString(text: string, start: number) {
   const quote = text.indexOf('"', start + 1)
   if (quote < 0) throw notJson()

@@ -3,23 +3,22 @@ import { z } from 'zod'
 export const Ecosystem = z.enum(['evm', 'cosmos'])
 export type Ecosystem = z.infer<typeof Ecosystem>
 
-/** What names a network: the name answers use, and the chain id within its ecosystem. */
+/** `name` as in responses; `chainId` is the chain's own id. */
 export type NetworkName = { name: string; ecosystem: Ecosystem; chainId: string }
 
 const caip2Namespace: Record<Ecosystem, string> = { evm: 'eip155', cosmos: 'cosmos' }
 
-/** The chain-agnostic name of a network, `eip155:84532` (CAIP-2). */
+/** For example `eip155:84532` (CAIP-2). */
 export const caip2 = ({ ecosystem, chainId }: Omit<NetworkName, 'name'>): string =>
   `${caip2Namespace[ecosystem]}:${chainId}`
 
-/** Finds the network in `known` by name, chain id or CAIP-2 id. */
+/** By name, chain id or CAIP-2 id. */
 export const findNetwork = <N extends NetworkName>(known: readonly N[], text: string): N | undefined =>
   known.find((network) => text === network.name || text === network.chainId || text === caip2(network))
 
 /**
- * The network names that x402 version 1 knows, and the EVM chains that it takes them for. Its clients parse every offer
- * against these names and drop all of them over one foreign name, so a plan on another network is offered to version 2
- * clients only; the chain is what they sign for, whatever chain the offer means.
+ * The network names of x402 version 1, and their EVM chain ids. A version 1 client rejects all offers of a
+ * 402 if one has another network name, so plans on other networks are offered to version 2 clients only.
  */
 export const x402V1Networks: ReadonlyMap<string, string> = new Map([
   ['abstract', '2741'],

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { count, Day } from './query'
 
-describe('a whole number in a query', () => {
+describe('count', () => {
   const small = count(1, 100)
 
-  test('is the one decimal spelling of a number within its bounds', () => {
+  test('accepts only the canonical decimal form of a number within its bounds', () => {
     fc.assert(
       fc.property(fc.integer({ min: -10, max: 300 }), (value) => {
         expect(small.safeParse(String(value))).toMatchObject(
@@ -33,17 +33,17 @@ describe('a whole number in a query', () => {
   ])('is not %j', (text) => expect(small.safeParse(text).success).toBe(false))
 
   test.each([[['5', '6']], [{ a: '5' }], [5], [null], [undefined]])(
-    'is not %j, which is no text',
+    'rejects %j, which is not a string',
     (value) => {
       expect(small.safeParse(value).success).toBe(false)
     },
   )
 })
 
-describe('a day in a query', () => {
+describe('Day', () => {
   const isDay = (value: unknown) => Day.safeParse(value).success
 
-  test('is every day of the calendar as its date is written in UTC', () => {
+  test('accepts every calendar day as YYYY-MM-DD in UTC, and no other text', () => {
     const days = fc.date({ min: new Date('0001-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })
     fc.assert(fc.property(days, (date) => expect(isDay(date.toISOString().slice(0, 10))).toBe(true)))
     for (const leap of ['2024-02-29', '2000-02-29']) expect(isDay(leap)).toBe(true)

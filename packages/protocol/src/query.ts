@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A whole number as a query carries it: decimal digits and nothing else. */
+/** A whole number in a query: decimal digits only. */
 export const count = (min: number, max: number, tooBig?: string) =>
   z
     .string()
@@ -17,7 +17,7 @@ const isDay = (text: string) => {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) && !text.startsWith('0000')
 }
 
-/** A day of the calendar, UTC, as `YYYY-MM-DD` (ISO 8601). */
+/** A UTC calendar day, `YYYY-MM-DD` (ISO 8601). */
 export const Day = z
   .string('must be one date like 2026-01-31')
   .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 'must be a date like 2026-01-31')

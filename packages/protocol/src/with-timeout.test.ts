@@ -17,7 +17,7 @@ describe('withTimeout', () => {
     await expect(failed).rejects.toThrow('too late')
   })
 
-  test('leaves no timer behind', async () => {
+  test('clears its timer', async () => {
     const timeouts = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
     const before = timeouts()
     await withTimeout(Promise.resolve(), 60_000, () => undefined)

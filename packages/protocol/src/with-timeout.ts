@@ -1,4 +1,7 @@
-/** The result of the promise, or of `onTimeout` (which may throw) if the time is up first. The promise is not cancelled. */
+/**
+ * The result of the promise, or of `onTimeout` (which may throw) after the timeout. The promise is not
+ * cancelled.
+ */
 export async function withTimeout<T, L>(
   promise: Promise<T>,
   timeoutMs: number,

@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { Amount } from './amount'
 
 /**
- * The x402 version 2 messages between resource server and facilitator
- * (https://github.com/coinbase/x402, specs/x402-specification-v2). Networks are CAIP-2, `eip155:84532`.
+ * x402 version 2 between resource server and facilitator (https://github.com/coinbase/x402,
+ * specs/x402-specification-v2). Networks are CAIP-2 ids, such as `eip155:84532`.
  */
 const word = (max: number) => z.string().min(1).max(max)
 
@@ -49,7 +49,7 @@ const ResourceInfo = z.object({
   mimeType: z.string().max(256).nullish(),
 })
 
-/** What a resource server answers with 402, as the header `PAYMENT-REQUIRED` carries it: base64 of this as JSON. */
+/** A 402 response, sent in the header `PAYMENT-REQUIRED` as base64 of JSON. */
 export const PaymentRequiredV2 = z
   .object({
     x402Version: z.literal(2),
@@ -78,7 +78,6 @@ export const PaymentPayloadV2 = z
   .meta({ id: 'PaymentPayloadV2', description: 'A signed payment, as x402 version 2 defines it.' })
 export type PaymentPayloadV2 = z.infer<typeof PaymentPayloadV2>
 
-/** The body of both `/api/v2/verify` and `/api/v2/settle`. */
 export const SettleRequestV2 = z
   .object({
     x402Version: z.literal(2).optional(),

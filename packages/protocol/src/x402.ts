@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { Amount } from './amount'
 
 /**
- * The x402 version 1 messages between client, resource server and facilitator
- * (https://github.com/coinbase/x402, specs/x402-specification-v1).
+ * x402 version 1 between client, resource server and facilitator (https://github.com/coinbase/x402,
+ * specs/x402-specification-v1).
  */
 const word = (max: number) => z.string().min(1).max(max)
 
-/** What a resource server asks for. Clients send more members than these; they are passed over. */
+/** What a resource server requires. Unknown members are ignored. */
 export const PaymentRequirements = z
   .object({
     scheme: word(32).describe('The payment scheme: `exact`.'),
@@ -33,7 +33,9 @@ export const PaymentRequirements = z
   .meta({ id: 'PaymentRequirements', description: 'What to pay, as x402 version 1 defines it.' })
 export type PaymentRequirements = z.infer<typeof PaymentRequirements>
 
-/** A signed payment. `payload` is what the chain family signs; as text it is base64 of the same JSON. */
+/**
+ * A signed payment; the `X-PAYMENT` header contains it as base64 of JSON. The chain family defines `payload`.
+ */
 export const PaymentPayload = z
   .object({
     x402Version: z.number().describe('1.'),
@@ -52,7 +54,6 @@ export const VerifyRequest = z.object({
 })
 export type VerifyRequest = z.infer<typeof VerifyRequest>
 
-/** The body of both `/verify` and `/settle`. */
 export const SettleRequest = VerifyRequest.extend({ x402Version: z.number().optional() }).meta({
   id: 'PaymentRequest',
   examples: [
@@ -91,14 +92,14 @@ export const SettleRequest = VerifyRequest.extend({ x402Version: z.number().opti
 })
 export type SettleRequest = z.infer<typeof SettleRequest>
 
-/** The `Idempotency-Key` header of `/settle`: one per order, of the resource server's choice. */
+/** The `Idempotency-Key` header of `/settle`. The resource server chooses one per order. */
 export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
 
 /**
- * Why a payment is refused: the x402 version 1 reason codes, `settlement_pending` and `transfer_event_mismatch` of version 2, and
- * `fee_allowance_exceeded` of our own: the client, not the payer, has used up the network fees that it may cause in a day.
+ * The x402 version 1 reason codes, `settlement_pending` and `transfer_event_mismatch` of version 2, and our
+ * own `fee_allowance_exceeded`: the client (not the payer) has spent its daily network fees.
  */
 export const reasonCodes = [
   'insufficient_funds',
@@ -126,10 +127,10 @@ export const reasonCodes = [
 ] as const
 export type ReasonCode = (typeof reasonCodes)[number]
 
-/** Whatever else a facilitator says there must not make its answer unreadable. */
+/** Any other value is ignored, so that the response stays readable. */
 const Message = z.string().optional().catch(undefined)
 
-/** `payer` is empty when invalid, `invalidReason` when valid. */
+/** `payer` is empty if invalid; `invalidReason` is set only then. */
 export const VerifyResult = z
   .object({
     isValid: z.boolean(),
@@ -155,7 +156,10 @@ export const VerifyResult = z
   })
 export type VerifyResult = z.infer<typeof VerifyResult>
 
-/** `transaction` and `payer` are empty and `blockNumber` 0 on failure; a pending settlement names its transaction. */
+/**
+ * On failure `transaction` and `payer` are empty and `blockNumber` is 0. A pending settlement contains its
+ * transaction.
+ */
 export const SettleResult = z
   .object({
     success: z.boolean(),

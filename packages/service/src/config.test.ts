@@ -47,7 +47,7 @@ describe('readEnvironment', () => {
     })
   })
 
-  test('tells all problems together, each with its variable and what is wanted', () => {
+  test('lists all problems, each with its variable and the expected value', () => {
     const problems = problemsOf(() =>
       readEnvironment(schema, {
         PORT: '70000',
@@ -73,16 +73,16 @@ describe('readEnvironment', () => {
     ])
   })
 
-  test('prints no value, whatever is wrong with it', () => {
+  test('never prints a value', () => {
     const value = 'hunter2hunter2'
     const wrong = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, value]))
-    const alsoZods = schema.extend({
+    const withUrl = schema.extend({
       COUNT: z.coerce.number(),
       WORD: z.enum(['a']),
       HEX: z.string().regex(/^0x/),
     })
     const problems = problemsOf(() =>
-      readEnvironment(alsoZods, {
+      readEnvironment(withUrl, {
         ...wrong,
         SIGN_IN_DOMAINS: `${value},`,
         COUNT: value,
@@ -95,14 +95,14 @@ describe('readEnvironment', () => {
   })
 
   test.each(['0x10', '1e3', '-1', '+5', '1.0', ' 1 0', '１０', '1_000', 'NaN', '9'.repeat(30)])(
-    'does not take %s for a whole number',
+    'rejects %s as a whole number',
     (value) => {
       expect(problemsOf(() => readEnvironment(z.object({ N: env.count }), { N: value }))).toHaveLength(1)
     },
   )
 
   test.each(['postgresql://host', 'mysql://host/db', 'host/db', 'postgresql:///db'])(
-    'does not take %s for a Postgres address',
+    'rejects %s as a Postgres address',
     (value) => {
       expect(problemsOf(() => readEnvironment(z.object({ D: env.postgresUrl }), { D: value }))).toHaveLength(
         1,
@@ -110,7 +110,7 @@ describe('readEnvironment', () => {
     },
   )
 
-  test('refuses a variable under the name of an earlier release, and gives the new one', () => {
+  test('refuses a variable name of an earlier release, and names the new one', () => {
     const schema = z.object({ NEW_SECONDS: env.seconds.prefault('5') })
     const renamed = { OLD_SECONDS: 'NEW_SECONDS' } as const
     expect(readEnvironment(schema, { NEW_SECONDS: '7' }, { renamed })).toEqual({ NEW_SECONDS: 7 })
@@ -132,11 +132,11 @@ describe('readEnvironment', () => {
     }
     const known = { developmentValues: { SIGNER_KEY: (value: string) => value === '0xac09' } }
 
-    test('serve in development', () => {
+    test('are accepted in development', () => {
       expect(readEnvironment(withDefaults, given, known).JWT_SECRET).toBe(secret)
     })
 
-    test('are refused in production: given, by default, inside an address, or known by their function', () => {
+    test('are refused in production: given, by default, inside an address, or recognized by their function', () => {
       const problems = problemsOf(() =>
         readEnvironment(withDefaults, { ...given, NODE_ENV: 'production' }, known),
       )

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { problemsOf } from './problems'
 
-/** Marks a secret that everybody knows: fine on a laptop, refused in production. */
+/** Marks a well-known secret, which production refuses. */
 export const DEVELOPMENT_SECRET_PREFIX = 'development-only-'
 
-/** The service cannot run as it is set up; every problem names its setting and what is wanted, and no value. */
+/**
+ * The service cannot run with this configuration. The message names each invalid setting and what it expects,
+ * and contains no value.
+ */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 
@@ -16,11 +19,11 @@ export class ConfigurationError extends Error {
 }
 
 /**
- * Reads the environment once, by a schema whose members are the variables' names. An empty or blank variable counts as
- * unset, and space around a value is dropped. With `NODE_ENV=production` a value, given or by default, that holds the
- * prefix `development-only-` is refused, and so is one that its function in `developmentValues` recognises.
+ * Parses the environment with a schema whose members are named after the variables. A blank variable counts
+ * as unset; surrounding spaces are dropped. With `NODE_ENV=production` it refuses values (including defaults)
+ * that contain `development-only-`, and those that their function in `developmentValues` recognizes.
  *
- * @throws ConfigurationError that tells all problems together, without any value
+ * @throws ConfigurationError that lists all problems, without any value
  */
 export function readEnvironment<S extends z.ZodObject>(
   schema: S,
@@ -60,7 +63,7 @@ function sentence({ field, problem }: { field: string; problem: string }, given:
 
 const TEN_YEARS = 315_360_000
 
-/** A whole number in digits only: no sign, exponent, fraction or hexadecimal, all of which Number() would take. */
+/** Digits only: Number() would also accept a sign, an exponent, a fraction and hexadecimal. */
 const whole = (min: number, max: number, wanted: string) =>
   z
     .string({ error: wanted })
@@ -84,11 +87,10 @@ const items = z
     'expected a list, separated by commas, without gaps',
   )
 
-/** What the variables of our services are made of. */
 export const env = {
-  /** 0 takes any port that is free. */
+  /** 0 is any free port. */
   port: whole(0, 65_535, 'expected a port, 0 to 65535'),
-  /** An `http` or `https` address, given back without a slash at its end. */
+  /** An `http` or `https` address, returned without a trailing slash. */
   url: address(['http:', 'https:'], 'expected an address such as https://host:port/path').transform((value) =>
     value.replace(/\/+$/, ''),
   ),
@@ -109,6 +111,6 @@ export const env = {
   ),
   logLevel: z.enum(['error', 'warn', 'info', 'debug'], { error: 'expected error, warn, info or debug' }),
   text: z.string({ error: 'expected a text' }),
-  /** Items separated by commas, each of which `item` takes. */
+  /** Comma-separated items. */
   list: <T extends z.ZodType<unknown, string>>(item: T) => items.pipe(z.array(item)),
 }

@@ -5,7 +5,6 @@ import { stopRedisServers, hasRedisServer, startRedisServer } from './testing/re
 
 const { TEST_REDIS_URL } = process.env
 
-/** The guarantees of every store. */
 function contract(open: () => Promise<EphemeralStore>) {
   let store: EphemeralStore
   let key: string

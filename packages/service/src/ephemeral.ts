@@ -24,7 +24,6 @@ export type EphemeralStoreOptions = {
   logger: Logger
   /** Without it the store is in this process, which must then be the only replica. */
   redisUrl?: string | undefined
-  /** Prefix of every key, so that services can share one Redis. */
   prefix?: string
   /** In process only: above it the oldest entry is evicted. */
   maxEntries?: number

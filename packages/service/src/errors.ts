@@ -1,7 +1,6 @@
 import { type z } from 'zod'
 import { problemsOf } from './problems'
 
-/** The HTTP status of each error code of both services. */
 export const statusOf = {
   INVALID_REQUEST: 400,
   INVALID_PAYLOAD: 400,
@@ -39,7 +38,6 @@ export type ApiErrorOptions = {
   retryAfterSeconds?: number
   /** The authentication scheme of a 401, if not a bearer token. Sent as `WWW-Authenticate`. */
   challenge?: string
-  /** For the log only; never sent. */
   cause?: unknown
 }
 

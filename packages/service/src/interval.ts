@@ -22,7 +22,6 @@ export function startInterval(options: {
   }
 
   return {
-    /** Resolves when the current run has ended. */
     async stop() {
       isStopped = true
       clearTimeout(timer)

@@ -56,7 +56,10 @@ const jsonLine = winston.format((info, options) => {
   return info
 })
 
-/** Writes all lines of one turn at once: a system call for each line would dominate the cost of logging. */
+/**
+ * Batches the lines of one turn of the event loop: a system call for each line would dominate the cost of
+ * logging.
+ */
 function inBatches(stream: NodeJS.WritableStream) {
   let pending = ''
   const flush = () => {

@@ -14,7 +14,6 @@ afterEach(stopServing)
 const open = (redisUrl?: string) =>
   openEphemeralStore({ logger: readableLog().logger, redisUrl, prefix: `${randomUUID()}:` })
 
-/** A server with a limit by the header `who`; returns a client. */
 async function limited(store: EphemeralStore, points: number, log = readableLog()) {
   const limit = createRateLimit({
     store,

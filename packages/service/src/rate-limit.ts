@@ -7,7 +7,7 @@ import { type Logger } from './logger'
 
 export type LimiterOptions = {
   store: EphemeralStore
-  /** Names the policy in the headers. Limiters with the same name share their counts. */
+  /** Also the policy's name in the headers. Limiters with the same name share their counts. */
   name: string
   /** Requests per key in each window of `durationSeconds`. */
   points: number

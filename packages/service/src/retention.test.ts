@@ -2,7 +2,6 @@ import { createMetrics } from './metrics'
 import { startRetention, type RetentionRun } from './retention'
 import { readableLog } from './testing/log'
 
-/** `ran` resolves after this number of runs. */
 function start(run: (count: number, signal: AbortSignal) => Promise<RetentionRun>, times: number) {
   const metrics = createMetrics()
   const log = readableLog()

@@ -60,7 +60,6 @@ export function startRetention(parts: {
   })
 
   return {
-    /** Resolves when the current step has ended. */
     async stop() {
       stopping.abort()
       await runs.stop()

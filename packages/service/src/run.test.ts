@@ -8,7 +8,6 @@ import { freePort } from './testing/redis'
 const folder = join(__dirname, 'testing')
 const children: ChildProcess[] = []
 
-/** Starts the service in a separate process. */
 function start(mode: string, env: Record<string, string> = {}) {
   const child = spawn(process.execPath, ['-r', join(folder, 'register.cjs'), join(folder, 'service.ts')], {
     env: { PATH: process.env.PATH, MODE: mode, PORT: '0', JWT_SECRET: 's'.repeat(32), ...env },

@@ -4,7 +4,6 @@ import { createLogger, flushed, type Logger } from './logger'
 /** EX_CONFIG of sysexits.h: a restart does not help until the configuration is changed. */
 const EXIT_CONFIGURATION = 78
 
-/** The parts that a service closes when it stops. */
 export type Closing = {
   /** Parts are closed in reverse order. Call it next to the line that opens the part. */
   add: (name: string, close: () => unknown) => void

@@ -14,8 +14,8 @@ import { closeLater } from './closing'
 const IN_USE = '55006'
 
 /**
- * The URL of a new, migrated database, which {@link closeAll} drops. The migrations run once for all tests, in a template on the
- * server at `TEST_POSTGRES_URL`.
+ * The URL of a new, migrated database, which {@link closeAll} drops. All tests share a migrated template on
+ * the server at `TEST_POSTGRES_URL`.
  */
 export async function migratedDatabase(service: Service): Promise<string> {
   const template = await (templates[service] ??= createTemplate(service))
@@ -55,7 +55,7 @@ async function onServer(statement: string) {
 
 let server: GatewayDatabase | undefined
 
-/** Any service's database leads to the server; nothing of the service is in the database `postgres`. */
+/** A session in the server's own database `postgres`; either service's client can open it. */
 function openServer(): GatewayDatabase {
   const opened = openGatewayDatabase({ url: urlOf('postgres'), poolSize: 3 })
   closeLater(() => {

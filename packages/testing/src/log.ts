@@ -3,7 +3,7 @@ import { PassThrough } from 'node:stream'
 
 export type Line = { message: string } & Record<string, unknown>
 
-/** A log stream and its lines. Lines arrive shortly after their event: see `line`. */
+/** Lines arrive shortly after their event: see `line`. */
 export function readableLog() {
   const stream = new PassThrough()
   let text = ''
@@ -18,7 +18,7 @@ export function readableLog() {
     stream,
     lines,
     text: () => text,
-    /** Resolves to the first line with this message, once it is logged. */
+    /** Waits for the first line with this message. */
     async line(message: string): Promise<Line> {
       for (;;) {
         const found = lines().find((line) => line.message === message)

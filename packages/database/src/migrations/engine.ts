@@ -62,7 +62,7 @@ async function instantiate(): Promise<typeof SchemaEngine> {
   return bindings.SchemaEngine
 }
 
-/** The engine never clears its lock timeout of ten seconds, which must not keep the process alive. */
+/** The engine never clears its ten-second lock timer, so it is unreferenced to let the process exit. */
 function timers(bindings: object) {
   const names = Object.keys(bindings).filter((name) => name.startsWith('__wbg_setTimeout'))
   const start = (callback: () => void, milliseconds: number) => setTimeout(callback, milliseconds).unref()

@@ -16,7 +16,7 @@ export type Migration = {
 export const defaultMigrationsFolder = (service: Service) =>
   resolve(__dirname, '../../../../prisma', service, 'migrations')
 
-/** In the order of their application. @throws DatabaseSetupError for a missing, empty or invalid folder */
+/** In the order of application. @throws DatabaseSetupError for a missing, empty or invalid folder */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => {
     throw new DatabaseSetupError(

@@ -14,8 +14,8 @@ type LockOptions = {
 }
 
 /**
- * Makes this session the only migrator of the database, until it ends. Asks again and again rather than wait inside
- * Postgres: a waiting statement is an open transaction, and CREATE INDEX CONCURRENTLY would wait for it in turn.
+ * Makes this session the only migrator until it ends. Polls instead of waiting inside Postgres: a waiting
+ * statement is an open transaction, for which CREATE INDEX CONCURRENTLY would wait in turn (deadlock).
  */
 export async function holdMigrationLock(
   client: Client,

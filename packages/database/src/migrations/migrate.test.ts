@@ -13,13 +13,11 @@ const names = (rows: Record<string, unknown>[]) => rows.map(({ name }) => name)
 
 const first = { '20260101000000_first': 'CREATE TABLE first (id int PRIMARY key);' }
 const second = { '20260102000000_second': 'CREATE TABLE second (id int REFERENCES first);' }
-/** Fails in its second line, after a first that succeeds. */
 const broken = {
   '20260103000000_broken': 'CREATE TABLE half (id int);\ncreate TABLE whole (id no_such_type);',
 }
 const mended = { '20260103000000_broken': 'CREATE TABLE half (id int);' }
 
-/** A session beside the migrator's, ended with the test. */
 const sessions: Client[] = []
 async function session(url: string) {
   const client = await new Client({ connectionString: url }).connect()
@@ -169,7 +167,7 @@ describe('migrate refuses, and applies nothing,', () => {
     expect(names(await query(url, tables))).toEqual(['_prisma_migrations', 'first'])
   })
 
-  test('but not one whose line endings a checkout changed', async () => {
+  test('but accepts changed line endings', async () => {
     const url = await emptyDatabase()
     const sql = 'CREATE TABLE a (id int);\ncreate TABLE b (id int);\n'
     const folder = await migrationsFolder({ '20260101000000_first': sql })
@@ -188,7 +186,7 @@ describe('migrate refuses, and applies nothing,', () => {
     expect(names(await query(url, tables))).not.toContain('half')
   })
 
-  test('a failed migration, of which nothing is left, until the operator has resolved it', async () => {
+  test('a failed migration that was rolled back, until the operator has resolved it', async () => {
     const url = await emptyDatabase()
     const folder = await migrationsFolder({ ...first, ...broken })
     const reason = /Migration 20260103000000_broken failed.*line 2: type "no_such_type" does not exist/
@@ -226,7 +224,7 @@ describe('migrate refuses, and applies nothing,', () => {
     )
   })
 
-  test('a folder that is not there', async () => {
+  test('a missing folder', async () => {
     const url = await emptyDatabase()
     await expect(migrate({ url, service, migrationsFolder: '/no/such/folder' })).rejects.toThrow(
       'There is no migrations folder at /no/such/folder',

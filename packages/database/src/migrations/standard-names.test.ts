@@ -6,7 +6,6 @@ const RENAMING = '20261123180000_standard_names'
 const SETTLEMENT_STATES = ['claimed', 'signed', 'settled', 'failed', 'reversed'] as const
 const TRANSACTION_STATES = ['signed', 'mined', 'final', 'lost'] as const
 
-/** A database as the release before the renaming left it. */
 async function databaseBefore() {
   const all = await readMigrations(defaultMigrationsFolder('facilitator'))
   const before = all.filter(({ name }) => name < RENAMING).map(({ name, sql }) => [name, sql] as const)
@@ -16,7 +15,6 @@ async function databaseBefore() {
   return url
 }
 
-/** One transaction and one settlement in each state, a fee that they share, and a fee grant. */
 async function fill(url: string) {
   await query(
     url,

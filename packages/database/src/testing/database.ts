@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { Client } from 'pg'
 import { withDatabase } from '../address'
 
-/** The server of the test run, as superuser. */
 export function serverUrl(): string {
   const url = process.env['TEST_POSTGRES_URL']
   if (!url) throw new Error('TEST_POSTGRES_URL is not set: run the tests from the root of the repository')

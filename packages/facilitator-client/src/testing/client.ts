@@ -6,7 +6,6 @@ import { closeLater } from './servers'
 export const clientId = 'client_of_a_test'
 export const clientToken = 'c2VjcmV0LW9mLXRoZS10ZXN0LWFuZC1vZi1ub2JvZHktZWxzZQ'
 
-/** A client that is closed with the test. */
 export function clientOf(url: string, options: Partial<FacilitatorClientOptions> = {}) {
   const client = createFacilitatorClient({ url: `${url}/api/v1`, clientId, clientToken, ...options })
   closeLater(() => client.close())
@@ -65,7 +64,6 @@ export const asset = {
   active: true,
 }
 
-/** Every call of a client, by its name. */
 export const calls = {
   verify: (client: Facilitator) => client.verify(request),
   settle: (client: Facilitator) => client.settle(request, { idempotencyKey: 'order-1' }),
@@ -76,10 +74,9 @@ export const calls = {
 export type Call = keyof typeof calls
 
 export const everyCall = Object.keys(calls) as Call[]
-/** Those that change nothing. */
 export const harmlessCalls = everyCall.filter((call) => call !== 'settle')
 
-/** What a call rejects with: always our error, and never with the client's key in it. */
+/** Asserts that the call rejects with a FacilitatorError that does not contain the client key. */
 export async function failureOf(result: Promise<unknown>): Promise<FacilitatorError> {
   const error: unknown = await result.then(
     (value) => {

@@ -9,7 +9,6 @@ import { buffer } from 'node:stream/consumers'
 
 const closing: (() => Promise<unknown>)[] = []
 
-/** For afterEach: closes the servers and clients of a test, last first. */
 export async function closeAll() {
   for (let close = closing.pop(); close !== undefined; close = closing.pop()) await close()
 }
@@ -19,10 +18,12 @@ export const closeLater = (close: () => unknown) =>
     await close()
   })
 
-/** A request as a server got it. */
 type Asked = { method: string; path: string; headers: IncomingHttpHeaders; body: string }
 
-/** A real HTTP server on a port of its own that keeps what it is asked. `answer` is given the number of the request, from 1. */
+/**
+ * A real HTTP server on a free port that records its requests. `answer` gets the number of the request, from
+ * 1.
+ */
 export async function startServer(answer: (res: ServerResponse, number: number) => void, port = 0) {
   const asked: Asked[] = []
   const server = createServer((req, res) => {
@@ -35,7 +36,10 @@ export async function startServer(answer: (res: ServerResponse, number: number) 
   return { url: await listening(server, port), asked }
 }
 
-/** A real TCP server on a port of its own; `onData` gets all that a connection has brought, and the connection's number, from 1. */
+/**
+ * A real TCP server on a free port. `onData` gets all bytes that a connection has received, and the
+ * connection's number, from 1.
+ */
 export async function startSocketServer(onData: (socket: Socket, number: number, received: string) => void) {
   let connections = 0
   const sockets = new Set<Socket>()

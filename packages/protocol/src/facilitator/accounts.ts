@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { count } from '../query'
 import { exampleTime, MAX_ID, page, plainText } from './fields'
 
-/** The facilitator's account messages: users, client keys. */
 export const Credentials = z
   .object({
     email: z.email().max(254).toLowerCase().describe('Case-insensitive.'),
@@ -26,7 +25,7 @@ export const SignUpRequest = Credentials.extend({
 })
 export type SignUpRequest = z.infer<typeof SignUpRequest>
 
-/** Wider than `Credentials`: an email or password that no account can have is answered 401 like any wrong one. */
+/** Wider than `Credentials`: credentials that no account can have get 401, like any wrong ones. */
 export const UserLogin = z.object({ email: z.string().max(1024), password: z.string().max(1024) }).meta({
   id: 'UserLogin',
   examples: [{ email: 'shop@example.com', password: 'correct horse battery staple' }],
@@ -81,7 +80,7 @@ export const Refreshed = z
   .object({ data: z.object({ access_token: z.string() }) })
   .meta({ examples: [{ data: { access_token: exampleAccessToken } }] })
 
-/** The bodies of a refused login and a refused refresh: the two refusals that have no `code`. */
+/** The bodies of a refused login and a refused refresh, the only errors without a `code`. */
 export const LoginRefused = z
   .object({ message: z.string() })
   .meta({ id: 'LoginRefused', examples: [{ message: 'Wrong email or password' }] })
@@ -113,7 +112,7 @@ export const UserList = z.object({ data: z.array(User) }).meta({ examples: [{ da
 export const operations = ['verify', 'settle', 'supported'] as const
 export type Operation = (typeof operations)[number]
 
-/** Comma-separated operations; left out or empty, a key may do all of them. */
+/** Comma-separated operations; empty or absent means all. */
 export const Scope = z
   .string()
   .max(128)
@@ -207,5 +206,4 @@ export const ClientDeleted = z
   .object({ data: z.object({ deleted: z.string() }) })
   .meta({ examples: [{ data: { deleted: exampleKey.clientId } }] })
 
-/** The number of a record in a path. */
 export const RecordPath = z.object({ id: count(1, MAX_ID).meta({ examples: [7] }) })

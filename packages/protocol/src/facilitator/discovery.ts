@@ -3,7 +3,7 @@ import { PaymentRequirements } from '../x402'
 import { PaymentRequirementsV2 } from '../x402-v2'
 import { page } from './fields'
 
-/** A filter. A value that nothing matches is no error: the list is empty. */
+/** A filter. A value without matches is not an error: the list is empty. */
 const only = (max: number, what: string) =>
   z
     .string()
@@ -12,8 +12,8 @@ const only = (max: number, what: string) =>
     .meta({ description: `Only those ${what}.` })
 
 /**
- * The registry as x402 clients list it (`GET /discovery/resources`): what a client can pay for as it stands, so that only
- * resources with a URL of their own are in it, and each way to pay is spelled out.
+ * The registry as x402 clients list it (`GET /discovery/resources`): only resources with an absolute URL,
+ * with every payment option written out.
  */
 export const DiscoveryQuery = z.object({
   ...page(100, 100),

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { Day } from '../query'
 import { exampleAsset } from './fields'
 
-/** The most routes and client keys listed, by number of requests. */
+/** Routes and client keys with the most requests. */
 export const MAX_LISTED_METRICS = 100
 
 /** Both days are included, in UTC. A query covers at most 366 days or 120 months. */
@@ -19,7 +19,7 @@ export type MetricsQuery = z.infer<typeof MetricsQuery>
 
 const RequestCount = z.int().min(0).describe('How many requests.')
 
-/** Percentiles from a histogram: each is the upper bound of its bucket, at most a tenth above the true value. */
+/** Percentiles from a histogram: the upper bound of the bucket, at most 10% above the true value. */
 const Latency = z.object({ p50: z.number(), p90: z.number(), p99: z.number() }).meta({
   id: 'Latency',
   description:
@@ -51,11 +51,10 @@ const exampleHttp = {
   clients: [{ client_id: 'client_5f0c9a4e1b7d2f3a6c8e9b01', requests: 42, latency_ms: exampleLatency }],
 }
 
-/** The HTTP requests of one period. */
 export const HttpMetrics = z.object(httpFields).meta({ id: 'HttpMetrics', examples: [exampleHttp] })
 export type HttpMetrics = z.infer<typeof HttpMetrics>
 
-/** A sum of amounts: it may be longer than any of them. */
+/** Unbounded: a sum may have more digits than an `Amount`. */
 const Total = z.string().regex(/^(0|[1-9][0-9]*)$/)
 
 const settlementFields = {
@@ -131,7 +130,6 @@ const exampleSettlements = {
   failures: [{ reason: 'insufficient_funds', failed: 2 }],
 }
 
-/** The settlements of one period. */
 export const SettlementMetrics = z
   .object(settlementFields)
   .meta({ id: 'SettlementMetrics', examples: [exampleSettlements] })
@@ -146,7 +144,7 @@ const month = z
   .describe('UTC, like 2026-01.')
   .meta({ examples: ['2026-01'] })
 
-/** Only days and months in which something happened, oldest first. */
+/** Omits periods without requests; oldest first. */
 export const HttpMetricsByDay = z
   .object({ data: z.array(z.object({ day, ...httpFields })) })
   .meta({ examples: [{ data: [{ day: '2026-01-31', ...exampleHttp }] }] })

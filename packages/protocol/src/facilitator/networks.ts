@@ -76,7 +76,6 @@ export const AssetList = z
   .meta({ examples: [{ data: [exampleRegistered] }] })
 export type AssetList = z.infer<typeof AssetList>
 
-/** An amount of at least one smallest unit. */
 const MinAmount = z.string().regex(/^[1-9][0-9]{0,77}$/, 'must be decimal digits in a string, at least 1')
 
 const printable = (longest: number) =>

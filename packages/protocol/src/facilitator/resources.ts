@@ -6,7 +6,7 @@ const MAX_ACCEPTS = 16
 const MAX_METADATA_BYTES = 4_096
 const MAX_METADATA_DEPTH = 8
 
-/** Whether a client can ask for it as it stands: fetch takes no URL that holds a user and a password. */
+/** fetch rejects URLs with a user or a password. */
 const canBeFetched = (text: string) => {
   if (text.startsWith('/')) return true
   if (!URL.canParse(text)) return false
@@ -14,7 +14,7 @@ const canBeFetched = (text: string) => {
   return username === '' && password === ''
 }
 
-/** A URL, or the path of one; nothing that a page would run or take for another host, were it made a link. */
+/** A URL or a path. Excludes what a browser would execute or resolve to another host if used as a link. */
 const ResourceUrl = z
   .string()
   .min(1)
@@ -45,7 +45,7 @@ export type AcceptedPayment = z.infer<typeof AcceptedPayment>
 
 const storableText = plainText(MAX_METADATA_BYTES)
 
-/** A number written with an exponent is a few bytes here and up to three hundred in a store that writes it out. */
+/** Rejects exponents: a short number such as 1e300 becomes 300 digits in Postgres. */
 const isPlainNumber = (value: number) => Number.isFinite(value) && !String(value).includes('e')
 
 const isStorable = (value: unknown, depth: number): boolean => {
@@ -100,7 +100,6 @@ const resourceFields = {
   accepts: z.array(AcceptedPayment).min(1).max(MAX_ACCEPTS).describe('The ways to pay for it.'),
 }
 
-/** A protected resource and what it accepts. */
 export const ResourceRegistration = z
   .object({ ...resourceFields, metadata: Metadata.default({}) })
   .meta({ id: 'ResourceRegistration', examples: [exampleResource] })

@@ -14,7 +14,7 @@ export const CreditBalance = z
   .meta({ id: 'CreditBalance', examples: [{ pricing_plan_id: 1, remaining_credits: 99 }] })
 export type CreditBalance = z.infer<typeof CreditBalance>
 
-/** Farther than this a page is reached by `before`, which costs the same however far it is. */
+/** Pages beyond it use `before`, whose cost does not depend on the depth. */
 const MAX_OFFSET = 10_000
 
 const page = (size: number) => ({
@@ -46,14 +46,14 @@ export const PaymentsQuery = z.object({
 })
 export type PaymentsQuery = z.infer<typeof PaymentsQuery>
 
-/** `total` counts all records that the query means, on this page and off it; `before` does not change it. */
+/** `total` counts all matching records, on any page; `before` does not change it. */
 const pageOf = <Record extends z.ZodType>(record: Record) =>
   z.object({
     data: z.array(record),
     pagination: z.object({ limit: z.int(), offset: z.int(), total: z.int() }),
   })
 
-/** One paid call. Until it ends its `outcome` is `reserved`, and it has no status and no latency. */
+/** Until the call ends, `outcome` is `reserved`, and status and latency are null. */
 export const UsageRecord = z
   .object({
     id: z.int(),
@@ -81,7 +81,7 @@ export type UsageRecord = z.infer<typeof UsageRecord>
 export const UsagePage = pageOf(UsageRecord)
 export type UsagePage = z.infer<typeof UsagePage>
 
-/** One payment: `amount` in the asset's smallest unit, `credits` what it buys. */
+/** `amount` is in the asset's smallest unit; `credits` is what it buys. */
 export const PaymentHistoryRecord = z
   .object({
     id: z.guid(),

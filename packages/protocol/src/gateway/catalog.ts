@@ -38,7 +38,7 @@ export const PricingPlan = z
   })
 export type PricingPlan = z.infer<typeof PricingPlan>
 
-/** The plan in a path, as the number it is inside: with as many digits as a `PlanId`, though no plan is past the last. */
+/** As many digits as a `PlanId`, so that an unknown plan is 404, not 400. */
 export const PlanPath = z.object({
   id: z
     .string()

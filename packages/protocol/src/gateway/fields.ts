@@ -1,11 +1,10 @@
 import { z } from 'zod'
 
-/** What several of the gateway's messages hold. */
 export const text = (max: number) => z.string().min(1).max(max)
 export const PlanId = z.int().min(1).max(2_147_483_647).describe('The number of a pricing plan.')
 export const exampleWallet = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
-/** A wallet as callers write it. What an ecosystem makes of it, its family knows. */
+/** The format depends on the ecosystem; its chain family validates it. */
 export const WalletAddress = text(128)
   .regex(
     /^(0[xX][0-9a-fA-F]{40}|[a-z0-9]{1,83}1[02-9ac-hj-np-z]{6,90}|[A-Z0-9]{1,83}1[02-9AC-HJ-NP-Z]{6,90})$/,

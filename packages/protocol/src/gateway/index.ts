@@ -1,4 +1,3 @@
-/** The gateway's messages: what wallet apps send and get. */
 export * from './accounts'
 export * from './catalog'
 export { WalletAddress } from './fields'

@@ -4,7 +4,7 @@ import { Ecosystem } from '../networks'
 import { PaymentRequirements } from '../x402'
 import { text } from './fields'
 
-/** One paid call. `payload` is the body for the upstream (of a GET: its query); an array is a JSON-RPC batch. */
+/** `payload` is the upstream's request body (for a GET its query); an array is a JSON-RPC batch. */
 export const RpcRequest = z
   .object({
     ecosystem: Ecosystem.describe('The ecosystem of the chain that is called.'),
@@ -62,7 +62,7 @@ export const RpcRequest = z
   })
 export type RpcRequest = z.infer<typeof RpcRequest>
 
-/** The `paymentRequirements` of a 402: unlike x402's own, `network` holds the plan's chain id. */
+/** The `paymentRequirements` of a 402. Unlike in x402, `network` contains the plan's chain id. */
 export const PlanPaymentRequirements = z
   .object({
     scheme: z.literal('exact'),
@@ -80,7 +80,10 @@ export const PlanPaymentRequirements = z
   })
 export type PlanPaymentRequirements = z.infer<typeof PlanPaymentRequirements>
 
-/** The answer of a call without credits; the members after `paymentRequirements` are x402 version 1's own. */
+/**
+ * The response to a call without credits. The members after `paymentRequirements` are those of x402 version
+ * 1.
+ */
 export const PaymentRequired = z
   .object({
     status: z.literal(402),

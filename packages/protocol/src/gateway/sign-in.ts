@@ -44,7 +44,7 @@ const signedCosmosExample = {
   pubkey: 'Ak9OKtmcNNYLm6YoPJQxqEGK+GcyEpYfl6d7Y3f80Fti',
 }
 
-/** The full form names method, chain, ecosystem and plan; the `chain` form names the chain by word and leaves the rest out. */
+/** The full form contains method, chain, ecosystem and plan; the `chain` form only the chain's name. */
 export const LoginRequest = z
   .object({
     ...signed,

@@ -22,7 +22,6 @@ export type AppOptions = {
   trustProxy?: boolean | number | string[]
   /** Recognizes the errors of an unavailable dependency: the response is 503 instead of 500. */
   unavailableReason?: UnavailableReason
-  /** Called once for every completed request. */
   onCompleted?: (request: CompletedRequest) => void
 }
 

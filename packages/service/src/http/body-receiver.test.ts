@@ -14,11 +14,10 @@ afterEach(async () => {
 })
 
 const MIB = 1_048_576
-/** The limits of an authenticated sender, in MiB and in bodies. */
 const SHARE_MIB = 16
 const SLOTS = 128
 
-/** A server that trusts the header `sender`; without it the request is unauthenticated. */
+/** The header `sender` stands for an authenticated sender. */
 async function serveBodies(
   options: Partial<BodyOptions> = {},
   handler: Handler = (_req, res) => void res.json('read'),
@@ -56,7 +55,6 @@ const headOf = ({ length, sender, address, type = 'application/json' }: Sent) =>
     '',
   ].join('\r\n')
 
-/** Sends raw bytes on a new connection; `response` resolves to the first status line. */
 async function open(port: number, text: string) {
   const socket: Socket = connect(port, '127.0.0.1')
   closing.push(() => socket.destroy())
@@ -67,7 +65,6 @@ async function open(port: number, text: string) {
   return { socket, response }
 }
 type Connection = Awaited<ReturnType<typeof open>>
-/** Opens uploads that stop after the first byte. */
 async function stallTimes(count: number, port: number, sent: (index: number) => Sent) {
   const stalled: Connection[] = []
   for (let index = 0; index < count; index++) stalled.push(await open(port, `${headOf(sent(index))}{`))

@@ -18,7 +18,6 @@ export type BodyOptions = {
   limit?: (points: number) => Promise<void>
 }
 
-/** Reads the body, if any, into `req.body`. */
 export type ReadBody = (req: Request, res: Response, options: BodyOptions) => Promise<void>
 
 /**

@@ -9,14 +9,14 @@ export const refuseNonconforming: RequestHandler = (req, res, next) => {
   const { expect } = req.headers
   const hosts = countOf('host', req.rawHeaders)
   const lacksHost = hosts === 0 && req.httpVersion === '1.1'
-  const problem =
+  const reason =
     lacksHost || hosts > 1
       ? new ApiError('INVALID_REQUEST', 'Send exactly one Host header')
       : expect !== undefined && !/\b100-continue\b/i.test(expect)
         ? new ApiError('EXPECTATION_FAILED', 'Send no Expect header, or Expect: 100-continue')
         : undefined
-  if (problem) res.setHeader('Connection', 'close')
-  next(problem)
+  if (reason) res.setHeader('Connection', 'close')
+  next(reason)
 }
 
 /** The list alternates names and values. */

@@ -47,7 +47,7 @@ export function respondWithError(
   }
 }
 
-/** RFC 6750, 3: only a request with a token gets the error. */
+/** An error is sent only to requests with a token (RFC 6750, 3). */
 const bearerChallenge = ({ headers }: Request) =>
   headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
 

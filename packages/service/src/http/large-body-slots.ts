@@ -3,7 +3,6 @@ import { type Budget, type Holder } from './memory-budget'
 
 const MAX_WAITING = 4_096
 const ACQUIRE_TIMEOUT_MS = 5_000
-/** How often waiting requests check whether a slot has become old enough to evict. */
 const RETRY_MS = 100
 
 type Slot = { release: () => void }

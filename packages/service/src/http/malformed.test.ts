@@ -7,7 +7,6 @@ import { closeServer, createServer, listen } from './server'
 
 afterEach(stopServing)
 
-/** A server with two routes whose response ends only during `pipelined`. */
 async function serveSlowly() {
   let slow: Response | undefined
   const routes = (app: Express) => {
@@ -23,7 +22,6 @@ async function serveSlowly() {
   }
   const served = await serve({ routes })
 
-  /** Sends two requests together; the first response ends after the server has received both. */
   async function pipelined(text: string) {
     const received = served.raw(text)
     await once(served.server, 'request')
@@ -36,7 +34,6 @@ async function serveSlowly() {
 
 type RawResponse = { status: number; head: string; body: string }
 
-/** The responses of one connection, in order. */
 function responsesIn(text: string): RawResponse[] {
   const responses: RawResponse[] = []
   let rest = text

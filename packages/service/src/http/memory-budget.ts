@@ -1,4 +1,3 @@
-/** An address or a sender, and the most that it may hold. */
 export type Holder = { key: string; share: number }
 
 export type Reservation = {

@@ -3,7 +3,7 @@ import { type IncomingMessage } from 'node:http'
 import { type Request, type RequestHandler } from 'express'
 import { type Logger } from '../logger'
 
-/** A completed request. `route` is the route's pattern, `locals` is `res.locals`. */
+/** `route` is the route's pattern, `locals` is `res.locals`. */
 export type CompletedRequest = {
   method: string
   route: string
@@ -32,7 +32,6 @@ export type Arrival = { at: Date; monotonicMs: number; order: number }
 const CLIENT_CLOSED_REQUEST = 499
 
 let latest = 0
-/** The order of the newest request in this process; a later request has a higher one. */
 export const latestArrival = (): number => latest
 
 export function arrivalOf(req: Request): Arrival {

@@ -78,7 +78,6 @@ export type OpenApiDocument = {
   }
 }
 
-/** `Plan` for `#/components/schemas/Plan`. */
 const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
 
 /** Resolves a reference to a shared response. */
@@ -90,7 +89,6 @@ export const responseAt = (
 
 export type DescribedOperation = { method: string; path: string; operation: OperationObject }
 
-/** The operations, in the order of the document. */
 export const operationsOf = (document: OpenApiDocument): DescribedOperation[] =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),

@@ -5,7 +5,6 @@ const text = (example: string) => z.string().meta({ examples: [example] })
 
 type Headers = Record<string, HeaderDescription>
 
-/** The headers that createApp and the rate limits set. */
 export const commonHeaders = {
   always: {
     'X-Request-Id': {

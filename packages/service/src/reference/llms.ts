@@ -1,7 +1,6 @@
 import { operationsOf, type OpenApiDocument } from './document'
 import { operationAnchor } from './page'
 
-/** A document of the service. */
 export type Link = { name: string; path: string; note: string }
 
 /** A summary of the service for language models (https://llmstxt.org), with one line for each operation. */

@@ -20,9 +20,7 @@ import { createSharedSchemas, type SharedSchemas } from './schemas'
 export type ReferenceInfo = {
   title: string
   version: string
-  /** One sentence. */
   summary: string
-  /** Markdown. */
   description: string
   /** The public address, without a trailing slash. */
   url: string

@@ -1,12 +1,10 @@
 import { z } from 'zod'
 import { statusOf, type ErrorCode } from '../errors'
 
-/** Examples by name, as sent on the wire. */
 export type Examples = Record<string, unknown>
 
 export type HeaderDescription = { description: string; schema: z.ZodType }
 
-/** A successful response of one status. */
 type OperationAnswer = {
   description: string
   /** Without a schema the body may be anything. */
@@ -37,7 +35,7 @@ export type Operation = {
   answerHeaders?: Record<string, HeaderDescription>
   /** Keyed by status or `default`. */
   answers: Record<string, OperationAnswer>
-  /** The error codes that are specific to this operation, with their meaning. */
+  /** Codes that are specific to this operation, with their meaning. */
   errors?: Partial<Record<ErrorCode, string>>
 }
 

@@ -19,7 +19,6 @@ export function readableLog(level = 'info') {
     lines,
     text: () => text,
     flushed: () => flushed(stream),
-    /** Resolves to the first line with this message, once it is logged. */
     line: async (message: string): Promise<Line> => {
       for (;;) {
         const found = lines().find((line) => line.message === message)

@@ -25,7 +25,6 @@ export async function freePort(): Promise<number> {
 
 const cleanups: (() => Promise<void>)[] = []
 
-/** For afterEach. */
 export async function stopRedisServers() {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()))
 }

@@ -38,7 +38,7 @@ export async function serve({ routes, body = { limitBytes: 10_000 }, ...options 
         body,
         headers: { 'content-type': 'application/json', ...headers },
       }),
-    /** Sends raw bytes; resolves to all bytes received until the server closes the connection. */
+    /** Resolves to all bytes received until the server closes the connection. */
     raw: async (text: string | Buffer): Promise<string> => {
       const socket = connect(port, '127.0.0.1')
       let received = ''
@@ -51,7 +51,6 @@ export async function serve({ routes, body = { limitBytes: 10_000 }, ...options 
   }
 }
 
-/** For afterEach. */
 export async function stopServing() {
   await Promise.all(servers.splice(0).map((server) => closeServer(server, { graceSeconds: 0 })))
 }

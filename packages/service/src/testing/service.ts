@@ -6,7 +6,6 @@ import { createLogger } from '../logger'
 import { run } from '../run'
 import { z } from 'zod'
 
-/** A service for run.test.ts; MODE selects its fault. */
 const mode = process.env.MODE
 const logger = createLogger({ service: 'child', level: 'info' })
 

@@ -7,10 +7,10 @@ import { valuesOf } from './values'
 const RUNS = 1_000
 
 /**
- * Tries bodies of a shared schema, whole, in part and with one thing wrong: what it allows is taken, and nothing else.
- * Answers how many it did not allow. Left out are those that `isTried` leaves out, of which more is said in words.
+ * Compares a shared schema with `isTaken` on valid bodies, parts of them and bodies with one error. Returns
+ * the number of rejected bodies. Skips bodies that `isTried` excludes.
  *
- * @throws Error with the smallest body that was found on which schema and `isTaken` differ
+ * @throws Error with the smallest body on which they differ
  */
 export function tryBodies(options: {
   document: OpenApiDocument

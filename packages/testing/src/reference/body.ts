@@ -11,10 +11,9 @@ export type Body = {
   compression?: 'gzip' | 'br' | undefined
 }
 
-/** A body with the headers that tell of it. */
 type Sent = { headers: Headers; body?: Body }
 
-/** Bodies for an operation, where it takes one or not. `meant` makes of an example one that is as good as it can be. */
+/** Bodies for an operation, whether it takes one or not. `meant` turns an example into a valid body. */
 export function bodiesOf(
   document: OpenApiDocument,
   requestBody: ReturnType<typeof operationsOf>[number]['operation']['requestBody'],
@@ -45,7 +44,7 @@ const json = (body: Body, ...headers: Headers): Sent => ({
   body,
 })
 
-/** Five million characters; and ten, that are few on the way. */
+/** Five million characters; the second compresses well. */
 const huge: fc.Arbitrary<Sent> = fc.constantFrom<Sent>(
   json({ text: `{"a":"${'x'.repeat(5_000_000)}"}`, encoding: 'utf8' }),
   json({ text: ' '.repeat(10_000_000), encoding: 'latin1', compression: 'gzip' }, [
@@ -61,7 +60,7 @@ const otherTypes = [
   ...['application/json, text/html', ''],
 ]
 
-/** The body under a media type, mostly the right one. */
+/** Mostly with the right media type. */
 const typed = (texts: fc.Arbitrary<string>): fc.Arbitrary<Sent> =>
   fc
     .record({

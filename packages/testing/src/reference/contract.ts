@@ -1,22 +1,21 @@
 import { operationsOf, responseAt, type JsonSchema, type OpenApiDocument } from '@tollgate/service'
 import Ajv from 'ajv/dist/2020'
 
-/** An answer as it came over the wire. */
 export type Answered = { status: number; headers: Record<string, unknown>; text: string }
 
 export type ContractOptions = {
-  /** Headers of this service that stand only where they are described, in small letters. */
+  /** Headers of this service that only documented responses may have, in lower case. */
   ownHeaders?: readonly string[]
-  /** Whether the answer is somebody else's that is passed on: then it is the one described as `default`, unless it is 200. */
+  /** Whether the response comes from the upstream. Unless it is 200, it is documented as `default`. */
   isPassedOn?: (headers: Answered['headers']) => boolean
 }
 
 export type Contract = ReturnType<typeof createContract>
 
-/** Where one of these is described, it is there; where it is not described, it is not. */
+/** Present exactly where documented. */
 const promisedHeaders = ['retry-after', 'www-authenticate']
 
-/** The document as what it promises: finds what an answer or an example does that it does not say. */
+/** Compares responses and examples with the document. */
 export function createContract(document: OpenApiDocument, options: ContractOptions = {}) {
   const { ownHeaders = [], isPassedOn = () => false } = options
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
@@ -24,7 +23,7 @@ export function createContract(document: OpenApiDocument, options: ContractOptio
   ajv.addSchema({ $id: 'open', components: document.components })
   const validators = new Map<JsonSchema, ReturnType<typeof ajv.compile>>()
 
-  /** What of `value` is not as the schema says; members that are not described are found too, unless it is `open`. */
+  /** Violations of the schema. Undocumented members count, unless `open`. */
   function problemsOf(schema: JsonSchema, value: unknown, { open = false } = {}): string[] {
     let validate = validators.get(schema)
     if (!validate) {
@@ -37,7 +36,7 @@ export function createContract(document: OpenApiDocument, options: ContractOptio
     )
   }
 
-  /** What of an answer the operation does not document: its status, its headers, its media type or its body. */
+  /** Undocumented parts of a response: status, headers, media type or body. */
   function problemsOfAnswer(method: string, path: string, { status, headers, text }: Answered): string[] {
     const responses = document.paths[path]?.[method]?.responses
     if (!responses) return ['the operation is not documented']
@@ -59,7 +58,7 @@ export function createContract(document: OpenApiDocument, options: ContractOptio
     return problemsOf(media.schema, contentType === 'application/json' ? JSON.parse(text) : text)
   }
 
-  /** Each example of the document, of bodies, answers, parameters and shapes, and what its own schema finds wrong with it. */
+  /** Every example of the document, with its violations of its own schema. */
   function examples(): { name: string; problems: string[] }[] {
     const within = operationsOf(document).flatMap(({ operation }) => {
       const { operationId, parameters = [], requestBody, responses } = operation
@@ -94,7 +93,7 @@ export function createContract(document: OpenApiDocument, options: ContractOptio
   return { problemsOf, problemsOfAnswer, examples }
 }
 
-/** The schema without members that it does not name, so that an answer says nothing that is not documented. */
+/** Forbids additional properties, so that undocumented members are found. */
 function closed<T>(value: T): T {
   if (Array.isArray(value)) return value.map(closed) as T
   if (typeof value !== 'object' || value === null) return value

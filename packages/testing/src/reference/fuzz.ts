@@ -4,45 +4,45 @@ import fc from 'fast-check'
 import { Agent } from 'undici'
 import { type Body } from './body'
 import { type Answered, type Contract } from './contract'
-import { requestsOf, type Described, type FuzzRequest, type Manner } from './requests'
+import { requestsOf, type Described, type FuzzRequest, type RequestOptions } from './requests'
 
 const BATCH = 250
 const AT_ONCE = 24
 const MAX_FAILURES = 10
 
-/** `FUZZ_SEED` and `FUZZ_REQUESTS` repeat a fuzz, which prints both; without them the seed is that of the Jest run. */
+/** `FUZZ_SEED` and `FUZZ_REQUESTS` repeat a run, which prints both. The default seed is Jest's. */
 export const fuzzOptions = () => ({
   seed: Number(process.env['FUZZ_SEED'] ?? jest.getSeed() >>> 1),
   requests: Number(process.env['FUZZ_REQUESTS'] ?? 5_000),
 })
 
-/** Gives the value that `<<name:index>>` stands for. */
+/** Resolves the placeholder `<<name:index>>`. */
 export type Live = (name: string, index: number) => string
 
-/** How often each operation gave each answer. */
+/** Responses by operation and name. */
 type Counts = Record<string, Record<string, number>>
 
 export type Fuzz = {
   url: string
   document: OpenApiDocument
   contract: Contract
-  manner: Manner
+  requestOptions: RequestOptions
   live: Live
   seed: number
   requests: number
-  /** What is wrong with an answer that is documented. */
+  /** Checks a documented response further. */
   alsoWrong: (answer: Answered) => string | undefined
-  /** What an answer is counted as; its status, where nothing is said. */
+  /** The name under which a response is counted; its status by default. */
   nameOf?: (answer: Answered) => string
 }
 
 /**
- * Sends requests that are made of the document, and holds every answer against it. An operation that none of them
- * happened to serve is asked once more, with a batch of its own. Ends early after ten failures. Prints what each operation
- * answered; `unserved` are those that never answered 2xx.
+ * Sends requests generated from the document and checks every response against it. An operation without a 2xx
+ * gets one more batch of requests. Stops after ten failures. Prints the responses of each operation;
+ * `unserved` are the operations without a 2xx.
  */
 export async function fuzz(options: Fuzz) {
-  const { url, document, contract, manner, live, seed, requests, alsoWrong } = options
+  const { url, document, contract, requestOptions, live, seed, requests, alsoWrong } = options
   const { nameOf = ({ status }) => String(status) } = options
   const counts: Counts = {}
   const failures: object[] = []
@@ -70,16 +70,21 @@ export async function fuzz(options: Fuzz) {
       const wrong = alsoWrong(answer)
       if (wrong !== undefined) problems.push(wrong)
       if (problems.length > 0)
-        failures.push({ number, problems, answer: { ...answer, text: short(answer.text) }, sent: told(sent) })
+        failures.push({
+          number,
+          problems,
+          answer: { ...answer, text: short(answer.text) },
+          sent: describeRequest(sent),
+        })
     } catch (error) {
-      failures.push({ number, problems: [String(error)], sent: told(sent) })
+      failures.push({ number, problems: [String(error)], sent: describeRequest(sent) })
     }
   }
 
   process.stdout.write(`fuzz: FUZZ_SEED=${seed} FUZZ_REQUESTS=${requests}\n`)
   const operations = operationsOf(document)
   const sendBatch = async (asked: Described[], number: number) => {
-    const arbitrary = requestsOf(document, manner, asked)
+    const arbitrary = requestsOf(document, requestOptions, asked)
     const waiting = fc.sample(arbitrary, { seed: seed + number, numRuns: BATCH }).entries()
     const lane = async () => {
       for (const [index, sent] of waiting) await send(sent, number + index)
@@ -113,7 +118,7 @@ const inJson = (value: string) => JSON.stringify(value).slice(1, -1)
 
 const BASE64_MARK = '~base64~'
 
-/** A header that the sender writes in base64, once the live values are in it. */
+/** A header that the sender encodes as base64 after it has filled in the live values. */
 export const inBase64 = (value: unknown) => BASE64_MARK + JSON.stringify(value)
 
 const headerOf = (value: string, live: Live) =>
@@ -125,7 +130,7 @@ function bytesOf(body: Body | undefined, live: Live): Buffer | undefined {
   if (!body) return undefined
   const bytes = Buffer.from(filled(body.text, live, inJson), body.encoding)
   if (body.compression === 'gzip') return gzipSync(bytes)
-  // The usual quality takes seconds for what is large.
+  // The default compression level takes seconds for large bodies.
   if (body.compression === 'br')
     return brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })
   return bytes
@@ -133,7 +138,7 @@ function bytesOf(body: Body | undefined, live: Live): Buffer | undefined {
 
 const short = (text: string) => (text.length > 2_000 ? `${text.slice(0, 500)}… (${text.length})` : text)
 
-const told = (sent: FuzzRequest) =>
+const describeRequest = (sent: FuzzRequest) =>
   sent.body ? { ...sent, body: { ...sent.body, text: short(sent.body.text) } } : sent
 
 const sumOf = (byName: Record<string, number>) => Object.values(byName).reduce((all, count) => all + count, 0)

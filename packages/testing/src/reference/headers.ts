@@ -3,12 +3,10 @@ import { hostileTexts } from './hostile'
 
 export type Headers = [string, string][]
 
-/** What a header can hold at all. */
 export const headerTexts = hostileTexts.map((text) =>
   text.replace(/[^\t\x20-\x7e\x80-\xff]/g, '').slice(0, 4_000),
 )
 
-/** Such as no operation asks for. */
 export const strangeHeaders: fc.Arbitrary<Headers> = fc.oneof(
   ...['x-request-id', 'accept', 'accept-encoding', 'origin', 'x-forwarded-for', 'cookie'].map((name) =>
     headerTexts.map((text): Headers => [[name, text]]),
@@ -24,11 +22,10 @@ export const strangeHeaders: fc.Arbitrary<Headers> = fc.oneof(
   ),
 )
 
-/** The header of a bearer token. */
 export const bearer = (token: fc.Arbitrary<string>): fc.Arbitrary<Headers> =>
   token.map((text): Headers => [['authorization', `Bearer ${text}`]])
 
-/** Credentials that are none, or almost: `good` is a token that would do, `others` are of another kind. */
+/** Missing, malformed and wrong credentials: `good` is a valid token, `others` are tokens of other kinds. */
 export const strangeAuthorization = (good: string, ...others: string[]): fc.Arbitrary<Headers> =>
   fc.oneof(
     fc.constant<Headers>([]),

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 
-/** Hostile values for any field. */
 export const hostileTexts: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
   fc.constantFrom(
@@ -94,7 +93,7 @@ const hostileValues: fc.Arbitrary<unknown> = fc.oneof(
   ),
 )
 
-/** Every place in a value that can be replaced, as a path. */
+/** The path of every replaceable place in a value. */
 function placesIn(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([name, member]) => placesIn(member, [...path, name]))]
@@ -109,7 +108,7 @@ function replaced(value: unknown, [name, ...rest]: string[], by: (before: unknow
   return copy
 }
 
-/** What is put in the place of a value. Made once, like all that does not depend on what is spoiled: to make a text takes longer than to draw it. */
+/** Built once: building a text arbitrary takes longer than drawing from it. */
 const replacements = fc.oneof(
   { weight: 4, arbitrary: hostileValues.map((by) => (): unknown => by) },
   { weight: 1, arbitrary: fc.constant((): unknown => undefined) },
@@ -124,7 +123,10 @@ const replacements = fc.oneof(
   },
 )
 
-/** The value with one thing in it wrong: another value, a member less, a member more, or one layer more around it. */
+/**
+ * The value with one error: another value, a missing member, an additional member, or one more layer of
+ * nesting.
+ */
 export const spoiled = (value: unknown): fc.Arbitrary<unknown> =>
   fc
     .tuple(fc.constantFrom(...placesIn(value)), replacements)
@@ -170,7 +172,7 @@ const edits = fc.constantFrom<Edit>(
 
 const insertions = fc.string({ unit: 'binary', minLength: 1, maxLength: 3 })
 
-/** The text of a body with something wrong that only its text shows. */
+/** The text of a body with an error that only the text shows. */
 export const spoiledText = (text: string): fc.Arbitrary<string> =>
   fc.oneof(
     edits.map((edit) => edit(text)),

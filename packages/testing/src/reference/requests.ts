@@ -8,60 +8,62 @@ import { valuesOf } from './values'
 
 export type Described = ReturnType<typeof operationsOf>[number]
 
-/** One request of a fuzz. `<<name:n>>` stands for the n-th live value of that name, which the sender fills in. */
+/** `<<name:n>>` stands for the n-th live value of that name, which the sender fills in. */
 export type FuzzRequest = {
   operationId: string
   method: string
-  /** The path as it is documented. */
+  /** The documented path. */
   route: string
   path: string
   headers: Headers
   body?: Body | undefined
 }
 
-/** What the requests of one service are made with, beside its document. */
-export type Manner = {
-  /** How often an operation is asked, against the others. */
+/** What the requests of a service need beside the document. */
+export type RequestOptions = {
+  /** The relative frequency of an operation. */
   weightOf?: (described: Described) => number
-  /** What the caller proves itself with, and whatever else belongs into its headers. */
+  /** Credentials and other headers. */
   headersOf: (described: Described) => fc.Arbitrary<Headers>
-  /** A value of a path parameter that stands for what is there. */
+  /** A path parameter that names an existing record. */
   pathOf?: (described: Described, name: string) => fc.Arbitrary<string> | undefined
-  /** A body as it is meant, with live values; in the place of the example of the document. */
+  /** A valid body with live values, instead of the document's example. */
   bodyOf?: (described: Described, example: unknown) => fc.Arbitrary<unknown>
 }
 
 const usualWeight = ({ operation, path }: Described) =>
   operation.requestBody ? 6 : path.includes('{') ? 3 : 1
 
-/** Requests of operations of the document: valid, unusual but allowed, and hostile ones. */
+/** Requests to documented operations: valid, unusual but allowed, and hostile ones. */
 export const requestsOf = (
   document: OpenApiDocument,
-  manner: Manner,
+  requestOptions: RequestOptions,
   operations: Described[],
 ): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
     ...operations.map((described) => ({
-      weight: (manner.weightOf ?? usualWeight)(described),
-      arbitrary: requestOf(document, described, manner),
+      weight: (requestOptions.weightOf ?? usualWeight)(described),
+      arbitrary: requestOf(document, described, requestOptions),
     })),
   )
 
 function requestOf(
   document: OpenApiDocument,
   described: Described,
-  manner: Manner,
+  requestOptions: RequestOptions,
 ): fc.Arbitrary<FuzzRequest> {
   const { method, path, operation } = described
   const headers = fc
-    .tuple(manner.headersOf(described), often(fc.constant<Headers>([]), strangeHeaders, 10))
+    .tuple(requestOptions.headersOf(described), often(fc.constant<Headers>([]), strangeHeaders, 10))
     .map((lists) => lists.flat())
 
   return fc
     .record({
-      path: targetOf(document, described, manner),
+      path: targetOf(document, described, requestOptions),
       headers,
-      sent: bodiesOf(document, operation.requestBody, (example) => manner.bodyOf?.(described, example)),
+      sent: bodiesOf(document, operation.requestBody, (example) =>
+        requestOptions.bodyOf?.(described, example),
+      ),
     })
     .map(({ sent, ...request }) => ({
       operationId: operation.operationId,
@@ -73,8 +75,11 @@ function requestOf(
     }))
 }
 
-/** The path with its parameters filled in, and a query. */
-function targetOf(document: OpenApiDocument, described: Described, manner: Manner): fc.Arbitrary<string> {
+function targetOf(
+  document: OpenApiDocument,
+  described: Described,
+  requestOptions: RequestOptions,
+): fc.Arbitrary<string> {
   const { path, operation } = described
   const within = (place: string) => (operation.parameters ?? []).filter((parameter) => parameter.in === place)
 
@@ -82,7 +87,7 @@ function targetOf(document: OpenApiDocument, described: Described, manner: Manne
     const good = fc.oneof(
       fc.constant(example),
       valuesOf(document, schema),
-      manner.pathOf?.(described, name) ?? fc.constant(example),
+      requestOptions.pathOf?.(described, name) ?? fc.constant(example),
     )
     return often(
       good.map((value) => escapedSegment(String(value))),
@@ -128,6 +133,6 @@ function targetOf(document: OpenApiDocument, described: Described, manner: Manne
   })
 }
 
-/** Node's clients send no other characters in a path. */
+/** Node's HTTP clients send no other characters in a path. */
 const encoded = (text: string) => encodeURIComponent(Buffer.from(text).toString()).replace(/^\.{1,2}$/, '%20')
 const escapedSegment = (text: string) => (text.startsWith('<<') ? text : encoded(text))

@@ -1,7 +1,7 @@
 import { type JsonSchema, type OpenApiDocument } from '@tollgate/service'
 import fc from 'fast-check'
 
-/** Values that a schema of the document allows, those at its boundaries among them. */
+/** Values that a schema of the document allows, including its boundaries. */
 export function valuesOf(document: OpenApiDocument, schema: JsonSchema): fc.Arbitrary<unknown> {
   const values = (part: JsonSchema) => valuesOf(document, part)
   const { $ref, type, items, maximum = Number.MAX_SAFE_INTEGER } = schema
@@ -65,7 +65,9 @@ const kinds = [
     .map((date) => date.toISOString().slice(0, 10)),
 ]
 
-/** Texts of a pattern; of one that says more than texts can be made of, those of usual kinds that often match it. */
+/**
+ * Texts that match a pattern; for patterns that fast-check cannot generate, common texts that often match.
+ */
 function matching(pattern: string): fc.Arbitrary<string>[] {
   const regex = new RegExp(pattern, 'u')
   try {

@@ -13,7 +13,7 @@ beforeAll(async () => (gateway = await testGateway()))
 afterAll(closeAll)
 
 describe('GET /health and /ready', () => {
-  test('say that the gateway serves', async () => {
+  test('report that the gateway serves', async () => {
     for (const path of ['/health', '/ready'])
       expect((await gateway.api.get(path).expect(200)).body).toEqual({ status: 'ok' })
   })
@@ -49,10 +49,10 @@ describe('GET /credits/:wallet', () => {
   )
 })
 
-describe('pages of any origin', () => {
+describe('pages of every origin', () => {
   const origin = 'https://wallet.example'
 
-  test('may pay and read what they bought', async () => {
+  test('may send payments and read the response headers', async () => {
     const { status, headers } = await gateway.api
       .options('/rpc')
       .set({ origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-payment' })
@@ -83,7 +83,7 @@ describe('a body', () => {
     body: gzipSync(text),
     headers: { 'content-encoding': 'gzip' },
   })
-  const sendings = [
+  const encodings = [
     ['plain', plain],
     ['in chunks', chunked],
   ] as const
@@ -106,7 +106,7 @@ describe('a body', () => {
 
   const unsupported = [415, 'UNSUPPORTED_MEDIA_TYPE']
 
-  test.each(sendings)('sent %s has at most 32 KiB, for every client', async (_, sending) => {
+  test.each(encodings)('sent %s has at most 32 KiB, for every client', async (_, sending) => {
     const { token } = await gateway.wallet().signIn()
     for (const path of ['/auth/login', '/auth/refresh']) {
       expect(await outcome(path, sending(broken(SMALL)), token)).toEqual(read)
@@ -114,24 +114,21 @@ describe('a body', () => {
     }
   })
 
-  test.each(sendings)(
-    'sent %s to /rpc has at most 1 MiB of a wallet that is signed in',
-    async (_, sending) => {
-      const { token } = await gateway.wallet().signIn()
-      for (const path of ['/rpc', '/RPC/?x']) {
-        expect(await outcome(path, sending(broken(LARGE)), token)).toEqual(read)
-        expect(await outcome(path, sending(broken(LARGE + 1)), token)).toEqual(tooLarge)
-      }
-    },
-  )
+  test.each(encodings)('sent %s to /rpc has at most 1 MiB from a signed-in wallet', async (_, sending) => {
+    const { token } = await gateway.wallet().signIn()
+    for (const path of ['/rpc', '/RPC/?x']) {
+      expect(await outcome(path, sending(broken(LARGE)), token)).toEqual(read)
+      expect(await outcome(path, sending(broken(LARGE + 1)), token)).toEqual(tooLarge)
+    }
+  })
 
-  test.each(sendings)('sent %s to /rpc is not read without a valid token', async (_, sending) => {
+  test.each(encodings)('sent %s to /rpc is not read without a valid token', async (_, sending) => {
     for (const token of [undefined, 'x.y.z'])
       for (const bytes of [10, SMALL + 1, LARGE + 1])
         expect(await outcome('/rpc', sending(broken(bytes)), token)).toEqual([401, 'INVALID_TOKEN'])
   })
 
-  test('is not read where nothing takes one', async () => {
+  test('is not read on routes without one', async () => {
     for (const [path, refusal] of [
       ['/nothing', [404, 'NOT_FOUND']],
       ['/rpc/x', [404, 'NOT_FOUND']],
@@ -140,7 +137,7 @@ describe('a body', () => {
       expect(await outcome(path, plain(broken(SMALL + 1)))).toEqual(refusal)
   })
 
-  test('that is compressed is refused, whatever is in it', async () => {
+  test('that is compressed is refused', async () => {
     const { token } = await gateway.wallet().signIn()
     for (const path of ['/auth/login', '/auth/refresh', '/rpc'])
       for (const encoding of ['gzip', 'deflate', 'br', 'identity, gzip', 'secret']) {
@@ -162,7 +159,7 @@ describe('a body', () => {
     expect(outcomeOf(await get(8_189))).toEqual(read)
   })
 
-  test('of many small objects is refused before one of them is built', async () => {
+  test('of too many small objects is refused before any is built', async () => {
     const { token } = await gateway.wallet().signIn()
     const objects = `[${Array(300_000).fill('{}').join()}]`
     for (const text of [`{"payload":${objects}}`, `{"payload":{"params":${objects}}}`]) {
@@ -206,7 +203,7 @@ describe('a large body', () => {
     )
   const limited = [429, 'RATE_LIMITED']
 
-  test('counts as many calls as it has pieces of 16 KiB, and is not read beyond the limit of its wallet', async () => {
+  test("counts as one call for each 16 KiB, and is not read beyond the wallet's limit", async () => {
     const { api, wallet } = await testGateway({ environment: { RATE_LIMIT_RPC_PER_MINUTE: 10 } })
     const { token } = await wallet().signIn()
     expect(await post(api, token, '{'.padEnd(160_000), '')).toEqual([400, 'INVALID_REQUEST'])
@@ -215,7 +212,7 @@ describe('a large body', () => {
     expect(await post(api, other.token, '{'.padEnd(170_000), '')).toEqual(limited)
   })
 
-  test('has a limit for each address, whatever wallets send from there, which small calls do not meet', async () => {
+  test('has a limit for each address over all wallets, which small calls do not count towards', async () => {
     const environment = { RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: 1, TRUSTED_PROXIES: 1 }
     const { api, wallet } = await testGateway({ environment })
     const [first, second] = [(await wallet().signIn()).token, (await wallet().signIn()).token]
@@ -265,7 +262,7 @@ describe('a malicious request', () => {
     expect(statusCode).toBe(431)
   })
 
-  test('of an address that signs in repeatedly is limited, whichever wallet it names', async () => {
+  test('from an address that signs in repeatedly is limited, for any wallets', async () => {
     const limited = await testGateway({ environment: { RATE_LIMIT_AUTH_PER_MINUTE: 3 } })
     const nonce = (index: number) =>
       limited.api.get('/auth/nonce').set('X-Forwarded-For', `203.0.113.${index}`).then(outcomeOf)
@@ -279,7 +276,7 @@ describe('a malicious request', () => {
   })
 })
 
-test('while Postgres is unavailable everything that needs it is 503 with Retry-After, and the log has the reason', async () => {
+test('while Postgres is unavailable, routes that need it are 503 with Retry-After, and the log has the reason', async () => {
   const wallet = gateway.wallet()
   const { token, refresh_token } = await wallet.signIn()
   const [payment, body] = [await wallet.pay(), await wallet.login()]

@@ -14,7 +14,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** The command line without its process. */
 async function gateway(args: string[], environment: NodeJS.ProcessEnv = {}) {
   let [out, err] = ['', '']
   const code = await main(args, {
@@ -92,20 +91,20 @@ describe('gateway catalog apply', () => {
     ['is empty', () => fileWith(''), 'the file is empty'],
     ['is no UTF-8', () => fileWith(Buffer.from([0xff, 0xfe, 0x70, 0])), 'is not text in UTF-8'],
     ['has 50 MB', () => bigFile(), 'larger than 256 KiB'],
-    ['is nested without end', () => fileWith('['.repeat(200_000)), 'line 1, column 65: is nested too deep'],
+    ['is nested too deeply', () => fileWith('['.repeat(200_000)), 'line 1, column 65: is nested too deep'],
     [
       'is not valid',
       () => fileWith('plans: []\nprice: 1\nproviders: []\n'),
       'line 2, column 1: price: is nothing',
     ],
-  ])('refuses a file that %s, without asking the database', async (_, file, reason) => {
+  ])('refuses a file that %s, without connecting to the database', async (_, file, reason) => {
     const DATABASE_URL = 'postgresql://user:hunter2@127.0.0.1:1/none'
     const { code, out, err } = await gateway(['catalog', 'apply', file()], { DATABASE_URL })
     expect([code, out]).toEqual([1, ''])
     expect(err).toContain(reason)
   })
 
-  test('prints its changes, and none the second time', async () => {
+  test('prints its changes, and none when repeated', async () => {
     const DATABASE_URL = await migratedDatabase('gateway')
     const apply = (...more: string[]) => gateway(['catalog', 'apply', valid(), ...more], { DATABASE_URL })
     const changes = '+ plan 1 "Starter"\n+ provider "provider-1" (evm, 1)\n'
@@ -144,7 +143,7 @@ describe('gateway catalog apply', () => {
   })
 })
 
-test('bin/gateway.js is that command line', async () => {
+test('bin/gateway.js runs it', async () => {
   const bin = join(__dirname, '../bin/gateway.js')
   const runBin = (args: string[], env: NodeJS.ProcessEnv = {}) =>
     new Promise<unknown[]>((resolve) =>

@@ -121,20 +121,19 @@ async function apply(
   if (!catalog.providers.some(({ active }) => active)) err('warning: no provider serves after this\n')
 }
 
-/** Reads at most MAX_BYTES + 1. */
 async function textOf(file: string): Promise<string> {
   try {
     const bytes = await buffer(createReadStream(file, { end: MAX_BYTES }))
     if (isUtf8(bytes)) return bytes.toString()
   } catch (error) {
     throw new CatalogError(
-      `${JSON.stringify(file)} cannot be read: ${whyNot(error as NodeJS.ErrnoException)}`,
+      `${JSON.stringify(file)} cannot be read: ${reasonFor(error as NodeJS.ErrnoException)}`,
     )
   }
   throw new CatalogError(`${JSON.stringify(file)} is not text in UTF-8`)
 }
 
-function whyNot({ code, message }: NodeJS.ErrnoException) {
+function reasonFor({ code, message }: NodeJS.ErrnoException) {
   if (code === 'ENOENT') return 'no such file'
   if (code === 'EISDIR') return 'is a directory'
   if (code === 'EACCES') return 'permission denied'

@@ -13,13 +13,13 @@ const required = [
 ]
 
 describe('the environment', () => {
-  test('that lacks variables is refused, each of them by its name', () => {
+  test('without required variables is refused, naming each', () => {
     expect(() => readConfiguration({})).toThrow(
       new RegExp(required.map((name) => `${name}: not set`).join('.*'), 's'),
     )
   })
 
-  test('with a wrong value is refused without repeating it', () => {
+  test('with an invalid value is refused without repeating it', () => {
     const wrong = { DATABASE_URL: 'hunter2', JWT_SECRET: 'hunter2', PORT: 'hunter2' }
     expect(() => readConfiguration(wrong)).toThrow(
       /PORT: expected a port.*DATABASE_URL: expected.*JWT_SECRET: /s,
@@ -27,7 +27,7 @@ describe('the environment', () => {
     expect(() => readConfiguration(wrong)).not.toThrow('hunter2')
   })
 
-  test('with a client key that no header can carry is refused without repeating it', () => {
+  test('with a client key that is invalid in a header is refused without repeating it', () => {
     const names = ['FACILITATOR_CLIENT_ID', 'FACILITATOR_CLIENT_TOKEN']
     const wrong = Object.fromEntries(names.map((name) => [name, 'hunter2 was thirty-two bytes\nand more']))
     const problems = names.map((name) => `${name}: expected visible ASCII characters`)
@@ -35,7 +35,7 @@ describe('the environment', () => {
     expect(() => readConfiguration(wrong)).not.toThrow('hunter2')
   })
 
-  test('with a limit or a pool of nothing is refused', () => {
+  test('with a limit or pool size of zero is refused', () => {
     const none = {
       DATABASE_POOL_SIZE: '0',
       FREE_TIMEOUTS_PER_MINUTE: '0',
@@ -49,7 +49,7 @@ describe('the environment', () => {
     ).toThrow(new RegExp(names.join('.*'), 's'))
   })
 
-  test('is explained in .env.example, variable by variable', () => {
+  test('has an explanation of every variable in .env.example', () => {
     const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')
     const explained = [...example.matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name]) => name)
     expect(explained.toSorted()).toEqual(Object.keys(Environment.shape).toSorted())

@@ -7,7 +7,6 @@ const inHeader = (value: string) => /^[\x21-\x7e]*$/.test(value)
 const asMade =
   'expected visible ASCII characters without spaces, as POST /clients of the facilitator gave them'
 
-/** `.env.example` explains each variable. */
 export const Environment = z.object({
   PORT: env.port.default(8080),
   HOST: env.text.default('127.0.0.1'),

@@ -41,8 +41,8 @@ export type Infrastructure = {
 }
 
 /** Wires the areas together. Opens upstream connections only. */
-export function composeGateway(foundation: Infrastructure) {
-  const { environment, database, store, facilitator, logger, metrics, now } = foundation
+export function composeGateway(infrastructure: Infrastructure) {
+  const { environment, database, store, facilitator, logger, metrics, now } = infrastructure
   const resource = `${environment.PUBLIC_URL}/rpc`
   const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
 

@@ -11,7 +11,6 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** A wallet whose account has a grant, a call that is done, one that was refunded and one under way. */
 async function account() {
   const { wallet, paid } = await spender(10)
   await ledgers[0].finish(endingOf(await paid()))
@@ -71,16 +70,15 @@ test('a violation is in the log and the metrics', async () => {
   const metrics = createMetrics()
   await startAudit({ database: { pool }, metrics, logger }).stop()
   expect(text()).toContain(`"account":"${id}"`)
-  const asUnavailable = await metrics.register.metrics()
-  expect(asUnavailable).toMatch(
+  const exposed = await metrics.register.metrics()
+  expect(exposed).toMatch(
     /ledger_violations_total\{invariant="balance_is_not_grants_and_refunds_less_usage"\} [1-9]/,
   )
-  expect(asUnavailable).toContain('ledger_violations_total{invariant="balance_is_negative"} 0')
-  expect(asUnavailable).toContain('ledger_overdue{kind="calls"} 1')
-  expect(asUnavailable).toContain('ledger_overdue{kind="payments"}')
+  expect(exposed).toContain('ledger_violations_total{invariant="balance_is_negative"} 0')
+  expect(exposed).toContain('ledger_overdue{kind="calls"} 1')
+  expect(exposed).toContain('ledger_overdue{kind="payments"}')
 })
 
-/** Takes one call of the account for never counted, as replicas do that do not count. */
 const miscount = (id: bigint) => pool.query('UPDATE accounts SET calls = calls - 1 WHERE id = $1', [id])
 
 describe('calls that are miscounted', () => {
@@ -91,10 +89,10 @@ describe('calls that are miscounted', () => {
     const metrics = createMetrics()
     await startAudit({ database: { pool }, metrics, logger }).stop()
     expect(await violationsOf(id)).toEqual([])
-    const asUnavailable = text()
+    const lines = text()
       .split('\n')
       .filter((line) => line.includes(`"account":"${id}"`))
-    expect(asUnavailable).toEqual([expect.stringMatching(/"level":"warn".*"before":"2".*"after":"3"/)])
+    expect(lines).toEqual([expect.stringMatching(/"level":"warn".*"before":"2".*"after":"3"/)])
     expect(await metrics.register.metrics()).toContain(
       'ledger_violations_total{invariant="calls_are_miscounted"} 0',
     )

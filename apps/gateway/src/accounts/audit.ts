@@ -2,7 +2,7 @@ import { type GatewayDatabase } from '@tollgate/database'
 import { startInterval, type Logger, type Metrics } from '@tollgate/service'
 import { recountCalls } from './recount-calls'
 
-/** Each audit sums an account's whole history, so it runs seldom and in small batches. */
+/** An audit sums an account's whole history, so it runs seldom and in small batches. */
 const INTERVAL_MS = 60_000
 const BATCH_SIZE = 100
 

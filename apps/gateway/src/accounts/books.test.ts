@@ -68,15 +68,15 @@ describe('the calls of a dead replica', () => {
 })
 
 test('a replica is deleted an hour after its last heartbeat, unless it has calls to refund', async () => {
-  const [old, owing, recent] = [newReplica(), newReplica(), newReplica()]
+  const [old, withCalls, recent] = [newReplica(), newReplica(), newReplica()]
   const { paid } = await spender(10)
-  for (const replica of [old, owing, recent]) await replica.sendHeartbeat()
-  await paid(owing)
+  for (const replica of [old, withCalls, recent]) await replica.sendHeartbeat()
+  await paid(withCalls)
   await silentFor(old, 3_700)
   await silentFor(recent, 3_500)
-  await silentFor(owing, 3_700)
+  await silentFor(withCalls, 3_700)
   const known = async () => {
-    const ids = [old, owing, recent].map(({ replicaId }) => replicaId)
+    const ids = [old, withCalls, recent].map(({ replicaId }) => replicaId)
     const { rows } = await pool.query<{ id: string }>('SELECT id FROM replicas WHERE id = ANY($1)', [ids])
     return ids.map((id) => rows.some((row) => row.id === id))
   }
@@ -100,7 +100,7 @@ test('the heartbeat job refunds calls of dead replicas even if it cannot write i
   closeLater(() => heartbeat.stop())
   await expect(alive.finish(endingOf(usageId, 'refunded'))).rejects.toThrow('not now')
   const deadline = performance.now() + 30_000
-  // From here on every try fails.
+  // From here on every attempt fails.
   while (!text().includes('not now') && performance.now() < deadline) await nextTurn()
   await silentFor(dead, 25)
   while ((await others.balance()) < 10n && performance.now() < deadline) await nextTurn()
@@ -112,11 +112,11 @@ test('the heartbeat job refunds calls of dead replicas even if it cannot write i
 })
 
 describe('accounts are locked in the order of their ids, so that no two statements wait for each other', () => {
-  /** Whether the statement, which waits for the first of these accounts, has left all others alone. */
+  /** Whether the statement, blocked on the first account, holds no lock on the others. */
   async function leavesOthersAlone(wallets: string[], statement: () => Promise<unknown>) {
     const [holder, other] = await Promise.all([pool.connect(), pool.connect()])
     const lock = 'SELECT id FROM accounts WHERE wallet = ANY($1) ORDER BY id FOR UPDATE'
-    // Who takes the accounts as they lie on disk comes to this one last.
+    // In physical order, this account would be locked last.
     await holder.query('UPDATE accounts SET balance = balance WHERE wallet = $1', [wallets[0]])
     await holder.query('BEGIN')
     await holder.query(lock, [wallets.slice(0, 1)])
@@ -134,14 +134,14 @@ describe('accounts are locked in the order of their ids, so that no two statemen
     return spenders
   }
 
-  test('by spending', async () => {
+  test('when spending', async () => {
     const spenders = await tenSpenders()
     const calls = spenders.toReversed().map(({ call }) => call())
     const wallets = spenders.map(({ wallet }) => wallet)
     expect(await leavesOthersAlone(wallets, () => Promise.all(calls.map(ledgers[1].spend)))).toBe(true)
   })
 
-  test('by refunding', async () => {
+  test('when refunding', async () => {
     const spenders = await tenSpenders()
     const usages = await Promise.all(spenders.toReversed().map(({ paid }) => paid()))
     const wallets = spenders.map(({ wallet }) => wallet)
@@ -150,7 +150,7 @@ describe('accounts are locked in the order of their ids, so that no two statemen
     expect(await leavesOthersAlone(wallets, refunds)).toBe(true)
   })
 
-  test('by refunding orphans', async () => {
+  test('when refunding orphans', async () => {
     const dead = newReplica()
     await dead.sendHeartbeat()
     const spenders = await tenSpenders()
@@ -161,7 +161,7 @@ describe('accounts are locked in the order of their ids, so that no two statemen
   })
 })
 
-test('whatever is bought, spent, ended and refunded at once on two replicas, the books balance', async () => {
+test('the books balance after concurrent purchases, calls and refunds on two replicas', async () => {
   const wallets = await Promise.all(times(5, () => spender(10)))
   const step = fc.record({
     what: fc.constantFrom('spend', 'spend', 'spend', 'done', 'refund', 'grant', 'reap'),

@@ -6,7 +6,6 @@ import { createGroupCommit } from './group-commit'
 import { accountBusy } from './ledger-errors'
 import { SPEND, type SpendRow } from './ledger-sql'
 
-/** `cost` in credits. */
 export type Charge = {
   sessionId: string
   wallet: string

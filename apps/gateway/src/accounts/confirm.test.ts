@@ -7,7 +7,6 @@ import { createLedger, type Ledger } from './ledger'
 
 let { url, ledgers, pool, spender, usageOf } = {} as TestLedgers
 let proxy: Awaited<ReturnType<typeof startTcpProxy>>
-/** A replica behind a connection that can be cut and paused, with clocks that can be moved. */
 let ledger: Ledger
 const clocks = { monotonic: 0, wall: 0 }
 beforeAll(async () => {
@@ -43,7 +42,7 @@ describe('a paid call', () => {
   })
 
   test.each(['monotonic', 'wall'] as const)(
-    'is not held any more after 25 s by the %s clock, not even once the replica has beaten again',
+    'is not held after 25 s by the %s clock, even after another heartbeat',
     async (clock) => {
       const { paid } = await spender(10)
       const before = await paid(ledger)
@@ -79,7 +78,7 @@ describe('a paid call', () => {
     expect((await usageOf(wallet)).every(({ outcome }) => outcome === 'replica_died')).toBe(true)
   })
 
-  test('is either charged and answered or refunded if both are tried at once', async () => {
+  test('is either charged and answered or refunded, never both, under concurrency', async () => {
     const { wallet, paid, balance } = await spender(40)
     const calls = await Promise.all(times(40, () => paid(ledger)))
     await silent()
@@ -133,7 +132,6 @@ describe('a call whose charge could not be confirmed', () => {
   })
 })
 
-/** A schema before Postgres's own, whose `now()` is ahead by what its table says. */
 async function withMovableClock() {
   await pool.query(`CREATE SCHEMA moved;
     CREATE TABLE moved.clock AS SELECT INTERVAL '0 seconds' AS ahead;

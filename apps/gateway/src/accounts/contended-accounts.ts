@@ -2,7 +2,6 @@ type Account = { wallet: string; planId: number }
 
 const CONTENDED_FOR_MS = 30_000
 
-/** Accounts whose row lock recently timed out. */
 export function createContendedAccounts() {
   const contendedUntil = new Map<string, number>()
   const keyOf = ({ wallet, planId }: Account) => `${planId} ${wallet}`

@@ -25,8 +25,7 @@ type Usage = {
   state: 'reserved' | 'done' | 'refunded'
   isOrphan: boolean
 }
-/** Balances by wallet and plan; what was written down, and how it stands. */
-type Model = { balances: Map<string, number>; payments: Payment[]; usages: Usage[]; mortal: Ledger }
+type Model = { balances: Map<string, number>; payments: Payment[]; usages: Usage[]; crashing: Ledger }
 type Real = { wallets: Wallet[] }
 type Command = fc.AsyncCommand<Model, Real>
 
@@ -35,10 +34,9 @@ const balanceIn = (model: Model, wallet: number, plan: number) => model.balances
 const add = (model: Model, { wallet, plan }: { wallet: number; plan: number }, credits: number) =>
   model.balances.set(key(wallet, plan), balanceIn(model, wallet, plan) + credits)
 
-/** What was done, and how it ended: what never happens proves nothing. */
+/** Results that occurred: an untested result proves nothing. */
 const seen = new Set<string>()
 
-/** The books as the database has them, asked on both replicas, against the model. */
 async function compare({ balances, usages, payments }: Model, { wallets }: Real) {
   expect(await findViolations(books.pool)).toEqual([])
   for (const ledger of books.ledgers) {
@@ -97,7 +95,6 @@ const common = {
   rpcMethod: 'eth_call',
 }
 
-/** Spends, and tells the model of it where it is paid. */
 async function spend(
   model: Model,
   real: Real,
@@ -108,7 +105,7 @@ async function spend(
   seen.add(`spend: ${spent.outcome}`)
   if (spent.outcome === 'paid') {
     add(model, call, -call.cost)
-    model.usages.push({ ...call, id: spent.usageId, state: 'reserved', isOrphan: ledger === model.mortal })
+    model.usages.push({ ...call, id: spent.usageId, state: 'reserved', isOrphan: ledger === model.crashing })
   }
   return spent
 }
@@ -221,19 +218,19 @@ const commands: fc.Arbitrary<Command>[] = [
 
   fc.record({ ...account, cost }).map((call) =>
     command(`spend ${call.cost} on a replica that will die`, async (model, real) => {
-      await model.mortal.sendHeartbeat()
-      await spend(model, real, model.mortal, call)
+      await model.crashing.sendHeartbeat()
+      await spend(model, real, model.crashing, call)
     }),
   ),
 
   // Live replicas keep their calls; a dead replica's calls are refunded once, by any other.
   fc.record({ isDead: fc.boolean(), times: fc.integer({ min: 1, max: 3 }) }).map(({ isDead, times }) =>
     command(`reap ${isDead ? 'the dead' : 'among the living'}, ${times} times at once`, async (model) => {
-      await Promise.all([...books.ledgers, model.mortal].map((ledger) => ledger.sendHeartbeat()))
+      await Promise.all([...books.ledgers, model.crashing].map((ledger) => ledger.sendHeartbeat()))
       if (isDead)
         await books.pool.query(
           "UPDATE replicas SET heartbeat_at = now() - INTERVAL '25 seconds' WHERE id = $1",
-          [model.mortal.replicaId],
+          [model.crashing.replicaId],
         )
       const orphans = isDead
         ? model.usages.filter(({ isOrphan, state }) => isOrphan && state === 'reserved')
@@ -247,7 +244,7 @@ const commands: fc.Arbitrary<Command>[] = [
         usage.state = 'refunded'
         add(model, usage, usage.cost)
       }
-      if (isDead) model.mortal = books.newReplica()
+      if (isDead) model.crashing = books.newReplica()
     }),
   ),
 ]
@@ -259,7 +256,7 @@ async function newWallet(): Promise<Wallet> {
   return { address, live: call().sessionId, dead }
 }
 
-/** What has to happen in the runs, or they prove less than they say. */
+/** Results that must occur in the runs. */
 const WANTED = [
   'end: again',
   'end: done',
@@ -272,7 +269,7 @@ const WANTED = [
   'spend: paid',
   'spend: revoked',
 ]
-/** Chance may leave one out of the first runs. */
+/** One round may miss some by chance. */
 const MAX_ROUNDS = 5
 
 test('the balances of two replicas match the model after every step', async () => {
@@ -284,11 +281,11 @@ const playAtRandom = () =>
   fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: 40, size: 'max' }), async (steps) => {
       const wallets = await Promise.all([newWallet(), newWallet(), newWallet()])
-      const model = { balances: new Map(), payments: [], usages: [], mortal: books.newReplica() }
+      const model = { balances: new Map(), payments: [], usages: [], crashing: books.newReplica() }
       try {
         await fc.asyncModelRun(() => ({ model, real: { wallets } }), steps)
       } finally {
-        // Calls still reserved are not the next run's to find.
+        // End reserved calls, so that the next run does not find them.
         await books.pool.query("UPDATE usage SET state = 'done' WHERE state = 'reserved'")
       }
     }),

@@ -15,7 +15,7 @@ test('a refund that Postgres does not accept is made later', async () => {
   const { call } = await wallet.signIn()
   const chain_id = await gateway.chain('http://127.0.0.1:1')
 
-  // The call is spent for, and then its usage row is out of reach.
+  // The call is charged, then its usage row is locked.
   await pool.query(
     `CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN RAISE 'not now'; END $$ LANGUAGE plpgsql`,
   )
@@ -39,7 +39,7 @@ test('a call above the queue limit is answered with Retry-After and never forwar
   const charge = chargeOf({ sessionId, wallet: wallet.address })
   const asked = upstream.requests.length
 
-  // Nothing can be written until this is let go.
+  // Nothing can be written until this lock is released.
   const holder = await pool.connect()
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE accounts')

@@ -26,7 +26,7 @@ async function accountOf({ wallet }: Spender) {
   return rows[0]!.id
 }
 
-/** Lets Postgres refuse what is written to these tables for this account, until the returned function is called. */
+/** Makes Postgres refuse writes to this table for the account, until the returned function is called. */
 async function poison(of: Spender, table: 'usage' | 'accounts') {
   const column = table === 'usage' ? 'account_id' : 'id'
   await pool.query(`
@@ -36,7 +36,7 @@ async function poison(of: Spender, table: 'usage' | 'accounts') {
   return () => pool.query(`DROP TRIGGER poison ON ${table}`)
 }
 
-describe('one call that cannot be written fails alone, of five hundred in its batch', () => {
+describe('one invalid call of a batch of five hundred fails alone', () => {
   const rows: [string, (poisoned: Spender) => Promise<{ call?: object; heal?: () => Promise<unknown> }>][] = [
     ['a text that Postgres refuses', () => Promise.resolve({ call: { resource: 'a\0b' } })],
     ['a number beyond its column', () => Promise.resolve({ call: { cost: 2 ** 31 } })],
@@ -62,7 +62,7 @@ describe('one call that cannot be written fails alone, of five hundred in its ba
     expect(await usageOf(good.wallet)).toHaveLength(499)
   })
 
-  test('also where there are several, and leaves the order of the others as it was', async () => {
+  test('several invalid calls fail alone, and the others keep their order', async () => {
     const [good, poisoned] = [await spender(60), await spender(10)]
     const charges = times(100, (index) =>
       index % 10 === 3 ? poisoned.call(1, { resource: '\0' }) : good.call(),
@@ -70,7 +70,7 @@ describe('one call that cannot be written fails alone, of five hundred in its ba
     const ends = await Promise.allSettled(charges.map(ledgers[0].spend))
     const outcomes = ends.map((end) => (end.status === 'fulfilled' ? end.value.outcome : 'rejected'))
     const isServed = (outcome: string) => outcome !== 'rejected'
-    // Who asked first is served first.
+    // The first caller is served first.
     expect(outcomes.filter(isServed)).toEqual([
       ...times(60, () => 'paid'),
       ...times(30, () => 'insufficient'),
@@ -79,7 +79,7 @@ describe('one call that cannot be written fails alone, of five hundred in its ba
     expect(await good.balance()).toBe(0n)
   })
 
-  test('and so does one ending, which is written later', async () => {
+  test('one invalid ending fails alone and is written later', async () => {
     const [good, poisoned] = [await spender(100), await spender(10)]
     const calls = await Promise.all(times(50, (index) => (index === 13 ? poisoned : good).paid()))
     const heal = await poison(poisoned, 'accounts')
@@ -91,7 +91,7 @@ describe('one call that cannot be written fails alone, of five hundred in its ba
     expect(await poisoned.balance()).toBe(10n)
   })
 
-  test('and so does one orphan', async () => {
+  test('one invalid orphan fails alone', async () => {
     const dead = newReplica()
     const [good, poisoned] = [await spender(100), await spender(10)]
     await Promise.all(times(50, (index) => (index === 13 ? poisoned : good).paid(dead)))
@@ -124,7 +124,7 @@ describe('an account locked by a stuck transaction', () => {
       }),
     ])
 
-    // By now it is known to be stuck: while its calls wait, those of others do not.
+    // The account is now known as contended: its calls wait, those of others do not.
     const waiting = Promise.allSettled(times(10, () => ledger.spend(stuck.call())))
     await waitForLockWaiter(pool)
     const others = Promise.all(times(400, () => ledger.spend(good.call())))
@@ -146,7 +146,7 @@ describe('an account locked by a stuck transaction', () => {
     expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toEqual(times(5, () => 'paid'))
   })
 
-  test('gets its refunds later, and delays no other’s', async () => {
+  test('gets its refunds later, and does not delay those of others', async () => {
     const [good, stuck] = [await spender(100), await spender(10)]
     const calls = await Promise.all([stuck, ...times(20, () => good)].map(({ paid }) => paid(ledgers[1])))
     const release = await lockAccount(pool, stuck.wallet)

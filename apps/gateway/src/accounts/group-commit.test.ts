@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGroupCommit } from './group-commit'
 
-/** A commit whose flushes end when the test says so, with the items doubled. */
+/** A group commit that doubles its items and whose flushes end on demand. */
 function heldCommit(limits: Partial<Parameters<typeof createGroupCommit>[0]> = {}) {
   const flushes: { items: number[]; end: (results?: number[]) => void; fail: (reason: Error) => void }[] = []
   const commit = createGroupCommit<number, number>({
@@ -23,8 +23,8 @@ function heldCommit(limits: Partial<Parameters<typeof createGroupCommit>[0]> = {
   return { ...commit, flushes, itemsOf: () => flushes.map(({ items }) => items) }
 }
 
-describe('a group commit', () => {
-  test('flushes a lone item at once, and what comes meanwhile together with the next', async () => {
+describe('createGroupCommit', () => {
+  test('flushes a lone item at once, and items submitted meanwhile together', async () => {
     const { submit, flushes, itemsOf } = heldCommit()
     const lone = submit(1)
     await nextTurn()
@@ -40,7 +40,7 @@ describe('a group commit', () => {
     expect(await Promise.all(others)).toEqual([4, 6])
   })
 
-  test('flushes what is asked for in one turn together, in its order, so many at a time', async () => {
+  test('flushes the items of one turn together, in order, up to the batch size', async () => {
     const { submit, flushes, itemsOf } = heldCommit()
     const results = Promise.all([1, 2, 3, 4, 5].map(submit))
     await nextTurn()
@@ -51,7 +51,7 @@ describe('a group commit', () => {
     expect(await results).toEqual([2, 4, 6, 8, 10])
   })
 
-  test('flushes in as many lanes as it has, and no more', async () => {
+  test('flushes in at most `lanes` batches at once', async () => {
     const { submit, flushes, itemsOf } = heldCommit({ lanes: 2, maxItems: 1 })
     const results = Promise.all([1, 2, 3].map(submit))
     await nextTurn()
@@ -63,7 +63,7 @@ describe('a group commit', () => {
     expect(await results).toEqual([2, 4, 6])
   })
 
-  test('refuses what its queue has no room for, and never flushes it', async () => {
+  test('rejects items above its queue limit, and never flushes them', async () => {
     const { submit, flushes, itemsOf, waiting, drain } = heldCommit()
     const taken = [1, 2, 3, 4, 5].map(submit)
     expect(waiting()).toBe(5)
@@ -81,8 +81,8 @@ describe('a group commit', () => {
     const { submit, flushes } = heldCommit()
     const [one, , , four] = [1, 2, 3, 4].map((item) => submit(item).catch((error: unknown) => error))
     await nextTurn()
-    flushes[0]!.fail(new Error('the database is away'))
-    expect(await one).toMatchObject({ message: 'the database is away' })
+    flushes[0]!.fail(new Error('the database is unavailable'))
+    expect(await one).toMatchObject({ message: 'the database is unavailable' })
     await nextTurn()
     flushes[1]!.end()
     expect(await four).toBe(8)
@@ -141,7 +141,7 @@ describe('a group commit', () => {
     expect(await kept).toBe(2)
   })
 
-  test('is drained once all is flushed', async () => {
+  test('drain resolves once all items are flushed', async () => {
     const { submit, flushes, drain } = heldCommit()
     await drain()
     void submit(1)

@@ -13,7 +13,6 @@ import { ApiError } from '@tollgate/service'
 export function createGroupCommit<Item, Result>(options: {
   flush: (items: Item[]) => Promise<Result[]>
   isRolledBack: (error: unknown) => boolean
-  /** Concurrent flushes. */
   lanes: number
   maxItems: number
   maxWaiting: number
@@ -80,13 +79,11 @@ export function createGroupCommit<Item, Result>(options: {
   return {
     submit,
     waiting: () => waiting.length,
-    /** Resolves when all submitted items are flushed. */
     drain: () =>
       activeLanes === 0 ? Promise.resolve() : new Promise<void>((resolve) => onIdle.push(resolve)),
   }
 }
 
-/** The second half first. */
 function halvesOf<Item>(batch: Item[]): [Item[], Item[]] {
   const half = Math.ceil(batch.length / 2)
   return [batch.slice(half), batch.slice(0, half)]

@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** More records than any wallet here has: who has seen so many goes round in a ring. */
+/** More records than any wallet has: a longer walk is a cycle. */
 const RING = 3_000
 
 type Query = Record<string, unknown>
@@ -26,7 +26,6 @@ const history = async (wallet: string, query: Query = {}) =>
 const payments = async (wallet: string, query: Query = {}) =>
   PaymentPage.parse((await gateway.api.get(`/payments/${wallet}`).query(query).expect(200)).body)
 
-/** A wallet with credits on both plans, and its calls on either. */
 async function caller() {
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 1000)
@@ -90,7 +89,7 @@ describe('GET /history/:wallet', () => {
     }
   })
 
-  test('holds these fields and no others', async () => {
+  test('contains these fields and no others', async () => {
     const { address, onFirst } = await caller()
     await onFirst().expect(200)
     const answer = await gateway.api.get(`/history/${address}`).expect(200)
@@ -114,7 +113,7 @@ describe('GET /history/:wallet', () => {
     ])
   })
 
-  test('shows a call under way as reserved', async () => {
+  test('shows an unfinished call as reserved', async () => {
     const { address, onFirst } = await caller()
     let records: unknown
     const upstream = await startUpstream(async (res) => {
@@ -127,7 +126,7 @@ describe('GET /history/:wallet', () => {
     ])
   })
 
-  test('of one plan, or of another, or of one that the wallet never had', async () => {
+  test('filters by plan', async () => {
     const { address, onFirst, onSecond } = await caller()
     for (const call of [onFirst, onSecond, onFirst]) await call().expect(200)
     const ofPlan = async (plan_id?: number) => {
@@ -142,7 +141,7 @@ describe('GET /history/:wallet', () => {
     ])
   })
 
-  test('goes on by offset and by the last record seen, across plans, to the end', async () => {
+  test('pages by offset and by `before`, across plans, to the end', async () => {
     const { address, onFirst, onSecond } = await caller()
     for (const call of [onFirst, onSecond, onSecond, onFirst, onFirst]) await call().expect(200)
     const all = idsOf(await history(address))
@@ -220,7 +219,7 @@ describe('GET /payments/:wallet', () => {
     expect(wallet.address.toLowerCase()).toBe(data[0]!.payer.toLowerCase())
   })
 
-  test('holds these fields and no others', async () => {
+  test('contains these fields and no others', async () => {
     const { address } = gateway.wallet()
     await gateway.fund(address, 5)
     const answer = await gateway.api.get(`/payments/${address}`).expect(200)
@@ -244,7 +243,7 @@ describe('GET /payments/:wallet', () => {
     ])
   })
 
-  test('goes on by offset and by the last record seen, of payments at one moment too', async () => {
+  test('pages by offset and by `before`, also over payments with equal times', async () => {
     const wallet = gateway.wallet().address
     for (let index = 0; index < 6; index++) await insertPayment(gateway.pool, { wallet, credits: 1 })
     await gateway.pool.query('UPDATE payments SET created_at = now() WHERE wallet = $1', [wallet])
@@ -265,7 +264,7 @@ describe('GET /payments/:wallet', () => {
     expect(followed).toEqual(all)
   })
 
-  test('refuses to go on from a payment that is not of this wallet', async () => {
+  test('refuses a payment of another wallet as `before`', async () => {
     const address = gateway.wallet().address
     const foreign = await insertPayment(gateway.pool, {
       wallet: gateway.wallet().address,
@@ -331,7 +330,7 @@ describe.each(['/history', '/payments'])('GET %s/:wallet', (path) => {
     expect((answer.body as { message: string }).message).toMatch(/(limit|offset|before|plan_id): /)
   })
 
-  test('takes the widest page and the last offset, and says how to go on beyond', async () => {
+  test('accepts the largest page and offset, and says how to page beyond', async () => {
     const at = (query: Query) => gateway.api.get(`${path}/${gateway.wallet().address}`).query(query)
     await at({ limit: 100, offset: 10_000 }).expect(200)
     expect((await at({ offset: 10_001 })).body).toMatchObject({
@@ -340,7 +339,7 @@ describe.each(['/history', '/payments'])('GET %s/:wallet', (path) => {
   })
 })
 
-test('balances and histories of one address are limited together', async () => {
+test('balances and histories share one rate limit per address', async () => {
   const limited = await testGateway({ environment: { RATE_LIMIT_READS_PER_MINUTE: 3 } })
   const { address } = gateway.wallet()
   for (const path of ['/credits', '/history', '/payments']) {

@@ -2,7 +2,7 @@ import { createLease } from './lease'
 
 const DAY = 86_400_000
 
-/** A lease with clocks of its own: time passes on all of them, or on those that are named. */
+/** A lease with simulated clocks. Time advances on all of them, or only on the named ones. */
 function leaseAt() {
   const at = { monotonic: 5_000, wall: 20_000 * DAY, database: 30_000 * DAY }
   const lease = createLease({ monotonicMs: () => at.monotonic, wallMs: () => at.wall })
@@ -46,7 +46,7 @@ describe('a reservation is not held', () => {
     expect(isHeld(term())).toBe(false)
   })
 
-  test('while a heartbeat is on its way and not acknowledged', () => {
+  test('while a heartbeat is sent but not acknowledged', () => {
     const { isHeld, term, beat, pass, beginHeartbeat } = leaseAt()
     beat()
     pass(9_000)
@@ -84,7 +84,7 @@ describe('a reservation is not held', () => {
     expect([isHeld(reserved), isHeld(term())]).toEqual([false, true])
   })
 
-  test('if it was sent in one term and made in the next', () => {
+  test('if it was sent in one term and written in the next', () => {
     const { isHeld, term, beat, pass } = leaseAt()
     beat()
     pass(11_000)
@@ -111,7 +111,7 @@ describe('the clock of Postgres', () => {
     return { lease: { ...lease, pass }, at, step: (ms: number) => (ahead += ms) }
   }
 
-  test('is trusted while it advances like ours, however late its readings come', () => {
+  test('is trusted while it advances like ours, even if readings are late', () => {
     const { lease, at } = opened()
     for (const latencyMs of [0, 60_000, 10, 25_000, 0]) {
       lease.pass(2_000)
@@ -119,7 +119,7 @@ describe('the clock of Postgres', () => {
     }
   })
 
-  test.each([30_000, -30_000])('is not relied on for twenty seconds after it stepped by %i ms', (ms) => {
+  test.each([30_000, -30_000])('is not trusted for twenty seconds after a step of %i ms', (ms) => {
     const { lease, at, step } = opened()
     expect(isSteady(lease, at)).toBe(true)
     step(ms)

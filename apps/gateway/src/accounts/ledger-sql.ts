@@ -112,7 +112,6 @@ ORDER BY position`,
 export const CUT_OFF =
   "UPDATE usage SET outcome = 'cut_off' WHERE id = $1 AND state = 'done' AND outcome = 'answered'"
 
-/** settled -> credited, with the grant and the balance in the same commit. */
 export const GRANT = `
 WITH payment AS (
   UPDATE payments SET status = 'credited', updated_at = now() WHERE id = $1 AND status = 'settled'

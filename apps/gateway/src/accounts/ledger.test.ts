@@ -21,7 +21,7 @@ afterAll(closeAll)
 
 describe('spending', () => {
   test.each([1, 2])(
-    'the last credits, by a thousand calls at once on %d replicas, serves as many as there are',
+    'serves exactly the calls that the credits cover, of a thousand at once on %d replicas',
     async (replicas) => {
       const { wallet, call, balance } = await spender(7)
       const outcomes = await Promise.all(times(1000, (index) => ledgers[index % replicas]!.spend(call())))
@@ -39,7 +39,7 @@ describe('spending', () => {
     expect(outcomes.map((spent) => 'remaining' in spent && spent.remaining)).toEqual([3n, 1n, 0n, 0n])
   })
 
-  test('refuses a call above the balance, and pays the cheaper one after it', async () => {
+  test('refuses a call above the balance, and pays a cheaper later one', async () => {
     const { call, balance } = await spender(6)
     const outcomes = await Promise.all([5, 5, 1].map((cost) => ledgers[0].spend(call(cost))))
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['paid', 'insufficient', 'paid'])
@@ -68,7 +68,7 @@ describe('spending', () => {
     await fc.assert(runs, { numRuns: 25 })
   })
 
-  test('on credits that are granted while the call waits for them is paid', async () => {
+  test('uses credits that are granted while the call waits for the lock', async () => {
     const { wallet, call, balance } = await spender(3)
     const id = await insertPayment(pool, { wallet, credits: 10 })
     const granting = await pool.connect()
@@ -101,7 +101,7 @@ describe('spending', () => {
     ])
   })
 
-  test('takes from the plan of the call alone', async () => {
+  test("uses only the credits of the call's plan", async () => {
     const { wallet, call } = await spender(5)
     await fund({ pool, ledger: ledgers[0] }, wallet, 5, 2)
     await Promise.all([1, 2, 2].map((planId) => ledgers[0].spend(call(planId, { planId }))))
@@ -111,13 +111,13 @@ describe('spending', () => {
     ])
   })
 
-  test('is refused to a wallet that never bought, to an ended session, and to one that never was', async () => {
+  test('is refused to a wallet without an account, an ended session and an unknown session', async () => {
     const { wallet, call } = await spender(5)
-    const stranger = await spender(0)
+    const unfunded = await spender(0)
     const ended = await openSession(pool, wallet)
     await pool.query('UPDATE sessions SET revoked_at = now() WHERE id = $1', [ended])
     const outcomes = await Promise.all([
-      ledgers[0].spend(stranger.call()),
+      ledgers[0].spend(unfunded.call()),
       ledgers[0].spend(call(1, { sessionId: ended })),
       ledgers[0].spend(call(1, { sessionId: randomUUID() })),
       ledgers[0].spend(call()),
@@ -131,7 +131,7 @@ describe('spending', () => {
     expect(await usageOf(wallet)).toHaveLength(1)
   })
 
-  test('beyond what can wait is refused as overloaded, and takes nothing', async () => {
+  test('above the queue limit is refused as OVERLOADED and charges nothing', async () => {
     const { wallet, call, balance } = await spender(20_000)
     const outcomes = await Promise.allSettled(times(9_000, () => ledgers[0].spend(call())))
     const paid = outcomes.filter((end) => end.status === 'fulfilled' && end.value.outcome === 'paid')
@@ -144,7 +144,7 @@ describe('spending', () => {
 })
 
 describe('ending a call', () => {
-  test('keeps the credits of one that was served, and gives back those of one that was not', async () => {
+  test('keeps the credits of a served call, and refunds a failed one', async () => {
     const { wallet, paid, balance } = await spender(10)
     const [served, failed] = [await paid(ledgers[0], 3), await paid(ledgers[0], 4)]
     expect(await ledgers[0].finish(endingOf(served))).toBe(true)
@@ -157,7 +157,7 @@ describe('ending a call', () => {
     ])
   })
 
-  test('happens once, of twenty who try at once on two replicas', async () => {
+  test('happens once in twenty concurrent attempts on two replicas', async () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid()
     const ends = await Promise.all(
@@ -186,7 +186,7 @@ describe('ending a call', () => {
 })
 
 describe('granting', () => {
-  test('happens once, of twenty who try at once on two replicas', async () => {
+  test('happens once in twenty concurrent attempts on two replicas', async () => {
     const wallet = randomAddress()
     const id = await insertPayment(pool, { wallet, credits: 100 })
     const grants = await Promise.all(times(20, (index) => ledgers[index % 2]!.grant(id)))
@@ -194,7 +194,7 @@ describe('granting', () => {
     expect(await balanceOf(ledgers[0], wallet)).toBe(100n)
   })
 
-  test('of many payments at once adds them all up', async () => {
+  test('of many payments at once adds them all', async () => {
     const wallet = randomAddress()
     const ids = await Promise.all(times(20, (index) => insertPayment(pool, { wallet, credits: index + 1 })))
     await Promise.all(ids.map((id, index) => ledgers[index % 2]!.grant(id)))

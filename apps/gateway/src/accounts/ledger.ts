@@ -7,7 +7,6 @@ import { createLease, DEAD_AFTER_SECONDS } from './lease'
 import { apiErrorOf, creditsPending, isLockTimeout } from './ledger-errors'
 import { CUT_OFF, DELETE_DEAD_REPLICAS, GRANT, HEARTBEAT, ORPHANS } from './ledger-sql'
 
-/** `usageId` is the usage row of the paid call. Otherwise nothing was charged. */
 export type SpendResult =
   | { outcome: 'paid'; usageId: bigint; remaining: bigint }
   | { outcome: 'insufficient'; remaining: bigint }
@@ -136,7 +135,6 @@ export function createLedger(database: GatewayDatabase, clocks: Clocks = systemC
       return refunds.filter((refund) => refund.status === 'fulfilled' && refund.value).length
     },
 
-    /** Waits for all writes in flight; rejects if an ending still cannot be written. */
     async drain(): Promise<void> {
       await Promise.all([charges.drain(), endings.drain()])
       await finishUnwritten()

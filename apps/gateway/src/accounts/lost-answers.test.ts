@@ -7,7 +7,6 @@ import { createLedger, type Ledger } from './ledger'
 
 let { ledgers, pool, spender, usageOf } = {} as TestLedgers
 let proxy: Awaited<ReturnType<typeof startTcpProxy>>
-/** A living replica behind a connection that can be cut. */
 let ledger: Ledger
 beforeAll(async () => {
   const opened = await openLedgers()
@@ -31,14 +30,14 @@ const notKnown = expect.objectContaining({
   message: expect.stringContaining('given back within a minute') as string,
 }) as unknown
 
-test('calls that were paid by a commit whose answer was lost are refunded once, by the replica that lost it', async () => {
+test('calls charged by a commit whose result was lost are refunded once, by the replica that lost it', async () => {
   const { wallet, call, paid, balance } = await spender(100)
   const known = await paid(ledger)
   const isCut = proxy.cut('response')
   const ends = await Promise.allSettled(times(10, () => ledger.spend(call())))
   await isCut
   expect(ends).toEqual(times(10, () => ({ status: 'rejected', reason: notKnown })))
-  // Postgres committed, once: nothing was tried again.
+  // Postgres committed once; nothing was retried.
   expect(await balance()).toBe(89n)
   expect(await usageOf(wallet)).toHaveLength(11)
 
@@ -65,7 +64,7 @@ test('a call is not an orphan while the result of its charge can still arrive', 
     pool.query("UPDATE usage SET created_at = now() - make_interval(secs => $1) WHERE state = 'reserved'", [
       seconds,
     ])
-  // The statement began after it was sent, and its answer takes a moment more than Postgres's last word.
+  // The statement started after it was sent, and its result arrives a moment after the commit.
   await age(QUERY_TIMEOUT_MS / 1000 + 5)
   expect(await ledger.refundOrphans()).toBe(0)
   await age(QUERY_TIMEOUT_MS / 1000 + 15)
@@ -73,7 +72,7 @@ test('a call is not an orphan while the result of its charge can still arrive', 
   expect(await balance()).toBe(10n)
 })
 
-test('calls whose connection was lost before Postgres heard of them cost nothing, and others go on', async () => {
+test('calls whose connection broke before Postgres got them cost nothing, and later calls work', async () => {
   const { wallet, call, paid, balance } = await spender(10)
   const isCut = proxy.cut('request')
   await expect(ledger.spend(call())).rejects.toEqual(notKnown)
@@ -85,7 +84,7 @@ test('calls whose connection was lost before Postgres heard of them cost nothing
 })
 
 test.each(['done', 'refunded'] as const)(
-  'a call that is %s stays so where the answer to its ending was lost',
+  'a call that is %s stays so if the result of its ending was lost',
   async (state) => {
     const { wallet, paid, balance } = await spender(10)
     const usageId = await paid(ledger)

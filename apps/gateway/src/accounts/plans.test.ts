@@ -24,7 +24,7 @@ type Values = (string | number | bigint | null)[]
 let pool: TestLedgers['pool']
 beforeAll(async () => {
   ;({ pool } = await openLedgers())
-  // Nearly all belongs to accounts 1 and 2 of one wallet; the others are many and small, so that an account looks small.
+  // Nearly all rows belong to accounts 1 and 2 of one wallet; many small accounts make the average small.
   await pool.query(
     `INSERT INTO accounts (id, wallet, pricing_plan_id)
      SELECT n, CASE WHEN n <= 2 THEN $1 ELSE 'wallet ' || n END, 1 + n % 2 FROM generate_series(1, $2::int) AS n`,
@@ -47,7 +47,7 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** The plan of a page as it was run, each node once. */
+/** The distinct nodes of the page's query plan. */
 async function nodesOf(text: string, values: Values, how: 'force_custom_plan' | 'force_generic_plan') {
   const client = await pool.connect()
   try {
@@ -70,7 +70,7 @@ const handled = (node: Node) =>
 
 const lastId = async () =>
   (await pool.query<{ id: bigint }>('SELECT max(id) / 2 AS id FROM usage')).rows[0]!.id
-const somePayment = async () =>
+const anyPaymentId = async () =>
   (
     await pool.query<{ id: string }>('SELECT id FROM payments WHERE wallet = $1 OFFSET 9000 LIMIT 1', [
       WALLET,
@@ -89,34 +89,34 @@ describe.each([
     const usage: [string, number, () => Values | Promise<Values>][] = [
       ['the first page', 20, () => [WALLET, null, MAX_ID, 20, 0]],
       ['the first page of one plan', 20, () => [WALLET, 2, MAX_ID, 20, 0]],
-      ['the widest page', 100, () => [WALLET, null, MAX_ID, 100, 0]],
-      ['a page that follows', 100, async () => [WALLET, null, await lastId(), 100, 0]],
+      ['the largest page', 100, () => [WALLET, null, MAX_ID, 100, 0]],
+      ['a later page', 100, async () => [WALLET, null, await lastId(), 100, 0]],
       ['the farthest page', 10_100, () => [WALLET, null, MAX_ID, 100, 10_000]],
     ]
     test.each(usage)(
-      '%s of a wallet that holds nearly all calls reads no more than it passes over and shows',
+      '%s of a wallet with nearly all calls reads only the rows that it skips and shows',
       async (_name, rows, values) => {
         const nodes = await nodesOf(USAGE_PAGE, await values(), how)
         expect(nodes.map((node) => node['Index Name'])).toContain('usage_account_id_id_idx')
-        // Of each of the wallet's two accounts, and the accounts themselves.
+        // For each of the wallet's two accounts, and for the accounts themselves.
         for (const node of nodes) expect(handled(node)).toBeLessThanOrEqual(2 * rows + 2)
       },
     )
 
     const payments: [string, number, () => Values | Promise<Values>][] = [
       ['the first page', 30, () => [WALLET, null, 30, 0]],
-      ['a page that follows', 100, async () => [WALLET, await somePayment(), 100, 0]],
+      ['a later page', 100, async () => [WALLET, await anyPaymentId(), 100, 0]],
     ]
     test.each([
       ['what is to be refunded', ORPHANS, [randomUUID(), 20, 30]],
-      ['which replicas are to be forgotten', DELETE_DEAD_REPLICAS, [3_600]],
-    ])('%s is found among the calls under way alone', async (_name, text, values) => {
+      ['which replicas are to be deleted', DELETE_DEAD_REPLICAS, [3_600]],
+    ])('%s reads only reserved calls', async (_name, text, values) => {
       const nodes = await nodesOf(text, values, how)
       expect(nodes.map((node) => node['Index Name'])).toContain('usage_reserved_idx')
       for (const node of nodes) expect(handled(node)).toBeLessThanOrEqual(UNDER_WAY)
     })
 
-    test.each(payments)('%s of its payments is read off the index in order', async (_name, rows, values) => {
+    test.each(payments)('%s of its payments is read from the index in order', async (_name, rows, values) => {
       const nodes = await nodesOf(PAYMENT_PAGE, await values(), how)
       const limits = nodes.filter((node) => node['Node Type'] === 'Limit')
       expect(limits.map((node) => node.Plans?.map((below) => below['Index Name']))).toContainEqual(

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
-/** Pays a call of `ledger` and has Postgres refuse its end, until `heal` is called. */
+/** Pays a call and makes Postgres refuse its ending, until `heal` is called. */
 async function unwritten(ledger = newReplica()) {
   const { wallet, paid, balance } = await spender(10)
   await ledger.sendHeartbeat()
@@ -37,7 +37,7 @@ test('a served call is not refunded, however long its ending cannot be written',
   expect([await state(), await balance()]).toEqual(['done', 9n])
 })
 
-test('unwritten endings are written at the latest when the replica stops', async () => {
+test('unwritten endings are written when the replica stops, if not before', async () => {
   const { ledger, balance, state, heal } = await unwritten()
   await expect(ledger.drain()).rejects.toThrow('not now')
   await heal()
@@ -46,9 +46,9 @@ test('unwritten endings are written at the latest when the replica stops', async
 })
 
 test('a replica sends heartbeats while its endings wait for a locked table, and keeps its calls', async () => {
-  const patient = openGatewayDatabase({ url, lockTimeoutMs: 14_000 })
-  closeLater(() => patient.close())
-  const { ledger, balance, state, heal } = await unwritten(createLedger(patient))
+  const longLockTimeout = openGatewayDatabase({ url, lockTimeoutMs: 14_000 })
+  closeLater(() => longLockTimeout.close())
+  const { ledger, balance, state, heal } = await unwritten(createLedger(longLockTimeout))
   await heal()
   const holder = await pool.connect()
   await holder.query('BEGIN')
@@ -57,7 +57,6 @@ test('a replica sends heartbeats while its endings wait for a locked table, and 
   closeLater(() => heartbeat.stop())
   await waitForLockWaiter(pool)
 
-  /** When the wait began that is under way. */
   const waitingSince = async () => {
     const text =
       "SELECT query_start::text FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"

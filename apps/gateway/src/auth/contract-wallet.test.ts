@@ -13,7 +13,7 @@ import { createCall, signInText } from '../testing/wallet'
 
 const rpcUrl = process.env.TEST_EVM_RPC_URL!
 const owner = new Wallet(Wallet.createRandom().privateKey)
-const stranger = new Wallet(Wallet.createRandom().privateKey)
+const thirdParty = new Wallet(Wallet.createRandom().privateKey)
 
 let gateway: TestGateway
 let address: string
@@ -25,7 +25,7 @@ beforeAll(async () => {
     planOf({ id: 2, network: 'base', chain_id: '8453' }),
     planOf({ id: 3, network: 'dark', chain_id: '5' }),
   )
-  // What says that it is chain 8453 and is not; and a chain of which no node is there.
+  // A node that falsely reports chain 8453, and a chain without a node.
   catalog.providers.push(providerOf({ chain_id: '8453', rpc: [rpcUrl] }))
   catalog.providers.push(providerOf({ chain_id: '5', rpc: [await getRefusingUrl()] }))
   catalog.plans.push(planOf({ id: 4, network: 'slow', chain_id: '6' }))
@@ -40,7 +40,6 @@ const nonce = async () =>
 const shortText = async () =>
   signInText({ address, nonce: await nonce(), issuedAt: gateway.clock.now().toISOString() })
 
-/** A login of the contract wallet, signed by `signer`. */
 async function login({ text, signer = owner, chainId = '84532', planId = 1 }: Partial<Attempt> = {}) {
   const message = text ?? (await shortText())
   const signature = await signer.signMessage(message)
@@ -73,7 +72,7 @@ test('a payment of a contract wallet, whose signature only the chain can verify,
 
 test('a third party’s signature is refused and does not consume the nonce', async () => {
   const text = await shortText()
-  expect(outcomeOf(await login({ text, signer: stranger }))).toEqual(refused)
+  expect(outcomeOf(await login({ text, signer: thirdParty }))).toEqual(refused)
   expect(outcomeOf(await login({ text }))).toEqual([200, undefined])
   expect(outcomeOf(await login({ text }))).toEqual([401, 'EXPIRED_NONCE'])
 })
@@ -95,7 +94,7 @@ test('a contract is queried on the plan’s chain only: a node of another chain 
   ] as const) {
     const answer = await login({ planId, chainId })
     expect(outcomeOf(answer)).toEqual(refused)
-    expect(answer.text).toContain('could not be asked just now')
+    expect(answer.text).toContain('was unavailable')
     expect(answer.text + gateway.log.text()).not.toMatch(/127\.0\.0\.1:\d+/)
   }
 })
@@ -108,7 +107,7 @@ test('a provider whose node accepts everything cannot sign in a wallet that anot
   })
   gateway.catalog.providers.unshift(providerOf({ provider_id: 'liar', chain_id: '84532', rpc: [liar.url] }))
   await gateway.reapply()
-  expect(outcomeOf(await login({ signer: stranger }))).toEqual(refused)
+  expect(outcomeOf(await login({ signer: thirdParty }))).toEqual(refused)
   expect(outcomeOf(await login())).toEqual([200, undefined])
   expect(liar.requests.length).toBeGreaterThan(0)
 })

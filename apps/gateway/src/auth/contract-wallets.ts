@@ -9,13 +9,13 @@ const MAX_CONCURRENT_CHECKS = 16
 export type ContractWallets = ReturnType<typeof createContractWallets>
 
 /**
- * Verifies the sign-in of a contract wallet (EIP-1271) on the plan's chain: on another chain a different owner may have the
- * address. Queries one node of each provider; all that answer must accept.
+ * Verifies the sign-in of a contract wallet (EIP-1271) on the plan's chain: on another chain a different
+ * owner may have the address. Queries one node of each provider; all that respond must accept.
  */
 export function createContractWallets({ catalog, logger }: { catalog: Catalog; logger: Logger }) {
   let activeChecks = 0
 
-  /** `unknown`: no node answered. @throws ApiError OVERLOADED */
+  /** `unknown`: no node responded. @throws ApiError OVERLOADED */
   return async (plan: Plan, proof: SignInProof): Promise<'yes' | 'no' | 'unknown'> => {
     const verify = families[plan.ecosystem]?.verifyContractSignIn
     if (!verify) return 'no'

@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import { anyForm, anyEdit } from '../testing/messages'
 import { parseMessage, type SignInMessage } from './message'
 
-/** Splits text at every line end that any reader accepts. */
+/** Splits at every line separator that any reader accepts. */
 const linesOf = (text: string) => text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/)
 
-/** What a lenient reader takes for the value of a field. */
+/** The value of a field as a lenient reader finds it. */
 const valueIn = (text: string, label: string) =>
   new RegExp(String.raw`^[\s\p{Cf}]*${label}[\s\p{Cf}]*:[\s\p{Cf}]*(.*)$`, 'iu').exec(text)?.[1]
 
-/** What such a reader must find, label by label; times as they are written. */
+/** The values that such a reader must find, by label; times in their original text. */
 function fieldsOf(text: string, message: SignInMessage) {
   const isShort = text.includes('\nAddress: ')
   const written = (label: string, time: Date | undefined) => {
@@ -31,7 +31,7 @@ function fieldsOf(text: string, message: SignInMessage) {
 }
 
 describe('a sign-in message', () => {
-  test('is parsed as by any other reader, whatever that takes for line ends', () => {
+  test('is parsed as by every other reader, whichever line ends that accepts', () => {
     let read = 0
     fc.assert(
       fc.property(anyForm, anyEdit, ({ text }, edit) => {
@@ -49,7 +49,7 @@ describe('a sign-in message', () => {
     expect(read).toBeGreaterThan(100)
   })
 
-  test('that is edited is none, or differs in the field that was edited and in nothing else', () => {
+  test('that is edited is rejected, or differs only in the edited field', () => {
     let read = 0
     fc.assert(
       fc.property(anyForm, anyEdit, ({ text, parts }, edit) => {

@@ -52,7 +52,7 @@ describe('a sign-in message', () => {
       .filter((text) => !/^\n(Expiration Time|Not Before|Request ID|Resources):/.test(text))
     fc.assert(
       fc.property(fc.oneof(shortForm, longFormOf(NO_OPTIONAL_FIELDS)), suffix, ({ text }, more) => {
-        // A longer chain id, where that is the last line, is another chain and no text after the end.
+        // If the chain id is the last line, text after it makes it another chain id.
         fc.pre(!/\nChain ID: .*$/.test(text) || !/^[\w.-]+$/.test(more))
         expect(parseMessage(text + more)).toBeUndefined()
       }),
@@ -100,8 +100,8 @@ describe('a sign-in message', () => {
     ['a second address', `Address: 0x${'1'.repeat(40)}`],
     ['a second chain', 'Chain ID: 1'],
     ['a second time', 'Issued At: 2026-01-01T00:00:00Z'],
-    ['an end of its own', 'Expiration Time: 2099-01-01T00:00:00Z'],
-  ])('whose statement holds %s is none', (_, statement) => {
+    ['an expiry of its own', 'Expiration Time: 2099-01-01T00:00:00Z'],
+  ])('whose statement contains %s is rejected', (_, statement) => {
     const [{ text } = { text: '' }] = fc.sample(eip4361(NO_OPTIONAL_FIELDS), { numRuns: 1, seed: 7 })
     const [before = '', after = ''] = text.split(/\n\n.*URI/s)
     expect(parseMessage(`${before}\n\nSign in, please\n\nURI${after}`)).toBeDefined()
@@ -109,17 +109,17 @@ describe('a sign-in message', () => {
   })
 
   test.each([
-    ['reversed writing', 'Sign \u202eni\u202c please'],
-    ['isolated writing', 'Sign \u2067in\u2069 please'],
-    ['what no screen shows', 'Sign in\u200b'],
+    ['a right-to-left override', 'Sign \u202eni\u202c please'],
+    ['a bidirectional isolate', 'Sign \u2067in\u2069 please'],
+    ['an invisible character', 'Sign in\u200b'],
     ['a soft hyphen', 'Sign\u00adin'],
     ['a letter of another script', 'Sign in t\u043e us'],
     ['a field in capitals', 'NONCE: abcdefgh'],
-    ['a field that is moved in', '   Nonce : abcdefgh'],
+    ['an indented field', '   Nonce : abcdefgh'],
     ['a tab', '\tNonce: abcdefgh'],
     ['half a character', 'Sign in \ud83d'],
     ['a NUL', 'Sign in\u0000'],
-  ])('whose statement holds %s is none', (_, statement) => {
+  ])('whose statement contains %s is rejected', (_, statement) => {
     const text = eip4361Text({
       address: `0x${'1'.repeat(40)}`,
       nonce: 'abcdefgh',
@@ -147,7 +147,7 @@ describe('a sign-in message', () => {
     'Tollgate\u00a0',
     'tollgate',
     'Caf\u00e9',
-  ])('for the service %j is for no other, however alike its name looks', (domain) => {
+  ])('for the service %j is not accepted for a similar name', (domain) => {
     expect(parseMessage(shortText({ domain }))?.domain).toBe(domain)
   })
 
@@ -160,7 +160,7 @@ describe('a sign-in message', () => {
     'Toll\ud83dgate',
     'Nonce: 12345678',
     '',
-  ])('for the service %j, which no screen shows as it is, is none', (domain) => {
+  ])('for the service %j, which contains invisible characters, is rejected', (domain) => {
     expect(parseMessage(shortText({ domain }))).toBeUndefined()
   })
 
@@ -190,7 +190,7 @@ describe('a sign-in message', () => {
     ],
     ...['2026-01-01T00:00:00Z ', ' 2026-01-01T00:00:00Z', '２０２６-01-01T00:00:00Z', '2026-1-1T00:00:00Z'],
     ...['2026-W01-1T00:00:00Z', '20260101T000000Z', '2026-01-01T00:00Z', '2026-01-01T00:00:00z'],
-  ])('issued at %s is none', (issuedAt) => {
+  ])('issued at %s is rejected', (issuedAt) => {
     expect(parseMessage(shortText({ issuedAt }))).toBeUndefined()
   })
 
@@ -200,7 +200,7 @@ describe('a sign-in message', () => {
     ['2026-01-01T00:30:00+01:00', '2025-12-31T23:30:00.000Z'],
     ['2026-01-01T00:00:00-23:59', '2026-01-01T23:59:00.000Z'],
     ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
-  ])('issued at %s was issued at %s', (issuedAt, moment) => {
+  ])('issued at %s is read as %s', (issuedAt, moment) => {
     expect(parseMessage(shortText({ issuedAt }))?.issuedAt.toISOString()).toBe(moment)
   })
 })

@@ -35,7 +35,6 @@ const cosmos: Account = {
   chainId: '(?:cosmos:)?(?<chainId>[A-Za-z0-9][A-Za-z0-9._-]{0,49})',
 }
 
-/** ASCII only, so that the wallet shows what the gateway reads. Request id and resources are ignored. */
 function longForm({ word, address, chainId }: Account, chainIdIs: 'before the nonce' | 'last') {
   const chain = String.raw`\nChain ID: ${chainId}`
   const [before, after] = chainIdIs === 'last' ? ['', chain] : [chain, '']

@@ -5,13 +5,11 @@ export const NONCE_TTL_SECONDS = 300
 
 export type Nonces = ReturnType<typeof createNonces>
 
-/** Single-use nonces for sign-in, valid for NONCE_TTL_SECONDS. The store may lose them. */
 export function createNonces(store: EphemeralStore) {
   const boundKey = (nonce: string, address: string) => `nonce:${nonce}:${address}`
   const unboundKey = (nonce: string) => `nonce:${nonce}`
 
   return {
-    /** Binds the nonce to `address` if given. */
     async create(address?: string): Promise<string> {
       const nonce = randomBytes(16).toString('hex')
       const key = address === undefined ? unboundKey(nonce) : boundKey(nonce, address)

@@ -10,7 +10,7 @@ const HOUR = 3_600
 const DAY = 86_400
 const MONTH = 30 * DAY
 
-/** A token as its holder knows it: its text, and until when, in seconds of the gateways' clock, it can be good. */
+/** What the holder knows: the text, and the end of its validity in seconds of the gateways' clock. */
 type Token = { text: string; until: number }
 type Session = { isEnded: boolean; bearers: Token[]; refreshes: (Token & { isUsed: boolean })[] }
 type Model = { now: number; sessions: Session[] }
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const replica = await testGateway({ beside: gateway, inProcess: true })
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 1_000_000)
-  // Ahead of the database's clock, and moved by nothing but the commands: whatever comes later comes a second later.
+  // Ahead of the database's clock; only the commands advance it, by a second each.
   gateway.clock.stop()
   gateway.clock.advance(DAY)
   real = { replicas: [gateway, replica], wallet }
@@ -46,20 +46,20 @@ function keep(session: Session, tokens: SessionTokens, now: number) {
   session.refreshes.push({ text: tokens.refresh_token, until: now + MONTH, isUsed: false })
 }
 
-/** What a session's bearer token is answered wherever it is shown. */
+/** The expected response to a session's bearer token. */
 function shown(request: 'logout' | 'call', { now }: Model, session: Session, bearer: Token) {
   const outcome = now >= bearer.until ? expired : session.isEnded ? revoked : good
   seen.add(nameOf(request, outcome))
   return outcome
 }
 
-/** What was asked, and how it ended: what never happens proves nothing. */
+/** Results that occurred: an untested result proves nothing. */
 const seen = new Set<string>()
 const nameOf = (request: string, outcome: unknown[]) => `${request}: ${outcome.join(' ').trim()}`
 
 const pick = <T>(from: readonly T[], index: number) => from[index % from.length]!
 
-/** What a refresh token is answered, and what becomes of its session. */
+/** The expected response to a refresh token; updates its session in the model. */
 function use(model: Model, session: Session, token: Session['refreshes'][number]) {
   const isAlive = model.now < token.until
   const outcome = token.isUsed ? revoked : !isAlive ? expired : session.isEnded ? revoked : good
@@ -69,7 +69,7 @@ function use(model: Model, session: Session, token: Session['refreshes'][number]
   return outcome
 }
 
-/** A command on one of the sessions and on one of the replicas; a second passes before it. */
+/** A command on one session and one replica, a second after the previous one. */
 const command = (
   name: string,
   act: (session: Session, on: TestGateway, model: Model, real: Real) => Promise<void>,
@@ -130,7 +130,7 @@ const commands: fc.Arbitrary<Command>[] = [
     ),
   ),
 
-  // Of several at the same moment one is answered as if it were alone, and the others get nothing.
+  // Of several concurrent requests one is answered as if alone, and the others are refused.
   where.map((at) =>
     command(
       'refreshAtOnce',
@@ -146,7 +146,7 @@ const commands: fc.Arbitrary<Command>[] = [
         if (!winner) return
         const pair = winner.body as SessionTokens
         keep(session, pair, model.now)
-        // One that came in after the winner was answered was no longer at the same moment.
+        // A request that arrived after the winner's response was not concurrent.
         session.isEnded = (await call(pick(replicas, 0), pair.token)).status === 403
       },
       at,

@@ -19,7 +19,6 @@ afterAll(closeAll)
 const SECRET = 'a secret of this test run and no other'
 const kidOf = (secret: string) => createHash('sha256').update(secret).digest('hex').slice(0, 8)
 
-/** A wallet with credits, signed in. */
 async function signedIn(on = gateway) {
   const wallet = on.wallet()
   await on.fund(wallet.address, 100)
@@ -34,7 +33,7 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('ba
 const hs256 = (text: string, secret: string) => createHmac('sha256', secret).update(text).digest('base64url')
 
 describe('a bearer token', () => {
-  test('of ours is valid for one hour', async () => {
+  test('is valid for one hour', async () => {
     const on = await testGateway({ inProcess: true })
     const { token } = await signedIn(on)
     on.clock.advance(3_590)
@@ -44,7 +43,7 @@ describe('a bearer token', () => {
     expect(await logout(token, on)).toEqual([401, 'EXPIRED_TOKEN'])
   })
 
-  test('is needed', async () => {
+  test('is required', async () => {
     expect(outcomeOf(await gateway.api.post('/rpc').send({}))).toEqual([401, 'INVALID_TOKEN'])
     expect(outcomeOf(await gateway.api.post('/auth/logout'))).toEqual([401, 'INVALID_TOKEN'])
     for (const header of ['Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'nonsense'])
@@ -56,7 +55,7 @@ describe('a bearer token', () => {
 
   const forgeries: [string, (parts: { header: string; claims: string; session: SessionTokens }) => string][] =
     [
-      ['a text that is none', () => 'not.a.token'],
+      ['an invalid token', () => 'not.a.token'],
       ['a refresh token', ({ session }) => session.refresh_token],
       ['one without a signature', ({ header, claims }) => `${header}.${claims}.`],
       [
@@ -129,7 +128,7 @@ describe('a bearer token', () => {
 })
 
 describe('POST /auth/refresh', () => {
-  test('gives a new pair for the same session, wallet and plan', async () => {
+  test('returns a new pair for the same session, wallet and plan', async () => {
     const session = await signedIn()
     const answer = await refresh(session.refresh_token).expect(200)
     const next = answer.body as SessionTokens
@@ -155,7 +154,7 @@ describe('POST /auth/refresh', () => {
     expect(outcomeOf(await refresh(next.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
   })
 
-  test('by a hundred callers on two replicas gives one pair', async () => {
+  test('by a hundred callers on two replicas returns one pair', async () => {
     const replica = await testGateway({ beside: gateway })
     const session = await signedIn()
     const answers = await Promise.all(
@@ -168,7 +167,7 @@ describe('POST /auth/refresh', () => {
     expect(outcomes.filter(([, code]) => code === 'REVOKED_TOKEN')).toHaveLength(99)
   })
 
-  test('a hundred times at once gives one pair, valid until a token is reused', async () => {
+  test('a hundred times at once returns one pair, valid until a token is reused', async () => {
     const session = await signedIn()
     const sessions = createSessions(
       gateway.database,
@@ -184,7 +183,7 @@ describe('POST /auth/refresh', () => {
     const pair = pairs[0]!.value
     expect(await use(pair.token)).toEqual([200, undefined])
 
-    // One that was sent before and was held up on its way is late, and still no reuse.
+    // A request that was sent before and delayed is late, but not a reuse.
     const held = sessions.refresh(session.refresh_token, arrival)
     await expect(held).rejects.toMatchObject({ code: 'REVOKED_TOKEN' })
     expect(await use(pair.token)).toEqual([200, undefined])
@@ -194,8 +193,8 @@ describe('POST /auth/refresh', () => {
     expect(await use(pair.token)).toEqual([403, 'REVOKED_TOKEN'])
   })
 
-  describe('on a replica that stalls, or whose own clock is wrong', () => {
-    /** A replica whose clock is ahead by so much, on a connection to Postgres that can be paused; and the one beside it. */
+  describe('on a replica that stalls or whose clock is wrong', () => {
+    /** A replica whose clock is ahead, on a Postgres connection that can be paused; and another replica. */
     async function replicas(aheadSeconds: number) {
       const on = await testGateway()
       const postgres = await startTcpProxy(on.infrastructure.databaseUrl)
@@ -206,7 +205,7 @@ describe('POST /auth/refresh', () => {
     }
 
     test.each([0, 600, -600])(
-      'sent twice at once gives one pair, which is good: %i s ahead',
+      'sent twice at once returns one valid pair: %i s ahead',
       async (aheadSeconds) => {
         const { on, replica, postgres } = await replicas(aheadSeconds)
         const session = await signedIn(on)
@@ -216,7 +215,7 @@ describe('POST /auth/refresh', () => {
         const held = refresh(session.refresh_token, replica).then(outcomeOf)
         while (latestArrival() === arrived) await new Promise(setImmediate)
         const pair = (await refresh(session.refresh_token, on).expect(200)).body as SessionTokens
-        // Longer than the answers to two requests at once can be apart.
+        // Longer than the responses to two concurrent requests can differ.
         await delay(200)
         postgres.resume()
         expect(await held).toEqual([403, 'REVOKED_TOKEN'])
@@ -239,11 +238,11 @@ describe('POST /auth/refresh', () => {
     )
   })
 
-  test('sent to two replicas at once gives one pair, which is good', async () => {
+  test('sent to two replicas at once returns one valid pair', async () => {
     const on = await testGateway()
     const replica = await testGateway({ beside: on })
     const session = await signedIn(on)
-    // As long as the tokens are locked, both are under way.
+    // While the tokens are locked, both are in flight.
     const lock = await on.pool.connect()
     await lock.query('BEGIN')
     await lock.query('SELECT FROM refresh_tokens FOR UPDATE')
@@ -271,14 +270,14 @@ describe('POST /auth/refresh', () => {
 
   test.each([
     ['that was never issued', 'a'.repeat(43), [401, 'INVALID_TOKEN']],
-    ['that is none', undefined, [400, 'INVALID_REQUEST']],
-    ['that is no text', 5, [400, 'INVALID_REQUEST']],
-    ['that is endless', 'a'.repeat(5_000), [400, 'INVALID_REQUEST']],
+    ['that is invalid', undefined, [400, 'INVALID_REQUEST']],
+    ['that is not a string', 5, [400, 'INVALID_REQUEST']],
+    ['that is oversized', 'a'.repeat(5_000), [400, 'INVALID_REQUEST']],
   ])('refuses a token %s', async (_, token, refusal) => {
     expect(outcomeOf(await refresh(token))).toEqual(refusal)
   })
 
-  test('refuses a bearer token in the place of a refresh token', async () => {
+  test('refuses a bearer token as a refresh token', async () => {
     const { token } = await signedIn()
     expect((await refresh(token)).status).toBeGreaterThanOrEqual(400)
     expect(await use(token)).toEqual([200, undefined])
@@ -304,7 +303,7 @@ describe('POST /auth/logout', () => {
     expect(await use(other.token, replica)).toEqual([200, undefined])
   })
 
-  test('holds for a wallet without credits too, with a payment and without', async () => {
+  test('also ends the session of a wallet without credits, with or without a payment', async () => {
     const wallet = gateway.wallet()
     const session = await wallet.signIn()
     await logout(session.token)

@@ -26,7 +26,7 @@ const signedIn = [200, undefined]
 const isoIn = (seconds: number) => new Date(gateway.clock.now().getTime() + seconds * 1000).toISOString()
 
 describe('GET /auth/nonce', () => {
-  test('gives a new nonce each time, valid for 300 seconds and not cacheable', async () => {
+  test('returns a new nonce each time, valid for 300 seconds and not cacheable', async () => {
     const { address } = gateway.wallet()
     const first = await gateway.api.get('/auth/nonce').query({ address }).expect(200)
     const second = await gateway.api.get('/auth/nonce').expect(200)
@@ -45,7 +45,7 @@ describe('GET /auth/nonce', () => {
 })
 
 describe('POST /auth/login', () => {
-  test('gives a token of one hour for the wallet, its method, chain, ecosystem and plan', async () => {
+  test('returns a one-hour token with the wallet, method, chain, ecosystem and plan', async () => {
     const wallet = gateway.wallet()
     const answer = await gateway.api.post('/auth/login').send(await wallet.login({ pricing_plan_id: 4 }))
     const { token, refresh_token, expires_at } = answer.body as SessionTokens
@@ -68,7 +68,7 @@ describe('POST /auth/login', () => {
     expect(JSON.stringify(stored.rows)).not.toContain(refresh_token)
   })
 
-  test('takes EIP-4361 as well, with a statement and without', async () => {
+  test('accepts EIP-4361, with and without a statement', async () => {
     for (const statement of [undefined, 'I accept the terms.']) {
       const wallet = gateway.wallet()
       const text = eip4361Text({
@@ -83,7 +83,7 @@ describe('POST /auth/login', () => {
     }
   })
 
-  test('takes an address in any letter case, as one wallet', async () => {
+  test('accepts an address in any letter case, as one wallet', async () => {
     const wallet = gateway.wallet()
     const address = wallet.address.toLowerCase()
     const answer = await gateway.api.post('/auth/login').send(await wallet.login({ address }, { address }))
@@ -98,7 +98,7 @@ describe('POST /auth/login', () => {
     expect(await login(await gateway.wallet().login({}, { nonce }))).toEqual([401, 'EXPIRED_NONCE'])
   })
 
-  describe('by the word for a chain', () => {
+  describe('by the name of a chain', () => {
     const named = {
       auth_method: undefined,
       x402_chain_id: undefined,
@@ -119,13 +119,13 @@ describe('POST /auth/login', () => {
       },
     )
 
-    test('takes the plan where it is named beside it', async () => {
+    test('uses the plan if it is also named', async () => {
       const body = await gateway.wallet().login({ ...named, chain: 'base-sepolia', pricing_plan_id: 4 })
       const answer = await gateway.api.post('/auth/login').send(body)
       expect(decode((answer.body as SessionTokens).token)).toMatchObject({ pricing_plan_id: 4 })
     })
 
-    test.each(['dogecoin', '1', ''])('refuses %j, for which no plan is sold', async (chain) => {
+    test.each(['dogecoin', '1', ''])('refuses %j, for which there is no active plan', async (chain) => {
       expect(await login(await gateway.wallet().login({ ...named, chain }))).toEqual([400, 'INVALID_REQUEST'])
     })
   })
@@ -135,15 +135,15 @@ describe('POST /auth/login', () => {
     ['a retired plan', { pricing_plan_id: 2 }, [404, 'NOT_FOUND']],
     ['another chain than its plan’s', { x402_chain_id: '1' }, [400, 'INVALID_REQUEST']],
     ['another ecosystem than its plan’s', { x402_ecosystem: 'cosmos' }, [400, 'INVALID_REQUEST']],
-    ['a method that is not offered', { auth_method: 'siws' }, [400, 'INVALID_REQUEST']],
+    ['an unsupported method', { auth_method: 'siws' }, [400, 'INVALID_REQUEST']],
     ['no plan', { pricing_plan_id: undefined }, [400, 'INVALID_REQUEST']],
     ['no message', { message: undefined }, [400, 'INVALID_REQUEST']],
     ['no signature', { signature: undefined }, [400, 'INVALID_REQUEST']],
     ['no address', { address: undefined }, [400, 'INVALID_REQUEST']],
     ['a message that is a number', { message: 5 }, [400, 'INVALID_REQUEST']],
-    ['an address that is none', { address: '0x12' }, [400, 'INVALID_REQUEST']],
-    ['a plan that is no number', { pricing_plan_id: '1' }, [400, 'INVALID_REQUEST']],
-    ['a plan beyond all numbers', { pricing_plan_id: 1e300 }, [400, 'INVALID_REQUEST']],
+    ['an invalid address', { address: '0x12' }, [400, 'INVALID_REQUEST']],
+    ['a plan that is not a number', { pricing_plan_id: '1' }, [400, 'INVALID_REQUEST']],
+    ['a plan above the maximum', { pricing_plan_id: 1e300 }, [400, 'INVALID_REQUEST']],
   ])('refuses %s', async (_, changes, refusal) => {
     expect(await login(await gateway.wallet().login(changes))).toEqual(refusal)
   })
@@ -155,19 +155,19 @@ describe('POST /auth/login', () => {
       expect(await login(body)).toEqual([401, 'EXPIRED_NONCE'])
     })
 
-    test('of another wallet, and leaves it to that one', async () => {
+    test('of another wallet, and does not consume it', async () => {
       const owner = gateway.wallet()
       const nonce = await owner.nonce()
       expect(await login(await gateway.wallet().login({}, { nonce }))).toEqual([401, 'EXPIRED_NONCE'])
       expect(await login(await owner.login({}, { nonce }))).toEqual(signedIn)
     })
 
-    test('that was never given out', async () => {
+    test('that was never issued', async () => {
       const body = await gateway.wallet().login({}, { nonce: 'a'.repeat(32) })
       expect(await login(body)).toEqual([401, 'EXPIRED_NONCE'])
     })
 
-    test('after 300 seconds, whatever time the message says', async () => {
+    test('after 300 seconds, whatever the time in the message', async () => {
       const { api, wallet, clock } = await testGateway({ inProcess: true })
       const signer = wallet()
       const [young, old] = [await signer.nonce(), await signer.nonce()]
@@ -181,7 +181,7 @@ describe('POST /auth/login', () => {
       expect(outcomeOf(late)).toEqual([401, 'EXPIRED_NONCE'])
     })
 
-    test('a second time, of fifty logins at once', async () => {
+    test('after its first use by one of fifty concurrent logins', async () => {
       const body = await gateway.wallet().login()
       const outcomes = await Promise.all(Array.from({ length: 50 }, () => login(body)))
       expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1)
@@ -208,7 +208,7 @@ describe('POST /auth/login', () => {
       ['for another service', { domain: 'Evilgate' }, [400, 'INVALID_REQUEST']],
       ['for a domain that ours is a part of', { domain: 'gateway.example.evil' }, [400, 'INVALID_REQUEST']],
       ['issued in the future', { ahead: 61 }, [400, 'INVALID_REQUEST']],
-      ['older than a nonce lives', { ahead: -301 }, [401, 'EXPIRED_NONCE']],
+      ["older than a nonce's validity", { ahead: -301 }, [401, 'EXPIRED_NONCE']],
     ])('%s', async (_, { ahead = 0, ...parts }: { ahead?: number; domain?: string }, refusal) => {
       const { wallet, text: message } = await text({ issuedAt: isoIn(ahead), ...parts })
       expect(await login(await wallet.signed(message))).toEqual(refusal)
@@ -221,7 +221,7 @@ describe('POST /auth/login', () => {
 
     test.each([
       ['that has expired', { expirationTime: -1 }, [401, 'EXPIRED_NONCE']],
-      ['whose time has not come', { notBefore: 90 }, [400, 'INVALID_REQUEST']],
+      ['that is not valid yet', { notBefore: 90 }, [400, 'INVALID_REQUEST']],
     ])(
       '%s',
       async (_, { expirationTime, notBefore }: { expirationTime?: number; notBefore?: number }, refusal) => {
@@ -237,7 +237,7 @@ describe('POST /auth/login', () => {
       },
     )
 
-    test('that is no sign-in message', async () => {
+    test('that is not a sign-in message', async () => {
       expect(await login(await gateway.wallet().signed('Transfer all I have'))).toEqual([
         400,
         'INVALID_REQUEST',
@@ -254,7 +254,7 @@ describe('POST /auth/login', () => {
     const forgeries: [string, (message: string) => Promise<string>][] = [
       ['of another wallet', (message) => gateway.wallet().signer.signMessage(message)],
       ['over another text', (message) => gateway.wallet().signer.signMessage(`${message} `)],
-      ['that is none', () => Promise.resolve('0x1234')],
+      ['that is invalid', () => Promise.resolve('0x1234')],
       ['of zeros', () => Promise.resolve(`0x${'0'.repeat(130)}`)],
     ]
     test.each(forgeries)('%s', async (_, forge) => {
@@ -265,7 +265,7 @@ describe('POST /auth/login', () => {
       ])
     })
 
-    test('that is the wallet’s own, but over a payment, typed data or the bare hash', async () => {
+    test('of the wallet over a payment, typed data or the bare hash', async () => {
       const wallet = gateway.wallet()
       const body = await wallet.login()
       const { signature: overPayment, authorization } = await signPayment(wallet.signer, {

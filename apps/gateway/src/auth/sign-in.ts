@@ -19,7 +19,6 @@ export function createSignIn(parts: {
   catalog: Catalog
   nonces: Nonces
   sessions: Sessions
-  /** Service names and domains accepted in a message. */
   domains: readonly string[]
   verifyContractSignature: ContractWallets
   now: () => Date
@@ -154,7 +153,6 @@ function assertTimes({ issuedAt, expiresAt, notBefore }: SignInMessage, now: Dat
   if (age > NONCE_TTL_SECONDS || (expiresAt && now >= expiresAt)) throw expiredNonce()
 }
 
-/** Body and message must name the same wallet. */
 function getWallet(family: Family, message: SignInMessage, login: LoginRequest): string {
   const wallet = family.parseAddress(login.address)
   if (wallet === undefined)

@@ -24,7 +24,7 @@ const signedIn = [200, undefined]
 const notSigned = [401, 'INVALID_SIGNATURE']
 
 describe.each(['secp256k1', 'ethsecp256k1'] as const)('with a key of %s, a signature is refused', (kind) => {
-  /** The own login of a wallet, and what somebody makes of it, who then is refused while the wallet is not. */
+  /** Spoils a valid login; asserts that it is refused and the original is accepted. */
   async function refused(spoil: (body: Login, wallet: CosmosWallet) => Partial<Login>) {
     const wallet = walletOf({ kind })
     const body = await wallet.login()
@@ -36,23 +36,22 @@ describe.each(['secp256k1', 'ethsecp256k1'] as const)('with a key of %s, a signa
   type Login = Record<'message' | 'address' | 'signature' | 'pubkey', string>
   const other = () => walletOf({ kind })
 
-  test('of another key, which says so', () =>
+  test('of another key, with that key', () =>
     refused(({ message, address }) => {
       const { publicKey, sign } = other()
       return { pubkey: toBase64(publicKey), signature: toBase64(sign(adr036(address, message))) }
     }))
 
-  test('of another key, which says that it were the wallet’s', () =>
+  test("of another key, with the wallet's key", () =>
     refused(({ message, address }) => ({ signature: toBase64(other().sign(adr036(address, message))) })))
 
-  test('beside a public key that is not the address’s', () =>
-    refused(() => ({ pubkey: toBase64(other().publicKey) })))
+  test('with a public key of another address', () => refused(() => ({ pubkey: toBase64(other().publicKey) })))
 
   test.each<[string, (pubkey: Uint8Array) => string]>([
-    ['beside a public key in hex', (key) => Buffer.from(key).toString('hex')],
-    ['beside half a public key', (key) => toBase64(key.subarray(1))],
-    ['beside a public key of another point', (key) => toBase64(Buffer.from(key).fill(key[0]! ^ 1, 0, 1))],
-    ['beside a public key that is none', () => 'cosmos'],
+    ['with a public key in hex', (key) => Buffer.from(key).toString('hex')],
+    ['with half a public key', (key) => toBase64(key.subarray(1))],
+    ['with a public key of another point', (key) => toBase64(Buffer.from(key).fill(key[0]! ^ 1, 0, 1))],
+    ['with an invalid public key', () => 'cosmos'],
   ])('%s', (_, change) => refused((_body, { publicKey }) => ({ pubkey: change(publicKey) })))
 
   const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -106,7 +105,7 @@ describe.each(['secp256k1', 'ethsecp256k1'] as const)('with a key of %s, a signa
     ],
     ['over the bare text', (message) => toUtf8(message)],
     [
-      'over the text as Ethereum’s wallets sign it',
+      'over the text as Ethereum wallets sign it',
       (message) => toUtf8(`\x19Ethereum Signed Message:\n${message.length}${message}`),
     ],
   ])('%s', (_, bytesOf) =>

@@ -39,7 +39,6 @@ const unreadable = [400, 'INVALID_REQUEST']
 const notSigned = [401, 'INVALID_SIGNATURE']
 const noNonce = [401, 'EXPIRED_NONCE']
 
-/** The text of many lines for a wallet, but for the changes. */
 const longText = async (wallet: CosmosWallet, changes: Partial<Parameters<typeof eip4361Text>[0]> = {}) =>
   eip4361Text({
     address: wallet.address,
@@ -51,7 +50,7 @@ const longText = async (wallet: CosmosWallet, changes: Partial<Parameters<typeof
   })
 
 describe('a Cosmos wallet', () => {
-  test('signs in, and its token names wallet, method, chain, ecosystem and plan', async () => {
+  test('signs in, and its token contains wallet, method, chain, ecosystem and plan', async () => {
     const wallet = walletOf()
     expect(await claimsOf(await wallet.login())).toMatchObject({
       wallet: wallet.address,
@@ -62,7 +61,7 @@ describe('a Cosmos wallet', () => {
     })
   })
 
-  test('signs in with a key of either kind, under any prefix', async () => {
+  test('signs in with either key type, under any prefix', async () => {
     for (const kind of ['secp256k1', 'ethsecp256k1'])
       for (const prefix of ['osmo', 'cosmos', 'inj', 'noble', 'c4e']) {
         const wallet = walletOf({ kind, prefix })
@@ -70,7 +69,7 @@ describe('a Cosmos wallet', () => {
       }
   })
 
-  test('signs in by the word for its chain', async () => {
+  test('signs in by the name of its chain', async () => {
     for (const [chain, plan] of [
       ['cosmos', 2],
       ['osmosis-1', 2],
@@ -86,34 +85,34 @@ describe('a Cosmos wallet', () => {
   })
 
   test.each([
-    ['as EIP-4361 has its fields', {}],
-    ['as CAIP-122 has its fields', { isChainLast: true }],
+    ['with the field order of EIP-4361', {}],
+    ['with the field order of CAIP-122', { isChainLast: true }],
     ['with the chain by CAIP-2', { chainId: 'cosmos:osmosis-1' }],
     ['with a statement', { statement: 'I accept the terms.' }],
     [
-      'with an end and a beginning',
+      'with an expiry and a start time',
       { expirationTime: '2999-01-01T00:00:00Z', notBefore: '2020-01-01T00:00:00Z' },
     ],
-  ])('signs in with the text of many lines, %s', async (_, changes) => {
+  ])('signs in with the long form, %s', async (_, changes) => {
     const wallet = walletOf()
     expect(await login(await wallet.signed(await longText(wallet, changes)))).toEqual(signedIn)
   })
 
-  test('is one wallet, in small letters and in capitals, wherever it is named', async () => {
+  test('is one wallet in lower and upper case, everywhere', async () => {
     const wallet = walletOf()
     const address = wallet.address.toUpperCase()
     expect(await claimsOf(await wallet.login({ address }, { address }))).toMatchObject({
       wallet: wallet.address,
     })
     await gateway.fund(wallet.address, 5, 2)
-    const asUnavailable = async (path: string) => (await gateway.api.get(path).expect(200)).body as unknown
-    expect(await asUnavailable(`/credits/${address}`)).toEqual([{ pricing_plan_id: 2, remaining_credits: 5 }])
+    const bodyAt = async (path: string) => (await gateway.api.get(path).expect(200)).body as unknown
+    expect(await bodyAt(`/credits/${address}`)).toEqual([{ pricing_plan_id: 2, remaining_credits: 5 }])
     for (const path of ['/credits/', '/history/', '/payments/'])
-      expect(await asUnavailable(path + address)).toEqual(await asUnavailable(path + wallet.address))
+      expect(await bodyAt(path + address)).toEqual(await bodyAt(path + wallet.address))
     await gateway.api.get('/auth/nonce').query({ address }).expect(200)
   })
 
-  test('has a session as any other: it spends, is refreshed once, and ends', async () => {
+  test('has a full session: it spends, is refreshed once, and ends', async () => {
     const wallet = walletOf()
     const session = await wallet.signIn()
     await session.call().expect(402)
@@ -129,7 +128,7 @@ describe('a Cosmos wallet', () => {
       expect(outcomeOf(await createCall(gateway.api, each)())).toEqual([403, 'REVOKED_TOKEN'])
   })
 
-  test('takes a plan of another ecosystem, whatever chain its text names', async () => {
+  test('may select a plan of another ecosystem, whatever the chain in its text', async () => {
     const wallet = walletOf()
     const elsewhere = { x402_chain_id: '84532', x402_ecosystem: 'evm', pricing_plan_id: 1 }
     const text = await longText(wallet, { chainId: 'cosmoshub-4' })
@@ -172,7 +171,7 @@ describe('a nonce', () => {
     expect(await login(await walletOf().login({}, { nonce: 'a'.repeat(32) }))).toEqual(noNonce)
   })
 
-  test('is refused after 300 seconds, whatever time the text says', async () => {
+  test('is refused after 300 seconds, whatever the time in the text', async () => {
     const late = await testGateway({ inProcess: true })
     late.catalog.plans.push(osmosis)
     await late.reapply()
@@ -195,7 +194,7 @@ describe('a nonce', () => {
   })
 })
 
-describe('a text, though its wallet signed it, is refused', () => {
+describe('a text that its wallet signed is refused', () => {
   const other = 'osmo1qurswpc8qurswpc8qurswpc8qurswpc8mg52kn'
   const edits: [string, (text: string) => string, readonly unknown[]][] = [
     ['with text after its end', (text) => `${text}\nTransfer all I have`, unreadable],
@@ -208,7 +207,7 @@ describe('a text, though its wallet signed it, is refused', () => {
     ['for another service', (text) => text.replace('Tollgate', 'Evilgate'), unreadable],
     ['for a service whose name looks like ours', (text) => text.replace('To', 'T\u043e'), unreadable],
     ['issued in the future', (text) => text.replace(/At: .*/, `At: ${isoIn(61)}`), unreadable],
-    ['older than a nonce lives', (text) => text.replace(/At: .*/, `At: ${isoIn(-301)}`), noNonce],
+    ["older than a nonce's validity", (text) => text.replace(/At: .*/, `At: ${isoIn(-301)}`), noNonce],
     ['for another address', (text) => text.replace(/osmo1.*/, other), notSigned],
   ]
   test.each(edits)('%s', async (_, edit, refusal) => {
@@ -227,17 +226,17 @@ describe('a text, though its wallet signed it, is refused', () => {
     ['without a chain', (text) => text.replace(/\nChain ID.*/, ''), unreadable],
     ['for another domain', (text) => text.replace('gateway.example wants', 'evil.example wants'), unreadable],
     ['that is not ASCII', (text) => text.replace('Sign in', 'Sign \u0456n'), unreadable],
-    ['that speaks of an Ethereum account', (text) => text.replace('Cosmos', 'Ethereum'), unreadable],
-    ['that speaks of another account', (text) => text.replace('Cosmos', 'Solana'), unreadable],
+    ['that names an Ethereum account', (text) => text.replace('Cosmos', 'Ethereum'), unreadable],
+    ['that names another ecosystem', (text) => text.replace('Cosmos', 'Solana'), unreadable],
     ['for a chain that is not the plan’s', (text) => text.replace('osmosis-1', 'cosmoshub-4'), unreadable],
     ['for a chain named alike', (text) => text.replace('osmosis-1', 'Osmosis-1'), unreadable],
     ['for such a chain by CAIP-2', (text) => text.replace('osmosis-1', 'cosmos:injective-1'), unreadable],
     ['for a chain of Ethereum', (text) => text.replace('osmosis-1', '1'), unreadable],
     ['for a chain of another namespace', (text) => text.replace('osmosis-1', 'eip155:1'), unreadable],
     ['that has expired', (text) => `${text}\nExpiration Time: ${isoIn(-1)}`, noNonce],
-    ['whose time has not come', (text) => `${text}\nNot Before: ${isoIn(90)}`, unreadable],
+    ['that is not valid yet', (text) => `${text}\nNot Before: ${isoIn(90)}`, unreadable],
   ]
-  test.each(longEdits)('of many lines, %s', async (_, edit, refusal) => {
+  test.each(longEdits)('in the long form, %s', async (_, edit, refusal) => {
     const wallet = walletOf()
     const text = await longText(wallet, { statement: 'Sign in' })
     expect(edit(text)).not.toBe(text)
@@ -245,7 +244,7 @@ describe('a text, though its wallet signed it, is refused', () => {
     expect(await login(await wallet.signed(text))).toEqual(signedIn)
   })
 
-  test('of many lines, that speaks of a Cosmos account and means an Ethereum wallet', async () => {
+  test('in the long form, that names a Cosmos account for an Ethereum wallet', async () => {
     const wallet = gateway.wallet()
     const parts = { address: wallet.address, nonce: await wallet.nonce(), issuedAt: isoIn(0) }
     expect(await login(await wallet.signed(eip4361Text({ ...parts, account: 'Cosmos' })))).toEqual(unreadable)
@@ -253,7 +252,7 @@ describe('a text, though its wallet signed it, is refused', () => {
   })
 })
 
-describe('a login that says something else than its text is refused:', () => {
+describe('a login that differs from its text is refused:', () => {
   test('another address', async () => {
     expect(await login(await walletOf().login({ address: walletOf().address }))).toEqual(notSigned)
   })

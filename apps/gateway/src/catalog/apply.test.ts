@@ -9,7 +9,7 @@ import { type CatalogFile } from './catalog-file'
 afterAll(closeAll)
 
 const plan = planOf()
-/** All that a token can count. */
+/** The maximum of a uint256. */
 const most = (2n ** 256n - 1n).toString()
 const provider = providerOf({ chain_id: '84532', rpc: ['https://node.example'] })
 
@@ -63,10 +63,10 @@ describe('applying a catalog', () => {
     const database = await open()
     const apply = async (...given: Parameters<typeof catalogOf>) => {
       const before = await rowsOf(database)
-      const foretold = await applyCatalog(database, catalogOf(...given), { dryRun: true })
+      const preview = await applyCatalog(database, catalogOf(...given), { dryRun: true })
       expect(await rowsOf(database)).toEqual(before)
-      expect(await applyCatalog(database, catalogOf(...given))).toEqual(foretold)
-      return foretold
+      expect(await applyCatalog(database, catalogOf(...given))).toEqual(preview)
+      return preview
     }
     const retired = planOf({ id: 2, plan_name: 'Old', active: false })
     expect(await apply({ plans: [retired, plan], providers: [provider] })).toEqual([
@@ -125,7 +125,7 @@ describe('applying a catalog', () => {
     expect(after.plans[1]!.updated_at).not.toEqual(before.plans[1]!.updated_at)
   })
 
-  test('retires what the file omits, and deletes nothing', async () => {
+  test('retires entries that the file omits, and deletes nothing', async () => {
     const database = await open()
     const activity = async () => {
       const { plans, providers } = await rowsOf(database)
@@ -149,7 +149,7 @@ describe('applying a catalog', () => {
     ])
   })
 
-  test('changes all or nothing', async () => {
+  test('is atomic', async () => {
     const database = await open()
     await applyCatalog(database, catalog)
     const before = await rowsOf(database)
@@ -158,33 +158,30 @@ describe('applying a catalog', () => {
     expect(await rowsOf(database)).toEqual(before)
   })
 
-  test.each([false, true])(
-    'waits for another who applies for three seconds (a dry run: %s)',
-    async (dryRun) => {
-      const database = await open()
-      const { pool } = beside(database.url)
-      const other = await pool.connect()
-      await other.query('BEGIN')
-      await other.query("SELECT pg_advisory_xact_lock(hashtext('tollgate catalog'))")
-      const asUnavailable = applyCatalog(database, catalog, { dryRun })
-      await Promise.race([waitForLockWaiter(beside(database.url).pool), asUnavailable])
-      await other.query('SELECT pg_sleep(3)')
-      await other.query('COMMIT')
-      other.release()
-      expect(await asUnavailable).toHaveLength(5)
-      expect((await rowsOf(database)).plans).toHaveLength(dryRun ? 0 : 2)
-    },
-  )
+  test.each([false, true])('waits for a concurrent run of three seconds (dry run: %s)', async (dryRun) => {
+    const database = await open()
+    const { pool } = beside(database.url)
+    const other = await pool.connect()
+    await other.query('BEGIN')
+    await other.query("SELECT pg_advisory_xact_lock(hashtext('tollgate catalog'))")
+    const applying = applyCatalog(database, catalog, { dryRun })
+    await Promise.race([waitForLockWaiter(beside(database.url).pool), applying])
+    await other.query('SELECT pg_sleep(3)')
+    await other.query('COMMIT')
+    other.release()
+    expect(await applying).toHaveLength(5)
+    expect((await rowsOf(database)).plans).toHaveLength(dryRun ? 0 : 2)
+  })
 
   test('ten times at once reports each change once', async () => {
     const database = await open()
     const others = Array.from({ length: 10 }, () => beside(database.url))
-    const asUnavailable = await Promise.all(others.map((other) => applyCatalog(other, catalog)))
-    expect(asUnavailable.filter((lines) => lines.length > 0)).toHaveLength(1)
+    const results = await Promise.all(others.map((other) => applyCatalog(other, catalog)))
+    expect(results.filter((lines) => lines.length > 0)).toHaveLength(1)
     const flips = await Promise.all(
       others.map((other, index) => applyCatalog(other, index % 2 ? catalog : none)),
     )
-    // Who changed anything found the opposite of what it wrote, so that the signs take turns.
+    // Each run with changes found the opposite state, so the signs alternate.
     const signs = flips.filter((lines) => lines.length > 0).map((lines) => lines[0]![0])
     const [retirements, returns] = ['-', '+'].map((sign) => signs.filter((other) => other === sign).length)
     expect(retirements).toBeGreaterThan(0)
@@ -192,7 +189,7 @@ describe('applying a catalog', () => {
   })
 })
 
-describe('what a plan is paid in', () => {
+describe('the asset of a plan', () => {
   const changed = { asset_address: `0x${'5'.repeat(40)}`, decimals: 18, network: 'base', chain_id: '8453' }
   const applyTo = (database: GatewayDatabase, changes: object, dryRun = false) =>
     applyPlan(database, planOf(changes), dryRun)
@@ -208,7 +205,7 @@ describe('what a plan is paid in', () => {
     ],
   ]
 
-  test.each(uses)('cannot change once there is %s on it; all else can', async (_, use) => {
+  test.each(uses)('cannot change once there is %s on it; other fields can', async (_, use) => {
     const database = await open()
     await applyTo(database, {})
     await use(database)

@@ -8,7 +8,6 @@ type Field = keyof typeof planFields
 /** Fixed once a wallet has signed in on the plan: past payments are read with them, and sessions are bound to them. */
 const fixedFields: readonly Field[] = ['network', 'chain_id', 'ecosystem', 'asset_address', 'decimals']
 
-/** In the order of ids; plans that the file omits are retired. */
 export function planChanges(stored: readonly PlanRow[], wanted: readonly PlanRow[]): Change<PlanRow>[] {
   const change = (before: PlanRow | undefined, after: PlanRow): Change<PlanRow> => {
     const label = `plan ${after.id}`
@@ -39,7 +38,6 @@ export function planChanges(stored: readonly PlanRow[], wanted: readonly PlanRow
 export const changedFixedFields = ({ stored, wanted }: Change<PlanRow>): string[] =>
   stored ? fixedFields.filter((field) => stored[planFields[field]] !== wanted[planFields[field]]) : []
 
-/** Providers that the file omits are retired. */
 export function providerChanges(
   stored: readonly ProviderRow[],
   wanted: readonly ProviderRow[],

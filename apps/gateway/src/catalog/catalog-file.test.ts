@@ -8,8 +8,7 @@ import { CatalogError } from './yaml-diagnostics'
 const plan = planOf()
 const provider = providerOf({ chain_id: '84532', rpc: ['https://node.example'] })
 
-/** The error lines for a refused text. */
-function toldOf(text: string): string[] {
+function errorsIn(text: string): string[] {
   try {
     parseCatalog(text)
   } catch (error) {
@@ -21,7 +20,7 @@ function toldOf(text: string): string[] {
   }
   throw new Error('The catalog was not refused')
 }
-test('a catalog file is read, with what it leaves out', () => {
+test('a catalog file is read, with defaults for omitted fields', () => {
   expect(parseCatalog(stringify({ plans: [plan], providers: [provider] }))).toEqual({
     plans: [{ ...plan, max_timeout_seconds: 60, active: true }],
     providers: [{ ...provider, rest: [], description: '', methods: {}, active: true }],
@@ -29,7 +28,7 @@ test('a catalog file is read, with what it leaves out', () => {
   expect(parseCatalog('plans: &none []\nproviders: *none\n')).toEqual({ plans: [], providers: [] })
 })
 
-describe('a catalog file is refused that', () => {
+describe('a catalog file is refused if it', () => {
   test.each([
     ['is empty', '', ['line 1, column 1: the file is empty']],
     ['holds a comment only', '# soon\n', ['line 1, column 1: the file is empty']],
@@ -64,30 +63,30 @@ describe('a catalog file is refused that', () => {
       ],
     ],
   ])('%s', (_, text, expected) => {
-    const asUnavailable = toldOf(text)
-    expect(asUnavailable).toHaveLength(expected.length)
-    expected.forEach((part, index) => expect(asUnavailable[index]).toContain(part))
+    const errors = errorsIn(text)
+    expect(errors).toHaveLength(expected.length)
+    expected.forEach((part, index) => expect(errors[index]).toContain(part))
   })
 
-  test('is nested too deep, at once', () => {
+  test('is nested too deeply, without delay', () => {
     for (const bomb of ['[', '{', '- ', '? ', 'a: ', '[? ', '{a: '])
-      expect(toldOf(bomb.repeat(50_000))).toEqual([
+      expect(errorsIn(bomb.repeat(50_000))).toEqual([
         expect.stringMatching(/^line 1, column \d+: is nested too deep$/),
       ])
     const steps = Array.from({ length: 100 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')
-    expect(toldOf(steps)).toEqual([expect.stringMatching(/^line \d\d, column \d+: is nested too deep$/)])
+    expect(errorsIn(steps)).toEqual([expect.stringMatching(/^line \d\d, column \d+: is nested too deep$/)])
   })
 
-  test('holds an alias bomb, at once', () => {
+  test('contains an alias bomb, without delay', () => {
     const level = (index: number) =>
       `b${index}: &a${index} [${Array(9)
         .fill(`*a${index - 1}`)
         .join(', ')}]`
     const text = ['b0: &a0 [x]', ...Array.from({ length: 12 }, (_, index) => level(index + 1))].join('\n')
-    expect(toldOf(text)).toEqual([expect.stringContaining('has aliases that cannot be followed')])
+    expect(errorsIn(text)).toEqual([expect.stringContaining('has aliases that cannot be followed')])
   })
 
-  test('is larger than any catalog', () => {
+  test('exceeds the maximum size', () => {
     expect(() => parseCatalog('#'.repeat(300_000))).toThrow('larger than 256 KiB')
   })
 
@@ -108,8 +107,8 @@ describe('a catalog file is refused that', () => {
         .map((line) => `    ${line}`),
       `  - ${JSON.stringify({ ...plan, id: 2, pay_to: undefined })}`,
     ].join('\n')
-    const asUnavailable = toldOf(text)
-    expect(asUnavailable).toEqual([
+    const errors = errorsIn(text)
+    expect(errors).toEqual([
       'line 2, column 5: providers.0.provider_id: is missing, expected string',
       'line 3, column 15: providers.0.chain_id: expected string, received number; put it in quotes',
       'line 4, column 33: providers.0.rpc.1: must hold no user or password: GET /providers shows it to everyone',
@@ -120,19 +119,19 @@ describe('a catalog file is refused that', () => {
       expect.stringMatching(/^line 2\d, column 5: plans\.1\.pay_to: is missing, expected string$/) as string,
       expect.stringMatching(/^line 2\d, column 11: plans\.1\.id: is the same plan as plans\.0$/) as string,
     ])
-    expect(asUnavailable.join()).not.toContain('secret')
+    expect(errors.join()).not.toContain('secret')
   })
 
   test('has very many errors, in a message of bounded length', () => {
-    const asUnavailable = toldOf(
+    const errors = errorsIn(
       stringify({ plans: Array(300).fill({}), providers: [] }, { aliasDuplicateObjects: false }),
     )
-    expect(asUnavailable).toHaveLength(51)
-    expect(asUnavailable.at(-1)).toMatch(/^and \d+ more$/)
+    expect(errors).toHaveLength(51)
+    expect(errors.at(-1)).toMatch(/^and \d+ more$/)
   })
 })
 
-/** Of the one plan that is sold for nothing. */
+/** The line that a free plan is reported at. */
 const creditsLine = (text: string) => {
   const lines = text.split('\n')
   const index = lines.findIndex((line) => line.trim() === 'credits: 0')
@@ -152,8 +151,8 @@ describe('a plan is refused, at its own line, with', () => {
     ['credits in parts', { credits: 1.5 }],
     ['an id of zero', { id: 0 }],
     ['an id beyond the database’s', { id: 2 ** 31 }],
-    ['an asset that is no address', { asset_address: '0x12' }],
-    ['a recipient that is no address', { pay_to: 'alice' }],
+    ['an asset that is not an address', { asset_address: '0x12' }],
+    ['a recipient that is not an address', { pay_to: 'alice' }],
     ['an asset whose checksum is wrong', { asset_address: plan.asset_address.replace('b', 'B') }],
     ['a recipient whose checksum is wrong', { pay_to: plan.pay_to.replace('C', 'c') }],
     ['a recipient that is the asset', { pay_to: plan.asset_address.toLowerCase() }],
@@ -178,7 +177,7 @@ describe('a plan is refused, at its own line, with', () => {
     const line = text
       .split('\n')
       .findIndex((candidate) => candidate.trim().replace(/^- /, '').startsWith(`${field}:`))
-    expect(toldOf(text)).toEqual([
+    expect(errorsIn(text)).toEqual([
       expect.stringMatching(new RegExp(`^line ${line + 1}, column \\d+: plans\\.0\\.${field}: `)),
     ])
   })
@@ -187,7 +186,7 @@ describe('a plan is refused, at its own line, with', () => {
 describe('a plan on a Cosmos chain is refused, at its own line, with', () => {
   const cosmosPlan = cosmosPlanOf()
   test.each([
-    ['an asset that is no denomination', { asset_address: '7up' }],
+    ['an asset that is not a denomination', { asset_address: '7up' }],
     ['an asset of an EVM chain', { asset_address: plan.asset_address }],
     ['an asset of two characters', { asset_address: 'ua' }],
     ['a recipient of an EVM chain', { pay_to: plan.pay_to }],
@@ -210,13 +209,13 @@ describe('a plan on a Cosmos chain is refused, at its own line, with', () => {
     const line = text
       .split('\n')
       .findIndex((candidate) => candidate.trim().replace(/^- /, '').startsWith(`${field}:`))
-    expect(toldOf(text)).toEqual([
+    expect(errorsIn(text)).toEqual([
       expect.stringMatching(new RegExp(`^line ${line + 1}, column \\d+: plans\\.0\\.${field}: `)),
     ])
   })
 })
 
-test('a plan on a Cosmos chain is read, with its denomination as it is and an address in one letter case', () => {
+test('a plan on a Cosmos chain is read with its denomination unchanged and its address in lower case', () => {
   for (const asset_address of [
     'uosmo',
     'ibc/27394FB092D2ECCD56123C74F36E4C1F926001CEADA9CA97EA622B25F41E5EB2',
@@ -233,7 +232,7 @@ test('a plan on a Cosmos chain is read, with its denomination as it is and an ad
   }
 })
 
-test('a plan is sold on the chain that clients take its network’s name for, and on no other', () => {
+test("a plan's chain must be the one that clients know by its network's name", () => {
   const sold = (changes: object) => stringify({ plans: [{ ...plan, ...changes }], providers: [] })
   for (const [network, chain_id] of [
     ['base', '8453'],
@@ -242,14 +241,14 @@ test('a plan is sold on the chain that clients take its network’s name for, an
     ...x402V1Networks,
   ] as const) {
     expect(parseCatalog(sold({ network, chain_id })).plans).toHaveLength(1)
-    expect(toldOf(sold({ network, chain_id: `${chain_id}1` }))).toEqual([
+    expect(errorsIn(sold({ network, chain_id: `${chain_id}1` }))).toEqual([
       expect.stringContaining(`: plans.0.chain_id: must be '${chain_id}', which is ${network}`),
     ])
   }
   expect(parseCatalog(sold({ network: 'house-chain' })).plans).toHaveLength(1)
 })
 
-test('an EVM plan is read with addresses in one letter case, and for all that a token can count', () => {
+test('an EVM plan is read with addresses in one letter case and amounts up to the maximum of a uint256', () => {
   const [asset_address, pay_to] = [
     plan.asset_address.toLowerCase(),
     `0x${plan.pay_to.slice(2).toUpperCase()}`,
@@ -261,7 +260,7 @@ test('an EVM plan is read with addresses in one letter case, and for all that a 
 
 describe('a provider is refused with', () => {
   test.each([
-    ['a base URL that is none', { rpc: ['node.example'] }, 'rpc.0: must be an address'],
+    ['an invalid base URL', { rpc: ['node.example'] }, 'rpc.0: must be an address'],
     ['a base URL of another scheme', { rest: ['file:///etc/passwd'] }, 'rest.0: must be an address'],
     ['a user in it', { rpc: ['https://me@node.example'] }, 'rpc.0: must hold no user or password'],
     ['a password in it', { rpc: ['https://:pass@node.example'] }, 'rpc.0: must hold no user or password'],
@@ -281,14 +280,14 @@ describe('a provider is refused with', () => {
     ],
     ['an unknown member', { weight: 1 }, 'weight: is nothing that can be said here'],
   ])('%s', (_, changes, problem) => {
-    const asUnavailable = toldOf(stringify({ plans: [plan], providers: [{ ...provider, ...changes }] }))
-    expect(asUnavailable).toHaveLength(1)
-    expect(asUnavailable[0]).toContain(`: providers.0.${problem}`)
+    const errors = errorsIn(stringify({ plans: [plan], providers: [{ ...provider, ...changes }] }))
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toContain(`: providers.0.${problem}`)
   })
 
   test('the key, category and chain of another', () => {
     const text = stringify({ plans: [], providers: [provider, { ...provider, rpc: [] }] })
-    expect(toldOf(text)).toEqual([
+    expect(errorsIn(text)).toEqual([
       expect.stringMatching(
         /^line \d+, column \d+: providers\.1\.provider_id: is the same provider as providers\.0$/,
       ),

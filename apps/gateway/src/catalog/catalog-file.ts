@@ -11,7 +11,6 @@ const name = (max: number) =>
     .max(max)
     .regex(/^(?!\s)[^\p{Cc}\p{Cs}]*(?<!\s)$/u, 'must be text on one line, without spaces at its ends')
 
-/** The maximum length in a request. */
 const chainName = name(64)
 
 const BaseUrl = z
@@ -40,7 +39,6 @@ const CatalogPlan = z
     chain_id: chainName,
     ecosystem: Ecosystem,
     asset_address: name(128),
-    /** EIP-712 domain of the token. */
     asset_name: name(128).optional(),
     asset_version: name(128).optional(),
     amount: Amount.refine((amount) => amount !== '0', 'must be above zero'),

@@ -4,7 +4,7 @@ import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { usdc } from '../testing/payment'
 
-/** All that a token can count. */
+/** The maximum of a uint256. */
 const most = (2n ** 256n - 1n).toString()
 
 let gateway: TestGateway
@@ -34,12 +34,12 @@ const plan = {
 }
 
 describe('GET /pricing', () => {
-  test('lists the plans that are sold, and no others', async () => {
+  test('lists the active plans only', async () => {
     const answer = await gateway.api.get('/pricing').expect(200)
     expect(answer.body).toEqual([plan, { ...plan, id: 3, amount: most }])
   })
 
-  test('gives one of them under data', async () => {
+  test('returns one of them under data', async () => {
     const answer = await gateway.api.get('/pricing/1').expect(200)
     expect(answer.body).toEqual({ data: plan })
   })
@@ -59,7 +59,7 @@ describe('GET /pricing', () => {
     expect(outcomeOf(await gateway.api.get(`/pricing/${id}`))).toEqual(refusal)
   })
 
-  test('gives the plan of the highest number that a file can sell', async () => {
+  test('returns the plan with the highest possible id', async () => {
     gateway.catalog.plans.push(planOf({ id: 2_147_483_647 }))
     await gateway.reapply()
     const answer = await gateway.api.get('/pricing/2147483647').expect(200)
@@ -68,7 +68,7 @@ describe('GET /pricing', () => {
     await gateway.reapply()
   })
 
-  test('is a second old at most', async () => {
+  test('is at most one second old', async () => {
     gateway.catalog.plans.push(planOf({ id: 4 }))
     await gateway.reapply()
     await gateway.api.get('/pricing/4').expect(200)
@@ -88,14 +88,14 @@ describe('GET /providers', () => {
     description: 'One',
   }
 
-  test('lists those that serve, and no others', async () => {
+  test('lists the active providers only', async () => {
     const answer = await gateway.api.get('/providers').expect(200)
     const { data } = answer.body as { data: object[] }
     expect(data).toHaveLength(2)
     expect(data[1]).toEqual({ ...one, id: expect.any(Number) as number })
   })
 
-  test('gives one of them by its key, category and chain', async () => {
+  test('returns one of them by its key, category and chain', async () => {
     const answer = await gateway.api.get('/providers/provider-1').query({ category: 'evm', chain_id: '1' })
     expect(answer.body).toEqual({ data: { ...one, id: expect.any(Number) as number } })
   })
@@ -116,7 +116,7 @@ describe('GET /providers', () => {
 })
 
 describe('GET /x402/supported', () => {
-  test('returns what the facilitator supports, and its last answer while it is unavailable', async () => {
+  test("returns the facilitator's kinds, and its last response while it is unavailable", async () => {
     const kinds = { kinds: [{ scheme: 'exact', network: 'base-sepolia', asset: usdc }] }
     const supported = () => gateway.api.get('/x402/supported')
     gateway.facilitator.disconnect()
@@ -131,7 +131,7 @@ describe('GET /x402/supported', () => {
     gateway.facilitator.reconnect()
   })
 
-  test('returns the last answer while the facilitator hangs, without waiting for its timeout', async () => {
+  test('returns the last response while the facilitator hangs, without waiting for its timeout', async () => {
     const another = await testGateway({ beside: gateway })
     const supported = () => another.api.get('/x402/supported').expect(200)
     const before = (await supported()).body as unknown
@@ -155,7 +155,7 @@ describe('GET /x402/supported', () => {
   })
 })
 
-test('a clock set back does not keep old answers valid', async () => {
+test('a clock set back does not keep old responses valid', async () => {
   await gateway.api.get('/pricing/6').expect(404)
   await gateway.api.get('/x402/supported').expect(200)
   const asked = gateway.facilitator.supportAsked()

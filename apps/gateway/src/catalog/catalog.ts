@@ -40,7 +40,6 @@ const Methods = z.record(z.string(), z.int().min(1))
 
 export type Catalog = ReturnType<typeof createCatalog>
 
-/** In the order of ids. */
 export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
   const plans = cached(now, async () =>
     (await prisma.plan.findMany({ orderBy: { id: 'asc' } })).map((row): Plan => ({

@@ -15,7 +15,7 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** Applies a file's text, and waits until no gateway serves what was there before. */
+/** Applies a file, and waits until no gateway serves the previous catalog. */
 async function applied(text: string) {
   const lines = await applyCatalog(gateway.database, parseCatalog(text))
   gateway.clock.advance(2)
@@ -31,7 +31,7 @@ describe('a plan that a file retires', () => {
   test.each([
     ['by leaving it out', () => only(planOf())],
     ['by active: false', () => only(planOf(), { ...sold, active: false })],
-  ])('%s is not sold anywhere, and its credits can still be spent', async (_, retiring) => {
+  ])('%s cannot be bought, and its credits can still be spent', async (_, retiring) => {
     await applied(only(planOf(), sold))
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 2, 7)
@@ -62,7 +62,7 @@ describe('a plan that a file retires', () => {
   })
 })
 
-test('weights in a file are what calls and batches cost, and a change of them is', async () => {
+test('method weights in a file set the cost of calls and batches, also after a change', async () => {
   const weighing = (weights: string) => `
 plans:
   - ${JSON.stringify(planOf())}
@@ -100,8 +100,8 @@ providers:
   ])
   expect(await costOf(['eth_getLogs', 'eth_call', 'trace_block'].map(entry))).toBe('4')
 
-  const tooDear = await call({ chain_id: 'weights', payload: Array(30).fill(entry('eth_getLogs')) })
-  expect([tooDear.status, await balanceOf(gateway.ledger, wallet.address)]).toEqual([402, 59n])
+  const aboveBalance = await call({ chain_id: 'weights', payload: Array(30).fill(entry('eth_getLogs')) })
+  expect([aboveBalance.status, await balanceOf(gateway.ledger, wallet.address)]).toEqual([402, 59n])
   const { rows } = await gateway.pool.query<{ credits: number }>(
     "SELECT credits FROM usage WHERE chain_id = 'weights' ORDER BY id",
   )

@@ -4,7 +4,7 @@ import { ApiError, type Logger } from '@tollgate/service'
 import { type Plan } from './catalog'
 
 const MAX_AGE_MS = 5_000
-/** How long a response waits for an answer that it can do without. */
+/** How long a response waits for optional data of the facilitator. */
 const WAIT_TIMEOUT_MS = 500
 
 export type Supported = ReturnType<typeof createSupported>
@@ -46,7 +46,6 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
   }
 
   return {
-    /** Kinds joined with assets. */
     getKinds: async (): Promise<SupportedPaymentKind[]> => {
       const asked = getSupport()
       if (!cached) return (await asked).kinds

@@ -2,7 +2,6 @@ import { isAlias, isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument, Par
 import { type Document, type Node, type Pair } from 'yaml'
 import { type z } from 'zod'
 
-/** The message lists every error with its line. */
 export class CatalogError extends Error {
   override readonly name = 'CatalogError'
 }
@@ -102,7 +101,6 @@ function problemsOf(document: Parsed, issue: z.core.$ZodIssue): Problem[] {
   return [{ at, message: `${where || 'the file'}: ${isMissing ? `is missing, ${expected}` : text + hint}` }]
 }
 
-/** The offset of the deepest existing part of a path. */
 function offsetOf(document: Parsed, path: readonly PropertyKey[], what: 'key' | 'value') {
   let node: unknown = document.contents
   let at = offsetIn(node) ?? 0

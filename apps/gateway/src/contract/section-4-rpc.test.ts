@@ -39,7 +39,6 @@ const bearer = () => ({ authorization: `Bearer ${session.token}` })
 const balance = () => balanceOf(gateway.ledger, wallet.address)
 const terms = { payTo: planOf().pay_to, amount: planOf().amount }
 
-/** A chain with one upstream for each transport. */
 async function servedBy(answer: Answer = answers.result()) {
   const [rpc, rest] = [await startUpstream(answer), await startUpstream(answer)]
   const chain_id = await gateway.chain({ rpc: [`${rpc.url}/v2/key`], rest: [`${rest.url}/lcd`] })

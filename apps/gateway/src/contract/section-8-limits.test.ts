@@ -30,7 +30,7 @@ describe('8. Nonce validity | 300 seconds', () => {
   test.each([
     [299, [200, undefined]],
     [301, [401, 'EXPIRED_NONCE']],
-  ])('asked for %d seconds ago', async (age, outcome) => {
+  ])('issued %d seconds ago', async (age, outcome) => {
     const wallet = gateway.wallet()
     const nonce = await wallet.nonce()
     after(age)
@@ -93,7 +93,7 @@ describe('8. Refresh token use | once', () => {
   test.each([
     ['a second short of 30 days', 30 * 86_400 - 1, [200, undefined]],
     ['30 days', 30 * 86_400, [401, 'EXPIRED_TOKEN']],
-  ])('for as long as it lives: after %s', async (_, age, outcome) => {
+  ])('while it is valid: after %s', async (_, age, outcome) => {
     const { refresh_token } = await funded()
     after(age)
     expect(outcomeOf(await refresh(refresh_token))).toEqual(outcome)
@@ -116,7 +116,6 @@ describe.each([
   ['History', '/history', 20],
   ['Payments', '/payments', 30],
 ])('8. %s page size default | offset default 0', (_, path, size) => {
-  /** A wallet with that many records. */
   async function withRecords(count: number) {
     const { wallet, call } = await funded(count)
     if (path === '/history') for (let calls = 0; calls < count; calls++) await call().expect(200)

@@ -13,7 +13,6 @@ const open = (environment: Partial<Environment>, beside?: TestGateway) =>
   testGateway({ environment: { TRUSTED_PROXIES: 1, ...environment }, ...(beside ? { beside } : {}) })
 
 let addresses = 0
-/** A signed-in wallet that pays from its own address by default. */
 async function buyer(gateway: TestGateway, address = `10.0.${addresses >> 8}.${addresses++ & 255}`) {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
@@ -41,7 +40,10 @@ const counted = (outcomes: readonly ReturnType<typeof outcomeOf>[]) => {
   return counts
 }
 
-/** Makes the wallet one that signed in as a contract, and returns payments of it whose signature only the chain can check. */
+/**
+ * Turns the session into one signed by a contract, and returns payments whose signature only the chain can
+ * verify.
+ */
 async function asContract(gateway: TestGateway, { address, signer }: TestWallet) {
   await gateway.pool.query("UPDATE sessions SET signed_by = 'contract' WHERE wallet = $1", [address])
   return async () => {
@@ -69,7 +71,7 @@ describe('the new payments of a wallet', () => {
     expect(await findViolations(gateway.pool)).toEqual([])
   })
 
-  test('count once, however many calls bring the same one at once', async () => {
+  test('count once for concurrent calls with the same payment', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 1 })
     const { wallet, buy } = await buyer(gateway)
     const payment = await wallet.pay()
@@ -78,7 +80,7 @@ describe('the new payments of a wallet', () => {
     expect(gateway.facilitator.calls).toHaveLength(1)
   })
 
-  test('whose signature cannot be verified here have a third of the limit', async () => {
+  test('whose signature only the chain can verify have a third of the limit', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 6 })
     const { wallet, buy } = await buyer(gateway)
     const garbage = await asContract(gateway, wallet)
@@ -103,7 +105,7 @@ describe('the new payments of a wallet', () => {
 })
 
 describe('the rate of the client key', () => {
-  test('is not used up by a wallet that floods: four honest buyers beside it are served', async () => {
+  test('is not used up by a wallet that floods: four other buyers are served', async () => {
     const gateway = await open({ RATE_LIMIT_PAYMENTS_PER_MINUTE: 1_000, FACILITATOR_REQUESTS_PER_MINUTE: 40 })
     const flood = await buyer(gateway)
     const flooding = Promise.all(Array.from({ length: 60 }, () => flood.buy().then(outcomeOf)))
@@ -113,26 +115,26 @@ describe('the rate of the client key', () => {
     expect(gateway.facilitator.calls).toHaveLength(8)
   })
 
-  test('is not used up by many new wallets of one address; buyers elsewhere, and customers there, are served', async () => {
+  test('is not used up by many new wallets of one address: buyers elsewhere and customers there are served', async () => {
     const gateway = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 40 })
     const address = '192.0.2.7'
-    const swarm = await Promise.all(
+    const outcomes = await Promise.all(
       (await buyers(gateway, 12, address)).map(({ buy }) => buy().then(outcomeOf)),
     )
-    expect(counted(swarm)).toEqual({ 200: 4, '429 RATE_LIMITED': 8 })
+    expect(counted(outcomes)).toEqual({ 200: 4, '429 RATE_LIMITED': 8 })
     const others = [...(await buyers(gateway, 4)), ...(await customers(gateway, 4, address))]
     expect(counted(await Promise.all(others.map(({ buy }) => buy().then(outcomeOf))))).toEqual({ 200: 8 })
   })
 
-  test('is not used up by new wallets of many addresses: half of it is left to wallets that have paid before', async () => {
+  test('is not used up by new wallets of many addresses: half remains for wallets that have paid before', async () => {
     const gateway = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 40 })
-    const swarm = await Promise.all((await buyers(gateway, 25)).map(({ buy }) => buy().then(outcomeOf)))
-    expect(counted(swarm)).toEqual({ 200: 20, '503 OVERLOADED': 5 })
+    const outcomes = await Promise.all((await buyers(gateway, 25)).map(({ buy }) => buy().then(outcomeOf)))
+    expect(counted(outcomes)).toEqual({ 200: 20, '503 OVERLOADED': 5 })
     const known = await Promise.all((await customers(gateway, 10)).map(({ buy }) => buy().then(outcomeOf)))
     expect(counted(known)).toEqual({ 200: 10 })
   })
 
-  test('is used up to a quarter by payments whose signature cannot be checked here, also of customers', async () => {
+  test('is used up to a quarter by payments whose signature only the chain can verify, also of customers', async () => {
     const gateway = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 12 })
     const outcomes = []
     for (const { wallet, buy } of await customers(gateway, 6)) {
@@ -145,7 +147,7 @@ describe('the rate of the client key', () => {
     expect([counted(proven), gateway.facilitator.calls.length]).toEqual([{ 200: 4 }, 7])
   })
 
-  test('that is used up postpones a payment, which is settled later and charged once', async () => {
+  test('if used up postpones a payment, which is settled later and charged once', async () => {
     const gateway = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 3 })
     const found = await customers(gateway, 4)
     const outcomes = []
@@ -166,7 +168,7 @@ describe('the rate of the client key', () => {
     expect(await findViolations(gateway.pool)).toEqual([])
   })
 
-  test('leaves three quarters to new payments, however many old ones are retried', async () => {
+  test('keeps three quarters for new payments, however many old ones are retried', async () => {
     const gateway = await open({ FACILITATOR_REQUESTS_PER_MINUTE: 8 })
     const [retried, fresh] = [await customers(gateway, 3), await customers(gateway, 3)]
     gateway.facilitator.next('error', 'error', 'error')
@@ -191,7 +193,7 @@ test('a wallet with many due payments gets a third of those processed at once', 
   await wallets(9, many)
   await gateway.pool.query("UPDATE payments SET next_attempt_at = now() - INTERVAL '1 hour'")
   await wallets(1, few)
-  // It is stored in whole milliseconds, and may be a moment ahead.
+  // Stored in whole milliseconds, so it may be slightly ahead.
   await gateway.pool.query(
     "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 minute' WHERE wallet = $1",
     [few],

@@ -3,13 +3,10 @@ import { type Environment } from '../config'
 
 export type NewPayment = {
   wallet: string
-  /** See `addressKey`. */
   address: string
-  /** A payment of the wallet was credited before. */
   isCustomer: boolean
   /** The gateway verified the signature; an unverified one costs nothing to forge. */
   isVerified: boolean
-  /** Payments of the wallet whose outcome is unknown. */
   open: number
 }
 

@@ -18,7 +18,7 @@ const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address
 const settlementsOf = ({ address }: TestWallet) =>
   gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address)).length
 
-/** Holds what this statement takes, until the returned function is called. */
+/** Runs the statement in a transaction that stays open until the returned function is called. */
 async function hold(statement: string, values: unknown[] = []) {
   const holder = await replica.pool.connect()
   await holder.query('BEGIN')
@@ -35,9 +35,9 @@ const breakWaiting = () =>
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
   )
 
-describe('a payment is pending, its reason is in the log, and it is credited once, where', () => {
+describe('a payment is pending, its reason is in the log, and it is credited once, if', () => {
   const places: [string, (wallet: TestWallet) => Promise<() => Promise<void>>, number][] = [
-    ['it is written down', () => hold('LOCK TABLE payments IN SHARE MODE'), 0],
+    ['it is recorded', () => hold('LOCK TABLE payments IN SHARE MODE'), 0],
     ['its credits are given', (wallet) => lockAccount(replica.pool, wallet.address), 1],
   ]
   test.each(places)('the connection breaks while %s', async (_, holding, settled) => {
@@ -64,7 +64,7 @@ describe('a payment is pending, its reason is in the log, and it is credited onc
     expect([settlementsOf(wallet), await creditsOf(wallet)]).toEqual([1, 100n])
   })
 
-  test('its row is held when the facilitator answers', async () => {
+  test('its row is locked when the facilitator responds', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -90,7 +90,7 @@ describe('a payment is pending, its reason is in the log, and it is credited onc
   })
 })
 
-test('payments of accounts that are held keep neither others from their credits nor calls from connections', async () => {
+test('payments of locked accounts delay neither other payments nor calls', async () => {
   const { pool } = gateway
   const held = times(6, () => gateway.wallet().address)
   const [other, asking] = [gateway.wallet(), gateway.wallet()]
@@ -116,7 +116,7 @@ test('payments of accounts that are held keep neither others from their credits 
   }
   await reconciling
   expect([await creditsOf(other), await creditsOf(asking)]).toEqual([100n, 100n])
-  // Of ten connections, those on which calls are paid and ended are left.
+  // Of ten connections, those for calls remain.
   expect(rounds.busy).toBeLessThanOrEqual(6)
 
   await release()

@@ -24,7 +24,7 @@ afterAll(closeAll)
 
 const settlementsOf = ({ address }: TestWallet) =>
   gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address))
-const askedFor = ({ address }: TestWallet) =>
+const settleRequestsOf = ({ address }: TestWallet) =>
   gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(address))
 const paymentsOf = async ({ address }: TestWallet) =>
   (
@@ -33,7 +33,7 @@ const paymentsOf = async ({ address }: TestWallet) =>
       [address],
     )
   ).rows
-/** What a client reads in `X-PAYMENT-RESPONSE`, byte for byte as ASCII. */
+/** Asserts that the header is ASCII, and decodes it. */
 const receiptIn = ({ headers }: { headers: Record<string, unknown> }) =>
   SettleResult.parse(
     JSON.parse(Buffer.from(String(headers['x-payment-response']), 'base64').toString('ascii')),
@@ -99,7 +99,7 @@ describe('a call with a payment', () => {
     expect(gateway.log.text()).not.toContain(payment)
   })
 
-  test('buys more credits while there are some left', async () => {
+  test('buys more credits while some remain', async () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 5)
     const { call } = await wallet.signIn()
@@ -107,7 +107,7 @@ describe('a call with a payment', () => {
     expect(answer.headers['x-credits-remaining']).toBe('104')
   })
 
-  test('that was seen before is not charged again, in any session, on any replica, on any plan', async () => {
+  test('that was used before is not charged again, in any session, replica or plan', async () => {
     const wallet = gateway.wallet()
     const [first, second] = [await wallet.signIn(), await wallet.signIn()]
     const elsewhere = await wallet.signIn({ pricing_plan_id: 2 })
@@ -120,11 +120,11 @@ describe('a call with a payment', () => {
     ].map(({ headers }) => String(headers['x-payment-response']))
     expect(new Set(receipts).size).toBe(1)
     expect((await elsewhere.call({ payment })).status).toBe(402)
-    expect([settlementsOf(wallet).length, askedFor(wallet).length]).toEqual([1, 1])
+    expect([settlementsOf(wallet).length, settleRequestsOf(wallet).length]).toEqual([1, 1])
     expect([await creditsOf(wallet), await creditsOf(wallet, 2)]).toEqual([96n, 0n])
   })
 
-  test('that twenty bring at once, over two replicas, is one purchase, and all of them are served', async () => {
+  test('sent in twenty calls at once to two replicas is one purchase, and all calls are served', async () => {
     const wallet = gateway.wallet()
     const { token } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -132,10 +132,10 @@ describe('a call with a payment', () => {
     const calls = Array.from({ length: 20 }, (_, index) =>
       createCall((index % 2 ? replica : gateway).api, token)({ payment }).then(outcomeOf),
     )
-    while (askedFor(wallet).length === 0) await new Promise(setImmediate)
+    while (settleRequestsOf(wallet).length === 0) await new Promise(setImmediate)
     release()
     expect(await Promise.all(calls)).toEqual(calls.map(() => [200, undefined]))
-    expect([settlementsOf(wallet).length, askedFor(wallet).length]).toEqual([1, 1])
+    expect([settlementsOf(wallet).length, settleRequestsOf(wallet).length]).toEqual([1, 1])
     expect(await paymentsOf(wallet)).toHaveLength(1)
     expect(await creditsOf(wallet)).toBe(80n)
   })
@@ -156,13 +156,13 @@ describe('a call with a payment', () => {
         payer: owner.address,
       })
     expect([await creditsOf(thief), await creditsOf(thiefWithCredits)]).toEqual([0n, 4n])
-    expect([await paymentsOf(owner), askedFor(owner)]).toEqual([[], []])
+    expect([await paymentsOf(owner), settleRequestsOf(owner)]).toEqual([[], []])
 
     await (await owner.signIn()).call({ payment }).expect(200)
     expect(await creditsOf(owner)).toBe(99n)
   })
 
-  test('that is settled stays bought though the call itself is not served', async () => {
+  test('that is settled stays credited if the call is not served', async () => {
     const wallet = gateway.wallet()
     const chain_id = await gateway.chain(await getRefusingUrl())
     const answer = await (await wallet.signIn()).call({ chain_id, payment: await wallet.pay() })
@@ -181,7 +181,7 @@ describe('a call with a payment', () => {
   })
 })
 
-describe('a payment that is refused', () => {
+describe('a refused payment', () => {
   test('by the facilitator is answered 402 with the reason, then and later, and nothing is charged', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
@@ -199,7 +199,7 @@ describe('a payment that is refused', () => {
         paymentRequirements: { maxAmountRequired: '10000' },
       })
     }
-    expect([askedFor(wallet).length, await creditsOf(wallet)]).toEqual([1, 0n])
+    expect([settleRequestsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 0n])
     expect(await paymentsOf(wallet)).toEqual([expect.objectContaining({ status: 'failed' })])
     await call({ payment: await wallet.pay() }).expect(200)
   })
@@ -213,7 +213,7 @@ describe('a payment that is refused', () => {
     expect((answer.body as { message: string }).message).not.toContain('nothing was charged')
   })
 
-  test('as no payment at all is answered 402 too', async () => {
+  test('because it is malformed is also answered 402', async () => {
     const wallet = gateway.wallet()
     gateway.facilitator.next('denied')
     const answer = await (await wallet.signIn()).call({ payment: await wallet.pay() })
@@ -228,18 +228,15 @@ describe('a payment that is refused', () => {
       { to: '0x0000000000000000000000000000000000000001' },
       'invalid_exact_evm_payload_recipient_mismatch',
     ],
-  ])(
-    'for it pays %s, does so for the plan’s terms, whatever its payer says they are',
-    async (_, changes, reason) => {
-      const wallet = gateway.wallet()
-      const payment = await wallet.pay(planOf(), changes)
-      const answer = await (await wallet.signIn()).call({ payment })
-      expect([answer.status, (answer.body as { error: string }).error]).toEqual([402, reason])
-      expect(settlementsOf(wallet)).toEqual([])
-    },
-  )
+  ])('because it pays %s is refused, whatever its own requirements say', async (_, changes, reason) => {
+    const wallet = gateway.wallet()
+    const payment = await wallet.pay(planOf(), changes)
+    const answer = await (await wallet.signIn()).call({ payment })
+    expect([answer.status, (answer.body as { error: string }).error]).toEqual([402, reason])
+    expect(settlementsOf(wallet)).toEqual([])
+  })
 
-  test('for it was signed by another key', async () => {
+  test('because another key signed it', async () => {
     const [wallet, forger] = [gateway.wallet(), gateway.wallet()]
     const forged = await signPayment(
       forger.signer,
@@ -264,7 +261,7 @@ describe('a payment that is refused', () => {
   })
 
   test.each(['Zahlung abgelehnt: zu spät', 'x'.repeat(20_000), 'two\nlines'])(
-    'with a reason that is no code gets a short ASCII one: %#',
+    'with an invalid reason code gets a short ASCII one: %#',
     async (reason) => {
       const wallet = gateway.wallet()
       gateway.facilitator.refuse(reason)
@@ -276,7 +273,7 @@ describe('a payment that is refused', () => {
 })
 
 describe('the price of a plan', () => {
-  test('is not charged for a call that it could not pay, and is for one that it covers with the balance', async () => {
+  test('is not charged for a call that it cannot cover, and is for one that it covers with the balance', async () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 20)
     const { call } = await wallet.signIn()
@@ -285,16 +282,16 @@ describe('the price of a plan', () => {
     const refused = await call({ payload: batch(121), payment })
     expect(outcomeOf(refused)).toEqual([400, 'INVALID_REQUEST'])
     expect([await creditsOf(wallet), await paymentsOf(wallet)]).toEqual([20n, expect.any(Array)])
-    expect(askedFor(wallet)).toEqual([])
+    expect(settleRequestsOf(wallet)).toEqual([])
     await call({ payload: batch(120), payment }).expect(200)
     expect(await creditsOf(wallet)).toBe(0n)
   })
 
-  test('is not met by a payment for a cheaper plan, which then counts for neither', async () => {
+  test('is not paid by a payment for a cheaper plan, which then buys nothing', async () => {
     const wallet = gateway.wallet()
     const payment = await wallet.pay(planOf({ id: 1 }))
-    const dear = await (await wallet.signIn({ pricing_plan_id: 3 })).call({ payment })
-    expect([dear.status, (dear.body as { error: string }).error]).toEqual([
+    const costlier = await (await wallet.signIn({ pricing_plan_id: 3 })).call({ payment })
+    expect([costlier.status, (costlier.body as { error: string }).error]).toEqual([
       402,
       'invalid_exact_evm_payload_authorization_value',
     ])

@@ -34,7 +34,7 @@ const cheaper = {
   asset: 'uatom',
 }
 
-/** As wallets write it; the first is the specification's own. */
+/** The forms that wallets send; the first is the specification's own. */
 const forms: [string, (signed: SignedSend) => string][] = [
   [
     'base64 of the payload and its requirements',
@@ -72,7 +72,7 @@ const askedSince = (before: number) => gateway.facilitator.calls.slice(before)
 const asked = () => gateway.facilitator.calls.length
 
 describe('the payment of a Cosmos wallet', () => {
-  test.each(forms)('may be %s, and is settled by the plan’s own terms', async (_, write) => {
+  test.each(forms)("may be %s, and is settled with the plan's requirements", async (_, write) => {
     const { wallet, call } = await customer()
     const before = asked()
     const answer = await call({ payment: write(signSend(wallet)) }).expect(200)
@@ -101,7 +101,7 @@ describe('the payment of a Cosmos wallet', () => {
     ])
   })
 
-  test('is one purchase in all of these forms', async () => {
+  test('is one purchase in each of these forms', async () => {
     const { wallet, call } = await customer()
     const before = asked()
     const signed = signSend(wallet, plan, { sequence: 3 })
@@ -113,7 +113,7 @@ describe('the payment of a Cosmos wallet', () => {
     ])
   })
 
-  test('may come in PAYMENT-SIGNATURE, with the offer that it accepts', async () => {
+  test('may be sent in PAYMENT-SIGNATURE, with the accepted requirements', async () => {
     const { wallet, call } = await customer()
     const { headers } = await call().expect(402)
     const { accepts } = PaymentRequiredV2.parse(decodeJson(String(headers['payment-required'])))
@@ -134,15 +134,15 @@ describe('the payment of a Cosmos wallet', () => {
     const before = asked()
     const signed = signSend(owner.wallet)
     for (const [, write] of forms) expect((await thief.call({ payment: write(signed) })).status).toBe(402)
-    const respelled = { ...elsewhere, address: elsewhere.addressOn('osmo') }
-    const foreign = await (await elsewhere.signIn()).call({ payment: encodeJson(signSend(respelled)) })
+    const otherPrefix = { ...elsewhere, address: elsewhere.addressOn('osmo') }
+    const foreign = await (await elsewhere.signIn()).call({ payment: encodeJson(signSend(otherPrefix)) })
     expect([foreign.status, foreign.body]).toMatchObject([402, { paymentRequirements: { asset: 'uosmo' } }])
     expect(askedSince(before)).toEqual([])
     expect([await creditsOf(thief.wallet), await paymentsOf(owner.wallet)]).toEqual([0n, []])
     await owner.call({ payment: encodeJson(signed) }).expect(200)
   })
 
-  test('buys nothing for a wallet of another ecosystem, which can read it on its chain, and does not stand in its payer’s way', async () => {
+  test('buys nothing for a wallet of another ecosystem that copied it, and does not block its payer', async () => {
     const { wallet, call } = await customer()
     const thief = await gateway
       .wallet()
@@ -175,7 +175,7 @@ describe('the payment of a Cosmos wallet', () => {
       402,
       expect.stringContaining('refused (insufficient_funds) and nothing was charged'),
     ])
-    // Wallets sign the same again: there is no chance in it.
+    // Wallet signatures are deterministic.
     await call({ payment }).expect(200)
     expect(await creditsOf(wallet)).toBe(99n)
     expect((await paymentsOf(wallet)).map(({ status }) => status)).toEqual(['failed', 'credited'])
@@ -217,12 +217,12 @@ describe('the payment of a Cosmos wallet', () => {
     ['an amount in hexadecimal', withMember({ amount: '0x2710' })],
     ['an amount with a zero in front', withMember({ amount: '010000' })],
     ['an amount as a number', withMember({ amount: 10_000 })],
-    ['a payer that is no address', withMember({ payer: 'osmo1payer' })],
+    ['a payer that is not an address', withMember({ payer: 'osmo1payer' })],
     ['a payer of another ecosystem', withMember({ payer: `0x${'1'.repeat(40)}` })],
     ['no payment', (signed) => encodeJson({ ...signed, payment: undefined })],
     ['a list', (signed) => encodeJson([signed])],
     ['an EVM payment', () => encodeJson({ signature: `0x${'1b'.repeat(65)}`, authorization: {} })],
-  ])('that holds %s is 400, without a settle request', async (_, write) => {
+  ])('that contains %s is 400, without a settle request', async (_, write) => {
     const { wallet, call } = await customer()
     const before = asked()
     const answer = await call({ payment: write(signSend(wallet)) })

@@ -34,7 +34,7 @@ async function command(...args: string[]) {
 const receiptOf = ({ headers }: { headers: Record<string, unknown> }) =>
   SettleResult.parse(decodeJson(String(headers['x-payment-response'])))
 
-/** A wallet whose payment moved another amount than it says. */
+/** A payment that moved another amount than was signed. */
 async function newDispute() {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
@@ -47,8 +47,8 @@ async function newDispute() {
   return { wallet, call, payment, answer, id: rows[0]?.id ?? '' }
 }
 
-describe('a payment that moved other money than was signed', () => {
-  test('is never answered with a 402, with its proof or without, and its receipt names the transaction', async () => {
+describe('a payment that moved another amount than was signed', () => {
+  test('is never answered with a 402, with or without its proof, and its receipt names the transaction', async () => {
     const { call, payment, answer, wallet } = await newDispute()
     expect(outcomeOf(answer)).toEqual(disputed)
     expect(JSON.stringify(answer.body)).not.toContain('nothing was charged')
@@ -67,7 +67,7 @@ describe('a payment that moved other money than was signed', () => {
     expect(gateway.facilitator.calls).toHaveLength(asked)
   })
 
-  test('is disputed on whichever plan it is sent again', async () => {
+  test('stays disputed if it is sent again, on any plan', async () => {
     const { wallet, payment } = await newDispute()
     const other = await wallet.signIn({ pricing_plan_id: 2 })
     expect(outcomeOf(await other.call({ payment }))).toEqual(disputed)
@@ -117,7 +117,7 @@ describe('a payment that was refused', () => {
       'UPDATE payments SET updated_at = now() - make_interval(secs => $2), created_at = now() - make_interval(secs => $2 * 2) WHERE wallet = $1',
       [wallet, seconds],
     )
-  const askedFor = (wallet: string) =>
+  const settleRequestsOf = (wallet: string) =>
     gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(wallet))
 
   test('is retried once its cause may be gone, under a new idempotency key, and charged once', async () => {
@@ -128,17 +128,17 @@ describe('a payment that was refused', () => {
     const refused = await call({ payment })
     gateway.facilitator.refuse(undefined)
     expect([refused.status, (await call({ payment })).status]).toEqual([402, 402])
-    expect(askedFor(wallet.address)).toHaveLength(1)
+    expect(settleRequestsOf(wallet.address)).toHaveLength(1)
 
     await age(wallet.address, 10)
     const answers = await Promise.all(Array.from({ length: 5 }, () => call({ payment })))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    const [first, again, ...more] = askedFor(wallet.address)
+    const [first, again, ...more] = settleRequestsOf(wallet.address)
     expect([again?.key, more]).toEqual([`${first?.key}.2`, []])
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(95n)
   })
 
-  test('because the facilitator takes none of this gateway is not answered with a 402, and asked about again', async () => {
+  test("because the facilitator refuses this gateway's key is retried and not answered with a 402", async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -149,7 +149,7 @@ describe('a payment that was refused', () => {
     expect((await call({ payment })).status).toBe(200)
   })
 
-  test('is retried for ten minutes only, less than it counts as open', async () => {
+  test('is retried for ten minutes only, which is less than it counts as open', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay(undefined, {
@@ -160,10 +160,10 @@ describe('a payment that was refused', () => {
     gateway.facilitator.refuse(undefined)
     await age(wallet.address, 330)
     expect((await call({ payment })).status).toBe(402)
-    expect(askedFor(wallet.address)).toHaveLength(1)
+    expect(settleRequestsOf(wallet.address)).toHaveLength(1)
   })
 
-  test('and reopened is not failed by a late answer to an earlier settle request', async () => {
+  test('and reopened is not failed by a late response to an earlier settle request', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -198,19 +198,19 @@ describe('a payment that was refused', () => {
     await age(wallet.address, 10)
     await call({ payment })
     await call({ payment })
-    expect(askedFor(wallet.address)).toHaveLength(2)
-    // It is twenty seconds old: the next time is in twenty.
+    expect(settleRequestsOf(wallet.address)).toHaveLength(2)
+    // It is twenty seconds old, so the next attempt is in twenty.
     await gateway.pool.query(
       "UPDATE payments SET updated_at = now() - INTERVAL '15 seconds', created_at = now() - INTERVAL '35 seconds' WHERE wallet = $1",
       [wallet.address],
     )
     await call({ payment })
-    expect(askedFor(wallet.address)).toHaveLength(2)
+    expect(settleRequestsOf(wallet.address)).toHaveLength(2)
     gateway.facilitator.refuse(undefined)
   })
 
   test.each(['invalid_exact_evm_payload_signature', 'duplicate_settlement'])(
-    'stays refused where that cannot change: %s',
+    'stays refused for a permanent reason: %s',
     async (reason) => {
       const wallet = gateway.wallet()
       const { call } = await wallet.signIn()
@@ -220,7 +220,7 @@ describe('a payment that was refused', () => {
       gateway.facilitator.refuse(undefined)
       await age(wallet.address, 60)
       expect((await call({ payment })).status).toBe(402)
-      expect(askedFor(wallet.address)).toHaveLength(1)
+      expect(settleRequestsOf(wallet.address)).toHaveLength(1)
     },
   )
 })

@@ -23,7 +23,6 @@ const DECISIONS: Record<Decision, string> = {
 }
 
 export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
-  /** Oldest first. */
   async list(limit: number): Promise<Dispute[]> {
     const text = `SELECT ${columns} FROM payments WHERE status = 'disputed' ORDER BY updated_at, id LIMIT $1`
     return (await pool.query<Dispute>(text, [limit])).rows

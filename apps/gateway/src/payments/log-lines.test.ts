@@ -7,7 +7,7 @@ beforeAll(async () => (gateway = await testGateway()))
 afterAll(closeAll)
 
 type Line = Record<string, unknown>
-/** The lines that hold the word, once one of them has this message. */
+/** The lines that contain the text, once one of them has this message. */
 async function linesAbout(word: string, last = 'request'): Promise<Line[]> {
   for (;;) {
     const lines = gateway.log.lines().filter((line) => JSON.stringify(line).includes(word))
@@ -41,13 +41,13 @@ test('each log line of a payment has its id and the id of the request, which is 
 
 test.each([
   ['a refusal', 'denied', 'payment refused'],
-  ['an outcome that is not known', 'error', 'payment outcome unknown'],
-  ['an outcome that waits for the chain', 'pending', 'payment pending'],
-] as const)('so is the line about %s', async (_, manner, message) => {
+  ['an unknown outcome', 'error', 'payment outcome unknown'],
+  ['a pending outcome', 'pending', 'payment pending'],
+] as const)('the log line about %s has both ids', async (_, behaviour, message) => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
-  gateway.facilitator.next(manner)
-  const requestId = `${manner}-${wallet.address}`
+  gateway.facilitator.next(behaviour)
+  const requestId = `${behaviour}-${wallet.address}`
   await call({ payment: await wallet.pay() }).set('X-Request-Id', requestId)
   const paymentId = await paymentOf(wallet.address)
   expect(await linesAbout(requestId)).toContainEqual(

@@ -13,7 +13,7 @@ afterAll(closeAll)
 const batch = (entries: number) =>
   Array.from({ length: entries }, (_, id) => ({ jsonrpc: '2.0', id, method: 'eth_blockNumber' }))
 
-test('a wallet whose payment is still open is not asked for another, with or without its proof', async () => {
+test('a wallet with an open payment is not asked for another, with or without its proof', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   expect((await call()).status).toBe(402)
@@ -32,7 +32,7 @@ test('a wallet whose payment is still open is not asked for another, with or wit
   expect((await call()).status).toBe(200)
 })
 
-test('a call that could not be paid before its wallet’s payment was credited is served, not asked to pay', async () => {
+test("a call that waited for its wallet's payment is served once that is credited, not asked to pay", async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   const id = await insertPayment(gateway.pool, { wallet: wallet.address, credits: 100 })
@@ -48,7 +48,7 @@ test('a call that could not be paid before its wallet’s payment was credited i
   expect(await balanceOf(gateway.ledger, wallet.address)).toBe(99n)
 })
 
-test('a wallet whose money was taken is not asked for more before its credits are there, however long that takes', async () => {
+test('a wallet whose payment settled is not asked for another until its credits are granted', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   const id = await insertPayment(gateway.pool, { wallet: wallet.address, credits: 100 })
@@ -56,14 +56,14 @@ test('a wallet whose money was taken is not asked for more before its credits ar
   expect(outcomeOf(await call())).toEqual([503, 'PAYMENT_PENDING'])
 })
 
-test('a payment that has failed does not keep its wallet from paying', async () => {
+test('a failed payment does not prevent its wallet from paying', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   expect((await call({ payment: await wallet.pay(planOf({ amount: '9999' })) })).status).toBe(402)
   expect((await call()).status).toBe(402)
 })
 
-test('a payment is not settled for a call that it could not pay', async () => {
+test('a payment is not settled for a call that it cannot cover', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   const asked = gateway.facilitator.calls.length

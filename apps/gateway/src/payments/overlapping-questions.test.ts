@@ -24,7 +24,9 @@ const statusOf = async ({ address }: TestWallet) => {
   const text = 'SELECT status FROM payments WHERE wallet = $1'
   return (await gateway.pool.query<{ status: string }>(text, [address])).rows[0]!.status
 }
-/** Lets the wait for the next question be over; after `minutes` no question from before can be answered any more. */
+/**
+ * Makes the payment's next settle request due; after `minutes`, earlier requests can no longer be answered.
+ */
 const timePasses = ({ address }: TestWallet, minutes = 0) =>
   gateway.pool.query(
     `UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second', asked_at = asked_at - make_interval(mins => $2) WHERE wallet = $1`,
@@ -32,7 +34,7 @@ const timePasses = ({ address }: TestWallet, minutes = 0) =>
   )
 
 /** Two replicas settle one payment at the same time; each gets its response when it is released. */
-async function askTwice(first: Behaviour, second: Behaviour) {
+async function settleTwice(first: Behaviour, second: Behaviour) {
   const wallet = gateway.wallet()
   const { token } = await wallet.signIn()
   const payment = await wallet.pay()
@@ -41,17 +43,16 @@ async function askTwice(first: Behaviour, second: Behaviour) {
     while (about(wallet, gateway.facilitator.calls) < count) await new Promise(setImmediate)
   }
   gateway.facilitator.next(first, second)
-  const tellFirst = gateway.facilitator.hold()
+  const releaseFirst = gateway.facilitator.hold()
   const older = call(gateway)
   await asked(1)
   await timePasses(wallet)
-  const tellSecond = gateway.facilitator.hold()
+  const releaseSecond = gateway.facilitator.hold()
   const newer = call(replica)
   await asked(2)
-  return { wallet, call, older, newer, tellFirst, tellSecond }
+  return { wallet, call, older, newer, releaseFirst, releaseSecond }
 }
 
-/** Resolves once the wallet's payment is so. */
 async function paymentIs({ address }: TestWallet, condition: string) {
   const text = `SELECT FROM payments WHERE wallet = $1 AND ${condition}`
   const deadline = performance.now() + 20_000
@@ -63,9 +64,9 @@ const silentFor = (seconds: number) => `next_attempt_at > now() + interval '${se
 
 describe('a payment that two replicas settle at once', () => {
   test('is credited if the older settle request is refused and the newer one settles', async () => {
-    const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'settle')
-    tellFirst()
-    tellSecond()
+    const { wallet, older, newer, releaseFirst, releaseSecond } = await settleTwice('denied', 'settle')
+    releaseFirst()
+    releaseSecond()
     expect(await Promise.all([older, newer])).toEqual([
       [200, undefined],
       [200, undefined],
@@ -74,21 +75,24 @@ describe('a payment that two replicas settle at once', () => {
   })
 
   test('is credited if the newer settle request is refused first and the older one settles', async () => {
-    const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('settle', 'denied')
-    tellSecond()
+    const { wallet, older, newer, releaseFirst, releaseSecond } = await settleTwice('settle', 'denied')
+    releaseSecond()
     await paymentIs(wallet, refused)
-    tellFirst()
+    releaseFirst()
     const statuses = (await Promise.all([older, newer])).map(([status]) => status)
     expect(statuses).not.toContain(402)
     expect([await statusOf(wallet), about(wallet, gateway.facilitator.settlements)]).toEqual(['credited', 1])
   })
 
   test.each(['lost', 'pending', 'error', 'hang'] as const)(
-    'stays open where one is refused and the other is answered so: %s',
-    async (manner) => {
-      const { wallet, call, older, newer, tellFirst, tellSecond } = await askTwice('denied', manner)
-      tellFirst()
-      tellSecond()
+    'stays open if one request is refused and the other gets: %s',
+    async (behaviour) => {
+      const { wallet, call, older, newer, releaseFirst, releaseSecond } = await settleTwice(
+        'denied',
+        behaviour,
+      )
+      releaseFirst()
+      releaseSecond()
       const pending = [503, 'PAYMENT_PENDING']
       expect(await Promise.all([older, newer])).toEqual([pending, pending])
       await timePasses(wallet)
@@ -100,28 +104,28 @@ describe('a payment that two replicas settle at once', () => {
   )
 
   test('fails even if refusals are slow: after one refusal requests pause, and the next is alone', async () => {
-    const { wallet, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'denied')
-    tellFirst()
+    const { wallet, older, newer, releaseFirst, releaseSecond } = await settleTwice('denied', 'denied')
+    releaseFirst()
     await paymentIs(wallet, silentFor(100))
-    tellSecond()
+    releaseSecond()
     await Promise.all([older, newer])
     await paymentIs(wallet, silentFor(100))
 
     const asked = about(wallet, gateway.facilitator.calls)
     gateway.facilitator.next('denied')
-    const tell = gateway.facilitator.hold()
+    const release = gateway.facilitator.hold()
     await timePasses(wallet, 3)
     const alone = gateway.reconcile()
     while (about(wallet, gateway.facilitator.calls) === asked) await new Promise(setImmediate)
-    await paymentIs(wallet, silentFor(45)).finally(tell)
+    await paymentIs(wallet, silentFor(45)).finally(release)
     await alone
     expect(await statusOf(wallet)).toBe('failed')
   })
 
-  test('fails once it is refused with no other settle request open, and not before', async () => {
-    const { wallet, call, older, newer, tellFirst, tellSecond } = await askTwice('denied', 'denied')
-    tellFirst()
-    tellSecond()
+  test('fails only once it is refused with no other settle request open', async () => {
+    const { wallet, call, older, newer, releaseFirst, releaseSecond } = await settleTwice('denied', 'denied')
+    releaseFirst()
+    releaseSecond()
     const pending = [503, 'PAYMENT_PENDING']
     expect(await Promise.all([older, newer])).toEqual([pending, pending])
 
@@ -140,9 +144,9 @@ describe('a payment that two replicas settle at once', () => {
 })
 
 test.each([
-  ['was never asked about', 'NULL', 0, [true]],
-  ['was asked about half a minute ago', "now() - interval '30 seconds'", 1, [false]],
-  ['was asked about long ago', "now() - interval '3 minutes'", 1, [true]],
+  ['had no settle request', 'NULL', 0, [true]],
+  ['had a settle request half a minute ago', "now() - interval '30 seconds'", 1, [false]],
+  ['had a settle request long ago', "now() - interval '3 minutes'", 1, [true]],
   ['has been credited', 'now()', -1, []],
 ])(
   'of fifty callers that lease a payment that %s, at most one succeeds',
@@ -164,8 +168,8 @@ test.each([
   },
 )
 
-describe('a payment that has failed', () => {
-  test('is credited if its money was taken after all', async () => {
+describe('a failed payment', () => {
+  test('is credited if it settled after all', async () => {
     const { address } = gateway.wallet()
     const id = await insertPayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
     await gateway.settlements.markSettled(id, `0x${'ab'.repeat(32)}`, 7)
@@ -173,7 +177,7 @@ describe('a payment that has failed', () => {
     expect(await balanceOf(gateway.ledger, address)).toBe(100n)
   })
 
-  test('is open again if an answer shows that its outcome is unknown', async () => {
+  test('is open again if a response shows that its outcome is unknown', async () => {
     const { address } = gateway.wallet()
     const id = await insertPayment(gateway.pool, { wallet: address, credits: 100, status: 'failed' })
     await gateway.settlements.scheduleRetry(id, 'settlement_pending', null, 60)

@@ -11,7 +11,6 @@ let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
 afterAll(closeAll)
 
-/** A wallet signed in, and a payment that it signed. */
 async function payer() {
   const wallet = gateway.wallet()
   const payment = await signPayment(wallet.signer, { payTo: planOf().pay_to, amount: planOf().amount })
@@ -61,7 +60,7 @@ describe('X-PAYMENT', () => {
     })
   })
 
-  test('in another form is the same payment still', async () => {
+  test('in another form is the same payment', async () => {
     const { call, payment, credits } = await payer()
     const settled = gateway.facilitator.settlements.length
     for (const [, encode] of forms) await call({ payment: encode(payment) }).expect(200)
@@ -110,7 +109,7 @@ describe('X-PAYMENT', () => {
     ]),
     ['an amount as a number', withAuthorization({ value: 10000 })],
     ['an amount beyond all numbers', withAuthorization({ value: 1e300 })],
-    ['a payer that is no address', withAuthorization({ from: 'alice' })],
+    ['a payer that is not an address', withAuthorization({ from: 'alice' })],
     ['a nonce that is too short', withAuthorization({ nonce: '0x12' })],
     ['a NUL', withMember('a\u0000b')],
     ['a NUL in a name', withMember({ 'a\u0000b': 1 })],
@@ -120,19 +119,19 @@ describe('X-PAYMENT', () => {
     ['lists in lists, deeper than a stack', nested(5_000)],
     ['more than any payment', withMember('x'.repeat(10_000))],
   ]
-  test.each(hostile)('that holds %s is 400, and nothing is charged', async (_, encode) => {
+  test.each(hostile)('that contains %s is 400, and nothing is charged', async (_, encode) => {
     const { call, payment, credits } = await payer()
     const asked = gateway.facilitator.calls.length
     expect(outcomeOf(await call({ payment: encode(payment) }))).toEqual([400, 'INVALID_REQUEST'])
     expect([await credits(), gateway.facilitator.calls.length]).toEqual([0n, asked])
   })
 
-  test('that is empty is none', async () => {
+  test('that is empty is absent', async () => {
     const { call } = await payer()
     expect((await call({ payment: '' })).status).toBe(402)
   })
 
-  test('twice is 400 where the two differ, and one where they do not', async () => {
+  test('sent twice is 400 if the two differ, and one payment otherwise', async () => {
     const { token, payment } = await payer()
     const post = async (...proofs: string[]) => {
       const { statusCode } = await request(`${gateway.url}/rpc`, {

@@ -49,7 +49,7 @@ export function parsePaymentHeader(req: Request): PaymentHeader | undefined {
 }
 
 function readHeader(req: Request, header: Header): PaymentHeader | undefined {
-  const refused = (problem: string) => new ApiError('INVALID_REQUEST', `${header} ${problem}`)
+  const refused = (reason: string) => new ApiError('INVALID_REQUEST', `${header} ${reason}`)
   const texts = [...new Set(req.headersDistinct[header.toLowerCase()] ?? [])]
   if (texts.length > 1) throw refused('holds two payments; send one')
   const [text] = texts

@@ -73,7 +73,7 @@ export function createPaymentProcessor(dependencies: {
       if (!(error instanceof FacilitatorError)) throw error
       if (error.kind === 'rejected') {
         const reason = error.code === 'INVALID_PAYLOAD' ? 'invalid_payload' : 'invalid_payment'
-        await recordRefusal(payment, reason, { problem: error.message })
+        await recordRefusal(payment, reason, { logDetail: error.message })
         return
       }
       await scheduleRetry(payment, 'facilitator_unavailable')
@@ -88,18 +88,18 @@ export function createPaymentProcessor(dependencies: {
   const scheduleRetry = (payment: Attempt, reason: string, transaction: string | null = null) =>
     settlements.scheduleRetry(payment.id, reason, transaction, backoffSeconds(payment.attempts))
 
-  /** `errorMessage` goes to the payer, `problem` to the log. */
+  /** `errorMessage` goes to the payer, `logDetail` to the log. */
   const recordRefusal = async (
     payment: Attempt,
     reason: string,
-    { errorMessage, problem }: { errorMessage?: string | undefined; problem?: string },
+    { errorMessage, logDetail }: { errorMessage?: string | undefined; logDetail?: string },
   ) => {
     const detail = detailOf(errorMessage)
     const isFailed = await settlements.markRefused(payment, { reason, detail })
     logger.info(isFailed ? 'payment refused' : 'payment refused, retrying: another settle request is open', {
       ...logFields(payment),
       reason,
-      detail: problem ?? detail,
+      detail: logDetail ?? detail,
     })
   }
 

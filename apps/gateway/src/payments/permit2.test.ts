@@ -33,10 +33,9 @@ const transferTypes = {
     { name: 'validAfter', type: 'uint256' },
   ],
 }
-/** Of the permit of the token, which only the facilitator checks; here it need only look like a signature. */
+/** The permit's signature, which only the facilitator verifies. */
 const permitSignature = `0x${'11'.repeat(64)}1b`
 
-/** The plan's price by Permit2, with the token's own permit. */
 async function transferOf({ address, signer }: TestWallet) {
   const { pay_to, amount } = planOf()
   const deadline = String(Math.floor(Date.now() / 1000) + 120)
@@ -58,7 +57,6 @@ async function transferOf({ address, signer }: TestWallet) {
 }
 type Transfer = Awaited<ReturnType<typeof transferOf>>
 
-/** A transfer whose authorization was changed after it was signed. */
 async function spoilt(wallet: TestWallet, changes: object) {
   const transfer = await transferOf(wallet)
   return encodeJson({ ...transfer, permit2Authorization: { ...transfer.permit2Authorization, ...changes } })
@@ -90,8 +88,8 @@ async function caller() {
   return { wallet, ...(await wallet.signIn()), before: gateway.facilitator.calls.length }
 }
 
-describe('a transfer by Permit2 as payment', () => {
-  test.each(forms)('may be %s, and is sent whole, on the plan’s terms', async (_, write) => {
+describe('a payment by Permit2', () => {
+  test.each(forms)("may be %s, and is sent unchanged, with the plan's requirements", async (_, write) => {
     const { wallet, call, before } = await caller()
     const transfer = await transferOf(wallet)
     gateway.facilitator.next('pending')
@@ -109,7 +107,7 @@ describe('a transfer by Permit2 as payment', () => {
     })
   })
 
-  test('is one payment in all of these forms: settled once, and never answered with a new 402 while it is open', async () => {
+  test('is one payment in each of these forms: settled once, and never answered with a new 402 while it is open', async () => {
     const { wallet, call, before } = await caller()
     gateway.facilitator.next('pending')
     for (const [, write] of forms)
@@ -120,7 +118,7 @@ describe('a transfer by Permit2 as payment', () => {
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(0n)
   })
 
-  test('is another payment than one by EIP-3009 under the same number', async () => {
+  test('is distinct from an EIP-3009 payment with the same nonce', async () => {
     const { wallet, call, before } = await caller()
     const nonce = `0x${'7'.padStart(64, '0')}`
     gateway.facilitator.next('pending', 'pending')
@@ -139,7 +137,7 @@ describe('a transfer by Permit2 as payment', () => {
     expect(await noncesOf(owner)).toEqual([])
   })
 
-  test('that the facilitator refuses is answered 402, then and later, and buys nothing', async () => {
+  test('that the facilitator refuses is answered 402, also when repeated, and buys nothing', async () => {
     const { wallet, call } = await caller()
     gateway.facilitator.next('denied')
     for (const [, write] of forms)
@@ -149,7 +147,7 @@ describe('a transfer by Permit2 as payment', () => {
 
   test.each<[string, (wallet: TestWallet) => Promise<string> | string]>([
     [
-      'is a payload of version 2, which no 402 of ours asks for',
+      'is a payload of version 2, which no 402 requires',
       async (wallet) => {
         const { eip2612GasSponsoring, ...payload } = await transferOf(wallet)
         const accepted = { scheme: 'exact', network: 'eip155:84532', amount: planOf().amount, asset: usdc }
@@ -164,7 +162,7 @@ describe('a transfer by Permit2 as payment', () => {
       },
     ],
     ['has no recipient', (wallet) => spoilt(wallet, { witness: { validAfter: '0' } })],
-    ['has a nonce that is no number', (wallet) => spoilt(wallet, { nonce: '7 ' })],
+    ['has a nonce that is not a number', (wallet) => spoilt(wallet, { nonce: '7 ' })],
     ['has a nonce beyond all numbers', (wallet) => spoilt(wallet, { nonce: String(2n ** 256n) })],
     ['has a nonce that is spelled otherwise', (wallet) => spoilt(wallet, { nonce: '07' })],
     ['is nothing but a signature', () => encodeJson({ signature: permitSignature })],

@@ -15,7 +15,6 @@ afterAll(closeAll)
 
 const erc20 = new Interface(['function transfer(address to, uint256 amount)'])
 
-/** The plan's price as a whole transaction of the wallet. */
 function rawOf({ signer }: TestWallet, changes: object = {}): string {
   const { pay_to, amount } = planOf()
   const transaction = Transaction.from({
@@ -59,8 +58,8 @@ const paymentsOf = async ({ address }: TestWallet) =>
   ).rows
 const askedSince = (before: number) => gateway.facilitator.calls.slice(before)
 
-describe('a signed transaction as payment', () => {
-  test.each(forms)('may be %s, and is settled on the plan’s terms', async (_, write) => {
+describe('a payment by signed transaction', () => {
+  test.each(forms)("may be %s, and is settled with the plan's requirements", async (_, write) => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const before = gateway.facilitator.calls.length
@@ -78,7 +77,7 @@ describe('a signed transaction as payment', () => {
     expect(JSON.stringify(request.paymentPayload.payload).toLowerCase()).toContain(rawOf(wallet).slice(2))
   })
 
-  test('is one payment in all of these forms: settled once, and never answered with a new 402 while it is open', async () => {
+  test('is one payment in each of these forms: settled once, and never answered with a new 402 while it is open', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const before = gateway.facilitator.calls.length
@@ -119,7 +118,7 @@ describe('a signed transaction as payment', () => {
     const payment = rawOf(wallet, { gasLimit: 80_000 })
     await call({ payment }).expect(200)
     await call({ payment }).expect(200)
-    // Under the nonce that is used now nothing else can be paid.
+    // The nonce is used, so no other payment can have it.
     await call({ payment: rawOf(wallet) }).expect(200)
     expect(await balanceOf(gateway.ledger, wallet.address)).toBe(97n)
     const asked = askedSince(before)
@@ -132,7 +131,7 @@ describe('a signed transaction as payment', () => {
     ])
   })
 
-  test('that was refused and is sent again by twenty callers at once, over two replicas, is one purchase', async () => {
+  test('that was refused and is sent again by twenty callers on two replicas is one purchase', async () => {
     const replica = await testGateway({ beside: gateway })
     const wallet = gateway.wallet()
     const { token, call } = await wallet.signIn()

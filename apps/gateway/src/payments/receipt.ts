@@ -6,7 +6,6 @@ export type Receipt = { 'X-PAYMENT-RESPONSE': string; 'PAYMENT-RESPONSE': string
 
 type ReceiptFields = Partial<SettleResult> & Pick<SettleResult, 'payer'> & { createdAt?: Date }
 
-/** A failure by default. Version 2 names networks as CAIP-2. */
 export function receiptOf(plan: Plan, { createdAt = new Date(), ...facts }: ReceiptFields): Receipt {
   const result: SettleResult = {
     success: false,

@@ -31,7 +31,7 @@ afterEach(async () => {
 afterAll(closeAll)
 
 const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
-const askedFor = ({ address }: TestWallet) =>
+const settleRequestsOf = ({ address }: TestWallet) =>
   gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(address))
 const settlementsOf = ({ address }: TestWallet) =>
   gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address))
@@ -39,31 +39,31 @@ const statusOf = async ({ address }: TestWallet) => {
   const text = 'SELECT status FROM payments WHERE wallet = $1'
   return (await gateway.pool.query<{ status: string }>(text, [address])).rows.map(({ status }) => status)
 }
-/** Lets the wait of every payment be over, and every question about it be answered or lost. */
+/** Makes every payment due, and ends the claim window of earlier settle requests. */
 const timePasses = () =>
   gateway.pool.query(
     "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second', asked_at = asked_at - INTERVAL '3 minutes'",
   )
 
 describe('a payment whose outcome is unknown', () => {
-  const rows: [string, Behaviour | 'away', number][] = [
+  const rows: [string, Behaviour | 'offline', number][] = [
     ['because it hangs', 'hang', 0],
     ['because it fails', 'error', 0],
-    ['because it talks nonsense', 'garbage', 0],
+    ['because it responds with garbage', 'garbage', 0],
     ['because it claims a success without a transaction', 'unproven', 0],
     ['because it waits for the chain', 'pending', 0],
-    ['because its answer was lost after it had settled', 'lost', 1],
-    ['because it is away', 'away', 0],
+    ['because its response was lost after it settled', 'lost', 1],
+    ['because the facilitator is offline', 'offline', 0],
   ]
   test.each(rows)(
-    '%s is pending, never asked for again, and credited once it is known',
-    async (_, manner, settled) => {
+    '%s is pending, causes no new 402, and is credited once its outcome is known',
+    async (_, behaviour, settled) => {
       const wallet = gateway.wallet()
       const { call } = await wallet.signIn()
       const payment = await wallet.pay()
       const served = gateway.upstream.requests.length
-      if (manner === 'away') gateway.facilitator.disconnect()
-      else gateway.facilitator.next(manner)
+      if (behaviour === 'offline') gateway.facilitator.disconnect()
+      else gateway.facilitator.next(behaviour)
 
       for (let tries = 0; tries < 3; tries++) {
         const answer = await call({ payment })
@@ -72,14 +72,14 @@ describe('a payment whose outcome is unknown', () => {
         expect(answer.body).not.toHaveProperty('accepts')
       }
       gateway.facilitator.reconnect()
-      expect(askedFor(wallet).length).toBeLessThanOrEqual(1)
+      expect(settleRequestsOf(wallet).length).toBeLessThanOrEqual(1)
       expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([settled, 0n])
       expect(await statusOf(wallet)).toEqual(['settling'])
 
       await timePasses()
       await Promise.all([gateway.reconcile(), replica.reconcile()])
       expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 100n])
-      expect(new Set(askedFor(wallet).map(({ key }) => key)).size).toBe(1)
+      expect(new Set(settleRequestsOf(wallet).map(({ key }) => key)).size).toBe(1)
       expect(gateway.upstream.requests).toHaveLength(served)
 
       await timePasses()
@@ -90,7 +90,7 @@ describe('a payment whose outcome is unknown', () => {
     },
   )
 
-  test('is settled by the next request with it, if that comes first', async () => {
+  test('is settled by the next call with it, if that precedes the reconciler', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -101,7 +101,7 @@ describe('a payment whose outcome is unknown', () => {
     expect([settlementsOf(wallet).length, await creditsOf(wallet)]).toEqual([1, 99n])
   })
 
-  test('leaves existing credits unspent until it is known', async () => {
+  test('leaves existing credits unspent until its outcome is known', async () => {
     const wallet = gateway.wallet()
     await gateway.fund(wallet.address, 5)
     const { call } = await wallet.signIn()
@@ -111,7 +111,7 @@ describe('a payment whose outcome is unknown', () => {
     await call().expect(200)
   })
 
-  test('keeps its wallet from being asked for another, for a quarter of an hour', async () => {
+  test('prevents a 402 for its wallet for a quarter of an hour', async () => {
     const [wallet, other] = [gateway.wallet(), gateway.wallet()]
     const { call } = await wallet.signIn()
     gateway.facilitator.next('error')
@@ -125,7 +125,7 @@ describe('a payment whose outcome is unknown', () => {
     await call().expect(402)
   })
 
-  test('may turn out to be refused, and is then 402', async () => {
+  test('is 402 once it turns out to be refused', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn()
     const payment = await wallet.pay()
@@ -137,7 +137,7 @@ describe('a payment whose outcome is unknown', () => {
     gateway.facilitator.refuse(undefined)
     await timePasses()
     expect((await call({ payment })).body).toMatchObject({ status: 402, error: 'insufficient_funds' })
-    expect(askedFor(wallet)).toHaveLength(2)
+    expect(settleRequestsOf(wallet)).toHaveLength(2)
     expect([await statusOf(wallet), await creditsOf(wallet)]).toEqual([['failed'], 0n])
   })
 
@@ -163,7 +163,7 @@ describe('a payment whose outcome is unknown', () => {
 })
 
 describe('a crash', () => {
-  /** A payment as a crash left it. */
+  /** A payment as a crash leaves it. */
   async function leftBehind(status: string) {
     const wallet = gateway.wallet()
     const plan = await createCatalog(gateway.database, gateway.clock.now).findPlan(1)
@@ -185,8 +185,8 @@ describe('a crash', () => {
   }
 
   test.each([
-    ['before the facilitator was asked', 'received', 1],
-    ['while the facilitator was asked', 'settling', 1],
+    ['before the settle request', 'received', 1],
+    ['during the settle request', 'settling', 1],
     ['after it had settled, before the grant', 'settled', 0],
   ])('%s is repaired once, by any replica that starts', async (_, status, asked) => {
     const { wallet } = await leftBehind(status)
@@ -194,10 +194,10 @@ describe('a crash', () => {
     await timePasses()
     await Promise.all([gateway.reconcile(), replica.reconcile()])
     expect([await creditsOf(wallet), await statusOf(wallet)]).toEqual([100n, ['credited']])
-    expect([askedFor(wallet).length, settlementsOf(wallet).length]).toEqual([asked, asked])
+    expect([settleRequestsOf(wallet).length, settlementsOf(wallet).length]).toEqual([asked, asked])
   })
 
-  test('after the facilitator settled and before that was recorded charges no wallet twice', async () => {
+  test('between the settlement and its record charges no wallet twice', async () => {
     const { wallet, id } = await leftBehind('settling')
     const written = await gateway.payments.find(id)
     await fetch(`${gateway.facilitator.url}/settle`, {
@@ -233,12 +233,12 @@ describe('a crash', () => {
         payload: {},
       })
       .then(outcomeOf)
-    while (askedFor(wallet).length === 0) await new Promise(setImmediate)
+    while (settleRequestsOf(wallet).length === 0) await new Promise(setImmediate)
     await gateway.reconcile()
     release()
     expect(await call).toEqual([200, undefined])
-    expect(askedFor(wallet)).toHaveLength(1)
-    expect(decodeJson(payment)).toEqual(askedFor(wallet)[0]!.request.paymentPayload)
+    expect(settleRequestsOf(wallet)).toHaveLength(1)
+    expect(decodeJson(payment)).toEqual(settleRequestsOf(wallet)[0]!.request.paymentPayload)
   })
 
   test('with a slow settle request does not delay others', async () => {
@@ -246,10 +246,10 @@ describe('a crash', () => {
     const release = gateway.facilitator.hold()
     const reconciler = startReconciler({ ...replica, logger })
     try {
-      while (askedFor(slow.wallet).length === 0) await delay(10)
+      while (settleRequestsOf(slow.wallet).length === 0) await delay(10)
       const { wallet } = await leftBehind('settled')
       while ((await creditsOf(wallet)) === 0n) await delay(10)
-      // Its question is open still.
+      // Its settle request is still open.
       expect(await gateway.payments.find(slow.id)).toMatchObject({ status: 'settling', errorReason: null })
     } finally {
       release()
@@ -258,9 +258,13 @@ describe('a crash', () => {
     expect(await statusOf(slow.wallet)).toEqual(['credited'])
   })
 
-  test('leaves payments that ended as they are', async () => {
+  test('leaves ended payments unchanged', async () => {
     const { wallet } = await leftBehind('failed')
     await gateway.reconcile()
-    expect([await creditsOf(wallet), await statusOf(wallet), askedFor(wallet)]).toEqual([0n, ['failed'], []])
+    expect([await creditsOf(wallet), await statusOf(wallet), settleRequestsOf(wallet)]).toEqual([
+      0n,
+      ['failed'],
+      [],
+    ])
   })
 })

@@ -39,7 +39,6 @@ export function startReconciler(dependencies: {
   })
 
   return {
-    /** Stops scanning, and waits for the payments in flight. */
     async stop() {
       await scan.stop()
       await Promise.all(inFlight.keys())

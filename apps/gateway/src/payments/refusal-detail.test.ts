@@ -7,8 +7,7 @@ beforeAll(async () => (gateway = await testGateway()))
 afterEach(() => gateway.facilitator.refuse(undefined))
 afterAll(closeAll)
 
-/** The response to a refused payment, first and when repeated. */
-async function asUnavailable(reason: string, message?: string) {
+async function refusedTwice(reason: string, message?: string) {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   gateway.facilitator.refuse(reason, message)
@@ -23,7 +22,7 @@ async function asUnavailable(reason: string, message?: string) {
 
 test('a refusal passes the facilitator’s detail to the payer, also when repeated', async () => {
   const detail = 'Blacklistable: account is blacklisted'
-  for (const { status, message, receipt } of await asUnavailable('invalid_transaction_state', detail)) {
+  for (const { status, message, receipt } of await refusedTwice('invalid_transaction_state', detail)) {
     expect(status).toBe(402)
     expect(message).toContain(`refused (invalid_transaction_state: ${detail}): `)
     expect(message).toContain('this gateway charged nothing')
@@ -31,16 +30,16 @@ test('a refusal passes the facilitator’s detail to the payer, also when repeat
   }
 })
 
-test('the detail is short and ASCII, whatever the facilitator sends', async () => {
-  for (const { message, receipt } of await asUnavailable('invalid_payment', `é\r\n${'x'.repeat(10_000)}`)) {
+test('the detail is cut and reduced to ASCII', async () => {
+  for (const { message, receipt } of await refusedTwice('invalid_payment', `é\r\n${'x'.repeat(10_000)}`)) {
     expect(message).toMatch(/^[\x20-\x7e]{1,500}$/)
     expect(message).toContain(`(invalid_payment: ???${'x'.repeat(197)})`)
     expect(receipt).toMatchObject({ errorMessage: `???${'x'.repeat(197)}` })
   }
 })
 
-test('a refusal without detail has its reason only', async () => {
-  for (const { message, receipt } of await asUnavailable('insufficient_funds')) {
+test('a refusal without detail contains only its reason', async () => {
+  for (const { message, receipt } of await refusedTwice('insufficient_funds')) {
     expect(message).toContain('refused (insufficient_funds) and nothing was charged')
     expect(receipt).not.toHaveProperty('errorMessage')
   }

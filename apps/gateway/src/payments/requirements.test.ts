@@ -29,7 +29,7 @@ describe('a call without credits', () => {
     description: '100 credits for RPC calls (plan Starter)',
   }
 
-  test('is answered 402 with the requirements, ours and those of x402 version 1, not cacheable', async () => {
+  test('is answered 402 with our requirements and those of x402 version 1, not cacheable', async () => {
     const { call } = await gateway.wallet().signIn()
     const asked = gateway.upstream.requests.length
     const answer = await call()
@@ -63,7 +63,7 @@ describe('a call without credits', () => {
     ],
   ] as const
   test.each(others)(
-    'on a plan of %s is not offered what would confuse its clients',
+    'on a plan of %s is not offered in a form that its clients cannot parse',
     async (_, login, network) => {
       const { call } = await gateway.wallet().signIn(login)
       const answer = await call()
@@ -97,7 +97,7 @@ describe('a call without credits', () => {
         extra: { feePayer: cosmosFeePayer },
       },
     ],
-  ])('on a network %s is offered the plan as x402 version 2 has it', async (_, login, accepted) => {
+  ])('on a network %s is offered the plan in x402 version 2', async (_, login, accepted) => {
     const { call } = await gateway.wallet().signIn(login)
     const { status, headers } = await call()
     expect([status, decodeJson(String(headers['payment-required']))]).toEqual([
@@ -116,7 +116,7 @@ describe('a call without credits', () => {
   })
 })
 
-test('the fee payer is named while the facilitator is unavailable, and omitted if it never answered', async () => {
+test('the fee payer is named while the facilitator is unavailable, and omitted if it never responded', async () => {
   const another = await testGateway({ beside: gateway })
   gateway.facilitator.disconnect()
   gateway.clock.advance(60)
@@ -133,13 +133,13 @@ test('the fee payer is named while the facilitator is unavailable, and omitted i
   expect(await extraAt(gateway)).toEqual({ feePayer: cosmosFeePayer })
   expect(await extraAt(another)).toBeUndefined()
   gateway.facilitator.reconnect()
-  // A question that it did not answer may still be on its way again, and a 402 waits for that for a moment only.
+  // An unanswered request may be in progress again; a 402 waits for it only briefly.
   let extra: Awaited<ReturnType<typeof extraAt>>
   while (!(extra = await extraAt(another)));
   expect(extra).toEqual({ feePayer: cosmosFeePayer })
 })
 
-test('a 402 does not wait for the timeout of a facilitator that never answered', async () => {
+test('a 402 does not wait for the timeout of a facilitator that never responded', async () => {
   const another = await testGateway({ beside: gateway })
   const answer = gateway.facilitator.hold()
   const { token } = await gateway.wallet().signIn({

@@ -48,7 +48,6 @@ export const termsOf = ({
   amount,
 })
 
-/** EIP-712 domain of the token, if it has one. */
 const domainOf = ({ assetName: name, assetVersion: version }: Plan) =>
   name !== null && version !== null ? { extra: { name, version } } : {}
 

@@ -20,7 +20,7 @@ const IS_CREDITABLE = "status = 'settled' AND next_attempt_at <= now()"
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>
 
-/** The steps of a payment from received to its end. Each is one statement that names the status it starts from, so one of two replicas wins. */
+/** Each step is one statement that names the status it starts from, so one of two replicas wins. */
 export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
   const query = createPaymentQuery(pool)
 
@@ -58,7 +58,6 @@ export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return (await pool.query<DuePayment>({ name: 'payment-find-due', text, values })).rows
     },
 
-    /** Returns undefined unless a settle request for the payment is due. */
     async findDueAttempts(id: string): Promise<number | undefined> {
       const text = `SELECT attempts FROM payments WHERE id = $1 AND ${IS_DUE}`
       const { rows } = await pool.query<{ attempts: number }>({

@@ -6,7 +6,7 @@ import { outcomeOf } from '../testing/outcome'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { createCall } from '../testing/wallet'
 
-/** The replica that stalls, with a clock of its own, on a connection to Postgres that can be paused; and another. */
+/** A replica with its own clock on a Postgres connection that can be paused, and another replica. */
 let stalled: TestGateway
 let other: TestGateway
 let postgres: Awaited<ReturnType<typeof startTcpProxy>>
@@ -34,7 +34,6 @@ const timePasses = (wallet: string, minutes: number) =>
     [wallet, minutes],
   )
 
-/** Whether a replica's lease waits for the lock of its payment. */
 async function isLeaseWaiting(): Promise<boolean> {
   const { rowCount } = await other.pool.query(
     `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -43,7 +42,7 @@ async function isLeaseWaiting(): Promise<boolean> {
   return rowCount === 1
 }
 
-/** A payment whose outcome is not known yet, which the replica has just leased, and does not know it. */
+/** A payment with unknown outcome that the stalled replica has leased, without the result of the lease. */
 async function leasedAndStalled() {
   const wallet = other.wallet()
   const { token } = await wallet.signIn()
@@ -62,13 +61,13 @@ async function leasedAndStalled() {
   await holder.query('COMMIT')
   holder.release()
   while ((await paymentOf(wallet.address)).attempts < 2) await new Promise(setImmediate)
-  const askedAbout = () =>
+  const settleRequestCount = () =>
     other.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length
-  return { wallet, call, advancing, askedAbout }
+  return { wallet, call, advancing, settleRequestCount }
 }
 
 test('a replica that stalled after it leased a payment does not settle one that has failed since', async () => {
-  const { wallet, call, advancing, askedAbout } = await leasedAndStalled()
+  const { wallet, call, advancing, settleRequestCount } = await leasedAndStalled()
   await timePasses(wallet.address, 3)
   other.facilitator.refuse('insufficient_funds')
   expect(await call()).toEqual([402, undefined])
@@ -77,16 +76,16 @@ test('a replica that stalled after it leased a payment does not settle one that 
   clock.advance(180)
   postgres.resume()
   expect(await advancing).toMatchObject({ status: 'failed' })
-  expect(askedAbout()).toBe(2)
+  expect(settleRequestCount()).toBe(2)
   expect(other.facilitator.settlements).toEqual([])
 })
 
 test('a replica that stalled after it leased a payment leaves it to the next lease, and it is credited once', async () => {
-  const { wallet, call, advancing, askedAbout } = await leasedAndStalled()
+  const { wallet, call, advancing, settleRequestCount } = await leasedAndStalled()
   clock.advance(60)
   postgres.resume()
   expect(await advancing).toMatchObject({ status: 'settling' })
-  expect(askedAbout()).toBe(1)
+  expect(settleRequestCount()).toBe(1)
   await timePasses(wallet.address, 0)
   expect(await call()).toEqual([200, undefined])
   expect(await balanceOf(other.ledger, wallet.address)).toBe(99n)

@@ -63,7 +63,6 @@ const valuesOf = ({ plan, payer, nonce }: Authorization, { wallet, request }: Ne
 
 export type PaymentStore = ReturnType<typeof createPaymentStore>
 
-/** Payments as purchases: who paid with which authorization. */
 export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
   const query = createPaymentQuery(pool)
 

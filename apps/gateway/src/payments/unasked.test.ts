@@ -28,7 +28,7 @@ const stored = async (wallet: { address: string }) =>
   (await gateway.pool.query('SELECT FROM payments WHERE wallet = $1', [wallet.address])).rowCount
 const asked = () => gateway.facilitator.calls.length
 
-/** Signed by the wallet, with another signature in its place. */
+/** Replaces the signature of a signed payment. */
 const withSignature =
   (of: (right: string) => string) =>
   async ({ signer }: TestWallet) => {
@@ -48,7 +48,7 @@ const highS = (signature: string) => {
 const notSigned = 'invalid_exact_evm_payload_signature'
 const wrongEnd = 'invalid_exact_evm_payload_authorization_valid_before'
 
-describe('an EVM payment that its wallet cannot have made is refused, without a settle request or a row', () => {
+describe('an EVM payment that its wallet did not sign is refused, without a settle request or a row', () => {
   test.each<[string, (wallet: TestWallet) => Promise<string>, string]>([
     ['no signature', withSignature(() => '0x'), notSigned],
     ['garbage of the length of a signature', withSignature(() => `0x${'11'.repeat(64)}1b`), notSigned],
@@ -127,14 +127,14 @@ describe('an EVM payment that its wallet cannot have made is refused, without a 
       transaction.signature = wallet.signer.signingKey.sign(transaction.unsignedHash)
       return transaction.serialized
     }
-    const stranger = Wallet.createRandom().address
-    for (const payment of [raw({ chainId: 1 }), raw({ to: stranger }), raw({}, stranger)])
+    const thirdParty = Wallet.createRandom().address
+    for (const payment of [raw({ chainId: 1 }), raw({ to: thirdParty }), raw({}, thirdParty)])
       expect((await call({ payment })).status).toBe(402)
     expect([asked() - before, await stored(wallet)]).toEqual([0, 0])
   })
 })
 
-test('605 garbage headers of one wallet, its calls going on, cost the facilitator nothing and the database no row', async () => {
+test('605 garbage headers of one wallet cause no facilitator request and no row, and its calls continue', async () => {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
   const before = asked()
@@ -147,13 +147,13 @@ test('605 garbage headers of one wallet, its calls going on, cost the facilitato
   expect([asked() - before, await stored(wallet)]).toEqual([0, 0])
 })
 
-describe('a signature that only the chain can judge', () => {
+describe('a signature that only the chain can verify', () => {
   const garbage = withSignature(() => `0x${'ab'.repeat(200)}`)
   const signedInAs = (wallet: TestWallet, how: string | null) =>
     gateway.pool.query('UPDATE sessions SET signed_by = $2 WHERE wallet = $1', [wallet.address, how])
 
   test.each([['by a contract'], [null]])(
-    'is asked about where the session began with one %s',
+    'is sent to the facilitator if the sign-in had one %s',
     async (how) => {
       const wallet = gateway.wallet()
       const { call } = await wallet.signIn()
@@ -164,7 +164,7 @@ describe('a signature that only the chain can judge', () => {
     },
   )
 
-  test('is asked about where the plan does not say what the token’s domain is', async () => {
+  test('is sent to the facilitator if the plan has no EIP-712 domain', async () => {
     const wallet = gateway.wallet()
     const { call } = await wallet.signIn({ pricing_plan_id: unnamedPlan.id })
     await call({ payment: await wallet.pay(unnamedPlan) }).expect(200)
@@ -172,7 +172,7 @@ describe('a signature that only the chain can judge', () => {
   })
 })
 
-describe('a Cosmos payment that its wallet cannot have made is refused, without a settle request or a row', () => {
+describe('a Cosmos payment that its wallet did not sign is refused, without a settle request or a row', () => {
   const customer = async () => {
     const wallet = gateway.cosmosWallet({ plan: cosmosPlan })
     return { wallet, ...(await wallet.signIn()) }
@@ -204,10 +204,10 @@ describe('a Cosmos payment that its wallet cannot have made is refused, without 
   test.each([
     ['stated', ACCOUNT_NUMBER],
     ['left out', undefined],
-  ])('and a right one is taken, its account number %s', async (_, accountNumber) => {
+  ])('and a valid one is accepted, with account number %s', async (_, accountNumber) => {
     const { wallet, call } = await customer()
-    const manner = accountNumber === undefined ? {} : { accountNumber }
-    await call({ payment: encodeJson(signSend(wallet, cosmosPlan, manner)) }).expect(200)
+    const options = accountNumber === undefined ? {} : { accountNumber }
+    await call({ payment: encodeJson(signSend(wallet, cosmosPlan, options)) }).expect(200)
     expect(await balanceOf(gateway.ledger, wallet.address, cosmosPlan.id)).toBe(99n)
   })
 })

@@ -17,10 +17,9 @@ afterAll(closeAll)
 
 const terms = () => ({ payTo: planOf().pay_to, amount: planOf().amount })
 const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
-const askedFor = ({ address }: TestWallet) =>
+const settleRequestsOf = ({ address }: TestWallet) =>
   gateway.facilitator.calls.filter(({ request }) => JSON.stringify(request).includes(address))
 
-/** A wallet that was asked to pay, and what it signed. */
 async function payer() {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()
@@ -37,14 +36,14 @@ const receiptsIn = ({ headers }: { headers: Record<string, unknown> }) =>
   })
 
 describe('PAYMENT-SIGNATURE', () => {
-  test('pays as X-PAYMENT does, and is answered in the words of both versions', async () => {
+  test('pays like X-PAYMENT, and gets the response headers of both versions', async () => {
     const { wallet, call, payment, required } = await payer()
     const answer = await call({ paymentSignature: encodeJson(x402V2(payment, required)) }).expect(200)
     expect(await creditsOf(wallet)).toBe(99n)
     const [first, second] = receiptsIn(answer)
     expect(first).toMatchObject({ success: true, network: 'base-sepolia', payer: wallet.address })
     expect(second).toEqual({ ...first, network: 'eip155:84532' })
-    const [{ request }] = askedFor(wallet) as [ReturnType<typeof askedFor>[number]]
+    const [{ request }] = settleRequestsOf(wallet) as [ReturnType<typeof settleRequestsOf>[number]]
     expect(request).toMatchObject({
       x402Version: 1,
       paymentPayload: { x402Version: 1, scheme: 'exact', network: 'base-sepolia', payload: payment },
@@ -62,14 +61,14 @@ describe('PAYMENT-SIGNATURE', () => {
     expect(await creditsOf(wallet)).toBe(99n)
   })
 
-  test('is the same purchase as X-PAYMENT with what was signed', async () => {
+  test('is the same purchase as X-PAYMENT with the same signed payload', async () => {
     const { wallet, call, payment, required } = await payer()
     const v2 = encodeJson(x402V2(payment, required))
     await call({ payment: paymentHeader(payment) }).expect(200)
     await call({ paymentSignature: v2 }).expect(200)
     await call({ payment: paymentHeader(payment), paymentSignature: v2 }).expect(200)
     await call({ payment: v2 }).expect(200)
-    expect([await creditsOf(wallet), askedFor(wallet).length]).toEqual([96n, 1])
+    expect([await creditsOf(wallet), settleRequestsOf(wallet).length]).toEqual([96n, 1])
   })
 
   test('beside an X-PAYMENT with another payment is 400, and neither is charged', async () => {
@@ -77,7 +76,7 @@ describe('PAYMENT-SIGNATURE', () => {
     const other = paymentHeader(await signPayment(wallet.signer, terms()))
     const answer = await call({ payment: other, paymentSignature: encodeJson(x402V2(payment, required)) })
     expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
-    expect([await creditsOf(wallet), askedFor(wallet).length]).toEqual([0n, 0])
+    expect([await creditsOf(wallet), settleRequestsOf(wallet).length]).toEqual([0n, 0])
   })
 
   test.each([
@@ -96,7 +95,7 @@ describe('PAYMENT-SIGNATURE', () => {
     expect(decodeJson(String(answer.headers['payment-required']))).toMatchObject({
       error: 'invalid_payment_requirements',
     })
-    expect([await creditsOf(wallet), askedFor(wallet)]).toEqual([0n, []])
+    expect([await creditsOf(wallet), settleRequestsOf(wallet)]).toEqual([0n, []])
 
     await call({ paymentSignature: encodeJson(x402V2(payment, required)) }).expect(200)
     expect(await creditsOf(wallet)).toBe(99n)
@@ -108,7 +107,7 @@ describe('PAYMENT-SIGNATURE', () => {
     await call({ paymentSignature: encodeJson(x402V2(payment, required, { payTo })) }).expect(200)
   })
 
-  test('stays what it bought when the price has changed since', async () => {
+  test('keeps its purchase after a price change', async () => {
     const { wallet, call, payment, required } = await payer()
     const paymentSignature = encodeJson(x402V2(payment, required))
     await call({ paymentSignature }).expect(200)
@@ -120,13 +119,13 @@ describe('PAYMENT-SIGNATURE', () => {
     for (const receipt of receiptsIn(again)) expect(receipt).toMatchObject({ success: true })
     Object.assign(plan!, { amount })
     await gateway.reapply()
-    expect([await creditsOf(wallet), askedFor(wallet).length]).toEqual([98n, 1])
+    expect([await creditsOf(wallet), settleRequestsOf(wallet).length]).toEqual([98n, 1])
   })
 
   test.each<[string, (v2: ReturnType<typeof x402V2>) => object]>([
     ['accepts nothing', (v2) => ({ ...v2, accepted: undefined })],
     ['accepts a number', (v2) => ({ ...v2, accepted: 5 })],
-    ['accepts an amount that is none', (v2) => ({ ...v2, accepted: { ...v2.accepted, amount: '1e4' } })],
+    ['accepts an invalid amount', (v2) => ({ ...v2, accepted: { ...v2.accepted, amount: '1e4' } })],
     ['has no payload', (v2) => ({ ...v2, payload: undefined })],
     ['is of version 3', (v2) => ({ ...v2, x402Version: 3 })],
     [
@@ -137,6 +136,6 @@ describe('PAYMENT-SIGNATURE', () => {
     const { wallet, call, payment, required } = await payer()
     const answer = await call({ paymentSignature: encodeJson(change(x402V2(payment, required))) })
     expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
-    expect(askedFor(wallet)).toEqual([])
+    expect(settleRequestsOf(wallet)).toEqual([])
   })
 })

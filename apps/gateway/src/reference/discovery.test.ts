@@ -11,7 +11,7 @@ afterAll(closeAll)
 const discovery = async () => (await gateway.api.get('/.well-known/x402').expect(200)).body as Discovery
 
 describe('GET /.well-known/x402', () => {
-  test('names the paid endpoint, and for each plan what a 402 would ask for', async () => {
+  test('names the paid endpoint, and the requirements of each plan', async () => {
     const { accepts } = (await (await gateway.wallet().signIn()).call().expect(402)).body as PaymentRequired
     const found = await discovery()
     expect(found).toMatchObject({ version: 1, x402Version: 1, resources: ['https://gateway.example/rpc'] })
@@ -28,13 +28,13 @@ describe('GET /.well-known/x402', () => {
     expect(found.plans).toEqual((await gateway.api.get('/pricing')).body)
   })
 
-  test('is the same under both of its names', async () => {
+  test('has the same content at both paths', async () => {
     const { items, ...rest } = await discovery()
     const file = (await gateway.api.get('/.well-known/x402.json').expect(200)).body as Discovery
     expect(file).toMatchObject({ ...rest, items: items.map(({ accepts }) => ({ accepts })) })
   })
 
-  test('offers x402 clients no plan that they cannot read, and lists it still', async () => {
+  test('does not offer x402 clients a plan that they cannot parse, but lists it', async () => {
     gateway.catalog.plans.push(planOf({ id: 2, network: 'elsewhere', chain_id: '999' }), {
       ...planOf({ id: 3 }),
       asset_name: undefined,
@@ -46,7 +46,7 @@ describe('GET /.well-known/x402', () => {
     expect(plans.map(({ id }) => id)).toEqual([1, 2, 3])
   })
 
-  test('drops a plan that is retired', async () => {
+  test('omits a retired plan', async () => {
     gateway.catalog.plans.splice(0, 10, planOf({ id: 4 }))
     await gateway.reapply()
     const { items, plans } = await discovery()

@@ -10,7 +10,7 @@ const MAX_AGE_SECONDS = 60
 const instructions =
   'Sign in first: GET /auth/nonce, sign the message, POST /auth/login. Then POST to the resource with the bearer token; on 402 pay and send the same request again with X-PAYMENT. See /llms.txt.'
 
-/** One resource, in the format of x402 facilitators (`GET /discovery/resources`). */
+/** An item of an x402 facilitator's `GET /discovery/resources`. */
 const Item = z.object({
   resource: z.string().describe('The URL that is paid for.'),
   type: z.literal('http'),
@@ -24,7 +24,7 @@ const Item = z.object({
   metadata: z.record(z.string(), z.unknown()).describe('What it is, and where its documents are.'),
 })
 
-/** Of the conventions in use, `resources` is one, `items` the other; `plans` is our own. */
+/** `resources` and `items` are the two conventions in use; `plans` is our own. */
 export const Discovery = z
   .object({
     version: z.literal(1),
@@ -50,7 +50,7 @@ export const Discovery = z
   })
 export type Discovery = z.infer<typeof Discovery>
 
-/** What `/.well-known/x402` answers: live, so that a plan that is retired is offered no longer than a copy is kept. */
+/** Not cached, so that a retired plan is not offered. */
 export const createDiscovery =
   (catalog: Pick<Catalog, 'getActivePlans'>, publicUrl: string, now: () => Date) =>
   async (_req: Request, res: Response) => {

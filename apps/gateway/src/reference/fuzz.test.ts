@@ -25,9 +25,9 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** An upstream that answers well most of the time, and anything else at others. */
+/** Mostly responds correctly, sometimes in any other way. */
 async function changingUpstream() {
-  const manners = [
+  const behaviours = [
     ...Array.from({ length: 12 }, () => answers.result()),
     answers.status(404, 'no such block'),
     answers.status(500, 'broken'),
@@ -38,10 +38,10 @@ async function changingUpstream() {
     answers.reset,
   ]
   let turn = 0
-  return startUpstream((res, seen, req) => manners[turn++ % manners.length]?.(res, seen, req))
+  return startUpstream((res, seen, req) => behaviours[turn++ % behaviours.length]?.(res, seen, req))
 }
 
-/** What the placeholders of the requests stand for: sessions, logins and payments that are good, at least the first time. */
+/** Live values for the placeholders: sessions, logins and payments that are valid at first use. */
 async function liveValues(): Promise<Live> {
   const times = <T>(count: number, make: (index: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, index) => make(index)))
@@ -82,7 +82,7 @@ test(`${requests} requests out of its own schemas get documented answers, and le
     url: gateway.url,
     document,
     contract: gatewayContract(document),
-    manner: requestOptions,
+    requestOptions,
     live: await liveValues(),
     seed,
     requests,

@@ -37,13 +37,13 @@ describe('GET /openapi.json', () => {
     expect(routes.sort()).toEqual(routesOf(gateway.app.router))
   })
 
-  test('gives examples that its own schemas accept', () => {
+  test('contains examples that its own schemas accept', () => {
     const examples = contract.examples()
     expect(examples.length).toBeGreaterThan(165)
     expect(examples.filter(({ problems }) => problems.length > 0)).toEqual([])
   })
 
-  test('says nothing that a wallet or a resource may be and is not', () => {
+  test('accepts every valid wallet and resource', () => {
     const { wallet } = WalletPath.shape
     const { resource } = RpcRequest.shape
     const notResource = new RegExp(
@@ -55,7 +55,7 @@ describe('GET /openapi.json', () => {
         (text) => {
           if (!wallet.safeParse(text).success) expect(() => parseWallet(text)).toThrow(ApiError)
           if (notResource.test(text)) expect(() => assertResourcePath(text)).toThrow(ApiError)
-          // What other letters stand for, and what is encoded, is said in words.
+          // The schema cannot express encoded and other characters.
           else if (/^[^%\x80-\u{10ffff}]*$/u.test(text) && resource.safeParse(text).success)
             assertResourcePath(text)
         },
@@ -67,11 +67,14 @@ describe('GET /openapi.json', () => {
 
 describe('the schema of a request body', () => {
   const parsers = { LoginRequest, RefreshRequest, RpcRequest }
-  /** JSON Schema counts characters, zod the halves of some; what is encoded in a resource, and what other letters stand for, is said in words. */
+  /**
+   * JSON Schema counts characters where zod counts UTF-16 units, and cannot express the rules for encoded
+   * resources.
+   */
   const isPlain = (value: unknown) => !/\\ud[89a-f]|[^\x20-\x7e]|%/.test(JSON.stringify(value))
 
   test.each(Object.keys(parsers) as (keyof typeof parsers)[])(
-    '%s refuses what its parser refuses, and no more',
+    '%s accepts exactly what its parser accepts',
     (name) => {
       const isTaken = (body: unknown) =>
         parsers[name].safeParse(body).success && (name !== 'RpcRequest' || isCall(body as RpcRequest))
@@ -79,7 +82,7 @@ describe('the schema of a request body', () => {
     },
   )
 
-  /** What its parser leaves to the handler. */
+  /** Rules that the handler checks, not the schema. */
   function isCall(call: RpcRequest): boolean {
     try {
       assertResourcePath(call.resource)
@@ -94,7 +97,7 @@ describe('the schema of a request body', () => {
 describe('each example', () => {
   type Substitutes = Record<string, string>
 
-  /** What cannot be good in a document: what a wallet signs, and what a session is given. */
+  /** Values that a static document cannot contain: signatures and tokens. */
   async function liveParts(
     operationId: string,
     example: unknown,
@@ -114,7 +117,7 @@ describe('each example', () => {
     return { token, body: {} }
   }
 
-  test('of a request is taken, and gets the answer that is documented', async () => {
+  test('of a request is accepted, and gets the documented response', async () => {
     const [plan] = document.components.schemas['PricingPlan']!.examples as { plan_name: string }[]
     Object.assign(gateway.catalog.providers[0]!, { provider_id: 'base-sepolia-main' })
     Object.assign(gateway.catalog.plans[0]!, { plan_name: plan!.plan_name })
@@ -152,7 +155,7 @@ describe('each example', () => {
     expect(outcomes).toEqual(outcomes.map((outcome) => [(outcome as unknown[])[0], 200, []]))
   })
 
-  test('of a 402 is what a call without credits gets', async () => {
+  test('of a 402 matches the response to a call without credits', async () => {
     const { call } = await gateway.wallet().signIn()
     const { status, headers, text } = await call()
     expect(status).toBe(402)
@@ -163,7 +166,7 @@ describe('each example', () => {
 })
 
 describe('GET /docs and /llms.txt', () => {
-  test('may be cached, and read by pages of any origin', async () => {
+  test('may be cached, and read by pages of every origin', async () => {
     for (const path of ['/openapi.json', '/docs', '/llms.txt', '/.well-known/x402']) {
       const { headers } = await gateway.api.head(path).set('Origin', 'https://wallet.example').expect(200)
       expect(headers['cache-control']).toMatch(/^public, max-age=\d+$/)
@@ -187,14 +190,14 @@ describe('GET /docs and /llms.txt', () => {
     expect(other.headers['content-security-policy']).toBe("default-src 'none';frame-ancestors 'none'")
   })
 
-  test('limit by address how often the files of the page are loaded', async () => {
+  test("limit requests for the page's files per address", async () => {
     const page = (await gateway.api.get('/docs').expect('Content-Type', /^text\/html/)).text
     const [path = ''] = /docs\/[^"]+\.js/.exec(page) ?? []
     const { headers } = await gateway.api.head(`/${path}`).expect(200)
     expect(headers['ratelimit-policy']).toMatch(/^"reads";/)
   })
 
-  test('lead a model through a paid call, from the nonce to the second try', async () => {
+  test('explain a paid call, from the nonce to the retry', async () => {
     const { text } = await gateway.api.get('/llms.txt')
     const steps = ['/auth/nonce', 'wants you to sign in.', '/auth/login', '/rpc', 'On 402', 'X-PAYMENT']
     const places = steps.map((step) => text.indexOf(step))

@@ -57,7 +57,6 @@ const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
     operations,
   )
 
-/** Handlers for `/openapi.json`, `/docs` and `/llms.txt`. */
 export const createGatewayReference = (publicUrl: string, names: readonly string[]) =>
   createReference(gatewayDocument(publicUrl, names), [
     {

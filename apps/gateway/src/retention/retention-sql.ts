@@ -24,7 +24,6 @@ WITH old AS MATERIALIZED (
 )
 ${stepOf('emptied')}`
 
-/** Keeps payments with a transaction: they are accounting records. */
 export const DELETE_FAILED_PAYMENTS = `
 WITH old AS MATERIALIZED (
   SELECT id FROM payments WHERE status = 'failed' AND transaction IS NULL AND ${isOld('updated_at')}
@@ -34,7 +33,6 @@ WITH old AS MATERIALIZED (
 )
 ${stepOf('deleted')}`
 
-/** Deletes a session with its last refresh token; its access tokens expired long before. */
 export const DELETE_SESSIONS = `
 WITH old AS MATERIALIZED (
   SELECT hash, session_id FROM refresh_tokens WHERE ${isOld('expires_at')}

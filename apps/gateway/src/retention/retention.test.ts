@@ -15,7 +15,7 @@ const periods = {
 const pace = { limit: 3, pauseMs: 0 }
 
 let { url, ledgers, pool, spender, usageOf } = {} as TestLedgers
-// Ids follow the time: what is old here was made before anything else.
+// Ids ascend with time, so old rows are inserted first.
 beforeEach(async () => {
   ;({ url, ledgers, pool, spender, usageOf } = await openLedgers())
 })
@@ -26,7 +26,7 @@ afterEach(async () => {
 })
 
 const never = new AbortController().signal
-/** A whole run of one replica; another may be at it. */
+/** A complete run of one replica, which retries while another replica runs. */
 async function run(parts = { pool }) {
   const report = await createRetention(parts, periods, pace)(never)
   expect(report.failures).toEqual([])
@@ -82,7 +82,7 @@ describe('calls', () => {
     expect([await balance(), (await usageOf(wallet)).length]).toEqual([100n, 40])
   })
 
-  test('of a locked account are left for the next run, and nothing else is', async () => {
+  test('of a locked account are left for the next run, and only those', async () => {
     const { wallet, paid } = await spender(10)
     const id = await paid()
     await ledgers[0].finish(endingOf(id))
@@ -120,7 +120,6 @@ describe('payments', () => {
       asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
     },
   }
-  /** One payment of each state, so old. */
   async function ofEachState(days: number): Promise<Record<string, string>> {
     const ids: Record<string, string> = {}
     for (const status of statuses) {
@@ -140,7 +139,7 @@ describe('payments', () => {
     return rows[0]
   }
 
-  test('that have ended lose the signed payload and can still be read; open ones are kept whole, however old', async () => {
+  test('that have ended lose the signed payload and can still be read; open ones are kept whole at any age', async () => {
     const [old, recent] = [await ofEachState(8), await ofEachState(6)]
     await run()
     for (const status of statuses) {
@@ -166,7 +165,6 @@ describe('payments', () => {
 })
 
 describe('sessions', () => {
-  /** A session whose refresh tokens expired so many days ago, or will. */
   async function session(...expiredDaysAgo: number[]): Promise<string> {
     const id = randomUUID()
     await pool.query(
@@ -187,7 +185,7 @@ describe('sessions', () => {
     return (await pool.query<{ tokens: number }>(text, [id])).rows[0]?.tokens
   }
 
-  test('go with the last of their refresh tokens, a week after it has expired', async () => {
+  test('are deleted a week after their last refresh token expired', async () => {
     const [over, lapsed, rotated, alive] = [
       await session(8, 9, 10, 11, 12),
       await session(6),

@@ -7,7 +7,7 @@ import { startRaw } from '../testing/faults'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { answers, startUpstream, type Answer } from '../testing/upstream'
 
-/** So long that nothing here can end by it. */
+/** Longer than any test. */
 const TIMEOUT_SECONDS = 3_600
 
 let gateway: TestGateway
@@ -24,23 +24,23 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** An upstream that tells when it is asked, and when it is let go again. */
+/** An upstream that reports when it gets a request and when its connection closes. */
 async function watchedUpstream(answer: Answer = answers.hang) {
   let asked: ((res: Parameters<Answer>[0]) => void) | undefined
   const request = new Promise<Parameters<Answer>[0]>((resolve) => {
     asked = resolve
   })
-  const letGo = request.then(async (res) => {
+  const connectionClosed = request.then(async (res) => {
     if (!res.closed) await once(res, 'close')
   })
   const upstream = await startUpstream((res, seen, req) => {
     asked?.(res)
     return answer(res, seen, req)
   })
-  return { ...upstream, request, letGo }
+  return { ...upstream, request, connectionClosed }
 }
 
-/** The rows of a chain once they are more than reserved. */
+/** The usage rows of a chain, once their calls have ended. */
 async function bookedFor(chain_id: string) {
   const deadline = Date.now() + 30_000
   while (Date.now() < deadline) {
@@ -54,8 +54,8 @@ async function bookedFor(chain_id: string) {
   throw new Error('A call was not brought to its end')
 }
 
-describe('a caller that leaves', () => {
-  test('ends the upstream request at once, is not retried, and pays for what was sent', async () => {
+describe('a caller that disconnects', () => {
+  test('ends the upstream request at once, without a retry, and pays if it was sent', async () => {
     const first = await watchedUpstream()
     const second = await startUpstream(answers.result())
     const chain_id = await gateway.chain(first.url, second.url)
@@ -64,14 +64,14 @@ describe('a caller that leaves', () => {
     await first.request
     leaving.abort()
     await expect(answer).rejects.toThrow('aborted')
-    await first.letGo
+    await first.connectionClosed
     expect(await bookedFor(chain_id)).toEqual([
       { state: 'done', outcome: 'caller_left', status_code: null, credits: 1 },
     ])
     expect(second.requests).toEqual([])
   })
 
-  test('before its call could be sent pays nothing', async () => {
+  test('before its call was sent pays nothing', async () => {
     const connected = new EventEmitter()
     const connection = once(connected, 'connection')
     const { url } = await startRaw(() => undefined, { onConnection: () => connected.emit('connection') })
@@ -86,7 +86,7 @@ describe('a caller that leaves', () => {
     ])
   })
 
-  test('before its call could be sent to a second upstream pays for what the first was sent', async () => {
+  test('before its call was sent to a second upstream pays for the first attempt', async () => {
     const first = await startUpstream(answers.reset)
     const connected = new EventEmitter()
     const connection = once(connected, 'connection')
@@ -103,7 +103,7 @@ describe('a caller that leaves', () => {
     ])
   })
 
-  test('within a streamed answer closes the upstream connection, and has paid', async () => {
+  test('within a streamed answer closes the upstream connection, and pays', async () => {
     const upstream = await watchedUpstream((res) => {
       res.writeHead(200)
       const write = () => {
@@ -118,7 +118,7 @@ describe('a caller that leaves', () => {
     body.on('error', () => undefined)
     await once(body, 'readable')
     leaving.abort()
-    await upstream.letGo
+    await upstream.connectionClosed
     expect(await bookedFor(chain_id)).toEqual([
       { state: 'done', outcome: 'answered', status_code: 200, credits: 1 },
     ])

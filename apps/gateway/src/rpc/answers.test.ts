@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 const lines = (...all: string[]) => all.join('\r\n')
-/** What an upstream writes as it stands, in Latin-1; with `closes` it then closes the connection. */
+/** Sends the text as Latin-1; with `closes` it then closes the connection. */
 const says =
   (text: string, { closes = false } = {}) =>
   (socket: Socket) => {
@@ -35,22 +35,14 @@ async function answerOf(answer: (socket: Socket, request: string) => unknown) {
   return { ...received, bytes: await bytesOf(received), upstream, chain_id }
 }
 
-describe('an answer comes back as it is, and is paid for,', () => {
+describe('an answer is returned unchanged, and charged,', () => {
   const ok = 'HTTP/1.1 200 OK'
   const closes = { closes: true }
   test.each([
+    ['in invalid gzip', says(lines(ok, 'content-encoding: gzip', 'content-length: 5', '', 'plain')), 'plain'],
+    ['in an unknown encoding', says(lines(ok, 'content-encoding: zap', 'content-length: 2', '', 'ok')), 'ok'],
     [
-      'in gzip that is none',
-      says(lines(ok, 'content-encoding: gzip', 'content-length: 5', '', 'plain')),
-      'plain',
-    ],
-    [
-      'in an encoding unheard of',
-      says(lines(ok, 'content-encoding: zap', 'content-length: 2', '', 'ok')),
-      'ok',
-    ],
-    [
-      'after another was announced',
+      'after an interim response',
       says(lines('HTTP/1.1 103 Early Hints', 'link: </x>', '', ok, 'content-length: 2', '', 'ok')),
       'ok',
     ],
@@ -96,7 +88,7 @@ describe('an answer comes back as it is, and is paid for,', () => {
     expect(upstream.requestCount()).toBe(1)
   })
 
-  test.each([204, 304])('of status %i: nothing, of no length', async (status) => {
+  test.each([204, 304])('with status %i has no body', async (status) => {
     const { statusCode, bytes, headers } = await answerOf(
       says(lines(`HTTP/1.1 ${status} Nothing`, 'etag: "v1"', '', '')),
     )
@@ -105,14 +97,14 @@ describe('an answer comes back as it is, and is paid for,', () => {
     expect(headers).not.toHaveProperty('transfer-encoding')
   })
 
-  test('of a status beyond all known ones, without a second upstream', async () => {
+  test('with an unknown status, without a second upstream', async () => {
     const { statusCode, bytes } = await answerOf(
       says(lines('HTTP/1.1 799 Odd', 'content-length: 3', '', 'odd')),
     )
     expect([statusCode, bytes?.toString()]).toEqual([799, 'odd'])
   })
 
-  test('with its headers to the byte, and as many of them as there were', async () => {
+  test('with the exact bytes and number of its headers', async () => {
     const { headers } = await answerOf(
       says(
         lines(
@@ -131,7 +123,7 @@ describe('an answer comes back as it is, and is paid for,', () => {
   })
 })
 
-test('what an upstream sends after its answer is no answer to the next call', async () => {
+test('bytes that an upstream sends after its answer are not an answer to the next call', async () => {
   let calls = 0
   const upstream = await startRaw((socket) => {
     calls++
@@ -144,7 +136,7 @@ test('what an upstream sends after its answer is no answer to the next call', as
   expect(texts).toEqual(['no 1', 'no 2', 'no 3', 'no 4', 'no 5', 'no 6'])
 })
 
-test('an upstream that answers before it was asked to the end is an answer or a failure, and harms no other call', async () => {
+test('an upstream that answers before it has read the request affects no other call', async () => {
   const upstream = await startRaw(() => undefined, {
     onConnection: (socket) =>
       socket.once('data', () =>

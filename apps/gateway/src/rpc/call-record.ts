@@ -5,7 +5,6 @@ import { type Answer } from './upstream/upstream-exchange'
 
 type Dependencies = { ledger: Ledger; logger: Logger }
 
-/** Records how a paid call ended in its usage row. */
 export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigint) {
   const startedAt = performance.now()
   const usage = usageId.toString()

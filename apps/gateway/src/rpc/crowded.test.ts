@@ -10,7 +10,7 @@ import { answers, startUpstream } from '../testing/upstream'
 
 afterAll(closeAll)
 
-/** Just below the limit of a body: a wallet has room for 16 of them and not for 17. */
+/** Just below the body limit: a wallet may have 16 of them, not 17. */
 const payload = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: ['x'.repeat(1_048_000)] }
 const SHARE = 16
 
@@ -20,7 +20,7 @@ async function callerWithCredits(gateway: TestGateway) {
   return createCaller(gateway, (await wallet.signIn()).token)
 }
 
-test('large calls that an upstream leaves hanging are bounded for each wallet: more are refused unpaid, small ones never', async () => {
+test('large calls that hang at an upstream are limited per wallet: further ones are refused uncharged, small ones never', async () => {
   const gateway = await testGateway({ environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 } })
   const [call, another] = [await callerWithCredits(gateway), await callerWithCredits(gateway)]
   const hanging = await startUpstream(answers.hang)
@@ -80,7 +80,7 @@ test('large calls whose answers are not read use no memory budget once an upstre
   for (const body of unread) body.destroy()
 })
 
-test('a call that hangs weighs what was sent, however much its body weighs once it is parsed', async () => {
+test('a call that hangs uses the memory of its bytes, not of its parsed body', async () => {
   const gateway = await testGateway({ environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 } })
   const call = await callerWithCredits(gateway)
   const hanging = await startUpstream(answers.hang)
@@ -104,11 +104,11 @@ test('a call that hangs weighs what was sent, however much its body weighs once 
   const perCall = (weight() - before) / CALLS
   leaving.abort()
   await ended
-  // The caller's copy and the upstream's are in this process as well. Parsed, each would be a megabyte more.
+  // This process also has the caller's and the upstream's copy. Each parsed body would need another megabyte.
   expect(perCall).toBeLessThan(900_000)
 })
 
-/** What this process holds that is not garbage, in bytes; what is allocated during one collection outlives that one. */
+/** Reachable bytes. Objects allocated during one collection survive it. */
 function weight() {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void

@@ -63,7 +63,6 @@ const createCallResponse = (req: Request, res: Response): CallResponse => ({
   send: (answer) => send(res, answer),
 })
 
-/** Aborted when the client disconnects before its response is complete. */
 function abortOnClose(res: Response): AbortSignal {
   const controller = new AbortController()
   if (res.closed) controller.abort()
@@ -84,7 +83,7 @@ async function send(res: Response, { status, headers, body, rest }: Answer): Pro
     return 'sent'
   }
   let isCutOff = rest.errored !== null && !res.closed
-  // If the client disconnects, its side closes first and the stream fails as a consequence.
+  // A disconnect of the client also fails the stream.
   rest.once('error', () => (isCutOff = !res.closed))
   res.write(body)
   await pipeline(rest, res).catch(() => res.destroy())

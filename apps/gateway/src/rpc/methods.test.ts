@@ -35,7 +35,7 @@ describe('the kind of a call', () => {
     ['', 'read'],
   ])('%s is %s', (method, kind) => expect(callKindOf(callOf({ method }))).toBe(kind))
 
-  test('of a batch is that of its most delicate entry', () => {
+  test('of a batch is that of its most restrictive entry', () => {
     const batch = (...methods: string[]) => callOf(methods.map((method) => ({ method })))
     expect(callKindOf(batch('eth_call', 'eth_blockNumber'))).toBe('read')
     expect(callKindOf(batch('eth_call', 'eth_sendRawTransaction'))).toBe('idempotent')
@@ -47,7 +47,7 @@ describe('the kind of a call', () => {
     expect(callKindOf(callOf({}, { transport: 'rest' }))).toBe('idempotent')
   })
 
-  test('of a call that may be taken for two methods is the more delicate one', () => {
+  test('of a call that can be read as two methods is the more restrictive one', () => {
     const posted = (resource: string, method: string, transport: 'rpc' | 'rest' = 'rpc') =>
       callKindOf(callOf({ method }, { resource, transport }))
     expect(posted('broadcast_tx_commit?tx=0x00', 'health')).toBe('idempotent')
@@ -56,7 +56,7 @@ describe('the kind of a call', () => {
     expect(callKindOf(callOf({}, { method: 'GET', resource: '?method=eth_sendTransaction' }))).toBe('write')
   })
 
-  test('of a method that the path names is that of the method', () => {
+  test('of a method in the path is that of the method', () => {
     const named = (resource: string) => callKindOf(callOf({}, { method: 'GET', resource }))
     expect(named('status')).toBe('read')
     expect(named('broadcast_tx_commit?tx=0x00')).toBe('idempotent')
@@ -70,9 +70,9 @@ describe('the cost of a call', () => {
   test.each([
     ['a method without a weight', callOf({ method: 'eth_call' }), 1],
     ['a method with one', callOf({ method: 'eth_getLogs' }), 5],
-    ['a method that every object has', callOf({ method: 'constructor' }), 1],
+    ['a method named like a property of Object.prototype', callOf({ method: 'constructor' }), 1],
     ['no method', callOf({}), 1],
-    ['a method that is no text', callOf({ method: ['eth_getLogs'] }), 1],
+    ['a method that is not a string', callOf({ method: ['eth_getLogs'] }), 1],
     [
       'a method that the path names',
       callOf({}, { method: 'GET', resource: 'broadcast_tx_commit?tx=0x00' }),
@@ -86,7 +86,7 @@ describe('the cost of a call', () => {
 
   test.each([
     [
-      'the path names another than the body',
+      'the path and the body name different methods',
       callOf({ method: 'health' }, { resource: 'eth_getLogs?x=1' }),
       5,
     ],
@@ -97,10 +97,14 @@ describe('the cost of a call', () => {
     ['the path ends in slashes', callOf({}, { method: 'GET', resource: '/eth_getLogs//?q' }), 5],
     ['the path has a parameter', callOf({}, { method: 'GET', resource: 'eth_getLogs;x=1' }), 5],
     ['an entry has no method', callOf([{}, { method: 'health' }], { resource: 'eth_getLogs' }), 6],
-    ['it goes over REST', callOf({ method: 'eth_getLogs' }, { transport: 'rest', resource: 'rpc' }), 5],
-    ['it goes over REST in other letters', callOf({ METHOD: 'eth_getLogs' }, { transport: 'rest' }), 5],
+    ['it is sent over REST', callOf({ method: 'eth_getLogs' }, { transport: 'rest', resource: 'rpc' }), 5],
     [
-      'a batch goes over REST',
+      'it is sent over REST with METHOD in upper case',
+      callOf({ METHOD: 'eth_getLogs' }, { transport: 'rest' }),
+      5,
+    ],
+    [
+      'a batch is sent over REST',
       callOf([{ method: 'health' }, { method: 'eth_getLogs' }], { transport: 'rest' }),
       6,
     ],
@@ -109,16 +113,16 @@ describe('the cost of a call', () => {
       callOf({}, { transport: 'rest', method: 'GET', resource: 'rpc/eth_getLogs' }),
       5,
     ],
-  ])('is not evaded where %s', (_, call, cost) => expect(costOfCall(call, weights)).toBe(cost))
+  ])('cannot be evaded if %s', (_, call, cost) => expect(costOfCall(call, weights)).toBe(cost))
 
-  test('is refused where no ledger could write it down', () => {
+  test("is refused above the maximum of the ledger's column", () => {
     const batch = (entries: number) => callOf(Array.from({ length: entries }, () => ({ method: 'dear' })))
     expect(costOfCall(batch(2_147), weights)).toBe(2_147_000_000)
     expect(() => costOfCall(batch(2_148), weights)).toThrow('too dear')
   })
 })
 
-test('a method with a name that no database takes is unknown', () => {
+test('a method whose name Postgres cannot store is unknown', () => {
   for (const method of ['a\u0000b', '\ud800', 'eth call', 'x'.repeat(129), '', 'ü'])
     expect(methodsOf(callOf({ method }))).toEqual(['unknown'])
   expect(methodsOf(callOf([{ method: 'eth_call' }, {}]))).toEqual(['eth_call', 'unknown'])
@@ -134,7 +138,7 @@ describe('a payload is refused', () => {
     expect(() => assertPayload(callOf(payload, { transport: 'rest' }))).not.toThrow()
   })
 
-  test('that is a batch where nothing could carry it', () => {
+  test('that is a batch if the transport has no batches', () => {
     expect(() => assertPayload(callOf([{ method: 'eth_call' }], { method: 'GET' }))).toThrow(
       'a GET carries no batch',
     )

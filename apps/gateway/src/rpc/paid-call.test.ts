@@ -15,7 +15,6 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** A wallet with credits on plan 1, signed in. */
 async function customer(credits: number) {
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, credits)
@@ -49,7 +48,7 @@ describe('a call with credits', () => {
     expect((await call({ chain_id, payload })).body).toEqual({ jsonrpc: '2.0', id: 1, result: block })
   })
 
-  test('is one of fifty at once on two replicas, of which one is served on the last credit', async () => {
+  test('is served once by the last credit, of fifty at once on two replicas', async () => {
     const replica = await testGateway({ beside: gateway })
     const upstream = await upstreamOn()
     const wallet = gateway.wallet()
@@ -65,7 +64,7 @@ describe('a call with credits', () => {
     expect(upstream.requests).toHaveLength(1)
   })
 
-  test('costs its method’s weight, and is not served on less', async () => {
+  test('costs its method’s weight, and is not served for less', async () => {
     const upstream = await startUpstream(answers.result())
     const chain_id = await gateway.chain({ rpc: [upstream.url], methods: { eth_getLogs: 6 } })
     const { call, balance } = await customer(10)
@@ -81,7 +80,7 @@ describe('a call with credits', () => {
     expect([upstream.requests.length, await balance()]).toEqual([2, 3n])
   })
 
-  test('costs its method’s weight whichever way the upstream is led to it', async () => {
+  test('costs its method’s weight wherever the call names the method', async () => {
     const upstream = await startUpstream(answers.result())
     const chain_id = await gateway.chain({
       rpc: [upstream.url],
@@ -116,7 +115,7 @@ describe('a call with credits', () => {
     expect(await balance()).toBe(12n)
   })
 
-  test('reaches the upstream with its payload as it was written, to the last digit', async () => {
+  test('reaches the upstream with the exact text of its payload', async () => {
     const upstream = await upstreamOn()
     const { token } = await customer(10)
     const payload =
@@ -137,7 +136,7 @@ describe('a call with credits', () => {
     expect(upstream.requests[0]!.body.toString()).toBe(payload)
   })
 
-  test('by GET keeps its query as it was written, to the last digit, and reads in it what it says', async () => {
+  test('by GET reaches the upstream with the exact numbers of its query', async () => {
     const upstream = await upstreamOn()
     const { token } = await customer(10)
     const payload =
@@ -166,7 +165,7 @@ describe('a call with credits', () => {
     ])
   })
 
-  test('by GET with very many members is written in time that grows with their number', async () => {
+  test('by GET is encoded in time linear in its members', async () => {
     const upstream = await startUpstream(answers.status(414))
     const chain_id = await gateway.chain(upstream.url)
     const { call } = await customer(10)
@@ -176,7 +175,7 @@ describe('a call with credits', () => {
     expect(performance.now() - startedAt).toBeLessThan(10_000)
   })
 
-  test('takes none of its headers along but what it accepts', async () => {
+  test('forwards no request headers but the accepted media types', async () => {
     const upstream = await upstreamOn()
     const { token, call } = await customer(10)
     const headers = {
@@ -201,7 +200,7 @@ describe('a call with credits', () => {
     expect(JSON.stringify(upstream.requests[0]!.headers)).not.toContain(token)
   })
 
-  test('of REST goes to the path below the base URL, its payload as query where it is a GET', async () => {
+  test('of REST goes to the path below the base URL, with the payload of a GET as query', async () => {
     const upstream = await startUpstream(answers.result())
     const chain_id = await gateway.chain({ rest: [`${upstream.url}/base/`] })
     const { call } = await customer(10)
@@ -256,7 +255,7 @@ describe('a call with credits', () => {
   })
 })
 
-test('credits of a retired plan can be spent, and none are sold', async () => {
+test('credits of a retired plan can be spent but not bought', async () => {
   gateway.catalog.plans.push(planOf({ id: 4, credits: 5 }))
   await gateway.reapply()
   const wallet = gateway.wallet()
@@ -285,7 +284,7 @@ test('a client that repeats a payment made before its plan was retired is served
   expect(outcomeOf(await call({ payment }))).toEqual([404, 'NOT_FOUND'])
 })
 
-test('a wallet that calls too often is limited, and another is not', async () => {
+test('rate limits are per wallet', async () => {
   const limited = await testGateway({ beside: gateway, environment: { RATE_LIMIT_RPC_PER_MINUTE: 3 } })
   const [often, seldom] = [limited.wallet(), limited.wallet()]
   for (const { address } of [often, seldom]) await gateway.fund(address, 10)

@@ -32,7 +32,6 @@ type Dependencies = {
   forward: Forward
   /** Calls of a wallet that may time out at upstreams without being charged. */
   freeTimeouts: Budget
-  /** Absolute URL of the paid endpoint. */
   resource: string
   logger: Logger
 }
@@ -42,7 +41,6 @@ export type CallRequest = {
   bill: Bill
   outgoing: UpstreamRequest
   buyer: Buyer
-  /** @throws ApiError INVALID_REQUEST */
   parsePayment: () => PaymentHeader | undefined
 }
 type Call = Pick<RpcRequest, 'ecosystem' | 'transport' | 'method' | 'resource'> & {
@@ -53,7 +51,6 @@ type Call = Pick<RpcRequest, 'ecosystem' | 'transport' | 'method' | 'resource'> 
 export type CallResponse = {
   setHeaders: (headers: Record<string, string>) => void
   requirePayment: (body: PaymentRequired, offer: PaymentRequiredV2) => void
-  /** Aborted when the client disconnects before its response is complete. */
   abortOnClose: () => AbortSignal
   releaseRequestBody: () => void
   /** Writes the first byte synchronously. `cut_off`: the upstream broke off a streamed answer. */
@@ -98,7 +95,6 @@ async function getPlan(catalog: Catalog, session: Session): Promise<Plan> {
 
 type Route = { provider: Provider; methods: Provider['methods']; targets: Target[] }
 
-/** The first provider names the call in its usage row. */
 async function findRoute(catalog: Catalog, { ecosystem, chainId, transport }: Call): Promise<Route> {
   const candidates = (await catalog.findProviders(ecosystem, chainId)).filter(
     (candidate) => candidate[transport].length > 0,

@@ -11,42 +11,41 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** A wallet with credits on plan 1, signed in. */
 async function customer(credits: number) {
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, credits)
   return { ...(await wallet.signIn()), balance: () => balanceOf(gateway.ledger, wallet.address) }
 }
 
-describe('a call that is refused takes nothing', () => {
+describe('a refused call costs nothing', () => {
   const rows: [string, object, (string | number)[]][] = [
     ['to a chain without a provider', { chain_id: 'nowhere' }, [404, 'NOT_FOUND']],
     ['to an ecosystem that does not serve the chain', { ecosystem: 'cosmos' }, [404, 'NOT_FOUND']],
     ['to an unknown ecosystem', { ecosystem: 'solana' }, [400, 'INVALID_REQUEST']],
     ['with a method that is not forwarded', { method: 'DELETE' }, [400, 'INVALID_REQUEST']],
-    ['over a transport there is not', { transport: 'ws' }, [400, 'INVALID_REQUEST']],
+    ['over an unknown transport', { transport: 'ws' }, [400, 'INVALID_REQUEST']],
     ['with an empty batch', { payload: [] }, [400, 'INVALID_REQUEST']],
     ['with a batch of something else', { payload: [1, 2] }, [400, 'INVALID_REQUEST']],
     ['with a batch inside a batch', { payload: [[{ method: 'eth_call' }]] }, [400, 'INVALID_REQUEST']],
     ['with a batch by GET', { method: 'GET', payload: [{ method: 'eth_call' }] }, [400, 'INVALID_REQUEST']],
     [
-      'with a method in other letters',
+      'with METHOD in other letter case',
       { payload: { Method: 'debug_traceTransaction' } },
       [400, 'INVALID_REQUEST'],
     ],
     [
-      'with a method in two ways',
+      'with a method in two letter cases',
       { payload: [{ method: 'eth_call', METHOD: 'debug_traceTransaction' }] },
       [400, 'INVALID_REQUEST'],
     ],
-    ['with a payload that is no object', { payload: 'x' }, [400, 'INVALID_REQUEST']],
+    ['with a payload that is not an object', { payload: 'x' }, [400, 'INVALID_REQUEST']],
     ['without a payload', { payload: undefined }, [400, 'INVALID_REQUEST']],
     ['without a resource', { resource: undefined }, [400, 'INVALID_REQUEST']],
     ['to a resource above its base URL', { resource: '../x' }, [400, 'INVALID_REQUEST']],
     ['to a resource that is an address', { resource: 'http://169.254.169.254/' }, [400, 'INVALID_REQUEST']],
-    ['to a resource that is an encoded way up', { resource: '%2e%2e/x' }, [400, 'INVALID_REQUEST']],
+    ['to an encoded path above its base URL', { resource: '%2e%2e/x' }, [400, 'INVALID_REQUEST']],
     ['to a resource with a line break', { resource: 'x\r\nHost: evil' }, [400, 'INVALID_REQUEST']],
-    ['to a resource without end', { resource: 'x'.repeat(2_049) }, [400, 'INVALID_REQUEST']],
+    ['to an oversized resource', { resource: 'x'.repeat(2_049) }, [400, 'INVALID_REQUEST']],
   ]
   test.each(rows)('%s', async (_, changes, refusal) => {
     const { call, balance } = await customer(10)
@@ -55,14 +54,14 @@ describe('a call that is refused takes nothing', () => {
     expect([await balance(), gateway.upstream.requests.length]).toEqual([10n, asked])
   })
 
-  test('over a transport that the chain’s providers lack', async () => {
+  test("over a transport that the chain's providers do not serve", async () => {
     const chain_id = await gateway.chain({ rpc: [gateway.upstream.url] })
     const { call, balance } = await customer(10)
     expect(outcomeOf(await call({ chain_id, transport: 'rest' }))).toEqual([404, 'NOT_FOUND'])
     expect(await balance()).toBe(10n)
   })
 
-  test('to a provider that was retired', async () => {
+  test('to a retired provider', async () => {
     const chain_id = await gateway.chain(gateway.upstream.url)
     const { call } = await customer(10)
     await call({ chain_id }).expect(200)
@@ -71,7 +70,7 @@ describe('a call that is refused takes nothing', () => {
     expect(outcomeOf(await call({ chain_id }))).toEqual([404, 'NOT_FOUND'])
   })
 
-  test('with a method whose name no database takes, and spoils no other call', async () => {
+  test('with a method name that Postgres cannot store, without an effect on other calls', async () => {
     const { call } = await customer(100)
     const payload = { jsonrpc: '2.0', id: 1, method: 'eth\u0000call', params: [] }
     const answers = await Promise.all([
@@ -84,7 +83,7 @@ describe('a call that is refused takes nothing', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
   })
 
-  test('too dear for any balance, and spoils no other call', async () => {
+  test('above the maximum cost, without an effect on other calls', async () => {
     const chain_id = await gateway.chain({ rpc: [gateway.upstream.url], methods: { dear: 1_000_000 } })
     const { call } = await customer(100)
     const payload = Array.from({ length: 3_000 }, () => ({ method: 'dear' }))

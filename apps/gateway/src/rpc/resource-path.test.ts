@@ -26,7 +26,7 @@ test.each([
   expect(resolveUrl('https://node.example/v2/key', resource).href).toBe(expected)
 })
 
-test('the query of the base URL goes along with that of the resource', () => {
+test('the query of the base URL is combined with that of the resource', () => {
   const address = (resource: string) => resolveUrl('https://node.example/v2?token=1', resource).href
   expect(address('x')).toBe('https://node.example/v2/x?token=1')
   expect(address('x?y=2')).toBe('https://node.example/v2/x?token=1&y=2')
@@ -91,7 +91,7 @@ test.each([
   for (const base of bases) expect(() => resolveUrl(base, resource)).toThrow(/^resource: /)
 })
 
-/** Percent-encoding of a text, character by character, each as many times over as `depths` says. */
+/** Percent-encodes each character as many times as `depths` says. */
 const encoded = (text: string, depths: readonly number[]) =>
   Array.from(text, (character, index) => {
     let out = character
@@ -197,7 +197,7 @@ const harmless = fc
   .map(([segments, query, depth]) => encoded(segments.join('/'), [0, depth, 0]) + query)
 const resource = fc.oneof(dangerous, harmless, fc.webPath(), fc.string({ unit: 'binary' }))
 
-/** Percent-encoding resolved once, as far as it can be: what encodes nothing stays. */
+/** Decodes percent-encoding once; invalid sequences stay. */
 const decodedOnce = (text: string) =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
     try {
@@ -207,7 +207,7 @@ const decodedOnce = (text: string) =>
     }
   })
 
-/** What servers do to a path before and after they decode it. */
+/** Transformations by servers before and after decoding. */
 const readings: ((path: string) => string)[] = [
   (path) => path,
   (path) => path.replaceAll('\\', '/'),
@@ -220,7 +220,7 @@ const readings: ((path: string) => string)[] = [
   (path) => path.replaceAll(';', '/'),
 ]
 
-/** Every path that any of these servers could end up with. */
+/** Every path that one of these servers could serve. */
 function pathsAsServed(pathname: string): Set<string> {
   const paths = new Set<string>()
   for (const before of readings)
@@ -230,7 +230,7 @@ function pathsAsServed(pathname: string): Set<string> {
 
 const isBelow = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`)
 
-/** The address, or undefined where the resource is refused as it should be. */
+/** Undefined if the resource is refused as expected. */
 function addressOf(base: string, text: string): URL | undefined {
   try {
     return resolveUrl(base, text)
@@ -265,7 +265,7 @@ test('an accepted resource is below its base URL, however a server decodes and r
   expect(accepted).toBeGreaterThan(500)
 })
 
-test('what follows the first ? is query and never path, and what precedes it is path and never query', () => {
+test('text after the first ? is query, text before it is path', () => {
   fc.assert(
     fc.property(fc.constantFrom(...bases), resource, (base, text) => {
       const address = addressOf(base, text)
@@ -279,7 +279,7 @@ test('what follows the first ? is query and never path, and what precedes it is 
   )
 })
 
-test('any depth of percent-encoding of a way out is refused', () => {
+test('a path that leaves the base URL is refused at any depth of percent-encoding', () => {
   const ways = [
     '../x',
     'a/../../x',

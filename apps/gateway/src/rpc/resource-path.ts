@@ -29,15 +29,14 @@ export function resolveUrl(baseUrl: string, resource: string): URL {
   return address
 }
 
-/** @throws ApiError INVALID_REQUEST */
 export function assertResourcePath(resource: string) {
   let text = resource
   for (let decodings = 0; ; decodings++) {
     // Some servers read a full-width dot or slash as a plain one.
     const plain = text.normalize('NFKC')
     for (const variant of [text, plain])
-      for (const [pattern, problem] of UNSAFE_PATTERNS)
-        if (pattern.test(variant)) throw invalidResource(problem)
+      for (const [pattern, reason] of UNSAFE_PATTERNS)
+        if (pattern.test(variant)) throw invalidResource(reason)
     const decoded = decodeOnce(plain)
     if (decoded === plain) return
     if (decodings === MAX_DECODINGS) throw invalidResource('is percent-encoded too many times over')
@@ -53,5 +52,5 @@ function decodeOnce(text: string): string {
   }
 }
 
-const invalidResource = (problem: string) =>
-  new ApiError('INVALID_REQUEST', `resource: ${problem}; it is a path below the provider’s base URL`)
+const invalidResource = (reason: string) =>
+  new ApiError('INVALID_REQUEST', `resource: ${reason}; it is a path below the provider’s base URL`)

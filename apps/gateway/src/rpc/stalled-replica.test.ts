@@ -7,11 +7,11 @@ import { times } from '../testing/ledgers'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { startUpstream } from '../testing/upstream'
 
-/** So long that nothing here can end by it. */
+/** Longer than any test. */
 const environment = { UPSTREAM_TIMEOUT_SECONDS: 3_600 }
 const LONG_ANSWER_BYTES = 1_000_000
 
-/** The replica that stalls, on a connection to Postgres that can be paused, and one beside it that goes on. */
+/** The stalling replica, on a Postgres connection that can be paused, and another replica. */
 let stalled: TestGateway
 let other: TestGateway
 let postgres: Awaited<ReturnType<typeof startTcpProxy>>
@@ -28,7 +28,7 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** So many calls of a wallet with 99 credits, sent to the replica that stalls, which has them all at an upstream. */
+/** Calls of a wallet with 99 credits that the stalling replica has sent upstream. */
 async function underWay(count: number) {
   const wallet = other.wallet()
   await other.fund(wallet.address, 99)
@@ -51,7 +51,6 @@ async function underWay(count: number) {
   return {
     states,
     balance: () => balanceOf(other.ledger, wallet.address),
-    /** The upstream answers all of them. */
     async answered(body: string | Buffer = '{"jsonrpc":"2.0","id":1,"result":"0x1"}') {
       for (const res of waiting) res.writeHead(200, { 'content-type': 'application/json' }).end(body)
       return Promise.all(calls)
@@ -59,7 +58,7 @@ async function underWay(count: number) {
   }
 }
 
-/** Others see no heartbeat of it for 25 s, and so much passes on its wall clock. */
+/** Advances the replica's wall clock by 25 s without a heartbeat, as other replicas see it. */
 async function stall() {
   stalled.clock.advance(25)
   await other.pool.query("UPDATE replicas SET heartbeat_at = now() - INTERVAL '25 seconds' WHERE id = $1", [
@@ -70,7 +69,7 @@ async function stall() {
 const charged = (count: number) => times(count, () => [200, undefined, '1'])
 const withheld = (count: number) => times(count, () => [503, 'UNAVAILABLE', undefined])
 
-describe('a replica that stalled while calls were under way', () => {
+describe('a replica that stalled during calls', () => {
   test.each([
     ['before its next heartbeat', () => Promise.resolve()],
     ['after its next heartbeat', () => stalled.ledger.sendHeartbeat()],
@@ -92,7 +91,7 @@ describe('a replica that stalled while calls were under way', () => {
     expect(await other.ledger.refundOrphans()).toBe(0)
   })
 
-  test('answers and charges for what is reserved after its next heartbeat', async () => {
+  test('answers and charges calls reserved after its next heartbeat', async () => {
     await stall()
     await stalled.ledger.sendHeartbeat()
     const { answered, balance } = await underWay(5)

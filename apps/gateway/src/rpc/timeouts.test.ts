@@ -6,9 +6,9 @@ import { answers, getRefusingUrl, startUpstream, type Answer } from '../testing/
 import { createCall } from '../testing/wallet'
 
 const FREE = 3
-/** Shorter than what the second upstream of a busy machine may need only where no answer is expected of it. */
+/** Too short for the second upstream on a busy machine, so only for tests that expect no answer. */
 const TIMEOUT_SECONDS = 0.3
-const PATIENT_SECONDS = 3
+const SLOW_TIMEOUT_SECONDS = 3
 
 let gateway: TestGateway
 beforeAll(async () => {
@@ -50,7 +50,7 @@ describe('a read that times out', () => {
     ])
   })
 
-  test('is sent to one more URL where there is no other provider', async () => {
+  test('is sent to one more URL if there is no other provider', async () => {
     const upstreams = await many(3, answers.hang)
     const { call } = await customer()
     const chain_id = await gateway.chain({ rpc: urlsOf(upstreams) })
@@ -59,9 +59,9 @@ describe('a read that times out', () => {
   })
 
   test('is served by the next provider that can be reached', async () => {
-    const patient = await testGateway({
+    const slowGateway = await testGateway({
       beside: gateway,
-      environment: { UPSTREAM_TIMEOUT_SECONDS: PATIENT_SECONDS },
+      environment: { UPSTREAM_TIMEOUT_SECONDS: SLOW_TIMEOUT_SECONDS },
     })
     const hanging = await startUpstream(answers.hang)
     const serving = await startUpstream(answers.result('0x2'))
@@ -71,7 +71,7 @@ describe('a read that times out', () => {
       { provider_id: 'c', rpc: [(await startUpstream(answers.result('0x3'))).url] },
     )
     const { token } = await customer()
-    const answer = await createCall(patient.api, token)({ chain_id })
+    const answer = await createCall(slowGateway.api, token)({ chain_id })
     expect([answer.body, answer.headers['x-credits-charged']]).toEqual([
       { jsonrpc: '2.0', id: 1, result: '0x3' },
       '1',
@@ -79,7 +79,7 @@ describe('a read that times out', () => {
     expect(serving.requests).toEqual([])
   })
 
-  test('at a provider that says so itself is sent to one more as well', async () => {
+  test('reported by the provider itself is also sent to one more', async () => {
     const [first, second, third] = await many(3, answers.status(504))
     const chain_id = await gateway.chain(
       { provider_id: 'a', rpc: [first!.url] },
@@ -92,16 +92,16 @@ describe('a read that times out', () => {
   })
 })
 
-/** After seven tenths of the timeout. */
+/** A 504 after 70% of the timeout. */
 const slow504: Answer = (...asked) => setTimeout(() => answers.status(504)(...asked), TIMEOUT_SECONDS * 700)
 
 describe('the calls of a wallet that time out', () => {
   test.each([
     ['here', answers.hang, {}],
     ['at the provider', slow504, {}],
-    ['and may have been carried out', answers.hang, { method: 'eth_sendTransaction' }],
+    ['and may have been executed', answers.hang, { method: 'eth_sendTransaction' }],
   ])(
-    '%s are given back up to the budget of a minute on all replicas, then charged',
+    '%s are refunded up to a budget per minute over all replicas, then charged',
     async (_, answer, changes) => {
       const replica = await testGateway({
         beside: gateway,
@@ -136,7 +136,7 @@ describe('the calls of a wallet that time out', () => {
     },
   )
 
-  test('use up no other wallet’s budget, and failures of another kind use up none', async () => {
+  test("use up no other wallet's budget, and other failures use up none", async () => {
     const hanging = await gateway.chain((await startUpstream(answers.hang)).url)
     const failing = await gateway.chain((await startUpstream(answers.status(503))).url)
     const away = await gateway.chain((await startUpstream(answers.status(504))).url)

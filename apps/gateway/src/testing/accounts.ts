@@ -26,7 +26,6 @@ const settleable = {
 
 export const randomAddress = () => `0x${randomBytes(20).toString('hex')}`
 
-/** Inserts a payment in a state in which a crash can leave it. */
 export async function insertPayment(
   pool: Pool,
   payment: {
@@ -55,7 +54,6 @@ export async function insertPayment(
   return id
 }
 
-/** Grants credits by a settled payment. */
 export async function fund(
   parts: { pool: Pool; ledger: Ledger },
   wallet: string,

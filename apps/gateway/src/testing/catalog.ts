@@ -46,5 +46,4 @@ export const providerOf = (changes: Partial<ProviderEntry> & Pick<ProviderEntry,
   ...changes,
 })
 
-/** Fills in the defaults. */
 export const catalogOf = (given: CatalogEntries): CatalogFile => CatalogFile.parse(given)

@@ -1,6 +1,5 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** A self-signed certificate and its key, in PEM. */
 export function selfSigned(commonName: string): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
   const name = sequence(set(sequence(COMMON_NAME, der(0x0c, Buffer.from(commonName)))))
@@ -20,7 +19,7 @@ export function selfSigned(commonName: string): { key: string; cert: string } {
   }
 }
 
-/** One value of DER (X.690): its tag, its length, its content. */
+/** One DER value (X.690). */
 function der(tag: number, content: Buffer): Buffer {
   const length = content.length < 128 ? [content.length] : [0x82, content.length >> 8, content.length & 0xff]
   return Buffer.concat([Buffer.from([tag, ...length]), content])

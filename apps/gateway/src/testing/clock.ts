@@ -9,7 +9,6 @@ export function createClock() {
     advance(seconds: number) {
       aheadMs += seconds * 1000
     },
-    /** After this only `advance` moves the clock, for tests that must not depend on the machine's speed. */
     stop() {
       stoppedAt = Math.floor(Date.now() / 1000) * 1000
     },

@@ -13,7 +13,6 @@ type SendOptions = {
   accountNumber?: number
 }
 
-/** A field of a protobuf message: bytes, text or another message, or a number. */
 const field = (number: number, value: Uint8Array | string | number): Uint8Array => {
   if (typeof value === 'number')
     return value === 0 ? new Uint8Array() : Uint8Array.of(number << 3, ...varint(value))
@@ -31,7 +30,6 @@ const CHAIN_ID = cosmosPlanOf().chain_id
 export const ACCOUNT_NUMBER = 7
 const SIGN_MODE_DIRECT = 1
 
-/** Signs a bank send of the plan's price (SIGN_MODE_DIRECT). */
 export function signSend(
   { address, publicKey, sign }: Pick<CosmosWallet, 'address' | 'publicKey' | 'sign'>,
   { asset_address: denom, amount, pay_to: recipient }: Terms = cosmosPlanOf(),

@@ -45,7 +45,6 @@ export function createCosmosWallet(
   const rawAddress = rawAddressOf(publicKey)
   const address = toBech32(prefix, rawAddress)
 
-  /** Returns r and s. */
   const sign = (bytes: Uint8Array): Uint8Array =>
     Secp256k1.createSignature(digestOf(bytes), privkey).toFixedLength().subarray(0, 64)
 

@@ -117,16 +117,13 @@ export async function startFacilitator() {
     /** All settle requests, and those that moved money. */
     calls,
     settlements,
-    /** X-Request-Id of each settle request. */
     requestIds,
     supportAsked: () => supportedCalls,
     /** One behaviour for each of the next settle requests; later ones are settled. */
     next: (...these: Behaviour[]) => void behaviours.push(...these),
-    /** Refuses every payment from now on; undefined stops it. */
     refuse: (reason: string | undefined, message?: string) =>
       (refusal =
         reason === undefined ? undefined : { reason, ...(message === undefined ? {} : { message }) }),
-    /** Delays every response until the returned function is called. */
     hold(): () => void {
       const { promise, resolve } = openPromise()
       held = promise
@@ -135,13 +132,11 @@ export async function startFacilitator() {
         resolve()
       }
     },
-    /** Closes every connection. */
     disconnect: () => (isOffline = true),
     reconnect: () => (isOffline = false),
   }
 }
 
-/** The payment if it is a whole transaction. Its signature is not verified. */
 function transactionIn({ paymentPayload, paymentRequirements }: SettleRequest) {
   const family = paymentRequirements.network === cosmosKind.network ? families.cosmos : families.evm
   const payment = family?.readPayment(paymentPayload.payload)
@@ -180,7 +175,6 @@ function openPromise() {
   return { promise, resolve }
 }
 
-/** Transaction of a `mismatch`. */
 export const mismatched = `0x${'cd'.repeat(32)}`
 
 const refused = (errorReason: string): SettleResult => ({

@@ -59,7 +59,6 @@ export const unreachable = {
   /** A host name that is too long to resolve. */
   nameless: (): Promise<FaultyUpstream> =>
     Promise.resolve({ url: `http://${'x'.repeat(64)}.invalid`, requestCount: never }),
-  /** Presents a self-signed certificate. */
   async untrusted(): Promise<FaultyUpstream> {
     let requestCount = 0
     const server = tls.createServer(selfSigned('127.0.0.1'), (socket) =>
@@ -68,7 +67,6 @@ export const unreachable = {
     server.on('tlsClientError', () => undefined)
     return { url: `https://${await listening(server)}`, requestCount: () => requestCount }
   },
-  /** Responds in plain HTTP to a TLS client. */
   async plain(): Promise<FaultyUpstream> {
     const { url, requestCount } = await startRaw(() => undefined, {
       onConnection: (socket) => socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n')),
@@ -76,7 +74,7 @@ export const unreachable = {
     return { url: url.replace('http:', 'https:'), requestCount }
   },
   /** Accepts the connection and never completes TLS. */
-  async speechless(): Promise<FaultyUpstream> {
+  async silentTls(): Promise<FaultyUpstream> {
     const { url, requestCount } = await startRaw(() => undefined)
     return { url: url.replace('http:', 'https:'), requestCount }
   },
@@ -94,22 +92,18 @@ export const faults = {
     socket.write(head('HTTP/1.1 200 OK', 'content-type: text/plain', `content-length: ${promised}`))
     socket.write(Buffer.alloc(sent, 'x'), () => socket.destroy())
   },
-  /** Closes within a chunk. */
   cutChunk: (socket: Socket) =>
     socket.end(head('HTTP/1.1 200 OK', 'transfer-encoding: chunked') + 'ff\r\nhalf'),
-  /** Sends a byte every 20 ms, without end. */
   drip: (socket: Socket) => {
     socket.write(head('HTTP/1.1 200 OK', 'content-type: text/plain', 'transfer-encoding: chunked'))
     const timer = setInterval(() => socket.write('1\r\n.\r\n'), 20)
     socket.once('close', () => clearInterval(timer))
   },
-  /** Sends headers without end. */
   dripHead: (socket: Socket) => {
     socket.write('HTTP/1.1 200 OK\r\n')
     const timer = setInterval(() => socket.write('x: y\r\n'), 20)
     socket.once('close', () => clearInterval(timer))
   },
-  /** Sends interim responses without end. */
   hints: (socket: Socket) => {
     const timer = setInterval(() => socket.write(head('HTTP/1.1 103 Early Hints', 'link: </x>')), 20)
     socket.once('close', () => clearInterval(timer))
@@ -130,7 +124,6 @@ export const faults = {
       head('HTTP/1.1 200 OK', 'transfer-encoding: chunked', 'content-length: 2') + '0\r\n\r\nHTTP/1.1',
     ),
   oddHeader: (socket: Socket) => socket.write(head('HTTP/1.1 200 OK', 'etag: "\u007f"', 'content-length: 0')),
-  /** A JSON-RPC error with that status. */
   explains: (status: string) => (socket: Socket) => {
     const body = JSON.stringify({
       jsonrpc: '2.0',

@@ -32,7 +32,6 @@ export async function findAcceptedValues(
   return taken
 }
 
-/** The types of a response's members, by name. */
 export const typesOf = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(typesOf)

@@ -133,7 +133,6 @@ export async function testGateway(options: Options = {}) {
       return chain_id
     },
 
-    /** Runs one round of the reconciler. */
     async reconcile() {
       await startReconciler({ settlements: gateway.settlements, processor: gateway.processor, logger }).stop()
     },

@@ -29,7 +29,6 @@ export async function openInfrastructure({ inProcess }: { inProcess: boolean }) 
   }
 }
 
-/** A store with a key prefix of its own. */
 export async function openStore(options: EphemeralStoreOptions) {
   const store = await openEphemeralStore({ ...options, prefix: `${randomUUID()}:` })
   closeLater(() => store.close())

@@ -19,7 +19,6 @@ export async function openLedgers() {
   const ledgers = [createLedger(one), newReplica()] as const
   await Promise.all(ledgers.map((ledger) => ledger.sendHeartbeat()))
 
-  /** A wallet with credits and a session. */
   async function spender(credits: number) {
     const wallet = randomAddress()
     if (credits > 0) await fund({ pool, ledger: ledgers[0] }, wallet, credits)
@@ -77,7 +76,7 @@ export async function waitForLockWaiter(pool: TestLedgers['pool']) {
     if (performance.now() > deadline) throw new Error('No statement waits for a lock')
 }
 
-/** Locks the wallet's accounts like a stuck transaction, until the returned function is called. */
+/** Locks the wallet's accounts until the returned function is called. */
 export async function lockAccount(pool: TestLedgers['pool'], wallet: string) {
   const holder = await pool.connect()
   await holder.query('BEGIN')

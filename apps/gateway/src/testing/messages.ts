@@ -121,7 +121,6 @@ export const longFormOf = (optional: OptionalFields = OPTIONAL_FIELDS) =>
 
 export const anyForm = fc.oneof(shortForm, longFormOf())
 
-/** The field that a line of a message contains. */
 function fieldOfLine(line: string): string | undefined {
   if (line.includes(' wants you to sign in')) return 'domain'
   if (/^(0x[0-9a-f]{40}|[a-z][a-z0-9]*1[a-z0-9]{38})$/i.test(line)) return 'address'

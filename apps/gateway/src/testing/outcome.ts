@@ -1,4 +1,3 @@
-/** Status and error code. */
 export const outcomeOf = ({ status, body }: { status: number; body: unknown }) => [
   status,
   (body as { code?: string } | undefined)?.code,

@@ -9,7 +9,7 @@ import {
   spoiledText,
   strangeAuthorization,
   type Headers,
-  type Manner,
+  type RequestOptions,
 } from '@tollgate/testing/reference'
 import fc from 'fast-check'
 
@@ -27,7 +27,7 @@ export const liveCounts = {
 export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 
 /** Builds gateway requests with placeholders that the sender replaces by live values. */
-export const requestOptions: Manner = {
+export const requestOptions: RequestOptions = {
   headersOf: ({ path, operation }) =>
     fc
       .tuple(

@@ -12,7 +12,6 @@ export type ReceivedRequest = {
 }
 export type Answer = (res: ServerResponse, seen: ReceivedRequest, req: IncomingMessage) => unknown
 
-/** A server that records its requests. */
 export async function startUpstream(answer: Answer) {
   const requests: ReceivedRequest[] = []
   const server = http.createServer((req, res) => {
@@ -31,7 +30,6 @@ export async function startUpstream(answer: Answer) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests }
 }
 
-/** A URL without a server. */
 export async function getRefusingUrl(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -61,7 +59,6 @@ export const answers = {
       res.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': promised })
       res.write(Buffer.alloc(sent), () => res.socket?.destroy())
     },
-  /** Sends a byte every 20 ms, without end. */
   drip: ((res) => {
     res.writeHead(200, { 'content-type': 'text/plain' })
     const timer = setInterval(() => res.write('.'), 20)

@@ -32,7 +32,6 @@ export function createLogins<Proof extends { signature: string }>(
     return (answer.body as NonceAnswer).nonce
   }
 
-  /** A login body with a signature over this message. */
   async function signed(message: string, changes: Login = {}) {
     return { message, address, ...(await proofOf(message)), ...changes }
   }
@@ -69,7 +68,6 @@ export function createWallet(parts: { api: Api; clock: Clock }) {
       x402_ecosystem: 'evm',
       pricing_plan_id: 1,
     })),
-    /** The `X-PAYMENT` header for a plan. */
     pay: async (plan = planOf(), changes: Partial<Authorization> = {}) =>
       paymentHeader(await signPayment(signer, { payTo: plan.pay_to, amount: plan.amount }, changes)),
   }
@@ -83,7 +81,6 @@ type Call = {
   transport?: string
   payload?: unknown
   payment?: string
-  /** Header of x402 version 2. */
   paymentSignature?: string
 }
 

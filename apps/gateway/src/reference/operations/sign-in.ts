@@ -25,7 +25,7 @@ export const signInOperations: Operation[] = [
     errors: {
       INVALID_REQUEST: 'The address is no wallet of an ecosystem served here.',
       ...refusals.limited,
-      ...refusals.away,
+      ...refusals.unavailable,
     },
   },
   {
@@ -46,7 +46,7 @@ export const signInOperations: Operation[] = [
       NOT_FOUND: 'There is no active plan of this number.',
       ...refusals.smallBody,
       ...refusals.limited,
-      ...refusals.away,
+      ...refusals.unavailable,
     },
   },
   {

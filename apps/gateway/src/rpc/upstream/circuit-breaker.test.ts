@@ -15,7 +15,7 @@ function circuits() {
 }
 
 describe('an upstream', () => {
-  test('keeps its place after four failures, and is last for five seconds after the fifth', () => {
+  test('keeps its position after four failures, and is last for five seconds after the fifth', () => {
     const { clock, fail, order } = circuits()
     fail(4)
     expect(order()).toEqual([one, two])
@@ -84,7 +84,7 @@ describe('an upstream', () => {
   })
 
   test.each(['0', '-5', 'soon', '', '1e9', 'Thu, 01 Jan 1970 00:00:00 GMT'])(
-    'that asks for rest in a way that means none (%j) gets none',
+    'with an invalid Retry-After (%j) is not paused',
     (retryAfter) => {
       const { fail, order } = circuits()
       fail(1, retryAfter)

@@ -31,7 +31,6 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** How many credits are taken meanwhile. */
 async function chargedFor<T>(work: () => Promise<T>): Promise<{ charged: bigint; result: T }> {
   const before = await balanceOf(gateway.ledger, wallet)
   const result = await work()
@@ -39,7 +38,6 @@ async function chargedFor<T>(work: () => Promise<T>): Promise<{ charged: bigint;
   return { charged: before - (await balanceOf(gateway.ledger, wallet)), result }
 }
 
-/** A chain of two upstreams of which the first errs; the second answers `0x2`. */
 async function twoUpstreams(first: Answer) {
   const upstream = await startUpstream(first)
   const second = await startUpstream(answers.result('0x2'))
@@ -56,15 +54,18 @@ describe('when the first upstream', () => {
   })
 
   test('fails with an endless body, the next is used and the first connection closed', async () => {
-    const patient = await testGateway({ beside: gateway, environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 } })
-    let letGo: Promise<unknown> | undefined
+    const slowGateway = await testGateway({
+      beside: gateway,
+      environment: { UPSTREAM_TIMEOUT_SECONDS: 3_600 },
+    })
+    let connectionClosed: Promise<unknown> | undefined
     const { chain_id } = await twoUpstreams((res) => {
-      letGo = once(res, 'close')
+      connectionClosed = once(res, 'close')
       res.writeHead(500).write(Buffer.alloc(1_000_000))
     })
-    const answer = await createCall(patient.api, session.token)({ chain_id })
+    const answer = await createCall(slowGateway.api, session.token)({ chain_id })
     expect(answer.body).toMatchObject({ result: '0x2' })
-    await letGo
+    await connectionClosed
   })
 })
 
@@ -101,7 +102,7 @@ describe('when every upstream', () => {
   )
 
   test.each([401, 402, 403, 407, 429])(
-    'turns the gateway away with status %i in JSON-RPC, as large providers do, nothing is charged',
+    'refuses the gateway with status %i in JSON-RPC, as large providers do, nothing is charged',
     async (status) => {
       const error = { jsonrpc: '2.0', id: 1, error: { code: -32_005, message: 'invalid project id' } }
       const refusing = await startUpstream(answers.status(status, JSON.stringify(error)))
@@ -112,7 +113,7 @@ describe('when every upstream', () => {
   )
 
   test.each([408, 500, 502, 503])(
-    'answers in JSON-RPC under status %i, that is the answer and is paid for, though others were asked',
+    'responds in JSON-RPC with status %i, that is the charged answer, even after other attempts',
     async (status) => {
       const error = { jsonrpc: '2.0', id: -1, error: { code: -32_603, message: 'height 9 is not available' } }
       const json = { 'content-type': 'application/json' }
@@ -147,7 +148,7 @@ describe('when every upstream', () => {
     }
   })
 
-  test('fails, a read is sent to three of them at most', async () => {
+  test('fails, a read is sent to at most three', async () => {
     const upstreams = await Promise.all(Array.from({ length: 5 }, () => startUpstream(answers.status(503))))
     const chain_id = await gateway.chain(await getRefusingUrl(), ...upstreams.map(({ url }) => url))
     expect(outcomeOf(await session.call({ chain_id }))).toEqual([500, 'UPSTREAM_FAILED'])
@@ -206,7 +207,7 @@ describe('an answer', () => {
     ['bytes', 200, 'application/octet-stream', randomBytes(100_000)],
     ['text in another encoding', 418, 'text/plain; charset=latin1', Buffer.from('na\xefve', 'latin1')],
     ['something without a type', 201, undefined, Buffer.from('x')],
-  ])('of %s comes back as it is: status, type and bytes', async (_, status, type, body) => {
+  ])('of %s is returned unchanged: status, type and bytes', async (_, status, type, body) => {
     const chain_id = await servedBy((res) =>
       res.writeHead(status, type ? { 'content-type': type } : {}).end(body),
     )
@@ -216,7 +217,7 @@ describe('an answer', () => {
     expect(headers['x-credits-charged']).toBe('1')
   })
 
-  test('that is compressed stays compressed, as the caller asked for', async () => {
+  test('that is compressed stays compressed if the caller accepts it', async () => {
     const body = gzipSync('{"result":"0x1"}')
     const upstream = await startUpstream((res) =>
       res.writeHead(200, { 'content-encoding': 'gzip', 'content-type': 'application/json' }).end(body),
@@ -229,7 +230,7 @@ describe('an answer', () => {
     expect(upstream.requests[0]?.headers['accept-encoding']).toBe('gzip, br')
   })
 
-  test('brings no cookies, no addresses and no connection headers of the upstream', async () => {
+  test('contains no cookies, addresses or connection headers of the upstream', async () => {
     const chain_id = await servedBy(
       answers.status(200, 'ok', {
         'set-cookie': ['a=1', 'b=2'],
@@ -247,7 +248,7 @@ describe('an answer', () => {
     for (const name of ['set-cookie', 'location', 'server', 'via']) expect(headers[name]).toBeUndefined()
   })
 
-  test('that is cut off late is cut off for the caller too, not completed', async () => {
+  test('that is cut off late is also cut off for the caller', async () => {
     const chain_id = await servedBy(answers.resetAfter(1_000_000, 2_000_000))
     const answer = await raw(chain_id)
     expect(answer.statusCode).toBe(200)
@@ -255,7 +256,7 @@ describe('an answer', () => {
     await gateway.api.get('/health').expect(200)
   })
 
-  test('of 64 MB streams through, and never faster than its caller reads', async () => {
+  test("of 64 MB is streamed at the caller's pace", async () => {
     const MB = 1_048_576
     const size = 64 * MB
     const chunk = randomBytes(MB)

@@ -16,7 +16,7 @@ export type Forward = ReturnType<typeof createForward>
 
 /** Attempts that provably sent nothing do not count. */
 const MAX_ATTEMPTS = 3
-/** Limits the time until an answer begins, as a multiple of the timeout of one upstream. */
+/** Limits the time to the first byte of an answer, as a multiple of an upstream's timeout. */
 const MAX_TOTAL_TIMEOUTS = 2
 
 /** Other headers, such as cookies and addresses, are not passed on. */

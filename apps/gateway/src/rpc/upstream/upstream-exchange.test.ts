@@ -10,7 +10,6 @@ import { createConnectionLimiter } from './connection-limiter'
 
 afterAll(closeAll)
 
-/** More than is held. */
 const LARGE = 300_000
 
 function agent(connections: number) {
@@ -31,7 +30,6 @@ function ask(
 
 const slotAt = createConnectionLimiter({ max: 128, maxPerHolder: 128 })
 
-/** The stream of an answer that is too large to be held. */
 async function streamed(answer: Answer, timeoutMs: number) {
   const { url } = await startUpstream(answer)
   const exchanged = await ask(url, timeoutMs)
@@ -45,7 +43,7 @@ const closed = async (stream: Readable) => {
 }
 
 describe('a request that waits for a connection', () => {
-  test.each(['time', 'caller'])('till there is no more %s was not sent, and never is', async (lacking) => {
+  test.each(['time', 'caller'])('is never sent if its %s ended first', async (lacking) => {
     let release = (): void => undefined
     const released = new Promise<void>((resolve) => (release = resolve))
     const upstream = await startUpstream(async (res) => {
@@ -95,15 +93,15 @@ describe('a large answer', () => {
   })
 
   test.concurrent('that drips without end is cut off, and its connection closed', async () => {
-    let letGo: Promise<unknown> | undefined
+    let connectionClosed: Promise<unknown> | undefined
     const { rest } = await streamed((res) => {
-      letGo = once(res, 'close')
+      connectionClosed = once(res, 'close')
       res.write(Buffer.alloc(LARGE))
       const timer = setInterval(() => res.write('.'), 5)
       res.once('close', () => clearInterval(timer))
     }, 600)
     await expect(buffer(rest)).rejects.toThrow()
-    await letGo
+    await connectionClosed
   })
 
   test.concurrent('that is not read is cut off', async () => {
@@ -112,7 +110,7 @@ describe('a large answer', () => {
     expect(rest.errored?.message).toContain('stalled')
   })
 
-  test.concurrent('that is cut off before it is read fails its later reader', async () => {
+  test.concurrent('that is cut off before it is read fails its reader', async () => {
     const { rest } = await streamed(answers.resetAfter(LARGE, 2 * LARGE), 60_000)
     await closed(rest)
     await expect(buffer(rest)).rejects.toThrow()

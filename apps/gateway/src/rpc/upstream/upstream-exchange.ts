@@ -143,7 +143,6 @@ function streamOf(connection: Dispatcher.DispatchController, timeoutMs: number):
 
 const EMPTY = Buffer.alloc(0)
 
-/** Copies into one buffer: an answer can arrive in very many small chunks. */
 function createBodyBuffer() {
   let bytes: Buffer = EMPTY
   let length = 0

@@ -6,21 +6,24 @@ import { faults, startRaw, unreachable, type FaultyUpstream } from '../../testin
 import { testGateway, type TestGateway } from '../../testing/gateway'
 import { answers, startUpstream } from '../../testing/upstream'
 
-/** Of the gateway that has to give an upstream up: long enough for the second one on a busy machine. */
-const HASTY_SECONDS = 2
+/** Long enough for the second upstream on a busy machine. */
+const SHORT_TIMEOUT_SECONDS = 2
 
 let gateway: TestGateway
-let hasty: TestGateway
+let shortTimeout: TestGateway
 let token: string
 beforeAll(async () => {
   gateway = await testGateway()
-  hasty = await testGateway({ beside: gateway, environment: { UPSTREAM_TIMEOUT_SECONDS: HASTY_SECONDS } })
+  shortTimeout = await testGateway({
+    beside: gateway,
+    environment: { UPSTREAM_TIMEOUT_SECONDS: SHORT_TIMEOUT_SECONDS },
+  })
   const owner = gateway.wallet()
   await gateway.fund(owner.address, 1_000_000)
   token = (await owner.signIn()).token
 })
 afterAll(async () => {
-  await Promise.all([gateway.ledger.drain(), hasty.ledger.drain()])
+  await Promise.all([gateway.ledger.drain(), shortTimeout.ledger.drain()])
   expect(await findViolations(gateway.pool)).toEqual([])
   await closeAll()
 })
@@ -29,8 +32,8 @@ const methods = { read: 'eth_call', idempotent: 'eth_sendRawTransaction', write:
 type Kind = keyof typeof methods
 
 /**
- * How a call ends: with the faulty upstream's own answer, its status named; with that of the `second`; `refunded`, 500; or
- * `cut` off after it began, which is paid for.
+ * The end of a call: the faulty upstream's own status, the answer of the `second`, `refunded` with a 500, or
+ * `cut` off after it began, which stays charged.
  */
 type End = number | 'second' | 'refunded' | 'cut'
 type Ends = Record<Kind, [alone: End, withASecond: End]>
@@ -50,12 +53,12 @@ const raw =
 
 type Row = [fault: string, start: () => Promise<FaultyUpstream>, ends: Ends]
 
-/** What ends by itself. */
+/** Faults that end by themselves. */
 const failures: Row[] = [
   ['refuses the connection', unreachable.refusing, unsent],
   ['has an unresolvable host name', unreachable.nameless, unsent],
   ['has a self-signed certificate', unreachable.untrusted, unsent],
-  ['speaks no TLS where it should', unreachable.plain, unsent],
+  ['does not use TLS', unreachable.plain, unsent],
   ['closes at once', raw(faults.hang, { onConnection: (socket) => socket.end() }), reset],
   ['closes before its answer', raw(faults.close), reset],
   ['resets before its answer', raw(faults.reset), reset],
@@ -63,38 +66,38 @@ const failures: Row[] = [
   ['ends within a chunk', raw(faults.cutChunk), reset],
   ['resets within a large answer', raw(faults.cutAfter(2_000_000, 4_000_000)), everyKind('cut', 'cut')],
   ['answers garbage', raw(faults.garbage), reset],
-  ['answers no HTTP', raw(faults.html), reset],
+  ['does not answer in HTTP', raw(faults.html), reset],
   ['switches protocols', raw(faults.upgrade), reset],
   ['gives two lengths', raw(faults.twoLengths), reset],
   ['gives a length and chunks', raw(faults.smuggle), reset],
   ['answers with a million headers', raw(faults.manyHeaders), reset],
   ['answers with a header of megabytes', raw(faults.longHeader), reset],
-  ['answers with a header that is no text', raw(faults.oddHeader), reset],
+  ['answers with a binary header', raw(faults.oddHeader), reset],
   ['redirects to a metadata address', raw(faults.says('302 Found', `location: ${metadata}`)), late],
   ['redirects, the method kept', raw(faults.says('307 Temporary Redirect', `location: ${metadata}`)), late],
-  ['does not know the gateway', raw(faults.says('401 Unauthorized')), reset],
-  ['wants to be paid itself', raw(faults.says('402 Payment Required')), reset],
+  ["rejects the gateway's credentials", raw(faults.says('401 Unauthorized')), reset],
+  ['requires payment itself', raw(faults.says('402 Payment Required')), reset],
   ['forbids it', raw(faults.says('403 Forbidden')), reset],
-  ['has a proxy that wants a password', raw(faults.says('407 Proxy Authentication Required')), reset],
-  ['is asked too often', raw(faults.says('429 Too Many Requests')), reset],
-  ['is asked too often, in JSON-RPC', raw(faults.explains('429 Too Many Requests')), reset],
+  ['has a proxy that requires a password', raw(faults.says('407 Proxy Authentication Required')), reset],
+  ['limits the rate', raw(faults.says('429 Too Many Requests')), reset],
+  ['limits the rate, in JSON-RPC', raw(faults.explains('429 Too Many Requests')), reset],
   ['had no time to read the request', raw(faults.says('408 Request Timeout')), late],
   ['fails', raw(faults.says('500 Internal Server Error')), late],
   ['has no node behind it', raw(faults.says('502 Bad Gateway')), late],
   ['is out of service', raw(faults.says('503 Service Unavailable')), late],
-  ['gave its node up', raw(faults.says('504 Gateway Timeout')), late],
+  ['timed out on its node', raw(faults.says('504 Gateway Timeout')), late],
   ['fails, as its node explains', raw(faults.explains('500 Internal Server Error')), explained(500)],
-  ['knows better', raw(faults.says('400 Bad Request')), answering(400)],
-  ['knows nothing', raw(faults.says('404 Not Found')), answering(404)],
+  ['rejects the request', raw(faults.says('400 Bad Request')), answering(400)],
+  ['has no such resource', raw(faults.says('404 Not Found')), answering(404)],
 ]
 
-/** What does not end unless it is given up. */
-const silences: Row[] = [
-  ['does not end its TLS handshake', unreachable.speechless, unsent],
-  ['says nothing', raw(faults.hang), late],
-  ['drips and does not end', raw(faults.drip), late],
+/** Faults that only a timeout ends. */
+const hangs: Row[] = [
+  ['does not end its TLS handshake', unreachable.silentTls, unsent],
+  ['never responds', raw(faults.hang), late],
+  ['drips without end', raw(faults.drip), late],
   ['drips its headers', raw(faults.dripHead), late],
-  ['announces an answer that does not come', raw(faults.hints), late],
+  ['sends interim responses only', raw(faults.hints), late],
 ]
 
 async function call(chosen: TestGateway, chain_id: string, kind: Kind) {
@@ -110,7 +113,7 @@ const endOf = ({ status, text }: Awaited<ReturnType<typeof call>>): End => {
   return status === 200 && text.includes('"second"') ? 'second' : status
 }
 
-/** What the calls to a chain have cost, and how they were written down. */
+/** Credits and usage rows of the calls to a chain. */
 async function bookedFor(chosen: TestGateway, chain_id: string) {
   await chosen.ledger.drain()
   const { rows: booked } = await chosen.pool.query<Record<string, unknown>>(
@@ -120,14 +123,14 @@ async function bookedFor(chosen: TestGateway, chain_id: string) {
   return booked
 }
 
-/** The same once an answer that broke off is written down as that. */
+/** As {@link bookedFor}, once a broken-off answer is recorded. */
 async function bookedAsCutOff(chosen: TestGateway, chain_id: string) {
   for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
     const booked = await bookedFor(chosen, chain_id)
     if (booked.every(({ outcome }) => outcome === 'cut_off')) return booked
     await delay(20)
   }
-  throw new Error('The cut of an answer was not written down')
+  throw new Error('The cut-off answer was not recorded')
 }
 
 const addressOf = (url: string) => new URL(url).host
@@ -172,5 +175,5 @@ async function expectEnds(chosen: TestGateway, start: Row[1], ends: Ends) {
 
 describe('where an upstream', () => {
   test.each(failures)('%s', async (_, start, ends) => expectEnds(gateway, start, ends))
-  test.each(silences)('%s', async (_, start, ends) => expectEnds(hasty, start, ends))
+  test.each(hangs)('%s', async (_, start, ends) => expectEnds(shortTimeout, start, ends))
 })

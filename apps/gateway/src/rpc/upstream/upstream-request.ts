@@ -3,7 +3,6 @@ import { type Dispatcher } from 'undici'
 import { type CallKind } from '../methods'
 import { resolveUrl } from '../resource-path'
 
-/** Everything that is sent upstream. */
 export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transport'> & {
   kind: CallKind
   /** Byte for byte as the caller sent it. */

@@ -41,7 +41,6 @@ const decompressors = {
   br: promisify(brotliDecompress),
 }
 
-/** Returns undefined if the body is too long or not JSON. */
 async function parseBody({ body, rest, headers }: Answer): Promise<unknown> {
   if (rest || body.length > MAX_ERROR_BYTES) return undefined
   const encoding = String(headers['content-encoding'] ?? '').toLowerCase()
@@ -69,6 +68,5 @@ const isJsonRpcResponse = (entry: unknown): boolean =>
   typeof entry.jsonrpc === 'string' &&
   ('result' in entry || (isObject(entry.error) && typeof entry.error.code === 'number'))
 
-/** google.rpc.Status */
 const isGrpcError = (body: unknown): boolean =>
   isObject(body) && Number.isInteger(body.code) && typeof body.message === 'string'

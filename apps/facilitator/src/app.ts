@@ -28,7 +28,7 @@ import { type createResourceHandlers } from './resources/handlers'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
 
-/** What long answers leave of the database's connections is for payments; a report takes up to two. */
+/** Long responses leave the other connections for payments; a report uses up to two. */
 const CONNECTIONS_OF_ONE = 5
 const LONG_ANSWERS = { waiting: 64, perCaller: 10 }
 
@@ -54,16 +54,15 @@ export type AppDependencies = {
   now: () => Date
 }
 
-/** The whole HTTP surface on one screen. */
-export function createApp(surface: AppDependencies) {
-  const { environment, logger, metrics, metricsRecorder, store, health, now } = surface
-  const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = surface
-  const { resources, measured, reference, readBody } = surface
+export function createApp(dependencies: AppDependencies) {
+  const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
+  const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = dependencies
+  const { resources, measured, reference, readBody } = dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
   const limitReads = perAddress('reads', environment.RATE_LIMIT_READS_PER_MINUTE)
-  /** A page of the registry, or a file of the API reference, may be two megabytes. */
+  /** Discovery pages and files of the API reference can have two megabytes. */
   const limitLists = perAddress('lists', environment.RATE_LIMIT_LISTS_PER_MINUTE)
   const limitClient = createLimiter({
     ...limit,
@@ -79,7 +78,7 @@ export function createApp(surface: AppDependencies) {
   const body = bodyOf(readBody, { limitBytes: BODY_LIMIT_BYTES, limit: limitAccounts })
 
   const atOnce = Math.max(1, Math.floor(environment.DATABASE_POOL_SIZE / CONNECTIONS_OF_ONE))
-  const inTurn = createBulkhead({ ...LONG_ANSWERS, atOnce })
+  const limited = createBulkhead({ ...LONG_ANSWERS, atOnce })
 
   const api = Router()
   api.get('/status', limitReads, networks.status)
@@ -93,25 +92,25 @@ export function createApp(surface: AppDependencies) {
   api.post('/login', body, users.login)
   api.post('/token/refresh', body, users.refresh)
   api.post('/clients', withUser(clients.create))
-  api.get('/clients', withUser(inTurn(clients.list)))
+  api.get('/clients', withUser(limited(clients.list)))
   api.delete('/clients/:id', withUser(clients.remove))
   api.post('/resources', withUser(resources.create))
-  api.get('/users/resources', limitLists, withUser(inTurn(resources.own)))
-  api.get('/resources', limitLists, inTurn(resources.all))
+  api.get('/users/resources', limitLists, withUser(limited(resources.own)))
+  api.get('/resources', limitLists, limited(resources.all))
   api.put('/resources/:id', withUser(resources.update))
-  api.get('/discovery/resources', limitLists, inTurn(resources.discovery))
-  api.get('/metrics/daily', withUser(inTurn(measured.http.daily)))
-  api.get('/metrics/monthly', withUser(inTurn(measured.http.monthly)))
-  api.get('/metrics/summary', withUser(inTurn(measured.http.summary)))
-  api.get('/x402-metrics/daily', withUser(inTurn(measured.settlements.daily)))
-  api.get('/x402-metrics/monthly', withUser(inTurn(measured.settlements.monthly)))
-  api.get('/x402-metrics/summary', withUser(inTurn(measured.settlements.summary)))
+  api.get('/discovery/resources', limitLists, limited(resources.discovery))
+  api.get('/metrics/daily', withUser(limited(measured.http.daily)))
+  api.get('/metrics/monthly', withUser(limited(measured.http.monthly)))
+  api.get('/metrics/summary', withUser(limited(measured.http.summary)))
+  api.get('/x402-metrics/daily', withUser(limited(measured.settlements.daily)))
+  api.get('/x402-metrics/monthly', withUser(limited(measured.settlements.monthly)))
+  api.get('/x402-metrics/summary', withUser(limited(measured.settlements.summary)))
 
   const apiV2 = Router()
   apiV2.post('/verify', withClient('verify', paymentsV2.verify, limitClient))
   apiV2.post('/settle', withClient('settle', paymentsV2.settle, limitClient))
   apiV2.get('/supported', withClient('supported', paymentsV2.supported))
-  apiV2.get('/discovery/resources', limitLists, inTurn(resources.discoveryV2))
+  apiV2.get('/discovery/resources', limitLists, limited(resources.discoveryV2))
 
   const admin = Router()
   admin.post('/users', withAdmin(users.create))
@@ -135,7 +134,7 @@ export function createApp(surface: AppDependencies) {
       app.get('/docs', reference.docs)
       app.get('/docs/:version/:file', limitLists, reference.viewer)
       app.get('/llms.txt', reference.llms)
-      app.get('/discovery/resources', limitLists, inTurn(resources.discovery))
+      app.get('/discovery/resources', limitLists, limited(resources.discovery))
       app.use('/api/v1', api)
       app.use('/api/v2', apiV2)
       app.use(['/admin', '/api/v1/admin'], admin)

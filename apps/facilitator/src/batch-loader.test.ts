@@ -10,7 +10,7 @@ function createLoader(values: Map<string, string>) {
   return { find, batches }
 }
 
-describe('a batch loader', () => {
+describe('createBatchLoader', () => {
   test('loads the keys of one turn in one batch, each once', async () => {
     const { find, batches } = createLoader(new Map(Object.entries({ a: '1', b: '2' })))
     expect(await Promise.all(['a', 'b', 'a', 'c'].map(find))).toEqual(['1', '2', '1', undefined])

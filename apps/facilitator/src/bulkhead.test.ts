@@ -41,7 +41,7 @@ async function locked(table: string) {
   }
 }
 
-async function untilSomebodyWaits(table: string) {
+async function waitForBlockedQuery(table: string) {
   const deadline = Date.now() + 20_000
   for (;;) {
     const { rowCount } = await facilitator.database.pool.query(
@@ -53,7 +53,6 @@ async function untilSomebodyWaits(table: string) {
   }
 }
 
-/** Statuses and how often each was answered. */
 const counted = (answers: readonly Response[]) => {
   const counts: Record<number, number> = {}
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
@@ -68,12 +67,12 @@ async function expectPayments() {
   }
 }
 
-describe('while long answers wait for the database, payments do not', () => {
+describe('long responses that wait for the database do not delay payments', () => {
   test.each(['/metrics/summary', '/metrics/daily', '/metrics/monthly'])('%s', async (path) => {
     const users = await bearers(3)
     const release = await locked('client_metrics')
     const reports = users.flatMap((bearer) => Array.from({ length: PER_CALLER + 2 }, () => get(path, bearer)))
-    await untilSomebodyWaits('client_metrics')
+    await waitForBlockedQuery('client_metrics')
     await expectPayments()
     await release()
     const answers = await Promise.all(reports)
@@ -89,7 +88,7 @@ describe('while long answers wait for the database, payments do not', () => {
       const [bearer] = await bearers(1)
       const release = await locked('resources')
       const pages = Array.from({ length: PER_CALLER + 2 }, () => get(path, bearer))
-      await untilSomebodyWaits('resources')
+      await waitForBlockedQuery('resources')
       await expectPayments()
       await release()
       expect(counted(await Promise.all(pages))).toEqual({ 200: PER_CALLER, 503: 2 })
@@ -102,7 +101,7 @@ describe('while long answers wait for the database, payments do not', () => {
     const bearer = { Authorization: `Bearer ${accessToken}` }
     const release = await locked('clients')
     const pages = Array.from({ length: PER_CALLER + 2 }, () => get('/clients', bearer))
-    await untilSomebodyWaits('clients')
+    await waitForBlockedQuery('clients')
     const { rows } = await facilitator.database.pool.query(
       `SELECT FROM pg_locks WHERE NOT granted AND relation = 'clients'::regclass`,
     )
@@ -112,8 +111,8 @@ describe('while long answers wait for the database, payments do not', () => {
   })
 })
 
-test('requests run in their order; one whose caller left gives up its place, and one too many is refused', async () => {
-  const inTurn = createBulkhead({ atOnce: 1, waiting: 2, perCaller: 10 })
+test('requests run in order; a disconnected one leaves the queue, and one above the limit is refused', async () => {
+  const limited = createBulkhead({ atOnce: 1, waiting: 2, perCaller: 10 })
   const began = new EventEmitter()
   const closed = new EventEmitter()
   const ran: unknown[] = []
@@ -134,7 +133,7 @@ test('requests run in their order; one whose caller left gives up its place, and
           await finished
           res.json(path)
         }
-        app.get('/:name', inTurn(handler))
+        app.get('/:name', limited(handler))
       },
     }),
   )

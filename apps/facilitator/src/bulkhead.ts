@@ -40,7 +40,7 @@ export function createBulkhead({
       res.once('close', leave)
     })
   }
-  /** Passes the slot to the next waiting request, so that no later one overtakes it. */
+  /** Hands the slot to the next waiting request, so that a later one cannot overtake it. */
   function release() {
     const [next] = queue
     if (!next) {

@@ -31,7 +31,6 @@ const variables = {
 beforeEach(() => writeFileSync(NETWORKS_FILE, yaml))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-/** The problems with this configuration. */
 function problems(changes: NodeJS.ProcessEnv, file = yaml): string[] {
   writeFileSync(NETWORKS_FILE, file)
   try {
@@ -103,7 +102,7 @@ test.each([
   expect(problems({ [old]: '5' })).toEqual([`${old}: renamed; set ${name} instead`])
 })
 
-test('tells all problems of both at once, by name and without a value', () => {
+test('lists all problems of both at once, by name and without values', () => {
   const file = yaml.replace('env:SIGNER_KEYS', 'hidden').replace('chain_id', 'chainid')
   const found = problems({ DATABASE_URL: 'hidden', JWT_SECRET: 'hidden', PORT: 'hidden' }, file)
   for (const name of ['DATABASE_URL', 'JWT_SECRET', 'PORT', 'chain_id', 'chainid', 'signer_keys'])
@@ -129,7 +128,7 @@ test.each<[string, string, RegExp]>([
   ],
   ['an unknown ecosystem', yaml.replace('evm', 'hidden'), /ecosystem/],
   [
-    'a balance that is no number',
+    'an invalid balance',
     yaml.replace('max_fee_per_gas: 5000000000', 'signer_balance_warning: 0.01'),
     /signer_balance_warning/,
   ],
@@ -138,15 +137,15 @@ test.each<[string, string, RegExp]>([
     yaml.replace('max_fee_per_gas: 5000000000', 'confirmation_budget_seconds: 6'),
     /networks\[0\]\.confirmation_budget_seconds: renamed; set min_remaining_validity_seconds instead/,
   ],
-  ['a fee that is no number', yaml.replace('5000000000', '5 gwei'), /max_fee_per_gas/],
-  ['a URL that is none', yaml.replace('https://one.example', 'ws://one'), /rpc_urls/],
+  ['an invalid fee', yaml.replace('5000000000', '5 gwei'), /max_fee_per_gas/],
+  ['an invalid URL', yaml.replace('https://one.example', 'ws://one'), /rpc_urls/],
 ])('refuses a networks file with %s', (_name, file, problem) => {
   const found = problems({}, file).join('\n')
   expect(found).toMatch(problem)
   expect(found).not.toContain('hidden')
 })
 
-test('names a networks file that cannot be read, or is not set', () => {
+test('names a networks file that is unreadable or not set', () => {
   expect(problems({ NETWORKS_FILE: join(folder, 'none.yaml') })).toEqual([
     expect.stringMatching(/^NETWORKS_FILE/),
   ])
@@ -173,7 +172,7 @@ test('refuses publicly known keys in production', () => {
   expect(problems({ SIGNER_KEYS: anvils, JWT_SECRET: secret })).toEqual([])
 })
 
-test('requires in production a cap on the fees of a day, by name, for each network', () => {
+test('requires in production a daily fee cap for each network, and names the setting', () => {
   const production = { NODE_ENV: 'production' }
   const uncapped = `${yaml}${cosmos}`.replace(/ +max_fees_per_day: .*\n/g, '')
   expect(problems(production, uncapped)).toEqual([
@@ -184,7 +183,7 @@ test('requires in production a cap on the fees of a day, by name, for each netwo
   expect(problems({}, uncapped)).toEqual([])
 })
 
-test('has defaults for sign-up and shares of fees that are safe for production, and takes no others than it knows', () => {
+test('has production-safe defaults for sign-up and fee shares, and rejects unknown values', () => {
   const { environment } = readConfiguration(variables)
   expect(environment).toMatchObject({
     SIGN_UP: 'open',
@@ -203,7 +202,7 @@ test('has defaults for sign-up and shares of fees that are safe for production, 
     ])
 })
 
-test('reads the least amount of an asset', () => {
+test('reads the minimum amount of an asset', () => {
   const file = yaml.replace('decimals: 6 }', 'decimals: 6, min_amount: 250 }')
   writeFileSync(NETWORKS_FILE, file)
   expect(readConfiguration(variables).networks[0]?.assets).toMatchObject([{ minAmount: 250n }])

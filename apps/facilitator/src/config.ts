@@ -5,7 +5,7 @@ import { readNetworks, type NetworkConfiguration } from './networks/settings'
 
 const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
 
-/** In hundredths of a percent. */
+/** Percent with up to two decimals, as hundredths of a percent. */
 const percent = z.string().transform((text, context) => {
   const bps = readPercent(text)
   if (bps !== undefined) return bps
@@ -20,9 +20,8 @@ export const Environment = z.object({
   NODE_ENV: env.text.optional(),
   PORT: env.port.prefault('8081'),
   HOST: env.text.prefault('127.0.0.1'),
-  /** Where callers reach the service: for its own reference only. */
   PUBLIC_URL: env.url.prefault('http://127.0.0.1:8081'),
-  /** How many proxies stand in front of the service: their word about the caller's address is believed. */
+  /** The number of proxies in front of the service, whose X-Forwarded-For is trusted. */
   TRUSTED_PROXIES: env.count.prefault('0'),
   DATABASE_URL: env.postgresUrl,
   DATABASE_POOL_SIZE: atLeastOne.prefault('10'),
@@ -63,9 +62,9 @@ const RENAMED = {
 export type Configuration = { environment: Environment; networks: readonly NetworkConfiguration[] }
 
 /**
- * The environment, and the networks file that it names.
+ * Reads the environment and its networks file.
  *
- * @throws ConfigurationError that names every problem of both, and no value
+ * @throws ConfigurationError that lists all problems, without any value
  */
 export function readConfiguration(variables: NodeJS.ProcessEnv): Configuration {
   const environment = attempt(() => readEnvironment(Environment, variables, { renamed: RENAMED }))

@@ -53,7 +53,7 @@ const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 
   version: string
 }
 
-/** The parts of the facilitator joined together; nothing is under way before its parts are begun. */
+/** Wires the parts together. Nothing runs before `begin`. */
 export async function composeFacilitator(parts: {
   configuration: Configuration
   families: Families
@@ -205,6 +205,6 @@ export async function composeFacilitator(parts: {
   }
 }
 
-/** Connections beside those that requests share: one for notices, and one for each signer's lock. */
+/** Dedicated connections: one for notifications, and one for each signer's lock. */
 export const sessionsOf = ({ networks }: Configuration) =>
   1 + networks.reduce((count, { signerKeys }) => count + signerKeys.length, 0)

@@ -15,7 +15,6 @@ afterAll(closeAll)
 
 type Line = { level: string; message: string; port?: number; problems?: string[] }
 
-/** The facilitator as a process of its own. */
 function start(variables: Record<string, string>) {
   const program = ['--require', join(__dirname, 'testing/typescript.cjs'), join(__dirname, 'main.ts')]
   const { PATH } = process.env
@@ -95,7 +94,7 @@ test('a process stops within five seconds, with 0, while a settlement waits for 
   expect(lines.filter(({ level }) => level === 'error')).toEqual([])
 })
 
-test('a process with a wrong configuration names every problem and exits with 78', async () => {
+test('a process with an invalid configuration names every problem and exits with 78', async () => {
   const { exited, lines } = start({ DATABASE_URL: 'nowhere', PORT: '99999' })
   expect((await exited)[0]).toBe(78)
   const problems = lines.flatMap((line) => line.problems ?? []).join('\n')

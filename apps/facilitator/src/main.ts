@@ -14,27 +14,25 @@ import { readConfiguration } from './config'
 import { sessionsOf, composeFacilitator } from './facilitator'
 import { createRetention } from './retention/retention'
 
-/** Then requests that wait for a settlement are answered `settlement_pending`. */
+/** After it, requests that wait for a settlement get `settlement_pending`. */
 const DRAIN_AFTER_MS = 2_000
 const GRACE_SECONDS = 10
 
-/** The facilitator as a process: open, wire, serve; what was opened last is closed first. */
 void run('facilitator', async (closing) => {
   const configuration = readConfiguration(process.env)
   const { environment } = configuration
   const logger = createLogger({ service: 'facilitator', level: environment.LOG_LEVEL })
 
-  if (!curveIsNative)
-    logger.warn('signatures are checked by slow code: secp256k1 has no build for this machine')
+  if (!curveIsNative) logger.warn('native secp256k1 missing, signatures verified by slower code')
 
   await waitForDatabase(environment.DATABASE_URL, {
     signal: closing.signal,
-    onRetry: (attempt, reason) => logger.warn('postgres is not there yet', { attempt, reason }),
+    onRetry: (attempt, reason) => logger.warn('postgres unavailable, retrying', { attempt, reason }),
   })
   const database = openFacilitatorDatabase({
     url: environment.DATABASE_URL,
     poolSize: environment.DATABASE_POOL_SIZE + sessionsOf(configuration),
-    onError: (error) => logger.warn('a database connection broke', { error }),
+    onError: (error) => logger.warn('database connection lost', { error }),
   })
   closing.add('database', () => database.close())
 

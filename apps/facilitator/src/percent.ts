@@ -1,4 +1,4 @@
-/** Hundredths of a percent; undefined where `text` is no percentage from 0 to 100 with two decimals at most. */
+/** Hundredths of a percent; undefined unless `text` is 0 to 100 with at most two decimals. */
 export function readPercent(text: string): number | undefined {
   const [, whole = '', fraction = ''] = /^(\d{1,3})(?:\.(\d{1,2}))?$/.exec(text) ?? []
   const bps = Number(whole + fraction.padEnd(2, '0'))

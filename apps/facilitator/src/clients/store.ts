@@ -4,7 +4,6 @@ import { operations, type Operation } from '@tollgate/protocol'
 import { sha256 } from '../digest'
 import { createBatchLoader } from '../batch-loader'
 
-/** A client key without its token. */
 export type Client = {
   clientId: string
   userId: number
@@ -17,14 +16,14 @@ export type Client = {
   payTo: readonly string[]
 }
 
-/** With the shares of the daily fees of its key and user; null: the configured default. */
+/** With the fee shares of the key and its user; null: the configured default. */
 export type Caller = Client & { feeShareBps: number | null; userFeeShareBps: number | null }
 
 export type ClientStore = ReturnType<typeof createClientStore>
 
 export const MAX_LIVE_KEYS = 1_000
 
-/** Keeps the comparison time equal for unknown keys. */
+/** Keeps the comparison constant-time for unknown keys. */
 const NO_HASH = Buffer.alloc(32)
 
 type Key = FacilitatorModels.Client & { userFeeShareBps: number | null; isDisabled: boolean }
@@ -42,7 +41,10 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
   })
 
   return {
-    /** Undefined if the user has {@link MAX_LIVE_KEYS} already. The lock on the user serializes concurrent calls. */
+    /**
+     * Undefined if the user already has {@link MAX_LIVE_KEYS}. Locks the user, so that concurrent calls
+     * cannot exceed it.
+     */
     async create(
       newClient: Omit<Client, 'clientId'>,
     ): Promise<{ client: Client; token: string } | undefined> {
@@ -89,7 +91,7 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
       return found.map(toClient)
     },
 
-    /** False if there is no such key. Without `userId`: of any user. */
+    /** Returns false if there is no such key. Without `userId`: of any user. */
     async remove(clientId: string, userId: number | undefined, now: Date): Promise<boolean> {
       const { count } = await prisma.client.updateMany({
         where: { id: clientId, deletedAt: null, ...(userId === undefined ? {} : { userId }) },

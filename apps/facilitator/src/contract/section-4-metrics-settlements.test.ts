@@ -10,14 +10,18 @@ const rpcUrl = sharedChain()
 afterAll(closeAll)
 
 describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summary', () => {
-  /** All of these happens then, so that no test begins on one day and ends on the next. */
+  /** One time for all tests, so that none runs across midnight. */
   const moment = new Date()
   const today = moment.toISOString().slice(0, 10)
-  async function atMoment(options: { rpcUrl: string; signerKeys: string[]; databaseUrl?: string }) {
+  async function facilitatorAtMoment(options: {
+    rpcUrl: string
+    signerKeys: string[]
+    databaseUrl?: string
+  }) {
     const facilitator = await testFacilitator({ ...options, now: () => moment })
     return { ...facilitator, ...metricsOf(facilitator) }
   }
-  /** The database takes its own time for what is settled. */
+  /** `settled_at` is the database's time, so the test overwrites it. */
   const settledThen = async ({ database }: TestFacilitator) =>
     database.pool.query(`UPDATE settlements SET settled_at = $1 WHERE status = 'settled'`, [moment])
 
@@ -34,7 +38,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       errorReason: string
     }
 
-  /** What the chain says that a transaction cost. */
+  /** The transaction's fee on the chain. */
   async function feeOf(transaction: string): Promise<bigint> {
     const receipt = await callRpc(rpcUrl, 'eth_getTransactionReceipt', transaction)
     const { gasUsed, effectiveGasPrice } = receipt as { gasUsed: string; effectiveGasPrice: string }
@@ -43,26 +47,30 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
 
   test('settlement metrics (amounts, fees, networks), failures by reason; own for users, all for admins', async () => {
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const here = await atMoment({ rpcUrl, signerKeys })
-    const [shop, other, root] = [await here.newShop(), await here.newShop(), await newUser(here.api)]
+    const here = await facilitatorAtMoment({ rpcUrl, signerKeys })
+    const [merchant, other, root] = [
+      await here.newMerchant(),
+      await here.newMerchant(),
+      await newUser(here.api),
+    ]
     await here.makeAdmin(root)
     const payer = await newPayer(rpcUrl)
     const bodies = [await paymentRequest(payer), await paymentRequest(payer), await paymentRequest(payer)]
     const results = []
-    for (const body of bodies) results.push(await settle(here, shop.headers, body))
+    for (const body of bodies) results.push(await settle(here, merchant.headers, body))
     results.push(await settle(here, other.headers, await paymentRequest(payer)))
     expect(results.map(({ success }) => success)).toEqual([true, true, true, true])
     await settledThen(here)
 
-    // Refused before anything is claimed: by the chain, as a duplicate of one's own and of another's, and by the request.
+    // Refused before the claim: by the chain, as a duplicate of an own and of another settlement, and by the request.
     const poor = await newPayer(rpcUrl, 0n)
-    expect(await settle(here, shop.headers, await paymentRequest(poor))).toMatchObject({
+    expect(await settle(here, merchant.headers, await paymentRequest(poor))).toMatchObject({
       errorReason: 'insufficient_funds',
     })
-    for (const headers of [shop.headers, shop.headers, other.headers])
+    for (const headers of [merchant.headers, merchant.headers, other.headers])
       expect(await settle(here, headers, bodies[0]!)).toMatchObject({ errorReason: 'duplicate_settlement' })
     const foreign = await paymentRequest(payer, { requirements: { network: 'nowhere' } })
-    expect(await settle(here, shop.headers, foreign)).toMatchObject({ errorReason: 'invalid_network' })
+    expect(await settle(here, merchant.headers, foreign)).toMatchObject({ errorReason: 'invalid_network' })
 
     const fees = await Promise.all(results.map(({ transaction }) => feeOf(transaction)))
     const sum = (of: bigint[]) => of.reduce((total, fee) => total + fee, 0n).toString()
@@ -82,13 +90,13 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       ],
     }
     const seen = await until(
-      () => here.read<SettlementMetrics>(shop.bearer, '/x402-metrics/summary'),
+      () => here.read<SettlementMetrics>(merchant.bearer, '/x402-metrics/summary'),
       ({ failed }) => failed === 4,
     )
     expect(seen).toEqual(own)
     const [days, months] = [
-      await here.read(shop.bearer, '/x402-metrics/daily'),
-      await here.read(shop.bearer, '/x402-metrics/monthly'),
+      await here.read(merchant.bearer, '/x402-metrics/daily'),
+      await here.read(merchant.bearer, '/x402-metrics/monthly'),
     ]
     expect(days).toEqual([{ day: today, ...own }])
     expect(months).toEqual([{ month: today.slice(0, 7), ...own }])
@@ -104,7 +112,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     })
     const others = await here.read<SettlementMetrics>(other.bearer, '/x402-metrics/summary')
     expect([others.settled, others.failures]).toEqual([1, [{ reason: 'duplicate_settlement', failed: 1 }]])
-    // Whose key was deleted keeps what was settled with it.
+    // A deleted key keeps its settlements.
     await here.api.delete(`/api/v1/clients/${other.client}`).set(other.bearer).expect(200)
     expect(await here.read(other.bearer, '/x402-metrics/summary')).toEqual(others)
   })
@@ -118,12 +126,16 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     const lane = `settler eip155:84532 ${signer.address}`
     await owner.pool.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [lane])
 
-    const here = await atMoment({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
-    const [shop, other, root] = [await here.newShop(), await here.newShop(), await newUser(here.api)]
+    const here = await facilitatorAtMoment({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
+    const [merchant, other, root] = [
+      await here.newMerchant(),
+      await here.newMerchant(),
+      await newUser(here.api),
+    ]
     await here.makeAdmin(root)
     const { pool } = here.database
     const settling = await Promise.all(
-      [shop, shop, other].map(async ({ headers }) => ({
+      [merchant, merchant, other].map(async ({ headers }) => ({
         headers,
         body: await paymentRequest(await newPayer(rpcUrl)),
       })),
@@ -142,7 +154,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     await pool.query(
       `UPDATE settlements SET settled_at = settled_at - INTERVAL '1 day'
        WHERE id = (SELECT min(id) FROM settlements WHERE client_id = $1)`,
-      [shop.client],
+      [merchant.client],
     )
 
     const fee = await feeOf(transaction!)
@@ -150,17 +162,17 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       const found = await here.read<SettlementMetrics[]>(headers, path)
       return found.flatMap(({ fees }) => fees)
     }
-    const [ofShop, ofOther, ofAll] = [
-      await feesOf(shop.bearer),
+    const [ofMerchant, ofOther, ofAll] = [
+      await feesOf(merchant.bearer),
       await feesOf(other.bearer),
       await feesOf(await here.login(root)),
     ]
     const sum = (fees: SettlementMetrics['fees']) =>
       fees.reduce((total, { amount }) => total + BigInt(amount), 0n)
-    expect([ofShop.length, ofOther.length, ofAll.length]).toEqual([2, 1, 2])
-    expect(sum(ofShop) + sum(ofOther)).toBe(fee)
+    expect([ofMerchant.length, ofOther.length, ofAll.length]).toEqual([2, 1, 2])
+    expect(sum(ofMerchant) + sum(ofOther)).toBe(fee)
     expect(sum(ofAll)).toBe(fee)
-    for (const { amount, transactions } of [...ofShop, ...ofOther]) {
+    for (const { amount, transactions } of [...ofMerchant, ...ofOther]) {
       expect(transactions).toBe(1)
       expect(BigInt(amount) - fee / 3n).toBeLessThanOrEqual(1n)
     }
@@ -169,11 +181,13 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   })
 
   test('days are of UTC and of the end; failed and reversed do not count as settled; amounts of 78 digits are exact', async () => {
-    const here = await atMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
-    const shop = await here.newShop()
+    const here = await facilitatorAtMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+    const merchant = await here.newMerchant()
     const payer = await newPayer(rpcUrl)
     for (let i = 0; i < 5; i++)
-      expect(await settle(here, shop.headers, await paymentRequest(payer))).toMatchObject({ success: true })
+      expect(await settle(here, merchant.headers, await paymentRequest(payer))).toMatchObject({
+        success: true,
+      })
     const { rows } = await here.database.pool.query<{ id: bigint }>('SELECT id FROM settlements ORDER BY id')
     const become = (index: number, changes: string) =>
       here.database.pool.query(`UPDATE settlements SET ${changes} WHERE id = $1`, [rows[index]!.id])
@@ -190,7 +204,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
 
     const query = { from: '2024-02-29', to: '2024-03-01' }
     const days = await here.read<(SettlementMetrics & { day: string })[]>(
-      shop.bearer,
+      merchant.bearer,
       '/x402-metrics/daily',
       query,
     )
@@ -199,7 +213,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       ['2024-03-01', 0, 1, 1],
     ])
     expect(
-      await here.read(shop.bearer, '/x402-metrics/summary', { from: '2024-02-29', to: '2024-02-29' }),
+      await here.read(merchant.bearer, '/x402-metrics/summary', { from: '2024-02-29', to: '2024-02-29' }),
     ).toMatchObject({ settled: 2, failed: 0, reversed: 0 })
     const amount = (2n * BigInt(largest)).toString()
     expect(days[0]?.amounts).toMatchObject([{ settled: 2, amount }])
@@ -210,7 +224,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       failures: [{ reason: 'payment_expired', failed: 1 }],
     })
     const months = await here.read<(SettlementMetrics & { month: string })[]>(
-      shop.bearer,
+      merchant.bearer,
       '/x402-metrics/monthly',
       query,
     )
@@ -218,7 +232,7 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       ['2024-02', 2],
       ['2024-03', 0],
     ])
-    expect(await here.read(shop.bearer, '/x402-metrics/summary')).toMatchObject({
+    expect(await here.read(merchant.bearer, '/x402-metrics/summary')).toMatchObject({
       settled: 3,
       failed: 1,
       reversed: 1,
@@ -228,18 +242,18 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   test('a settlement that is pending is no failure, and counts once when it is settled', async () => {
     const chain = await ownChain({ blockTime: 3_600 })
     const signer = await newSigner(chain.rpcUrl)
-    const here = await atMoment({ rpcUrl: chain.rpcUrl, signerKeys: [signer.privateKey] })
-    const shop = await here.newShop()
+    const here = await facilitatorAtMoment({ rpcUrl: chain.rpcUrl, signerKeys: [signer.privateKey] })
+    const merchant = await here.newMerchant()
     const body = await paymentRequest(await newPayer(chain.rpcUrl), {
       requirements: { maxTimeoutSeconds: 1 },
     })
-    expect(await settle(here, shop.headers, body)).toMatchObject({ errorReason: 'settlement_pending' })
-    const summary = () => here.read<SettlementMetrics>(shop.bearer, '/x402-metrics/summary')
+    expect(await settle(here, merchant.headers, body)).toMatchObject({ errorReason: 'settlement_pending' })
+    const summary = () => here.read<SettlementMetrics>(merchant.bearer, '/x402-metrics/summary')
     // A later refusal is visible only after this one.
     const foreign = await paymentRequest(await newPayer(chain.rpcUrl), {
       requirements: { network: 'nowhere' },
     })
-    await settle(here, shop.headers, foreign)
+    await settle(here, merchant.headers, foreign)
     const seen = await until(summary, ({ failed }) => failed > 0)
     expect(seen).toMatchObject({ settled: 0, failures: [{ reason: 'invalid_network', failed: 1 }] })
 
@@ -248,22 +262,23 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
   })
 
   test('a failed claim that is reclaimed counts as both', async () => {
-    const here = await atMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
-    const shop = await here.newShop()
+    const here = await facilitatorAtMoment({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+    const merchant = await here.newMerchant()
     const payer = await newPayer(rpcUrl)
-    expect(await settle(here, shop.headers, await paymentRequest(payer))).toMatchObject({ success: true })
+    expect(await settle(here, merchant.headers, await paymentRequest(payer))).toMatchObject({ success: true })
     const body = await paymentRequest(payer)
-    // As if that one had been claimed before, and had failed before anything was signed for it.
+    // As if that one had been claimed before, and had failed before it was signed.
     await here.database.pool.query(
       `UPDATE settlements SET nonce = $1, status = 'failed', error_reason = 'insufficient_funds', transaction_id = NULL,
          transaction_hash = NULL, settled_at = NULL, success_reported_at = NULL, updated_at = '2026-01-31T12:00:00Z'`,
       [body.paymentPayload.payload.authorization.nonce],
     )
-    expect(await settle(here, shop.headers, body)).toMatchObject({ success: true })
+    expect(await settle(here, merchant.headers, body)).toMatchObject({ success: true })
     await settledThen(here)
     const query = { from: '2026-01-31', to: today }
     const months = await until(
-      () => here.read<(SettlementMetrics & { month: string })[]>(shop.bearer, '/x402-metrics/monthly', query),
+      () =>
+        here.read<(SettlementMetrics & { month: string })[]>(merchant.bearer, '/x402-metrics/monthly', query),
       (found) => found.length === 2,
     )
     expect(months.map(({ month, settled, failures }) => [month, settled, failures])).toEqual([

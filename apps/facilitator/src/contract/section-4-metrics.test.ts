@@ -6,7 +6,7 @@ import { metricsOf, until } from '../testing/metrics'
 
 const rpcUrl = sharedChain()
 
-/** The clock of a facilitator, set by hand; it stands still. */
+/** The facilitator's clock, which only the tests advance. */
 let at = new Date('2027-03-10T12:00:00Z')
 const setClock = (time: string) => (at = new Date(time))
 
@@ -31,16 +31,16 @@ const supported = (headers: object, status = 200) =>
 describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
   test('HTTP request metrics by day: requests by route, status and client, with latency percentiles', async () => {
     setClock('2027-03-10T12:00:00Z')
-    const shop = await metrics.newShop()
-    for (let i = 0; i < 2; i++) await supported(shop.headers)
+    const merchant = await metrics.newMerchant()
+    for (let i = 0; i < 2; i++) await supported(merchant.headers)
     // Metrics name the route pattern, not the path.
-    await facilitator.api.get('/API/v1/Supported/?a=b').set(shop.headers).expect(200)
+    await facilitator.api.get('/API/v1/Supported/?a=b').set(merchant.headers).expect(200)
     for (let i = 0; i < 2; i++)
-      await facilitator.api.post('/api/v1/verify').set(shop.headers).send({}).expect(400)
-    await supported({ ...shop.headers, 'X-Client-Token': 'wrong' }, 401)
+      await facilitator.api.post('/api/v1/verify').set(merchant.headers).send({}).expect(400)
+    await supported({ ...merchant.headers, 'X-Client-Token': 'wrong' }, 401)
 
     setClock('2027-03-20T12:00:00Z')
-    const bearer = await metrics.login(shop.user)
+    const bearer = await metrics.login(merchant.user)
     const query = { from: '2027-03-10', to: '2027-03-10' }
     const days = await until(
       () => metrics.read<HttpDay[]>(bearer, '/metrics/daily', query),
@@ -59,7 +59,7 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
         { status: 200, requests: 4 },
         { status: 400, requests: 2 },
       ],
-      clients: [{ client_id: shop.client, requests: 5, latency_ms }],
+      clients: [{ client_id: merchant.client, requests: 5, latency_ms }],
     }
     expect(days).toEqual([{ day: '2027-03-10', ...whole }])
     expect(await metrics.read(bearer, '/metrics/monthly', query)).toEqual([{ month: '2027-03', ...whole }])
@@ -68,7 +68,7 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
 
   test('days and months are of UTC, over new year and in leap years; only those with requests, oldest first', async () => {
     setClock('2027-12-31T23:59:00Z')
-    const shop = await metrics.newShop()
+    const merchant = await metrics.newMerchant()
     const times = [
       ...['2027-12-31T23:59:59.999Z', '2028-01-01T00:00:00.000Z', '2028-01-01T00:00:00.001Z'],
       ...['2028-02-28T23:59:59.999Z', '2028-02-29T00:00:00.000Z', '2028-02-29T23:59:59.999Z'],
@@ -76,10 +76,10 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
     ]
     for (const time of times) {
       setClock(time)
-      await supported(shop.headers)
+      await supported(merchant.headers)
     }
     setClock('2028-03-15T12:00:00Z')
-    const bearer = await metrics.login(shop.user)
+    const bearer = await metrics.login(merchant.user)
     const counts = async (path: string, query: object) =>
       (
         await metrics.read<{ day?: string; month?: string; clients: { requests: number }[] }[]>(
@@ -125,15 +125,15 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
 
   test('without from and to: the last 30 days, the last 12 months, all time', async () => {
     setClock('2029-01-01T00:30:00Z')
-    const shop = await metrics.newShop()
+    const merchant = await metrics.newMerchant()
     for (const time of [
       ...['2030-02-28T23:59:59Z', '2030-03-01T00:00:00Z'],
       ...['2031-01-01T23:59:59Z', '2031-01-02T00:00:00Z', '2031-01-31T12:00:00Z'],
     ]) {
       setClock(time)
-      await supported(shop.headers)
+      await supported(merchant.headers)
     }
-    const bearer = await metrics.login(shop.user)
+    const bearer = await metrics.login(merchant.user)
     const clientRequests = ({ clients }: HttpMetrics) => clients[0]?.requests
     await until(
       () => metrics.read<HttpMetrics>(bearer, '/metrics/summary'),
@@ -141,12 +141,12 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
     )
     const days = await metrics.read<HttpDay[]>(bearer, '/metrics/daily')
     expect(days.map(({ day }) => day)).toEqual(['2031-01-02', '2031-01-31'])
-    // With a last day only, they are those that end with it.
+    // With `to` alone, the default range ends on that day.
     const earlier = await metrics.read<HttpDay[]>(bearer, '/metrics/daily', { to: '2031-01-30' })
     expect(earlier.map(({ day }) => day)).toEqual(['2031-01-01', '2031-01-02'])
     setClock('2031-02-15T12:00:00Z')
     const months = await metrics.read<(HttpMetrics & { month: string })[]>(
-      await metrics.login(shop.user),
+      await metrics.login(merchant.user),
       '/metrics/monthly',
     )
     expect(months.filter((month) => clientRequests(month)).map(({ month }) => month)).toEqual([
@@ -158,8 +158,8 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
   test('users get their own data with deleted keys; admins get all data', async () => {
     setClock('2032-05-05T12:00:00Z')
     const [ada, bob, root] = [
-      await metrics.newShop(),
-      await metrics.newShop(),
+      await metrics.newMerchant(),
+      await metrics.newMerchant(),
       await newUser(facilitator.api),
     ]
     await metrics.makeAdmin(root)

@@ -42,7 +42,6 @@ const dataOf = async <T>(path: string) => (await get(path)).data as T
 const kindsOf = async (path: string, headers: Headers = {}) =>
   (await get(path, headers)).kinds as NetworkKind[]
 
-/** The types of an answer's members, by name. */
 const typesOf = (value: object): Body =>
   Object.fromEntries(
     Object.entries(value).map(([name, member]: [string, unknown]) => [
@@ -156,7 +155,7 @@ describe('3. Asset', () => {
     expect(await reasonsOf()).toEqual(refused)
     await register({ ...body, active: false }).expect(200)
     expect(await reasonsOf()).toEqual(refused)
-    // Registered and active, it is the domain of another token that the payer signed in.
+    // The payer signs in the domain of another registered, active token.
     await register(body).expect(200)
     const domain = { extra: { name: 'Faulty', version: '1' }, asset: body.asset }
     const request = await paymentRequest(await newPayer(rpcUrl), { requirements: domain })

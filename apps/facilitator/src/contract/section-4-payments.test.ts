@@ -14,8 +14,8 @@ import { outcomeOf } from '../testing/outcome'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 /**
- * What the specification says of `/verify` and `/settle`, sentence by sentence. Which payments are refused, and that each is
- * settled once whatever happens, is shown in the tests beside `payments/`: verify, refusals, settle, replicas, outage, crash.
+ * The specification of `/verify` and `/settle`, sentence by sentence. Refusal reasons and exactly-once
+ * settlement are tested in `payments/` and `settlement/`.
  */
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
@@ -58,7 +58,7 @@ async function spent() {
   return { transactions: await transactionCount(rpcUrl, signer), claims }
 }
 
-/** With each of these in the place of a field, undefined for none: 400, and the message names the field. */
+/** Expects 400 with the name of the field for each value; undefined omits the field. */
 async function expectMalformed(
   change: (body: PaymentRequest, changes: Body) => Body,
   field: string,

@@ -27,7 +27,6 @@ async function newAdmin() {
   return user.accessToken
 }
 
-/** What is no text, for a field that must be one. */
 const noText = [null, 5, true, {}, [], '']
 
 describe('2. Registered resource', () => {
@@ -69,14 +68,14 @@ describe('2. Registered resource', () => {
     await post(registration({ x402Version })).expect(201)
   })
 
-  const wrongWays: Record<string, unknown[]> = {
+  const invalidOptions: Record<string, unknown[]> = {
     scheme: [...noText, 'upto', 'Exact'],
     network: [...noText, 'base', 'x'.repeat(129)],
     maxAmountRequired: [...noText, '0', '-1', '1.5', '1e4', 10_000],
     asset: [...noText, PAY_TO, 'USDC', 'x'.repeat(257)],
     payTo: [...noText, 'shop.eth', '0x12', 'x'.repeat(257)],
   }
-  test.each(Object.entries(wrongWays))(
+  test.each(Object.entries(invalidOptions))(
     'accepts | each item: %s | anything else: 400',
     async (field, values) => {
       for (const value of [undefined, ...values]) {

@@ -19,7 +19,7 @@ const JWT_SECRET = 'the secret of this test, which is long enough'
 type Mechanism = 'none' | 'user token' | 'client key' | 'admin token'
 type Route = [method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, auth: Mechanism]
 
-/** The table of section 4, row by row; its admin paths under both of their base paths. */
+/** The table of section 4; its admin paths under both base paths. */
 const table: Route[] = [
   ['GET', '/health', 'none'],
   ['GET', '/api/v1/status', 'none'],
@@ -51,7 +51,7 @@ const table: Route[] = [
     ['POST', `${admin}/assets`, 'admin token'],
   ]),
 ]
-/** What is served beside it. */
+/** Endpoints that section 4 does not list. */
 const beside: Route[] = [
   ['GET', '/ready', 'none'],
   ['GET', '/openapi.json', 'none'],
@@ -111,11 +111,11 @@ function send([method, path]: Route, headers: Headers = {}) {
   return method === 'POST' || method === 'PUT' ? request.send({}) : request
 }
 
-/** What the facilitator's own secret would have signed, were it the gateway's too. */
+/** A gateway token, if both services shared a secret. */
 const gatewayToken = () =>
   jwt.sign({ sub: '1', wallet: '0x1', sid: 'x', iss: 'tollgate-gateway' }, JWT_SECRET, { expiresIn: 3600 })
 
-/** Of each mechanism, what is no credential of it; by what is wrong with it. */
+/** Invalid credentials for each mechanism, by their fault. */
 const wrong: Record<Exclude<Mechanism, 'none'>, () => Record<string, Headers>> = {
   'user token': () => ({
     missing: {},
@@ -247,7 +247,7 @@ test.each(guarded('none'))(
 )
 
 describe('5. Authorization', () => {
-  /** As supertest would not send it. */
+  /** Sends headers that supertest cannot send. */
   async function statusOf(path: string, headers: OutgoingHttpHeaders): Promise<number | undefined> {
     const url = new URL(api.get(path).url)
     const sent = httpRequest(url, { headers }).end()

@@ -15,7 +15,6 @@ afterAll(closeAll)
 
 type Method = 'get' | 'post' | 'put' | 'delete'
 
-/** Sends bytes as a body, as they are. */
 const post = (path: string, bytes: Buffer, headers: Record<string, string> = {}) =>
   facilitator.api
     .post(path)
@@ -142,7 +141,7 @@ describe('beside the table of section 7', () => {
 })
 
 describe('bytes on the wire', () => {
-  /** Sends them as they are; resolves to all that came back until the connection closed. */
+  /** Sends raw bytes; resolves to all bytes received until the server closes the connection. */
   async function raw(bytes: string): Promise<string> {
     const socket = connect(Number(new URL(facilitator.url).port), '127.0.0.1')
     let answer = ''

@@ -7,7 +7,6 @@ import { noRequests, type MetricsStore, type Periods } from './store'
 
 type Read<Metrics> = (userId: number, range: Range, span: Span) => Promise<Periods<Metrics>>
 
-/** Users see their own requests and settlements, admins those of all users. */
 export function createMetricsHandlers(store: MetricsStore, now: () => Date) {
   function createViews<Metrics extends object>(read: Read<Metrics>, empty: () => Metrics) {
     const periods = (req: Request, user: User, span: Span) =>

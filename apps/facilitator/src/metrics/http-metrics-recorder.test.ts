@@ -110,7 +110,7 @@ test('an outage of Postgres loses no counts and is logged once', async () => {
   let isDown = true
   let attempts = 0
   let onThirdFlush = () => {}
-  const triedThrice = new Promise<void>((resolve) => (onThirdFlush = resolve))
+  const thirdFlush = new Promise<void>((resolve) => (onThirdFlush = resolve))
   const metricsRecorder = newRecorder(
     faulty(async (send) => {
       if (!isDown) return send()
@@ -120,7 +120,7 @@ test('an outage of Postgres loses no counts and is logged once', async () => {
   )
   times(3, () => metricsRecorder.answered(answer()))
   metricsRecorder.begin()
-  await triedThrice
+  await thirdFlush
   times(4, () => metricsRecorder.answered(answer()))
   isDown = false
   await metricsRecorder.log.line('metrics flush recovered')
@@ -174,7 +174,7 @@ test('nothing is written if nothing was counted', async () => {
   expect(sent).toEqual([expect.stringMatching('DELETE FROM metric_flushes')])
 })
 
-test('stored percentiles exceed the exact ones by a tenth at most', async () => {
+test('stored percentiles exceed the exact ones by at most 10 %', async () => {
   const shapes = [
     () => 1 + 400 * Math.random(),
     () => 0.6 * 50_000 ** Math.random(),

@@ -6,9 +6,9 @@ import { dayOf } from './day'
 import { flushMetrics, FORGET_REPLICA, FORGET_STOPPED_REPLICAS } from './flush-sql'
 import { createMetricsBuffer, type MetricsBuffer, type SettlementRefusal } from './metrics-buffer'
 
-/** A killed process loses the counts since its last flush. */
+/** A killed process loses at most the counts of this interval. */
 const FLUSH_INTERVAL_MS = 500
-/** A few hundred bytes each. */
+/** A key takes a few hundred bytes. */
 const MAX_KEYS = 20_000
 
 export type HttpMetricsRecorder = ReturnType<typeof createHttpMetricsRecorder>
@@ -73,7 +73,6 @@ export function createHttpMetricsRecorder({
   }
 
   return {
-    /** Called once for every completed request. */
     answered: (answer: CompletedRequest) => counts.answered(dayOf(now()), answer),
 
     refused: ({ at = now(), ...refusal }: Omit<SettlementRefusal, 'day'> & { at?: Date }) =>

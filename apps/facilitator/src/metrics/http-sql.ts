@@ -12,7 +12,6 @@ export type HttpRow = Percentiles & { period: string; requests: bigint } & (
     { part: 'total' } | { part: 'route'; method: string; route: string } | { part: 'status'; status: number }
   )
 
-/** The requests of one client key. */
 export type ClientRow = Percentiles & { period: string; client_id: string; requests: bigint }
 
 const periodOf = `coalesce(to_char(day, $4), '')`

@@ -4,7 +4,6 @@ import { dayOf } from './day'
 
 const DAY_MS = 86_400_000
 
-/** The period that metrics are grouped by. */
 export type Span = 'day' | 'month' | 'all'
 
 /** Days as `YYYY-MM-DD`, both inclusive. */

@@ -1,6 +1,6 @@
 import { ALL_USERS } from './metrics-buffer'
 
-/** Settlements by period. $1 user or ALL_USERS, $2 first and $3 last day, $4 format of a period. */
+/** $1 user or ALL_USERS, $2 first and $3 last day, $4 format of a period. */
 
 const own = `client_id IN (SELECT client_id FROM clients WHERE $1 = ${ALL_USERS} OR user_id = $1)`
 /** Read from one covering index. */
@@ -8,7 +8,7 @@ const ended = `${own}
   AND ended_at >= $2::date::timestamp AT TIME ZONE 'UTC' AND ended_at < ($3::date + 1)::timestamp AT TIME ZONE 'UTC'`
 const period = (time: string) => `coalesce(to_char(${time}, $4), '')`
 
-/** `amount` in digits. `network` is empty if the request named an unknown one. */
+/** `amount` is in decimal digits. `network` is empty if the request named an unknown one. */
 export type EndRow = {
   period: string
   network: string

@@ -35,12 +35,12 @@ const messageOf = ({ body }: { body: unknown }) => (body as { message: string })
 const listed = async (of = api) =>
   ((await of.get('/api/v1/assets').expect(200)).body as { data: Asset[] }).data
 
-/** A sound token but for the NUL in its name. */
+/** A valid token, except for a NUL in its name. */
 async function deployUncleanToken(): Promise<string> {
   const asset = await deployFaultyToken(rpcUrl)
   const code = (await callRpc(rpcUrl, 'eth_getCode', asset, 'latest')) as string
-  const [name, unclean] = [Buffer.from('Faulty'), Buffer.from('Fau\0ty')].map((text) => text.toString('hex'))
-  await callRpc(rpcUrl, 'anvil_setCode', asset, code.replaceAll(name!, unclean!))
+  const [name, withNul] = [Buffer.from('Faulty'), Buffer.from('Fau\0ty')].map((text) => text.toString('hex'))
+  await callRpc(rpcUrl, 'anvil_setCode', asset, code.replaceAll(name!, withNul!))
   return asset
 }
 
@@ -52,7 +52,7 @@ async function eventually(holds: () => Promise<boolean>, ms = 30_000): Promise<v
 }
 
 describe('POST /admin/assets registers', () => {
-  test('a sound token by its canonical address, with its EIP-712 domain, at both of its paths', async () => {
+  test('a valid token by its canonical address, with its EIP-712 domain, at both paths', async () => {
     const asset = await deployFaultyToken(rpcUrl, { decimals: 18 })
     const facts = { network: 'base-sepolia', asset, symbol: 'ONE', decimals: 18, active: true }
     const first = await register({ asset: asset.toLowerCase(), symbol: 'ONE', decimals: 18 }).expect(200)
@@ -69,14 +69,14 @@ describe('POST /admin/assets registers', () => {
     expect(await listed()).toContainEqual({ id, ...facts, symbol: 'TWO' })
   })
 
-  test('one asset as one, however many ask at once', async () => {
+  test('an asset once under concurrent requests', async () => {
     const asset = await deployFaultyToken(rpcUrl, { isProxied: true })
     const answers = await Promise.all(Array.from({ length: 10 }, () => register({ asset })))
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
     expect(new Set(answers.map(({ body }) => (body as { data: Asset }).data.id)).size).toBe(1)
   })
 
-  test('an asset that is not active yet, and none that is not active is listed', async () => {
+  test('an inactive asset, which is not listed', async () => {
     const asset = await deployFaultyToken(rpcUrl)
     expect((await register({ asset, active: false }).expect(200)).body).toMatchObject({
       data: { active: false },
@@ -113,7 +113,7 @@ describe('POST /admin/assets refuses, with its own message, and registers nothin
     expect(await facilitator.database.prisma.asset.findFirst({ where: { asset } })).toBeNull()
   })
 
-  test('what is no contract, no token, no address, and no asset of a network that is served', async () => {
+  test('an address without a contract, a contract that is no token, an invalid address, an unknown network', async () => {
     const cases: [object, RegExp][] = [
       [{ asset: Wallet.createRandom().address }, /no contract at this address on base-sepolia/],
       [{ asset: '0xcA11bde05977b3631167028862bE2a173976CA11' }, /no ERC-20 token/],
@@ -130,7 +130,7 @@ describe('POST /admin/assets refuses, with its own message, and registers nothin
     }
   })
 
-  test('other decimals than the contract’s own, which it names, also once they have changed', async () => {
+  test("decimals that differ from the contract's current ones, which it names", async () => {
     const asset = await deployFaultyToken(rpcUrl)
     expect(messageOf(await register({ asset, decimals: 18 }).expect(400))).toMatch(/not 18: .* own is 6/)
     await register({ asset }).expect(200)
@@ -143,7 +143,7 @@ describe('POST /admin/assets refuses, with its own message, and registers nothin
 })
 
 describe('payments', () => {
-  test('are taken again once their asset is back in use', async () => {
+  test('are accepted again once their asset is active again', async () => {
     const client = await newClient(api)
     const body = await paymentRequest(await newPayer(rpcUrl))
     const verify = async () =>
@@ -158,7 +158,7 @@ describe('payments', () => {
     expect(await verify()).toMatchObject({ isValid: true })
   })
 
-  test('are refused in an asset that is not registered, and in one that is not active', async () => {
+  test('are refused in an unregistered or inactive asset', async () => {
     const client = await newClient(api)
     const ask = async (path: string, asset: string) =>
       (
@@ -198,7 +198,7 @@ describe('a registered asset', () => {
     return asset
   }
 
-  test('is taken out of use once its token proves unfit; the answer says so, and how it comes back', async () => {
+  test('is retired once its token fails validation; the response says so, and how to restore it', async () => {
     const asset = await registered()
     await alterFaultyToken(rpcUrl, asset, { fault: 'TakesFee' })
     const message = /takes a fee.*is taken out of use; register it with active true/
@@ -217,14 +217,14 @@ describe('a registered asset', () => {
     expect(await stateOf(asset)).toEqual({ active: true, decimals: 6 })
   })
 
-  test('stays in use while its token takes no payment: it takes no money either, and may be paused', async () => {
+  test('stays active while its token is paused', async () => {
     const asset = await registered()
     await alterFaultyToken(rpcUrl, asset, { fault: 'Reverts' })
     expect(messageOf(await register({ asset }).expect(400))).toMatch(/closed for today.*stays as it is$/)
     expect(await stateOf(asset)).toEqual({ active: true, decimals: 6 })
   })
 
-  test('stays in use though a request names other decimals, and not where the contract has others', async () => {
+  test("stays active if a request has wrong decimals, and is retired if the contract's decimals changed", async () => {
     const asset = await registered()
     expect(messageOf(await register({ asset, decimals: 18 }).expect(400))).toMatch(
       /own is 6; send that. The asset is registered, and stays as it is$/,
@@ -235,7 +235,7 @@ describe('a registered asset', () => {
     expect(await stateOf(asset)).toEqual({ active: false, decimals: 6 })
   })
 
-  test('stays in use where its network has no node that can try it, or one that fails: then 503', async () => {
+  test('stays active if no node can validate it, or a node fails: the response is 503', async () => {
     let code = -32601
     const node = await startFailingNode(rpcUrl, 'eth_simulateV1', () => ({ code, message: 'not now' }))
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
@@ -253,15 +253,15 @@ describe('a registered asset', () => {
   })
 })
 
-test('a token whose name no database could hold is refused with a message', async () => {
+test('a token whose name Postgres cannot store is refused with a message', async () => {
   const asset = await deployUncleanToken()
   const answer = await register({ asset })
   expect(outcomeOf(answer)).toEqual(INVALID)
   expect(messageOf(answer)).toMatch(/control characters/)
 })
 
-describe('an asset is taken out of use', () => {
-  test('whatever has become of its token', async () => {
+describe('an asset is retired', () => {
+  test('whatever the state of its token', async () => {
     const asset = await deployFaultyToken(rpcUrl)
     await register({ asset }).expect(200)
     await alterFaultyToken(rpcUrl, asset, { fault: 'Endless', decimals: 3 })
@@ -272,7 +272,7 @@ describe('an asset is taken out of use', () => {
     await register({ asset, active: true }).expect(400)
   })
 
-  test('while its chain is away; what needs the chain is answered 503 with Retry-After', async () => {
+  test('while its chain is unavailable; requests that need the chain are 503 with Retry-After', async () => {
     const chain = await ownChain()
     const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
     const away = await testFacilitator({
@@ -313,7 +313,7 @@ describe('configured assets', () => {
       { network: 'base-sepolia', asset: USDC_ADDRESS },
       { network: 'other', asset: sound, decimals: 2 },
     ])
-    await log.line('a configured asset is not fit for payments and is not registered')
+    await log.line('configured asset failed validation, not registered')
     const lines = log.lines().filter(({ message }) => message.startsWith('a configured asset'))
     expect(lines).toMatchObject(
       [
@@ -327,7 +327,7 @@ describe('configured assets', () => {
   const entry = { symbol: 'FLT', decimals: 6 }
   const fresh = async () => (await newSigner(rpcUrl)).privateKey
 
-  test('whose token has become unfit are taken out of use at the next start, and the log says so', async () => {
+  test('whose token has become invalid are retired at the next start, and the log says so', async () => {
     const [bad, odd] = [await deployFaultyToken(rpcUrl), await deployFaultyToken(rpcUrl)]
     const networksWith = (decimals: number) => [
       {
@@ -353,11 +353,11 @@ describe('configured assets', () => {
       log: log.stream,
     })
     expect(await inUse(second)).toEqual([odd])
-    await log.line('a configured asset was refused; it is registered already, and stays as it is')
+    await log.line('configured asset refused, registration kept')
     const lines = log.lines().filter(({ level }) => level === 'error')
     expect(lines).toMatchObject([
       {
-        message: 'a registered asset has become unfit for payments and is taken out of use',
+        message: 'registered asset failed validation, retired',
         network: 'other',
         asset: bad,
         problem: expect.stringMatching(/takes a fee/) as string,
@@ -366,19 +366,19 @@ describe('configured assets', () => {
     ])
   })
 
-  test('that a node failed at are tried again', async () => {
+  test('are retried after a node failure', async () => {
     let failures = 0
     const log = readableLog()
     const node = await startFailingNode(rpcUrl, 'eth_simulateV1', () =>
       failures++ === 0 ? { code: -32000, message: 'execution aborted (timeout = 5s)' } : undefined,
     )
     const started = await testFacilitator({ rpcUrl: node, signerKeys: [await fresh()], log: log.stream })
-    await log.line('a configured asset could not be registered; trying again')
+    await log.line('asset registration failed, retrying')
     await eventually(async () => (await listed(started.api)).some(({ asset }) => asset === USDC_ADDRESS))
     expect(failures).toBe(2)
   })
 
-  test('do not wait for one that its node fails at each time', async () => {
+  test('do not wait for one whose node always fails', async () => {
     const [failing, sound] = [await deployFaultyToken(rpcUrl), await deployFaultyToken(rpcUrl)]
     const node = await startFailingNode(rpcUrl, 'eth_simulateV1', (question) =>
       question.includes(failing) ? { code: -32000, message: 'execution aborted (timeout = 5s)' } : undefined,
@@ -389,10 +389,10 @@ describe('configured assets', () => {
     expect((await listed(api)).map(({ asset }) => asset)).not.toContain(failing)
   })
 
-  test('do not wait for one that is unfit, or that fails, and that is tried again', async () => {
-    const [unclean, failing] = [await deployUncleanToken(), await deployFaultyToken(rpcUrl)]
+  test('do not wait for an invalid or failing one, which is retried', async () => {
+    const [nulName, failing] = [await deployUncleanToken(), await deployFaultyToken(rpcUrl)]
     const sound = await deployFaultyToken(rpcUrl)
-    const assets = [unclean, failing, sound].map((asset) => ({ asset, ...entry }))
+    const assets = [nulName, failing, sound].map((asset) => ({ asset, ...entry }))
     const first = await testFacilitator({ rpcUrl, signerKeys: [await fresh()] })
     const { prisma } = first.database
     await prisma.$executeRawUnsafe(`ALTER TABLE assets ADD CONSTRAINT barred check (asset <> '${failing}')`)
@@ -410,7 +410,7 @@ describe('configured assets', () => {
     expect(await found()).toEqual([sound, failing])
   })
 
-  test('of two replicas that start at once are registered once, and stay out of use once they are', async () => {
+  test('of two replicas that start at once are registered once, and stay retired if they are retired', async () => {
     const [one, two] = [await newSigner(rpcUrl), await newSigner(rpcUrl)]
     const variables = { ADMIN_TOKEN }
     const first = await testFacilitator({ rpcUrl, signerKeys: [one.privateKey], variables })
@@ -426,7 +426,7 @@ describe('configured assets', () => {
   })
 })
 
-describe('POST /admin/assets is for the admin token only', () => {
+describe('POST /admin/assets requires the admin token', () => {
   test.each(['/admin/assets', '/api/v1/admin/assets'])('%s', async (path) => {
     const { accessToken } = await newUser(api)
     const send = (headers: Record<string, string>) => api.post(path).set(headers).send(registration())
@@ -444,7 +444,7 @@ describe('POST /admin/assets is for the admin token only', () => {
     expect(outcomeOf(await send(asAdmin))).toEqual([200, undefined])
   })
 
-  test('and without a configured token, for no one', async () => {
+  test('and is disabled without a configured admin token', async () => {
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const plain = await testFacilitator({ rpcUrl, signerKeys })
     for (const token of ['', 'Bearer undefined', 'Bearer ', `Bearer ${ADMIN_TOKEN}`]) {

@@ -1,7 +1,7 @@
 /**
- * The first private keys of the mnemonic "test test test test test test test test test test test junk", with which every
- * development chain funds its accounts, and the signers of our own. Bots on public networks take what is sent to
- * them within seconds.
+ * The first keys of the mnemonic "test test test test test test test test test test test junk", which
+ * development chains fund, and our own development signers. On public networks bots drain these accounts
+ * within seconds.
  */
 const wellKnown = [
   'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -29,7 +29,7 @@ const wellKnown = [
   'ab568870c964b335a3e87c1132e7549e86d857a24a68e1156aec7c7a2fd119ea',
 ]
 
-/** Whether `key` is publicly known: one of the above, or a small number. */
+/** Whether `key` is publicly known: a key above or a small number. */
 export function isDevelopmentKey(key: string): boolean {
   const digits = key.toLowerCase().replace(/^0x/, '')
   return wellKnown.includes(digits) || /^0{56}/.test(digits)

@@ -22,5 +22,5 @@ export function connect(settings: NetworkConfiguration, families: Families): Net
   return { ...facts, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), family, chain }
 }
 
-/** The asset in the spelling of its network, if it parses. */
+/** The canonical spelling of the asset; unchanged if it does not parse. */
 export const spelled = (network: Network, asset: string) => network.family.parseAsset(asset) ?? asset

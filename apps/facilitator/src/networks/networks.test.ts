@@ -25,7 +25,7 @@ afterAll(closeAll)
 const kindsAt = async (of: Api, path: string, headers = {}) =>
   ((await of.get(path).set(headers).expect(200)).body as SupportedKinds).kinds
 
-/** Tries again until it holds; what is wrong after `ms` is thrown. */
+/** Retries until `holds` resolves; after `ms` throws its last error. */
 async function within(ms: number, holds: () => Promise<unknown>) {
   for (const until = Date.now() + ms; ;)
     try {
@@ -45,12 +45,12 @@ const kind = () => ({
 })
 
 describe('GET /networks', () => {
-  test('lists the networks that answer, with who pays the fees', async () => {
+  test('lists the available networks, with their fee payers', async () => {
     const answer = await api.get('/api/v1/networks').expect(200)
     expect(answer.body).toEqual({ kinds: [kind()] })
   })
 
-  test('knows the newest block within seconds', async () => {
+  test('returns the newest block within seconds', async () => {
     const mined = async () => Number(await callRpc(rpcUrl, 'eth_blockNumber'))
     const block = async () =>
       ((await api.get('/api/v1/networks/base-sepolia').expect(200)).body as { block: number }).block
@@ -72,12 +72,12 @@ describe('GET /networks/:id', () => {
       })
   })
 
-  test('answers 400 INVALID_REQUEST to a path that is not properly encoded', async () => {
+  test('is 400 INVALID_REQUEST for an invalid percent-encoding', async () => {
     for (const id of ['%', '%zz', '%C3%28', 'base-sepolia%f'])
       expect(outcomeOf(await api.get(`/api/v1/networks/${id}`))).toEqual([400, 'INVALID_REQUEST'])
   })
 
-  test('answers 400 INVALID_REQUEST to an unknown one', async () => {
+  test('is 400 INVALID_REQUEST for an unknown network', async () => {
     const odd = [
       '%00',
       'x%00',
@@ -109,7 +109,7 @@ describe('GET /networks/:id', () => {
 })
 
 describe('GET /assets', () => {
-  test('lists the configured asset, with what its contract says of itself kept beside it', async () => {
+  test("lists the configured asset with its contract's name and version", async () => {
     const answer = await api.get('/api/v1/assets').expect(200)
     const usdc = { network: 'base-sepolia', asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6, active: true }
     expect(answer.body).toEqual({ data: [{ id: expect.any(Number) as number, ...usdc }] })
@@ -119,7 +119,7 @@ describe('GET /assets', () => {
   })
 })
 
-test('GET /assets names none of a network that is not configured any more', async () => {
+test('GET /assets omits assets of networks that are no longer configured', async () => {
   const gone = { network: 'gone', asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6, active: true }
   const { id } = await facilitator.database.prisma.asset.create({ data: gone })
   const { data } = (await api.get('/api/v1/assets').expect(200)).body as AssetList
@@ -128,7 +128,7 @@ test('GET /assets names none of a network that is not configured any more', asyn
 })
 
 describe('the fee payer', () => {
-  test('is a signer of ours, the one that settles', async () => {
+  test('is the signer that settles', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
     const client = await newClient(api)
     const settled = await api.post('/api/v1/settle').set(client).send(body).expect(200)
@@ -139,9 +139,9 @@ describe('the fee payer', () => {
   })
 })
 
-describe('a network that stops answering', () => {
-  test.each(['stops', 'falls silent'])(
-    'and %s is not offered any more within seconds, and offered again once it is back',
+describe('an unavailable network', () => {
+  test.each(['stops', 'hangs'])(
+    'and %s is no longer offered within seconds, and offered again once it is available',
     async (how) => {
       const chain = await startAnvil()
       closeLater(() => chain.stop())
@@ -175,7 +175,7 @@ describe('a network that stops answering', () => {
     },
   )
 
-  test('does not take the others along', async () => {
+  test('does not affect the others', async () => {
     const other = { name: 'other', chainId: '1', rpcUrls: ['http://127.0.0.1:9'] }
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const { api } = await testFacilitator({ rpcUrl, signerKeys, networks: [other] })
@@ -205,7 +205,7 @@ describe('a network that stops answering', () => {
     ])
   })
 
-  test('of another chain than configured is not offered', async () => {
+  test('with another chain than configured is not offered', async () => {
     const other = { name: 'other', chainId: '1' }
     const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const { api } = await testFacilitator({ rpcUrl, signerKeys, networks: [other] })
@@ -213,7 +213,7 @@ describe('a network that stops answering', () => {
   })
 })
 
-test('GET /health says that the service is up, since when in Unix seconds, and which version', async () => {
+test('GET /health returns the status, the start time in Unix seconds, and the version', async () => {
   const { body } = (await api.get('/health').expect(200)) as { body: { timestamp: number } }
   expect(body).toEqual({ status: 'ok', timestamp: expect.any(Number) as number, version: '0.1.0' })
   expect(Number.isInteger(body.timestamp)).toBe(true)

@@ -10,7 +10,7 @@ import { type AssetStore, type RegisteredToken } from './store'
 
 export type Networks = ReturnType<typeof createNetworks>
 
-/** Connects the configured networks. Sends no request to a chain before the first call. */
+/** Sends no request to a chain before the first call. */
 export function createNetworks(parts: {
   configured: readonly NetworkConfiguration[]
   families: Families
@@ -52,14 +52,13 @@ export function createNetworks(parts: {
     all: all as readonly Network[],
     /** By name, chain id or CAIP-2 id. */
     find,
-    /** Without networks that do not answer. */
+    /** Omits unavailable networks. */
     kinds: async (): Promise<NetworkKind[]> => (await states()).map(({ kind }) => kind).filter(isActive),
-    /** Undefined if the network does not answer. */
+    /** Undefined if the network is unavailable. */
     async kindOf(network: Network): Promise<NetworkKind | undefined> {
       const { kind } = await stateOf(network)
       return isActive(kind) ? kind : undefined
     },
-    /** All networks, with the problems of their nodes. */
     states: async (): Promise<NetworkKind[]> =>
       (await states()).map(({ kind, problem }) => ({ ...kind, ...problem })),
     /** Active assets of configured networks. */

@@ -40,7 +40,7 @@ const kinds = async (api: Api) => {
 }
 
 test.concurrent(
-  'a node without Simulate is named at the start and in the status, and its network is not offered until it has it',
+  'a node without Simulate is in the log and the status, and its network is not offered until it has it',
   async () => {
     const on = await onCosmos((rpcUrl) => Promise.resolve([rpcUrl]))
     await callRpc(on.rpcUrl, 'dev_setServices', false)
@@ -67,7 +67,7 @@ test.concurrent(
   },
 )
 
-test.concurrent('a second node without Simulate is named, and the network goes on by the first', async () => {
+test.concurrent('a second node without Simulate is in the log, and the network uses the first', async () => {
   const on = await onCosmos(async (rpcUrl) => [
     rpcUrl,
     await startOddNode(rpcUrl, {

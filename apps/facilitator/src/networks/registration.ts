@@ -7,14 +7,17 @@ import { type AssetStore } from './store'
 
 const RETRY_MS = 3_000
 
-/** Why an asset is refused, and what becomes of its earlier registration: there was none, it stays, or it is taken out of use. */
+/**
+ * Why an asset was refused, and the state of its earlier registration: there was none, it was kept, or it was
+ * retired.
+ */
 export type Refused = Pick<TokenProblem, 'problem'> & { registration: 'none' | 'kept' | 'retired' }
 
 type Described = Pick<Asset, 'asset' | 'symbol' | 'decimals'> & { minAmount?: bigint | undefined }
 
 /**
- * How assets come to be registered. Each is vetted on its chain first: what a payer signs names the token as the token
- * names itself, and a token that does not move what was signed, once, is never paid in.
+ * Validates assets on their chain before it registers them: the name and decimals must be the token's own,
+ * and a transfer must move exactly the signed amount, once.
  */
 export function createRegistration(parts: {
   configured: readonly NetworkConfiguration[]
@@ -28,10 +31,10 @@ export function createRegistration(parts: {
   let retry: NodeJS.Timeout | undefined
 
   /**
-   * Registers the asset or brings it up to date, or says why not. One that is registered is taken out of use without asking
-   * its chain: it may be away, and the token broken. So is one whose token proves unfit now, and only then.
+   * Registers or updates an asset, or returns the reason for a refusal. `active: false` retires a registered
+   * asset without a chain request, because its chain may be unavailable or its token broken.
    *
-   * @throws ChainUnavailable where the chain gives no answer
+   * @throws ChainUnavailable if the chain does not respond
    */
   async function register(
     network: Network,
@@ -41,21 +44,25 @@ export function createRegistration(parts: {
     const asset = spelled(network, described.asset)
     const retired = active === false && (await store.retire(network.name, asset))
     if (retired) return retired
-    const vetted = await network.chain.validateToken({ asset, decimals })
-    if (!('problem' in vetted))
-      return store.register(network.name, { ...vetted, symbol }, { active, minAmount })
-    return { problem: vetted.problem, registration: await drop(network.name, asset, vetted) }
+    const validated = await network.chain.validateToken({ asset, decimals })
+    if (!('problem' in validated))
+      return store.register(network.name, { ...validated, symbol }, { active, minAmount })
+    return { problem: validated.problem, registration: await drop(network.name, asset, validated) }
   }
 
-  /** Takes a registered asset out of use where its own token is at fault; settlements that have begun go on. */
-  async function drop(network: string, asset: string, unfit: TokenProblem): Promise<Refused['registration']> {
+  /** Retires a registered asset if its token is at fault. Settlements in progress continue. */
+  async function drop(
+    network: string,
+    asset: string,
+    invalid: TokenProblem,
+  ): Promise<Refused['registration']> {
     const registered = await store.find(network, asset)
     if (!registered) return 'none'
-    const { problem, isTokensFault, decimals = registered.token.decimals } = unfit
+    const { problem, isTokensFault, decimals = registered.token.decimals } = invalid
     const isProven = isTokensFault || decimals !== registered.token.decimals
     if (!isProven || !registered.active) return 'kept'
     await store.retire(network, asset)
-    logger.error('a registered asset has become unfit for payments and is taken out of use', {
+    logger.error('registered asset failed validation, retired', {
       network,
       asset,
       problem,
@@ -63,7 +70,10 @@ export function createRegistration(parts: {
     return 'retired'
   }
 
-  /** Until its chain gives no answer. What has to wait goes to the end, so that it cannot hold up the others for good. */
+  /**
+   * Stops when the chain does not respond. Failed assets move to the end, so that they do not block the
+   * others.
+   */
   async function registerAssets(name: string, assets: Set<Described>) {
     const network = find(name)
     if (!network) return
@@ -71,10 +81,10 @@ export function createRegistration(parts: {
       const facts = { network: name, asset: asset.asset }
       try {
         const registered = await register(network, asset)
-        if ('problem' in registered) tell(registered, facts)
+        if ('problem' in registered) logRefusal(registered, facts)
         assets.delete(asset)
       } catch (error) {
-        logger.warn('a configured asset could not be registered; trying again', { ...facts, error })
+        logger.warn('asset registration failed, retrying', { ...facts, error })
         assets.delete(asset)
         assets.add(asset)
         if (error instanceof ChainUnavailable) return
@@ -82,11 +92,11 @@ export function createRegistration(parts: {
     }
   }
 
-  function tell({ problem, registration }: Refused, facts: object) {
+  function logRefusal({ problem, registration }: Refused, facts: object) {
     if (registration === 'none')
-      logger.error('a configured asset is not fit for payments and is not registered', { ...facts, problem })
+      logger.error('configured asset failed validation, not registered', { ...facts, problem })
     if (registration === 'kept')
-      logger.error('a configured asset was refused; it is registered already, and stays as it is', {
+      logger.error('configured asset refused, registration kept', {
         ...facts,
         problem,
       })
@@ -100,7 +110,7 @@ export function createRegistration(parts: {
 
   return {
     register,
-    /** Registers the configured assets; those that cannot be are tried again, in the background, until they can. */
+    /** Registers the configured assets; retries failed ones in the background until they succeed. */
     begin: registerWaiting,
     isWaiting: (network: string, asset: string) =>
       [...(waiting.get(network) ?? [])].some((entry) => entry.asset.toLowerCase() === asset.toLowerCase()),

@@ -6,13 +6,13 @@ import { parse as parseYaml, YAMLParseError } from 'yaml'
 import { z } from 'zod'
 import { isDevelopmentKey } from './development-keys'
 
-/** The file is read as plain text, so that a number or an address means what it says. */
+/** The file is parsed as plain text: YAML would turn addresses and large numbers into floats. */
 const whole = (min: number, max: number) => {
   const wanted = `expected a whole number from ${min} to ${max}`
   return env.count.refine((value) => value >= min && value <= max, wanted)
 }
 
-/** A list, or one text with commas: what a variable of the environment can hold. */
+/** A YAML list, or comma-separated text, as in an environment variable. */
 const list = <T extends z.ZodType<unknown, string>>(item: T) =>
   z
     .union([z.string(), z.array(z.string())], { error: 'expected a list' })
@@ -31,7 +31,7 @@ const AssetEntry = z.strictObject({
     .optional(),
 })
 
-/** The settings of every network; the others belong to its family. */
+/** The settings that all chain families share. */
 const NetworkEntry = z.object({
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected small letters, digits and hyphens'),
   ecosystem: Ecosystem,
@@ -49,21 +49,25 @@ const NetworkEntry = z.object({
 type NetworkEntry = z.infer<typeof NetworkEntry>
 
 type AssetSettings = Omit<z.infer<typeof AssetEntry>, 'min_amount'> & {
-  /** The least that a payment may be of, in the smallest unit. Left out, what is registered stays, or the default is used. */
+  /** The minimum payment in the smallest unit. Default: the registered minimum, or that of new assets. */
   minAmount?: bigint
 }
 export type NetworkConfiguration = NetworkSettings & {
-  /** The settings of the network's family. */
+  /** The settings of the chain family. */
   own: object
   assets: readonly AssetSettings[]
-  /** In the native smallest unit: operators are warned of a signer that has less. Left out, the chain says what is ample. */
+  /**
+   * In the native smallest unit: a lower balance is logged and exported. Default: a multiple of the chain's
+   * fee for a payment.
+   */
   signerBalanceWarning?: bigint
 }
 
 /**
- * The networks of the YAML file at `path`. A value `env:NAME` in it is that variable's, so that secrets stay out of it.
+ * The networks of the YAML file at `path`. `env:NAME` stands for an environment variable, so that secrets
+ * stay out of the file.
  *
- * @throws ConfigurationError that names every problem by its place in the file, and no value
+ * @throws ConfigurationError that lists every problem with its place in the file, without any value
  */
 export function readNetworks(path: string, variables: NodeJS.ProcessEnv): NetworkConfiguration[] {
   const unset = new Map<string, string>()
@@ -86,7 +90,7 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
       .filter(({ place }) => !places.some((unsetPlace) => unsetPlace.startsWith(place)))
       .map(({ place, message }) => `${place}: ${message}`),
     ...renamedMembers(given),
-    ...refuseTwins(entries),
+    ...rejectDuplicates(entries),
     ...(variables.NODE_ENV === 'production'
       ? [...refuseDevelopmentKeys(entries), ...requireFeeCaps(entries)]
       : []),
@@ -96,7 +100,6 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
   return entries.map((entry, index) => settingsOf(entry, own[index]?.data ?? {}))
 }
 
-/** The members that the entry's family reads. */
 function readOwn(entry: unknown): z.ZodSafeParseResult<object> {
   const members = Object.entries(typeof entry === 'object' && entry !== null ? entry : {})
   const own = members.filter(([name]) => !(name in NetworkEntry.shape) && !(name in RENAMED))
@@ -111,13 +114,13 @@ function load(path: string): unknown {
   } catch (error) {
     if (!(error instanceof YAMLParseError))
       throw new ConfigurationError(['NETWORKS_FILE: no file can be read there'])
-    // The error's own message shows the lines in question, and they may hold a secret.
+    // The parser's message quotes lines, which may contain a secret.
     const line = error.linePos?.[0].line ?? 1
     throw new ConfigurationError([`NETWORKS_FILE: line ${line} is not YAML (${error.code})`])
   }
 }
 
-/** `unset` takes the variables that are missing, by the place that refers to them. */
+/** Adds missing variables to `unset`, keyed by the place that refers to them. */
 function withVariables(
   value: unknown,
   place: string,
@@ -140,8 +143,8 @@ function withVariables(
   return found
 }
 
-/** What must not be said twice: a request that names a network means one, and one lock guards one signer's nonces. */
-function refuseTwins(entries: readonly NetworkEntry[]): string[] {
+/** Duplicates: a request must select one network, and one lock guards each signer's nonces. */
+function rejectDuplicates(entries: readonly NetworkEntry[]): string[] {
   const names = entries.flatMap(({ name, ecosystem, chain_id }) => [name, `${ecosystem} chain ${chain_id}`])
   const repeated = names.filter((name, index) => names.indexOf(name) !== index)
   const twinKeys = entries.filter(
@@ -158,7 +161,7 @@ const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
     .filter(({ signer_keys }) => signer_keys.some(isDevelopmentKey))
     .map(({ name }) => `the signer_keys of ${name} hold a key that everybody knows; use one of your own`)
 
-/** Without a cap on the fees of a day no share of it limits any user. */
+/** A user's share of the daily fees needs a daily fee cap. */
 const requireFeeCaps = (entries: readonly NetworkEntry[]) =>
   entries.flatMap(({ name, max_fees_per_day }, index) =>
     max_fees_per_day === undefined

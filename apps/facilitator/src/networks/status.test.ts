@@ -12,7 +12,7 @@ async function statusOf(api: Api): Promise<SystemStatus> {
   return StatusReport.parse(answer.body).data
 }
 
-/** The first status that is as it should be; asked for until then. */
+/** Polls until the status is as expected. */
 async function statusBecomes(api: Api, isRight: (status: SystemStatus) => boolean): Promise<SystemStatus> {
   const until = Date.now() + 20_000
   for (;;) {
@@ -22,7 +22,7 @@ async function statusBecomes(api: Api, isRight: (status: SystemStatus) => boolea
   }
 }
 
-/** It takes three and a half seconds at most, and a busy machine some more. */
+/** Up to 3.5 s, plus a margin for a busy machine. */
 async function inTime<T>(work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
   const result = await work()
@@ -32,7 +32,7 @@ async function inTime<T>(work: () => Promise<T>): Promise<T> {
 
 describe('GET /api/v1/status', () => {
   test.concurrent(
-    'tells the version, the uptime in seconds, and that database and networks are there',
+    'returns the version, the uptime in seconds, and the status of database and networks',
     async () => {
       const { rpcUrl } = await ownChain()
       const signer = await newSigner(rpcUrl)
@@ -59,34 +59,31 @@ describe('GET /api/v1/status', () => {
     },
   )
 
-  test.concurrent(
-    'says which network is unreachable, and its last block: 0 where none was ever seen',
-    async () => {
-      const chain = await ownChain()
-      const signer = await newSigner(chain.rpcUrl)
-      const signerKeys = [signer.privateKey]
-      const never = { name: 'never', chainId: '1', rpcUrls: ['http://127.0.0.1:9'], signerKeys }
-      const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks: [never] })
-      const [active] = (await statusOf(api)).networks
-      expect(active).toMatchObject({ network: 'base-sepolia', status: 'active' })
-      await chain.stop()
+  test.concurrent('returns the unreachable network with its last known block, 0 if none', async () => {
+    const chain = await ownChain()
+    const signer = await newSigner(chain.rpcUrl)
+    const signerKeys = [signer.privateKey]
+    const never = { name: 'never', chainId: '1', rpcUrls: ['http://127.0.0.1:9'], signerKeys }
+    const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks: [never] })
+    const [active] = (await statusOf(api)).networks
+    expect(active).toMatchObject({ network: 'base-sepolia', status: 'active' })
+    await chain.stop()
 
-      const status = await statusBecomes(api, ({ networks }) => networks[0]?.status === 'unreachable')
-      expect(status).toMatchObject({
-        status: 'degraded',
-        database: { status: 'ok' },
-        networks: [
-          { network: 'base-sepolia', status: 'unreachable', feePayer: signer.address },
-          { network: 'never', status: 'unreachable', block: 0, feePayer: signer.address },
-        ],
-      })
-      expect(status.networks[0]?.block).toBeGreaterThanOrEqual(active?.block ?? 1)
-      expect(status.networks[0]?.block).toBeGreaterThan(0)
-    },
-  )
+    const status = await statusBecomes(api, ({ networks }) => networks[0]?.status === 'unreachable')
+    expect(status).toMatchObject({
+      status: 'degraded',
+      database: { status: 'ok' },
+      networks: [
+        { network: 'base-sepolia', status: 'unreachable', feePayer: signer.address },
+        { network: 'never', status: 'unreachable', block: 0, feePayer: signer.address },
+      ],
+    })
+    expect(status.networks[0]?.block).toBeGreaterThanOrEqual(active?.block ?? 1)
+    expect(status.networks[0]?.block).toBeGreaterThan(0)
+  })
 
   test.concurrent(
-    'answers in time, and never 5xx, while the database is silent, shut, and there again',
+    'responds in time, and never 5xx, while the database hangs, is down, and is available again',
     async () => {
       const proxy = await startTcpProxy(await migratedDatabase('facilitator'))
       const { rpcUrl } = await ownChain()
@@ -94,8 +91,8 @@ describe('GET /api/v1/status', () => {
       const { api } = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: proxy.url })
       const databaseIs = (word: string) => (status: SystemStatus) => status.database.status === word
 
-      for (const trouble of ['silent', 'shut'] as const) {
-        proxy.become(trouble)
+      for (const fault of ['silent', 'shut'] as const) {
+        proxy.become(fault)
         const down = await statusBecomes(api, databaseIs('unreachable'))
         expect(down).toMatchObject({ status: 'degraded', networks: [{ status: 'active' }] })
         await inTime(() => statusOf(api))
@@ -106,25 +103,22 @@ describe('GET /api/v1/status', () => {
     },
   )
 
-  test.concurrent(
-    'answers in time while a chain takes questions and answers none, also to many at once',
-    async () => {
-      const chain = await startAnvil()
-      closeLater(() => chain.stop())
-      const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
-      // Whose chain may be asked for much longer than the status may take.
-      const networks = [{ name: 'patient', rpcTimeoutMs: 50_000 }]
-      const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks })
-      process.kill(chain.pid, 'SIGSTOP')
-      try {
-        await statusBecomes(api, (status) => status.networks.every(({ status }) => status === 'unreachable'))
-        const many = await inTime(() => Promise.all(Array.from({ length: 20 }, () => statusOf(api))))
-        for (const status of many)
-          expect(status).toMatchObject({ status: 'degraded', database: { status: 'ok' } })
-      } finally {
-        process.kill(chain.pid, 'SIGCONT')
-      }
-      await statusBecomes(api, ({ networks }) => networks[0]?.status === 'active')
-    },
-  )
+  test.concurrent('responds in time while a chain hangs, also to many concurrent requests', async () => {
+    const chain = await startAnvil()
+    closeLater(() => chain.stop())
+    const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
+    // This chain's timeout exceeds the maximum duration of the status.
+    const networks = [{ name: 'patient', rpcTimeoutMs: 50_000 }]
+    const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks })
+    process.kill(chain.pid, 'SIGSTOP')
+    try {
+      await statusBecomes(api, (status) => status.networks.every(({ status }) => status === 'unreachable'))
+      const many = await inTime(() => Promise.all(Array.from({ length: 20 }, () => statusOf(api))))
+      for (const status of many)
+        expect(status).toMatchObject({ status: 'degraded', database: { status: 'ok' } })
+    } finally {
+      process.kill(chain.pid, 'SIGCONT')
+    }
+    await statusBecomes(api, ({ networks }) => networks[0]?.status === 'active')
+  })
 })

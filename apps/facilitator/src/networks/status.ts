@@ -2,7 +2,7 @@ import { type SystemStatus } from '@tollgate/protocol'
 import { type Networks } from './networks'
 import { createCachedProbe } from './cached-probe'
 
-/** Never rejects, and answers within the timeout of a probe: the probes run concurrently. */
+/** Never rejects. The probes run concurrently, so the result arrives within the timeout of one. */
 export function createStatus(parts: {
   networks: Pick<Networks, 'states'>
   pingDatabase: () => Promise<unknown>

@@ -9,21 +9,20 @@ type Registered = Pick<
   FacilitatorModels.Asset,
   'network' | 'asset' | 'symbol' | 'decimals' | 'name' | 'version' | 'active'
 > & { minAmount: string | null }
-/** Every verification and settlement asks it. */
+/** Runs for every verification and settlement. */
 const REGISTERED = `
   SELECT network, asset, symbol, decimals, name, version, active, min_amount AS "minAmount"
   FROM unnest($1::text[], $2::text[]) AS wanted (network, asset) JOIN assets USING (network, asset)`
 
-/** An asset that payments may be made in, and the least that one may be of. */
 export type RegisteredToken = { token: Token; active: boolean; minAmount: bigint }
 
-/** A thousandth of the whole unit, which of a dollar is less than any usual price. */
+/** 0.001 of the whole unit: below common prices for a US dollar token. */
 const defaultMinAmount = (decimals: number): bigint => 10n ** BigInt(Math.max(decimals - 3, 0))
 
-/** Neither part has a space in it. */
+/** Neither part contains a space. */
 const keyOf = ({ network, asset }: Pick<Asset, 'network' | 'asset'>) => `${network} ${asset}`
 
-/** The registered assets. `asset` is always the chain's own spelling of it. */
+/** `asset` is always in the chain's canonical spelling. */
 export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
   const lookUp = createBatchLoader(async (keys) => {
     const wanted = keys.map((key) => key.split(' '))
@@ -33,7 +32,7 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
   })
 
   return {
-    /** Those that payments may be made in on these networks, oldest first. */
+    /** The assets of these networks that accept payments, oldest first. */
     async active(networks: readonly string[]): Promise<Asset[]> {
       const where = { active: true, network: { in: [...networks] } }
       return (await prisma.asset.findMany({ where, orderBy: { id: 'asc' } })).map(toAsset)
@@ -46,8 +45,9 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
     },
 
     /**
-     * Adds the asset, or brings it up to date. `active` left out: a new one is active, an old one stays as it is; `minAmount`
-     * left out: a new one has the default, an old one stays as it is. One that is suspended resumes where `active` is true.
+     * Inserts or updates the asset. Without `active` a new one is active, and an existing one unchanged;
+     * without `minAmount` a new one has the default, and an existing one is unchanged. `active: true` ends a
+     * suspension.
      */
     async register(
       network: string,
@@ -76,7 +76,7 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
       return toAsset(registered)
     },
 
-    /** Takes the asset out of use; undefined where it is not registered. */
+    /** Undefined if it is not registered. */
     async retire(network: string, asset: string): Promise<Asset | undefined> {
       const [retired] = await prisma.asset.updateManyAndReturn({
         where: { network, asset },

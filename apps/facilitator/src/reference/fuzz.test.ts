@@ -5,7 +5,7 @@ import { createContract, fuzz, fuzzOptions, type Live } from '@tollgate/testing/
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
-import { liveCounts, manner } from '../testing/requests'
+import { liveCounts, requestOptions } from '../testing/requests'
 
 const { seed, requests } = fuzzOptions()
 const ADMIN_TOKEN = 'the admin token of this test and no other'
@@ -30,8 +30,7 @@ const times = async <T>(count: number, make: (index: number) => Promise<T>) =>
 
 const as = (token: string) => ({ Authorization: `Bearer ${token}` })
 
-/** A user with the tokens of a login; an admin, if wanted. */
-async function someone({ isAdmin = false } = {}) {
+async function newFuzzUser({ isAdmin = false } = {}) {
   const { api } = facilitator
   const { email, password } = await newUser(api)
   if (isAdmin) await facilitator.database.prisma.user.update({ where: { email }, data: { isAdmin: true } })
@@ -49,7 +48,7 @@ async function keyOf(token: string, body: object = {}) {
   return (answer.body as { data: { client: { clientId: string; token: string } } }).data.client
 }
 
-/** Two that are good, one for other operations, one that is revoked, one that has expired. */
+/** Two valid keys, one with another scope, a revoked and an expired one. */
 async function keysOf(one: string, other: string) {
   const revoked = await keyOf(one)
   await facilitator.api.delete(`/api/v1/clients/${revoked.clientId}`).set(as(one)).expect(200)
@@ -65,10 +64,10 @@ async function resourceOf(token: string, document: OpenApiDocument) {
   return String((answer.body as { data: { id: number } }).data.id)
 }
 
-/** What the placeholders of the requests stand for, and the wallets that signed the payments. */
+/** The live values of the placeholders, and the payers. */
 async function liveValues(document: OpenApiDocument): Promise<{ live: Live; payers: string[] }> {
-  const admin = await someone({ isAdmin: true })
-  const [first, second] = [await someone(), await someone()]
+  const admin = await newFuzzUser({ isAdmin: true })
+  const [first, second] = [await newFuzzUser(), await newFuzzUser()]
   const users = [first, second, admin]
   const keys = await keysOf(first.token, second.token)
   const spare = await times(liveCounts.spare, () => keyOf(first.token))
@@ -100,7 +99,7 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
   }
   return {
     payers: wallets.map(({ address }) => address),
-    /** Where a fault in the text changed the number, there may be none of that number. */
+    /** A mutated placeholder may have an index without a value. */
     live: (name, index) => (values[name] ?? signedValue(name))(index) ?? '',
   }
 }
@@ -114,7 +113,7 @@ test(`${requests} requests out of its own schemas get documented answers, and wh
     url,
     document,
     contract: createContract(document),
-    manner,
+    requestOptions,
     live,
     seed,
     requests,
@@ -126,7 +125,7 @@ test(`${requests} requests out of its own schemas get documented answers, and wh
   for (const operation of ['settle', 'verify'])
     expect(Object.keys(counts[operation] ?? {})).toEqual(expect.arrayContaining(['200', '400', '401', '403']))
 
-  const rows = await whenAllIsOver(database)
+  const rows = await waitForClosedSettlements(database)
   expect(new Set(rows.map(({ status }) => status))).toEqual(new Set(['settled']))
   const transfers = (await Promise.all(payers.map((payer) => transfersFrom(rpcUrl, payer)))).flat()
   expect(transfers.map(({ transaction }) => transaction).sort()).toEqual(
@@ -143,8 +142,8 @@ test(`${requests} requests out of its own schemas get documented answers, and wh
   await api.get('/ready').expect(200)
 }, 600_000)
 
-/** All settlements, once none of them is open. */
-async function whenAllIsOver({ prisma }: TestFacilitator['database']) {
+/** All settlements, once none is open. */
+async function waitForClosedSettlements({ prisma }: TestFacilitator['database']) {
   for (const deadline = Date.now() + 30_000; ;) {
     const rows = await prisma.settlement.findMany()
     const open = rows.filter(({ status }) => status === 'claimed' || status === 'signed')

@@ -58,20 +58,20 @@ describe('GET /openapi.json', () => {
     expect(document.servers).toEqual([{ url: 'https://facilitator.example' }])
   })
 
-  test('describes each route under each of its paths, except the files of the page', () => {
+  test("describes each route under each of its paths, except the page's files", () => {
     const described = operationsOf(document).map(({ method, path }) => `${method} ${path}`)
     const routes = [...described, 'get /docs/{version}/{file}']
     expect(routes.sort()).toEqual(routesOf(facilitator.app.router))
     expect(described.length).toBeGreaterThanOrEqual(40)
   })
 
-  test('gives examples that its own schemas accept', () => {
+  test('contains examples that its own schemas accept', () => {
     const examples = contract.examples()
     expect(examples.length).toBeGreaterThan(425)
     expect(examples.filter(({ problems }) => problems.length > 0)).toEqual([])
   })
 
-  test('asks for both headers of a client key, for a user’s token, or for the admin’s', () => {
+  test("requires both headers of a client key, a user's token, or the admin token", () => {
     const guarded = operationsOf(document).flatMap(({ path, operation: { security } }) =>
       security ? [[path, security] as const] : [],
     )
@@ -98,7 +98,7 @@ describe('GET /openapi.json', () => {
   })
 })
 
-/** JSON Schema counts characters, zod the halves of some; what metadata may hold, and how much, is said in words. */
+/** JSON Schema counts characters where zod counts UTF-16 units, and cannot express the limits of metadata. */
 function isPlain(value: unknown) {
   const { metadata = {} } = (value ?? {}) as { metadata?: unknown }
   const isShort = JSON.stringify(metadata).length <= 4_096
@@ -118,7 +118,7 @@ describe('the schema of a request body', () => {
     AssetRegistration,
   }
 
-  test('is one of those that are tried here', () => {
+  test('is covered by this test', () => {
     const used = operationsOf(document).flatMap(({ operation: { requestBody } }) =>
       Object.values(requestBody?.content ?? {}).map(({ schema }) => schema.$ref?.split('/').at(-1)),
     )
@@ -159,7 +159,7 @@ describe('the schema of a parameter', () => {
         fc.property(texts.filter(isPlain), (text) => {
           const isTaken = (parser.shape[name] as z.ZodType).safeParse(text).success
           const isAllowed = contract.problemsOf(schema, asWritten(text, schema), { open: true }).length === 0
-          // Which days the calendar has is not said.
+          // The schema does not express which days exist.
           if (schema.format !== 'date' || isTaken)
             expect([name, text, isAllowed]).toEqual([name, text, isTaken])
         }),
@@ -168,13 +168,13 @@ describe('the schema of a parameter', () => {
     }
   })
 
-  /** What a text of a URL stands for, by the type it should have. */
+  /** A query parameter's text as the value of its type. */
   const asWritten = (text: string, { type }: JsonSchema) =>
     type === 'integer' && /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : text
 })
 
 describe('each example', () => {
-  /** What cannot be good in a document: what is signed, and what somebody was given. */
+  /** Values that a static document cannot contain: signatures and tokens. */
   const live: Record<string, () => Promise<{ body?: object; path?: Record<string, string> }>> = {
     signUp: () => Promise.resolve({ body: { email: `${Date.now()}@example.com` } }),
     async logIn() {
@@ -192,7 +192,7 @@ describe('each example', () => {
     createUserAtRoot: () => Promise.resolve({ body: { email: `b${Date.now()}@example.com` } }),
   }
 
-  test('of a request is taken, and gets the answer that is documented', async () => {
+  test('of a request is accepted, and gets the documented response', async () => {
     const { api } = facilitator
     const { accessToken } = await newUser(api)
     const authorization = { Authorization: `Bearer ${accessToken}` }
@@ -260,14 +260,14 @@ describe('GET /docs and /llms.txt', () => {
     expect(text).toContain('List all users. Needs admin.')
   })
 
-  test('limit by address how often the files of the page are loaded', async () => {
+  test("limit requests for the page's files per address", async () => {
     const page = (await facilitator.api.get('/docs').expect('Content-Type', /^text\/html/)).text
     const [path = ''] = /docs\/[^"]+\.js/.exec(page) ?? []
     const { headers } = await facilitator.api.head(`/${path}`).expect(200)
     expect(headers['ratelimit-policy']).toMatch(/^"lists";/)
   })
 
-  test('lead a third party from its sign-up to its first payment', async () => {
+  test('explain the steps from sign-up to the first payment', async () => {
     const { text } = await facilitator.api.get('/llms.txt')
     const steps = [
       '1. Sign up: `POST /api/v1/signup`',

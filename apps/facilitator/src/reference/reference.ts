@@ -82,7 +82,6 @@ const facilitatorDocument = (publicUrl: string, version: string) =>
     operations,
   )
 
-/** Handlers for `/openapi.json`, `/docs` and `/llms.txt`. */
 export const createFacilitatorReference = (publicUrl: string, version: string) =>
   createReference(facilitatorDocument(publicUrl, version), [
     {

@@ -5,10 +5,10 @@ import { type Networks } from '../networks/networks'
 type Problem = { problem: string }
 
 /**
- * The ways to pay as they are kept: the network by its name, asset and recipient as the network spells them.
+ * Payment options as stored: the network by its name, asset and recipient in canonical spelling.
  *
- * @throws ApiError INVALID_REQUEST that names each method that can never be paid
- * @throws ChainUnavailable where an asset is configured, but its network has not been reached yet
+ * @throws ApiError INVALID_REQUEST that names each option that can never be paid @throws ChainUnavailable
+ * if an asset is configured but its network was not reached yet
  */
 export async function readAccepts(
   accepts: readonly AcceptedPayment[],

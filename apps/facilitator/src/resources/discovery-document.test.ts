@@ -9,7 +9,7 @@ const OWNER = '0f8b2c1e-6d3a-4c57-9e21-7a5d90b4e6f3'
 
 afterAll(closeAll)
 
-/** A server on this machine; `connections` counts those to it, answered or not. */
+/** A local server; `connections` counts connections, answered or not. */
 async function startOrigin(listener: RequestListener) {
   let connections = 0
   const asked: http.IncomingMessage[] = []
@@ -43,7 +43,7 @@ const check = (
 ) => checkOwnership(origin, OWNER, { isProduction: false, signal: new AbortController().signal, ...options })
 
 describe('an origin', () => {
-  test('that names the owner proves it, by a document with other members, asked without credentials', async () => {
+  test('that names the owner proves ownership, also with other members, by a request without credentials', async () => {
     const { origin, asked } = await startOrigin(
       serving(200, document(['another', OWNER], { ownershipProofs: ['0x00'], items: [] })),
     )
@@ -71,7 +71,7 @@ describe('an origin', () => {
     expect(await check((await startOrigin(listener)).origin)).toBe('not_listed')
   })
 
-  test('that redirects does not prove it, and nothing follows', async () => {
+  test('that redirects proves nothing, and the redirect is not followed', async () => {
     const other = await startOrigin(serving(200, document([OWNER])))
     const location = `${other.origin}/.well-known/x402`
     const { origin } = await startOrigin(serving(302, document([OWNER]), { location }))
@@ -80,11 +80,11 @@ describe('an origin', () => {
 
   test.each([
     ['fails', serving(500, document([OWNER]))],
-    ['asks for patience', serving(429, document([OWNER]))],
+    ['sends interim responses', serving(429, document([OWNER]))],
     ['cuts the connection', ((_req, res) => res.destroy()) satisfies RequestListener],
     ['has a document of more than 64 KiB', serving(200, document([OWNER], { filler: 'x'.repeat(65_536) }))],
     [
-      'sends a document without end',
+      'sends an endless document',
       ((_req, res) => {
         const write = () => {
           while (!res.destroyed && res.write(Buffer.alloc(16_384)));
@@ -97,7 +97,7 @@ describe('an origin', () => {
     expect(await check((await startOrigin(listener)).origin)).toBe('unreachable')
   })
 
-  test('that changes to another protocol says nothing', async () => {
+  test('that switches protocols proves nothing', async () => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined)
       socket.once('data', () => socket.write(SWITCHING))
@@ -109,7 +109,7 @@ describe('an origin', () => {
     expect(await check(`http://127.0.0.1:${port}`)).toBe('unreachable')
   })
 
-  test('that does not answer is given up when the service stops', async () => {
+  test('that does not respond is abandoned when the service stops', async () => {
     const stopping = new AbortController()
     const { origin } = await startOrigin(() => stopping.abort())
     const startedAt = performance.now()
@@ -118,7 +118,7 @@ describe('an origin', () => {
     expect(performance.now() - startedAt).toBeLessThan(4_900)
   })
 
-  test('that does not answer is given up after five seconds', async () => {
+  test('that does not respond is abandoned after five seconds', async () => {
     const { origin, asked } = await startOrigin(() => undefined)
     const startedAt = performance.now()
     expect(await check(origin)).toBe('unreachable')

@@ -11,16 +11,16 @@ const TIMEOUT_MS = 5_000
 const MAX_BYTES = 65_536
 const MAX_HEADER_BYTES = 16_384
 
-/** Only the member that concerns ownership; the document has others. */
+/** Other members of the document are ignored. */
 const Registrants = z.object({ registrants: z.array(z.string().max(64)).max(100) })
 
-/** `not_listed` is what the origin itself says, by its document or the lack of one; `unreachable` says nothing about it. */
+/** `not_listed`: the origin responded without naming the owner. `unreachable`: ownership is unknown. */
 export type OwnershipResult = 'verified' | 'not_listed' | 'unreachable'
 
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>
 
 type Options = {
-  /** In production only https is spoken, and only to public addresses. Otherwise also http and https to this machine. */
+  /** Requires https and public addresses. Otherwise http and this machine are also allowed. */
   isProduction: boolean
   signal: AbortSignal
   resolve?: Resolve
@@ -30,8 +30,9 @@ const lookupAll = promisify(lookup)
 const resolveBySystem: Resolve = (hostname) => lookupAll(hostname, { all: true })
 
 /**
- * Whether the origin's `/.well-known/x402` names the owner among its `registrants`. The name is resolved once and each of its
- * addresses must be allowed; the connection goes to those very addresses. Redirects are not followed.
+ * Whether the origin's `/.well-known/x402` names the owner in `registrants`. Prevents SSRF: the name is
+ * resolved once, each address must be allowed, and the connection uses these addresses. Redirects are not
+ * followed.
  */
 export async function checkOwnership(
   origin: string,
@@ -93,7 +94,7 @@ function read(
       },
     )
     request.on('error', reject)
-    // A connection that becomes another protocol (101) is closed without an error or a response.
+    // A connection that switches protocols (101) is closed without an error or a response.
     request.once('close', () => reject(new Error('The connection was closed before an answer')))
   })
   return answered.finally(() => {
@@ -102,7 +103,7 @@ function read(
   })
 }
 
-/** For a connection: the addresses of a name, if each of them is allowed. */
+/** A `lookup` for sockets that rejects unless all addresses are allowed. */
 const lookupAmong =
   (resolve: Resolve, isAllowed: (address: string) => boolean): LookupFunction =>
   (hostname, options, callback) => {

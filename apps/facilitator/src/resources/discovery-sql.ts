@@ -1,4 +1,4 @@
-/** A way to pay that is open now, with the EIP-712 domain of its asset, where that has one. */
+/** A payment option that is currently accepted, with the EIP-712 domain of its asset, if any. */
 export type Payable = {
   network: string
   asset: string
@@ -16,13 +16,14 @@ export type Discovered = {
   accepts: Payable[]
 }
 
-/** A row without an `id` says that the page is empty. */
+/** A row without an `id` means an empty page. */
 export type DiscoveredRow = { total: number } & (Discovered | { id: null })
 
 /**
- * $1 version, $2 networks, $3 those of them whose assets need a domain, $4 payTo or null, $5 limit, $6 offset.
+ * $1 version, $2 networks, $3 those of them whose assets need a domain, $4 payTo or null, $5 limit, $6
+ * offset.
  *
- * One statement, so that the total is that of the very list the page is cut from.
+ * One statement, so that total and page are from the same snapshot.
  */
 export const DISCOVERED = `
 WITH active AS (

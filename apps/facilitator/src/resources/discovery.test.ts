@@ -22,7 +22,7 @@ beforeAll(async () => {
   const { privateKey } = await newSigner(rpcUrl)
   const networks = [
     { name: 'our-own-chain', chainId: '31337' },
-    // A name that version 1 knows, of another chain than it takes it for.
+    // A name that version 1 maps to another chain.
     { name: 'polygon', chainId: '31338' },
   ]
   const now = () => new Date(Date.now() + aheadMs)
@@ -45,7 +45,6 @@ const urlsOf = ({ items }: List<{ resource: string }>) => items.map(({ resource 
 const url = (path: string) => `https://shop.example/${path}`
 const register = (changes: object) => newResource(api, owner, changes)
 
-/** A registered asset of this test's own. */
 async function newAsset(changes: object = {}) {
   const { prisma } = facilitator.database
   const facts = { network: 'base-sepolia', symbol: 'T', decimals: 6, name: 'Test', version: '1' }
@@ -53,7 +52,7 @@ async function newAsset(changes: object = {}) {
 }
 
 describe('GET /discovery/resources', () => {
-  test('spells out what each resource costs, as a 402 of version 1 would', async () => {
+  test('lists the requirements of each resource, as in a 402 of version 1', async () => {
     const metadata = {
       description: 'The weather, now',
       mimeType: 'application/json',
@@ -115,7 +114,7 @@ describe('GET /discovery/resources', () => {
     expect(items[0]?.metadata).toEqual(metadata)
   })
 
-  test('leaves out what has no URL of its own, what is of another type, and what speaks another version', async () => {
+  test('omits resources without a URL, of another type or of another version', async () => {
     await register({ resource: '/weather' })
     await register({ resource: '/http' })
     await register({ type: 'mcp' })
@@ -130,7 +129,7 @@ describe('GET /discovery/resources', () => {
     expect(pagination.total).toBe(2)
   })
 
-  test('leaves out a way to pay when its asset is deactivated, and the resource when none is left, until it is back', async () => {
+  test('omits a payment option while its asset is inactive, and the resource if none remains', async () => {
     const { id, asset } = await newAsset()
     const set = (changes: object) =>
       facilitator.database.prisma.asset.update({ where: { id }, data: changes })
@@ -150,7 +149,7 @@ describe('GET /discovery/resources', () => {
     expect(await assets()).toEqual([[asset, USDC_ADDRESS], [asset]])
   })
 
-  test('asks whether an asset is active on the network of the offer, whatever its address means on another', async () => {
+  test('checks the asset on the network of the offer, not the same address on another', async () => {
     const { asset } = await newAsset({ network: 'our-own-chain' })
     const { id } = await newAsset({ asset })
     const accepts = [way({ asset }), way({ asset, network: 'our-own-chain' })]
@@ -162,7 +161,7 @@ describe('GET /discovery/resources', () => {
     expect(pagination.total).toBe(1)
   })
 
-  test('leaves out networks that version 1 does not know, or takes for another chain, and that are served no more', async () => {
+  test('omits networks that version 1 does not know or maps to another chain, and unconfigured ones', async () => {
     const own = await newAsset({ network: 'our-own-chain' })
     const misnamed = await newAsset({ network: 'polygon' })
     const gone = await newAsset({ network: 'gone' })
@@ -187,7 +186,7 @@ describe('GET /discovery/resources', () => {
     expect([v1.pagination.total, v2.pagination.total]).toEqual([1, 1])
   })
 
-  test('counts and pages what it lists, and nothing else', async () => {
+  test('counts and pages only listed resources', async () => {
     const expected: string[] = []
     for (let index = 0; index < 30; index++) {
       const isPath = index % 3 === 1
@@ -209,7 +208,7 @@ describe('GET /discovery/resources', () => {
       })
   })
 
-  test('tells what a resource costs from the moment it is changed', async () => {
+  test('returns changed requirements at once', async () => {
     const id = await register({})
     const [before] = (await listed()).items
     aheadMs += 1_000
@@ -274,7 +273,7 @@ describe('the filters of GET /discovery/resources', () => {
   })
 })
 
-test('GET /api/v2/discovery/resources lists what speaks version 2, in its words', async () => {
+test('GET /api/v2/discovery/resources lists version 2 resources in the version 2 format', async () => {
   await register({ resource: url('old') })
   const id = await register({ x402Version: 2, accepts: [way(), way({ maxAmountRequired: '20000' })] })
   const { updatedAt } = await facilitator.database.prisma.resource.findUniqueOrThrow({ where: { id } })

@@ -15,15 +15,15 @@ const { description, mimeType, maxTimeoutSeconds } = PaymentRequirements.shape
 const USUAL_TIMEOUT_SECONDS = 60
 
 /**
- * The registry as x402 clients list it: what they can pay for as it stands, in the words of the version that its server
- * speaks. A server of one version does not answer clients of the other, so each resource is in one of the two lists.
+ * Lists the resources that can be paid now, in the format of the server's x402 version. A server responds to
+ * clients of its own version only, so each resource is in one of the two lists.
  */
 export function createDiscovery(store: Pick<ResourceStore, 'discover'>, networks: Networks) {
   async function discover(x402Version: number, query: DiscoveryQuery, known: readonly Network[]) {
     const { offset, limit } = query
     const payTo = query.payTo === undefined ? undefined : recipientOf(query.payTo, known)
     const shown = isAnswerable(query) && payTo !== null ? known.filter(isWanted(query.network, networks)) : []
-    // To find nothing costs the database as much as to find all.
+    // A query without matches is as expensive as a full one.
     if (shown.length === 0) return { resources: [], pagination: { limit, offset, total: 0 } }
     const { total, resources } = await store.discover({
       x402Version,
@@ -37,7 +37,10 @@ export function createDiscovery(store: Pick<ResourceStore, 'discover'>, networks
   }
 
   return {
-    /** Networks that version 1 does not know, or takes for other chains, are left out: one such entry fails a client’s whole list. */
+    /**
+     * Omits networks that version 1 does not know or maps to other chains: one such entry invalidates a
+     * client's whole list.
+     */
     async v1(query: DiscoveryQuery) {
       const known = networks.all.filter(({ name, chainId }) => x402V1Networks.get(name) === chainId)
       const { resources, pagination } = await discover(1, query, known)
@@ -56,14 +59,14 @@ export function createDiscovery(store: Pick<ResourceStore, 'discover'>, networks
   }
 }
 
-/** Whether anything could match: all is of one type, is paid in one way, and has no extensions. */
+/** Whether any resource can match: all have one type and scheme, and no extensions. */
 const isAnswerable = ({ type = 'http', scheme = 'exact', extensions }: DiscoveryQuery) =>
   type === 'http' && scheme === 'exact' && extensions === undefined
 
 const isWanted = (text: string | undefined, networks: Networks) => (network: Network) =>
   text === undefined || networks.find(text) === network
 
-/** The address in the spelling of the first network that parses it; null if none does. */
+/** The canonical spelling of the first network that parses the address; null if none does. */
 const recipientOf = (text: string, known: readonly Network[]) =>
   known.map(({ family }) => family.parseAddress(text)).find((address) => address !== undefined) ?? null
 
@@ -108,7 +111,7 @@ const itemOfV2 = (
   metadata,
 })
 
-/** The members of version 2 that say what is bought, where the metadata does. */
+/** Members of version 2 that describe the resource, taken from its metadata. */
 function described(metadata: Discovered['metadata']) {
   const { data: text } = description.safeParse(metadata.description)
   const { data: type } = mimeType.safeParse(metadata.mimeType)

@@ -20,7 +20,7 @@ import { MAX_RESOURCES, type Resource, type ResourceStore } from './store'
 export function createResourceHandlers(parts: {
   resources: ResourceStore
   origins: OriginStore
-  /** The checks of origins that a user may have made in a minute. */
+  /** Limits the origin checks of a user per minute. */
   mayCheck: Budget
   networks: Networks
   logger: Logger
@@ -42,7 +42,7 @@ export function createResourceHandlers(parts: {
     }
   }
 
-  /** No resource is ever deleted, so what is there now is what could not be changed. */
+  /** Resources are never deleted, so one that exists but was not changed belongs to another user. */
   async function refusalOf(id: number): Promise<ApiError> {
     return (await resources.exists(id))
       ? new ApiError(
@@ -61,7 +61,6 @@ export function createResourceHandlers(parts: {
     }
   }
 
-  /** What is known of the origin of each resource. */
   async function statesOf(found: readonly Resource[]) {
     const wanted = new Map<string, { userId: number; origin: string }>()
     for (const { userId, resource } of found) {
@@ -73,7 +72,10 @@ export function createResourceHandlers(parts: {
     return ({ userId, resource }: Resource) => known.get(keyOf(userId, originOf(resource)))
   }
 
-  /** Never rejects, for the resource is registered: without a check it stays as it was, and a PUT asks for one again. */
+  /**
+   * Never rejects, because the resource is already registered. Without a check its state is unchanged, and a
+   * PUT requests one again.
+   */
   async function requestCheck(userId: number, { resource }: ResourceRegistration) {
     const origin = originOf(resource)
     if (origin === undefined || !(await mayCheck(String(userId)))) return

@@ -21,11 +21,11 @@ describe('hasExactNumbers', () => {
     '["\\\\",9007199254740993]',
   ])('is false of %s', (json) => expect(hasExactNumbers(json)).toBe(false))
 
-  test('is true of whatever JSON.stringify wrote', () => {
+  test('is true for all output of JSON.stringify', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => hasExactNumbers(JSON.stringify(value))))
   })
 
-  test('is true of an integer that is written as it was read, and of no other', () => {
+  test('is true for exactly the integers that survive a round trip', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: -(2n ** 69n), max: 2n ** 69n }),
@@ -34,7 +34,7 @@ describe('hasExactNumbers', () => {
     )
   })
 
-  test('takes time in proportion to the text, whatever is in it', () => {
+  test('is linear in the length of every text', () => {
     const startedAt = performance.now()
     for (const json of [
       `["${'\\\\'.repeat(120_000)}"]`,

@@ -1,10 +1,10 @@
 import { type FacilitatorDatabase } from '@tollgate/database'
 import { type OwnershipResult } from './discovery-document'
 
-/** Origins of one user that are checked; resources of further ones stay unchecked. */
+/** Checked origins per user; resources of further origins stay unchecked. */
 export const MAX_ORIGINS = 100
 
-/** The origin whose `/.well-known/x402` can prove a resource; none for one that is a path only. */
+/** The origin whose `/.well-known/x402` can prove ownership; undefined for a path. */
 export function originOf(resource: string): string | undefined {
   if (!/^https?:/i.test(resource) || !URL.canParse(resource)) return undefined
   return new URL(resource).origin
@@ -17,20 +17,20 @@ export type OwnershipState = Origin & {
 }
 export type DueCheck = Origin & { owner: string }
 
-/** A replica that dies during a check leaves it to another after this. It exceeds the timeout of a check. */
+/** Must exceed the timeout of a check: then another replica repeats the check of one that died. */
 const LEASE = "interval '1 minute'"
 const RECHECK = "interval '1 day'"
-/** How long a proof holds though the origin cannot be reached. */
+/** A proof stays valid for this long while the origin is unreachable. */
 const HOLDS = "interval '7 days'"
-/** What no check has confirmed is forgotten after this. */
+/** Unconfirmed origins are deleted after this. */
 const FORGOTTEN = "interval '30 days'"
 
 export type OriginStore = ReturnType<typeof createOriginStore>
 
-/** The origins of registered resources, and which of them name the user that registered. */
+/** Origins of registered resources, and the result of their ownership checks. */
 export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
   return {
-    /** Has an origin checked: at once, or a minute after its last check. */
+    /** Schedules a check: now, or a minute after the last one. */
     async request({ userId, origin }: Origin, now: Date): Promise<void> {
       await pool.query(
         `INSERT INTO resource_origins AS known (user_id, origin, due_at)
@@ -42,7 +42,7 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
       )
     },
 
-    /** A check that is due; each is given to one replica. */
+    /** Leases a due check to one replica. */
     async claim(now: Date): Promise<DueCheck | undefined> {
       const { rows } = await pool.query<DueCheck>(
         `WITH due AS (
@@ -57,7 +57,7 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
       return rows[0]
     },
 
-    /** Writes down what a check found. Only a proof is checked again unasked. */
+    /** Stores the result. Only proven origins are checked again automatically. */
     async record({ userId, origin }: Origin, result: OwnershipResult, now: Date): Promise<void> {
       await pool.query(
         `UPDATE resource_origins SET result = $3, checked_at = $4,
@@ -78,7 +78,7 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
       )
     },
 
-    /** What is known of them. A proof that is too old is none. */
+    /** An expired proof counts as none. */
     async statesOf(origins: readonly Origin[], now: Date): Promise<OwnershipState[]> {
       if (origins.length === 0) return []
       const { rows } = await pool.query<OwnershipState>(

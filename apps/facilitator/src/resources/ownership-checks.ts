@@ -5,7 +5,7 @@ import { type OriginStore } from './origins'
 const POLL_INTERVAL_MS = 2_000
 const CHECKS_AT_ONCE = 4
 
-/** Checks the origins that are due, a few at a time. */
+/** Runs due checks, a few at a time. */
 export function createOwnershipChecks(parts: {
   origins: OriginStore
   isProduction: boolean
@@ -22,13 +22,12 @@ export function createOwnershipChecks(parts: {
       const due = await origins.claim(now())
       if (!due) return
       const result = await checkOwnership(due.origin, due.owner, { isProduction, signal: closing.signal })
-      // A check that was cut off by the end of this process says nothing; another replica repeats it.
+      // A check interrupted by shutdown has no result; another replica repeats it.
       if (isClosing()) return
       await origins.record(due, result, now())
     }
   }
 
-  /** One round: all that is due now. */
   async function round(): Promise<void> {
     await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, checkDue))
     await origins.forget(now())

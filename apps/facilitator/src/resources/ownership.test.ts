@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** An origin on this machine whose document names these registrants; it fails where there are none to name. */
+/** A local origin whose document names these registrants; without registrants it fails. */
 async function startOrigin() {
   const said: { registrants: string[] | undefined; asked: number } = { registrants: [], asked: 0 }
   const server = http.createServer((_req, res) => {
@@ -67,7 +67,7 @@ test('the registry shows who registered a URL: one name for a user, and no email
   expect(owner).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-/)
 })
 
-test('a URL is verified once its origin names the user that registered it, and is not by naming another', async () => {
+test('a URL is verified once its origin names the user that registered it, not another', async () => {
   const { said, url } = await startOrigin()
   const [owner, thief] = [await newUser(api), await newUser(api)]
   const id = await newResource(api, owner.accessToken, { resource: url('weather') })
@@ -96,7 +96,7 @@ test('a URL is verified once its origin names the user that registered it, and i
   expect(await stateOf(id)).toEqual([false, 'unchecked'])
 })
 
-test('an admin’s change of somebody else’s resource proves nothing for the admin', async () => {
+test("an admin's change of a user's resource proves nothing for the admin", async () => {
   const { said, url } = await startOrigin()
   const { accessToken } = await newUser(api)
   const id = await newResource(api, accessToken, { resource: url('weather') })
@@ -108,7 +108,7 @@ test('an admin’s change of somebody else’s resource proves nothing for the a
   expect(await stateOf(id)).toEqual([true, 'verified'])
 })
 
-test('a proof is checked again every day, ends when it is withdrawn, and holds seven days of silence', async () => {
+test('a proof is checked daily, ends when it is withdrawn, and survives an outage of seven days', async () => {
   const { said, url } = await startOrigin()
   const { email, password, accessToken } = await newUser(api)
   const id = await newResource(api, accessToken, { resource: url('weather') })
@@ -146,7 +146,7 @@ test('a proof is checked again every day, ends when it is withdrawn, and holds s
   expect(await stateOf(id)).toEqual([false, 'not_listed'])
 })
 
-test('an origin is asked once a minute at most, by any number of its resources, requests and replicas', async () => {
+test('an origin gets at most one request a minute, for any number of resources, requests and replicas', async () => {
   const { said, url } = await startOrigin()
   const { accessToken } = await newUser(api)
   const { databaseUrl } = facilitator
@@ -182,7 +182,7 @@ test('a check whose replica died is repeated by another after a minute', async (
   expect(said.asked).toBe(1)
 })
 
-test('a user has a budget of checks in a minute, and a bound of origins', async () => {
+test('a user has a limit of checks per minute, and of origins', async () => {
   const { privateKey } = await newSigner(rpcUrl)
   const limited = await testFacilitator({
     rpcUrl,

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 
-/** Special-purpose IPv4 ranges (RFC 6890): none of them is a host on the public internet. */
+/** Special-purpose IPv4 ranges (RFC 6890), which contain no public hosts. */
 const specialV4: [network: string, prefix: number][] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -18,7 +18,10 @@ const specialV4: [network: string, prefix: number][] = [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ]
-/** Within the global range of IPv6: protocol assignments and Teredo, documentation, and 6to4, which names an IPv4 address. */
+/**
+ * Special-purpose ranges within global IPv6: protocol assignments, Teredo, documentation, and 6to4, which
+ * embeds an IPv4 address.
+ */
 const specialV6: [network: string, prefix: number][] = [
   ['2001::', 23],
   ['2001:db8::', 32],

@@ -39,12 +39,12 @@ async function newAdmin() {
   return user.accessToken
 }
 
-/** What is sent as text, so that a number in it stays as it is written. */
+/** Sent as text, to preserve the spelling of numbers. */
 const withMetadata = (json: string) =>
   JSON.stringify(registration({ metadata: 'METADATA' })).replace('"METADATA"', json)
 
-describe('a way to pay', () => {
-  test('is kept as its network spells it, however it was spelled', async () => {
+describe('a payment option', () => {
+  test('is stored in the canonical spelling', async () => {
     for (const network of ['base-sepolia', '84532', 'eip155:84532']) {
       const accepts = [way({ network, asset: USDC_ADDRESS.toLowerCase(), payTo: PAY_TO.toLowerCase() })]
       const id = await newResource(api, owner, { accepts })
@@ -55,7 +55,7 @@ describe('a way to pay', () => {
   })
 
   const max = (2n ** 256n - 1n).toString()
-  test('may cost all that a token can count', async () => {
+  test('may cost up to the maximum of a uint256', async () => {
     await post(registration({ accepts: [way({ maxAmountRequired: max })] })).expect(201)
   })
 
@@ -64,10 +64,14 @@ describe('a way to pay', () => {
     ['a network in other letters', () => ({ network: 'Base-Sepolia' }), /accepts\[1\]\.network: /],
     ['a network by a member of Object', () => ({ network: '__proto__' }), /accepts\[1\]\.network: /],
     ['an unregistered asset', () => ({ asset: PAY_TO }), /accepts\[1\]\.asset: .*\/api\/v1\/assets/],
-    ['an asset that is no address', () => ({ asset: 'USDC' }), /accepts\[1\]\.asset: /],
+    ['an asset that is not an address', () => ({ asset: 'USDC' }), /accepts\[1\]\.asset: /],
     ['an asset with a NUL', () => ({ asset: `${USDC_ADDRESS}\u0000` }), /accepts\[1\]\.asset: /],
     ['an asset with half a character', () => ({ asset: '\ud800' }), /accepts\[1\]\.asset: /],
-    ['a recipient that is no address', () => ({ payTo: 'shop.eth' }), /accepts\[1\]\.payTo: .*base-sepolia/],
+    [
+      'a recipient that is not an address',
+      () => ({ payTo: 'shop.eth' }),
+      /accepts\[1\]\.payTo: .*base-sepolia/,
+    ],
     ['a recipient one digit short', () => ({ payTo: PAY_TO.slice(0, -1) }), /accepts\[1\]\.payTo: /],
     [
       'a recipient in full-width digits',
@@ -111,7 +115,7 @@ describe('a way to pay', () => {
     },
   )
 
-  test('names every one that is wrong', async () => {
+  test('names every invalid one', async () => {
     const accepts = [way({ network: 'base' }), way(), way({ payTo: signer }), way({ asset: 'USDC' })]
     expect(messageOf(await post(registration({ accepts })))).toMatch(
       /accepts\[0\]\.network: .*; accepts\[2\]: .*; accepts\[3\]\.asset: /,
@@ -179,7 +183,7 @@ describe('metadata', () => {
     ['1e400', '{"a":1e400}'],
     ['-1e400', '{"a":[-1e400]}'],
     ['an integer past 2^53', '{"a":{"b":9007199254740993}}'],
-    ['a fraction no double holds', '{"a":0.1234567890123456789}'],
+    ['a fraction that no double represents', '{"a":0.1234567890123456789}'],
     ['nine levels', `${'{"a":'.repeat(9)}1${'}'.repeat(9)}`],
     ['nine levels of lists', `{"a":${'['.repeat(8)}${']'.repeat(8)}}`],
     ['ten thousand levels', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
@@ -271,13 +275,13 @@ describe('a resource', () => {
     expect(own.resources.map((resource) => resource.id)).toContain(id)
   })
 
-  test('that is not there cannot be changed, not by an admin either', async () => {
+  test('that does not exist cannot be changed, even by an admin', async () => {
     for (const token of [owner, await newAdmin()])
       expect(outcomeOf(await put(2_147_483_647, registration(), token))).toEqual([404, 'NOT_FOUND'])
   })
 
   test.each(['0', '-1', '1.5', '1e1', '0x1', '2147483648', 'abc', '%00', '%F0%9F%99%82', '１'])(
-    'has no number like %s',
+    'rejects a number like %s',
     async (id) => expect(outcomeOf(await put(id, registration()))).toEqual([400, 'INVALID_REQUEST']),
   )
 
@@ -288,7 +292,7 @@ describe('a resource', () => {
     expect(await stored(id)).toEqual(registration({ ...other, metadata: {} }))
   })
 
-  test('is after a race of updates as one of them said, in every part', async () => {
+  test('is equal to exactly one of several concurrent updates', async () => {
     const id = await newResource(api, owner)
     const bodies = Array.from({ length: 12 }, (_, index) =>
       registration({
@@ -304,7 +308,7 @@ describe('a resource', () => {
     expect(bodies).toContainEqual(await stored(id))
   })
 
-  test('of one user and of another in a race: only its owner’s are taken', async () => {
+  test("accepts only its owner's updates, of two users in a race", async () => {
     const id = await newResource(api, owner)
     const { accessToken: other } = await newUser(api)
     const bodies = (by: string) => Array.from({ length: 6 }, () => registration({ metadata: { by } }))
@@ -318,7 +322,7 @@ describe('a resource', () => {
 })
 
 describe('a user', () => {
-  test('has at most as many resources as are kept, however many are registered at once', async () => {
+  test('has at most MAX_RESOURCES, also under concurrency', async () => {
     const { accessToken, email } = await newUser(api)
     await newResource(api, accessToken)
     const { pool, prisma } = facilitator.database
@@ -341,7 +345,7 @@ describe('a user', () => {
 })
 
 describe('pages', () => {
-  test('hold every resource once, oldest first, while others register', async () => {
+  test('contain every resource once, oldest first, during registrations', async () => {
     const { accessToken } = await newUser(api)
     const { accessToken: other } = await newUser(api)
     const ids: number[] = []
@@ -359,7 +363,7 @@ describe('pages', () => {
       for (let offset = 0; ; offset += 7) {
         const { resources } = await resourcesOf(api, { offset, limit: 7 }, token)
         seen.push(...resources.map(({ id }) => id))
-        // Those who come in meanwhile stand at the end, and are not waited for.
+        // New registrations are at the end, and are not awaited.
         if (resources.length < 7 || ids.every((id) => seen.includes(id))) return seen
       }
     }

@@ -2,13 +2,13 @@ import { type FacilitatorDatabase } from '@tollgate/database'
 import { type AcceptedPayment, type ResourceRegistration } from '@tollgate/protocol'
 import { DISCOVERED, type Discovered, type DiscoveredRow } from './discovery-sql'
 
-/** More than a shop has routes, and few enough that one user cannot crowd out the others' lists. */
+/** Enough for every route of a merchant, and too few to crowd out others in the lists. */
 export const MAX_RESOURCES = 10_000
 
 export type Resource = ResourceRegistration & {
   id: number
   userId: number
-  /** The public name of the user that registered it. */
+  /** The public name of the user. */
   owner: string
   createdAt: Date
   updatedAt: Date
@@ -19,10 +19,13 @@ export type ResourceStore = ReturnType<typeof createResourceStore>
 const columns = `resources.id, resource, type, x402_version as "x402Version", accepts, metadata,
   resources.created_at as "createdAt", updated_at as "updatedAt", user_id as "userId", users.handle as owner`
 
-/** Resources are updated, never deleted, so that pages by offset stay stable. */
+/** Resources are never deleted, so that pages by offset stay stable. */
 export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
   return {
-    /** The number of the new resource; undefined where the user has {@link MAX_RESOURCES} already, however many ask at once. */
+    /**
+     * The id of the new resource; undefined if the user already has {@link MAX_RESOURCES}, also under
+     * concurrency.
+     */
     async create(userId: number, registration: ResourceRegistration, now: Date): Promise<number | undefined> {
       const { rows } = await pool.query<{ id: number }>(
         `WITH owner AS (
@@ -36,8 +39,8 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
     },
 
     /**
-     * Replaces the whole record where it is the user's own or the user is an admin, and answers whose it is; undefined where it
-     * is not, or is not there.
+     * Replaces the record and returns its user id; undefined if it does not exist or belongs to another user
+     * (unless an admin updates it).
      */
     async update(
       id: number,
@@ -72,13 +75,13 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       return rows
     },
 
-    /** A page of those that can be paid for as they stand, oldest first, and how many there are, as of one moment. */
+    /** A page of resources that can be paid now, oldest first, and their total, from one snapshot. */
     async discover(wanted: {
       x402Version: number
-      /** Those on which payments are shown, by name; and of these, those whose tokens are only payable in a known domain. */
+      /** Served networks, by name, and those whose tokens need an EIP-712 domain. */
       networks: readonly string[]
       withDomain: readonly string[]
-      /** In the spelling of the network; undefined: any recipient. */
+      /** In canonical spelling; undefined: any recipient. */
       payTo: string | undefined
       offset: number
       limit: number

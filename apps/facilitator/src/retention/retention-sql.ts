@@ -1,8 +1,8 @@
 import { isOpenSql } from '../settlement/status'
 
 /**
- * The statements of the retention job: $1 rows at most, $2 days that they are kept. Each is whole in itself and may be run by
- * any number of replicas at once. Time is the database's; days are UTC.
+ * $1 maximum of rows, $2 days to keep. Any number of replicas can run a statement at once. Times are by the
+ * clock of the database; days are UTC.
  */
 
 export type StepRow = { rows: number }
@@ -13,8 +13,8 @@ const countOf = (handled: string) => `SELECT count(*)::int AS rows FROM ${handle
 const isUnderWay = "t.status in ('signed', 'mined')"
 
 /**
- * What the payer signed, of settlements that have ended and whose transactions no reorg can drop any more. The row stays, and
- * with it the authorization that it used up, its result and its request's hash: no payment is settled again for want of it.
+ * Drops the signed payload of ended settlements whose transactions are final. The row keeps the
+ * authorization, the result and the request's hash, so that no payment is settled again.
  */
 export const DROP_PAYLOADS = `
 WITH old AS MATERIALIZED (
@@ -58,7 +58,7 @@ export const DELETE_HTTP_METRICS = deleteDays('http_metrics', 'user_id, day, met
 export const DELETE_CLIENT_METRICS = deleteDays('client_metrics', 'user_id, day, client_id')
 export const DELETE_REFUSALS = deleteDays('settlement_refusals', 'client_id, day, network, reason')
 
-/** Keys that are deleted or expired, and that no settlement and no transaction names. */
+/** Deleted or expired keys that no settlement and no transaction references. */
 export const DELETE_CLIENTS = `
 WITH deleted AS (
   DELETE FROM clients WHERE client_id IN (

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(closeAll)
 
 const never = new AbortController().signal
-/** Both replicas at once, until nothing is left. */
+/** Runs both replicas concurrently until no rows remain. */
 async function run() {
   const job = ({ pool: own }: FacilitatorDatabase) =>
     createRetention({ pool: own }, periods, { limit: 2, pauseMs: 0 })(never)
@@ -47,7 +47,7 @@ describe('settlements', () => {
     return id
   }
 
-  test('that have ended lose their payload, and nothing else', async () => {
+  test('that have ended lose only their payload', async () => {
     const old = { endedAt: daysAgo(31) }
     const ended = [
       await settlement({ ...old, status: 'settled' }),
@@ -66,7 +66,7 @@ describe('settlements', () => {
     expect((await pool.query(select, [ended, 'payload'])).rows).toEqual(before.rows)
   })
 
-  test('that are open, or may be again, keep it, however old', async () => {
+  test('that are open, or can reopen, keep it at any age', async () => {
     const old = { endedAt: daysAgo(300), ageSeconds: 300 * 86_400 }
     const [mined, signed] = [
       await rows.transaction({ nonce: 1n, status: 'mined' }),
@@ -91,7 +91,7 @@ describe('the rest', () => {
   const count = async (text: string, values: unknown[]) =>
     (await pool.query<{ count: bigint }>(`SELECT count(*) FROM ${text}`, values)).rows[0]?.count
 
-  test('refresh tokens go a week after they have expired', async () => {
+  test('refresh tokens are deleted a week after their expiry', async () => {
     for (const days of [8, 9, 10, 6, -30])
       await pool.query('INSERT INTO refresh_tokens (hash, user_id, expires_at) VALUES ($1, $2, $3)', [
         randomBytes(32),
@@ -102,7 +102,7 @@ describe('the rest', () => {
     expect(await count('refresh_tokens WHERE user_id = $1', [userId])).toBe(2n)
   })
 
-  test('invitations go a week after they have expired', async () => {
+  test('invitations are deleted a week after their expiry', async () => {
     for (const days of [8, 9, 6, -7])
       await pool.query('INSERT INTO invitations (hash, expires_at) VALUES ($1, $2)', [
         randomBytes(32),
@@ -112,7 +112,7 @@ describe('the rest', () => {
     expect(await count('invitations', [])).toBe(2n)
   })
 
-  test('metrics go after 25 months', async () => {
+  test('metrics are deleted after 25 months', async () => {
     for (const days of [764, 765, 766, 760, 0]) {
       const day = daysAgo(days).slice(0, 10)
       await pool.query(
@@ -134,7 +134,7 @@ describe('the rest', () => {
       expect([table, await count(table, [])]).toEqual([table, 2n])
   })
 
-  test('client keys go as late, and never one that a settlement or a transaction names', async () => {
+  test('client keys are deleted after 25 months, unless a settlement or a transaction references them', async () => {
     const client = async (changes: string) => {
       const id = await rows.client(userId)
       await pool.query(`UPDATE clients SET ${changes} WHERE client_id = $1`, [id])

@@ -21,7 +21,7 @@ type Periods = Pick<
   'RETENTION_PAYLOAD_DAYS' | 'RETENTION_REFRESH_TOKEN_DAYS' | 'RETENTION_METRICS_DAYS'
 >
 
-/** One run of the facilitator's retention job; see docs/retention.md. No settlement and no transaction is ever deleted. */
+/** See docs/retention.md. Deletes no settlement and no transaction. */
 export const createRetention =
   (
     { pool }: Pick<FacilitatorDatabase, 'pool'>,

@@ -7,7 +7,6 @@ import { GWEI, rawOf } from './raw-transfer'
 /** Fees that place a transaction before ours in the next block. */
 export const aheadOfOurs = { maxFeePerGas: 90n * GWEI, maxPriorityFeePerGas: 50n * GWEI }
 
-/** The calldata by which the payer cancels its authorization. */
 export async function cancellation(payer: BaseWallet, { paymentPayload }: PaymentRequest): Promise<string> {
   const { from: authorizer, nonce } = paymentPayload.payload.authorization
   const types = { CancelAuthorization: members('address authorizer, bytes32 nonce') }
@@ -19,7 +18,6 @@ export async function cancellation(payer: BaseWallet, { paymentPayload }: Paymen
   ])
 }
 
-/** Cancels the authorization with a transaction that precedes ours in the next block. */
 export async function cancelFirst(rpcUrl: string, payer: BaseWallet, payment: PaymentRequest): Promise<void> {
   await callRpc(rpcUrl, 'anvil_setBalance', payer.address, '0xde0b6b3a7640000')
   const data = await cancellation(payer, payment)

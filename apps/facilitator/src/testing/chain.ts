@@ -4,14 +4,13 @@ import { hexlify, id, randomBytes, Wallet } from 'ethers'
 
 const ETHER = 10n ** 18n
 
-/** The chain that all tests of a run share. */
 export function sharedChain(): string {
   const url = process.env.TEST_EVM_RPC_URL
   if (!url) throw new Error('TEST_EVM_RPC_URL is not set: run the tests from the root of the repository')
   return url
 }
 
-/** A chain of this test's own, for it to stop, to pause or to break. */
+/** An own chain, which the test may stop, pause or break. */
 export async function ownChain(options: AnvilOptions = {}) {
   const chain = await startAnvil(options)
   closeLater(() => chain.stop())
@@ -35,28 +34,27 @@ const hex = (value: bigint) => `0x${value.toString(16)}`
 /** Sixteen times cheaper than `Wallet.createRandom()`, which derives the key from a phrase. */
 const newWallet = () => new Wallet(hexlify(randomBytes(32)))
 
-/** A new wallet with USDC (default 1,000; in the smallest unit) and nothing else. */
+/** Amount in the smallest unit; 1,000 USDC by default. The wallet has no ether. */
 export async function newPayer(rpcUrl: string, usdc = 1_000_000_000n): Promise<Wallet> {
   const wallet = newWallet()
   await callRpc(rpcUrl, 'anvil_dealERC20', wallet.address, USDC_ADDRESS, hex(usdc))
   return wallet
 }
 
-/** A settlement key of this test's own, with ether: two databases must never share one. */
+/** An own settlement key with ether: two databases must never share a signer. */
 export async function newSigner(rpcUrl: string): Promise<Wallet> {
   const wallet = newWallet()
   await callRpc(rpcUrl, 'anvil_setBalance', wallet.address, hex(10n * ETHER))
   return wallet
 }
 
-/** How many transactions of this address were mined. */
 export const transactionCount = async (rpcUrl: string, address: string): Promise<number> =>
   Number(await callRpc(rpcUrl, 'eth_getTransactionCount', address, 'latest'))
 
 type Transfer = { from: string; to: string; value: bigint; transaction: string }
 type Log = { topics: [string, string, string]; data: string; transactionHash: string }
 
-/** The USDC transfers that an address sent, as the chain's own events tell them. */
+/** The USDC transfers of an address, from the chain's events. */
 export async function transfersFrom(rpcUrl: string, address: string): Promise<Transfer[]> {
   const from = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
   const filter = {

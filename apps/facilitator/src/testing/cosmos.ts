@@ -8,11 +8,10 @@ import { closeLater } from '@tollgate/testing'
 import { TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { type NetworkConfiguration } from '../networks/settings'
 
-/** Default amount and fee of a payment, in uatom. */
 export const COSMOS_AMOUNT = 10_000n
 export const COSMOS_FEE = 5_000n
 
-/** A Cosmos chain of this test's own, for it to stop, to pause or to break. */
+/** An own Cosmos chain, which the test may stop, pause or break. */
 export async function ownCosmosChain(options: CosmosOptions = {}) {
   const chain = await startCosmos(options)
   closeLater(() => chain.stop())
@@ -35,7 +34,7 @@ export async function newCosmosWallet(
   return { address: account.address, key, publicKey: account.pubkey, signer }
 }
 
-/** Beside the network that every test facilitator has: the development chain, whose fees the key's account bears. */
+/** The Cosmos development chain as an additional network, whose fees this key's account pays. */
 export const cosmosNetwork = (
   rpcUrl: string,
   { key }: CosmosWallet,
@@ -68,13 +67,13 @@ export type CosmosChanges = {
   fee?: Partial<StdFee>
   memo?: string
   messages?: readonly EncodeObject[]
-  /** Otherwise the account's next one. */
+  /** Default: the account's next one. */
   sequence?: number
   timeoutHeight?: bigint
   requirements?: Partial<PaymentRequirements>
 }
 
-/** The bytes of a bank send as an unmodified CosmJS client signs it. */
+/** A bank send as an unmodified CosmJS client signs it. */
 export async function signSend(
   rpcUrl: string,
   wallet: CosmosWallet,
@@ -104,7 +103,6 @@ export async function signSend(
   }
 }
 
-/** The body of `/verify` and `/settle` for this transaction. */
 export function cosmosRequestOf(
   wallet: CosmosWallet,
   tx: Uint8Array,
@@ -139,7 +137,7 @@ export function cosmosRequestOf(
 }
 export type CosmosRequest = ReturnType<typeof cosmosRequestOf>
 
-/** The body of `/verify` and `/settle` for a good payment to a recipient of its own, unless the changes say otherwise. */
+/** A valid payment to a new recipient, with `changes`. */
 export async function cosmosRequest(
   rpcUrl: string,
   wallet: CosmosWallet,

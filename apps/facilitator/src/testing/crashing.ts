@@ -2,7 +2,6 @@ import { faulty } from './faulty'
 import { newClient, testFacilitator, type ClientHeaders } from './facilitator'
 import { type PaymentRequest } from './payment'
 
-/** The last step before the process is killed or stopped. */
 export type Step = 'signed' | 'stored' | 'sent'
 
 export type CrashOrder = {
@@ -15,7 +14,7 @@ export type CrashOrder = {
   signal?: 'SIGKILL' | 'SIGSTOP'
 }
 
-/** Runs a facilitator that settles one payment and kills or stops itself once on the way. */
+/** Runs a facilitator that settles one payment and kills or stops itself at a given step. */
 async function main() {
   const order = JSON.parse(process.env.CRASH_ORDER ?? '') as CrashOrder
   const { api } = await testFacilitator({

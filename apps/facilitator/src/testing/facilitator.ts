@@ -22,21 +22,21 @@ import { newSigner, sharedChain } from './chain'
 
 export type TestOptions = {
   rpcUrl: string
-  /** Asked after that one. */
+  /** Further nodes, tried in order. */
   moreRpcUrls?: readonly string[]
   signerKeys: readonly string[]
-  /** Another replica's; otherwise a new one. */
+  /** The database of another replica; a new one by default. */
   databaseUrl?: string
   families?: Families
-  /** In place of one in Redis. It is closed with the facilitator. */
+  /** Replaces Redis. Closed with the facilitator. */
   ephemeral?: EphemeralStore
   variables?: Record<string, string>
   now?: () => Date
-  /** Where the log goes, from `debug` on; otherwise it is not kept. */
+  /** Gets the log from level `debug`; discarded by default. */
   log?: NodeJS.WritableStream
   maxFeePerGas?: bigint
   maxFeesPerDay?: bigint
-  /** Networks beside base-sepolia, with the settings that differ from it. */
+  /** Networks beside base-sepolia, as changes of its settings. */
   networks?: readonly Partial<NetworkConfiguration>[]
 }
 
@@ -44,7 +44,7 @@ const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() 
 
 export type TestFacilitator = Awaited<ReturnType<typeof testFacilitator>>
 
-/** A whole facilitator, as main.ts joins it, over real parts. */
+/** A complete facilitator as main.ts composes it, on real infrastructure. */
 export async function testFacilitator(options: TestOptions) {
   const { now = () => new Date() } = options
   const databaseUrl = options.databaseUrl ?? (await migratedDatabase('facilitator'))
@@ -96,7 +96,6 @@ export async function testFacilitator(options: TestOptions) {
 
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
-  /** What Prometheus would read now. */
   const scrape = () => metrics.register.metrics()
   return { ...facilitator, api: request(server), url, ephemeral, database, databaseUrl, scrape, close }
 }
@@ -152,14 +151,13 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
 export type Api = TestFacilitator['api']
 export type ClientHeaders = { 'X-Client-ID': string; 'X-Client-Token': string }
 
-/** A facilitator on the shared chain with one signer of its own, and the headers of a client key of it. */
+/** A facilitator on the shared chain with its own signer, and the headers of a client key. */
 export async function facilitatorWithClient() {
   const { address: signer, privateKey } = await newSigner(sharedChain())
   const facilitator = await testFacilitator({ rpcUrl: sharedChain(), signerKeys: [privateKey] })
   return { facilitator, signer, client: await newClient(facilitator.api) }
 }
 
-/** Signs up and logs in a new user. */
 export async function newUser(api: Api): Promise<{ email: string; password: string; accessToken: string }> {
   const email = `${randomBytes(8).toString('hex')}@example.com`
   const password = randomBytes(12).toString('hex')
@@ -169,7 +167,6 @@ export async function newUser(api: Api): Promise<{ email: string; password: stri
   return { email, password, accessToken: data.access_token }
 }
 
-/** The headers of a new user's client key. */
 export async function newClient(api: Api, body: object = {}): Promise<ClientHeaders> {
   const { accessToken } = await newUser(api)
   const answer = await api

@@ -3,7 +3,6 @@ import { outcomeOf } from './outcome'
 export type Body = Record<string, unknown>
 export type Send = (body: unknown) => PromiseLike<{ status: number; body: unknown }>
 
-/** Values that are not strings. */
 export const nonStrings = [null, 5, true, {}, ['x'], ['a@example.com', 'b@example.com']]
 
 /** Expects 400 with the name of the field for each wrong value; undefined omits the field. */

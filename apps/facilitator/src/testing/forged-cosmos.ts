@@ -14,7 +14,7 @@ import {
 
 type Parts = { body: TxBody; authInfo: AuthInfo; bodyBytes: Uint8Array; authInfoBytes: Uint8Array }
 
-/** What is said otherwise before it is signed, for which chain and account, and what becomes of the transaction after. */
+/** Changes before the signature, the signed chain and account, and changes after it. */
 export type Forgery = CosmosChanges & {
   say?: (parts: Parts) => Partial<Parts>
   chainId?: string
@@ -23,7 +23,7 @@ export type Forgery = CosmosChanges & {
   after?: (tx: TxRaw) => Partial<TxRaw> | Uint8Array
 }
 
-/** A payment that its payer's own key signed, whatever the forgery makes it say. */
+/** A payment signed by its payer's own key, with the forgery's changes. */
 export async function forge(
   rpcUrl: string,
   payer: CosmosWallet,
@@ -57,7 +57,7 @@ export async function forge(
 export const bytesOf = (base64: string) => new Uint8Array(Buffer.from(base64, 'base64'))
 export const joined = (...parts: readonly Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 
-/** Field 99, which no message has. */
+/** Field 99, which no message defines. */
 export const UNKNOWN_FIELD = Uint8Array.of(0x9a, 0x06, 1, 1)
 /** Field 1024: a non-critical field that chains ignore in a body (ADR-020). */
 export const NON_CRITICAL_FIELD = Uint8Array.of(0x82, 0x40, 1, 1)
@@ -72,10 +72,8 @@ export function withUnsignedFields(
   return changed
 }
 
-/** The bytes of the transaction in a payment. */
 export const txOf = (body: CosmosRequest) => bytesOf(body.paymentPayload.payload.payment.txBase64)
 
-/** The hash that the chain knows a transaction by. */
 export const hashOf = (tx: Uint8Array) => createHash('sha256').update(tx).digest('hex').toUpperCase()
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n

@@ -30,7 +30,7 @@ type Options = Partial<TestOptions> & {
   network?: (rpcUrl: string) => Promise<Partial<NetworkConfiguration>>
 }
 
-/** A Cosmos chain of the test's own, an account on it that bears fees, and facilitators that have its key. */
+/** An own Cosmos chain, an account on it that pays fees, and facilitators with its key. */
 export async function onGaslessChain(options: Options = {}) {
   const { gaslessMaxFee, maxFeesPerDay, network, ...rest } = { gaslessMaxFee: 10_000n, ...options }
   const chain = await ownCosmosChain()
@@ -61,7 +61,6 @@ export async function onGaslessChain(options: Options = {}) {
   const settle = (body: CosmosRequest, at = facilitator) => post<SettleResult>('settle', body, at)
 
   const stargate = await StargateClient.connect(rpcUrl)
-  /** How many transactions of the wallet's were mined. */
   const sequenceOf = async ({ address }: CosmosWallet): Promise<number> =>
     (await stargate.getSequence(address)).sequence
   const broadcast = (tx: Uint8Array): Promise<string> => stargate.broadcastTxSync(tx)
@@ -103,9 +102,9 @@ export async function onGaslessChain(options: Options = {}) {
       return result
     },
 
-    /** A wallet that holds the price and nothing else by default. */
+    /** A wallet that has only the price by default. */
     newPayer: (amount = COSMOS_AMOUNT): Promise<CosmosWallet> => newCosmosWallet(rpcUrl, amount),
-    /** A payment whose fee is not the payer's. */
+    /** A payment whose fee we pay. */
     gasless: (payer: CosmosWallet, of: CosmosChanges = {}): Promise<CosmosRequest> =>
       cosmosRequest(rpcUrl, payer, { granter: granter.address, ...of }),
 
@@ -126,15 +125,15 @@ export async function onGaslessChain(options: Options = {}) {
     stop: () => chain.setPace('stopped'),
     mine,
     height: async (): Promise<bigint> => BigInt(await stargate.getHeight()),
-    /** Makes what was signed as old as what nodes do not lag behind any more. */
+    /** Makes transactions older than the maximum lag of a node. */
     age: () => pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '2 minutes'"),
-    /** Resolves once `what` is done, before which nothing that is claimed is signed. */
+    /** Blocks signing while `what` runs. */
     beforeAnyFee: (what: () => Promise<void>): Promise<void> => holding(`fees ${COSMOS_CHAIN_ID}`, what),
-    /** The same of what this payer pays in uatom, which is not even judged. */
+    /** Blocks the validation of this payer's uatom claims while `what` runs. */
     beforeAnyOf: ({ address }: CosmosWallet, what: () => Promise<void>): Promise<void> =>
       holding(`payer ${COSMOS_CHAIN_ID} uatom ${address}`, what),
 
-    /** Resolves once there are so many rows of `what`: of a table, that meet a condition. */
+    /** Waits until the table (with a condition) has this many rows. */
     async until(what: string, wanted: number, at?: Facilitator): Promise<void> {
       const deadline = performance.now() + PATIENCE_MS
       while ((await rows(what, at)) !== wanted) {
@@ -143,7 +142,7 @@ export async function onGaslessChain(options: Options = {}) {
       }
     },
 
-    /** Another facilitator with the same key on the same database; `own`: what its settings of the family say otherwise. */
+    /** Another replica with the same key and database; `own` changes the family's settings. */
     replica: (own: Record<string, unknown> = {}) =>
       testFacilitator({
         ...settings,
@@ -156,7 +155,7 @@ export async function onGaslessChain(options: Options = {}) {
 
 type Ground = Awaited<ReturnType<typeof onGaslessChain>>
 
-/** A payer that can pay twice and bear the fees, and its payment to a recipient of its own. */
+/** A payer with funds for two payments and fees, and its payment to a new recipient. */
 export async function newPayment(
   on: Ground,
   changes: CosmosChanges = {},
@@ -168,7 +167,7 @@ export async function newPayment(
   return { payer, body, hash: hashOf(txOf(body)), received: () => on.balance(payTo) }
 }
 
-/** A payment that bears its own fee, and was handed to the nodes while no block comes, by a payer who holds `funds`. */
+/** A payment with its own fee, accepted by the nodes while no block is produced; its payer has `funds`. */
 export async function paymentInWaiting(
   on: Ground,
   { funds = COSMOS_AMOUNT + COSMOS_FEE, ...changes }: CosmosChanges & { funds?: bigint } = {},

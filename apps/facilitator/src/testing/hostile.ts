@@ -34,7 +34,7 @@ export async function hostileInfrastructure({
     verify,
     settle,
     sent,
-    /** Verify and settle refuse it for the same reason; nothing is claimed, and no gas is spent. */
+    /** Expects the same reason from verify and settle, no claim, and no gas spent. */
     async expectRefused(body: object, reason: string): Promise<void> {
       const before = [await claims(), await sent()]
       expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: reason, payer: '' })

@@ -14,7 +14,7 @@ export async function withManualMining(options: Partial<TestOptions> = {}) {
   const { rpcUrl } = await ownChain({ blockTime: AN_HOUR })
   const signer = await newSigner(rpcUrl)
   const log = readableLog()
-  // An answer waits for as long as `until` does: it comes once something is mined.
+  // As long as the timeout of `until`: the response arrives once the transaction is mined.
   const variables = { SETTLE_TIMEOUT_SECONDS: '50', ...options.variables }
   const settings = { rpcUrl, signerKeys: [signer.privateKey], log: log.stream, ...options, variables }
   const facilitator = await testFacilitator(settings)
@@ -33,7 +33,7 @@ export async function withManualMining(options: Partial<TestOptions> = {}) {
     return Number(rows[0]?.count)
   }
 
-  /** Resolves once there are so many rows of `what`: of a table, that meet a condition. */
+  /** Waits until the table (with a condition) has this many rows. */
   async function until(what: string, wanted: number): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS
     while ((await count(what)) !== wanted) {
@@ -45,8 +45,8 @@ export async function withManualMining(options: Partial<TestOptions> = {}) {
   const mine = () => callRpc(rpcUrl, 'evm_mine')
 
   /**
-   * Mines whatever reaches the node, until there are so many rows of `what`. No block without a transaction: each may set
-   * the chain's clock a second ahead, and what is on its way would lapse.
+   * Mines pending transactions until there are this many rows. Mines no empty blocks: each may advance the
+   * chain's clock by a second and expire payments.
    */
   async function mineUntil(what: string, wanted: number): Promise<void> {
     const deadline = performance.now() + PATIENCE_MS
@@ -70,7 +70,7 @@ export async function withManualMining(options: Partial<TestOptions> = {}) {
     mine,
     mineUntil,
     until,
-    /** Resolves once the node has the transactions of so many settlements. */
+    /** Waits until the node has the transactions of this many settlements. */
     onTheirWay: (settlements: number) => until(SENT, settlements),
   }
 }

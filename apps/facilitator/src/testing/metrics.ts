@@ -3,7 +3,7 @@ import { newUser, type ClientHeaders, type TestFacilitator } from './facilitator
 
 type Credentials = { email: string; password: string }
 
-/** Those who read the metrics of a facilitator, and whose requests are counted there. */
+/** Metrics of users and admins, and requests that are counted in them. */
 export function metricsOf({ api, database }: Pick<TestFacilitator, 'api' | 'database'>) {
   const ask = async (headers: object, path: string, query: object = {}): Promise<Response> =>
     api
@@ -32,8 +32,8 @@ export function metricsOf({ api, database }: Pick<TestFacilitator, 'api' | 'data
     read: async <T>(headers: object, path: string, query: object = {}) =>
       ((await ask(headers, path, query)).body as { data: T }).data,
     newKey,
-    /** A user with a client key, as they come to a facilitator; their requests until then are on today's books. */
-    async newShop() {
+    /** A user with a client key; its earlier requests count today. */
+    async newMerchant() {
       const user = await newUser(api)
       const { client, headers } = await newKey(user.accessToken)
       return { user, client, headers, bearer: { Authorization: `Bearer ${user.accessToken}` } }
@@ -43,7 +43,7 @@ export function metricsOf({ api, database }: Pick<TestFacilitator, 'api' | 'data
   }
 }
 
-/** Asks until it is so: what was counted is written within the second. */
+/** Polls until `isSo`: counts are written within a second. */
 export async function until<T>(work: () => Promise<T>, isSo: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + 20_000
   for (;;) {

@@ -16,7 +16,7 @@ type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefor
 
 export const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1000) + seconds)
 
-/** What a public x402 client would send for `terms`, unless the changes say otherwise. */
+/** A payment as a public x402 client sends it, with `changes`. */
 async function signPayment(
   payer: BaseWallet,
   terms: Pick<PaymentRequirements, 'payTo' | 'maxAmountRequired'>,
@@ -48,7 +48,6 @@ const requirements = (changes: Partial<PaymentRequirements> = {}): PaymentRequir
   ...changes,
 })
 
-/** The body of `/verify` and `/settle` for a good payment. */
 export async function paymentRequest(
   payer: BaseWallet,
   changes: { requirements?: Partial<PaymentRequirements>; authorization?: Partial<Authorization> } = {},
@@ -63,7 +62,7 @@ export async function paymentRequest(
 }
 export type PaymentRequest = Awaited<ReturnType<typeof paymentRequest>>
 
-/** The same payment as a client and a resource server of x402 version 2 would send it. */
+/** The same payment in x402 version 2. */
 export function inVersion2({ paymentPayload, paymentRequirements }: PaymentRequest) {
   const { maxAmountRequired, asset, payTo, maxTimeoutSeconds, resource, extra } = paymentRequirements
   const network = 'eip155:84532'
@@ -89,7 +88,7 @@ export function inVersion2({ paymentPayload, paymentRequirements }: PaymentReque
 }
 export type PaymentRequestV2 = ReturnType<typeof inVersion2>
 
-/** The members of an EIP-712 type as its name tells them: `address from, address to`. */
+/** Parses `address from, address to` into the members of an EIP-712 type. */
 export function members(type: string): TypedDataField[] {
   const words = type.split(', ').map((member) => member.split(' '))
   return words.map(([of = '', name = '']) => ({ name, type: of }))

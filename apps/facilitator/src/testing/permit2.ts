@@ -16,7 +16,7 @@ const permitTypes = {
 }
 
 /**
- * The same payment by Permit2, as x402 version 2 has it: of a wallet that approved nothing, with its permit number `number` to
+ * The same payment by Permit2 in x402 version 2, from a wallet without an allowance, with permit `number` of
  * the token.
  */
 export async function byPermit2(payer: BaseWallet, request: PaymentRequest, number = 0) {

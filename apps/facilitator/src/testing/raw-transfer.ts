@@ -7,20 +7,18 @@ export const GWEI = 1_000_000_000n
 const ETHER = 10n ** 18n
 
 const token = new Interface([...usdcAbi])
-/** The default recipient of these payments. */
 export const payTo = Wallet.createRandom().address
-/** A call of the token. */
 export const tokenCall = (name: string, ...args: unknown[]) => token.encodeFunctionData(name, args)
 export const transfer = (to = payTo, amount = AMOUNT) => tokenCall('transfer', to, amount)
 
-/** A wallet with money to pay, and with ether for its own gas. */
+/** A wallet with USDC, and ether for its own gas. */
 export async function newSender(rpcUrl: string): Promise<BaseWallet> {
   const payer = await newPayer(rpcUrl)
   await callRpc(rpcUrl, 'anvil_setBalance', payer.address, `0x${ETHER.toString(16)}`)
   return payer
 }
 
-/** A transfer of `AMOUNT` to `payTo`, unless the changes say otherwise; its tip is what others may have paid lately, and more. */
+/** A transfer of `AMOUNT` to `payTo`, with `changes`; its tip exceeds recent ones. */
 export const transactionOf = (changes: TransactionLike = {}) =>
   Transaction.from({
     type: 2,
@@ -34,10 +32,9 @@ export const transactionOf = (changes: TransactionLike = {}) =>
     ...changes,
   })
 
-/** What makes it one of the first type. */
+/** Changes for a legacy (type 0) transaction. */
 export const legacyFees = { type: 0, gasPrice: 25n * GWEI, maxFeePerGas: null, maxPriorityFeePerGas: null }
 
-/** The same, signed, in hex. */
 export function rawOf(payer: BaseWallet, changes: TransactionLike = {}): string {
   const transaction = transactionOf(changes)
   transaction.signature = payer.signingKey.sign(transaction.unsignedHash)
@@ -46,12 +43,12 @@ export function rawOf(payer: BaseWallet, changes: TransactionLike = {}): string 
 
 type Payload = PaymentRequest['paymentPayload']['payload']
 
-/** The body of `/verify` and `/settle` that requires `AMOUNT` to `payTo`, by default, with this payload. */
+/** A request with this payload that requires `AMOUNT` to `payTo` by default. */
 export async function rawRequest(
   payload: string | object,
   requirements: { payTo?: string; maxAmountRequired?: string } = {},
 ): Promise<PaymentRequest> {
   const body = await paymentRequest(Wallet.createRandom(), { requirements: { payTo, ...requirements } })
-  // Helpers know the payload of an authorization alone.
+  // The helpers' type is the payload of an authorization.
   return { ...body, paymentPayload: { ...body.paymentPayload, payload: payload as Payload } }
 }

@@ -9,16 +9,16 @@ import {
   strangeAuthorization,
   type Described,
   type Headers,
-  type Manner,
+  type RequestOptions,
 } from '@tollgate/testing/reference'
 import fc from 'fast-check'
 
-/** How many live values there are of each name. Keys: two good, one of another scope, one revoked, one expired. */
+/** Live values by name. Keys: two valid, one with another scope, one revoked, one expired. */
 export const liveCounts = { user: 2, admin: 1, refresh: 3, key: 5, spare: 60, resource: 12, payment: 80 }
 
-/** How the requests of the facilitator are made, of live values that the sender fills in. */
-export const manner: Manner = {
-  /** Passwords cost a core for a while, and a token is tried out on the chain. */
+/** Builds facilitator requests with placeholders that the sender replaces by live values. */
+export const requestOptions: RequestOptions = {
+  /** Password hashing and token validation are slow. */
   weightOf({ path, operation: { operationId, requestBody } }) {
     if (/^(signUp|logIn|createUser)/.test(operationId)) return 2
     if (operationId.startsWith('registerAsset')) return 4
@@ -54,7 +54,7 @@ export const manner: Manner = {
   },
 }
 
-/** Such as look like others, and such as should be no emails at all. */
+/** Confusable and invalid emails. */
 const emails = fc.oneof(
   hostileTexts.map((text) => `${text}@example.com`),
   fc.constantFrom(
@@ -70,7 +70,7 @@ const key = (id: string, token: string): Headers => [
 ]
 const ofKey = (index: number) => key(`<<clientId:${index}>>`, `<<clientToken:${index}>>`)
 
-const goodKeys = fc.constantFrom(ofKey(0), ofKey(1))
+const validKeys = fc.constantFrom(ofKey(0), ofKey(1))
 const strangeKeys: fc.Arbitrary<Headers> = fc.oneof(
   fc.constantFrom<Headers>(
     ...[ofKey(3), ofKey(4), []],
@@ -83,15 +83,20 @@ const strangeKeys: fc.Arbitrary<Headers> = fc.oneof(
 )
 
 function credentialsFor({ security, operationId }: Described['operation']): fc.Arbitrary<Headers> {
-  const strangers = (good: string) =>
+  const invalidTokens = (good: string) =>
     strangeAuthorization(good, '<<user:1>>', '<<refresh:0>>', '<<clientToken:0>>', '<<adminToken:0>>')
   const [needed] = security ?? []
-  if (needed === undefined) return often(fc.constant<Headers>([]), strangers('<<user:0>>'), 12)
-  if ('clientId' in needed) return often(often(goodKeys, fc.constant(ofKey(2)), 12), strangeKeys)
-  if ('admin' in needed) return often(bearer(fc.constant('<<adminToken:0>>')), strangers('<<admin:0>>'), 8)
+  if (needed === undefined) return often(fc.constant<Headers>([]), invalidTokens('<<user:0>>'), 12)
+  if ('clientId' in needed) return often(often(validKeys, fc.constant(ofKey(2)), 12), strangeKeys)
+  if ('admin' in needed)
+    return often(bearer(fc.constant('<<adminToken:0>>')), invalidTokens('<<admin:0>>'), 8)
   const isOwn = operationId === 'deleteClient' || operationId === 'updateResource'
   const users = isOwn ? fc.constant('<<user:0>>') : live('user', liveCounts.user)
-  return often(bearer(often(users, fc.constantFrom('<<user:1>>', '<<admin:0>>'))), strangers('<<user:0>>'), 8)
+  return often(
+    bearer(often(users, fc.constantFrom('<<user:1>>', '<<admin:0>>'))),
+    invalidTokens('<<user:0>>'),
+    8,
+  )
 }
 
 const idempotencyKeys: fc.Arbitrary<Headers> = fc.oneof(
@@ -112,7 +117,7 @@ const signed = (index: number) => ({
   },
 })
 
-/** A payload as text: good base64, and what only looks like it. */
+/** A payload as text: valid base64, and text that resembles it. */
 const encoded = (index: number): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 4, arbitrary: fc.constant(`<<encoded:${index}>>`) },
@@ -127,7 +132,7 @@ const encoded = (index: number): fc.Arbitrary<string> =>
     },
   )
 
-/** Good payments, each signed by a wallet with money, in the words of either version. */
+/** Valid payments of funded wallets, in either version. */
 const payments = (isVersion2: boolean): fc.Arbitrary<unknown> =>
   fc.nat({ max: liveCounts.payment - 1 }).chain((index) =>
     often<unknown>(fc.constant(signed(index)), encoded(index), 4).map((payload) => {

@@ -4,7 +4,7 @@ import { type Api } from './facilitator'
 
 export const PAY_TO = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 
-/** A way to pay that is good, unless the changes say otherwise. */
+/** A valid payment option, with `changes`. */
 export const way = (changes: object = {}): AcceptedPayment => ({
   scheme: 'exact',
   network: 'base-sepolia',
@@ -14,7 +14,6 @@ export const way = (changes: object = {}): AcceptedPayment => ({
   ...changes,
 })
 
-/** A registration that is good, unless the changes say otherwise. */
 export const registration = (changes: object = {}) => ({
   resource: 'https://shop.example/weather',
   type: 'http',
@@ -26,7 +25,6 @@ export const registration = (changes: object = {}) => ({
 
 export const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
 
-/** The number of a new resource. */
 export async function newResource(api: Api, accessToken: string, changes: object = {}): Promise<number> {
   const answer = await api
     .post('/api/v1/resources')
@@ -38,7 +36,7 @@ export async function newResource(api: Api, accessToken: string, changes: object
 
 type Page = { data: { resources: RegisteredResource[]; offset: number; limit: number } }
 
-/** A page of all resources, or of those of the user whose token it is. */
+/** All resources, or those of the token's user. */
 export async function resourcesOf(api: Api, query: object = {}, accessToken?: string): Promise<Page['data']> {
   const path = accessToken === undefined ? '/api/v1/resources' : '/api/v1/users/resources'
   const answer = await api

@@ -10,7 +10,6 @@ type Row = {
   payer?: string
   amount?: string
   status?: 'claimed' | 'signed' | 'settled' | 'failed' | 'reversed'
-  /** How long ago it was claimed. */
   ageSeconds?: number
   attempts?: number
   lastError?: string
@@ -25,16 +24,15 @@ type Row = {
 type TransactionRow = {
   network?: string
   signer?: string
-  /** Null of a payer's own. */
   nonce?: bigint | null
   status?: 'signed' | 'mined' | 'final' | 'superseded'
   isBroadcast?: boolean
   fee?: string
-  /** Hashes, the oldest first; the last is the newest. */
+  /** Hashes, oldest first. */
   versions?: readonly string[]
 }
 
-/** Settlements and transactions written as they might be found, in any state: for what reads them. */
+/** Inserts settlements and transactions in any state. */
 export function settlementRows(pool: Pool) {
   const network = 'base-sepolia'
 
@@ -97,7 +95,7 @@ export function settlementRows(pool: Pool) {
       return id
     },
 
-    /** What the settlement bears of the fee of a transaction that was mined with it. */
+    /** Stores the settlement's share of its transaction's fee. */
     async charge(transactionId: bigint, settlementId: bigint, fee: string) {
       await pool.query(
         'INSERT INTO fee_allocations (transaction_id, settlement_id, fee) VALUES ($1, $2, $3)',

@@ -4,7 +4,7 @@ import { closeLater } from '@tollgate/testing'
 
 type State = 'open' | 'silent' | 'shut'
 
-/** A way to the server of `url` that falls silent, with its connections open, or shuts them and takes no others. */
+/** A TCP proxy that can hang with its connections open, or close them and refuse new ones. */
 export async function startTcpProxy(url: string) {
   const target = new URL(url)
   const sockets = new Set<Socket>()

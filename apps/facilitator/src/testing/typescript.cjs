@@ -1,4 +1,4 @@
-/** Lets a child process of a test run our TypeScript as it stands, as Jest lets the test itself. */
+/** Compiles TypeScript for a test's child process, as Jest does. */
 const { readFileSync } = require('node:fs')
 const Module = require('node:module')
 const { join } = require('node:path')

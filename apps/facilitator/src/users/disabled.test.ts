@@ -15,7 +15,7 @@ async function twoReplicas() {
   return { one, other, accounts: createAccountStore(one.database.pool) }
 }
 
-/** All that a user has of a facilitator, and what each of it is answered at a replica. */
+/** A user's credentials, and the responses to each of them. */
 async function userAt(api: Api) {
   const { email, password, accessToken } = await newUser(api)
   const login = await api.post('/api/v1/login').send({ email, password }).expect(200)
@@ -61,7 +61,7 @@ test('all credentials of a disabled user are invalid at once on every replica, a
   expect(await user.answersOf(other.api)).toEqual({ ...ALL_GOOD, refresh: 401 })
 })
 
-test('refresh tokens that an operator revoked give nothing on any replica; the user logs in again', async () => {
+test('refresh tokens that an operator revoked are invalid on every replica; the user logs in again', async () => {
   const { one, other, accounts } = await twoReplicas()
   const [user, neighbour] = [await userAt(one.api), await userAt(one.api)]
   await accounts.revokeRefreshTokens({ email: user.email })

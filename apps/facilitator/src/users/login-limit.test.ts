@@ -19,7 +19,7 @@ async function limited() {
     return { status: answer.status, retryAfter: headers['retry-after'], body: answer.body as object }
   }
   let last = 0
-  /** A guess from an address that was not seen before. */
+  /** A login from a new address with a wrong password. */
   const guess = (email: string) => login(email, 'a wrong password', `203.0.113.${++last}`)
   return { login, guess, user: await newUser(api) }
 }
@@ -43,7 +43,7 @@ test.each<[string, (known: string) => string]>([
   expect(Number(refused?.retryAfter)).toBeLessThanOrEqual(60)
 })
 
-test('an attacker who guesses does not lock the owner out of an address that it logged in from before', async () => {
+test('guesses of an attacker do not lock out the owner at a known address', async () => {
   const { login, guess, user } = await limited()
   const { email, password } = user
   const home = '198.51.100.7'
@@ -51,13 +51,13 @@ test('an attacker who guesses does not lock the owner out of an address that it 
   for (let n = 0; n < PER_MINUTE + 2; n++) await guess(email)
   expect((await guess(email)).status).toBe(429)
   expect((await login(email, password, home)).status).toBe(200)
-  // That address has a window of its own, not none.
+  // That address has its own limit, not no limit.
   const answers = []
   for (let n = 0; n < PER_MINUTE; n++) answers.push((await login(email, 'a wrong password', home)).status)
   expect(answers).toEqual([401, 401, 401, 401, 429])
 })
 
-test('guesses at one account leave all others theirs', async () => {
+test('guesses at one account do not limit others', async () => {
   const { login, guess, user } = await limited()
   for (let n = 0; n < PER_MINUTE + 2; n++) await guess('unknown@example.com')
   expect((await login(user.email, user.password, '198.51.100.8')).status).toBe(200)

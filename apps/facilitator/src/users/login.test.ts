@@ -3,7 +3,7 @@ import type * as Argon2 from '@node-rs/argon2'
 import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 
-/** The real one, watched: how often it is called, and not how long it takes, is what a busy machine cannot change. */
+/** The real function, spied on: a busy machine changes its duration, but not the number of calls. */
 const argon2 = jest.requireActual<typeof Argon2>('@node-rs/argon2')
 const MAX_AT_ONCE = 64
 
@@ -23,14 +23,14 @@ afterAll(closeAll)
 const login = (address: string, password: string) =>
   api.post('/api/v1/login').send({ email: address, password })
 
-/** All that the caller learns, but for what is another in every answer. */
+/** The response, without members that always differ. */
 async function learned(address: string, password: string) {
   const { status, headers, text } = await login(address, password)
-  const told = Object.entries(headers as Record<string, string>)
+  const entries = Object.entries(headers as Record<string, string>)
   return {
     status,
     text,
-    headers: told.filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
+    headers: entries.filter(([name]) => !['date', 'x-request-id', 'ratelimit'].includes(name)),
   }
 }
 
@@ -56,13 +56,13 @@ const passwords: [string, string][] = [
   ['too long for one', 'x'.repeat(1024)],
 ]
 
-/** The statement of a query, however it was given. */
+/** The SQL text of a query in any form. */
 const textOf = ([query]: unknown[]) =>
   typeof query === 'string' ? query : String((query as { text?: unknown }).text)
 
 describe('POST /login', () => {
   test.each(addresses)(
-    'refuses in the same words, after one query and one hash: an email that is %s',
+    'gives the same response, after one query and one hash, to an email that is %s',
     async (_, of) => {
       const refused = await learned(email, 'a wrong password')
       expect(refused).toMatchObject({ status: 401, text: '{"message":"Wrong email or password"}' })
@@ -79,7 +79,7 @@ describe('POST /login', () => {
     },
   )
 
-  test('refuses in the same words what is longer than any password, and does not hash it', async () => {
+  test('gives the same response to an oversized password, and does not hash it', async () => {
     const verify = jest.spyOn(argon2, 'verify')
     for (const password of ['x'.repeat(1025), 'x'.repeat(10_000), 'x'.repeat(200_000)]) {
       const [known, unknown] = [
@@ -92,7 +92,7 @@ describe('POST /login', () => {
     expect(verify).not.toHaveBeenCalled()
   })
 
-  test('says OVERLOADED of known and unknown emails alike while as many as may be are under way', async () => {
+  test('is OVERLOADED for known and unknown emails alike at the maximum of concurrent logins', async () => {
     let open = () => {}
     let full = () => {}
     const opened = new Promise<void>((resolve) => (open = resolve))
@@ -103,7 +103,7 @@ describe('POST /login', () => {
       await opened
       return realVerify(hashed, password)
     })
-    const underWay = Array.from({ length: MAX_AT_ONCE }, () =>
+    const concurrent = Array.from({ length: MAX_AT_ONCE }, () =>
       login('unknown@example.com', 'wrong').then(({ status }) => status),
     )
     await filled
@@ -119,7 +119,7 @@ describe('POST /login', () => {
       .expect(503)
 
     open()
-    expect(new Set(await Promise.all(underWay))).toEqual(new Set([401]))
+    expect(new Set(await Promise.all(concurrent))).toEqual(new Set([401]))
     await login(email, 'a wrong password').expect(401)
   })
 })

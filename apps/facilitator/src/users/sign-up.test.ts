@@ -46,7 +46,7 @@ test('closed sign-up refuses everyone, with or without an invitation; the operat
   await createUser(account())
 })
 
-test('sign-up by invitation takes one user for each, which a taken email does not use up', async () => {
+test('an invitation admits one user, and a taken email does not consume it', async () => {
   const { signUp, account, accounts, pool } = await facilitatorWith('invitation')
   const invitation = await accounts.invite(1)
   expect(await signUp(account())).toEqual(FORBIDDEN)
@@ -68,7 +68,7 @@ test('sign-up by invitation takes one user for each, which a taken email does no
   for (const { hash } of rows) expect(hash).toHaveLength(32)
 })
 
-test('of ten at once with one invitation one gets in', async () => {
+test('an invitation admits one of ten concurrent sign-ups', async () => {
   const { signUp, account, accounts } = await facilitatorWith('invitation')
   const invitation = await accounts.invite(1)
   const answers = await Promise.all(Array.from({ length: 10 }, () => signUp({ ...account(), invitation })))
@@ -76,7 +76,7 @@ test('of ten at once with one invitation one gets in', async () => {
   expect(answers.filter(([status]) => status === 403)).toHaveLength(9)
 })
 
-test('a new user has no share of its own until an operator gives it one, also with its account', async () => {
+test('a new user has no fee share until an operator sets it, also at its creation', async () => {
   const { signUp, account, accounts, createUser } = await facilitatorWith('open')
   await signUp(account())
   await createUser(account())

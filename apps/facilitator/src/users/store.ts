@@ -3,7 +3,7 @@ import { sha256 } from '../digest'
 
 export type User = { id: number; email: string; isAdmin: boolean; createdAt: Date }
 
-/** Of one user. Beyond it the oldest tokens are deleted. */
+/** Per user. The oldest tokens above it are deleted. */
 export const MAX_REFRESH_TOKENS = 100
 
 export type UserStore = ReturnType<typeof createUserStore>
@@ -32,7 +32,6 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
         return created
       }),
 
-    /** Oldest first. */
     list: ({ offset, limit }: { offset: number; limit: number }): Promise<User[]> =>
       prisma.user.findMany({ select: publicColumns, orderBy: { id: 'asc' }, skip: offset, take: limit }),
 

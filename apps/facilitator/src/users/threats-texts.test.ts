@@ -39,7 +39,7 @@ test.each([
   expect(await users()).toBe(before)
 })
 
-test('an email is one whatever the case of its letters, and is taken once', async () => {
+test('an email is unique in any letter case', async () => {
   const { email, password } = await newUser(facilitator.api)
   const before = await users()
   const again = await facilitator.api.post('/api/v1/signup').send({ email: email.toUpperCase(), password })
@@ -59,7 +59,7 @@ test.each([
   '-1',
   '1e3',
   '9'.repeat(40),
-])('the id %j is none: 4xx, and nothing is touched', async (id) => {
+])('the id %j is invalid: 4xx, and nothing changes', async (id) => {
   const { accessToken } = await newUser(facilitator.api)
   const headers = { Authorization: `Bearer ${accessToken}` }
   const path = /^[\x21-\x7e]+$/.test(id) ? id : encodeURIComponent(id)

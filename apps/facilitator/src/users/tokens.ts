@@ -7,7 +7,10 @@ export const REFRESH_TTL_SECONDS = 30 * 86_400
 
 export type Tokens = ReturnType<typeof createTokens>
 
-/** Access tokens: HS256 only, valid for 15 minutes whatever their `exp` says, and only from this service for itself. */
+/**
+ * Access tokens: HS256, valid for at most 15 minutes whatever their `exp`, with this service as issuer and
+ * audience.
+ */
 export function createTokens(secret: string, now: () => Date) {
   const key = createSecretKey(secret, 'utf8')
   const seconds = () => Math.floor(now().getTime() / 1000)
@@ -19,7 +22,7 @@ export function createTokens(secret: string, now: () => Date) {
       return jwt.sign(claims, key, { algorithm: 'HS256' })
     },
 
-    /** The user that the token was issued to; undefined for one that is not ours, altered or expired. */
+    /** The token's user; undefined if it is forged, altered or expired. */
     read(token: string): number | undefined {
       try {
         const { sub } = jwt.verify(token, key, {
@@ -37,5 +40,5 @@ export function createTokens(secret: string, now: () => Date) {
   }
 }
 
-/** Opaque, 256 bits: means nothing but in the database, where only its SHA-256 is. */
+/** Opaque, 256 bits; the database stores only its SHA-256. */
 export const newRefreshToken = () => randomBytes(32).toString('base64url')

@@ -31,7 +31,7 @@ const minutes = (count: number) => count * 60_000
 const days = (count: number) => count * 86_400_000
 
 describe('POST /signup', () => {
-  test('answers the new user, and keeps no password', async () => {
+  test('returns the new user, and stores no password', async () => {
     const answer = await api
       .post('/api/v1/signup')
       .send({ email: 'Ada@Example.com', password: 'a long password' })
@@ -53,7 +53,7 @@ describe('POST /signup', () => {
     expect(stored.passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
 
-  test('gives an email to one user only, whatever its letter case, also of two at once', async () => {
+  test('accepts an email once, in any letter case, also under concurrency', async () => {
     const body = { email: 'twice@example.com', password: 'a long password' }
     const answers = await Promise.all([
       api.post('/api/v1/signup').send(body),
@@ -76,7 +76,7 @@ describe('POST /signup', () => {
 })
 
 describe('POST /login', () => {
-  test('answers both tokens', async () => {
+  test('returns both tokens', async () => {
     const { email, password } = await newUser(api)
     const answer = await login(email.toUpperCase(), password)
     expect(answer.status).toBe(200)
@@ -90,7 +90,7 @@ describe('POST /login', () => {
     })
   })
 
-  test('answers 400 where something is missing', async () => {
+  test('is 400 if a field is missing', async () => {
     for (const body of [{}, { email: 'a@example.com' }, { email: 1, password: 2 }])
       await api.post('/api/v1/login').send(body).expect(400)
   })
@@ -106,7 +106,7 @@ describe('an access token', () => {
     await clients(accessToken).expect(401)
   })
 
-  test('of another service, algorithm or key, or altered, or none, is 401 UNAUTHORIZED', async () => {
+  test('of another service, algorithm or key, altered or missing is 401 UNAUTHORIZED', async () => {
     const { accessToken } = await newUser(api)
     const { sub } = jwt.decode(accessToken) as { sub: string }
     const now = Math.floor(Date.now() / 1000)
@@ -130,7 +130,7 @@ describe('an access token', () => {
       expired: sign({ ...ours, exp: now - 1 }),
       'not valid yet': sign({ ...ours, nbf: now + 60 }),
       'longer-lived than ours are': sign({ ...ours, iat: now - 901, exp: now + 900 }),
-      undated: byHand({ alg: 'HS256' }, { ...ours, iat: undefined }, JWT_SECRET),
+      withoutIat: byHand({ alg: 'HS256' }, { ...ours, iat: undefined }, JWT_SECRET),
       'with other claims': `${header}.${encode({ ...ours, sub: '1', exp: 9e9 })}.${signature}`,
       'with no algorithm': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.`,
       'with no algorithm, but signed': `${encode({ alg: 'none', typ: 'JWT' })}.${payload}.${signature}`,
@@ -167,7 +167,7 @@ describe('an access token', () => {
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A token as jsonwebtoken would not make it. */
+/** A token that jsonwebtoken would not create. */
 function byHand(header: object, claims: object, secret: string) {
   const content = `${encode(header)}.${encode(claims)}`
   return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`
@@ -180,7 +180,7 @@ describe('POST /token/refresh', () => {
     return ((await login(email, password)).body as { data: { refresh_token: string } }).data.refresh_token
   }
 
-  test('answers an access token that works, for 30 days', async () => {
+  test('returns a valid access token, for 30 days', async () => {
     const token = await refreshToken()
     const answer = await refresh(token).expect(200)
     expect(answer.body).toEqual({ data: { access_token: expect.any(String) as string } })
@@ -192,7 +192,7 @@ describe('POST /token/refresh', () => {
     await refresh(token).expect(401)
   })
 
-  test('answers an invalid or expired one with message and details, and no code', async () => {
+  test('responds to an invalid or expired one with message and details, without a code', async () => {
     const { accessToken } = await newUser(api)
     for (const token of ['nonsense', '\u0000', accessToken]) {
       const answer = await refresh(token)
@@ -204,7 +204,7 @@ describe('POST /token/refresh', () => {
     }
   })
 
-  test('is not taken as an access token, and is stored as a hash only', async () => {
+  test('is rejected as an access token, and stored only as a hash', async () => {
     const token = await refreshToken()
     await clients(token).expect(401)
     const stored = await facilitator.database.prisma.refreshToken.findMany()
@@ -226,7 +226,7 @@ describe('the refresh tokens of one user', () => {
     )
     return rows[0]?.kept
   }
-  /** As if the user had logged in so often, a day ago. */
+  /** Sessions of this many logins a day ago. */
   const loginsBefore = (email: string, count: number, expiresIn = '29 days') =>
     facilitator.database.pool.query(
       `INSERT INTO refresh_tokens (hash, user_id, created_at, expires_at)
@@ -235,7 +235,7 @@ describe('the refresh tokens of one user', () => {
       [email, count, expiresIn],
     )
 
-  test(`are ${MAX_REFRESH_TOKENS} at most: the oldest go, and the newest work`, async () => {
+  test(`are at most ${MAX_REFRESH_TOKENS}: the oldest are deleted, and the newest work`, async () => {
     const [user, other] = [await newUser(api), await newUser(api)]
     const foreign = await refreshTokenOf(other)
     const first = await refreshTokenOf(user)
@@ -254,7 +254,7 @@ describe('the refresh tokens of one user', () => {
     for (const token of [first, second, foreign]) await refresh(token).expect(200)
   })
 
-  test('go with the next login once they have expired', async () => {
+  test('are deleted by the next login after their expiry', async () => {
     const user = await newUser(api)
     await loginsBefore(user.email, 20, '-1 second')
     await refreshTokenOf(user)
@@ -262,7 +262,7 @@ describe('the refresh tokens of one user', () => {
   })
 })
 
-test('a user is limited by who they are, and others are not', async () => {
+test('rate limits are per user', async () => {
   const rpcUrl = sharedChain()
   const limited = await testFacilitator({
     rpcUrl,
@@ -281,7 +281,7 @@ test('a user is limited by who they are, and others are not', async () => {
   await ask(other.accessToken).expect(200)
 })
 
-test('signup and login from one address are limited', async () => {
+test('signup and login are limited per address', async () => {
   const rpcUrl = sharedChain()
   const variables = { RATE_LIMIT_ACCOUNTS_PER_MINUTE: '3' }
   const limited = await testFacilitator({

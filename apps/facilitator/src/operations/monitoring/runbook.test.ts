@@ -21,7 +21,7 @@ const anchors = [...runbook.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     .replaceAll(' ', '-'),
 )
 
-test('each alert of the runbook leads to a chapter of it, and so does each of its own links', () => {
+test('each alert and each internal link of the runbook leads to an existing section', () => {
   expect(alerts.length).toBeGreaterThan(5)
   for (const { alert, expr, labels, annotations } of alerts)
     expect({ alert, expr, labels, annotations }).toEqual({
@@ -39,7 +39,7 @@ test('each alert of the runbook leads to a chapter of it, and so does each of it
   expect(links.filter((link) => link === undefined || !anchors.includes(link))).toEqual([])
 })
 
-test('each metric that the runbook names is there to be scraped, and none is left out of it', async () => {
+test('the runbook names exactly the exported metrics', async () => {
   const { privateKey } = await newSigner(sharedChain())
   const { scrape } = await testFacilitator({ rpcUrl: sharedChain(), signerKeys: [privateKey] })
   const offered = [...(await scrape()).matchAll(/^# TYPE (tollgate_\w+)/gm)].map(([, name]) => name)
@@ -47,7 +47,7 @@ test('each metric that the runbook names is there to be scraped, and none is lef
   expect([...new Set(named)].sort()).toEqual(offered.sort())
 })
 
-test('each line of the log that the runbook quotes is one that is written', () => {
+test('each log message that the runbook quotes exists', () => {
   const quoted = [...runbook.matchAll(/`([a-z]+(?:[ ,;]+[a-z]+){2,})`/g)].map(([, line = '']) => line)
   const sources = ['apps/facilitator/src', 'packages/database/src']
     .flatMap((folder) =>

@@ -16,8 +16,8 @@ const watchedSigner: MonitoredSigner = {
 }
 const READ_AT = 'tollgate_settlement_stats_updated_timestamp_seconds'
 
-/** A watch over a database of its own, which tells the time that the test sets. */
-async function watched() {
+/** A monitor with its own database and a clock that the test sets. */
+async function startMonitor() {
   const database = openFacilitatorDatabase({ url: await migratedDatabase('facilitator'), poolSize: 2 })
   closeLater(() => database.close())
   const { pool } = database
@@ -47,7 +47,7 @@ async function watched() {
     begin,
     log,
     settlement: (row: Parameters<typeof rows.settlement>[1]) => rows.settlement(clientId, row),
-    /** Lets time pass, and resolves once the watch has looked then. */
+    /** Advances the clock, and resolves after the next check. */
     async pass(more: number) {
       seconds += more
       await untilFigure(scrape, READ_AT, '', seconds)
@@ -55,42 +55,42 @@ async function watched() {
     warnings: () => log.lines().filter(({ message }) => message === 'settlements stuck'),
   }
 }
-type Watched = Awaited<ReturnType<typeof watched>>
+type TestMonitor = Awaited<ReturnType<typeof startMonitor>>
 
-const all = async ({ scrape }: Watched) => ({
+const all = async ({ scrape }: TestMonitor) => ({
   open: await figuresOf(scrape, 'tollgate_settlements_open'),
   stuck: await figuresOf(scrape, 'tollgate_settlements_stuck'),
   oldest: await figuresOf(scrape, 'tollgate_settlements_oldest_age_seconds'),
 })
-/** A figure that grows while the test runs. */
+/** Matches a value that grows during the test. */
 const near = (seconds: number): unknown => ({
   asymmetricMatch: (got: unknown) => typeof got === 'number' && got >= seconds && got < seconds + 60,
   toString: () => `about ${seconds}`,
 })
 
 test('exports the open and stuck settlements and the oldest age of each state, with zeros', async () => {
-  const here = await watched()
-  await here.settlement({ network: 'base', ageSeconds: 300 })
-  await here.settlement({ network: 'base', ageSeconds: 3_000 })
-  await here.settlement({ network: 'base', ageSeconds: 5 })
-  const transactionId = await here.rows.transaction({ network: 'base', signer })
-  await here.settlement({ network: 'base', status: 'signed', transactionId, ageSeconds: 20 })
-  await here.settlement({ network: 'base', status: 'settled', ageSeconds: 500 })
-  await here.settlement({
+  const monitor = await startMonitor()
+  await monitor.settlement({ network: 'base', ageSeconds: 300 })
+  await monitor.settlement({ network: 'base', ageSeconds: 3_000 })
+  await monitor.settlement({ network: 'base', ageSeconds: 5 })
+  const transactionId = await monitor.rows.transaction({ network: 'base', signer })
+  await monitor.settlement({ network: 'base', status: 'signed', transactionId, ageSeconds: 20 })
+  await monitor.settlement({ network: 'base', status: 'settled', ageSeconds: 500 })
+  await monitor.settlement({
     network: 'base',
     status: 'failed',
     errorReason: 'payment_expired',
     ageSeconds: 500,
   })
-  await here.settlement({
+  await monitor.settlement({
     network: 'base',
     status: 'reversed',
     errorReason: 'payment_expired',
     ageSeconds: 500,
   })
-  here.begin()
-  await here.pass(1)
-  expect(await all(here)).toEqual({
+  monitor.begin()
+  await monitor.pass(1)
+  expect(await all(monitor)).toEqual({
     open: {
       'network="base",state="claimed"': 3,
       'network="base",state="signed"': 1,
@@ -110,48 +110,48 @@ test('exports the open and stuck settlements and the oldest age of each state, w
 })
 
 test('drops completed settlements, and includes networks that are no longer configured', async () => {
-  const here = await watched()
-  const id = await here.settlement({ network: 'gone', status: 'reversed', ageSeconds: 400 })
-  here.begin()
-  await here.pass(1)
+  const monitor = await startMonitor()
+  const id = await monitor.settlement({ network: 'gone', status: 'reversed', ageSeconds: 400 })
+  monitor.begin()
+  await monitor.pass(1)
   const gone = 'network="gone",state="reversed"'
-  expect(await all(here)).toMatchObject({
+  expect(await all(monitor)).toMatchObject({
     open: { [gone]: 1 },
     stuck: { [gone]: 1 },
     oldest: { [gone]: near(400) },
   })
-  await here.pool.query(`UPDATE settlements SET error_reason = 'payment_expired' WHERE id = $1`, [id])
-  await here.pass(1)
-  for (const figures of Object.values(await all(here)))
+  await monitor.pool.query(`UPDATE settlements SET error_reason = 'payment_expired' WHERE id = $1`, [id])
+  await monitor.pass(1)
+  for (const figures of Object.values(await all(monitor)))
     expect(Object.entries(figures).filter(([, value]) => value !== 0)).toEqual([])
 })
 
 test('counts the pending transactions of each signer, without those signed by payers', async () => {
-  const here = await watched()
+  const monitor = await startMonitor()
   const transaction = (nonce: bigint | null, status: 'signed' | 'mined' | 'superseded') =>
-    here.rows.transaction({ network: 'base', signer, nonce, status })
+    monitor.rows.transaction({ network: 'base', signer, nonce, status })
   await transaction(1n, 'mined')
   await transaction(2n, 'superseded')
-  here.begin()
-  await here.pass(1)
-  const unmined = () => figuresOf(here.scrape, 'tollgate_signer_pending_transactions')
+  monitor.begin()
+  await monitor.pass(1)
+  const unmined = () => figuresOf(monitor.scrape, 'tollgate_signer_pending_transactions')
   const label = `network="base",signer="${signer}"`
   expect(await unmined()).toEqual({ [label]: 0 })
   await transaction(3n, 'signed')
   await transaction(4n, 'signed')
   await transaction(null, 'signed')
-  await here.pass(1)
+  await monitor.pass(1)
   expect(await unmined()).toEqual({ [label]: 2 })
 })
 
-test('logs stuck settlements by state and the oldest with its problem, once a minute', async () => {
-  const here = await watched()
-  await here.settlement({ network: 'base', ageSeconds: 200 })
-  const oldest = await here.settlement({ network: 'base', ageSeconds: 400, lastError: 'waits for funds' })
-  await here.settlement({ network: 'gone', status: 'reversed', ageSeconds: 300 })
-  await here.settlement({ network: 'base', ageSeconds: 10 })
-  here.begin()
-  expect(await here.log.line('settlements stuck')).toMatchObject({
+test('logs stuck settlements by state and the oldest with its last error, once a minute', async () => {
+  const monitor = await startMonitor()
+  await monitor.settlement({ network: 'base', ageSeconds: 200 })
+  const oldest = await monitor.settlement({ network: 'base', ageSeconds: 400, lastError: 'waits for funds' })
+  await monitor.settlement({ network: 'gone', status: 'reversed', ageSeconds: 300 })
+  await monitor.settlement({ network: 'base', ageSeconds: 10 })
+  monitor.begin()
+  expect(await monitor.log.line('settlements stuck')).toMatchObject({
     level: 'warn',
     claimed: 2,
     signed: 0,
@@ -162,26 +162,26 @@ test('logs stuck settlements by state and the oldest with its problem, once a mi
     state: 'claimed',
     lastError: 'waits for funds',
   })
-  await here.pass(59)
-  await here.pass(0.5)
-  expect(here.warnings()).toHaveLength(1)
-  await here.pass(1)
-  await here.pass(1)
-  expect(here.warnings()).toHaveLength(2)
+  await monitor.pass(59)
+  await monitor.pass(0.5)
+  expect(monitor.warnings()).toHaveLength(1)
+  await monitor.pass(1)
+  await monitor.pass(1)
+  expect(monitor.warnings()).toHaveLength(2)
 
-  await here.pool.query(`UPDATE settlements SET status = 'failed', error_reason = 'payment_expired'`)
-  await here.pass(120)
-  await here.pass(1)
-  expect(here.warnings()).toHaveLength(2)
+  await monitor.pool.query(`UPDATE settlements SET status = 'failed', error_reason = 'payment_expired'`)
+  await monitor.pass(120)
+  await monitor.pass(1)
+  expect(monitor.warnings()).toHaveLength(2)
 })
 
 test('continues after a failed query, and exports the time of the last successful one', async () => {
-  const here = await watched()
-  here.begin()
-  await here.pass(1)
-  await here.pool.query('ALTER TABLE settlements rename to settlements_away')
-  await here.log.line('open settlement query failed')
-  await here.pool.query('ALTER TABLE settlements_away rename to settlements')
-  await here.pass(1)
-  expect(await figuresOf(here.scrape, READ_AT)).toEqual({ '': 1_000_002 })
+  const monitor = await startMonitor()
+  monitor.begin()
+  await monitor.pass(1)
+  await monitor.pool.query('ALTER TABLE settlements rename to settlements_away')
+  await monitor.log.line('open settlement query failed')
+  await monitor.pool.query('ALTER TABLE settlements_away rename to settlements')
+  await monitor.pass(1)
+  expect(await figuresOf(monitor.scrape, READ_AT)).toEqual({ '': 1_000_002 })
 })

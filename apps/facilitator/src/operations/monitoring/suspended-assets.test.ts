@@ -47,7 +47,7 @@ test.each([
   expect([code, err]).toEqual([2, expect.stringContaining(reason) as string])
 })
 
-test('an asset that is suspended cannot be active', async () => {
+test('a suspended asset cannot be active', async () => {
   await suspend('base-sepolia')
   await expect(
     here.pool.query("UPDATE assets SET active = true WHERE network = 'base-sepolia'"),

@@ -16,7 +16,6 @@ const SUSPENDED = `
 SELECT network, asset, symbol, suspended_at AS "suspendedAt", suspension FROM assets
 WHERE suspended_at IS NOT NULL ORDER BY suspended_at, id`
 
-/** Oldest first. */
 export const readSuspended = async (pool: Pick<Pool, 'query'>): Promise<SuspendedAsset[]> =>
   (await pool.query<SuspendedAsset>(SUSPENDED)).rows
 

@@ -36,7 +36,7 @@ export const accountOperations: Operation[] = [
         'Sign-up is closed, or is by invitation and the invitation is missing, unknown, used or expired.',
       CONFLICT: 'The email has an account.',
       ...refusals.limited,
-      ...refusals.crowded,
+      ...refusals.passwordChecks,
     },
   },
   {
@@ -59,7 +59,7 @@ export const accountOperations: Operation[] = [
     errors: {
       INVALID_REQUEST: '`email` or `password` is missing or not a string.',
       ...refusals.limited,
-      ...refusals.crowded,
+      ...refusals.passwordChecks,
     },
   },
   {
@@ -109,7 +109,7 @@ export const accountOperations: Operation[] = [
     auth: callers.user,
     query: ClientsQuery,
     answers: { 200: { description: 'One page of keys.', schema: ClientList } },
-    errors: { ...refusals.user, ...refusals.inTurn },
+    errors: { ...refusals.user, ...refusals.longResponses },
   },
   {
     id: 'deleteClient',

@@ -11,7 +11,7 @@ import { callers, refusals } from './errors'
 
 const tag = 'Admin'
 
-/** The same under both paths that the service is known by. */
+/** The service is specified under both paths. */
 const prefixes = [
   { prefix: '/api/v1/admin', suffix: '' },
   { prefix: '/admin', suffix: 'AtRoot' },
@@ -31,7 +31,7 @@ export const adminOperations: Operation[] = prefixes.flatMap(({ prefix, suffix }
       INVALID_REQUEST: 'A field is missing or wrong.',
       ...refusals.admin,
       CONFLICT: 'The email has an account.',
-      ...refusals.crowded,
+      ...refusals.passwordChecks,
     },
   },
   {

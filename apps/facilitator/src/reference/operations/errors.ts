@@ -1,21 +1,19 @@
-/** The refusals that several operations share. */
 const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to try again.' }
 
 export const refusals = {
   limited,
-  /** Where an answer may be long: few of these are made at a time. */
-  inTurn: { OVERLOADED: 'Too many long answers are asked for; try again after `Retry-After`.' },
+  /** Long responses, of which few are built at a time. */
+  longResponses: { OVERLOADED: 'Too many long answers are asked for; try again after `Retry-After`.' },
   user: { UNAUTHORIZED: 'The access token is missing, malformed, expired or not one of ours.', ...limited },
   client: {
     UNAUTHORIZED: 'The client key is missing, wrong, revoked or expired, or its user is disabled.',
     FORBIDDEN: 'The scope of the client key does not cover this operation.',
   },
   admin: { UNAUTHORIZED: 'The admin token is missing or wrong, or none is configured.' },
-  /** Where a password is hashed or checked. */
-  crowded: { OVERLOADED: 'Too many passwords are being checked; try again after `Retry-After`.' },
+  passwordChecks: { OVERLOADED: 'Too many passwords are being checked; try again after `Retry-After`.' },
 }
 
-/** The security schemes, by who calls. A client key is two headers, which must come together. */
+/** The security schemes. A client key consists of two headers. */
 export const callers = {
   user: ['bearer'],
   client: [['clientId', 'clientToken']],

@@ -27,7 +27,7 @@ const metrics = (id: string, path: string, summary: string, schema: z.ZodType): 
   errors: {
     INVALID_REQUEST: '`from` or `to` is not a date, `from` is later than `to`, or they are too far apart.',
     ...refusals.user,
-    ...refusals.inTurn,
+    ...refusals.longResponses,
   },
 })
 

@@ -32,7 +32,7 @@ const discovery = (id: string, path: string, schema: z.ZodType): Operation => ({
     'Those that have a URL of their own, each with the ways to pay that are open now, spelled out.',
   query: DiscoveryQuery,
   answers: { 200: { description: 'One page of resources.', schema } },
-  errors: { ...refusals.limited, ...refusals.inTurn },
+  errors: { ...refusals.limited, ...refusals.longResponses },
 })
 
 export const resourceOperations: Operation[] = [
@@ -56,7 +56,7 @@ export const resourceOperations: Operation[] = [
     auth: callers.user,
     query: ResourcesQuery,
     answers: { 200: { description: 'One page of resources.', schema: ResourcePage } },
-    errors: { ...refusals.user, ...refusals.inTurn },
+    errors: { ...refusals.user, ...refusals.longResponses },
   },
   {
     id: 'listResources',
@@ -66,7 +66,7 @@ export const resourceOperations: Operation[] = [
     summary: 'List the resources of all users.',
     query: ResourcesQuery,
     answers: { 200: { description: 'One page of resources.', schema: ResourcePage } },
-    errors: { ...refusals.limited, ...refusals.inTurn },
+    errors: { ...refusals.limited, ...refusals.longResponses },
   },
   {
     id: 'updateResource',

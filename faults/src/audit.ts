@@ -7,8 +7,8 @@ import { type Transfer } from './paying-chain'
 const EXAMPLES = 3
 
 /**
- * Compares what callers and the upstream saw in one round with the gateway's database. `away` lists the error codes that the
- * gateway may return while one of its dependencies is unavailable.
+ * Compares the responses of callers and the upstream in one round with the gateway's database. `away` lists
+ * the error codes that are allowed while a dependency is unavailable.
  */
 export async function auditCalls(parts: {
   round: number
@@ -42,8 +42,8 @@ export async function auditCalls(parts: {
   const unpaid = made.filter(({ status }) => status === 402)
   const pending = made.filter(({ status, code }) => status === 503 && code === 'PAYMENT_PENDING')
   const cut = made.filter(({ status }) => status === undefined)
-  const turnedAway = made.filter(({ code }) => code !== undefined && away.includes(code))
-  const known = new Set([...served, ...failed, ...unpaid, ...pending, ...cut, ...turnedAway])
+  const rejected = made.filter(({ code }) => code !== undefined && away.includes(code))
+  const known = new Set([...served, ...failed, ...unpaid, ...pending, ...cut, ...rejected])
   const isTakenBack = (call: Made) => rowOf(call)?.outcome === 'replica_died'
 
   mustNotBe(
@@ -69,7 +69,7 @@ export async function auditCalls(parts: {
   )
   calls(
     'a call that could not be served and was charged',
-    turnedAway.filter((call) => rowOf(call) && rowOf(call)?.state !== 'refunded'),
+    rejected.filter((call) => rowOf(call) && rowOf(call)?.state !== 'refunded'),
   )
   const ids = new Set(made.map(({ id }) => resourceOf(id)))
   mustNotBe(
@@ -99,18 +99,24 @@ export async function auditCalls(parts: {
     unpaid: unpaid.length,
     pending: pending.length,
     cut: cut.length,
-    turnedAway: turnedAway.length,
+    rejected: rejected.length,
     done: all.filter(({ state }) => state === 'done').length,
     refunded: all.filter(({ state }) => state === 'refunded').length,
-    /** Answered just before the kill, so that `done` was never written: its caller has answer and credit. */
+    /**
+     * Answered just before the kill, before `done` was stored: the caller has the answer, and its credit was
+     * refunded.
+     */
     servedFree: served.filter(isTakenBack).length,
-    /** The upstream answered, and the kill came before the caller's response: the credit was refunded. */
+    /** The upstream answered, but the kill preceded the caller's response: the credit was refunded. */
     cutFree: cut.filter((call) => upstream.answered.has(call.id) && isTakenBack(call)).length,
   }
   return { problems, counts }
 }
 
-/** Checks all rounds so far: balances add up, no payment is open, and the chain has exactly the credited payments. */
+/**
+ * After all rounds: balances are correct, no payment is open, and the chain has exactly the credited
+ * payments.
+ */
 export async function auditMoney(ledger: LedgerQueries, transfers: readonly Transfer[]) {
   const problems = await ledger.broken()
   const payments = await ledger.payments()

@@ -9,13 +9,13 @@ const PAYMENTS = 500
 const PAYERS = 50
 const AMOUNT = 10_000n
 const MONEY = 1_000_000_000n
-/** How many payments a transaction must carry on average at least. */
+/** The minimum average of payments per transaction. */
 const FEWER = 4
 
-const HELP = `${PAYMENTS} distinct payments of ${PAYERS} payers in parallel over two facilitators with two signers: in odd rounds each transaction
-  is mined at once, in even ones there is a block every two seconds only. All must succeed, each by one transfer, in far
-  fewer transactions; the nonces of both signers must be contiguous, in the database and on the chain. Of each round it prints
-  the transactions, the gas per payment and of a payment that is settled alone, and the seconds until the last success.`
+const HELP = `${PAYMENTS} distinct payments of ${PAYERS} payers in parallel over two facilitators with two signers. In odd rounds each
+  transaction is mined at once, in even rounds a block is mined every two seconds. All must succeed, each by one transfer, in far
+  fewer transactions; the nonces of both signers must be contiguous, in the database and on the chain. Each round prints the
+  transactions, the gas per payment and of a payment settled alone, and the seconds until the last success.`
 
 const faultOf = {
   'at-once': `${PAYMENTS} payments in parallel, each transaction mined at once`,
@@ -78,7 +78,7 @@ export const burst: Scenario = {
   },
 }
 
-/** Of the second of two payments: the first gives its recipient a balance, which all later ones find there. */
+/** The gas of a second payment: the first one creates the recipient's balance, which costs more. */
 async function gasAlone({ chain, merchant }: Environment): Promise<bigint> {
   const payer = await chain.newPayer(MONEY)
   const payTo = await chain.newRecipient()

@@ -19,15 +19,15 @@ const formatSteps = (all: Record<string, { says: string }>) =>
 
 const helpOf = (
   settling: Record<string, { says: string }>,
-) => `kill -9 of a service at a named step, by what leaves the process and comes back to it, while three to five payments
-  are under way: every other time beside a second replica, which has to take over a killed facilitator's signers within ten
-  seconds; every third time what is sent waits for its block. The killed one is started again.
+) => `kill -9 of a service at a named step, detected by the process's output and input, while three to five payments are in
+  flight. Every other time a second replica runs, which must take over a killed facilitator's signers within ten seconds; every
+  third time transactions stay pending. The killed process is restarted.
   The facilitator, when
 ${formatSteps(settling)}
   The gateway, when
 ${formatSteps(gatewayPoints)}
-  Each round checks that the chain has exactly one transfer for each payment, that success was handed out once for each (or
-  one grant given), that every payment has its end, and that no signer's nonce was skipped or used twice.`
+  Each round checks that the chain has exactly one transfer for each payment, that success was reported once for each (or
+  one grant made), that every payment has ended, and that no signer's nonce was skipped or used twice.`
 
 const crashPointsOn = <C extends PayingChain>(
   family: Family<C>,
@@ -42,7 +42,7 @@ const crashPointsOn = <C extends PayingChain>(
     stage.closeLater(() => crashHook.remove())
     const starting = startWorld({
       signal: stage.signal,
-      alterations: { ...family.alterations(), environment: () => crashHook.environment },
+      overrides: { ...family.overrides(), environment: () => crashHook.environment },
     })
     stage.closeLater(async () => (await starting.catch(() => undefined))?.stop())
     const world = await starting

@@ -13,14 +13,14 @@ const CALLERS = 3
 const AMOUNT = 10_000n
 const MONEY = 1_000_000n
 const MAX_TIMEOUT_SECONDS = 2
-/** What an answer may come later than its deadline, on a busy machine. */
+/** The margin of a response after its deadline, on a busy machine. */
 const SLACK_SECONDS = 3
 const WITHIN_SECONDS = 60
 
-const HELP = `The chain makes no blocks. ${DIRECT} payments are settled at the facilitator: each must get a pending answer, within its
-  maxTimeoutSeconds and with its transaction, where that was sent. ${CALLERS} callers pay the gateway: each must get 503 PAYMENT_PENDING with Retry-After,
-  as often as it asks. Then blocks come again: each payment, asked about again, has succeeded, once; each caller's credits
-  arrive before it asks again, and its call is served. One transfer each.`
+const HELP = `The chain mines no blocks. ${DIRECT} payments are settled at the facilitator: each must get a pending response within its
+  maxTimeoutSeconds, with its transaction if that was broadcast. ${CALLERS} callers pay the gateway: each request must get 503
+  PAYMENT_PENDING with Retry-After. Then blocks are mined again: each payment, requested again, has succeeded once; each caller's
+  credits arrive before its next request, and its call is served. One transfer each.`
 
 const lateBlockOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
   name: `${family.prefix}late-block`,
@@ -38,14 +38,14 @@ const lateBlockOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
 
     const problems = await playRounds(stage, async (round) => {
       const payTo = await chain.newRecipient()
-      const payments = (await chain.newPayments(DIRECT, { payTo, amount: AMOUNT })).map(hasty)
+      const payments = (await chain.newPayments(DIRECT, { payTo, amount: AMOUNT })).map(withShortTimeout)
       const callers: Caller[] = []
       while (callers.length < CALLERS) callers.push(await newCaller(family, world, plan))
 
       await chain.setPace('stopped')
       const waiting = await Promise.all([
         ...payments.map((payment, turn) => pending(environment, payment, turn)),
-        ...callers.map((caller) => turnedAway(world, caller)),
+        ...callers.map((caller) => payWhilePending(world, caller)),
       ])
       const isRight = (found: readonly string[]) => found.length === 0
       const counts = {
@@ -54,7 +54,7 @@ const lateBlockOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
       }
       await chain.setPace('at-once')
       const began = performance.now()
-      // The same requests again, and no Idempotency-Key: they are follow-ups to a pending answer.
+      // Repeats the requests without an Idempotency-Key, as after a pending response.
       const ending = payments.map(async (payment, turn) => ({
         payment,
         ...(await merchant.settle(turn + 1, payment.request)),
@@ -114,12 +114,12 @@ export const delayedBlock = lateBlockOn(evm)
 export const cosmosDelayedBlock = lateBlockOn(cosmos)
 
 /** A payment with a short `maxTimeoutSeconds`. */
-function hasty({ request, ...payment }: Payment): Payment {
+function withShortTimeout({ request, ...payment }: Payment): Payment {
   const paymentRequirements = { ...request.paymentRequirements, maxTimeoutSeconds: MAX_TIMEOUT_SECONDS }
   return { ...payment, request: { ...request, paymentRequirements } }
 }
 
-/** Asks once, while the outcome cannot be known. */
+/** One request, while the outcome is unknown. */
 async function pending(
   { merchant }: Pick<Environment, 'merchant'>,
   { request, isSponsored }: Payment,
@@ -140,7 +140,7 @@ async function pending(
 
 type Caller = { customer: Customer; payment: string }
 
-/** A caller with a signed payment that was not sent yet. */
+/** A caller with a signed, unsent payment. */
 async function newCaller<C extends PayingChain>(
   family: Family<C>,
   world: World,
@@ -157,8 +157,8 @@ const creditsOf = async ({ gateway }: World, { customer }: Caller) => {
   return accounts.reduce((sum, { remaining_credits }) => sum + remaining_credits, 0)
 }
 
-/** Pays twice, by the same payment, while its outcome cannot be known. */
-async function turnedAway(world: World, caller: Caller): Promise<string[]> {
+/** Pays twice with the same payment while its outcome is unknown. */
+async function payWhilePending(world: World, caller: Caller): Promise<string[]> {
   const problems: string[] = []
   for (const attempt of [1, 2]) {
     const { status, body, headers } = await call(world, caller.customer.session.token, caller.payment)
@@ -172,7 +172,7 @@ async function turnedAway(world: World, caller: Caller): Promise<string[]> {
   return problems
 }
 
-/** Waits for its credits without asking, and is served then by the payment that it sent. */
+/** Waits for the credits without a request, and is then served by the sent payment. */
 async function served(world: World, { credits }: Plan, caller: Caller): Promise<string[]> {
   await until(
     () => creditsOf(world, caller),

@@ -26,24 +26,26 @@ export async function signMany(
 
 type Options = {
   facilitators?: number
-  /** Variables to override, by replica. */
+  /** Variables to override, for all replicas or by name. */
   environment?: Readonly<Record<string, string>> | ((name: string) => NodeJS.ProcessEnv)
   network?: NetworkChanges
 }
 
 export type Environment<C extends PayingChain = Evm> = Awaited<ReturnType<typeof prepareEnvironment<C>>>
 
-/** Starts a world with so many facilitators, and opens its chain, the facilitators' database, and a registered merchant. */
+/**
+ * Starts a world with this many facilitators, and opens its chain, the facilitators' database and a merchant.
+ */
 export async function prepareEnvironment<C extends PayingChain>(
   { signal, closeLater }: Pick<Stage, 'signal' | 'closeLater'>,
   family: Family<C>,
   { facilitators = 1, environment = {}, network }: Options = {},
 ) {
-  const alterations = {
-    ...family.alterations(network),
+  const overrides = {
+    ...family.overrides(network),
     environment: (name: string) => (typeof environment === 'function' ? environment(name) : environment),
   }
-  const starting = startWorld({ signal, alterations })
+  const starting = startWorld({ signal, overrides })
   closeLater(async () => (await starting.catch(() => undefined))?.stop())
   const world = await starting
   const replicas = [world.facilitator]
@@ -55,7 +57,6 @@ export async function prepareEnvironment<C extends PayingChain>(
   const ledger = openSettlementQueries(world.infrastructure.postgres.facilitator)
   closeLater(() => ledger.close())
   const owner = await newThirdParty(world.facilitator)
-  /** Each merchant has its own client key. */
   const newMerchant = async () => {
     const merchant = openMerchant(urls, await owner.newKey())
     closeLater(() => merchant.close())
@@ -83,7 +84,6 @@ export async function prepareEnvironment<C extends PayingChain>(
   }
 
   const logNames = replicas.map((_, index) => (index === 0 ? 'facilitator' : `facilitator-${index + 1}`))
-  /** The log lines of all facilitators that have this message. */
   const logged = (message: string): LogLine[] =>
     logNames.flatMap((name) =>
       readFileSync(world.log(name), 'utf8')

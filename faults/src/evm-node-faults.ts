@@ -1,11 +1,11 @@
-import { silences, type Ask, type Fault, type Lie, type Question } from './node-proxy'
+import { unavailableNodes, type Ask, type Fault, type Lie, type Question } from './node-proxy'
 
 type Log = { topics: string[] }
-/** What a node says that a transaction did. */
+/** The effect of a transaction, as a node reports it. */
 type Seen = { status: string; logs: Log[] }
 type Receipt = Seen & { transactionHash: string }
 
-/** How many blocks a node is behind that shows an old chain. */
+/** The lag of a stale node, in blocks. */
 export const BLOCKS_BEHIND = 5
 /** Positional parameters. */
 const of = (params: Question['params']) => params as readonly unknown[]
@@ -14,8 +14,8 @@ const hex = (value: bigint) => `0x${value.toString(16)}`
 /** ERC-20: `Transfer(address,address,uint256)`. */
 const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-/** A node that says of what moved money that it moved none, in its receipts and where events are searched for. */
-const moneyThat = (altered: (seen: Seen) => Seen): Fault => ({
+/** A node that denies transfers, in receipts and event searches. */
+const transfersThat = (altered: (seen: Seen) => Seen): Fault => ({
   async answers({ method, params }, ask, lie) {
     const result = await ask(method, params)
     if (result === null) return result
@@ -27,14 +27,14 @@ const moneyThat = (altered: (seen: Seen) => Seen): Fault => ({
 })
 
 export const evmNodeFaults = {
-  ...silences,
+  ...unavailableNodes,
   'is on another chain': { isElsewhere: true },
-  'omits the events of transactions': moneyThat(({ status }) => ({ status, logs: [] })),
-  'reports that transactions succeeded and moved nothing': moneyThat(({ status, logs }) => ({
+  'omits the events of transactions': transfersThat(({ status }) => ({ status, logs: [] })),
+  'reports that transactions succeeded and moved nothing': transfersThat(({ status, logs }) => ({
     status,
     logs: logs.filter(({ topics }) => topics[0] !== TRANSFER),
   })),
-  'reports successful transactions as failed': moneyThat(() => ({ status: '0x0', logs: [] })),
+  'reports successful transactions as failed': transfersThat(() => ({ status: '0x0', logs: [] })),
   'returns receipts for transactions that were never mined': {
     async answers({ method, params }, ask, lie) {
       if (method === 'eth_sendRawTransaction') return lie(await ask('web3_sha3', of(params).slice(0, 1)))
@@ -78,7 +78,7 @@ const STATE_METHODS = [
   'eth_estimateGas',
 ]
 
-/** The answer of a node whose newest block is that of this height. */
+/** The response of a node whose newest block has this height. */
 async function stale(
   method: string,
   params: readonly unknown[],

@@ -35,12 +35,12 @@ const usdc = new Interface(usdcAbi)
 const TRANSFER = 'transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)'
 const GWEI = 10n ** 9n
 const ETHER = 10n ** 18n
-/** Fewer than payments, so that some share their payer. */
+/** Fewer than payments, so that some share a payer. */
 const PAYERS = 3
 
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-/** The EVM development chain: payments in USDC on it, and what can be done to it. */
+/** The EVM development chain, with payments in USDC. */
 export function openEvm({ rpcUrl, chainId, setPace }: Pick<Anvil, 'rpcUrl' | 'chainId' | 'setPace'>) {
   const token = tokenAt(rpcUrl)
   const rpc = (method: string, ...params: unknown[]) => queryNode(rpcUrl, method, params)
@@ -67,7 +67,7 @@ export function openEvm({ rpcUrl, chainId, setPace }: Pick<Anvil, 'rpcUrl' | 'ch
     return payments
   }
 
-  /** Makes one block, with this base fee (wei) if given. */
+  /** Mines one block, with this base fee (wei) if given. */
   async function mine({ baseFee }: { baseFee?: bigint } = {}): Promise<void> {
     if (baseFee !== undefined) await rpc('anvil_setNextBlockBaseFeePerGas', hex(baseFee))
     await rpc('evm_mine')
@@ -127,7 +127,9 @@ export function openEvm({ rpcUrl, chainId, setPace }: Pick<Anvil, 'rpcUrl' | 'ch
       return { payment: paymentOf(payer.address, request), rival }
     },
 
-    /** Puts others in the place of the newest `depth` blocks: the first has the signed `transactions`, and nothing else is in them. */
+    /**
+     * Replaces the newest `depth` blocks: the first contains these signed `transactions`, the others none.
+     */
     reorg: (depth: bigint, transactions: readonly string[] = []) =>
       rpc(
         'anvil_reorg',

@@ -14,9 +14,9 @@ const STOPPED_WITHIN_SECONDS = 30
 const TAKEN_OVER_WITHIN_SECONDS = 60
 const steps = ['signed', 'stored', 'broadcast', 'mined', 'recorded'] as const satisfies readonly Step[]
 
-const HELP = `SIGSTOP of whichever of two facilitators carries out a settlement, at a step of it, while ${PAYMENTS} payments are under way, each
-  asked for at both and without an Idempotency-Key, until the other has settled them; then SIGCONT. Each payment must have
-  one transfer and one success, and what was stopped must settle again. Each round makes all of these:
+const HELP = `SIGSTOP of the one of two facilitators that executes a settlement, at one of its steps, while ${PAYMENTS} payments are in flight, each
+  requested at both without an Idempotency-Key, until the other has settled them; then SIGCONT. Each payment must have
+  one transfer and one success, and the stopped facilitator must settle again. Each round stops it at each of these:
 ${steps.map((step) => `    ${step.padEnd(15)} ${points[step].says}`).join('\n')}`
 
 type RoundResult = { step: Step; successes: number; transfers: number; transactions: number; seconds: number }
@@ -73,7 +73,7 @@ export const facilitatorStalled: Scenario = {
       const seconds = (Date.now() - at) / 1000
       process.kill(pid, 'SIGCONT')
       const outcomes = await asking
-      // By now it has done whatever it was about to do: this is settled after it.
+      // This payment settles after everything that the resumed process had in progress.
       const [last] = await chain.newPayments(1, { payTo, amount: AMOUNT })
       const woken = merchants[replicas.findIndex((replica) => replica.pid() === pid)]
       if (!last || !woken) throw new Error('what was stopped is gone')

@@ -7,21 +7,20 @@ import { createPaymentVariants } from './cosmos/payment-variants'
 import { openEvm, type Evm } from './evm'
 import { type PayingChain } from './paying-chain'
 
-/** Settings of a network that are to be otherwise; `rpcUrl` is the chain's own. */
+/** Settings to override; `rpcUrl` is the chain's own. */
 export type NetworkChanges = (rpcUrl: string) => Record<string, unknown>
 
 export type Family<C extends PayingChain = PayingChain> = {
-  /** How the names of scenarios begin that are played on it. */
+  /** The prefix of the scenario names. */
   prefix: string
-  /** The beginning of each scenario's help. */
   helpPrefix: string
-  /** The chain of a world, as it is when nothing was settled there yet. */
+  /** The chain of a world, before any settlement. */
   open: (world: World) => Promise<C>
-  /** The plan of a world that is paid on it. */
+  /** The plan that is paid on this chain. */
   planOf: (world: World) => Plan
   /** A customer with a session on a plan and this balance (smallest units). */
   newCustomer: (world: World, plan: Plan, money: bigint) => Promise<Customer>
-  alterations: (changes?: NetworkChanges) => Overrides
+  overrides: (changes?: NetworkChanges) => Overrides
 }
 
 export const evm: Family<Evm> = {
@@ -30,10 +29,10 @@ export const evm: Family<Evm> = {
   open: (world) => Promise.resolve(openEvm(world.infrastructure.anvil)),
   planOf: ({ plan }) => plan,
   newCustomer,
-  alterations: (changes) => (changes ? { network: changes } : {}),
+  overrides: (changes) => (changes ? { network: changes } : {}),
 }
 
-/** Beyond what any number of rounds costs. */
+/** Above the cost of any number of rounds. */
 const FEES = { gasless_max_fee: '10000', max_fees_per_day: '5000000000' }
 
 const nextVariant = createPaymentVariants()
@@ -41,9 +40,9 @@ const nextVariant = createPaymentVariants()
 export const cosmos: Family<Cosmos> = {
   prefix: 'cosmos-',
   helpPrefix:
-    'On the Cosmos chain. Of three payments the facilitator bears the fees of two, and has to grant each its allowance first.\n  ',
+    'On the Cosmos chain. The facilitator pays the fees of two of three payments, and must first grant each an allowance.\n  ',
   open: ({ infrastructure }) => openCosmos(infrastructure.cosmos),
   planOf: ({ cosmosPlan }) => cosmosPlan,
   newCustomer: (world, plan, money) => newCosmosCustomer(world, plan, { uatom: money, ...nextVariant() }),
-  alterations: (changes) => ({ cosmosNetwork: (rpcUrl) => ({ ...FEES, ...changes?.(rpcUrl) }) }),
+  overrides: (changes) => ({ cosmosNetwork: (rpcUrl) => ({ ...FEES, ...changes?.(rpcUrl) }) }),
 }

@@ -17,15 +17,15 @@ const HONEST = {}
 
 const helpOf = (
   names: readonly string[],
-) => `The facilitator's only node is faulty for ${FAULT_SECONDS} seconds, in each round in another way, in turn: it
+) => `The facilitator's only node is faulty for ${FAULT_SECONDS} seconds, in each round in the next of these ways: it
   ${names.join(', ')}.
-  ${PAYMENTS} payments are under way when it begins and ${PAYMENTS} are requested meanwhile. No success may be reported that is not on the chain,
-  and none of a transaction whose receipt was false before the node is honest again. Then every payment must have one end,
+  ${PAYMENTS} payments are in flight when it begins and ${PAYMENTS} are requested meanwhile. No success may be reported that is not on the chain,
+  and none for a transaction with a false receipt until the node is honest again. Then every payment must have one outcome,
   with one transfer or none, and ${PAYMENTS} new ones must succeed.`
 
 type RoundResult = {
   name: string
-  /** Of the node, while it was faulty. */
+  /** Responses of the node while it was faulty. */
   answers: number
   receipts: number
   successes: number
@@ -34,7 +34,7 @@ type RoundResult = {
   seconds: number
 }
 
-/** `startElsewhere`: a node of another chain, by its URL. */
+/** `startElsewhere`: the URL of a node of another chain. */
 const faultyNodeOn = <C extends PayingChain>(
   family: Family<C>,
   faults: Readonly<Record<string, Fault>>,
@@ -65,7 +65,7 @@ const faultyNodeOn = <C extends PayingChain>(
       const payTo = await chain.newRecipient()
       const sign = () => chain.newPayments(PAYMENTS, { payTo, amount: AMOUNT })
       const [first, second, third] = [await sign(), await sign(), await sign()]
-      // Their money is there even for a node that shows an old chain.
+      // Even a stale node shows the payers' balances.
       for (let block = 0; block <= BLOCKS_BEHIND; block++) await chain.mine()
       const early = environment.settleAll(first)
       await delay(Math.random() * 100)

@@ -14,14 +14,14 @@ const GWEI = 10n ** 9n
 const CAP = 50n * GWEI
 const SPIKE = 500n * GWEI
 const USUAL = GWEI
-/** Longer than a transaction waits until the facilitator asks whether it offers too little. */
+/** Longer than the interval after which the facilitator checks a stuck transaction's fee. */
 const SPIKE_SECONDS = 7
 
-const HELP = `The base fee rises to ten times what the network's max_fee_per_gas allows, for ${SPIKE_SECONDS} seconds with a block in each.
-  ${PAYMENTS} payments are signed and sent before, and not mined; ${PAYMENTS} are requested meanwhile. While it lasts nothing may be signed for
-  the new ones, no nonce used, and none of the old ones mined. Then fees fall: the old ones must all succeed, the new ones
-  each end, as a success with one transfer or as a failure with none, and ${PAYMENTS} that come last all succeed. No version of any
-  transaction may offer more than the cap, and the nonces must be contiguous.`
+const HELP = `The base fee rises to ten times the network's max_fee_per_gas for ${SPIKE_SECONDS} seconds, with a block in each. ${PAYMENTS} payments are
+  broadcast before it and not mined; ${PAYMENTS} are requested during it. During it nothing may be signed for the new ones, no nonce
+  used, and none of the old ones mined. Then fees fall: the old ones must all succeed, the new ones must each end, as a success
+  with one transfer or as a failure with none, and ${PAYMENTS} last ones must all succeed. No version of any transaction may exceed the
+  cap, and the nonces must be contiguous.`
 
 export const gasSpike: Scenario = {
   name: 'gas-spike',
@@ -127,7 +127,7 @@ export const gasSpike: Scenario = {
         row({
           fault: 'Payments are requested while gas exceeds the cap, and afterwards',
           payments: 2 * stage.rounds * PAYMENTS,
-          outcome: `Above the cap nothing is signed and no nonce used: ${fateOf(totals, [...reasons])}. All later ones succeed.`,
+          outcome: `Above the cap nothing is signed and no nonce used: ${describeOutcome(totals, [...reasons])}. All later ones succeed.`,
           counted: `${totals.waited} waited and succeeded, ${totals.refused} refused, ${totals.late} succeeded afterwards; ${totals.transfers} transfers`,
           worstSeconds: worstSeconds.late,
         }),
@@ -136,7 +136,7 @@ export const gasSpike: Scenario = {
   },
 }
 
-/** What every version of every transaction so far offers at most for each unit of gas, in wei. */
+/** The maximum fee per gas (wei) of every version of every transaction so far. */
 const offersOf = async ({ ledger }: Environment): Promise<bigint[]> =>
   (await ledger.versions()).map((raw) => Transaction.from(raw).maxFeePerGas ?? 0n)
 
@@ -144,8 +144,11 @@ const highestOf = (offers: readonly bigint[]) =>
   offers.reduce((high, offer) => (offer > high ? offer : high), 0n)
 const inGwei = (wei: bigint) => formatUnits(wei, 'gwei').replace(/\.0$/, '')
 
-/** What became of those that were asked for in the spike, and of no others. */
-function fateOf({ waited, refused }: { waited: number; refused: number }, reasons: readonly string[]) {
+/** The outcome of payments that were requested during the spike. */
+function describeOutcome(
+  { waited, refused }: { waited: number; refused: number },
+  reasons: readonly string[],
+) {
   const waits = 'waits, and succeeds when fees fall'
   const isRefused = `is refused (${reasons.join(', ')}), and moves no money`
   if (refused === 0) return `each ${waits}`

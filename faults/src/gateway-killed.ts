@@ -12,21 +12,21 @@ import { createTable, type Column } from './table'
 const CUSTOMERS = 24
 const CREDITS = 25
 const RESOLVED_WITHIN_SECONDS = 60
-/** Answers to await before the kill, and again after it. */
+/** Answers to await before and after the kill. */
 const ANSWERS = 400
 const LONGEST_WAIT_MS = 100
 
-const HELP = `kill -9 of the gateway under load. Many wallets call, buy and buy again; some calls are answered late, some by
-  no upstream. In odd rounds the gateway is alone, in even ones a second lives on; in every third one the chain has a
-  block now and then only, so that payments wait for it. The killed one is started again. Of each round it prints
-    calls, pays        calls and payments under way at the moment of the kill
-    200 500 402 503    answers: served, no upstream, unpaid, payment pending;  cut: sent and never answered
+const HELP = `kill -9 of the gateway under load. Many wallets call and buy repeatedly; some calls are answered late, some by no
+  upstream. In odd rounds the gateway is alone, in even rounds a second one survives; in every third round blocks are rare,
+  so that payments stay pending. The killed gateway is restarted. Each round prints
+    calls, pays        calls and payments in flight at the kill
+    200 500 402 503    answers: served, no upstream, unpaid, payment pending;  cut: sent, never answered
     done, refunded     usage rows
-    free               answered, and refunded because the kill came before \`done\` was written
-    unheard            answered by the upstream, and cut off before the caller got it; refunded
+    free               answered, and refunded because the kill preceded the write of \`done\`
+    unheard            answered by the upstream, cut off before the caller had it; refunded
     credited, chain    payments with their grant, and transfers on the chain, of all rounds so far
-    resolved           seconds from the kill until no call was reserved and no payment open; a minute at most
-    broken             what did not hold`
+    resolved           seconds from the kill until no call is reserved and no payment open; at most 60
+    broken             violated invariants`
 
 const gatewayKilledOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
   name: `${family.prefix}gateway-killed`,
@@ -126,7 +126,7 @@ const gatewayKilledOn = <C extends PayingChain>(family: Family<C>): Scenario => 
       ].join(', ')
     }
 
-    /** Calls that have not ended, and payments. */
+    /** Calls and payments that have not ended. */
     async function unresolved() {
       const calls = await ledger.count("FROM usage WHERE state = 'reserved'")
       return calls + (await ledger.count("FROM payments WHERE status NOT IN ('credited', 'failed')"))

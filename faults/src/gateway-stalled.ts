@@ -15,10 +15,10 @@ const STOPPED_SECONDS = 22
 const REFUNDED_WITHIN_SECONDS = 60
 const WOKEN_WITHIN_SECONDS = 30
 
-const HELP = `SIGSTOP of one of two gateways while ${CALLS} calls of a wallet are at their upstream, until the other has taken it for dead
-  and refunded them, and for ${STOPPED_SECONDS} s at least; then SIGCONT. In odd rounds the upstream answers while the gateway is
-  stopped, in even ones once the gateway is awake and has sent a heartbeat. No call that was refunded may be answered, and
-  the wallet must have as many credits as before.`
+const HELP = `SIGSTOP of one of two gateways while ${CALLS} calls of a wallet are at their upstream, until the other considers it dead and has
+  refunded them, and for at least ${STOPPED_SECONDS} s; then SIGCONT. In odd rounds the upstream answers while the gateway is stopped,
+  in even rounds after it has resumed and sent a heartbeat. No refunded call may be answered, and the wallet must have its
+  original credits.`
 
 export const gatewayStalled: Scenario = {
   name: 'gateway-stalled',

@@ -3,18 +3,20 @@ import { type Callers } from '@tollgate/e2e/testing/callers'
 import { type Customer } from '@tollgate/e2e/testing/customers'
 import { type AnswerMode } from '@tollgate/e2e/testing/upstream'
 
-/** What a caller knows of its call. Without a status it was cut off: sent, and never answered. */
+/** The call as its caller sees it. Without a status it was cut off: sent, but never answered. */
 export type Made = { id: string; wallet: string; status?: number; code?: string | undefined }
 
 export type Load = ReturnType<typeof startLoad>
 
-/** Calls that each customer makes at the same time. */
+/** Concurrent calls of each customer. */
 const LANES = 2
 const AFTER_CUT_MS = 20
 const AFTER_PENDING_MS = 50
 const OUTCOME_TIMEOUT_MS = 60_000
 
-/** One call in ten is answered late, so that some are always in flight; the upstream cuts one in ten. */
+/**
+ * One call in ten is answered late, so that some are always in flight; one in ten is cut off by the upstream.
+ */
 function answerModeOf(n: number): AnswerMode {
   if (n % 10 === 3) return 'answer_late'
   return n % 10 === 7 ? 'cut' : 'answer'

@@ -9,18 +9,18 @@ import { type Load } from './load'
 import { type PayingChain } from './paying-chain'
 import { type Stage } from './scenario'
 
-/** In smallest units: what no customer can spend in the longest run. */
+/** In smallest units: more than a customer can spend in the longest run. */
 const MONEY = 100_000_000n
-/** Unlike those that the world has. */
+/** Differs from the world's own plans. */
 const OWN_PLAN = 10
 
-/** A world with an upstream that counts, a plan that is soon used up, and so many customers who are signed in. */
+/** A world with a counting upstream, a small plan, and signed-in customers. */
 export async function startLoadedWorld<C extends PayingChain>(
   { signal, closeLater }: Pick<Stage, 'signal' | 'closeLater'>,
   family: Family<C>,
   { count, credits }: { count: number; credits: number },
 ) {
-  const starting = startWorld({ signal, alterations: family.alterations() })
+  const starting = startWorld({ signal, overrides: family.overrides() })
   closeLater(async () => (await starting.catch(() => undefined))?.stop())
   const world = await starting
   const upstream = await startCountingUpstream()
@@ -41,7 +41,7 @@ export async function startLoadedWorld<C extends PayingChain>(
   return { world, upstream, ledger, chain, plan, customers }
 }
 
-/** Resolves when so many more calls were answered. */
+/** Resolves after this many further answers. */
 export async function answers(load: Load, count: number) {
   const already = load.answered()
   await until(

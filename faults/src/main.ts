@@ -48,16 +48,15 @@ const scenarios: Scenario[] = [
 
 const HELP = `Usage: pnpm faults [NAME | NAME/PART ...] [--rounds N] [--report FOLDER]
 
-Brings up both services on a chain and stores of their own, breaks them again and again, and checks after each time that
-no call and no payment was lost, doubled or given away. Needs a build. What held is written to docs/reliability.md, row by
-row: what was not run stays as it was, and so does a scenario of which anything did not hold. Exits with 0 if all held, 1 if
-anything did not.
+Starts both services on a new chain and new stores, injects faults repeatedly, and checks after each that no call and no
+payment was lost, duplicated or free. Needs a build. Successful scenarios are written to docs/reliability.md, row by row; rows of
+other and failed scenarios are unchanged. Exits with 0 if everything held, otherwise with 1.
 
 ${scenarios.map(({ name, rounds, help }) => `${name} (${rounds} rounds)\n  ${help}`).join('\n\n')}
 
-  --rounds N        how many rounds each scenario plays: in each it makes all its faults once, or, where it says so, the next of
-                    them; each scenario has a number of its own
-  --report FOLDER   where reliability.md is written, and reliability.json, from which it is made (docs)
+  --rounds N        rounds of each scenario: each round injects all its faults once or, where stated, the next one; the default
+                    depends on the scenario
+  --report FOLDER   folder of reliability.md, and of reliability.json, from which it is rendered (docs)
   --help            this text
 `
 
@@ -151,14 +150,11 @@ async function main(): Promise<number> {
     }
   }
   if (problems.length === 0) say('Everything held.')
-  else
-    sayError(
-      `${problems.length} things did not hold:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
-    )
+  else sayError(`${problems.length} violations:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
   return problems.length === 0 ? 0 : 1
 }
 
-/** A scenario that throws is a problem too; the others still run. */
+/** An exception in a scenario counts as a problem; the others still run. */
 async function play({ scenario: { name, run } }: Chosen, stage: Stage): Promise<Result> {
   say(`${name}, ${stage.rounds} rounds`)
   try {

@@ -9,7 +9,7 @@ export type SettleOutcome = {
   successes: number
   /** `settlement_pending` responses. */
   pendings: number
-  /** Requests that were sent and never answered. */
+  /** Requests without a response. */
   cuts: number
 }
 
@@ -19,8 +19,8 @@ const RETRY_MS = 50
 const TIMEOUT_SECONDS = 90
 
 /**
- * A resource server that settles payments: it asks one facilitator and, if the connection breaks or the settlement is
- * pending, the next one, until one reports the outcome.
+ * A resource server that settles payments at one facilitator, and after a broken connection or a pending
+ * settlement at the next, until one reports the outcome.
  */
 export function openMerchant(urls: readonly string[], { clientId, token }: ClientKey) {
   const agent = new Agent({ connections: 256, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000 })
@@ -41,7 +41,7 @@ export function openMerchant(urls: readonly string[], { clientId, token }: Clien
   }
 
   return {
-    /** Sends one request. @throws Error without a response */
+    /** @throws Error without a response */
     ask,
 
     /** @throws Error if no facilitator reports the outcome in time */

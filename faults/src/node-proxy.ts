@@ -6,30 +6,27 @@ import { json } from 'node:stream/consumers'
 type Params = readonly unknown[] | Readonly<Record<string, unknown>>
 export type Question = { id: number; method: string; params: Params }
 type Reply = { jsonrpc: '2.0'; id: number; result?: unknown; error?: unknown }
-/** Asks the honest node, and rejects with `Refused` where it refuses. */
+/** Queries the honest node; rejects with `Refused` if it returns an error. */
 export type Ask = (method: string, params: Params) => Promise<unknown>
 /** Records a false answer and the transaction whose receipt it falsifies, and returns the answer. */
 export type Lie = <Answer>(answer: Answer, transaction?: string) => Answer
 
-/** What can be wrong with a node that still has a port. */
+/** A fault of a reachable node. */
 export type Fault = {
-  /** Instead of any answer. */
   refuses?: (res: ServerResponse) => void
-  /** One answer for another. */
+  /** Replaces responses. */
   answers?: (question: Question, ask: Ask, lie: Lie) => Promise<unknown>
-  /** It is a node of another chain. */
   isElsewhere?: true
 }
 
-/** The error that a node answers. */
 export class Refused extends Error {
   constructor(readonly error: unknown) {
     super('The node refuses')
   }
 }
 
-/** Of a node that cannot be talked to, whatever chain it is of. */
-export const silences = {
+/** Unavailable nodes, for any chain family. */
+export const unavailableNodes = {
   'does not answer': { refuses: () => undefined },
   'breaks the connection': { refuses: (res) => res.destroy() },
   'answers 502 with a page': {

@@ -9,9 +9,9 @@ const ASKED = 100
 const AFTERWARDS = 4
 const AMOUNT = 10_000n
 
-const HELP = `One payment, settled ${ASKED} times in parallel over two facilitators and under two client keys, without an
-  Idempotency-Key, and ${AFTERWARDS} times more when all is over. One success may be handed out, and one transaction
-  made, with one more before it where an allowance has to be granted.`
+const HELP = `One payment, settled ${ASKED} times in parallel over two facilitators and two client keys, without an Idempotency-Key,
+  and ${AFTERWARDS} times more afterwards. Exactly one success may be reported and one transaction made, plus one fee grant if an
+  allowance is needed.`
 
 const onePaymentOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
   name: `${family.prefix}one-payment`,
@@ -28,7 +28,7 @@ const onePaymentOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
       const [payment] = await chain.newPayments(1, { payTo, amount: AMOUNT })
       if (!payment) throw new Error('the chain made no payment')
       const signedBefore = (await ledger.transactions()).length
-      // The facilitator changes with every other question, so that each merchant asks both.
+      // The facilitator alternates every second request, so that each merchant uses both.
       const ask = (n: number) => (n % 2 === 0 ? merchants[0] : merchants[1]).ask(n >> 1, payment.request)
       const answers = await Promise.all(Array.from({ length: ASKED }, (_, n) => ask(n)))
       await until(ledger.open, (open) => open === 0)

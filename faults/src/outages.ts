@@ -16,17 +16,17 @@ import { openSettlementQueries } from './settlement-queries'
 
 const CUSTOMERS = 12
 const CREDITS = 10
-/** Before the outage, and after it. */
+/** Before and after the outage. */
 const ANSWERS = 200
 const AWAY_SECONDS = 2
 const RESOLVED_WITHIN_SECONDS = 90
-/** What the gateway says of a call that it cannot serve just now; nothing may be charged for it. */
-const AWAY = ['UNAVAILABLE', 'OVERLOADED']
+/** Errors that the gateway may return while a dependency is unavailable; nothing may be charged. */
+const ALLOWED_ERRORS = ['UNAVAILABLE', 'OVERLOADED']
 
-const HELP = `Under load (${CUSTOMERS} wallets that call and buy again and again) what both services stand on is stopped for ${AWAY_SECONDS} seconds and
-  started again: in odd rounds Postgres, as \`pg_ctl stop -m immediate\` stops it, in even ones Redis, by kill -9. Blocks come
-  now and then only, so that payments are under way. Then every call must be paid for and answered once, or refunded, and
-  every payment credited once, with one transfer; while Redis is away calls continue and sign-in is refused.`
+const HELP = `Under load (${CUSTOMERS} wallets that call and buy repeatedly) a dependency of both services is stopped for ${AWAY_SECONDS} seconds and
+  restarted: in odd rounds Postgres, by \`pg_ctl stop -m immediate\`, in even rounds Redis, by kill -9. Blocks are rare, so that
+  payments are in flight. Then every call must be charged and answered once, or refunded, and every payment credited once, with
+  one transfer; while Redis is down calls continue and sign-in is refused.`
 
 type Outage = {
   fault: string
@@ -67,7 +67,7 @@ const outages: readonly Outage[] = [
 type RoundResult = {
   outage: Outage
   served: number
-  turnedAway: number
+  rejected: number
   refunded: number
   credited: number
   transfers: number
@@ -122,23 +122,23 @@ const outagesOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
       const seconds = (performance.now() - began) / 1000
       await chain.setPace('at-once')
 
-      const calls = await auditCalls({ round, made: load.made, ledger, upstream, away: AWAY })
+      const calls = await auditCalls({ round, made: load.made, ledger, upstream, away: ALLOWED_ERRORS })
       const money = await auditMoney(ledger, await chain.paidTo(plan.pay_to))
       problems.push(...calls.problems, ...money.problems)
       problems.push(...(await auditTransactions({ chain, ledger: settlements })))
-      const { served, turnedAway, refunded } = calls.counts
+      const { served, rejected, refunded } = calls.counts
       const credited = money.credited - before.credited
       const transfers = money.transfers - before.transfers
       before = money
-      played.push({ outage, served, turnedAway, refunded, credited, transfers, seconds })
+      played.push({ outage, served, rejected, refunded, credited, transfers, seconds })
       say(
-        `· round ${round}, ${outage.where} away: ${served} calls answered, ${turnedAway} rejected, ${refunded} refunded, ` +
+        `· round ${round}, ${outage.where} unavailable: ${served} calls answered, ${rejected} rejected, ${refunded} refunded, ` +
           `${credited} payments credited, ${transfers} transfers; in order after ${seconds.toFixed(1)} s`,
       )
       return problems
     }
 
-    /** How somebody is answered who begins to sign in. */
+    /** The status of a new sign-in. */
     async function signInStatus(): Promise<number> {
       const answer = await fetch(`${world.gateway.url}/auth/nonce?address=${plan.pay_to}`)
       return answer.status
@@ -167,7 +167,7 @@ function rowsOf(outage: Outage, all: readonly RoundResult[]): Row[] {
       payments: sum(({ credited }) => credited),
       outcome: outage.outcome,
       counted:
-        `${sum(({ served }) => served)} calls answered, ${sum(({ turnedAway }) => turnedAway)} rejected, ` +
+        `${sum(({ served }) => served)} calls answered, ${sum(({ rejected }) => rejected)} rejected, ` +
         `${sum(({ refunded }) => refunded)} refunded; ${sum(({ credited }) => credited)} payments credited, ` +
         `${sum(({ transfers }) => transfers)} transfers`,
       worstSeconds: Math.max(...rounds.map(({ seconds }) => seconds)),

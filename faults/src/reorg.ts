@@ -16,11 +16,11 @@ const LOGGED_WITHIN_SECONDS = 10
 const REVERSED_WITHIN_SECONDS = 30
 const SETTLED_AGAIN_WITHIN_SECONDS = 60
 
-const HELP = `Payments that have succeeded are dropped by a reorg (anvil_reorg) with the blocks they were in. Of ${DROPPED} of them nothing
-  else happens: each must be marked reversed, sent again, and settled again, by one transfer in another block. One more has its
-  authorization used otherwise in the block that comes instead: it must stay reversed, with its reason. The metrics must count
-  each reversal, and each that is for good; the log must have a line for every transaction that was dropped, and one with
-  the reason for what is reversed for good. Afterwards new payments must settle, with contiguous nonces.`
+const HELP = `A reorg (anvil_reorg) drops the blocks of settled payments. ${DROPPED} of them must be marked reversed, broadcast again, and settled
+  again, by one transfer in another block. Another payment has its authorization used by another transfer in the replacing
+  block: it must stay reversed, with its reason. The metrics must count each reversal, and each final one; the log must have a
+  line for every dropped transaction, and one with the reason for the final reversal. Afterwards new payments must settle, with
+  contiguous nonces.`
 
 export const reorg: Scenario = {
   name: 'reorg',
@@ -34,12 +34,16 @@ export const reorg: Scenario = {
     const problems = await playRounds(stage, async (round) => {
       const before = await reversalCounts(environment)
       const again = await dropPayments(environment)
-      const otherwise = await usedOtherwise(environment)
+      const otherwise = await reuseAuthorization(environment)
       const after = await settleNew(environment)
       const now = await reversalCounts(environment)
-      const [reversed, forGood] = [now.reversed - before.reversed, now.forGood - before.forGood]
+      const [reversed, reversedFinal] = [
+        now.reversed - before.reversed,
+        now.reversedFinal - before.reversedFinal,
+      ]
       if (reversed !== DROPPED + 1) after.push(`the metrics count ${reversed} settlements that were reversed`)
-      if (forGood !== 1) after.push(`the metrics count ${forGood} settlements that were reversed for good`)
+      if (reversedFinal !== 1)
+        after.push(`the metrics count ${reversedFinal} settlements with a final reversal`)
 
       dropped.transfers += again.transfers
       dropped.again += again.settledAgain
@@ -48,7 +52,7 @@ export const reorg: Scenario = {
       dropped.worstSeconds = Math.max(dropped.worstSeconds, again.seconds)
       stolen.reversed += otherwise.stays ? 1 : 0
       stolen.transfers += otherwise.transfers
-      stolen.counted += forGood
+      stolen.counted += reversedFinal
       stolen.lines += otherwise.lines
       stolen.worstSeconds = Math.max(stolen.worstSeconds, otherwise.seconds)
       stage.say(
@@ -85,7 +89,7 @@ export const reorg: Scenario = {
   },
 }
 
-/** Settles payments, drops them from the chain, and waits until they are settled once more. */
+/** Settles payments, drops them from the chain, and waits until they are settled again. */
 async function dropPayments(environment: Environment) {
   const { chain, ledger } = environment
   const payTo = await chain.newRecipient()
@@ -130,8 +134,11 @@ async function dropPayments(environment: Environment) {
   return { problems, seconds, transfers: transfers.length, settledAgain: rows.length, lines }
 }
 
-/** Settles a payment and drops it; in the replacing block its payer uses the authorization for another transfer. */
-async function usedOtherwise(environment: Environment) {
+/**
+ * Settles a payment and drops it; in the replacing block its payer uses the authorization for another
+ * transfer.
+ */
+async function reuseAuthorization(environment: Environment) {
   const { chain, ledger } = environment
   const payTo = await chain.newRecipient()
   const { payment, rival } = await chain.payAndRival(payTo, AMOUNT)
@@ -171,10 +178,10 @@ async function linesOf(
 
 const reversalCounts = async ({ counted }: Environment) => ({
   reversed: await counted(REVERSED),
-  forGood: await counted(ENDED, 'outcome="reversed"'),
+  reversedFinal: await counted(ENDED, 'outcome="reversed"'),
 })
 
-/** @throws Error where one does not succeed: then there is nothing to drop */
+/** @throws Error if a payment fails, because there is nothing to drop then */
 async function settleFirst(
   environment: Environment,
   payTo: string,
@@ -186,7 +193,7 @@ async function settleFirst(
   return (await auditPayments({ ...environment, payTo, ended })).problems
 }
 
-/** The facilitators must go on as if nothing had happened. */
+/** New payments must still settle. */
 async function settleNew(environment: Environment): Promise<string[]> {
   const { chain, ledger } = environment
   const payTo = await chain.newRecipient()
@@ -198,13 +205,12 @@ async function settleNew(environment: Environment): Promise<string[]> {
   return [...problems, ...(await auditTransactions(environment))]
 }
 
-/** The heights of the blocks that these transactions are in. */
 async function blocksOf({ chain }: Environment, transactions: Iterable<string>): Promise<bigint[]> {
   const mined = await Promise.all([...transactions].map((transaction) => chain.mined(transaction)))
   return mined.flatMap((one) => (one ? [one.block] : []))
 }
 
-/** Replaces the chain from the lowest of these blocks on, and leaves it without new ones. */
+/** Replaces the chain from the lowest of these blocks on, and stops mining. */
 async function drop({ chain }: Environment, blocks: readonly bigint[], instead: readonly string[] = []) {
   const lowest = blocks.reduce((low, block) => (block < low ? block : low))
   await chain.setPace('stopped')

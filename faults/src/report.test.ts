@@ -28,8 +28,8 @@ const timesOf = (findings: Findings) =>
     Object.fromEntries(rows.map(({ fault, times }) => [fault, times])),
   ])
 
-describe('the report of what was broken', () => {
-  test('a part that was played replaces its own rows; a whole scenario all of its rows; no other scenario changes', () => {
+describe('the report', () => {
+  test('a part replaces its own rows, a whole scenario all its rows, and no other scenario changes', () => {
     const report = openReport(folder, ['first', 'second'])
     report.write('second', [row('a', 1)], { isWhole: true })
     report.write('first', [row('a', 1), row('b', 1)], { isWhole: true })

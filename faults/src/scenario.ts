@@ -1,15 +1,12 @@
 export type Stage = {
   rounds: number
-  /** The parts to run; all if absent. */
   parts?: readonly string[]
   /** Aborted when the run is interrupted. */
   signal: AbortSignal
-  /** Called after the run, in reverse order, also after a failure. */
   closeLater: (close: () => unknown) => void
   say: (line: string) => void
 }
 
-/** A row of the report. */
 export type Row = {
   /** Unique within the scenario. */
   fault: string

@@ -2,10 +2,10 @@ import { openFacilitatorDatabase } from '@tollgate/database'
 import { type Fees, type PayingChain } from './paying-chain'
 
 export type SettlementRow = {
-  /** As the paying chain names the payment. */
+  /** The id that the paying chain uses. */
   id: string
   status: string
-  handedOut: boolean
+  isReported: boolean
   transaction: string | null
   attempts: number
   errorReason: string | null
@@ -21,7 +21,7 @@ export type TransactionRow = {
 
 export type SettlementQueries = ReturnType<typeof openSettlementQueries>
 
-/** The facilitator's Postgres, looked into from outside. */
+/** Reads the facilitator's Postgres directly. */
 export function openSettlementQueries(url: string) {
   const { pool, close } = openFacilitatorDatabase({ url, poolSize: 2 })
   const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
@@ -33,13 +33,13 @@ export function openSettlementQueries(url: string) {
     /** All settlements to an address. */
     paidTo: (payTo: string) =>
       rows<SettlementRow>(
-        `SELECT lower(payer || ' ' || nonce) AS id, status, success_reported_at IS NOT NULL AS "handedOut", transaction_hash AS transaction, attempts,
+        `SELECT lower(payer || ' ' || nonce) AS id, status, success_reported_at IS NOT NULL AS "isReported", transaction_hash AS transaction, attempts,
            error_reason AS "errorReason"
          FROM settlements WHERE pay_to = $1 ORDER BY id`,
         [payTo],
       ),
 
-    /** Settlements that have not ended, of all. */
+    /** All settlements that have not ended. */
     open: async () =>
       Number(
         (
@@ -50,7 +50,7 @@ export function openSettlementQueries(url: string) {
         )[0]?.count,
       ),
 
-    /** All transactions that were signed, each with the number of its versions. */
+    /** All signed transactions, each with the number of its versions. */
     transactions: () =>
       rows<TransactionRow>(
         `SELECT signer, nonce, hash, status,
@@ -58,7 +58,6 @@ export function openSettlementQueries(url: string) {
          FROM transactions ORDER BY id`,
       ),
 
-    /** What all transactions together cost. */
     async fees(): Promise<Fees> {
       const [sums] = await rows<Record<keyof Fees, string>>(
         `SELECT (SELECT coalesce(sum(fee), 0) FROM transactions) AS transactions,
@@ -69,7 +68,6 @@ export function openSettlementQueries(url: string) {
       return { transactions: of('transactions'), charges: of('charges'), settlements: of('settlements') }
     },
 
-    /** Every version of every transaction, as it was signed. */
     versions: async () =>
       (await rows<{ raw: string }>('SELECT raw FROM transaction_versions')).map(({ raw }) => raw),
 
@@ -94,7 +92,10 @@ export function openSettlementQueries(url: string) {
       return problems.flat()
     },
 
-    /** Who holds each signer's lock: the process id of its Postgres session, and since when that session is there. */
+    /**
+     * The holder of each signer's lock: the process id of its Postgres session, and the start of that
+     * session.
+     */
     owners: ({ network, signers }: PayingChain) =>
       rows<{ signer: string; session: number; since: Date }>(
         `SELECT signer, a.pid AS session, a.backend_start AS since

@@ -10,9 +10,9 @@ const AMOUNT = 10_000n
 const MONEY = 1_000_000_000n
 const GWEI = 10n ** 9n
 
-const HELP = `${PAYMENTS} payments are sent while no block comes, and then the base fee rises above all that their transactions offer. Each
-  transaction must be replaced by one with the same nonce that offers more, and be mined in a block of that base fee;
-  ${PAYMENTS} payments that are requested meanwhile must succeed as well, with contiguous nonces.`
+const HELP = `${PAYMENTS} payments are broadcast while no block is mined, then the base fee rises above the fee of all their transactions. Each
+  transaction must be replaced by one with the same nonce and a higher fee, and be mined in a block of that base fee;
+  ${PAYMENTS} payments requested meanwhile must also succeed, with contiguous nonces.`
 
 export const stuckTransaction: Scenario = {
   name: 'stuck-transaction',
@@ -32,7 +32,7 @@ export const stuckTransaction: Scenario = {
       await chain.setPace('stopped')
       const first = environment.settleAll(early)
       const stuck = await waiting(environment, payTo, PAYMENTS)
-      // None of them pays it, and it is not so high that none may.
+      // Above every transaction's fee, but below the fee cap.
       const baseFee = 2n * stuck.reduce((high, { offer }) => (offer > high ? offer : high), 0n)
       const began = performance.now()
       const second = environment.settleAll(late)

@@ -20,12 +20,12 @@ const columns = {
 export type Column = keyof typeof columns
 type Row = Record<Column, number>
 
-/** Those of which the totals have a sum; of the others it has the last, or the worst. */
+/** Columns whose total is the last value; other columns have a sum or the worst value. */
 const latest: Column[] = ['credited', 'transfers']
 const names = Object.keys(columns) as Column[]
 const WIDTH = 8
 
-/** One line for each round, as it ends, and one for all of them. */
+/** Prints a line after each round, and one for all rounds. */
 export function createTable(say: (line: string) => void) {
   const rows: Row[] = []
   const print = (cells: string[]) => say(cells.map((cell) => cell.padStart(WIDTH)).join(' '))

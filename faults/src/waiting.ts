@@ -3,10 +3,10 @@ import { type Environment } from './environment'
 
 const SENT_WITHIN_SECONDS = 30
 
-/** What a transaction that waits for a block offers at most for each unit of gas, in wei. */
+/** A pending transaction; `offer` is its maximum fee per gas in wei. */
 type Waiting = { signer: string; nonce: bigint | null; hash: string; offer: bigint }
 
-/** The transactions that wait for a block, once all of so many payments to `payTo` are in one and the node has them. */
+/** The pending transactions, once all of this many payments to `payTo` are in one and the node has them. */
 export async function waiting(
   { ledger, chain }: Environment,
   payTo: string,
@@ -32,7 +32,7 @@ export async function waiting(
   )
 }
 
-/** A block now, and one in every second until it is stopped, all with this base fee (wei). */
+/** Mines a block now and every second until it is stopped, with this base fee (wei). */
 export async function mineAt({ chain }: Environment, baseFee: bigint) {
   await chain.mine({ baseFee })
   const timer = setInterval(() => void chain.mine({ baseFee }).catch(() => undefined), 1_000)

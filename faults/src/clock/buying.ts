@@ -5,7 +5,7 @@ import { PAYMENTS, type ClockJump, type JumpResult } from './clock-jump'
 
 const WITHIN_SECONDS = 60
 
-/** Callers who buy credits at the gateway, around the jump of its clock. */
+/** Buys credits at the gateway before, during and after the clock jump. */
 export async function buyAroundJump(
   environment: Environment,
   { fault, wrong, right }: ClockJump,
@@ -66,7 +66,7 @@ export async function buyAroundJump(
 
 type Caller = { customer: Customer; payment: string }
 
-/** Callers with signed payments that were not sent yet. */
+/** Callers with signed, unsent payments. */
 async function newCallers({ world }: Environment, count: number, validSeconds: number): Promise<Caller[]> {
   const callers: Caller[] = []
   while (callers.length < count) {

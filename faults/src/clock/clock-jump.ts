@@ -1,17 +1,17 @@
-/** A clock that a scenario sets wrong while payments are in flight, and right again. */
+/** Sets a clock wrong while payments are in flight, and right again. */
 export type ClockJump = { fault: string; wrong: () => Promise<unknown>; right: () => Promise<unknown> }
 
-/** The outcomes of the payments around one jump. */
 export type JumpResult = {
   fault: string
   payments: number
   successes: number
-  /** Why payments were refused. */
   refusals: string[]
   transfers: number
-  /** From the moment that the clock was right again until all was in order. */
+  /** From the correction of the clock until the recovery. */
   seconds: number
 }
 
-/** Payments in flight at the jump; as many follow while the clock is wrong, and after it is right again. */
+/**
+ * Payments in flight at the jump; the same number is sent while the clock is wrong, and after its correction.
+ */
 export const PAYMENTS = 3

@@ -12,10 +12,11 @@ const CHAIN_JUMP_SECONDS = 660
 const VALID_SECONDS = 600
 const CHAIN_FAULT = 'The clock of the chain jumps past the validity of open payments'
 
-const HELP = `Clocks jump while payments are under way: the facilitator's ${MINUTES} minutes ahead, and ${MINUTES} behind, the gateway's likewise, and the
-  chain's ahead of all (evm_increaseTime), by more than the payments under way are valid for. ${PAYMENTS} payments are under way then,
-  ${PAYMENTS} are asked for while the clock is wrong, and ${PAYMENTS} when it is right again; the chain's never is, and there the last
-  are signed by its time. Each must have one end, with one transfer or none, and those that come last must succeed.`
+const HELP = `Clocks jump while payments are in flight: the facilitator's ${MINUTES} minutes ahead and ${MINUTES} behind, the gateway's likewise,
+  and the chain's ahead of all (evm_increaseTime), by more than the validity of the payments in flight. ${PAYMENTS} payments are in
+  flight at the jump, ${PAYMENTS} are requested while the clock is wrong, and ${PAYMENTS} after its correction; the chain's clock is never
+  corrected, so its last payments are signed by its time. Each must have one outcome, with one transfer or none, and the last
+  ones must succeed.`
 
 export const clock: Scenario = {
   name: 'clock',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '@tollgate/e2e/testing/paying'
 
-/** Names the variable with the path of the clock file of a service. */
+/** The variable with the path of a service's clock file. */
 export const CLOCK_FILE = 'FAULTS_CLOCK_FILE'
 
 /** The file in which the service acknowledges its clock setting. */
@@ -11,19 +11,18 @@ export const answerTo = (file: string) => `${file}.done`
 
 const PRELOAD = join(__dirname, '../preload/clock.js')
 
-/** Clocks of services that can be moved while they run. */
+/** Clocks of running services. */
 export function openClocks() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-clocks-'))
   const fileOf = (name: string) => join(folder, name)
 
   return {
-    /** What a service has to be started with. */
     environment(name: string) {
       writeFileSync(fileOf(name), '0')
       return { NODE_OPTIONS: `--require=${PRELOAD}`, [CLOCK_FILE]: fileOf(name) }
     },
 
-    /** Resolves when the clock of the service that was started as `name` is so many seconds ahead of ours. */
+    /** Resolves when the clock of the service `name` is this many seconds ahead of ours. */
     async move(name: string, { pid }: { pid: () => number }, seconds: number): Promise<void> {
       const milliseconds = String(seconds * 1000)
       writeFileSync(fileOf(name), milliseconds)

@@ -7,8 +7,8 @@ const AMOUNT = 10_000n
 const MONEY = 1_000_000n
 
 /**
- * Payments at the facilitator, around the jump of a clock. `validSeconds` is what they are signed for before it is made, and
- * when it is over.
+ * Settles payments at the facilitator before, during and after a clock jump. `validSeconds` is their validity
+ * before the jump and after the correction.
  */
 export async function settleAroundJump(
   environment: Environment,

@@ -5,13 +5,13 @@ import { type Row, type Scenario } from '../scenario'
 
 const PAYMENTS = 200
 const AMOUNT = 10_000n
-/** How many allowances a transaction must grant on average at least. */
+/** The minimum average of allowances per transaction. */
 const FEWER = 4
 
-const HELP = `${PAYMENTS} payments of as many payers in parallel over two facilitators with one signer, which has to grant two of three payers an
-  allowance first: in odd rounds each transaction is mined at once, in even ones there is a block each second only. All must
-  succeed, each by one transfer, with far fewer transactions that grant than allowances; the signer's sequences must be contiguous,
-  every allowance used up, and the fees in the database equal to those on the chain.`
+const HELP = `${PAYMENTS} payments of as many payers in parallel over two facilitators with one signer, which must first grant two of three
+  payers an allowance. In odd rounds each transaction is mined at once, in even rounds a block is mined each second. All must
+  succeed, each by one transfer, with far fewer grant transactions than allowances; the signer's sequences must be contiguous,
+  every allowance used, and the fees in the database equal to those on the chain.`
 
 const faultOf = {
   'at-once': `${PAYMENTS} payments in parallel, each transaction mined at once`,

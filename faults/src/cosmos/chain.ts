@@ -12,7 +12,7 @@ export type Cosmos = Awaited<ReturnType<typeof openCosmos>>
 
 type Chain = Pick<Apps['infrastructure']['cosmos'], 'rpcUrl' | 'chainId' | 'setPace'>
 
-/** Of the messages that are looked for: bank sends, and allowances granted and revoked. */
+/** Bank sends, and granted and revoked allowances. */
 type Message = {
   fromAddress?: string
   toAddress?: string
@@ -28,8 +28,8 @@ const ALLOWANCES = '/cosmos.feegrant.v1beta1.Query/AllowancesByGranter'
 const registry = new Registry(defaultRegistryTypes)
 
 /**
- * The Cosmos development chain: payments in its own coins on it, and what can be done to it. A payer has one payment under way
- * at a time, so that each payment has a payer of its own; who does not pay the fee holds the price and nothing else.
+ * The Cosmos development chain, with payments in its native coin. A payer can have one payment in flight, so
+ * each payment has a new payer; a sponsored payer has only the price.
  */
 export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
   const client = await StargateClient.connect(rpcUrl)
@@ -46,8 +46,8 @@ export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
       wallet.address,
       `${terms.amount + (isSponsored ? 0n : COSMOS_FEE)}${DENOM}`,
     )
-    const manner = isSponsored ? { granter, mode } : { mode }
-    const { payload, sequence } = await wallet.pay(client, { ...terms, denom: DENOM }, manner)
+    const options = isSponsored ? { granter, mode } : { mode }
+    const { payload, sequence } = await wallet.pay(client, { ...terms, denom: DENOM }, options)
     return { id: idOf(wallet.address, sequence), request: requestFor(payload, terms), isSponsored }
   }
 
@@ -118,7 +118,7 @@ export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
     close: () => client.disconnect(),
   }
 
-  /** By payer: how many more allowances it was granted than it has used. */
+  /** Granted minus used allowances, by payer. */
   async function grantsLessUses(): Promise<Map<string, number>> {
     const differences = new Map<string, number>()
     const add = (payer: string, by: number) => differences.set(payer, (differences.get(payer) ?? 0) + by)
@@ -129,29 +129,28 @@ export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
     return differences
   }
 
-  /** Whether the granter allows anybody anything. */
+  /** Whether the granter has an open allowance. */
   async function allowsSomething(): Promise<boolean> {
-    // The request's one field, which is its first: the granter.
+    // The request has one field, number 1: the granter.
     const request = Buffer.concat([Uint8Array.of(0x0a, granter.length), Buffer.from(granter)])
     const answer = (await rpc('abci_query', ALLOWANCES, request.toString('hex'), '0', false)) as {
       response: { code: number; value: string | null }
     }
     const { code, value } = answer.response
     if (code !== 0) throw new Error(`the chain does not tell its allowances: code ${code}`)
-    // The first field of the answer is the list, and has no bytes where it is empty; the second is the page.
+    // Field 1 of the response is the list, absent if empty; field 2 is the page.
     return Buffer.from(value ?? '', 'base64')[0] === 0x0a
   }
 
   return {
     ...payingChain,
 
-    /** How many transactions wait for a block. */
     async pending(): Promise<number> {
       return Number(((await rpc('num_unconfirmed_txs')) as { total: string }).total)
     },
     /** The minimum price per unit of gas, also for pending transactions: `0.025uatom`. */
     setMinimumGasPrice: (price: string) => rpc('dev_setMinimumGasPrice', price),
-    /** Empties the mempool, as a restart of the node does; returns the number of evicted transactions. */
+    /** Empties the mempool, as a restart does; returns the number of evicted transactions. */
     async dropPending(): Promise<number> {
       return ((await rpc('dev_dropPending')) as { dropped: number }).dropped
     },

@@ -9,15 +9,15 @@ import { allSigned } from './waiting'
 const PAYMENTS = 6
 const AMOUNT = 10_000n
 const USUAL = '0.025uatom'
-/** Above what allowances are granted for, and what payers offer. */
+/** Above the price of allowances and payments. */
 const DEAR = '1uatom'
 const DEAR_SECONDS = 5
 
-const HELP = `The node asks for more for a unit of gas than the network's settings allow and payers offer, for ${DEAR_SECONDS} seconds with a block in
-  each. ${PAYMENTS} payments are on their way when that begins: the next block has what waits, and the payments whose allowances were
-  in it come too late; ${PAYMENTS} more are requested meanwhile, and ${PAYMENTS} when it is over. While it lasts nothing that was sent late may be
-  mined. Then the price falls: all must succeed, each by one transfer, with contiguous sequences, no allowance left, and no
-  transaction signed again with a higher fee.`
+const HELP = `The node's minimum gas price exceeds the network's settings and the payers' fees for ${DEAR_SECONDS} seconds, with a block in each.
+  ${PAYMENTS} payments are in flight when it begins: the next block includes pending transactions, and the payments whose allowances are
+  in it are too late; ${PAYMENTS} more are requested during it, and ${PAYMENTS} after it. During it no late transaction may be mined. Then the
+  price falls: all must succeed, each by one transfer, with contiguous sequences, no allowance left, and no transaction signed
+  again with a higher fee.`
 
 export const cosmosHighGasPrice: Scenario = {
   name: `${cosmos.prefix}dear-gas`,
@@ -39,7 +39,7 @@ export const cosmosHighGasPrice: Scenario = {
       await allSigned(environment, payTo, PAYMENTS)
       await chain.setMinimumGasPrice(DEAR)
       await chain.setPace('by-interval')
-      // A block takes what waits, whatever it offers.
+      // A block includes pending transactions at any price.
       await chain.mine()
       const paidBefore = (await chain.paidTo(payTo)).length
       const meanwhile = environment.settleAll(during)

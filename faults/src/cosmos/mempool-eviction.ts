@@ -11,9 +11,9 @@ const PAYMENTS = 6
 const AMOUNT = 10_000n
 const SENT_WITHIN_SECONDS = 30
 
-const HELP = `The node evicts its mempool, as a restart does, while ${PAYMENTS} payments are on their way: once while
-  the allowances and the payments without them wait, and once more while the payments wait that were allowed. What was forgotten
-  must be sent again as it was: all succeed, each by one transfer, with one transaction for the allowances of each of them, and
+const HELP = `The node evicts its mempool, as a restart does, while ${PAYMENTS} payments are in flight: once while the allowances and
+  the payments without one are pending, and once while the sponsored payments are pending. Evicted transactions must be
+  broadcast again unchanged: all succeed, each by one transfer, with one transaction for each eviction's allowances, and
   nothing is signed twice.`
 
 export const cosmosMempoolEviction: Scenario = {
@@ -84,7 +84,7 @@ export const cosmosMempoolEviction: Scenario = {
   },
 }
 
-/** Resolves when the payments that were allowed have been sent as well, and all others are mined. */
+/** Resolves when all sponsored payments are broadcast and all others mined. */
 const allSent = ({ ledger }: Environment<Cosmos>, payTo: string, payments: readonly Payment[]) =>
   until(
     () => ledger.paidTo(payTo),

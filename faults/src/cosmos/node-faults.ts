@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BLOCKS_BEHIND } from '../evm-node-faults'
-import { Refused, silences, type Ask, type Fault, type Lie, type Question } from '../node-proxy'
+import { Refused, unavailableNodes, type Ask, type Fault, type Lie, type Question } from '../node-proxy'
 
 type TxAnswer = { hash: string; height: string; tx: string; tx_result: { code: number; events: unknown[] } }
 type TxSearch = { txs: TxAnswer[]; total_count: string }
@@ -20,7 +20,7 @@ const hashOf = (tx: string) =>
   createHash('sha256').update(Buffer.from(tx, 'base64')).digest('hex').toUpperCase()
 const taken = (tx: string) => ({ code: 0, data: '', log: '', codespace: '', hash: hashOf(tx) })
 
-/** A node that shows transactions otherwise than they are; undefined: that it knows none. */
+/** A node that returns altered transactions; undefined: that finds none. */
 const transactionsThat = (altered: (found: TxAnswer) => TxAnswer | undefined): Fault => ({
   async answers({ method, params }, ask, lie) {
     const result = await ask(method, params)
@@ -44,11 +44,11 @@ const failed = (found: TxAnswer, events: unknown[]): TxAnswer => ({
 })
 const refusal = { code: 5, codespace: 'sdk', log: 'spendable balance is smaller: insufficient funds' }
 
-/** Accepted transactions that were not forwarded, by hash. */
+/** Accepted but not forwarded transactions, by hash. */
 const invented = new Map<string, string>()
 
 export const cosmosNodeFaults: Readonly<Record<string, Fault>> = {
-  ...silences,
+  ...unavailableNodes,
   'is on another chain': {
     async answers({ method, params }, ask, lie) {
       if (method === 'tx') throw lie(notFound(''))
@@ -123,7 +123,7 @@ const inventedAnswer = (hash: string, tx: string, height: string) => ({
   tx,
 })
 
-/** The answer of a node whose newest block is that of this height. */
+/** The response of a node whose newest block has this height. */
 async function stale(question: Question, height: bigint, ask: Ask, lie: Lie): Promise<unknown> {
   const { method } = question
   const params = of(question)
@@ -135,7 +135,7 @@ async function stale(question: Question, height: bigint, ask: Ask, lie: Lie): Pr
     throw lie(
       internal(`min height ${String(params['minHeight'])} can't be greater than max height ${height}`),
     )
-  // A simulation runs on what waits, whatever height is asked for.
+  // A simulation includes pending transactions, at any requested height.
   if (method === 'abci_query' && params['height'] === '0' && !/Simulate$/.test(params['path'] as string))
     return lie(await ask(method, { ...params, height: String(height) }))
   const result = await ask(method, params)

@@ -1,6 +1,6 @@
 export type PaymentVariant = { isSponsored: boolean; mode: 'direct' | 'amino' }
 
-/** How to pay, one after the other: of three payments the facilitator bears the fees of two, every other one is signed in amino JSON. */
+/** Variants in sequence: two of three payments are sponsored, every second one is signed as amino JSON. */
 export function createPaymentVariants(): () => PaymentVariant {
   let turn = 0
   return () => {

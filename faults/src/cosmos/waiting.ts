@@ -6,7 +6,10 @@ const SENT_WITHIN_SECONDS = 30
 
 type CosmosEnvironment = Pick<Environment<Cosmos>, 'ledger' | 'chain'>
 
-/** Resolves when each of so many payments waits for a transaction, its own or one before it, and the node has all of these. */
+/**
+ * Resolves when this many payments wait for a transaction (their own or a fee grant) and the node has all of
+ * them.
+ */
 export async function allSigned(
   { ledger, chain }: CosmosEnvironment,
   payTo: string,

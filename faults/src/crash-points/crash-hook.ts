@@ -13,19 +13,19 @@ import { join } from 'node:path'
 import { until } from '@tollgate/e2e/testing/paying'
 import { type Step } from './steps'
 
-/** The variable that names the folder; a process without it is not watched. */
+/** The variable with the hook's folder; a process without it is not watched. */
 export const TRAP_FOLDER = 'TOLLGATE_TRAP_FOLDER'
-/** The variable that names the signal; SIGKILL where it is absent. */
+/** The variable with the signal; SIGKILL by default. */
 export const TRAP_SIGNAL = 'TOLLGATE_TRAP_SIGNAL'
 
-/** Whom the trap has killed, when (Unix milliseconds), and which sessions of Postgres held its signers' locks. */
+/** The killed process, the time (Unix milliseconds), and the Postgres sessions that held its signer locks. */
 export type Kill = { pid: number; step: Step; at: number; owners: number[] }
 
 export type CrashHook = ReturnType<typeof openCrashHook>
 
 /**
- * A trap for processes that are started with `environment`: once armed it kills, or stops, the first of them that reaches
- * the step, at the step, and no other. It is a folder, because what looks at it must not wait for anybody.
+ * Kills or stops the first process started with `environment` that reaches the armed step, and no other. Its
+ * state is a folder, because the check in the process must be synchronous.
  */
 export function openCrashHook({ signal = 'SIGKILL' }: { signal?: 'SIGKILL' | 'SIGSTOP' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-trap-'))
@@ -38,7 +38,7 @@ export function openCrashHook({ signal = 'SIGKILL' }: { signal?: 'SIGKILL' | 'SI
       NODE_OPTIONS: `--require=${join(__dirname, '../preload/crash.js')}`,
     },
 
-    /** From now on the trap is set, for one kill; so many times the step is let pass before. */
+    /** Arms the hook for one kill, after `passes` passes of the step. */
     arm(step: Step, passes = 0) {
       rmSync(folder, { recursive: true, force: true })
       mkdirSync(folder)
@@ -67,7 +67,7 @@ export function openCrashHook({ signal = 'SIGKILL' }: { signal?: 'SIGKILL' | 'SI
   }
 }
 
-/** As the watched process sees it: whether it is to die now, at this step. */
+/** Called by the watched process: whether to die now, at this step. */
 export function isTriggered(folder: string, step: Step): boolean {
   const armed = join(folder, 'armed')
   try {
@@ -81,7 +81,7 @@ export function isTriggered(folder: string, step: Step): boolean {
   }
 }
 
-/** Of all processes that do the same to a file one succeeds. */
+/** One of all processes that do the same to a file succeeds. */
 function wins(take: () => void): boolean {
   try {
     take()

@@ -11,14 +11,14 @@ import { type Step } from './steps'
 import { type Kill } from './crash-hook'
 
 const AMOUNT = 1_000n
-/** The process that was killed needs most of it to be there again. */
+/** Most of it is the restart of the killed process. */
 const RECOVERS_WITHIN_SECONDS = 25
 const TAKEN_OVER_WITHIN_SECONDS = 10
 const LOOK_AGAIN_MS = 20
-/** A process that reaches one of these steps owns a signer, so another must take it over. */
+/** A process at one of these steps owns a signer, which another must take over. */
 const OWNERS_STEPS: readonly Step[] = ['signed', 'stored', 'grant-signed', 'grant-stored', 'payment-stored']
 
-/** Kills a facilitator that owns all signers at each of these steps, while a merchant settles payments. */
+/** Kills a facilitator that owns all signers at each step, while a merchant settles payments. */
 export async function facilitatorTarget(
   world: World,
   { chain, steps, stage }: { chain: PayingChain; steps: readonly Step[]; stage: Stage },
@@ -47,7 +47,7 @@ export async function facilitatorTarget(
         const before = await until(owners, (all) => all.length === signers.length)
         const recipient = await chain.newRecipient()
         const payments = await chain.newPayments(paymentsIn(round), { payTo: recipient, amount: AMOUNT })
-        // Every other payment is asked for under an Idempotency-Key, so that its success can be had again.
+        // Every other request has an Idempotency-Key, so that its success can be requested again.
         const keyOf = (i: number) => (i % 2 === 0 ? `${step}-${round}-${recipient}-${i}` : undefined)
         let asking: Promise<PromiseSettledResult<SettleOutcome>[]> = Promise.resolve([])
         const kill = await spring(payments.length, () => {
@@ -91,7 +91,10 @@ export async function facilitatorTarget(
     },
   }
 
-  /** Every signer that was the dead one's, by these sessions, is the survivor's, in time. */
+  /**
+   * Checks that the survivor owns all signers of the dead process in time; `owners` are the dead one's
+   * sessions.
+   */
   async function takeoverAfter(
     { at }: Kill,
     dead: readonly number[],
@@ -131,16 +134,19 @@ function auditTransfers(payments: readonly Payment[], transfers: readonly Transf
 }
 
 function auditSettlements(payments: readonly Payment[], settlements: readonly SettlementRow[]) {
-  const wrong = settlements.filter(({ status, handedOut }) => status !== 'settled' || !handedOut)
+  const wrong = settlements.filter(({ status, isReported }) => status !== 'settled' || !isReported)
   const problems = wrong.map(
-    ({ id, status, handedOut }) => `${id} is ${status}${handedOut ? '' : ' and not handed out'}`,
+    ({ id, status, isReported }) => `${id} is ${status}${isReported ? '' : ' and not reported'}`,
   )
   return settlements.length === payments.length
     ? problems
     : [...problems, `${settlements.length} settlements of ${payments.length} payments`]
 }
 
-/** Success is reported once: the merchant has it, or it was sent just before the kill and cannot be requested again without a key. */
+/**
+ * Success is reported once: the merchant has it, or it was sent just before the kill and cannot be requested
+ * again without an idempotency key.
+ */
 function checkOutcome(
   { id }: Payment,
   outcome: PromiseSettledResult<SettleOutcome> | undefined,
@@ -154,7 +160,7 @@ function checkOutcome(
   return { isReceived: false, problems: isCutOff ? [] : [`${id} ended with ${end.errorReason}`] }
 }
 
-/** A success is reported again only to requests with its Idempotency-Key. */
+/** Only a request with the original Idempotency-Key gets the success again. */
 async function askAgain(
   merchant: Merchant,
   payments: readonly Payment[],

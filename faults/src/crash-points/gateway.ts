@@ -9,11 +9,11 @@ import { paymentsIn, type Target } from './round'
 import { gatewayPoints, type Step } from './steps'
 
 const MONEY = 1_000_000n
-/** The right to ask about a payment lasts some seconds longer than who took it. */
+/** Exceeds the lease of the right to request a settlement. */
 const RECOVERS_WITHIN_SECONDS = 60
 const AGAIN_MS = 100
 
-/** The gateway, killed at each step while wallets buy credits with the call that they make. */
+/** Kills the gateway at each step, while wallets buy credits with their calls. */
 export function gatewayTarget<C extends PayingChain>(
   world: World,
   { family, chain, stage }: { family: Family<C>; chain: C; stage: Stage },
@@ -62,7 +62,7 @@ export function gatewayTarget<C extends PayingChain>(
     },
   }
 
-  /** A customer with a session and a signed payment that was not sent yet. */
+  /** A customer with a session and a signed, unsent payment. */
   async function newBuyer(): Promise<Buyer> {
     const { address, session, pay } = await family.newCustomer(world, plan, MONEY)
     const { body } = await call(world, session.token)

@@ -4,26 +4,25 @@ import { type Row, type Stage } from '../scenario'
 import { points, type Step } from './steps'
 import { type Kill, type CrashHook } from './crash-hook'
 
-/** A process that is started again when it ends. */
+/** Restarted when it ends. */
 type Replica = { url: string; pid: () => number; stop: () => Promise<void> }
 
 export type Found = {
   payments: number
   /** By name, as reported: "transfers", "successes". */
   counts: Record<string, number>
-  /** From the kill until the survivor had all that the dead one was in charge of; absent where there was nothing to take over. */
+  /** From the kill until the survivor had taken over everything; absent if there was nothing to take over. */
   takeoverSeconds?: number | undefined
   recoveredSeconds: number
   problems: string[]
 }
 
-/** One service and the steps at which it is killed. */
 export type Target = {
   where: 'facilitator' | 'gateway'
   /** From the kill until every payment has ended and every caller has its response. */
   recoversWithinSeconds: number
   steps: readonly Step[]
-  /** What became of the payments, each time, if nothing is said against it. */
+  /** The outcome of the payments if there is no problem. */
   outcome: string
   /** `first` is killed while it runs alone; `addSecond` starts a second replica. */
   first: Replica
@@ -41,8 +40,8 @@ const PAYMENTS = [3, 4, 5]
 export const paymentsIn = (round: number) => PAYMENTS[round % PAYMENTS.length] ?? 3
 
 /**
- * Kills the service at each of its steps, so many times: one that is alone, and every other time one beside a second, which
- * takes over.
+ * Kills the service at each step, `rounds` times: in turn a single process and one of two, of which the
+ * second takes over.
  */
 export async function killAtEach(
   target: Target,
@@ -74,7 +73,7 @@ export async function killAtEach(
   return { problems, rows: steps.map((step) => rowOf(step, found.get(step) ?? [])) }
 
   async function playRound(step: Step, round: number, replicas: readonly Replica[]): Promise<Found> {
-    // In every third round transactions wait for their block.
+    // In every third round transactions stay pending.
     const pace = round % 3 === 0 ? 'by-interval' : 'at-once'
     const pids = replicas.map((replica) => replica.pid())
     const spring: Spring = async (payments, lead) => {

@@ -1,6 +1,6 @@
 /**
- * The output or input of a process that marks a step. A statement is `committed` when its result has arrived or, within a
- * transaction, the result of the commit; never if it changed no row. `values` are its parameters.
+ * The output or input that marks a step. A statement is `committed` when its result (in a transaction, that
+ * of the commit) has arrived; never if it changed no row. `values` are its parameters.
  */
 export type Trigger =
   | { sql: RegExp; when: 'sent' | 'committed'; of?: (values: readonly unknown[]) => boolean }
@@ -11,11 +11,11 @@ type Point = {
   trigger: Trigger
   /** The progress at the moment of the kill. */
   says: string
-  /** Reached once for each payment, so that not only the first of them may be the last. */
+  /** Reached once per payment, so that a later payment can trigger it too. */
   isForEach: boolean
 }
 
-/** Those of every facilitator, whatever chain it settles on. */
+/** Common to all chain families. */
 const claimed: Point = {
   trigger: { sql: /insert into settlements/i, when: 'committed' },
   says: 'the claim is committed, nothing is signed',
@@ -36,7 +36,6 @@ const answered: Point = {
   isForEach: true,
 }
 
-/** Where a facilitator is killed while it settles on an EVM chain. */
 export const facilitatorPoints = {
   claimed,
   signed: {
@@ -63,7 +62,6 @@ export const facilitatorPoints = {
   answered,
 } satisfies Record<string, Point>
 
-/** Where it is killed while it settles on a Cosmos chain, where it may have to grant an allowance before. */
 export const cosmosFacilitatorPoints = {
   claimed,
   'grant-signed': {
@@ -118,7 +116,6 @@ export const cosmosFacilitatorPoints = {
   answered,
 } satisfies Record<string, Point>
 
-/** Where a gateway is killed while a payment is made. */
 export const gatewayPoints = {
   received: {
     trigger: { sql: /insert into payments\b/i, when: 'committed' },
@@ -151,12 +148,12 @@ export const points: Record<Step, Point> = {
   ...gatewayPoints,
 }
 
-/** Whether a parameter of a statement, or a list in it, is this word. */
+/** Whether a parameter, or a list in it, is this word. */
 function hasValue(values: readonly unknown[], word: string): boolean {
   return values.flat().includes(word)
 }
 
-/** Of the statement that stores a transaction: whether it is one that has to come before its payers' own. */
+/** Whether a statement stores a fee grant. */
 function isOfGrant(values: readonly unknown[]): boolean {
   return values.includes(true)
 }
@@ -165,7 +162,9 @@ function isTaken(result: unknown): boolean {
   return (result as { code?: number } | undefined)?.code === 0
 }
 
-/** Whether the transaction in a question or an answer grants allowances: the names of its messages are in its bytes. */
+/**
+ * Whether the transaction in a request or response grants allowances: its bytes contain the message names.
+ */
 function isGrant(message: unknown): boolean {
   const { tx } = (message ?? {}) as { tx?: string }
   return tx !== undefined && Buffer.from(tx, 'base64').includes('MsgGrantAllowance')

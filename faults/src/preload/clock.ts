@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { answerTo, CLOCK_FILE } from '../clock/service-clock'
 
 /**
- * Loaded into a service before its own first line: its clock runs ahead of the machine's by the milliseconds in the file,
- * which is read at the start and at each SIGUSR2, and then acknowledged in a file beside it. Timers are unaffected.
+ * Preloaded into a service: its clock runs ahead by the milliseconds in a file, which is read at the start
+ * and at each SIGUSR2, and acknowledged in a file beside it. Timers are unaffected.
  */
 const clockFile = process.env[CLOCK_FILE]
 if (clockFile !== undefined) moveClock(clockFile)

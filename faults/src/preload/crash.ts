@@ -2,10 +2,7 @@ import { isTriggered, recordKill, TRAP_FOLDER, TRAP_SIGNAL } from '../crash-poin
 import { points, type Step, type Trigger } from '../crash-points/steps'
 import { type Statement, watchAnswers, watchQuestions, watchStatements } from './watch'
 
-/**
- * Loaded into a service before its own first line: watches what leaves the process and what comes back, and kills or stops it at the
- * step for which the trap is armed. The service does not know.
- */
+/** Preloaded into a service: watches its output and input, and kills or stops it at the armed step. */
 const folder = process.env[TRAP_FOLDER]
 if (folder !== undefined) watch(folder)
 

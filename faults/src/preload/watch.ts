@@ -2,30 +2,30 @@ import { subscribe } from 'node:diagnostics_channel'
 import { ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 
-/** Of several statements sent as one it is a list, which has none of these. */
+/** The result of several statements in one message is a list without these members. */
 type Result = { command?: string; rowCount?: number | null; rows?: Record<string, unknown>[] }
 type Callback = (error: unknown, result: Result) => void
 type Session = { processID: number | null }
-/** A statement and the values of its parameters. */
 export type Statement = { text: string; values: readonly unknown[] }
 type Query = (this: Session, ...args: unknown[]) => unknown
 
 /**
- * Statements that this process sends to Postgres by `pg`. `sent` is called before the statement leaves; `committed` when it
- * is durable, before its sender knows, if it changed or found anything; `locked` with the session that got an advisory lock.
+ * Statements that this process sends with `pg`. `sent` is called before the statement is sent; `committed`
+ * when it is durable, before the sender has the result, if it changed or found anything; `locked` with the
+ * session that got an advisory lock.
  */
 export function watchStatements(on: {
   sent: (statement: Statement) => void
   committed: (statement: Statement) => void
   locked: (session: number) => void
 }) {
-  // The very module that the service uses, which is the database package's own.
+  // The same module instance as the database package's.
   const pg = createRequire(require.resolve('@tollgate/database'))('pg') as {
     Client: { prototype: { query: Query } }
   }
   const { prototype } = pg.Client
   const query = prototype.query
-  /** What a session has done inside the transaction that is open there. */
+  /** The statements so far of the session's open transaction. */
   const open = new WeakMap<Session, Statement[]>()
 
   prototype.query = function watched(...args) {
@@ -66,7 +66,9 @@ export function watchStatements(on: {
 
 type Message = { id?: unknown; method?: unknown; params?: unknown; result?: unknown }
 
-/** JSON-RPC questions that this process has asked by `undici`, each with its answer, before the asker knows it. */
+/**
+ * JSON-RPC requests that this process sends with `undici`, each with its response, before the sender has it.
+ */
 export function watchQuestions(
   answered: (question: { method: string; params: unknown; result: unknown }) => void,
 ) {
@@ -97,7 +99,7 @@ function messagesIn(chunks: Buffer[] = []): Message[] {
   }
 }
 
-/** HTTP answers of this process, when the last byte of each was handed to the operating system. */
+/** HTTP responses of this process, after the last byte was passed to the operating system. */
 export function watchAnswers(answered: (answer: { path: string; body: string }) => void) {
   const { prototype } = ServerResponse
   const end = prototype.end as (this: ServerResponse, ...args: unknown[]) => ServerResponse

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { borrowFrom } from './verify/borrowed.mjs'
+import { requireFrom } from './verify/borrowed.mjs'
 
 const HELP = `Usage: node bench/echo.mjs [--help]
 
@@ -10,7 +10,7 @@ processor time used. bench/verify.mjs starts it, to measure every answer of ours
 const { values } = parseArgs({ options: { help: { type: 'boolean' } } })
 if (values.help) process.stdout.write(HELP)
 else {
-  const express = borrowFrom('apps/facilitator')('express')
+  const express = requireFrom('apps/facilitator')('express')
   const app = express()
   app.use(express.json())
   app.post('/', (req, res) => res.json(req.body))

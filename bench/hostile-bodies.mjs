@@ -94,7 +94,6 @@ async function withGateway(checkout, limits, use) {
   return inFolder(async (place) => use(await startGateway({ checkout, limits, ...place })))
 }
 
-/** Runs in a temporary folder and closes resources in reverse order. */
 async function inFolder(use) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const closing = [() => rmSync(folder, { recursive: true, force: true })]

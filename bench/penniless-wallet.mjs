@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { prepare, root } from '../scripts/prepare.mjs'
-import { borrowFrom } from './verify/borrowed.mjs'
+import { requireFrom } from './verify/borrowed.mjs'
 
 const HELP = `Usage: node bench/penniless-wallet.mjs [--headers 605] [--buyers 4] [--help]
 
@@ -62,7 +62,7 @@ async function main() {
       state,
       processes,
       usualPorts: false,
-      alterations: { environment },
+      overrides: { environment },
     })
     await attack(world, devnet.developmentWallets, { headers, buyers })
   } finally {
@@ -73,10 +73,10 @@ async function main() {
 }
 
 async function attack(world, wallets, { headers, buyers }) {
-  const { Wallet } = borrowFrom('packages/devnet')('ethers')
-  const shop = shopOf(world, Wallet)
+  const { Wallet } = requireFrom('packages/devnet')('ethers')
+  const merchant = openMerchant(world, Wallet)
   const honest = await Promise.all(
-    wallets.slice(0, 2 * buyers).map(({ privateKey }) => shop.signIn(privateKey)),
+    wallets.slice(0, 2 * buyers).map(({ privateKey }) => merchant.signIn(privateKey)),
   )
   const [regulars, newcomers] = [honest.slice(0, buyers), honest.slice(buyers)]
   const phases = [
@@ -87,12 +87,12 @@ async function attack(world, wallets, { headers, buyers }) {
   ]
   const rows = []
   for (const [name, buying, signature] of phases)
-    rows.push(await shop.phase(name, buying, { signature, headers }))
+    rows.push(await merchant.phase(name, buying, { signature, headers }))
   print(rows)
   if (rows.some(({ served }) => served < buyers)) process.exitCode = 1
 }
 
-function shopOf({ gateway, facilitator, serviceName, plan }, Wallet) {
+function openMerchant({ gateway, facilitator, serviceName, plan }, Wallet) {
   const domain = { name: plan.asset_name, version: plan.asset_version, chainId: Number(plan.chain_id) }
 
   async function signIn(privateKey = `0x${randomBytes(32).toString('hex')}`) {

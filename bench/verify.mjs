@@ -115,8 +115,8 @@ async function run({ requests, rounds, connections, json, profile }, closeLater)
   progress('warmed up')
   for (let round = 1; round <= rounds; round++) {
     for (const line of lines) line.rounds.push(await measure({ ...line.at, bodies: line.take(line.each) }))
-    const told = lines.map(({ name, rounds }) => `${name} ${whole(rounds.at(-1).perCore)}`)
-    progress(`round ${round} of ${rounds}, per core: ${told.join(', ')}`)
+    const rates = lines.map(({ name, rounds }) => `${name} ${whole(rounds.at(-1).perCore)}`)
+    progress(`round ${round} of ${rounds}, per core: ${rates.join(', ')}`)
   }
 
   const figures = lines.map(({ name, at, rounds }) => ({

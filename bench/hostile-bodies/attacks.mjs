@@ -2,11 +2,11 @@ import { Buffer } from 'node:buffer'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { borrowFrom } from '../verify/borrowed.mjs'
+import { requireFrom } from '../verify/borrowed.mjs'
 import { compressed, honestCall, hostileBodies, largeCall } from './bodies.mjs'
 import { LONG } from './gateway.mjs'
 
-const { Agent, request } = borrowFrom('apps/gateway')('undici')
+const { Agent, request } = requireFrom('apps/gateway')('undici')
 
 const MIB = 1_048_576
 const CONNECTIONS = 200

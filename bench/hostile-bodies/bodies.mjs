@@ -6,7 +6,6 @@ const envelope = (payload) =>
   `{"ecosystem":"evm","chain_id":"84532","resource":"","method":"POST","transport":"rpc","payload":${payload}}`
 const call = (params) => envelope(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[${params}]}`)
 
-/** As many elements as fit in a call of 1 MiB, at most `count`. */
 function list(element, count = Infinity) {
   const elements = []
   for (let index = 0, length = 200; index < count; index++) {

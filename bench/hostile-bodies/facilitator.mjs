@@ -4,11 +4,11 @@ import { connect } from 'node:net'
 import { clearInterval, setInterval } from 'node:timers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { borrowFrom } from '../verify/borrowed.mjs'
+import { requireFrom } from '../verify/borrowed.mjs'
 import { startFacilitator } from '../verify/facilitator.mjs'
 import { signPayments } from '../verify/payments.mjs'
 
-const { request } = borrowFrom('apps/gateway')('undici')
+const { request } = requireFrom('apps/gateway')('undici')
 
 const KIB = 1_024
 const VERIFICATIONS = 100

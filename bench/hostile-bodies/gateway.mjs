@@ -11,10 +11,10 @@ import { applyCatalog } from '../../apps/gateway/dist/catalog/apply.js'
 import { createLedger } from '../../apps/gateway/dist/accounts/ledger.js'
 import { createTokens } from '../../apps/gateway/dist/auth/tokens.js'
 import { fund, openSession, randomAddress } from '../../apps/gateway/dist/testing/accounts.js'
-import { borrowFrom } from '../verify/borrowed.mjs'
+import { requireFrom } from '../verify/borrowed.mjs'
 import { catalogOf, planOf, providerOf } from '../../apps/gateway/dist/testing/catalog.js'
 
-const { request } = borrowFrom('apps/gateway')('undici')
+const { request } = requireFrom('apps/gateway')('undici')
 
 const SECRET = 'a secret of this benchmark and of nothing else'
 const LONG_ANSWER = Buffer.alloc(8_388_608, 'x')
@@ -82,7 +82,6 @@ export async function startGateway({ checkout, folder, limits, closeLater }) {
   return {
     url: `http://127.0.0.1:${logged('port')}`,
     probe: async () => (await request(probeUrl)).body.json(),
-    /** The bearer token of a new wallet. */
     async signIn(credits) {
       const wallet = randomAddress()
       if (credits > 0) await fund({ pool: database.pool, ledger }, wallet, credits)

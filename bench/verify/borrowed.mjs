@@ -3,4 +3,4 @@ import { join } from 'node:path'
 import { root } from '../../scripts/prepare.mjs'
 
 /** Loads a library from a package of the project, so that the bench and the measured code use the same version. */
-export const borrowFrom = (room) => createRequire(join(root, room, 'package.json'))
+export const requireFrom = (folder) => createRequire(join(root, folder, 'package.json'))

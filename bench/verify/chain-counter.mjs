@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { borrowFrom } from './borrowed.mjs'
+import { requireFrom } from './borrowed.mjs'
 
-const { Pool } = borrowFrom('packages/chains')('undici')
+const { Pool } = requireFrom('packages/chains')('undici')
 
 /** A proxy of a JSON-RPC node that counts HTTP round trips and the calls in them. */
 export async function startChainCounter(rpcUrl) {

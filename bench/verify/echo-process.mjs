@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProcess } from '../../packages/processes/dist/index.js'
 import { root } from '../../scripts/prepare.mjs'
-import { borrowFrom } from './borrowed.mjs'
+import { requireFrom } from './borrowed.mjs'
 
-const { request } = borrowFrom('packages/chains')('undici')
+const { request } = requireFrom('packages/chains')('undici')
 
 /** The cost of Express itself: `bench/echo.mjs` in a separate process. */
 export async function startEcho({ folder, closeLater }) {

@@ -14,11 +14,11 @@ import {
 import { startProcess } from '../../packages/processes/dist/index.js'
 import { migrate } from '../../packages/database/dist/index.js'
 import { root } from '../../scripts/prepare.mjs'
-import { borrowFrom } from './borrowed.mjs'
+import { requireFrom } from './borrowed.mjs'
 import { startChainCounter } from './chain-counter.mjs'
 import { NETWORK } from './payments.mjs'
 
-const { request } = borrowFrom('packages/chains')('undici')
+const { request } = requireFrom('packages/chains')('undici')
 
 /** Higher than any load. */
 const WIDE_LIMIT = '100000000'

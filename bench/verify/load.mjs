@@ -1,6 +1,6 @@
-import { borrowFrom } from './borrowed.mjs'
+import { requireFrom } from './borrowed.mjs'
 
-const { Pool } = borrowFrom('packages/chains')('undici')
+const { Pool } = requireFrom('packages/chains')('undici')
 
 /**
  * Sends each body once, `connections` at a time, and returns the measurements. `cpuSeconds` reads the processor time of the

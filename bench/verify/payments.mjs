@@ -1,13 +1,13 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
-import { borrowFrom } from './borrowed.mjs'
+import { requireFrom } from './borrowed.mjs'
 import { developmentPayTo, developmentWallets, USDC_ADDRESS } from '../../packages/devnet/dist/index.js'
 import {
   authorizationDigest,
   domainSeparator,
 } from '../../packages/chains/dist/evm/transfer-methods/eip3009/authorization.js'
 
-const secp256k1 = borrowFrom('packages/chains')('secp256k1')
+const secp256k1 = requireFrom('packages/chains')('secp256k1')
 
 export const NETWORK = { name: 'base-sepolia', ecosystem: 'evm', chain_id: '84532' }
 const AMOUNT = '10000'

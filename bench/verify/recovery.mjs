@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { curveIsNative, recoverPublicKey, slowCurve } from '../../packages/chains/dist/secp256k1.js'
-import { borrowFrom } from './borrowed.mjs'
+import { requireFrom } from './borrowed.mjs'
 
-const { SigningKey } = borrowFrom('packages/chains')('ethers')
+const { SigningKey } = requireFrom('packages/chains')('ethers')
 const SIGNATURES = 64
 const SLICES = 8
 

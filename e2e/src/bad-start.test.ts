@@ -26,7 +26,6 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** A built service as it runs in production, with nothing in its environment but `variables`. */
 function start(service: Service, variables: Record<string, string>) {
   const main = join(__dirname, '../../apps', service, 'dist/main.js')
   const { PATH } = process.env
@@ -86,7 +85,7 @@ describe.each(services)('%s', (service) => {
     for (const value of ['hunter2', 'shouting', SECRET]) expect(output()).not.toContain(value)
   })
 
-  test('in production refuses a secret made for development', async () => {
+  test('in production refuses a development secret', async () => {
     const environment = environmentOf(service, 'postgresql://user:password@nowhere/database')
     const JWT_SECRET = `development-only-${SECRET}`
     const { exited, output } = start(service, { ...environment, JWT_SECRET, NODE_ENV: 'production' })
@@ -95,7 +94,7 @@ describe.each(services)('%s', (service) => {
     expect(output()).not.toContain(SECRET)
   })
 
-  test('on a busy port says which, and ends', async () => {
+  test('on a busy port names it, and exits', async () => {
     const holder = createServer().listen(0, '127.0.0.1')
     running.push(() => holder.close())
     await once(holder, 'listening')
@@ -106,7 +105,7 @@ describe.each(services)('%s', (service) => {
     expect(output()).toMatch(new RegExp(`port ${port}.*in use|${port}.*(busy|taken|in use)`, 'i'))
   })
 
-  test('waits for a Postgres that is not there yet, and serves once it is', async () => {
+  test('waits for Postgres at the start, and serves once it is available', async () => {
     const place = join(folder, service)
     const early = await startPostgres({ folder: place, durable: false })
     const databaseUrl = await migratedDatabase(service, early.url('postgres'))

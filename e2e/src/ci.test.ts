@@ -10,7 +10,7 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true })
 })
 
-/** A test file that passes, and that counts its runs in a file beside it. */
+/** A passing test file that counts its runs in a file beside it. */
 const counted = (passes: string) => `
 const { appendFileSync, readFileSync } = require('node:fs')
 appendFileSync(__filename + '.runs', 'x')
@@ -19,7 +19,7 @@ test('a steady one', () => {})
 test('one that depends', () => { if (!(${passes})) throw new Error('failed in run ' + runs) })
 `
 
-/** Runs the script as CI does, over a project of its own with these files; its test command exits as \`npm test\` does. */
+/** Runs the CI script in a project with these files; its test command exits as `npm test` does. */
 function runCi(files: Record<string, string>, { testCode = 3 } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-ci-test-'))
   made.push(folder)
@@ -41,12 +41,12 @@ function runCi(files: Record<string, string>, { testCode = 3 } = {}) {
 }
 
 describe('a run of CI', () => {
-  test('in which all pass runs each file once', () => {
+  test('runs each file once if all pass', () => {
     const { status, lastLine, runsOf } = runCi({ 'a.test.js': counted('true') })
     expect([status, lastLine, runsOf('a.test.js')]).toEqual([0, '2 passed, 0 failed', 1])
   })
 
-  test('passes where a file fails once, and names it as flaky with its seed and its first failure', () => {
+  test('passes if a file fails once, and reports it as flaky with its seed and first failure', () => {
     const { status, stdout, lastLine, runsOf } = runCi({
       'a.test.js': counted('true'),
       'b.test.js': counted('runs > 1'),
@@ -57,7 +57,7 @@ describe('a run of CI', () => {
     expect(stdout).not.toContain('flaky: a')
   })
 
-  test('fails where a file fails twice, beside one that is flaky', () => {
+  test('fails if a file fails twice, beside a flaky one', () => {
     const { status, stdout, lastLine, runsOf } = runCi({
       'a.test.js': counted('false'),
       'b.test.js': counted('runs > 1'),
@@ -68,12 +68,12 @@ describe('a run of CI', () => {
     expect(stdout).not.toContain('flaky: a')
   })
 
-  test('fails where a file cannot be loaded', () => {
+  test('fails if a file cannot be loaded', () => {
     const { status, lastLine } = runCi({ 'a.test.js': 'this is no program', 'b.test.js': counted('true') })
     expect([status, lastLine]).toEqual([1, '2 passed, 1 failed'])
   })
 
-  test('fails, and runs nothing again, where anything but tests failed', () => {
+  test('fails without a second run if anything but tests failed', () => {
     const { status, runsOf } = runCi({ 'b.test.js': counted('runs > 1') }, { testCode: 1 })
     expect([status, runsOf('b.test.js')]).toEqual([1, 1])
   })

@@ -25,7 +25,6 @@ afterAll(async () => {
 const held = async (address: string) => BigInt((await chain.getBalance(address, 'uatom')).amount)
 const price = () => BigInt(world.cosmosPlan.amount)
 
-/** The account that pays fees, from `/networks`. */
 async function feePayer(): Promise<string> {
   const answer: unknown = await (await fetch(`${world.facilitator.url}/api/v1/networks`)).json()
   const kind = SupportedKinds.parse(answer).kinds.find(({ network }) => network === world.cosmosPlan.network)
@@ -33,7 +32,6 @@ async function feePayer(): Promise<string> {
   return kind.feePayer
 }
 
-/** A new wallet with this balance, signed in. */
 async function customer(money: bigint) {
   const wallet = await newCosmosWallet()
   if (money > 0n) await fundCosmosWallet(world.infrastructure.cosmos.rpcUrl, wallet.address, `${money}uatom`)
@@ -57,7 +55,7 @@ async function customer(money: bigint) {
   return {
     ...wallet,
     call,
-    /** What an app sends that has followed the gateway's document. */
+    /** A payment by the gateway's documentation. */
     sign: async (options: Parameters<typeof wallet.pay>[2] = {}, changes: Partial<typeof terms> = {}) => {
       const { payload } = await wallet.pay(chain, { ...terms, ...changes }, options)
       const network = world.cosmosPlan.chain_id
@@ -75,7 +73,7 @@ const creditsOf = (remaining: number) => [
 const receiptIn = (headers: Headers) =>
   SettleResult.parse(decodeJson(headers.get('x-payment-response') ?? ''))
 
-/** The call is served, and the chain has exactly one transaction of this wallet. */
+/** Expects a served call, and exactly one transaction of this wallet on the chain. */
 async function expectServed(
   { address }: { address: string },
   answer: { status: number; headers: Headers; body: object },
@@ -108,7 +106,7 @@ describe.each(['direct', 'amino'] as const)('a Cosmos wallet that signs as %s', 
     expect(await payer.credits()).toEqual(creditsOf(cosmosPlan.credits - 1))
   })
 
-  test('pays though it holds the price and nothing else: the facilitator bears the fee', async () => {
+  test('pays with only the price in its account: the facilitator pays the fee', async () => {
     const { cosmosPlan } = world
     const payer = await customer(price())
     const granter = await feePayer()
@@ -123,7 +121,7 @@ describe.each(['direct', 'amino'] as const)('a Cosmos wallet that signs as %s', 
 })
 
 describe('the offer to a Cosmos wallet', () => {
-  test('is read by the public library of version 2, names who bears the fee, and is accepted in PAYMENT-SIGNATURE', async () => {
+  test('is parsed by the public version 2 library, names the fee payer, and is accepted in PAYMENT-SIGNATURE', async () => {
     const { cosmosPlan } = world
     const payer = await customer(price())
     const { headers } = await payer.call()
@@ -153,7 +151,7 @@ describe('the offer to a Cosmos wallet', () => {
 })
 
 describe('a payment of a Cosmos wallet', () => {
-  test('is one purchase though twenty calls bring it at once, and stays one when it comes again', async () => {
+  test('is one purchase in twenty concurrent calls, also when repeated', async () => {
     const { cosmosPlan } = world
     const payer = await customer(10n * price())
     const payment = await payer.sign({ granter: await feePayer() })
@@ -172,7 +170,7 @@ describe('a payment of a Cosmos wallet', () => {
     await expectServed(owner, await owner.call({ 'x-payment': payment }))
   })
 
-  test('that it cannot afford is refused and costs nothing; once it has the money, the same one is taken', async () => {
+  test('above its balance is refused and costs nothing; once funded, the same one is accepted', async () => {
     const payer = await customer(price() - 1n)
     const granter = await feePayer()
     const granterBefore = await held(granter)
@@ -200,19 +198,19 @@ describe('a payment of a Cosmos wallet', () => {
     expect([await payer.held(), await payer.credits()]).toEqual([10n * price(), []])
   })
 
-  test('that lapsed in no block leaves its sequence to the next one, which buys', async () => {
+  test('that expired unmined leaves its sequence to the next one, which buys', async () => {
     const payer = await customer(price())
     const node = (method: string, ...params: string[]) =>
       queryNode(world.infrastructure.cosmos.rpcUrl, method, params)
     const waiting = async () => ((await node('num_unconfirmed_txs')) as { n_txs: string }).n_txs
     const granter = await feePayer()
     const timeoutHeight = BigInt((await chain.getHeight()) + 30)
-    const lapsing = await payer.sign({ granter, timeoutHeight })
+    const expiring = await payer.sign({ granter, timeoutHeight })
     await node('dev_setPace', 'stopped')
-    const asked = payer.call({ 'x-payment': lapsing })
+    const asked = payer.call({ 'x-payment': expiring })
     try {
       await until(waiting, (count) => count === '1')
-      // The allowance is in a block, and the payment in none.
+      // The allowance is mined, the payment is not.
       await node('dev_mine', '1')
       await until(waiting, (count) => count === '1')
       await node('dev_dropPending')
@@ -222,7 +220,7 @@ describe('a payment of a Cosmos wallet', () => {
     }
     await asked
     const refused = await until(
-      () => payer.call({ 'x-payment': lapsing }),
+      () => payer.call({ 'x-payment': expiring }),
       ({ status }) => status !== 503,
     )
     expect([refused.status, receiptIn(refused.headers).errorReason]).toEqual([402, 'payment_expired'])
@@ -231,7 +229,7 @@ describe('a payment of a Cosmos wallet', () => {
     expect(await payer.held()).toBe(0n)
   })
 
-  test('that its payer sent before it brought it buys nothing', async () => {
+  test('that its payer broadcast itself buys nothing', async () => {
     const payer = await customer(price() + COSMOS_FEE)
     const payment = await payer.sign()
     const { paymentPayload } = decodeJson(payment) as { paymentPayload: { payload: string } }

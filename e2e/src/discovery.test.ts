@@ -84,13 +84,13 @@ const register = (accessToken: string, changes: object) =>
     { authorization: `Bearer ${accessToken}` },
   )
 
-/** JSON has no dates: x402's own schema wants one where its client hands over the text. */
+/** JSON has no dates, but x402's schema requires one, and its client passes the text. */
 const withDates = ({ items, ...list }: Awaited<ReturnType<ReturnType<typeof useFacilitator>['list']>>) => ({
   ...list,
   items: items.map((item) => ({ ...item, lastUpdated: new Date(item.lastUpdated) })),
 })
 
-test('x402 lists what is registered, at both addresses, and its own schema takes every entry', async () => {
+test('x402 lists the registered resources at both addresses, and its schema accepts every entry', async () => {
   const { url } = world.facilitator
   for (const address of [url, `${url}/api/v1`] as const) {
     const { list } = useFacilitator({ url: address as `${string}://${string}` })
@@ -105,7 +105,7 @@ test('x402 lists what is registered, at both addresses, and its own schema takes
   }
 })
 
-test('a wallet that knows nothing but the list finds a resource, pays what the list says, and is served', async () => {
+test('a wallet finds a resource in the list, pays by its entry alone, and is served', async () => {
   const { items } = await useFacilitator({
     url: `${world.facilitator.url}/api/v1` as `${string}://${string}`,
   }).list()
@@ -131,7 +131,7 @@ test('a wallet that knows nothing but the list finds a resource, pays what the l
   token.close()
 })
 
-test('@x402/extensions lists what speaks version 2, by its filters', async () => {
+test('@x402/extensions lists version 2 resources, with its filters', async () => {
   type Bazaar = {
     listResources: (params?: object) => Promise<{ items: { resource: string; accepts: object[] }[] }>
   }

@@ -33,7 +33,6 @@ function clientWith({ clientId, token: clientToken }: ClientKey) {
   return client
 }
 
-/** A payment of a cent to a new address. */
 const newRequest = () => settleRequest(walletAt(0), Wallet.createRandom().address, 10_000n)
 
 const paid = ({ paymentRequirements }: SettleRequest) => token.balanceOf(paymentRequirements.payTo)
@@ -43,7 +42,7 @@ const refusal = (result: Promise<unknown>) =>
     (error: unknown) => (error instanceof FacilitatorError ? [error.kind, error.status, error.code] : error),
   )
 
-describe('the client, at the real facilitator', () => {
+describe('the client with a real facilitator', () => {
   test('lists networks, verifies, settles, and gets the same success for each repeated request', async () => {
     const client = clientWith(await thirdParty.newKey())
     const networks = await client.networks()
@@ -71,7 +70,7 @@ describe('the client, at the real facilitator', () => {
     expect(await paid(request)).toBe(10_000n)
   })
 
-  test('gets the reason why its key is refused, and no money moves', async () => {
+  test('gets the reason for the refusal of its key, and no money moves', async () => {
     const revoked = await thirdParty.newKey()
     await thirdParty.revoke(revoked)
     const narrow = await thirdParty.newKey({ scope: 'verify' })
@@ -99,7 +98,7 @@ describe('the client, at the real facilitator', () => {
     expect(await refusal(client.verify(shapeless))).toEqual(['rejected', 400, 'INVALID_REQUEST'])
   })
 
-  test('has each of many orders paid once, although the facilitator is killed under them', async () => {
+  test('settles each of many orders once while the facilitator is killed', async () => {
     const client = clientWith(await thirdParty.newKey())
     const requests = await Promise.all(Array.from({ length: 8 }, newRequest))
     const settleUntilDone = (request: SettleRequest) => {
@@ -117,7 +116,7 @@ describe('the client, at the real facilitator', () => {
   })
 })
 
-test('facilitatorConfig gives the client of x402 version 2 all that it needs', async () => {
+test('facilitatorConfig configures the x402 version 2 client', async () => {
   const { clientId, token: clientToken } = await thirdParty.newKey()
   const config = facilitatorConfig(`${world.facilitator.url}/api/v2`, { clientId, clientToken })
   const { kinds } = await until(

@@ -26,7 +26,7 @@ function faults(...args: string[]) {
   return { ...follow(child), folder, reports }
 }
 
-/** Runs scenarios that must hold, and returns their report. */
+/** Runs scenarios, expects success, and returns their report. */
 async function held(...args: string[]) {
   const { exited, output, reports } = faults(...args)
   expect([await exited, output()]).toEqual([0, expect.stringContaining('Everything held.')])
@@ -60,7 +60,7 @@ describe('pnpm faults', () => {
     expect(report).toMatch(/3 successes, 3 transfers/)
   }, 300_000)
 
-  test('leaves nothing behind when it is interrupted', async () => {
+  test('cleans up when interrupted', async () => {
     const { said, child, exited, folder, reports } = faults('gateway-killed', '--rounds', '1')
     await said('round 1 of 1')
     child.kill('SIGINT')

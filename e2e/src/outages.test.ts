@@ -22,8 +22,8 @@ const credits = async (address: string): Promise<unknown> =>
   await (await fetch(`${world.gateway.url}/credits/${address}`)).json()
 const creditsOf = (remaining: number) => [{ pricing_plan_id: 1, remaining_credits: remaining }]
 
-describe('the chain stops', () => {
-  test('a payment waits and is settled once when the chain is back; a call gets its credit back', async () => {
+describe('while the chain is stopped', () => {
+  test('a payment waits and is settled once after the restart; a call is refunded', async () => {
     const { plan, infrastructure } = world
     const buyer = walletAt(0)
     const session = await signIn(world, buyer)
@@ -55,7 +55,7 @@ describe('the chain stops', () => {
   }, 90_000)
 })
 
-describe('kill -9 of the gateway while its payment is being settled', () => {
+describe('kill -9 of the gateway during a settlement', () => {
   test('the payment is settled once and credited once by the next process', async () => {
     const { plan, infrastructure } = world
     const buyer = walletAt(2)
@@ -63,7 +63,7 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
     const payment = await sign(buyer, (await call(world, session)).body)
     const before = { paid: await token.balanceOf(plan.pay_to), signed: signedSettlements() }
 
-    // No block comes by itself now, so the payment is open for as long as the kill takes.
+    // No blocks are mined now, so the payment is still open at the kill.
     await infrastructure.anvil.stop()
     await startChain({ blockTime: 3_600 })
     const cut = call(world, session, payment).catch(() => 'cut off')
@@ -85,7 +85,7 @@ describe('kill -9 of the gateway while its payment is being settled', () => {
   }, 90_000)
 })
 
-/** Starts the world's chain again, once it was stopped, where it was. */
+/** Restarts the stopped chain with its state. */
 async function startChain(options: { blockTime?: number } = {}) {
   const { rpcUrl, anvil } = world.infrastructure
   const again = await startAnvil({

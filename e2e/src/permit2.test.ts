@@ -56,7 +56,7 @@ test('a wallet without ether pays a public server by Permit2, with the token’s
   expect(await token.balanceOf(merchant.payTo)).toBe(2n * PRICE)
 })
 
-test('wallets pay at once, each exactly once', async () => {
+test('concurrent wallets each pay exactly once', async () => {
   const payers = [await newPayer(), await newPayer(), await newPayer()]
   const before = await token.balanceOf(merchant.payTo)
   const answers = await Promise.all(
@@ -69,7 +69,7 @@ test('wallets pay at once, each exactly once', async () => {
   expect(await token.balanceOf(merchant.payTo)).toBe(before + 3n * PRICE)
 })
 
-test('a wallet without the means to pay is served nothing, and nothing moves', async () => {
+test('a wallet without funds is not served, and no money moves', async () => {
   const { privateKey } = Wallet.createRandom()
   const before = await token.balanceOf(merchant.payTo)
   const { status, body } = await payByPermit2(merchant.url, privateKey, world.infrastructure.rpcUrl)
@@ -82,7 +82,7 @@ const proxyAbi = [
   'function settleWithPermit((uint256 value, uint256 deadline, bytes32 r, bytes32 s, uint8 v), ((address token, uint256 amount) permitted, uint256 nonce, uint256 deadline), address owner, (address to, uint256 validAfter), bytes signature)',
 ]
 
-/** Does what the facilitator would do, at the cost of `sender`. */
+/** Settles through the proxy, as the facilitator would; `sender` pays the gas. */
 async function settleByProxy({ privateKey }: { privateKey: string }, signed: Permit2Payload) {
   const { signature, permit2Authorization: transfer, eip2612GasSponsoring } = signed
   const permit = eip2612GasSponsoring?.info
@@ -103,8 +103,8 @@ async function settleByProxy({ privateKey }: { privateKey: string }, signed: Per
   provider.destroy()
 }
 
-describe('at the gateway, which asks for it nowhere,', () => {
-  /** A signed-in caller, with the payment that the public client signs for its 402. */
+describe('at the gateway, which never offers it,', () => {
+  /** A signed-in caller, and the public client's payment for its 402. */
   async function buyer() {
     const { address, wallet, session } = await newCustomer(world, world.plan, BUDGET)
     const { body } = await call(world, session.token)
@@ -116,7 +116,7 @@ describe('at the gateway, which asks for it nowhere,', () => {
     encodeJson({ x402Version: 1, scheme: 'exact', network: world.plan.network, payload })
   const paymentsOf = async (address: string) =>
     (await ledger.payments(address)).map(({ nonce, status, grants }) => [nonce, status, grants])
-  /** What a purchase leaves behind, after `calls` that were served. */
+  /** Expects one purchase, and `calls` served calls. */
   async function expectBoughtOnce(address: string, signed: Permit2Payload, calls: number) {
     const { amount, credits, pay_to } = world.plan
     expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(amount))
@@ -129,7 +129,7 @@ describe('at the gateway, which asks for it nowhere,', () => {
     ])
   }
 
-  test('a payment by Permit2 buys the plan once, and in whatever form it comes again it is the same', async () => {
+  test('a payment by Permit2 buys the plan once, in whatever form it is repeated', async () => {
     const { address, signed, pay } = await buyer()
     expect(signed).toHaveProperty('eip2612GasSponsoring')
     const forms = [
@@ -143,7 +143,7 @@ describe('at the gateway, which asks for it nowhere,', () => {
     await expectBoughtOnce(address, signed, forms.length)
   })
 
-  test('it is one purchase though thirty calls bring it at once', async () => {
+  test('it is one purchase in thirty concurrent calls', async () => {
     const { address, signed, pay } = await buyer()
     const answers = await Promise.all(Array.from({ length: 30 }, () => pay(inVersion1(signed))))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
@@ -158,7 +158,7 @@ describe('at the gateway, which asks for it nowhere,', () => {
     await expectBoughtOnce(owner.address, owner.signed, 1)
   })
 
-  test('without the permit that it needs it is refused with the reason, and the next one is taken', async () => {
+  test('without a required permit it is refused with the reason, and a complete one is accepted', async () => {
     const { address, signed, sign, pay } = await buyer()
     const bare = inVersion1({ ...signed, eip2612GasSponsoring: undefined })
     const refused = [await pay(bare), await pay(bare)]

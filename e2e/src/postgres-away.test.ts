@@ -12,9 +12,9 @@ let world: World
 beforeAll(async () => (world = await startWorld()), 120_000)
 afterAll(() => world.stop(), 30_000)
 
-type Asked = { status: number; code: string | undefined; retryAfter: number; message: string }
+type Outcome = { status: number; code: string | undefined; retryAfter: number; message: string }
 
-async function ask(url: string, body?: object, headers: Record<string, string> = {}): Promise<Asked> {
+async function ask(url: string, body?: object, headers: Record<string, string> = {}): Promise<Outcome> {
   const answer = await fetch(url, {
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
     headers: { 'content-type': 'application/json', ...headers },
@@ -30,7 +30,7 @@ const failuresIn = (service: string) =>
     .filter((line) => line.includes('"request failed"'))
     .map((line) => JSON.parse(line) as { level: string; code: string; reason?: string })
 
-test('while Postgres is away both services answer 503, say why in their logs, and go on by themselves when it is back', async () => {
+test('while Postgres is unavailable both services respond 503 and log the reason, and they recover by themselves', async () => {
   const { infrastructure, gateway, facilitator, plan, folder } = world
   const { server } = infrastructure.postgres
   const spender = await newCustomer(world, plan)
@@ -47,8 +47,8 @@ test('while Postgres is away both services answer 503, say why in their logs, an
 
   const { address } = spender
   const { refresh_token } = spender.session
-  /** What needs the database, and takes nothing that it does not give back. */
-  const requests: Record<string, () => Promise<Asked>> = {
+  /** Requests that need the database and change nothing. */
+  const requests: Record<string, () => Promise<Outcome>> = {
     balance: () => ask(`${gateway.url}/credits/${address}`),
     history: () => ask(`${gateway.url}/history/${address}`),
     plan: () => ask(`${gateway.url}/pricing/${plan.id}`),
@@ -56,8 +56,8 @@ test('while Postgres is away both services answer 503, say why in their logs, an
     registry: () => ask(`${facilitator.url}/api/v1/resources`),
     verify: () => ask(`${facilitator.url}/api/v1/verify`, order, key),
   }
-  /** What changes something, once. */
-  const changes: Record<string, () => Promise<Asked>> = {
+  /** Requests that change something once. */
+  const changes: Record<string, () => Promise<Outcome>> = {
     refresh: () => ask(`${gateway.url}/auth/refresh`, { refresh_token }),
     settle: () => ask(`${facilitator.url}/api/v1/settle`, order, key),
   }

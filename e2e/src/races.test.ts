@@ -45,14 +45,14 @@ afterAll(async () => {
   await world.stop()
 }, 30_000)
 
-/** Statements with which one process takes credits at the same time, and no more. */
+/** Concurrent statements of one process that spend credits. */
 const SPENDS_AT_ONCE = 2
-/** The gateway gives up a lock after two seconds. */
+/** Below the gateway's lock timeout of two seconds. */
 const LONGEST_HOLD_MS = 800
 
 const times = <T>(count: number, of: (index: number) => T) => Array.from({ length: count }, (_, i) => of(i))
 
-/** Counts of each answer: `{ '200': 1, '403 REVOKED_TOKEN': 99 }`. */
+/** For example `{ '200': 1, '403 REVOKED_TOKEN': 99 }`. */
 function tally(answers: Answer[]) {
   const counts: Record<string, number> = {}
   for (const { status, body } of answers) {
@@ -62,7 +62,7 @@ function tally(answers: Answer[]) {
   return counts
 }
 
-/** Clients with open connections, spread over the gateways that run. */
+/** Clients with open connections, spread over the running gateways. */
 async function callersOf(count: number) {
   const callers = openCallers(gateways, count)
   opened.push(callers)
@@ -70,7 +70,7 @@ async function callersOf(count: number) {
   return callers
 }
 
-/** A customer that has bought its plan once; the call that it bought with has cost one credit. */
+/** A customer that has bought its plan once; the buying call cost one credit. */
 async function customerOf(plan: Plan) {
   const customer = await newCustomer(world, plan)
   const { wallet, address, session } = customer
@@ -82,8 +82,9 @@ async function customerOf(plan: Plan) {
 }
 
 /**
- * Sends all requests while the row they race for is locked, and releases the lock when `waiting` statements queue for it and every
- * gateway has read its requests, so that they always meet. The lock is held for less than the gateway's lock timeout.
+ * Sends all requests while the row that they need is locked, and releases the lock when `waiting` statements
+ * wait for it and every gateway has read its requests, so that they always compete. Holds the lock for less
+ * than the gateway's lock timeout.
  */
 async function race(
   lock: { text: string; values?: unknown[] },
@@ -93,7 +94,7 @@ async function race(
   let answers: Promise<Answer[]> = Promise.resolve([])
   const allArrived = async () => {
     await until(ledger.waiting, (now) => now >= waiting, LONGEST_HOLD_MS / 1_000).catch(() => undefined)
-    // Its answer comes after all was read that came before it.
+    // Its response implies that all earlier requests were read.
     await Promise.all(gateways.map((url) => fetch(`${url}/health`)))
   }
   await ledger.whileLocked(lock, async () => {
@@ -104,14 +105,14 @@ async function race(
   return answers
 }
 
-/** The calls of a wallet that cost a credit, without the one that it bought with: all of them ended. */
+/** The paid calls of a wallet except the buying one; all must have ended. */
 async function paidCalls(address: string) {
   await ledger.settled(30)
   const bought = resourceOf(`${address}/bought`)
   return (await ledger.usage(resourceOf(address))).filter(({ resource }) => resource !== bought)
 }
 
-/** The calls of a wallet that reached the upstream, without the one that it bought with, and how often. */
+/** The calls of a wallet at the upstream except the buying one, with their number. */
 const forwarded = (address: string) =>
   [...upstream.asked].filter(([id]) => id.startsWith(address) && !id.endsWith('/bought'))
 
@@ -126,7 +127,7 @@ describe.each([
     while (gateways.length < processes) gateways.push((await world.addGateway()).url)
   }, 60_000)
 
-  test('the last credit under 1,000 parallel calls serves one of them', async () => {
+  test('the last credit serves one of 1,000 parallel calls', async () => {
     const { address, session } = await customerOf(plans.twoCredits)
     expect(await ledger.balance(address)).toBe(1n)
     const callers = await callersOf(1_000)
@@ -156,11 +157,11 @@ describe.each([
     const answers = await Promise.all(times(100, (i) => callers.post(i, '/auth/login', { body })))
 
     expect(tally(answers)).toEqual({ '200': 1, '401 EXPIRED_NONCE': 99 })
-    // The other one is the session with which every customer begins.
+    // The other one is every customer's first session.
     expect(await ledger.count('FROM sessions WHERE wallet = $1', [address])).toBe(2)
   })
 
-  test('one refresh token under 100 parallel refreshes gives one new token, and a late reuse ends the session', async () => {
+  test('100 parallel refreshes with one token return one new token, and a late reuse ends the session', async () => {
     const { address, session } = await customerOf(plans.hundredCredits)
     const body = { refresh_token: session.refresh_token }
     const callers = await callersOf(100)
@@ -189,7 +190,7 @@ describe.each([
     expect(tally([await callers.post(0, '/auth/refresh', { body: { refresh_token } })])).toEqual(revoked)
   })
 
-  test('logout against calls in flight: none that began after it was answered is served', async () => {
+  test('no call that begins after the response to a logout is served', async () => {
     const { address, session } = await customerOf(plans.manyCredits)
     const callers = await callersOf(100)
     const made: { id: string; startedAt: number; answer: Answer }[] = []
@@ -197,7 +198,7 @@ describe.each([
     let isBusy: () => void = () => undefined
     const busy = new Promise<void>((resolve) => (isBusy = resolve))
 
-    /** One client that calls and calls, and three times more after it could know of the logout. */
+    /** A client that calls repeatedly, and three more times after the logout. */
     const client = async (caller: number) => {
       for (let late = 0, n = 0; late < 3; n++) {
         const id = `${address}/${caller}-${n}`
@@ -264,7 +265,7 @@ describe.each([
     },
   )
 
-  test('the ledger is consistent after all of these', async () => {
+  test('the ledger is consistent after all races', async () => {
     expect(await ledger.broken()).toEqual([])
   })
 })

@@ -24,7 +24,7 @@ afterAll(async () => {
 const erc20 = new Interface([...usdcAbi])
 const GWEI = 10n ** 9n
 
-/** What the 402 asks for, as a whole transaction of the wallet. */
+/** The payment of the 402 as a signed transaction. */
 async function signTransfer({ privateKey }: { privateKey: string }, asked: unknown): Promise<string> {
   const [offer] = (asked as PaymentRequired).accepts ?? []
   if (!offer) throw new Error('The 402 offers no way to pay')
@@ -41,7 +41,6 @@ async function signTransfer({ privateKey }: { privateKey: string }, asked: unkno
   })
 }
 
-/** A wallet signed in, with the payment that it was asked for, and what it has. */
 async function customer(index: number) {
   const wallet = walletAt(index)
   const session = await signIn(world, wallet)
@@ -59,7 +58,7 @@ async function customer(index: number) {
 const creditsOf = (remaining: number) => [{ pricing_plan_id: 1, remaining_credits: remaining }]
 
 describe('a payment that is a signed transaction', () => {
-  test('is sent as it is, buys the plan once, and in whatever form it comes again it is the same', async () => {
+  test('is broadcast unchanged, and buys the plan once, in whatever form it is repeated', async () => {
     const { plan } = world
     const buyer = await customer(0)
     const before = await buyer.held()
@@ -77,7 +76,7 @@ describe('a payment that is a signed transaction', () => {
     ])
   })
 
-  test('is one purchase though fifty calls bring it at once', async () => {
+  test('is one purchase in fifty concurrent calls', async () => {
     const { plan } = world
     const buyer = await customer(1)
     const before = await buyer.held()
@@ -96,7 +95,7 @@ describe('a payment that is a signed transaction', () => {
     expect(await owner.credits()).toEqual(creditsOf(plan.credits - 1))
   })
 
-  test('that its payer sent before it brought it buys nothing', async () => {
+  test('that its payer broadcast itself buys nothing', async () => {
     const buyer = await customer(4)
     await (await provider.broadcastTransaction(buyer.raw)).wait()
     const answer = await buyer.pay(buyer.raw)

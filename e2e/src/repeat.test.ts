@@ -7,7 +7,7 @@ const root = join(__dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-repeat-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Repeats with a test runner that passes in each run but the given ones. */
+/** Runs the script with a test runner that fails in the given runs only. */
 function repeat(args: string[], ...failing: number[]) {
   const runner = join(folder, 'runner.js')
   const runs = join(folder, 'runs')
@@ -34,7 +34,7 @@ describe('pnpm repeat', () => {
     expect([status, lastLine]).toEqual([0, '20 passed, 0 failed'])
   })
 
-  test('fails where one run fails, and prints the output of that run only', () => {
+  test("fails if one run fails, and prints only that run's output", () => {
     const { status, stdout, lastLine } = repeat(['a.test.ts', '--times', '3', '--busy'], 2)
     expect([status, lastLine]).toEqual([1, '2 passed, 1 failed'])
     expect(stdout.match(/output of run \d/g)).toEqual(['output of run 2'])

@@ -26,7 +26,7 @@ afterAll(() => {
   }
 })
 
-/** `npm start` without its installing and building: a process of its own, with its state in `folder`. */
+/** `npm start` without installation and build: a separate process with its state in `folder`. */
 function start(options: { folder: string; once?: boolean }) {
   const code = `require(${JSON.stringify(START)}).start(${JSON.stringify(options)})`
   return follow(spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'pipe'] }))
@@ -57,7 +57,7 @@ describe('npm start', () => {
     }
   }, 120_000)
 
-  describe('once everything is up', () => {
+  describe('after the start', () => {
     let run: ReturnType<typeof start>
     let upFolder: string
     let file: DevnetFile
@@ -68,7 +68,7 @@ describe('npm start', () => {
       file = JSON.parse(readFileSync(join(upFolder, 'devnet.json'), 'utf8')) as DevnetFile
     }, 120_000)
 
-    test('has written down each network with what it takes to pay on it, and ten wallets that can', () => {
+    test('has stored the payment details of each network, and ten funded wallets', () => {
       const { networks } = file
       const common = {
         rpcUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) as string,
@@ -107,7 +107,7 @@ describe('npm start', () => {
       }
     })
 
-    test('refuses the folder to another start, and names it', async () => {
+    test('refuses a second start in its folder, and names the folder', async () => {
       const second = start({ folder: upFolder })
       expect(await second.exited).not.toBe(0)
       expect(second.output()).toContain('already up')

@@ -47,7 +47,6 @@ async function newMerchant(version: Version, key: ClientKey): Promise<Merchant> 
   return merchant
 }
 
-/** All payments of one wallet to a merchant on the chain. */
 const paymentsOf = async (payer: string, merchant: Merchant) =>
   (await token.authorizationsTo(merchant.payTo)).filter((payment) => payment.payer === payer)
 
@@ -62,7 +61,7 @@ async function expectPaidOnce(merchant: Merchant, payer: string, { receipt }: Pa
   expect(await token.balanceOf(payer)).toBe(BUDGET - PRICE)
 }
 
-/** Neither a coin moved nor anything is under way that could move one. */
+/** Expects no transfer, and no settlement in progress. */
 async function expectClosed(merchant: Merchant, payer: string, { status, body, headers }: Paid) {
   expect(status).toBeGreaterThanOrEqual(400)
   expect(body).not.toContain(merchant.content)
@@ -78,11 +77,11 @@ const servers = { 1: 'x402-express', 2: '@x402/express' } as const
 describe.each(publicPayers)('a third party’s route, paid for by $name', ({ version, pay }) => {
   const scopes: Record<Version, string[]> = {
     1: ['verify', 'settle', 'supported', 'verify,supported', 'settle,supported'],
-    // Its server does not even ask for a payment before it has read what is supported.
+    // Its server needs `/supported` before it can send a 402.
     2: ['supported', 'verify,supported', 'settle,supported', 'verify,settle'],
   }
 
-  test(`behind ${servers[version]} is closed without a payment`, async () => {
+  test(`behind ${servers[version]} is refused without a payment`, async () => {
     const merchant = await newMerchant(version, await thirdParty.newKey())
     const answer = await fetch(merchant.url)
     expect(answer.status).toBe(402)
@@ -90,7 +89,7 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
     expect(merchant.made()).toBe(0)
   })
 
-  test(`behind ${servers[version]} opens, and the wallet pays exactly once`, async () => {
+  test(`behind ${servers[version]} is served, and the wallet pays exactly once`, async () => {
     const merchant = await newMerchant(version, await thirdParty.newKey())
     const payers = [await newPayer(), await newPayer(), await newPayer()]
     const paid = await Promise.all(payers.map(({ privateKey }) => pay(merchant.url, privateKey)))
@@ -101,7 +100,7 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
     expect(await token.balanceOf(merchant.payTo)).toBe(3n * PRICE)
   })
 
-  test('opens with a key that covers what the server asks, and nothing more', async () => {
+  test('is served with a key of exactly the required scope', async () => {
     const merchant = await newMerchant(
       version,
       await thirdParty.newKey({ scope: version === 1 ? 'verify,settle' : 'verify,settle,supported' }),
@@ -112,7 +111,7 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
     await expectPaidOnce(merchant, address, paid)
   })
 
-  test('closes at once when the key is revoked, and no money moves', async () => {
+  test('is refused at once after the key was revoked, and no money moves', async () => {
     const key = await thirdParty.newKey()
     const merchant = await newMerchant(version, key)
     expect((await fetch(merchant.url)).status).toBe(402)
@@ -123,31 +122,28 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
     expect(merchant.made()).toBe(0)
   })
 
-  test.each(scopes[version])(
-    'stays closed with a key for no more than %s, and no money moves',
-    async (scope) => {
-      const merchant = await newMerchant(version, await thirdParty.newKey({ scope }))
-      const { address, privateKey } = await newPayer()
-      await expectClosed(merchant, address, await pay(merchant.url, privateKey))
-      // Where verify passes, the route runs, and its answer is thrown away when settle is refused.
-      expect(merchant.made()).toBe(scope.includes('verify') && scope !== 'verify,settle' ? 1 : 0)
-    },
-  )
+  test.each(scopes[version])('is refused with a key of scope %s, and no money moves', async (scope) => {
+    const merchant = await newMerchant(version, await thirdParty.newKey({ scope }))
+    const { address, privateKey } = await newPayer()
+    await expectClosed(merchant, address, await pay(merchant.url, privateKey))
+    // If verify passes, the route runs, and its response is discarded if settle is refused.
+    expect(merchant.made()).toBe(scope.includes('verify') && scope !== 'verify,settle' ? 1 : 0)
+  })
 
-  test('stays closed with an unknown key, and no money moves', async () => {
-    const { token: foreign } = await thirdParty.newKey()
+  test('is refused with an unknown key, and no money moves', async () => {
+    const { token: otherToken } = await thirdParty.newKey()
     const { clientId } = await thirdParty.newKey()
-    const merchant = await newMerchant(version, { clientId, token: foreign })
+    const merchant = await newMerchant(version, { clientId, token: otherToken })
     const { address, privateKey } = await newPayer()
     await expectClosed(merchant, address, await pay(merchant.url, privateKey))
     expect(merchant.made()).toBe(0)
   })
 })
 
-test('third parties’ routes close when their key expires, and no money moves', async () => {
+test("third parties' routes are refused after their key expires, and no money moves", async () => {
   const key = await thirdParty.newKey({ ttl_hours: 0.001 })
   const byVersion = { 1: await newMerchant(1, key), 2: await newMerchant(2, key) }
-  // Their servers learn, while the key lives, what is supported.
+  // Their servers read `/supported` while the key is valid.
   await Promise.all(Object.values(byVersion).map(({ url }) => fetch(url)))
   await thirdParty.expired(key)
 
@@ -159,7 +155,7 @@ test('third parties’ routes close when their key expires, and no money moves',
 })
 
 describe.each([1, 2] as const)('one payment that is sent twenty times at once to %s', (version) => {
-  test(`${servers[version]} is served once, paid once, and served never again`, async () => {
+  test(`${servers[version]} serves one payment once`, async () => {
     const merchant = await newMerchant(version, await thirdParty.newKey())
     const { address, privateKey } = await newPayer()
     const send = await signedFor(version, merchant.url, privateKey)

@@ -8,7 +8,6 @@ import { startWorld, type World } from './testing/world'
 
 let world: World
 let token: ReturnType<typeof tokenAt>
-/** Two facilitators over one database. */
 let first: { url: string }
 let second: { url: string; pid: () => number | undefined }
 
@@ -26,9 +25,14 @@ afterAll(async () => {
 type Headers = Record<string, string>
 type Account = { email: string; password: string }
 type Answer = { status: number; body: unknown }
-type Asked = { headers?: Headers; body?: unknown }
+type RequestOptions = { headers?: Headers; body?: unknown }
 
-async function ask(of: { url: string }, method: string, path: string, asked: Asked = {}): Promise<Answer> {
+async function ask(
+  of: { url: string },
+  method: string,
+  path: string,
+  asked: RequestOptions = {},
+): Promise<Answer> {
   const answer = await fetch(`${of.url}/api/v1${path}`, {
     method,
     headers: { 'content-type': 'application/json', ...asked.headers },
@@ -36,7 +40,12 @@ async function ask(of: { url: string }, method: string, path: string, asked: Ask
   })
   return { status: answer.status, body: await answer.json() }
 }
-async function data<T>(of: { url: string }, method: string, path: string, asked: Asked = {}): Promise<T> {
+async function data<T>(
+  of: { url: string },
+  method: string,
+  path: string,
+  asked: RequestOptions = {},
+): Promise<T> {
   const { status, body } = await ask(of, method, path, asked)
   if (status !== 200) throw new Error(`${method} ${path} was answered ${status}`)
   return (body as { data: T }).data
@@ -72,11 +81,11 @@ const of = (turn: number) => (turn % 2 === 0 ? first : second)
 const other = (turn: number) => of(turn + 1)
 const sum = (counts: { requests: number }[]) => counts.reduce((all, { requests }) => all + requests, 0)
 
-test('a user made on one logs in on the other', async () => {
+test('a user created on one logs in on the other', async () => {
   for (const turn of [0, 1]) await logIn(other(turn), await signUp(of(turn)))
 })
 
-test('a key made on one works on the other at once, and deleted there stops at the next request on the first', async () => {
+test('a key created on one works on the other at once, and once deleted there is rejected by the first at once', async () => {
   const bearer = await logIn(first, await signUp(first))
   for (let turn = 0; turn < 20; turn++) {
     const { id, headers } = await newKey(of(turn), bearer)
@@ -88,7 +97,7 @@ test('a key made on one works on the other at once, and deleted there stops at t
   }
 })
 
-test('the metrics of both add up to the requests sent, by route, status and client', async () => {
+test('the metrics of both sum up to the sent requests, by route, status and client', async () => {
   const bearer = await logIn(first, await signUp(first))
   const whole = await newKey(first, bearer)
   const narrow = await newKey(second, bearer, { scope: 'supported' })
@@ -119,7 +128,7 @@ test('the metrics of both add up to the requests sent, by route, status and clie
   }
   await Promise.all(Array.from({ length: 16 }, caller))
 
-  /** Without the requests that read the metrics, which are counted too. */
+  /** Excludes the requests that read the metrics, which are also counted. */
   async function readCounts() {
     const { requests, routes, statuses, clients } = await readRequests(first, bearer)
     const own = routes.filter(({ route }) => !route.includes('/metrics/'))
@@ -138,7 +147,7 @@ test('the metrics of both add up to the requests sent, by route, status and clie
   expect(counts).toEqual(sent)
 })
 
-test('settlement metrics are the transfers of the chain, whichever of the two was asked', async () => {
+test("settlement metrics match the chain's transfers, on either facilitator", async () => {
   const bearer = await logIn(first, await signUp(first))
   const { headers } = await newKey(first, bearer)
   const payTo = Wallet.createRandom().address
@@ -169,7 +178,7 @@ test('settlement metrics are the transfers of the chain, whichever of the two wa
   })
 })
 
-test('kill -9 loses what was answered within the last second, and nothing else', async () => {
+test('kill -9 loses only the counts of the last second', async () => {
   const bearer = await logIn(first, await signUp(first))
   const { id, headers } = await newKey(first, bearer)
   const answeredAt: number[] = []
@@ -198,7 +207,7 @@ test('kill -9 loses what was answered within the last second, and nothing else',
   isOver = true
   await Promise.all(callers)
 
-  // It is started again, and by then all that it had sent has arrived.
+  // It is restarted; by then all its earlier data has arrived.
   await until(
     () => supported(second, headers),
     ({ status }) => status === 200,

@@ -11,15 +11,15 @@ import { blockNumberCall, signIn, startWorld, walletAt, type World } from './tes
 
 const MB = 1_048_576
 const GIGABYTE = 1_024 * MB
-/** Far above what streaming takes on a busy machine, and far below one answer. */
+/** Far above the memory of streaming on a busy machine, and far below one response. */
 const MAX_GROWTH_MB = 512
 
-/** Above what the gateway holds before it lets an answer through. */
+/** Above the gateway's response buffer. */
 const MORE_THAN_HELD = MB
 
 const chunk = Buffer.alloc(MB / 4, 'x')
 
-/** How the upstream of chain `faults` answers, by the path it is asked for. */
+/** The responses of the upstream of chain `faults`, by path. */
 const responders: Record<string, (res: ServerResponse) => unknown> = {
   '/gigabyte': (res) => {
     res.writeHead(200, { 'content-length': GIGABYTE })
@@ -80,7 +80,7 @@ afterAll(async () => {
   await world.stop()
 }, 30_000)
 
-/** Adds chain `faults` to what the world has: what a catalog leaves out is retired. */
+/** Adds chain `faults` to the world's catalog, because entries that a catalog omits are retired. */
 async function applyCatalog() {
   const { plan, infrastructure, folder } = world
   const provider = {
@@ -108,7 +108,7 @@ async function applyCatalog() {
   )
 }
 
-/** A call to chain `faults` by a client that reads as it likes; resolves with the head of the answer. */
+/** A call to chain `faults` whose client reads at its own pace; resolves with the response head. */
 function ask(token: string, resource: string) {
   const req = http.request(`${world.gateway.url}/rpc`, {
     method: 'POST',
@@ -127,7 +127,7 @@ function ask(token: string, resource: string) {
   }
 }
 
-/** Reads until `bytes` have come, waiting after each piece; answers how many did. */
+/** Reads until `bytes` have arrived, with a pause after each chunk; returns their number. */
 async function read(res: IncomingMessage, bytes: number, pauseMs = 0): Promise<number> {
   let received = 0
   for await (const piece of res as AsyncIterable<Buffer>) {
@@ -138,7 +138,7 @@ async function read(res: IncomingMessage, bytes: number, pauseMs = 0): Promise<n
   return received
 }
 
-/** In MB: what a process has in memory now, and the most that it had. */
+/** Current and maximum memory of a process, in MB. */
 function memoryOf(pid: number) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const field = (name: string) =>

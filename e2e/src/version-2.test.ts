@@ -8,7 +8,7 @@ import { tokenAt } from './testing/chain'
 import { call } from './testing/paying'
 import { blockNumberCall, signIn, startWorld, walletAt, type World } from './testing/world'
 
-/** A name that no client of x402 version 1 knows, for the same chain. */
+/** A name that is unknown to x402 version 1, for the same chain. */
 const HOUSE_CHAIN = 'house-chain'
 
 let world: World
@@ -16,7 +16,7 @@ let token: ReturnType<typeof tokenAt>
 let plan: World['plan']
 
 beforeAll(async () => {
-  world = await startWorld({ alterations: { network: () => ({ name: HOUSE_CHAIN }) } })
+  world = await startWorld({ overrides: { network: () => ({ name: HOUSE_CHAIN }) } })
   token = tokenAt(world.infrastructure.rpcUrl)
   plan = { ...world.plan, id: 5, network: HOUSE_CHAIN }
   await applyCatalog(world, { plans: [plan], upstreamUrl: world.infrastructure.rpcUrl })
@@ -29,8 +29,8 @@ afterAll(async () => {
 
 const entrance = () => ({ ...world, plan })
 
-describe('a plan on a network that x402 version 1 does not know', () => {
-  test('is offered as the public library of version 2 reads offers', async () => {
+describe('a plan on a network unknown to x402 version 1', () => {
+  test('has an offer that the public version 2 library parses', async () => {
     const { status, headers, body } = await call(world, await signIn(entrance(), walletAt(0)))
     expect(status).toBe(402)
     for (const member of ['accepts', 'x402Version', 'error']) expect(body).not.toHaveProperty(member)
@@ -49,7 +49,7 @@ describe('a plan on a network that x402 version 1 does not know', () => {
     ])
   })
 
-  test('is paid by an unmodified @x402/fetch that speaks version 2 only, once, and the call is served', async () => {
+  test('is paid once by an unmodified version 2 @x402/fetch, and the call is served', async () => {
     const { address, privateKey } = walletAt(1)
     const client = new x402Client()
     client.register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey as `0x${string}`)))

@@ -25,7 +25,9 @@ const text = readFileSync(join(root, 'docker/compose.yaml'), 'utf8')
 const example = readFileSync(join(root, 'docker/.env.example'), 'utf8')
 const VARIABLE = /\$\{(\w+):-([^}]*)\}/g
 
-/** `docker compose config`, as far as this file uses it: merged keys, and then variables or their defaults. */
+/**
+ * The parts of `docker compose config` that the tests need: merged keys, then variables or their defaults.
+ */
 const render = (variables: Record<string, string>) =>
   parse(
     text,
@@ -36,7 +38,7 @@ const render = (variables: Record<string, string>) =>
     { merge: true },
   ) as Compose
 
-/** The lines of the example that set something; those that are empty are for the operator to fill in. */
+/** The lines of the example with a value; the operator fills in the others. */
 const lines = [...example.matchAll(/^(?:# )?([A-Z_]+)=(.*)$/gm)]
 const filledIn = Object.fromEntries(
   lines.map(([, name = '', value = '']) => [name, value === '' ? plausible(name) : value]),
@@ -53,13 +55,13 @@ const inputOf = (service: string, { services: parts, configs: texts }: Compose):
 }
 
 describe('docker/compose.yaml', () => {
-  test('takes each image that is not built here by its digest', () => {
-    const foreign = Object.values(compose.services).filter(({ build }) => build === undefined)
-    expect(foreign).toHaveLength(2)
-    for (const { image } of foreign) expect(image).toMatch(/^[a-z]+:\d+@sha256:[0-9a-f]{64}$/)
+  test('pins each third-party image by digest', () => {
+    const thirdPartyImages = Object.values(compose.services).filter(({ build }) => build === undefined)
+    expect(thirdPartyImages).toHaveLength(2)
+    for (const { image } of thirdPartyImages) expect(image).toMatch(/^[a-z]+:\d+@sha256:[0-9a-f]{64}$/)
   })
 
-  test('is whole without any variable, and each that it knows is in the example', () => {
+  test('is complete without variables, and the example lists every variable', () => {
     expect(render({}).services).toHaveProperty('gateway')
     expect(text.replace(VARIABLE, '')).not.toContain('${')
     const used = [...text.matchAll(VARIABLE)].map(([, name]) => name)
@@ -79,13 +81,13 @@ describe('docker/compose.yaml', () => {
     expect(unusedVariables(service, input)).toEqual([])
   })
 
-  test('the gateway says what is missing while the operator has filled in nothing', () => {
+  test('the gateway names the missing settings of an unedited example', () => {
     expect(() => startWith('gateway', inputOf('gateway', render({})))).toThrow(
       /JWT_SECRET: not set(.|\n)*FACILITATOR_CLIENT_ID: not set(.|\n)*FACILITATOR_CLIENT_TOKEN: not set/,
     )
   })
 
-  test('the catalog lacks the recipient of payments only, and sells nothing until it is set', () => {
+  test('the catalog lacks only the payment recipient, and sells nothing until it is set', () => {
     expect(() => parseCatalog(render({}).configs['catalog']?.content ?? '')).toThrow(/plans\.0\.pay_to/)
     const catalog = parseCatalog(compose.configs['catalog']?.content ?? '')
     expect(catalog).toMatchObject({
@@ -94,7 +96,7 @@ describe('docker/compose.yaml', () => {
     })
   })
 
-  test('starts each part after those it stands on, and waits for what they can say of themselves', () => {
+  test('starts each service after its dependencies, and waits for their health checks', () => {
     for (const [name, { depends_on = {} }] of started)
       for (const [other, { condition }] of Object.entries(depends_on)) {
         const part = compose.services[other]
@@ -112,7 +114,7 @@ describe('docker/compose.yaml', () => {
     expect(Object.keys(compose.services['facilitator']?.depends_on ?? {})).toContain('facilitator-migrate')
   })
 
-  test('refers only to files and configs that are there, and runs the migrations as the cluster does', () => {
+  test('references only existing files and configs, and runs the migrations as the cluster does', () => {
     for (const [, { build, configs = [] }] of started) {
       if (build) expect(existsSync(join(root, 'docker', build.context, build.dockerfile))).toBe(true)
       for (const { source } of configs) expect(compose.configs).toHaveProperty(source)

@@ -56,7 +56,7 @@ describe.each(renderings)('%s', (_, read) => {
   })
 })
 
-test('the networks of k8s/overlays/example are taken: an EVM network and a Cosmos network', () => {
+test('the networks of k8s/overlays/example are valid: an EVM network and a Cosmos network', () => {
   const text = readFileSync(join(root, 'k8s/overlays/example/networks.yaml'), 'utf8')
   const { variables, files } = withImage('facilitator', inputOf('facilitator', manifests))
   const path = variables['NETWORKS_FILE'] ?? ''
@@ -72,7 +72,7 @@ test('the networks of k8s/overlays/example are taken: an EVM network and a Cosmo
   expect(() => startWith('facilitator', { ...input, variables: others })).toThrow(/COSMOSHUB_SIGNER_KEY/)
 })
 
-test('what is missing would be seen', () => {
+test('a missing setting is detected', () => {
   const { variables, files } = withImage('gateway', inputOf('gateway', manifests))
   const { PUBLIC_URL, ...others } = variables
   expect(PUBLIC_URL).toBeDefined()
@@ -80,7 +80,7 @@ test('what is missing would be seen', () => {
 })
 
 test.each(['k8s/base/migrations', 'k8s/overlays/example'])(
-  'the catalog of %s lacks the recipient of payments only, and sells nothing until it is set',
+  'the catalog of %s lacks only the payment recipient, and sells nothing until it is set',
   (folder) => {
     const text = readFileSync(join(root, folder, 'catalog.yaml'), 'utf8')
     expect(() => parseCatalog(text)).toThrow(/plans\.0\.pay_to: must be an address$/)

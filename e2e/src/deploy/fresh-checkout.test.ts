@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from './kustomize'
 
-/** What git has of these, and nothing that an installation would bring. */
+/** The files of a checkout without installed dependencies. */
 const parts = ['package.json', 'docker', 'scripts']
 
-test('docker/check-build-steps.mjs can be started in a checkout where nothing is installed', () => {
+test('docker/check-build-steps.mjs runs in a checkout without installed dependencies', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-checkout-'))
   try {
     for (const part of parts) cpSync(join(root, part), join(folder, part), { recursive: true })

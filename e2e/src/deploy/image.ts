@@ -7,7 +7,7 @@ import { type Service } from './settings'
 export const dockerfileOf = (service: Service) =>
   readFileSync(join(root, 'docker', `${service}.Dockerfile`), 'utf8')
 
-/** What the last stage of the service's Dockerfile says of the image. */
+/** The last stage of the service's Dockerfile. */
 export function imageOf(service: Service) {
   const instructions = DockerfileParser.parse(dockerfileOf(service)).getInstructions()
   const last = instructions.findLastIndex((instruction) => instruction.getKeyword() === 'FROM')
@@ -15,7 +15,7 @@ export function imageOf(service: Service) {
   const say = (keyword: string) =>
     stage.filter((instruction) => instruction.getKeyword() === keyword).map(contentOf)
   return {
-    /** As they are written, by stage, with what they are based on. */
+    /** By stage, with their base images. */
     instructions,
     base: (instructions[last] as From).getImage(),
     environment: Object.fromEntries(

@@ -7,13 +7,13 @@ import { contentOf, dockerfileOf, imageOf } from './image'
 import { base, render, root, workloadsOf, containersOf } from './kustomize'
 import { services } from './settings'
 
-/** A tag and the digest of what it named when it was pinned. */
+/** A tag and its digest. */
 const pinned = /^[a-z0-9/.-]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}$/
 
 describe.each(services)('docker/%s.Dockerfile', (service) => {
   const image = imageOf(service)
 
-  test('starts from images that are pinned by digest, and is read by a parser that is', () => {
+  test('starts from images pinned by digest, with a pinned Dockerfile syntax', () => {
     const text = dockerfileOf(service)
     const base = /^ARG NODE_IMAGE=(.*)$/m.exec(text)?.[1]
     const stages = image.instructions
@@ -26,11 +26,11 @@ describe.each(services)('docker/%s.Dockerfile', (service) => {
     expect(/^# syntax=(.*)$/m.exec(text)?.[1]).toMatch(pinned)
   })
 
-  test('has nothing that a linter would say', () => {
+  test('passes the linter', () => {
     expect(validate(dockerfileOf(service))).toEqual([])
   })
 
-  test('takes the versions that the repository is built with', () => {
+  test("uses the versions of the repository's build", () => {
     const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       packageManager: string
     }
@@ -41,7 +41,7 @@ describe.each(services)('docker/%s.Dockerfile', (service) => {
     expect(tools).toEqual([`npm install --global ${packageManager} turbo@${workspace.catalog.turbo}`])
   })
 
-  test('ends in an image that only runs: as a user in numbers, without a shell between signal and service', () => {
+  test('ends in a runtime image: a numeric user, and no shell between signals and the service', () => {
     expect(image.user).toEqual(['10001:10001'])
     expect(image.entrypoint).toEqual(['[]'])
     expect(image.command).toEqual(['["node", "dist/main.js"]'])
@@ -50,14 +50,14 @@ describe.each(services)('docker/%s.Dockerfile', (service) => {
     expect(image.labels).toMatch(/image\.title=.*image\.licenses="Apache-2.0"/)
   })
 
-  test('brings the migrations to where the migrator looks', () => {
+  test("copies the migrations to the migrator's folder", () => {
     const folder = `prisma/${service}/migrations/`
     expect(existsSync(join(root, folder))).toBe(true)
     expect(image.copies.map(contentOf)).toContain(`${folder} ${folder}`)
     expect(image.environment['MIGRATIONS_DIR']).toBe(`/app/${folder.slice(0, -1)}`)
   })
 
-  test('serves on the ports that the cluster and its own health check ask', () => {
+  test('serves on the ports of the cluster and its health check', () => {
     const workload = workloadsOf(render(base)).find(
       ({ kind, metadata }) => `${kind} ${metadata.name}` === `Deployment ${service}`,
     )
@@ -66,7 +66,7 @@ describe.each(services)('docker/%s.Dockerfile', (service) => {
     expect(image.healthcheck.join()).toContain(`(process.env.PORT || ${ports?.[0]?.containerPort})`)
   })
 
-  test('checks its health by a program that can be run', () => {
+  test('has an executable health check', () => {
     const [, command = '[]'] = /CMD (\[.*\])$/.exec(image.healthcheck.join()) ?? []
     const [program = '', ...args] = JSON.parse(command) as string[]
     expect(program).toBe('node')
@@ -76,7 +76,7 @@ describe.each(services)('docker/%s.Dockerfile', (service) => {
   })
 })
 
-test('the build is sent neither secrets nor state, and each file that is copied', () => {
+test('the build context contains every copied file, and no secrets or state', () => {
   const lines = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n')
   expect(lines.filter((line) => line && !line.startsWith('#'))[0]).toBe('*')
   const kept = lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))

@@ -22,7 +22,7 @@ type Kustomization = {
   configMapGenerator?: { name: string; literals?: string[]; files?: string[] }[]
 }
 
-/** What `kubectl kustomize` makes of a folder, as far as `k8s/base` uses it: names without their hashes, no namespace. */
+/** The parts of `kubectl kustomize` that `k8s/base` needs: names without hashes, no namespace. */
 export function render(folder: string): Manifest[] {
   const { resources = [], labels = [], configMapGenerator = [] } = kustomizationIn(folder)
   const manifests = [
@@ -64,7 +64,7 @@ export function documentsIn(file: string): Manifest[] {
   })
 }
 
-/** Files below `folder` that no kustomization of it names, from `folder`. */
+/** Files below `folder` that no kustomization references, relative to `folder`. */
 export function unlisted(folder: string): string[] {
   const listed = listedIn(folder)
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -91,7 +91,6 @@ function listedIn(folder: string): string[] {
 
 export const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0
 
-/** The same by kubectl itself. */
 export const renderByKubectl = (folder: string): Manifest[] =>
   parseAllDocuments(execFileSync('kubectl', ['kustomize', folder], { encoding: 'utf8' })).map(
     (document) => document.toJS() as Manifest,
@@ -105,7 +104,7 @@ export const workloadsOf = (manifests: readonly Manifest[]) =>
 const templateOf = (manifest: Manifest): IPodTemplateSpec | undefined =>
   workloadsOf([manifest])[0]?.spec?.template
 
-/** Every container of a workload, those that run first included. */
+/** Including init containers. */
 export function containersOf(workload: Workload) {
   const { initContainers = [], containers = [] } = workload.spec?.template.spec ?? {}
   return [...initContainers, ...containers]

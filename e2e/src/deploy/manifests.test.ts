@@ -40,7 +40,7 @@ const models = {
   ServiceAccount,
 }
 const overlay = join(root, 'k8s/overlays/example')
-/** The longest that `run` lets a service drain after SIGTERM. */
+/** The longest drain of a service after SIGTERM. */
 const SERVICE_GRACE_SECONDS = 25
 const manifests = render(base)
 const workloads = workloadsOf(manifests)
@@ -51,7 +51,7 @@ const each = <T extends Manifest>(list: readonly T[]) =>
 const deployments = ofKind<IDeployment>('Deployment')
 
 describe('k8s/base', () => {
-  test('holds both services, each with what it takes to be scaled by itself', () => {
+  test('contains both services, which scale independently', () => {
     for (const kind of [
       'Deployment',
       'HorizontalPodAutoscaler',
@@ -67,7 +67,7 @@ describe('k8s/base', () => {
     )
   })
 
-  test('names every file it has', () => {
+  test('references every file', () => {
     expect(unlisted(base)).toEqual([])
     expect(unlisted(overlay)).toEqual([])
   })
@@ -78,7 +78,7 @@ describe('k8s/base', () => {
     new Model(manifest).validate()
   })
 
-  test('has no field that its kind does not know', () => {
+  test('has no field unknown to its kind', () => {
     expect(typeErrors(manifests)).toEqual([])
     const misspelled = { ...manifests[0], metadata: { name: 'x', lables: {} } } as unknown as Manifest
     expect(typeErrors([misspelled]).join()).toContain('lables')
@@ -103,7 +103,7 @@ describe('k8s/base', () => {
   })
 
   test.each(each(deployments))(
-    '%s is probed, and given the time that its service takes to stop',
+    "%s has probes, and a grace period above its service's stop time",
     (_, { spec }) => {
       const { containers, terminationGracePeriodSeconds = 30 } = spec?.template.spec ?? { containers: [] }
       const [container] = containers
@@ -131,7 +131,7 @@ describe('k8s/base', () => {
     expect(new Set(mounted)).toEqual(new Set(volumes))
   })
 
-  test('selects and scales pods that there are', () => {
+  test('selects and scales existing pods', () => {
     for (const { metadata, spec } of deployments) {
       const labels = spec?.template.metadata?.labels
       const [container] = spec?.template.spec?.containers ?? []
@@ -148,13 +148,13 @@ describe('k8s/base', () => {
       expect(spec?.scaleTargetRef).toEqual({ apiVersion: 'apps/v1', kind: 'Deployment', name: metadata.name })
   })
 
-  test('refers to just the secrets that the example lists, and the example holds no value', () => {
+  test('references exactly the secrets of the example, which contains no values', () => {
     const variables = workloads.flatMap(containersOf).flatMap(({ env = [] }) => env)
     const referred = variables.map(({ name, value, valueFrom }) => {
       expect([name, value]).toEqual([name, undefined])
       return `${valueFrom?.secretKeyRef?.name} ${valueFrom?.secretKeyRef?.key}`
     })
-    // By the patches of the example overlay, which no test here renders without kubectl.
+    // Patched by the example overlay, which only kubectl can render.
     const patches = readFileSync(join(overlay, 'kustomization.yaml'), 'utf8')
     for (const [, name = '', key = ''] of patches.matchAll(/secretKeyRef: \{ name: (\w+), key: (\w+) \}/g))
       referred.push(`${name} ${key}`)
@@ -172,14 +172,14 @@ byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
   const withoutHash = ({ kind, metadata }: Manifest) =>
     `${kind} ${kind === 'ConfigMap' ? metadata.name.replace(/-[^-]+$/, '') : metadata.name}`
 
-  test('renders k8s/base as these tests read it, all in one namespace', () => {
+  test('renders k8s/base as these tests do, in one namespace', () => {
     const rendered = renderByKubectl(base)
     expect(rendered.map(withoutHash).sort()).toEqual(manifests.map(nameOf).sort())
     const outside = rendered.filter(({ metadata }) => metadata.namespace !== 'tollgate')
     expect(outside.map(nameOf)).toEqual(['Namespace tollgate'])
   })
 
-  test('renders an overlay that changes names, images and scale, and nothing of it is invalid', () => {
+  test('renders a valid overlay with other names, images and scale', () => {
     const rendered = renderByKubectl(overlay)
     for (const manifest of rendered) new models[manifest.kind as keyof typeof models](manifest).validate()
     const images = workloadsOf(rendered)
@@ -189,7 +189,7 @@ byKubectl('kubectl kustomize (skipped where there is no kubectl)', () => {
     expect(typeErrors(rendered)).toEqual([])
   })
 
-  test('lets the migrations be applied before all else, with all that they need', () => {
+  test('allows to apply the migrations first, with everything they need', () => {
     const first = renderByKubectl(base).filter(
       ({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'migration',
     )

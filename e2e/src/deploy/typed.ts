@@ -12,7 +12,7 @@ const options: ts.CompilerOptions = {
   types: [],
 }
 
-/** What the compiler says of the manifests as literals of their kinds' types: above all, of fields that no kind knows. */
+/** TypeScript errors of the manifests as literals of their kinds' types, in particular unknown fields. */
 export function typeErrors(manifests: readonly Manifest[]): string[] {
   const file = join(__dirname, 'manifests-as-literals.ts')
   const text = manifests.map(literal).join('\n')

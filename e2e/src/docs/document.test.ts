@@ -4,7 +4,7 @@ const fence = (language: string, text: string) => `\`\`\`${language}\n${text}\n\
 const answer = (value: string) => `Answer, \`200\`:\n\n${fence('json', value)}`
 
 describe('the examples of a document', () => {
-  test('are given the answers that follow them, each group its own', () => {
+  test('have the responses that follow their group', () => {
     const page = [
       '# First',
       fence('bash', 'one'),

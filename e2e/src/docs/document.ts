@@ -1,9 +1,9 @@
-/** An answer as the document shows it: what a JSON block holds, and the status that the line above it names. */
+/** A response in the document: the JSON block, and the status in the line above it. */
 export type ShownAnswer = { line: number; status: number; inHeader: boolean; value: unknown }
 
-/** A code block that a reader runs, with the answers that the document shows for it. */
+/** A code block that a reader runs, with the responses that the document shows for it. */
 export type Example = {
-  /** Where it stands: its line, and the heading above it. */
+  /** The line, and the heading above it. */
   line: number
   heading: string
   language: 'bash' | 'ts'
@@ -14,10 +14,10 @@ export type Example = {
 const runnable: Partial<Record<string, Example['language']>> = { bash: 'bash', sh: 'bash', ts: 'ts' }
 
 /**
- * The examples of a Markdown document. A JSON block belongs to the code blocks right before it, back to the JSON block or
- * heading before those.
+ * The examples of a Markdown document. A JSON block belongs to the code blocks directly before it, back to
+ * the previous JSON block or heading.
  *
- * @throws Error for a block in a language that is neither run nor compared nor plain `text`, and for JSON without example or status
+ * @throws Error for a block in an unknown language, and for JSON without an example or a status
  */
 export function examplesOf(markdown: string): Example[] {
   const examples: Example[] = []

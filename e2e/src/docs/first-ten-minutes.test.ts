@@ -22,7 +22,6 @@ let recorder: Awaited<ReturnType<typeof startRecorder>>
 let compiled: ReturnType<typeof compile>
 let shell: ReturnType<typeof startShell>
 const closing: (() => unknown)[] = []
-/** What each command has printed. */
 const printed = new Map<Example, string>()
 
 beforeAll(async () => {
@@ -52,7 +51,6 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close()
 }, 30_000)
 
-/** The JSON that something printed ends with. */
 function jsonIn(text: string): unknown {
   const lines = text.trimEnd().split(/\r?\n/)
   for (let at = 0; at < lines.length; at++)
@@ -60,7 +58,7 @@ function jsonIn(text: string): unknown {
   return undefined
 }
 
-/** The output of a command, or else the last response of the facilitator. */
+/** The output of a command, or the facilitator's last response. */
 function outcomeOf(text: string): { status: number; value: unknown } {
   const answered = recorder.take().at(-1)
   const value: unknown = jsonIn(text) ?? JSON.parse(answered?.body ?? 'null')
@@ -76,7 +74,7 @@ const mistakesIn = (shown: ShownAnswer, came: { status: number; value: unknown }
     : [`came with status ${came.status}: ${JSON.stringify(came.value)}`]
 
 describe('packages/facilitator-client/README.md', () => {
-  test('has TypeScript that compiles, also against the types of the public x402 libraries', () => {
+  test('has TypeScript that compiles, also with the types of the public x402 libraries', () => {
     expect(compiled.errors).toEqual([])
   })
 
@@ -97,7 +95,7 @@ describe('packages/facilitator-client/README.md', () => {
     expect(mistakes).toEqual([])
   })
 
-  test('has had its buyer pay a cent over each version of x402, and nothing after the key was revoked', async () => {
+  test('has its buyer pay a cent in each x402 version, and nothing after the key was revoked', async () => {
     type Bought = { body: unknown; paid: { transaction: string } | null }
     const visits = examples
       .filter(({ text }) => /^node pay/m.test(text))
@@ -114,13 +112,13 @@ describe('packages/facilitator-client/README.md', () => {
     expect(await token.balanceOf(payTo)).toBe(20_000n)
   })
 
-  test('has made the route known to who looks for something to buy', async () => {
+  test('has registered the route for discovery', async () => {
     const url = `${world.facilitator.url}/discovery/resources?payTo=${payTo}`
     const { items } = (await (await fetch(url)).json()) as { items: { resource: string }[] }
     expect(items.map(({ resource }) => new URL(resource).pathname)).toEqual(['/weather'])
   })
 
-  test('names the versions that these commands were run with', () => {
+  test('names the versions of its commands', () => {
     const installs = [...page.matchAll(/^npm install (.*)$/gm)].map(([, names = '']) => names).join(' ')
     const named = [...installs.matchAll(/(\S+)@(\d\S*)/g)].map(([, name = '', version]) => [name, version])
     const overridden = /overrides\.(\w+)=(\S+)/.exec(page)?.slice(1) ?? []

@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 }, 30_000)
 
-test('docs/gasless.md runs as written: it finds who bears the fee, and signs a payment that names it', async () => {
+test('docs/gasless.md runs as written: it finds the fee payer, and signs a payment that names it', async () => {
   expect(examples).toEqual([question, program])
   const compiled = compile([program!], folder)
   expect(compiled.errors).toEqual([])

@@ -32,7 +32,7 @@ describeDocument('docs/api/gateway.md', ['bash', 'ts'], async (closeLater) => {
       COSMOS_RPC: world.infrastructure.cosmos.rpcUrl,
       COSMOS_KEY: cosmosWallet.privateKey,
     }),
-    // A program that pays by itself is given a wallet that has no credits.
+    // A program that pays by itself gets a wallet without credits.
     variablesOf: ({ text }) =>
       /from '(\.\/pay\.js|x402-fetch)'/.test(text) && !text.includes('SMART_WALLET')
         ? { PRIVATE_KEY: walletAt(++wallets).privateKey }
@@ -40,7 +40,7 @@ describeDocument('docs/api/gateway.md', ['bash', 'ts'], async (closeLater) => {
   }
 })
 
-/** The development network has none: one that knows the supply of a single coin. */
+/** The development network has no REST provider: this one serves the supply of one coin. */
 async function startRestProvider(): Promise<Server> {
   const server = createServer((req, res) => {
     const isKnown = req.url === '/cosmos/bank/v1beta1/supply/by_denom?denom=uosmo'

@@ -17,13 +17,13 @@ const options: ts.CompilerOptions = {
   typeRoots: [join(root, 'node_modules/@types')],
 }
 
-/** What a TypeScript example is saved as: the name in its first line, if it is one to import from. */
+/** The file name of a TypeScript example: the name in its first line, if others import it. */
 export const moduleName = ({ text }: Example) =>
   /^\/\/ ([a-z-]+)\.ts$/m.exec(text.split('\n', 1)[0] ?? '')?.[1]
 
 const nameOf = (example: Example) => moduleName(example) ?? `example-${example.line}`
 
-/** Checks and compiles the TypeScript examples of the document, all of them at once, in a folder that has their libraries. */
+/** Type-checks and compiles all TypeScript examples of the document in a folder with their libraries. */
 export function compile(examples: readonly Example[], folder: string) {
   const source = join(folder, 'source')
   const output = join(folder, 'programs')

@@ -7,14 +7,14 @@ const TIMEOUT_MS = 40_000
 
 type Variables = Record<string, string>
 
-/** What one block is given and leaves behind for the next: exported variables and functions. */
+/** The shell keeps exported variables and functions for the next block. */
 const oneBlock = `
 source ./shell
 source ./block
 { declare -px; declare -f; } > ./shell
 env -0 > ./environment`
 
-/** Runs examples in one shell, in `folder`, with these variables only. */
+/** Runs examples in one shell, in `folder`, with only these variables. */
 export function startReader(folder: string, given: Variables) {
   const at = (name: string) => join(folder, name)
   const run = async (command: string, args: string[], env: Variables) => {

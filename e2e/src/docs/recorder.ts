@@ -2,7 +2,6 @@ import { createServer, request, type IncomingMessage } from 'node:http'
 import { type AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-/** One answer of a service, as it passed by. */
 export type Recorded = {
   method: string
   path: string
@@ -13,7 +12,6 @@ export type Recorded = {
 
 const betweenTwo = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
-/** A proxy in front of a service that records requests and responses. */
 export async function startRecorder(serviceUrl: string) {
   let recorded: Recorded[] = []
   const server = createServer((req, res) => {

@@ -1,13 +1,13 @@
 type Response = { $ref: string } | { content?: unknown }
 type Operation = { responses: Record<string, Response> }
 
-/** Of the OpenAPI document that a service serves, what a page for people must not lack. */
+/** The parts of a service's OpenAPI document that its Markdown document must cover. */
 export type Reference = {
   paths: Record<string, Record<string, Operation>>
   components: { responses: Record<string, Response> }
 }
 
-/** Each operation, and whether a request as `GET /pricing/1` is one of it. */
+/** Each operation, with a predicate for requests such as `GET /pricing/1`. */
 export const operationsOf = ({ paths }: Reference) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => {
@@ -17,7 +17,7 @@ export const operationsOf = ({ paths }: Reference) =>
     }),
   )
 
-/** Each refusal that some operation answers with, as `404 NOT_FOUND`. */
+/** Each documented refusal, such as `404 NOT_FOUND`. */
 export function refusalsOf({ paths, components }: Reference): Set<string> {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   const refusals = operations.flatMap(({ responses }) =>

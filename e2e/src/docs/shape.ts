@@ -1,6 +1,6 @@
 /**
- * In what `came` differs from the shape of what is `shown`: another type, a member that one of them lacks. Each element of a
- * list that came must look like one that is shown.
+ * Differences between the shapes of `came` and `shown`: another type, or a missing member. Each element of a
+ * list must resemble one of those shown.
  */
 export function differences(shown: unknown, came: unknown, path = 'the answer'): string[] {
   const [shownType, cameType] = [typeOf(shown), typeOf(came)]

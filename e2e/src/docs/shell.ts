@@ -5,33 +5,34 @@ import { join } from 'node:path'
 
 const TIMEOUT_MS = 50_000
 
-/** Ends what a block has printed. */
+/** Marks the end of a block's output. */
 const END = '\0'
 
 /**
- * One shell in `folder`, with these variables only. Variables and background programs of a block remain for the next.
+ * One shell in `folder`, with only these variables. Variables and background processes remain for the next
+ * block.
  */
 export function startShell(folder: string, given: Record<string, string>) {
   const shell = spawn('bash', ['-euo', 'pipefail'], {
     cwd: folder,
     env: { PATH: process.env.PATH ?? '', HOME: folder, ...given },
-    // A process group of its own, which ends as one.
+    // A separate process group, which can be killed as a whole.
     detached: true,
   })
   let printed = ''
   let complained = ''
   shell.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()))
   shell.stderr.on('data', (chunk: Buffer) => (complained += chunk.toString()))
-  // Of a shell that has ended nothing can be asked: `run` says so.
+  // A write to an ended shell fails; `run` reports it.
   shell.stdin.on('error', () => undefined)
   const exited = once(shell, 'exit').then(() => true)
   let blocks = 0
 
   return {
     /**
-     * What the block prints.
+     * The output of the block.
      *
-     * @throws Error with what was written to stderr, if a command fails or the block does not end; the shell is gone then
+     * @throws Error with stderr if a command fails or the block does not end; the shell is closed then
      */
     async run(text: string): Promise<string> {
       printed = complained = ''
@@ -50,7 +51,7 @@ export function startShell(folder: string, given: Record<string, string>) {
       try {
         process.kill(-(shell.pid ?? NaN), 'SIGKILL')
       } catch {
-        // Nothing of it is left.
+        // The process group has already ended.
       }
       await exited
     },

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 const root = join(__dirname, '../../..')
 const page = readFileSync(join(root, 'docs/threats.md'), 'utf8')
 
-/** The short names that the page gives to folders. */
+/** The page's abbreviations of folders. */
 const folders = [...page.matchAll(/`([a-z]+\/)`\s+is\s+`([^`]+\/)`/g)].map(([, name = '', folder = '']) => [
   name,
   folder,
 ])
-/** Each row of the tables in a text but their headings and the lines under them. */
+/** The rows of all tables in a text, without headings. */
 const rowsOf = (text: string) =>
   text
     .split('\n')
@@ -26,7 +26,7 @@ const rows = rowsOf(page.replace(leaseSection, ''))
 
 const isFile = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true
 
-/** The tests that a cell names, by their whole paths. */
+/** The tests that a cell names, by full path. */
 const testsIn = (cell = '') =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, path = '']) => {
     const [name, folder] = folders.find(([short = '-']) => path.startsWith(short)) ?? ['', '']
@@ -34,7 +34,7 @@ const testsIn = (cell = '') =>
   })
 
 describe('docs/threats.md', () => {
-  test('has the short names that it uses', () => expect(folders).toHaveLength(7))
+  test('defines the abbreviations that it uses', () => expect(folders).toHaveLength(7))
 
   test.each(rows)('%s: has an outcome, and tests that there are', (...cells) => {
     const [, outcome, tests] = cells
@@ -52,9 +52,9 @@ describe('docs/threats.md', () => {
     expect(tests.filter((path) => !path.endsWith('.test.ts') || !isFile(path))).toEqual([])
   })
 
-  test('has the leases', () => expect(leases.length).toBeGreaterThan(10))
+  test('lists the leases', () => expect(leases.length).toBeGreaterThan(10))
 
-  test('names every test that was written for it', () => {
+  test('names every threats test', () => {
     const folder = 'apps/facilitator/src/payments/'
     const written = readdirSync(join(root, folder)).filter((name) => name.startsWith('threats-'))
     const named = rows.flatMap(([, , tests]) => testsIn(tests))

@@ -8,27 +8,26 @@ import { startRecorder, type Recorded } from './recorder'
 import { operationsOf, refusalsOf, type Reference } from './reference'
 import { differences } from './shape'
 
-/** What the examples of a document are tried on. */
-export type Ground = {
-  /** Where the service really is. */
+export type Environment = {
+  /** The real URL of the service. */
   serviceUrl: string
-  /** What the reader has before the first example, the service being at `url`. */
+  /** The reader's variables before the first example; `url` is the service's address. */
   variables: (url: string) => Record<string, string>
-  /** What a program is given beside that. */
+  /** Additional variables of a program. */
   variablesOf?: (example: Example) => Record<string, string>
 }
 
 type Language = Example['language']
 
 /**
- * Describes that the document at `path` is true of the service it is about: its TypeScript compiles, each of its examples
- * runs and is answered as shown, and it lacks nothing of `/openapi.json`: no operation in any of the `complete` languages,
- * and no refusal. `closeLater` takes how what `prepare` opens is closed, last first.
+ * Tests the document at `path` against its service: the TypeScript compiles, each example runs and gets the
+ * shown response, and it covers `/openapi.json`: every operation in each of the `complete` languages, and
+ * every refusal. `closeLater` closes what `prepare` opens, in reverse order.
  */
 export function describeDocument(
   path: string,
   complete: readonly Language[],
-  prepare: (closeLater: (close: () => unknown) => void) => Promise<Ground>,
+  prepare: (closeLater: (close: () => unknown) => void) => Promise<Environment>,
 ) {
   const page = readFileSync(join(__dirname, '../../..', path), 'utf8')
   const examples = examplesOf(page)
@@ -43,11 +42,11 @@ export function describeDocument(
       examples.filter(({ language }) => language === 'ts'),
       folder,
     )
-    const ground = await prepare((close) => void closing.push(close))
-    const recorder = await startRecorder(ground.serviceUrl)
+    const environment = await prepare((close) => void closing.push(close))
+    const recorder = await startRecorder(environment.serviceUrl)
     closing.push(() => recorder.stop())
-    trial = createTrial({ folder, compiled, recorder, ground })
-    reference = (await (await fetch(`${ground.serviceUrl}/openapi.json`)).json()) as Reference
+    trial = createTrial({ folder, compiled, recorder, environment })
+    reference = (await (await fetch(`${environment.serviceUrl}/openapi.json`)).json()) as Reference
   }, 120_000)
 
   afterAll(async () => {
@@ -86,7 +85,7 @@ export function describeDocument(
         const rows = [...page.matchAll(/^\| (\d{3}) +\| `([A-Z_]+)`/gm)].map(
           ([, status, code]) => `${status} ${code}`,
         )
-        // Of paths that are described with other methods only.
+        // For paths that are documented with other methods only.
         const described = refusalsOf(reference).add('405 METHOD_NOT_ALLOWED')
         expect(rows.sort()).toEqual([...described].sort())
       })
@@ -101,25 +100,25 @@ function createTrial({
   folder,
   compiled,
   recorder,
-  ground,
+  environment,
 }: {
   folder: string
   compiled: ReturnType<typeof compile>
   recorder: Awaited<ReturnType<typeof startRecorder>>
-  ground: Ground
+  environment: Environment
 }) {
-  const reader = startReader(folder, ground.variables(recorder.url))
-  /** What the examples of each language have asked the service, as `GET /pricing/1`. */
+  const reader = startReader(folder, environment.variables(recorder.url))
+  /** The requests of the examples by language, such as `GET /pricing/1`. */
   const asked: Record<Language, Set<string>> = { bash: new Set(), ts: new Set() }
 
   return {
     errors: compiled.errors,
     asked,
-    /** Runs an example as a reader would, and tells what the service answered it. */
+    /** Runs an example as a reader would, and returns the service's responses. */
     async run(example: Example): Promise<Recorded[]> {
       recorder.take()
       if (example.language === 'bash') await reader.shell(example.text)
-      else await reader.program(compiled.programOf(example), ground.variablesOf?.(example))
+      else await reader.program(compiled.programOf(example), environment.variablesOf?.(example))
       const answers = recorder.take()
       for (const { method, path } of answers) asked[example.language].add(`${method} ${path}`)
       return answers
@@ -127,7 +126,7 @@ function createTrial({
   }
 }
 
-/** In what the last answer that came is not the one that the page shows. */
+/** Differences between the last response and the one on the page. */
 function mistakesIn(shown: ShownAnswer, came: Recorded | undefined): string[] {
   if (!came) return ['nothing was asked']
   if (came.status !== shown.status) return [`came with status ${came.status}: ${came.body}`]

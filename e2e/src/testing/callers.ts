@@ -4,7 +4,7 @@ import { type AnswerMode } from './upstream'
 /** The chain whose calls go to the counting upstream. */
 export const COUNTED_CHAIN = '31337'
 
-/** A call that can be found again: in its usage row by the resource, at the upstream by the id. */
+/** A traceable call: its usage row has the id in the resource, the upstream gets it as the JSON-RPC id. */
 export const countedCall = (id: string, answerMode: AnswerMode = 'answer') => ({
   ecosystem: 'evm',
   chain_id: COUNTED_CHAIN,
@@ -24,7 +24,7 @@ export type Answer = {
 
 export type Callers = ReturnType<typeof openCallers>
 
-/** Clients at the same time, each on a connection of its own: the n-th talks to the n-th of the gateways, all around. */
+/** Concurrent clients, each with its own connection, spread over the gateways. */
 export function openCallers(urls: readonly string[], count: number) {
   const agent = new Agent({
     connections: count,
@@ -66,7 +66,6 @@ export function openCallers(urls: readonly string[], count: number) {
     },
     post: (caller: number, path: string, asked: { body?: unknown; token?: string }) =>
       ask(`${urlOf(caller)}${path}`, 'POST', asked),
-    /** `POST /rpc` with a call that the upstream counts. */
     call: (caller: number, asked: { id: string; token: string; payment?: string; answerMode?: AnswerMode }) =>
       ask(`${urlOf(caller)}/rpc`, 'POST', {
         token: asked.token,

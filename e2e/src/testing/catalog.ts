@@ -8,8 +8,8 @@ import { root, type World } from './world'
 export type Plan = World['plan'] | World['cosmosPlan']
 
 /**
- * Puts plans of a test's own in the place of the catalog, and sends the calls to `COUNTED_CHAIN` to `upstreamUrl`; the other
- * chains and the world's own plans stay. Gateways that run already know of it after a second.
+ * Replaces the catalog's plans by those of a test, and sends calls to `COUNTED_CHAIN` to `upstreamUrl`; other
+ * chains and the world's own plans stay. Running gateways use it within a second.
  */
 export async function applyCatalog(
   world: World,
@@ -22,7 +22,7 @@ export async function applyCatalog(
     rpc: string,
   ) => ({ provider_id, category, chain_id, rpc: [rpc] })
   const file = join(folder, 'own-catalog.yaml')
-  // YAML, of which JSON is a part.
+  // JSON is valid YAML.
   const catalog = {
     plans: [plan, cosmosPlan, ...plans],
     providers: [

@@ -1,17 +1,17 @@
 import { usdcAbi, USDC_ADDRESS } from '@tollgate/devnet'
 import { Contract, JsonRpcProvider, type Log } from 'ethers'
 
-/** Reads payments from the chain: payer, transaction and amount. */
+/** Payments on the chain: payer, transaction and amount. */
 export type Authorizations = { payer: string; nonce: string; transaction: string; value: bigint }[]
 
-/** The token as anybody sees it on the chain. */
+/** Reads the token's public state. */
 export function tokenAt(rpcUrl: string) {
-  // Without its cache, which answers the same question as a quarter of a second ago.
+  // Disables the cache, which repeats results for 250 ms.
   const provider = new JsonRpcProvider(rpcUrl, undefined, { staticNetwork: true, cacheTimeout: -1 })
   const token = new Contract(USDC_ADDRESS, usdcAbi, provider)
   return {
     balanceOf: async (address: string) => (await token.getFunction('balanceOf')(address)) as bigint,
-    /** The transfers of one transaction that this address sent: others may share it. */
+    /** The address's transfers in one transaction, which others may share. */
     async transfersOf(transaction: string, payer: string) {
       const receipt = await provider.getTransactionReceipt(transaction)
       if (receipt?.status !== 1) throw new Error(`Transaction ${transaction} did not succeed`)
@@ -23,9 +23,9 @@ export function tokenAt(rpcUrl: string) {
       })
     },
     /**
-     * Every payment to an address, from the first block on: the authorization that was used, and the transfer beside it.
+     * Every payment to an address, from the first block on: the used authorization, and its transfer.
      *
-     * @throws Error where an authorization and a transfer do not stand side by side, as the token writes them
+     * @throws Error if an authorization and its transfer are not adjacent, as the token emits them
      */
     async authorizationsTo(address: string): Promise<Authorizations> {
       const target = await token.getAddress()

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { until } from './paying'
 
-/** What a resource server shows the facilitator. */
 export type ClientKey = { clientId: string; token: string }
 
 /** A user of the facilitator who creates and revokes client keys. */
@@ -40,7 +39,7 @@ export async function newThirdParty(facilitator: { url: string }) {
     async revoke({ clientId }: ClientKey): Promise<void> {
       await send('DELETE', `/clients/${clientId}`, { token })
     },
-    /** Resolves once the facilitator does not know the key any more. */
+    /** Resolves once the facilitator rejects the key. */
     async expired(key: ClientKey): Promise<void> {
       await until(
         () => isTaken(key),

@@ -6,7 +6,7 @@ import { encodeJson } from '@tollgate/protocol'
 import { TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { randomBytes } from 'node:crypto'
 
-/** What every payment here offers for its gas, in uatom; more than nodes of the development chain ask for. */
+/** In uatom; above the minimum of the development chain. */
 export const COSMOS_FEE = 5_000n
 const GAS = '150000'
 
@@ -27,7 +27,7 @@ export type CosmosPaymentOptions = {
 
 export type CosmosWallet = Awaited<ReturnType<typeof newCosmosWallet>>
 
-/** A wallet of CosmJS; with a key of its own unless one is given. */
+/** A CosmJS wallet with a new key by default. */
 export async function newCosmosWallet(key: Uint8Array = randomBytes(32)) {
   const amino = await Secp256k1Wallet.fromKey(key, 'cosmos')
   const [account] = await amino.getAccounts()
@@ -43,7 +43,7 @@ export async function newCosmosWallet(key: Uint8Array = randomBytes(32)) {
     address,
     publicKey,
 
-    /** As wallets sign any text (ADR-036): base64. */
+    /** Signs arbitrary text (ADR-036); returns base64. */
     async signArbitrary(text: string): Promise<string> {
       const { signature } = await amino.signAmino(address, {
         chain_id: '',
@@ -61,7 +61,7 @@ export async function newCosmosWallet(key: Uint8Array = randomBytes(32)) {
       return signature.signature
     },
 
-    /** Signs a payment under the account's present sequence: what `payload` of an x402 payment is. */
+    /** Signs a payment with the account's current sequence, and returns the `payload` of an x402 payment. */
     async pay(
       client: StargateClient,
       { payTo, amount, denom = 'uatom' }: CosmosTerms,

@@ -9,11 +9,10 @@ import { COSMOS_FEE, newCosmosWallet, type CosmosPaymentOptions } from './cosmos
 import { sign } from './paying'
 import { openSession, type Entrance, type World } from './world'
 
-/** A funded wallet with a session on a plan. */
 export type Customer = {
   address: string
   session: SessionTokens
-  /** Signs what a 402 asks for: the `X-PAYMENT` of a call. */
+  /** Signs the payment of a 402 and returns the `X-PAYMENT` header. */
   pay: (asked: unknown) => Promise<string>
 }
 

@@ -1,7 +1,7 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { until } from './paying'
 
-/** What must hold of every account at any time, as queries that find those of which it does not. */
+/** Queries for accounts that violate an invariant. */
 const invariants = {
   'a balance below zero': 'SELECT id FROM accounts WHERE balance < 0',
   'a balance that is not grants + refunds - usage': `
@@ -34,7 +34,7 @@ export type PaymentRow = {
 
 export type LedgerQueries = ReturnType<typeof openLedgerQueries>
 
-/** The gateway's Postgres, looked into from outside. */
+/** Reads the gateway's Postgres directly. */
 export function openLedgerQueries(url: string) {
   const database = openGatewayDatabase({ url, poolSize: 2 })
   const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
@@ -46,7 +46,7 @@ export function openLedgerQueries(url: string) {
     rows,
     count,
 
-    /** The usage rows whose resource begins so. */
+    /** The usage rows whose resource has this prefix. */
     usage: (prefix: string) =>
       rows<UsageRow>(
         `SELECT resource, wallet, state, outcome, usage.credits FROM usage JOIN accounts ON accounts.id = account_id
@@ -54,7 +54,7 @@ export function openLedgerQueries(url: string) {
         [prefix],
       ),
 
-    /** All payments, or one wallet's, each with the number of its grants. */
+    /** All payments, or those of one wallet, with the number of their grants. */
     payments: (wallet?: string) =>
       rows<PaymentRow>(
         `SELECT payer, nonce, status, transaction, credits,
@@ -63,14 +63,14 @@ export function openLedgerQueries(url: string) {
         [wallet],
       ),
 
-    /** What a wallet has left on all its plans together. */
+    /** The balance of a wallet over all plans. */
     balance: async (wallet: string) =>
       (await rows<{ balance: bigint }>('SELECT balance FROM accounts WHERE wallet = $1', [wallet])).reduce(
         (sum, account) => sum + account.balance,
         0n,
       ),
 
-    /** Resolves when every paid call has ended: the row of an answered one is written after the answer. */
+    /** Resolves when every paid call has ended: its row is written after the answer. */
     settled: (seconds: number) =>
       until(
         () => count("FROM usage WHERE state = 'reserved'"),
@@ -78,7 +78,7 @@ export function openLedgerQueries(url: string) {
         seconds,
       ),
 
-    /** Keeps a lock for as long as `during` runs: what needs it queues up behind, and goes on all at once. */
+    /** Holds a lock during `during`, so that statements queue for it and continue together. */
     async whileLocked(lock: { text: string; values?: unknown[] }, during: () => Promise<unknown>) {
       const client = await database.pool.connect()
       try {
@@ -90,11 +90,11 @@ export function openLedgerQueries(url: string) {
       }
     },
 
-    /** How many statements wait for a lock just now. */
+    /** The number of statements that wait for a lock. */
     waiting: () =>
       count("FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"),
 
-    /** The names of the invariants that do not hold. */
+    /** The names of violated invariants. */
     async broken() {
       const found: string[] = []
       for (const [name, query] of Object.entries(invariants))

@@ -13,12 +13,12 @@ import { type ClientKey } from './client-keys'
 type Hex = `0x${string}`
 const NETWORK = 'eip155:84532'
 
-/** A third party's server with one route, which costs a cent. */
+/** A third party's server with one route for a cent. */
 export type Merchant = Awaited<ReturnType<typeof openMerchant>>
 
 export const PRICE = 10_000n
 
-/** The unmodified server libraries, by the version of x402 that they speak. */
+/** Unmodified server libraries, by their x402 version. */
 const middlewares = {
   1: (payTo: Hex, facilitatorUrl: string, { clientId, token }: ClientKey): RequestHandler =>
     paymentMiddleware(
@@ -27,10 +27,12 @@ const middlewares = {
       facilitatorConfig(`${facilitatorUrl}/api/v1`, { clientId, clientToken: token }),
     ),
   2: (payTo: Hex, facilitatorUrl: string, key: ClientKey): RequestHandler =>
-    sellingV2(facilitatorUrl, key, { accepts: { scheme: 'exact', price: '$0.01', network: NETWORK, payTo } }),
+    createV2Merchant(facilitatorUrl, key, {
+      accepts: { scheme: 'exact', price: '$0.01', network: NETWORK, payTo },
+    }),
 }
 
-function sellingV2(
+function createV2Merchant(
   facilitatorUrl: string,
   { clientId, token }: ClientKey,
   route: Pick<RouteConfig, 'accepts' | 'extensions'>,
@@ -46,16 +48,16 @@ function sellingV2(
 
 export type Version = keyof typeof middlewares
 
-/** Starts a merchant that sells `content` for `PRICE`, paid to a new address. */
+/** Starts a merchant that sells `content` for `PRICE`, with a new recipient. */
 export const openMerchant = (version: Version, facilitator: { url: string }, key: ClientKey) =>
   openWith((payTo) => middlewares[version](payTo, facilitator.url, key))
 
-/** The same, by version 2, for payments by Permit2 that may bring the token's own permit. */
+/** The same in version 2, for payments by Permit2, with or without the token's permit. */
 export const openPermit2Merchant = (facilitator: { url: string }, key: ClientKey) =>
   openWith((payTo) => {
     const extra = { assetTransferMethod: 'permit2', name: 'USDC', version: '2' }
     const price = { asset: USDC_ADDRESS, amount: PRICE.toString(), extra }
-    return sellingV2(facilitator.url, key, {
+    return createV2Merchant(facilitator.url, key, {
       accepts: { scheme: 'exact', price, network: NETWORK, payTo },
       extensions: { eip2612GasSponsoring: { info: { description: 'Permits are taken', version: '1' } } },
     })
@@ -77,7 +79,9 @@ async function openWith(middleware: (payTo: Hex) => RequestHandler) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/report`,
     payTo,
     content,
-    /** How often the route was run: it runs before the payment is settled, and its answer is held back until then. */
+    /**
+     * The number of runs of the route. It runs before the settlement, and its response is held until then.
+     */
     made: () => made,
     async close() {
       server.closeAllConnections()

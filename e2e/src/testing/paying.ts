@@ -18,7 +18,7 @@ const TransferWithAuthorization = [
   { name: 'nonce', type: 'bytes32' },
 ]
 
-/** A paid call as a client makes it that keeps its payment: it may send the same one again. */
+/** A paid call. The caller keeps its payment, and may send it again. */
 export async function call(
   { gateway }: { gateway: { url: string } },
   token: string,
@@ -44,7 +44,7 @@ type PrivateKey = Pick<DevelopmentWallet, 'privateKey'>
 
 type Signing = { nonce?: string; validSeconds?: number }
 
-/** Signs the payment that a 402 demands; valid for ten minutes by default, to outlast an outage. */
+/** Signs the payment of a 402; valid for ten minutes by default, to outlast an outage. */
 export async function sign(
   { privateKey }: PrivateKey,
   asked: unknown,
@@ -72,7 +72,6 @@ export async function sign(
   })
 }
 
-/** The body of `/verify` and `/settle` for a payment of `value` to `payTo`. */
 export async function settleRequest(
   payer: PrivateKey,
   payTo: string,

@@ -2,8 +2,8 @@ import { execFileSync, type ChildProcess } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 
 /**
- * Follows a process that was started with its output piped: all that it has printed, a promise of its exit code (null after
- * a signal), and `said`, which resolves once a text was printed and rejects if the process ends without.
+ * Follows a process with piped output: its whole output, its exit code (null after a signal), and `said`,
+ * which resolves once a text was printed and rejects if the process ends before.
  */
 export function follow(child: ChildProcess) {
   let output = ''
@@ -15,7 +15,7 @@ export function follow(child: ChildProcess) {
     })
   const exited = once(child, 'exit').then(([code]) => code as number | null)
 
-  // Later than the exit: by then all that was printed has been read.
+  // `close` follows `exit`, when all output was read.
   const closed = once(child, 'close').then(() => true)
   const more = () => once(printed, 'more').then(() => false)
   const said = async (text: string) => {
@@ -27,7 +27,6 @@ export function follow(child: ChildProcess) {
   return { child, exited, said, output: () => output }
 }
 
-/** The command lines of all processes that name this folder. */
 export const processesOf = (folder: string): string[] =>
   execFileSync('ps', ['-eo', 'args'])
     .toString()

@@ -8,7 +8,7 @@ import { withPaymentInterceptor } from 'x402-axios'
 import { createSigner, wrapFetchWithPayment } from 'x402-fetch'
 import { type Version } from './merchants'
 
-/** What came back in the end, all of it. `receipt` is what the server says of the settlement. */
+/** The final response. `receipt` is the server's settlement response. */
 export type Paid = { status: number; body: string; headers: string; receipt: Partial<SettleResult> }
 
 type Fetch = typeof fetch
@@ -41,7 +41,10 @@ async function read(answer: Response): Promise<Paid> {
   }
 }
 
-/** The unmodified client libraries: each asks for `url`, signs what the 402 asks for, and asks again with it. */
+/**
+ * The unmodified client libraries: each requests `url`, signs the payment of the 402, and repeats the request
+ * with it.
+ */
 export const publicPayers: {
   name: string
   version: Version
@@ -76,18 +79,18 @@ export const publicPayers: {
   },
 ]
 
-/** `@x402/fetch` where it can read the chain: asked for a payment by Permit2, it signs the token's permit where it has to. */
+/** `@x402/fetch` with access to the chain: for Permit2 it signs the token's permit if needed. */
 export const payByPermit2 = async (url: string, privateKey: string, rpcUrl: string): Promise<Paid> =>
   read(await (await payingFetchV2(privateKey, fetch, rpcUrl))(url))
 
-/** What a payer signs by Permit2, with the token's own permit where Permit2 may not move the token yet. */
+/** A Permit2 payload, with the token's own permit if Permit2 has no allowance yet. */
 export type Permit2Payload = ExactPermit2Payload & {
   eip2612GasSponsoring?: { info: Record<'amount' | 'deadline' | 'signature', string> }
 }
 
 /**
- * What the same client signs by Permit2 for the first offer of a version 1 402, the token's permit beside it where it has to
- * bring one: what `payload` of a version 1 payment then is.
+ * The same client's Permit2 signature for the first offer of a version 1 402, with the token's permit if
+ * needed: the `payload` of a version 1 payment.
  */
 export async function signedByPermit2(
   asked: unknown,
@@ -111,7 +114,7 @@ export async function signedByPermit2(
 
 const headerOf = { 1: 'x-payment', 2: 'payment-signature' } as const
 
-/** Has a public client sign for `url`, and takes its payment from it before it is sent: to be sent as often as one likes. */
+/** Lets a public client sign for `url`, and intercepts the payment, so that a test can send it repeatedly. */
 export async function signedFor(version: Version, url: string, privateKey: string) {
   const name = headerOf[version]
   const signed: string[] = []

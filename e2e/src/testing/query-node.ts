@@ -1,4 +1,4 @@
-/** @throws Error where the node refuses */
+/** @throws Error if the node returns an error */
 export async function queryNode(
   rpcUrl: string,
   method: string,

@@ -5,8 +5,8 @@ import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * How a call is answered, as its JSON-RPC method says: at once, after up to half a second, when the test releases it, or
- * never: the connection is cut.
+ * The response to a call, by its JSON-RPC method: at once, after up to half a second, when the test releases
+ * it, or never (the connection is cut).
  */
 export type AnswerMode = 'answer' | 'answer_late' | 'answer_held' | 'cut'
 
@@ -14,7 +14,7 @@ const LONGEST_MS = 500
 
 export type CountingUpstream = Awaited<ReturnType<typeof startCountingUpstream>>
 
-/** A node that counts: a real server on 127.0.0.1 that knows each call by the JSON-RPC id of its payload. */
+/** A counting node: a real server on 127.0.0.1 that identifies calls by the JSON-RPC id of their payload. */
 export async function startCountingUpstream() {
   const asked = new Map<string, number>()
   const answered = new Set<string>()
@@ -42,11 +42,11 @@ export async function startCountingUpstream() {
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** How often each call arrived, by its id. */
+    /** The number of arrivals of each call, by id. */
     asked: asked as ReadonlyMap<string, number>,
-    /** The calls whose answer was written whole. */
+    /** Calls whose response was written completely. */
     answered: answered as ReadonlySet<string>,
-    /** Answers every call that is held. */
+    /** Answers all held calls. */
     release() {
       for (const resolve of held) resolve()
       held = []

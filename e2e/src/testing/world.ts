@@ -18,19 +18,19 @@ export const root = join(__dirname, '../../..')
 
 export type World = Apps & {
   folder: string
-  /** The log file of a service: `gateway`, or `gateway-2` for the first that was added. */
+  /** The log file of a service: `gateway`, or `gateway-2` for the first additional one. */
   log: (service: string) => string
   stop: () => Promise<void>
 }
 
 /**
- * Both services as processes of their own, on a chain and stores of their own, as `npm start` brings them up, but for the
- * `alterations`. `signal` stops them, be they up or on their way.
+ * Starts both services as separate processes, on a new chain and new stores, as `npm start` does, with
+ * `overrides`. `signal` stops them, also during the start.
  */
 export async function startWorld({
   signal,
-  alterations = {},
-}: { signal?: AbortSignal; alterations?: Overrides } = {}): Promise<World> {
+  overrides = {},
+}: { signal?: AbortSignal; overrides?: Overrides } = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-e2e-'))
   const processes = createProcessGroup()
   const stop = async () => {
@@ -45,7 +45,7 @@ export async function startWorld({
       state: openState(folder),
       processes,
       usualPorts: false,
-      alterations,
+      overrides,
     })
     return { ...apps, folder, log: (service) => join(folder, 'logs', `${service}.log`), stop }
   } catch (error) {
@@ -54,21 +54,19 @@ export async function startWorld({
   }
 }
 
-/** One of the ten funded wallets. */
 export function walletAt(index: number): DevelopmentWallet {
   const wallet = developmentWallets[index]
   if (!wallet) throw new Error(`There is no development wallet ${index}`)
   return wallet
 }
 
-/** Where a wallet signs in, and on which plan. */
 export type Entrance = {
   gateway: { url: string }
   serviceName: string
   plan: { id: number; chain_id: string; ecosystem: string }
 }
 
-/** The body of a login by SIWE with a nonce of its own: good for one session. */
+/** A SIWE login body with a new nonce, valid for one session. */
 export async function signedLogin(
   { gateway, serviceName, plan }: Entrance,
   { privateKey }: Pick<DevelopmentWallet, 'privateKey'>,
@@ -89,7 +87,7 @@ export async function signedLogin(
   }
 }
 
-/** Signs in at the gateway by SIWE, as a wallet app does, and answers the tokens of the session. */
+/** Signs in at the gateway by SIWE, as a wallet app does, and returns the session's tokens. */
 export async function openSession(
   entrance: Entrance,
   wallet: Pick<DevelopmentWallet, 'privateKey'>,
@@ -104,11 +102,9 @@ export async function openSession(
   return (await answer.json()) as SessionTokens
 }
 
-/** The bearer token of a new session. */
 export const signIn = async (entrance: Entrance, wallet: DevelopmentWallet): Promise<string> =>
   (await openSession(entrance, wallet)).token
 
-/** A call that asks the chain for its newest block. */
 export const blockNumberCall = {
   ecosystem: 'evm',
   chain_id: '84532',

@@ -90,10 +90,10 @@ export async function startApps(options: {
   infrastructure: Infrastructure
   watch: boolean
   usualPorts: boolean
-  alterations: Overrides
+  overrides: Overrides
   onRestart: (apps: Apps) => void
 }): Promise<Apps> {
-  const { root, state, processes, infrastructure, watch, usualPorts, alterations, onRestart } = options
+  const { root, state, processes, infrastructure, watch, usualPorts, overrides, onRestart } = options
   const secrets = state.secrets()
   mkdirSync(state.at('logs'), { recursive: true })
   const redis: Environment =
@@ -123,8 +123,8 @@ export async function startApps(options: {
         environment: ({ url }) => ({
           ...redis,
           PUBLIC_URL: publicUrl ?? url,
-          ...facilitatorEnvironment(state, infrastructure, secrets, alterations),
-          ...alterations.environment?.(logName),
+          ...facilitatorEnvironment(state, infrastructure, secrets, overrides),
+          ...overrides.environment?.(logName),
         }),
       }),
     )
@@ -170,7 +170,7 @@ export async function startApps(options: {
           RATE_LIMIT_PAYMENTS_PER_MINUTE: WIDE_LIMIT,
           FACILITATOR_REQUESTS_PER_MINUTE: WIDE_LIMIT,
           RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: WIDE_LIMIT,
-          ...alterations.environment?.(logName),
+          ...overrides.environment?.(logName),
         }),
       }),
     )

@@ -32,9 +32,9 @@ export async function startDevnet(options: {
   watch?: boolean
   /** Uses the documented ports if free. Tests that kill a service must not: another checkout may take the port. */
   usualPorts?: boolean
-  alterations?: Overrides
+  overrides?: Overrides
 }): Promise<Apps> {
-  const { root, state, processes, watch = false, usualPorts = true, alterations = {} } = options
+  const { root, state, processes, watch = false, usualPorts = true, overrides = {} } = options
   state.remove('devnet.json')
   const writeDescription = (apps: Apps) => state.writeJson('devnet.json', devnetDescription(apps))
   const infrastructure = await startInfrastructure({ root, state, processes })
@@ -46,7 +46,7 @@ export async function startDevnet(options: {
     infrastructure,
     watch,
     usualPorts,
-    alterations,
+    overrides,
     onRestart: writeDescription,
   })
   writeDescription(apps)

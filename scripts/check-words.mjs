@@ -1,4 +1,4 @@
-/** Lists words that plain technical English does without, with the place of each, and fails where there is one. */
+/** Lists forbidden words with their place, and fails if there are any. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -20,7 +20,7 @@ const WORDS = [
   'for it is',
 ]
 const TEXT = /\.(ts|mjs|cjs|js|md|prisma|proto|sol|ya?ml|json|sh|example)$|Dockerfile/
-/** Migrations stay as they were applied, and this file names the words. */
+/** Applied migrations cannot change, and this file contains the words. */
 const SKIPPED = /^(pnpm-lock\.yaml|prisma\/[^/]+\/migrations\/|scripts\/check-words\.mjs$)/
 
 /** The Unix account. */
@@ -47,7 +47,7 @@ for (const place of found) console.log(place)
 console.log(found.length === 0 ? `${files.length} files use plain words` : `${found.length} words to replace`)
 process.exitCode = found.length === 0 ? 0 : 1
 
-/** A file that is deleted in the work tree has no words. */
+/** Deleted files are still listed by git. */
 function read(file) {
   try {
     return readFileSync(file, 'utf8')

@@ -64,7 +64,7 @@ async function testTwice({ command, args, jest, folder }) {
   return failed === 0 ? 0 : 1
 }
 
-/** Its output on the screen; the report is undefined where the test runner did not come to its end. */
+/** Prints the output; the report is undefined if the test runner did not finish. */
 async function runTests(command, args, reportFile) {
   const env = { ...process.env, TEST_REPORT: reportFile }
   const child = spawn(command, args, { stdio: 'inherit', env })

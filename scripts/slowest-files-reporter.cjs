@@ -2,7 +2,7 @@ const { relative } = require('node:path')
 
 const SHOWN = 10
 
-/** Prints the test files that took longest, before the summary, where a run has more files than that. */
+/** Prints the slowest test files before the summary, if the run has more files than that. */
 module.exports = class SlowestFilesReporter {
   constructor(globalConfig) {
     this.globalConfig = globalConfig

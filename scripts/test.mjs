@@ -18,7 +18,7 @@ async function main() {
   if (values.help) return process.stdout.write(HELP)
   await prepare({ forTests: true })
   const tests = run('tests', 'jest/bin/jest.js')
-  // Of this process and of all that it starts from here on: the tests have begun.
+  // The tests already run: this lowers the priority of this process and its later children only.
   setPriority(Math.max(getPriority(), constants.priority.PRIORITY_LOW))
   const [code, tested] = await Promise.allSettled([checkCode(), tests])
   if (code.status === 'rejected') throw code.reason
@@ -29,7 +29,7 @@ async function main() {
 
 const run = (name, path, ...args) => step(name, process.execPath, [`node_modules/${path}`, ...args])
 
-/** Usually over long before the tests are, so that the test runner's summary comes last. */
+/** Usually ends before the tests, so that the test runner's summary is last. */
 async function checkCode() {
   await run('formatting', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.')
   await run('lint', 'eslint/bin/eslint.js', '.')

@@ -60,7 +60,6 @@ export async function costOfBodies(gateway, rounds) {
   return costs
 }
 
-/** The latency of callers with credits, alone and then during hostile bodies of twenty other wallets. */
 export async function payingCallers(gateway, seconds) {
   const payers = await Promise.all(Array.from({ length: PAYERS }, () => gateway.signIn(1_000_000)))
   await latencies(gateway, payers, 2)
@@ -134,7 +133,6 @@ async function attack(gateway) {
   }
 }
 
-/** Sixty concurrent compressed bodies, 67 KiB in total, and the latency of a paying caller. */
 export async function burst(gateway) {
   const [attacker, payer] = [await gateway.signIn(0), await gateway.signIn(100)]
   const before = await gateway.probe()

@@ -6,7 +6,6 @@ import { requireFrom } from './borrowed.mjs'
 
 const { request } = requireFrom('packages/chains')('undici')
 
-/** The cost of Express itself: `bench/echo.mjs` in a separate process. */
 export async function startEcho({ folder, closeLater }) {
   const logFile = join(folder, 'echo.log')
   const echo = await startProcess({

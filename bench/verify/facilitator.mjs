@@ -23,7 +23,6 @@ const { request } = requireFrom('packages/chains')('undici')
 /** Higher than any load. */
 const WIDE_LIMIT = '100000000'
 
-/** A production facilitator with separate stores and chain, and a client key. */
 export async function startFacilitator({ folder, profile, closeLater }) {
   const home = join(folder, 'postgres')
   closeLater(() => removePostgres(home))
@@ -101,7 +100,6 @@ async function metric(metricsUrl, name) {
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(await body.text())?.[1])
 }
 
-/** Created through the public API: sign up, log in, create. */
 async function newClientKey(apiUrl) {
   const post = async (path, body, headers = {}) => {
     const answer = await request(apiUrl + path, {

@@ -26,7 +26,6 @@ const paymentRequirements = {
   extra: { name: 'USDC', version: '2' },
 }
 
-/** The bodies of `count` requests, each with a different payment, valid for an hour, from ten wallets in turn. */
 export function signPayments(count) {
   const validBefore = String(Math.floor(Date.now() / 1000) + 3600)
   return Array.from({ length: count }, (_, i) =>

@@ -55,7 +55,6 @@ async function customer(money: bigint) {
   return {
     ...wallet,
     call,
-    /** A payment by the gateway's documentation. */
     sign: async (options: Parameters<typeof wallet.pay>[2] = {}, changes: Partial<typeof terms> = {}) => {
       const { payload } = await wallet.pay(chain, { ...terms, ...changes }, options)
       const network = world.cosmosPlan.chain_id
@@ -73,7 +72,6 @@ const creditsOf = (remaining: number) => [
 const receiptIn = (headers: Headers) =>
   SettleResult.parse(decodeJson(headers.get('x-payment-response') ?? ''))
 
-/** Expects a served call, and exactly one transaction of this wallet on the chain. */
 async function expectServed(
   { address }: { address: string },
   answer: { status: number; headers: Headers; body: object },

@@ -26,7 +26,6 @@ function faults(...args: string[]) {
   return { ...follow(child), folder, reports }
 }
 
-/** Runs scenarios, expects success, and returns their report. */
 async function held(...args: string[]) {
   const { exited, output, reports } = faults(...args)
   expect([await exited, output()]).toEqual([0, expect.stringContaining('Everything held.')])

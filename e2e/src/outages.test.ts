@@ -85,7 +85,6 @@ describe('kill -9 of the gateway during a settlement', () => {
   }, 90_000)
 })
 
-/** Restarts the stopped chain with its state. */
 async function startChain(options: { blockTime?: number } = {}) {
   const { rpcUrl, anvil } = world.infrastructure
   const again = await startAnvil({

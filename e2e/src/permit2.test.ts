@@ -32,7 +32,6 @@ afterAll(async () => {
   await world.stop()
 }, 30_000)
 
-/** A wallet with USDC only: no ether and no allowances. */
 async function newPayer() {
   const wallet = Wallet.createRandom()
   await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc: BUDGET })
@@ -104,7 +103,6 @@ async function settleByProxy({ privateKey }: { privateKey: string }, signed: Per
 }
 
 describe('at the gateway, which never offers it,', () => {
-  /** A signed-in caller, and the public client's payment for its 402. */
   async function buyer() {
     const { address, wallet, session } = await newCustomer(world, world.plan, BUDGET)
     const { body } = await call(world, session.token)
@@ -116,7 +114,6 @@ describe('at the gateway, which never offers it,', () => {
     encodeJson({ x402Version: 1, scheme: 'exact', network: world.plan.network, payload })
   const paymentsOf = async (address: string) =>
     (await ledger.payments(address)).map(({ nonce, status, grants }) => [nonce, status, grants])
-  /** Expects one purchase, and `calls` served calls. */
   async function expectBoughtOnce(address: string, signed: Permit2Payload, calls: number) {
     const { amount, credits, pay_to } = world.plan
     expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(amount))

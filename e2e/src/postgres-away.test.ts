@@ -56,7 +56,6 @@ test('while Postgres is unavailable both services respond 503 and log the reason
     registry: () => ask(`${facilitator.url}/api/v1/resources`),
     verify: () => ask(`${facilitator.url}/api/v1/verify`, order, key),
   }
-  /** Requests that change something once. */
   const changes: Record<string, () => Promise<Outcome>> = {
     refresh: () => ask(`${gateway.url}/auth/refresh`, { refresh_token }),
     settle: () => ask(`${facilitator.url}/api/v1/settle`, order, key),

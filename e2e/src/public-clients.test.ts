@@ -25,7 +25,6 @@ const hex = (privateKey: string) => privateKey as `0x${string}`
 const receiptIn = (header: string | null | undefined) =>
   JSON.parse(Buffer.from(header ?? '', 'base64').toString()) as SettleResult
 
-/** Expects one transfer of the plan's price from the wallet, and one spent credit. */
 async function expectPaidOnce(address: string, receipt: SettleResult) {
   const { plan, gateway } = world
   expect(receipt).toMatchObject({ success: true, network: plan.network, payer: address })

@@ -62,7 +62,6 @@ function tally(answers: Answer[]) {
   return counts
 }
 
-/** Clients with open connections, spread over the running gateways. */
 async function callersOf(count: number) {
   const callers = openCallers(gateways, count)
   opened.push(callers)
@@ -198,7 +197,6 @@ describe.each([
     let isBusy: () => void = () => undefined
     const busy = new Promise<void>((resolve) => (isBusy = resolve))
 
-    /** A client that calls repeatedly, and three more times after the logout. */
     const client = async (caller: number) => {
       for (let late = 0, n = 0; late < 3; n++) {
         const id = `${address}/${caller}-${n}`

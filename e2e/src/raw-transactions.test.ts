@@ -24,7 +24,6 @@ afterAll(async () => {
 const erc20 = new Interface([...usdcAbi])
 const GWEI = 10n ** 9n
 
-/** The payment of the 402 as a signed transaction. */
 async function signTransfer({ privateKey }: { privateKey: string }, asked: unknown): Promise<string> {
   const [offer] = (asked as PaymentRequired).accepts ?? []
   if (!offer) throw new Error('The 402 offers no way to pay')

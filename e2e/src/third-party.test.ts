@@ -61,7 +61,6 @@ async function expectPaidOnce(merchant: Merchant, payer: string, { receipt }: Pa
   expect(await token.balanceOf(payer)).toBe(BUDGET - PRICE)
 }
 
-/** Expects no transfer, and no settlement in progress. */
 async function expectClosed(merchant: Merchant, payer: string, { status, body, headers }: Paid) {
   expect(status).toBeGreaterThanOrEqual(400)
   expect(body).not.toContain(merchant.content)

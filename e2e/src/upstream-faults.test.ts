@@ -19,7 +19,6 @@ const MORE_THAN_HELD = MB
 
 const chunk = Buffer.alloc(MB / 4, 'x')
 
-/** The responses of the upstream of chain `faults`, by path. */
 const responders: Record<string, (res: ServerResponse) => unknown> = {
   '/gigabyte': (res) => {
     res.writeHead(200, { 'content-length': GIGABYTE })
@@ -108,7 +107,6 @@ async function applyCatalog() {
   )
 }
 
-/** A call to chain `faults` whose client reads at its own pace; resolves with the response head. */
 function ask(token: string, resource: string) {
   const req = http.request(`${world.gateway.url}/rpc`, {
     method: 'POST',
@@ -127,7 +125,6 @@ function ask(token: string, resource: string) {
   }
 }
 
-/** Reads until `bytes` have arrived, with a pause after each chunk; returns their number. */
 async function read(res: IncomingMessage, bytes: number, pauseMs = 0): Promise<number> {
   let received = 0
   for await (const piece of res as AsyncIterable<Buffer>) {
@@ -138,7 +135,6 @@ async function read(res: IncomingMessage, bytes: number, pauseMs = 0): Promise<n
   return received
 }
 
-/** Current and maximum memory of a process, in MB. */
 function memoryOf(pid: number) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const field = (name: string) =>

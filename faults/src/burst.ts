@@ -9,7 +9,6 @@ const PAYMENTS = 500
 const PAYERS = 50
 const AMOUNT = 10_000n
 const MONEY = 1_000_000_000n
-/** The minimum average of payments per transaction. */
 const FEWER = 4
 
 const HELP = `${PAYMENTS} distinct payments of ${PAYERS} payers in parallel over two facilitators with two signers. In odd rounds each

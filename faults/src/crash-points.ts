@@ -58,7 +58,6 @@ const crashPointsOn = <C extends PayingChain>(
       rows: [...settled.rows, ...bought.rows],
     }
 
-    /** Compares the gateway's database with the chain, after all rounds. */
     async function auditGateway() {
       const ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
       stage.closeLater(() => ledger.close())

@@ -113,13 +113,11 @@ const lateBlockOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
 export const delayedBlock = lateBlockOn(evm)
 export const cosmosDelayedBlock = lateBlockOn(cosmos)
 
-/** A payment with a short `maxTimeoutSeconds`. */
 function withShortTimeout({ request, ...payment }: Payment): Payment {
   const paymentRequirements = { ...request.paymentRequirements, maxTimeoutSeconds: MAX_TIMEOUT_SECONDS }
   return { ...payment, request: { ...request, paymentRequirements } }
 }
 
-/** One request, while the outcome is unknown. */
 async function pending(
   { merchant }: Pick<Environment, 'merchant'>,
   { request, isSponsored }: Payment,
@@ -140,7 +138,6 @@ async function pending(
 
 type Caller = { customer: Customer; payment: string }
 
-/** A caller with a signed, unsent payment. */
 async function newCaller<C extends PayingChain>(
   family: Family<C>,
   world: World,
@@ -157,7 +154,6 @@ const creditsOf = async ({ gateway }: World, { customer }: Caller) => {
   return accounts.reduce((sum, { remaining_credits }) => sum + remaining_credits, 0)
 }
 
-/** Pays twice with the same payment while its outcome is unknown. */
 async function payWhilePending(world: World, caller: Caller): Promise<string[]> {
   const problems: string[] = []
   for (const attempt of [1, 2]) {
@@ -172,7 +168,6 @@ async function payWhilePending(world: World, caller: Caller): Promise<string[]> 
   return problems
 }
 
-/** Waits for the credits without a request, and is then served by the sent payment. */
 async function served(world: World, { credits }: Plan, caller: Caller): Promise<string[]> {
   await until(
     () => creditsOf(world, caller),

@@ -74,7 +74,6 @@ export async function prepareEnvironment<C extends PayingChain>(
       })),
     )
 
-  /** The sum of a metric over all facilitators, of the lines that contain `label`. */
   async function counted(metric: string, label = ''): Promise<number> {
     const pages = await Promise.all(replicas.map(async ({ metricsUrl }) => (await fetch(metricsUrl)).text()))
     const lines = pages.flatMap((page) => page.split('\n')).filter((line) => line.startsWith(`${metric}{`))
@@ -95,7 +94,6 @@ export async function prepareEnvironment<C extends PayingChain>(
   return { family, world, chain, ledger, merchant, newMerchant, settleAll, counted, logged }
 }
 
-/** Plays the rounds in sequence and returns their problems. */
 export async function playRounds(
   { rounds, signal, say }: Pick<Stage, 'rounds' | 'signal' | 'say'>,
   play: (round: number) => Promise<string[]>,

@@ -78,7 +78,6 @@ const STATE_METHODS = [
   'eth_estimateGas',
 ]
 
-/** The response of a node whose newest block has this height. */
 async function stale(
   method: string,
   params: readonly unknown[],

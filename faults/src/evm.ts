@@ -6,10 +6,8 @@ import { settleRequest } from '@tollgate/e2e/testing/paying'
 import { queryNode } from '@tollgate/e2e/testing/query-node'
 import { type MinedTransaction, type Payment, type PayingChain, type Terms } from './paying-chain'
 
-/** A funded wallet that can have any number of payments in flight. */
 export type Payer = {
   address: string
-  /** Signs a payment that is valid for ten minutes by default. */
   pay: (payTo: string, value: bigint, signing?: { validSeconds?: number }) => Promise<Payment>
 }
 
@@ -40,7 +38,6 @@ const PAYERS = 3
 
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-/** The EVM development chain, with payments in USDC. */
 export function openEvm({ rpcUrl, chainId, setPace }: Pick<Anvil, 'rpcUrl' | 'chainId' | 'setPace'>) {
   const token = tokenAt(rpcUrl)
   const rpc = (method: string, ...params: unknown[]) => queryNode(rpcUrl, method, params)
@@ -67,7 +64,6 @@ export function openEvm({ rpcUrl, chainId, setPace }: Pick<Anvil, 'rpcUrl' | 'ch
     return payments
   }
 
-  /** Mines one block, with this base fee (wei) if given. */
   async function mine({ baseFee }: { baseFee?: bigint } = {}): Promise<void> {
     if (baseFee !== undefined) await rpc('anvil_setNextBlockBaseFeePerGas', hex(baseFee))
     await rpc('evm_mine')

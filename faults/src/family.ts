@@ -11,12 +11,9 @@ import { type PayingChain } from './paying-chain'
 export type NetworkChanges = (rpcUrl: string) => Record<string, unknown>
 
 export type Family<C extends PayingChain = PayingChain> = {
-  /** The prefix of the scenario names. */
   prefix: string
   helpPrefix: string
-  /** The chain of a world, before any settlement. */
   open: (world: World) => Promise<C>
-  /** The plan that is paid on this chain. */
   planOf: (world: World) => Plan
   /** A customer with a session on a plan and this balance (smallest units). */
   newCustomer: (world: World, plan: Plan, money: bigint) => Promise<Customer>

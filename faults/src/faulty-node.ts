@@ -25,7 +25,6 @@ const helpOf = (
 
 type RoundResult = {
   name: string
-  /** Responses of the node while it was faulty. */
   answers: number
   receipts: number
   successes: number
@@ -34,7 +33,6 @@ type RoundResult = {
   seconds: number
 }
 
-/** `startElsewhere`: the URL of a node of another chain. */
 const faultyNodeOn = <C extends PayingChain>(
   family: Family<C>,
   faults: Readonly<Record<string, Fault>>,

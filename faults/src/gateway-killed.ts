@@ -12,7 +12,6 @@ import { createTable, type Column } from './table'
 const CUSTOMERS = 24
 const CREDITS = 25
 const RESOLVED_WITHIN_SECONDS = 60
-/** Answers to await before and after the kill. */
 const ANSWERS = 400
 const LONGEST_WAIT_MS = 100
 
@@ -114,7 +113,6 @@ const gatewayKilledOn = <C extends PayingChain>(family: Family<C>): Scenario => 
       return problems
     }
 
-    /** The calls and payments in flight, by the database. */
     async function leftBehind() {
       const reserved = await ledger.count("FROM usage WHERE state = 'reserved'")
       const open = await ledger.rows<{ status: string; count: bigint }>(
@@ -126,7 +124,6 @@ const gatewayKilledOn = <C extends PayingChain>(family: Family<C>): Scenario => 
       ].join(', ')
     }
 
-    /** Calls and payments that have not ended. */
     async function unresolved() {
       const calls = await ledger.count("FROM usage WHERE state = 'reserved'")
       return calls + (await ledger.count("FROM payments WHERE status NOT IN ('credited', 'failed')"))

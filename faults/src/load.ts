@@ -8,7 +8,6 @@ export type Made = { id: string; wallet: string; status?: number; code?: string 
 
 export type Load = ReturnType<typeof startLoad>
 
-/** Concurrent calls of each customer. */
 const LANES = 2
 const AFTER_CUT_MS = 20
 const AFTER_PENDING_MS = 50
@@ -91,7 +90,6 @@ export function startLoad({
     made: made as readonly Made[],
     underWay: underWay as Readonly<typeof underWay>,
     answered: () => answered,
-    /** Resolves when every caller has its answer and the outcome of its payment. */
     async stop() {
       stopsAt = Date.now()
       await ended

@@ -14,7 +14,6 @@ const MONEY = 100_000_000n
 /** Differs from the world's own plans. */
 const OWN_PLAN = 10
 
-/** A world with a counting upstream, a small plan, and signed-in customers. */
 export async function startLoadedWorld<C extends PayingChain>(
   { signal, closeLater }: Pick<Stage, 'signal' | 'closeLater'>,
   family: Family<C>,
@@ -41,7 +40,6 @@ export async function startLoadedWorld<C extends PayingChain>(
   return { world, upstream, ledger, chain, plan, customers }
 }
 
-/** Resolves after this many further answers. */
 export async function answers(load: Load, count: number) {
   const already = load.answered()
   await until(

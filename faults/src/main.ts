@@ -63,7 +63,6 @@ ${scenarios.map(({ name, rounds, help }) => `${name} (${rounds} rounds)\n  ${hel
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 const sayError = (line: string) => void process.stderr.write(`${line}\n`)
 
-/** @throws Error if an argument is invalid */
 function readCommand() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,

@@ -4,12 +4,9 @@ import { Agent, request } from 'undici'
 import { type ClientKey } from '@tollgate/e2e/testing/client-keys'
 
 export type SettleOutcome = {
-  /** The final response. */
   end: SettleResult
   successes: number
-  /** `settlement_pending` responses. */
   pendings: number
-  /** Requests without a response. */
   cuts: number
 }
 

@@ -8,13 +8,10 @@ export type Question = { id: number; method: string; params: Params }
 type Reply = { jsonrpc: '2.0'; id: number; result?: unknown; error?: unknown }
 /** Queries the honest node; rejects with `Refused` if it returns an error. */
 export type Ask = (method: string, params: Params) => Promise<unknown>
-/** Records a false answer and the transaction whose receipt it falsifies, and returns the answer. */
 export type Lie = <Answer>(answer: Answer, transaction?: string) => Answer
 
-/** A fault of a reachable node. */
 export type Fault = {
   refuses?: (res: ServerResponse) => void
-  /** Replaces responses. */
   answers?: (question: Question, ask: Ask, lie: Lie) => Promise<unknown>
   isElsewhere?: true
 }

@@ -138,7 +138,6 @@ const outagesOn = <C extends PayingChain>(family: Family<C>): Scenario => ({
       return problems
     }
 
-    /** The status of a new sign-in. */
     async function signInStatus(): Promise<number> {
       const answer = await fetch(`${world.gateway.url}/auth/nonce?address=${plan.pay_to}`)
       return answer.status

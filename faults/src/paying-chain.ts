@@ -8,7 +8,6 @@ export type Payment = {
   isSponsored: boolean
 }
 
-/** A transfer on the chain. */
 export type Transfer = { id: string; transaction: string; value: bigint }
 
 /** Recipient, and amount of each payment (smallest units). */
@@ -26,11 +25,8 @@ export type PayingChain = {
   signers: readonly string[]
   /** Independent payments of funded payers, which can all be settled in parallel. */
   newPayments: (count: number, terms: Terms) => Promise<Payment[]>
-  /** An address without payments. */
   newRecipient: () => Promise<string>
-  /** Every transfer to the address, from the first block on. */
   paidTo: (recipient: string) => Promise<Transfer[]>
-  /** The number of mined transactions of an address. */
   transactionsOf: (address: string) => Promise<bigint>
   /** Undefined if no block contains the transaction. */
   mined: (transaction: string) => Promise<MinedTransaction | undefined>

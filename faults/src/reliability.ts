@@ -1,6 +1,5 @@
 import { type Row } from './scenario'
 
-/** A row of the latest run without problems, with its date: `2026-11-22`. */
 type Finding = Row & { date: string }
 
 /** By scenario, in the order of `--help`. */
@@ -85,7 +84,6 @@ const cellsOf = (
   date,
 ]
 
-/** A Markdown table in Prettier's format. */
 function table(head: string[], rows: string[][]): string {
   const escaped = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')))
   const widths = head.map((name, i) => Math.max(3, name.length, ...escaped.map((row) => row[i]?.length ?? 0)))

@@ -89,7 +89,6 @@ export const reorg: Scenario = {
   },
 }
 
-/** Settles payments, drops them from the chain, and waits until they are settled again. */
 async function dropPayments(environment: Environment) {
   const { chain, ledger } = environment
   const payTo = await chain.newRecipient()
@@ -210,7 +209,6 @@ async function blocksOf({ chain }: Environment, transactions: Iterable<string>):
   return mined.flatMap((one) => (one ? [one.block] : []))
 }
 
-/** Replaces the chain from the lowest of these blocks on, and stops mining. */
 async function drop({ chain }: Environment, blocks: readonly bigint[], instead: readonly string[] = []) {
   const lowest = blocks.reduce((low, block) => (block < low ? block : low))
   await chain.setPace('stopped')

@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { renderReliability, type Findings } from './reliability'
 import { type Row } from './scenario'
 
-/** Writes `reliability.json` and, rendered from it, `reliability.md`. */
 export function openReport(folder: string, scenarios: readonly string[]) {
   const data = join(folder, 'reliability.json')
   const read = () => (existsSync(data) ? (JSON.parse(readFileSync(data, 'utf8')) as Findings) : {})

@@ -21,7 +21,6 @@ export type TransactionRow = {
 
 export type SettlementQueries = ReturnType<typeof openSettlementQueries>
 
-/** Reads the facilitator's Postgres directly. */
 export function openSettlementQueries(url: string) {
   const { pool, close } = openFacilitatorDatabase({ url, poolSize: 2 })
   const rows = async <Row extends object>(text: string, values: unknown[] = []) =>
@@ -30,7 +29,6 @@ export function openSettlementQueries(url: string) {
   return {
     rows,
 
-    /** All settlements to an address. */
     paidTo: (payTo: string) =>
       rows<SettlementRow>(
         `SELECT lower(payer || ' ' || nonce) AS id, status, success_reported_at IS NOT NULL AS "isReported", transaction_hash AS transaction, attempts,
@@ -39,7 +37,6 @@ export function openSettlementQueries(url: string) {
         [payTo],
       ),
 
-    /** All settlements that have not ended. */
     open: async () =>
       Number(
         (

@@ -32,7 +32,6 @@ export async function waiting(
   )
 }
 
-/** Mines a block now and every second until it is stopped, with this base fee (wei). */
 export async function mineAt({ chain }: Environment, baseFee: bigint) {
   await chain.mine({ baseFee })
   const timer = setInterval(() => void chain.mine({ baseFee }).catch(() => undefined), 1_000)

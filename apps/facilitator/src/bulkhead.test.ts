@@ -31,7 +31,6 @@ const bearers = async (count: number) =>
     }),
   )
 
-/** Blocks all reads of the table until it is released. */
 async function locked(table: string) {
   const connection = await facilitator.database.pool.connect()
   await connection.query(`begin; lock table ${table} in access exclusive mode`)

@@ -21,7 +21,6 @@ export function createBulkhead({
   const callers = new Map<string, number>()
   let running = 0
 
-  /** Resolves to false if the client disconnects first. */
   function acquire(res: Response): Promise<boolean> {
     if (running < atOnce) {
       running++

@@ -5,7 +5,6 @@ import { readNetworks, type NetworkConfiguration } from './networks/settings'
 
 const atLeastOne = env.count.refine((value) => value >= 1, 'expected a whole number, at least 1')
 
-/** Percent with up to two decimals, as hundredths of a percent. */
 const percent = z.string().transform((text, context) => {
   const bps = readPercent(text)
   if (bps !== undefined) return bps

@@ -149,7 +149,6 @@ function parse(args: string[]) {
   }
 }
 
-/** Without a stack, and without a URL that contains a password. */
 function reasonOf(error: unknown): string {
   if (error instanceof UsageError || error instanceof CatalogError || error instanceof DatabaseSetupError)
     return error.message

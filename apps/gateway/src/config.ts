@@ -39,6 +39,5 @@ export const Environment = z.object({
 })
 export type Environment = z.infer<typeof Environment>
 
-/** @throws ConfigurationError with every missing or invalid variable */
 export const readConfiguration = (variables: NodeJS.ProcessEnv): Environment =>
   readEnvironment(Environment, variables)

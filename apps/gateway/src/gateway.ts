@@ -29,7 +29,6 @@ import { createRpcHandlers } from './rpc/handlers'
 import { createPaidCall } from './rpc/paid-call'
 import { createUpstreams } from './rpc/upstream/upstreams'
 
-/** What a gateway runs on; opened by main and by tests. */
 export type Infrastructure = {
   environment: Environment
   database: GatewayDatabase

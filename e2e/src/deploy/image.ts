@@ -7,7 +7,6 @@ import { type Service } from './settings'
 export const dockerfileOf = (service: Service) =>
   readFileSync(join(root, 'docker', `${service}.Dockerfile`), 'utf8')
 
-/** The last stage of the service's Dockerfile. */
 export function imageOf(service: Service) {
   const instructions = DockerfileParser.parse(dockerfileOf(service)).getInstructions()
   const last = instructions.findLastIndex((instruction) => instruction.getKeyword() === 'FROM')

@@ -7,7 +7,6 @@ import * as gateway from '../../../apps/gateway/src/config'
 export type Service = 'gateway' | 'facilitator'
 export const services: readonly Service[] = ['gateway', 'facilitator']
 
-/** The environment variables of a service's process, and the mounted files by path. */
 export type ServiceInput = { variables: Record<string, string>; files: Record<string, string> }
 
 /** Reads the configuration as the service does. @throws Error with the service's start-up error */
@@ -26,7 +25,6 @@ export function startWith(service: Service, { variables, files }: ServiceInput):
   }
 }
 
-/** The variables that neither the schema nor a file (`env:NAME`) of the service uses. */
 export function unusedVariables(service: Service, { variables, files }: ServiceInput): string[] {
   const { Environment } = { gateway, facilitator }[service]
   const inFiles = Object.values(files).flatMap((text) =>
@@ -36,7 +34,6 @@ export function unusedVariables(service: Service, { variables, files }: ServiceI
   return Object.keys(variables).filter((name) => !taken.has(name))
 }
 
-/** A plausible value, by the name of the variable. */
 export function plausible(name: string): string {
   if (name.endsWith('DATABASE_URL')) return 'postgresql://tollgate:secret@postgres.example:5432/tollgate'
   if (name.endsWith('REDIS_URL')) return 'redis://redis.example:6379/0'

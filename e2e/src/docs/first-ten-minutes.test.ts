@@ -58,7 +58,6 @@ function jsonIn(text: string): unknown {
   return undefined
 }
 
-/** The output of a command, or the facilitator's last response. */
 function outcomeOf(text: string): { status: number; value: unknown } {
   const answered = recorder.take().at(-1)
   const value: unknown = jsonIn(text) ?? JSON.parse(answered?.body ?? 'null')

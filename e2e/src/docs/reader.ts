@@ -26,7 +26,6 @@ export function startReader(folder: string, given: Variables) {
   writeFileSync(at('shell'), '')
 
   return {
-    /** @throws Error with what the block wrote to stderr, if any of its commands fails */
     async shell(text: string) {
       writeFileSync(at('block'), text)
       const printed = await run('bash', ['-euo', 'pipefail', '-c', oneBlock], environment)
@@ -36,7 +35,6 @@ export function startReader(folder: string, given: Variables) {
       )
       return printed
     },
-    /** Runs a compiled program from that shell, with `changes` to its variables. */
     program: (file: string, changes: Variables = {}) =>
       run(process.execPath, [file], { ...environment, ...changes }),
   }

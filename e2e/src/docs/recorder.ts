@@ -39,7 +39,6 @@ export async function startRecorder(serviceUrl: string) {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** Returns and clears the recorded responses. */
     take() {
       const taken = recorded
       recorded = []

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 
 const TIMEOUT_MS = 50_000
 
-/** Marks the end of a block's output. */
 const END = '\0'
 
 /**

@@ -4,12 +4,10 @@ import { join } from 'node:path'
 const root = join(__dirname, '../../..')
 const page = readFileSync(join(root, 'docs/threats.md'), 'utf8')
 
-/** The page's abbreviations of folders. */
 const folders = [...page.matchAll(/`([a-z]+\/)`\s+is\s+`([^`]+\/)`/g)].map(([, name = '', folder = '']) => [
   name,
   folder,
 ])
-/** The rows of all tables in a text, without headings. */
 const rowsOf = (text: string) =>
   text
     .split('\n')
@@ -26,7 +24,6 @@ const rows = rowsOf(page.replace(leaseSection, ''))
 
 const isFile = (path: string) => statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true
 
-/** The tests that a cell names, by full path. */
 const testsIn = (cell = '') =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, path = '']) => {
     const [name, folder] = folders.find(([short = '-']) => path.startsWith(short)) ?? ['', '']

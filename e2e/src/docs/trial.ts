@@ -9,11 +9,9 @@ import { operationsOf, refusalsOf, type Reference } from './reference'
 import { differences } from './shape'
 
 export type Environment = {
-  /** The real URL of the service. */
   serviceUrl: string
   /** The reader's variables before the first example; `url` is the service's address. */
   variables: (url: string) => Record<string, string>
-  /** Additional variables of a program. */
   variablesOf?: (example: Example) => Record<string, string>
 }
 
@@ -95,7 +93,6 @@ export function describeDocument(
 
 type Trial = ReturnType<typeof createTrial>
 
-/** Runs the examples in sequence, through a recorder. */
 function createTrial({
   folder,
   compiled,
@@ -114,7 +111,6 @@ function createTrial({
   return {
     errors: compiled.errors,
     asked,
-    /** Runs an example as a reader would, and returns the service's responses. */
     async run(example: Example): Promise<Recorded[]> {
       recorder.take()
       if (example.language === 'bash') await reader.shell(example.text)
@@ -126,7 +122,6 @@ function createTrial({
   }
 }
 
-/** Differences between the last response and the one on the page. */
 function mistakesIn(shown: ShownAnswer, came: Recorded | undefined): string[] {
   if (!came) return ['nothing was asked']
   if (came.status !== shown.status) return [`came with status ${came.status}: ${came.body}`]

@@ -1,7 +1,6 @@
 import { Agent, request } from 'undici'
 import { type AnswerMode } from './upstream'
 
-/** The chain whose calls go to the counting upstream. */
 export const COUNTED_CHAIN = '31337'
 
 /** A traceable call: its usage row has the id in the resource, the upstream gets it as the JSON-RPC id. */
@@ -24,7 +23,6 @@ export type Answer = {
 
 export type Callers = ReturnType<typeof openCallers>
 
-/** Concurrent clients, each with its own connection, spread over the gateways. */
 export function openCallers(urls: readonly string[], count: number) {
   const agent = new Agent({
     connections: count,

@@ -4,7 +4,6 @@ import { Contract, JsonRpcProvider, type Log } from 'ethers'
 /** Payments on the chain: payer, transaction and amount. */
 export type Authorizations = { payer: string; nonce: string; transaction: string; value: bigint }[]
 
-/** Reads the token's public state. */
 export function tokenAt(rpcUrl: string) {
   // Disables the cache, which repeats results for 250 ms.
   const provider = new JsonRpcProvider(rpcUrl, undefined, { staticNetwork: true, cacheTimeout: -1 })

@@ -3,7 +3,6 @@ import { until } from './paying'
 
 export type ClientKey = { clientId: string; token: string }
 
-/** A user of the facilitator who creates and revokes client keys. */
 export async function newThirdParty(facilitator: { url: string }) {
   const api = `${facilitator.url}/api/v1`
   async function send(method: string, path: string, { body, token }: { body?: object; token?: string }) {

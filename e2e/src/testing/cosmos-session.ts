@@ -2,7 +2,6 @@ import { type SessionTokens } from '@tollgate/protocol'
 import { type CosmosWallet } from './cosmos-wallet'
 import { type Entrance } from './world'
 
-/** Signs in at the gateway by ADR-036, as a wallet app does, and returns the session's tokens. */
 export async function openCosmosSession(
   { gateway, serviceName, plan }: Entrance,
   { address, publicKey, signArbitrary }: Pick<CosmosWallet, 'address' | 'publicKey' | 'signArbitrary'>,

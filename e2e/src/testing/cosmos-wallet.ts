@@ -27,7 +27,6 @@ export type CosmosPaymentOptions = {
 
 export type CosmosWallet = Awaited<ReturnType<typeof newCosmosWallet>>
 
-/** A CosmJS wallet with a new key by default. */
 export async function newCosmosWallet(key: Uint8Array = randomBytes(32)) {
   const amino = await Secp256k1Wallet.fromKey(key, 'cosmos')
   const [account] = await amino.getAccounts()

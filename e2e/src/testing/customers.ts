@@ -18,7 +18,6 @@ export type Customer = {
 
 export type EvmCustomer = Customer & { wallet: HDNodeWallet; entrance: Entrance }
 
-/** A customer with a new wallet that holds `usdc` (smallest units). */
 export async function newCustomer(world: World, plan: Plan, usdc = 1_000_000n): Promise<EvmCustomer> {
   const wallet = Wallet.createRandom()
   await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc })

@@ -1,7 +1,6 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { until } from './paying'
 
-/** Queries for accounts that violate an invariant. */
 const invariants = {
   'a balance below zero': 'SELECT id FROM accounts WHERE balance < 0',
   'a balance that is not grants + refunds - usage': `
@@ -46,7 +45,6 @@ export function openLedgerQueries(url: string) {
     rows,
     count,
 
-    /** The usage rows whose resource has this prefix. */
     usage: (prefix: string) =>
       rows<UsageRow>(
         `SELECT resource, wallet, state, outcome, usage.credits FROM usage JOIN accounts ON accounts.id = account_id
@@ -63,7 +61,6 @@ export function openLedgerQueries(url: string) {
         [wallet],
       ),
 
-    /** The balance of a wallet over all plans. */
     balance: async (wallet: string) =>
       (await rows<{ balance: bigint }>('SELECT balance FROM accounts WHERE wallet = $1', [wallet])).reduce(
         (sum, account) => sum + account.balance,
@@ -90,11 +87,9 @@ export function openLedgerQueries(url: string) {
       }
     },
 
-    /** The number of statements that wait for a lock. */
     waiting: () =>
       count("FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"),
 
-    /** The names of violated invariants. */
     async broken() {
       const found: string[] = []
       for (const [name, query] of Object.entries(invariants))

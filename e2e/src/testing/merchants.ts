@@ -13,7 +13,6 @@ import { type ClientKey } from './client-keys'
 type Hex = `0x${string}`
 const NETWORK = 'eip155:84532'
 
-/** A third party's server with one route for a cent. */
 export type Merchant = Awaited<ReturnType<typeof openMerchant>>
 
 export const PRICE = 10_000n

@@ -8,7 +8,6 @@ import { withPaymentInterceptor } from 'x402-axios'
 import { createSigner, wrapFetchWithPayment } from 'x402-fetch'
 import { type Version } from './merchants'
 
-/** The final response. `receipt` is the server's settlement response. */
 export type Paid = { status: number; body: string; headers: string; receipt: Partial<SettleResult> }
 
 type Fetch = typeof fetch

@@ -1,4 +1,3 @@
-/** @throws Error if the node returns an error */
 export async function queryNode(
   rpcUrl: string,
   method: string,

@@ -42,11 +42,8 @@ export async function startCountingUpstream() {
   await once(server, 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** The number of arrivals of each call, by id. */
     asked: asked as ReadonlyMap<string, number>,
-    /** Calls whose response was written completely. */
     answered: answered as ReadonlySet<string>,
-    /** Answers all held calls. */
     release() {
       for (const resolve of held) resolve()
       held = []

@@ -87,7 +87,6 @@ export async function signedLogin(
   }
 }
 
-/** Signs in at the gateway by SIWE, as a wallet app does, and returns the session's tokens. */
 export async function openSession(
   entrance: Entrance,
   wallet: Pick<DevelopmentWallet, 'privateKey'>,

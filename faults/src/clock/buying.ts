@@ -5,7 +5,6 @@ import { PAYMENTS, type ClockJump, type JumpResult } from './clock-jump'
 
 const WITHIN_SECONDS = 60
 
-/** Buys credits at the gateway before, during and after the clock jump. */
 export async function buyAroundJump(
   environment: Environment,
   { fault, wrong, right }: ClockJump,
@@ -66,7 +65,6 @@ export async function buyAroundJump(
 
 type Caller = { customer: Customer; payment: string }
 
-/** Callers with signed, unsent payments. */
 async function newCallers({ world }: Environment, count: number, validSeconds: number): Promise<Caller[]> {
   const callers: Caller[] = []
   while (callers.length < count) {

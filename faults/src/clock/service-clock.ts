@@ -11,7 +11,6 @@ export const answerTo = (file: string) => `${file}.done`
 
 const PRELOAD = join(__dirname, '../preload/clock.js')
 
-/** Clocks of running services. */
 export function openClocks() {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-clocks-'))
   const fileOf = (name: string) => join(folder, name)

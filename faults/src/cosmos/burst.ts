@@ -5,7 +5,6 @@ import { type Row, type Scenario } from '../scenario'
 
 const PAYMENTS = 200
 const AMOUNT = 10_000n
-/** The minimum average of allowances per transaction. */
 const FEWER = 4
 
 const HELP = `${PAYMENTS} payments of as many payers in parallel over two facilitators with one signer, which must first grant two of three

@@ -12,7 +12,6 @@ export type Cosmos = Awaited<ReturnType<typeof openCosmos>>
 
 type Chain = Pick<Apps['infrastructure']['cosmos'], 'rpcUrl' | 'chainId' | 'setPace'>
 
-/** Bank sends, and granted and revoked allowances. */
 type Message = {
   fromAddress?: string
   toAddress?: string
@@ -118,7 +117,6 @@ export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
     close: () => client.disconnect(),
   }
 
-  /** Granted minus used allowances, by payer. */
   async function grantsLessUses(): Promise<Map<string, number>> {
     const differences = new Map<string, number>()
     const add = (payer: string, by: number) => differences.set(payer, (differences.get(payer) ?? 0) + by)
@@ -129,7 +127,6 @@ export async function openCosmos({ rpcUrl, chainId, setPace }: Chain) {
     return differences
   }
 
-  /** Whether the granter has an open allowance. */
   async function allowsSomething(): Promise<boolean> {
     // The request has one field, number 1: the granter.
     const request = Buffer.concat([Uint8Array.of(0x0a, granter.length), Buffer.from(granter)])

@@ -84,7 +84,6 @@ export const cosmosMempoolEviction: Scenario = {
   },
 }
 
-/** Resolves when all sponsored payments are broadcast and all others mined. */
 const allSent = ({ ledger }: Environment<Cosmos>, payTo: string, payments: readonly Payment[]) =>
   until(
     () => ledger.paidTo(payTo),

@@ -123,7 +123,6 @@ const inventedAnswer = (hash: string, tx: string, height: string) => ({
   tx,
 })
 
-/** The response of a node whose newest block has this height. */
 async function stale(question: Question, height: bigint, ask: Ask, lie: Lie): Promise<unknown> {
   const { method } = question
   const params = of(question)

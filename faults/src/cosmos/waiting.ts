@@ -23,7 +23,6 @@ export async function allSigned(
   await allPending({ ledger, chain })
 }
 
-/** Resolves when the mempool has every signed transaction. */
 export async function allPending({ ledger, chain }: CosmosEnvironment): Promise<void> {
   await until(
     async () => ({

@@ -18,7 +18,6 @@ const LOOK_AGAIN_MS = 20
 /** A process at one of these steps owns a signer, which another must take over. */
 const OWNERS_STEPS: readonly Step[] = ['signed', 'stored', 'grant-signed', 'grant-stored', 'payment-stored']
 
-/** Kills a facilitator that owns all signers at each step, while a merchant settles payments. */
 export async function facilitatorTarget(
   world: World,
   { chain, steps, stage }: { chain: PayingChain; steps: readonly Step[]; stage: Stage },

@@ -13,7 +13,6 @@ const MONEY = 1_000_000n
 const RECOVERS_WITHIN_SECONDS = 60
 const AGAIN_MS = 100
 
-/** Kills the gateway at each step, while wallets buy credits with their calls. */
 export function gatewayTarget<C extends PayingChain>(
   world: World,
   { family, chain, stage }: { family: Family<C>; chain: C; stage: Stage },
@@ -62,7 +61,6 @@ export function gatewayTarget<C extends PayingChain>(
     },
   }
 
-  /** A customer with a session and a signed, unsent payment. */
   async function newBuyer(): Promise<Buyer> {
     const { address, session, pay } = await family.newCustomer(world, plan, MONEY)
     const { body } = await call(world, session.token)

@@ -4,7 +4,6 @@ import { type Row, type Stage } from '../scenario'
 import { points, type Step } from './steps'
 import { type Kill, type CrashHook } from './crash-hook'
 
-/** Restarted when it ends. */
 type Replica = { url: string; pid: () => number; stop: () => Promise<void> }
 
 export type Found = {
@@ -22,7 +21,6 @@ export type Target = {
   /** From the kill until every payment has ended and every caller has its response. */
   recoversWithinSeconds: number
   steps: readonly Step[]
-  /** The outcome of the payments if there is no problem. */
   outcome: string
   /** `first` is killed while it runs alone; `addSecond` starts a second replica. */
   first: Replica
@@ -116,7 +114,6 @@ export async function killAtEach(
   }
 }
 
-/** Resolves when the killed process has been replaced; no other process ends. */
 const killedIsBack = (replicas: readonly Replica[], before: readonly number[]) =>
   until(
     () => Promise.resolve(replicas.map(({ pid }) => pid())),

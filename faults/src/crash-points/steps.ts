@@ -9,7 +9,6 @@ export type Trigger =
 
 type Point = {
   trigger: Trigger
-  /** The progress at the moment of the kill. */
   says: string
   /** Reached once per payment, so that a later payment can trigger it too. */
   isForEach: boolean
@@ -148,12 +147,10 @@ export const points: Record<Step, Point> = {
   ...gatewayPoints,
 }
 
-/** Whether a parameter, or a list in it, is this word. */
 function hasValue(values: readonly unknown[], word: string): boolean {
   return values.flat().includes(word)
 }
 
-/** Whether a statement stores a fee grant. */
 function isOfGrant(values: readonly unknown[]): boolean {
   return values.includes(true)
 }

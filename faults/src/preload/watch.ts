@@ -25,7 +25,6 @@ export function watchStatements(on: {
   }
   const { prototype } = pg.Client
   const query = prototype.query
-  /** The statements so far of the session's open transaction. */
   const open = new WeakMap<Session, Statement[]>()
 
   prototype.query = function watched(...args) {
@@ -66,9 +65,6 @@ export function watchStatements(on: {
 
 type Message = { id?: unknown; method?: unknown; params?: unknown; result?: unknown }
 
-/**
- * JSON-RPC requests that this process sends with `undici`, each with its response, before the sender has it.
- */
 export function watchQuestions(
   answered: (question: { method: string; params: unknown; result: unknown }) => void,
 ) {

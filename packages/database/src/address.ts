@@ -1,7 +1,6 @@
 import type { ClientConfig } from 'pg'
 import { DatabaseSetupError } from './database-setup-error'
 
-/** The target of a connection URL, without user and password: safe to print. */
 export type Address = {
   host: string
   port: string

@@ -137,7 +137,6 @@ const isCommand = (word: string | undefined): word is Command =>
   word !== undefined && Object.hasOwn(commands, word)
 const isService = (word: string | undefined): word is Service => services.some((service) => service === word)
 
-/** The process: `bin/tollgate-database.js`. A first signal lets a migration that has begun finish. */
 export async function run(): Promise<void> {
   const stop = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort())

@@ -35,7 +35,6 @@ const byMessage: readonly [words: RegExp, reason: string][] = [
 /** Prisma's code for several transaction errors, which only their messages tell apart. */
 const TRANSACTION_ERROR = 'P2028'
 
-/** The severities of an error that ends the session. */
 const SESSION_ENDING = ['FATAL', 'PANIC']
 
 /**

@@ -23,7 +23,6 @@ export async function createDatabase(url: string, waiting: WaitOptions = {}): Pr
   })
 }
 
-/** Runs `work` with a session in an empty database on the server of the URL, and then drops the database. */
 export async function withScratchDatabase<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
   const scratch = `tollgate_scratch_${randomUUID().replaceAll('-', '')}`
   return withMaintenance(url, {}, async (maintenance) => {

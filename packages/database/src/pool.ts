@@ -68,7 +68,6 @@ const parsersByOid = new Map<number, (text: string) => unknown>([
   [types.builtins.TIMESTAMP, (text) => new Date(`${text.replace(' ', 'T')}Z`)],
 ])
 
-/** A one-dimensional array: `{1,2,NULL}`. */
 function readBigints(text: string): (bigint | null)[] {
   const items = text.slice(1, -1)
   return items === '' ? [] : items.split(',').map((item) => (item === 'NULL' ? null : BigInt(item)))

@@ -24,7 +24,6 @@ export type RetentionOptions = {
   pauseMs?: number | undefined
 }
 export type RetentionReport = {
-  /** By task name. */
   rows: Record<string, number>
   failures: { task: string; error: unknown }[]
   /** Another replica was running the job, so this run stopped. */

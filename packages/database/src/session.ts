@@ -50,7 +50,6 @@ async function withSession(
   }
 }
 
-/** Commits what `work` does on `client`, or rolls all of it back. */
 export async function inTransaction<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
   await client.query('BEGIN')
   try {

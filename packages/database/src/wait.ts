@@ -16,7 +16,6 @@ const ATTEMPT_TIMEOUT_MS = 3_000
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 5_000
 
-/** Errors that a retry cannot fix. */
 const permanent: Record<string, string> = {
   '28P01': 'the user or the password is wrong. Correct DATABASE_URL',
   '28000': 'it does not admit this user from here. Look at pg_hba.conf, and whether it wants TLS (?sslmode=)',

@@ -4,7 +4,6 @@ import { Amount, formatAmount } from './amount'
 const MAX = 10n ** 78n - 1n
 const isAmount = (value: unknown) => Amount.safeParse(value).success
 
-/** Amounts of every length. */
 const amount = fc.oneof(
   fc.bigInt({ min: 0n, max: MAX }),
   fc.bigInt({ min: 0n, max: 1_000n }),

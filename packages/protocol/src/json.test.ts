@@ -90,7 +90,6 @@ describe('the bounds', () => {
   }
   const list = (length: number, element: (index: number) => string) =>
     `[${Array.from({ length }, (_, index) => element(index)).join()}]`
-  /** A text that reaches a bound of ten, and what to append to exceed it. */
   const rows: [keyof JsonBounds, (count: number) => string][] = [
     ['values', (count) => list(count - 1, () => '{}')],
     ['values', (count) => list(count - 1, () => '[ ]')],

@@ -3,12 +3,10 @@ const MAX_DEPTH = 64
 
 const refusedKeys = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** The message is for the sender. */
 export class JsonError extends Error {}
 
 /** Limits the work of one JSON text. Checked before any value is built. */
 export type JsonBounds = {
-  /** Objects, arrays, strings, numbers and literals. */
   values: number
   objects: number
   /** Keys of all objects, counted each time they occur. */
@@ -39,7 +37,6 @@ export const jsonBounds: JsonBounds = {
   entries: 1_000,
 }
 
-/** A parsed text, and the position of each member of its outermost object. */
 export type JsonDocument = { value: unknown; members: Members }
 type Members = ReadonlyMap<string, readonly [start: number, end: number]>
 

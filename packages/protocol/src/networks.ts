@@ -8,11 +8,9 @@ export type NetworkName = { name: string; ecosystem: Ecosystem; chainId: string 
 
 const caip2Namespace: Record<Ecosystem, string> = { evm: 'eip155', cosmos: 'cosmos' }
 
-/** For example `eip155:84532` (CAIP-2). */
 export const caip2 = ({ ecosystem, chainId }: Omit<NetworkName, 'name'>): string =>
   `${caip2Namespace[ecosystem]}:${chainId}`
 
-/** By name, chain id or CAIP-2 id. */
 export const findNetwork = <N extends NetworkName>(known: readonly N[], text: string): N | undefined =>
   known.find((network) => text === network.name || text === network.chainId || text === caip2(network))
 

@@ -17,7 +17,6 @@ const isDay = (text: string) => {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text) && !text.startsWith('0000')
 }
 
-/** A UTC calendar day, `YYYY-MM-DD` (ISO 8601). */
 export const Day = z
   .string('must be one date like 2026-01-31')
   .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/, 'must be a date like 2026-01-31')

@@ -90,7 +90,6 @@ const items = z
 export const env = {
   /** 0 is any free port. */
   port: whole(0, 65_535, 'expected a port, 0 to 65535'),
-  /** An `http` or `https` address, returned without a trailing slash. */
   url: address(['http:', 'https:'], 'expected an address such as https://host:port/path').transform((value) =>
     value.replace(/\/+$/, ''),
   ),
@@ -111,6 +110,5 @@ export const env = {
   ),
   logLevel: z.enum(['error', 'warn', 'info', 'debug'], { error: 'expected error, warn, info or debug' }),
   text: z.string({ error: 'expected a text' }),
-  /** Comma-separated items. */
   list: <T extends z.ZodType<unknown, string>>(item: T) => items.pipe(z.array(item)),
 }

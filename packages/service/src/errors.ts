@@ -41,7 +41,6 @@ export type ApiErrorOptions = {
   cause?: unknown
 }
 
-/** An error for the client: the message says what to do next and contains no secret. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly details: string | undefined

@@ -1,4 +1,3 @@
-/** Runs `work` now and then `everyMs` after the end of each run, so that runs never overlap. Errors go to `onError`. */
 export function startInterval(options: {
   everyMs: number
   work: () => Promise<void>

@@ -12,9 +12,7 @@ export type Logger = winston.Logger
  */
 export function createLogger(options: {
   service: string
-  /** `error`, `warn`, `info` or `debug` */
   level: string
-  /** stdout by default */
   stream?: NodeJS.WritableStream
 }): Logger {
   const { service, level, stream = process.stdout } = options

@@ -7,7 +7,6 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 type MetricOptions<L extends string> = { name: string; help: string; labelNames?: readonly L[] }
 
-/** A registry with the metrics of the process and of HTTP. Durations are in seconds. */
 export function createMetrics() {
   const register = new Registry()
   collectDefaultMetrics({ register })
@@ -31,7 +30,6 @@ export function createMetrics() {
     histogram: <L extends string = never>(options: MetricOptions<L> & { buckets?: number[] }) =>
       new Histogram<L>({ ...options, registers }),
 
-    /** For createBaseApp's `onCompleted`. */
     observe: ({ method, route, status, seconds }: CompletedRequest) =>
       requests.observe({ method, route, status }, seconds),
 

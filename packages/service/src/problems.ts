@@ -6,7 +6,6 @@ const MAX_LENGTH = 200
 
 type Issue = z.core.$ZodIssue
 
-/** The problems of each field (`payment.amount`), without input values. */
 export function problemsOf(error: z.core.$ZodError): { field: string; problem: string }[] {
   return error.issues
     .slice(0, MAX_PROBLEMS)

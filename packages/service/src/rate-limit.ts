@@ -9,7 +9,6 @@ export type LimiterOptions = {
   store: EphemeralStore
   /** Also the policy's name in the headers. Limiters with the same name share their counts. */
   name: string
-  /** Requests per key in each window of `durationSeconds`. */
   points: number
   durationSeconds: number
   logger: Logger
@@ -17,7 +16,6 @@ export type LimiterOptions = {
 
 const MAX_KEY_LENGTH = 128
 
-/** Consumes points of the key, one by default. */
 type Counter = (key: string, cost?: number) => Promise<{ state: RateLimiterRes; isExceeded: boolean }>
 
 /** Counts in Redis, for all replicas; while Redis is unavailable each replica counts for itself. */
@@ -62,7 +60,6 @@ function createCounter({ store, name, points, durationSeconds, logger }: Limiter
     )
 }
 
-/** Consumes points of the key, one by default, and sets the rate limit headers of the response. */
 export type Limiter = (key: string, res?: Response, cost?: number) => Promise<void>
 
 /** A limiter for handlers: it throws ApiError RATE_LIMITED with Retry-After once a key has exceeded its limit. */
@@ -83,7 +80,6 @@ export function createLimiter(options: LimiterOptions): Limiter {
   }
 }
 
-/** Consumes a point of the key; false once the key has exceeded its limit. */
 export type Budget = (key: string) => Promise<boolean>
 
 /** A limit that refuses no request: the caller decides what to do above it. */
@@ -92,7 +88,6 @@ export function createBudget(options: LimiterOptions): Budget {
   return async (key) => !(await count(key)).isExceeded
 }
 
-/** Sets the item of that name in a list header and keeps the others. */
 function setItem(res: Response, header: string, name: string, parameters: string) {
   const items = [res.getHeader(header) ?? []].flat().map(String)
   const others = items.filter((item) => !item.startsWith(`"${name}";`))
@@ -105,7 +100,6 @@ export const createRateLimit = ({
   ...options
 }: LimiterOptions & { key: (req: Request) => string }): RequestHandler => limitBy(key, createLimiter(options))
 
-/** {@link createRateLimit} with a shared limiter. */
 export const limitBy =
   (key: (req: Request) => string, limit: Limiter): RequestHandler =>
   async (req, res, next) => {

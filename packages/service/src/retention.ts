@@ -2,7 +2,6 @@ import { type Logger } from './logger'
 import { type Metrics } from './metrics'
 import { startInterval } from './interval'
 
-/** Rows deleted per task, and the failed tasks. */
 export type RetentionRun = {
   rows: Readonly<Record<string, number>>
   failures: readonly { task: string; error: unknown }[]

@@ -3,7 +3,6 @@ import { PassThrough } from 'node:stream'
 
 export type Line = { message: string } & Record<string, unknown>
 
-/** Lines arrive shortly after their event: see `line`. */
 export function readableLog() {
   const stream = new PassThrough()
   let text = ''
@@ -18,7 +17,6 @@ export function readableLog() {
     stream,
     lines,
     text: () => text,
-    /** Waits for the first line with this message. */
     async line(message: string): Promise<Line> {
       for (;;) {
         const found = lines().find((line) => line.message === message)

@@ -79,7 +79,6 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
       return { ...toClient(found), feeShareBps, userFeeShareBps }
     },
 
-    /** Newest first. Without `userId`: of all users. */
     async list(page: { userId?: number | undefined; offset: number; limit: number }): Promise<Client[]> {
       const { userId, offset, limit } = page
       const found = await prisma.client.findMany({

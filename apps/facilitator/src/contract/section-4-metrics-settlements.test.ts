@@ -38,7 +38,6 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
       errorReason: string
     }
 
-  /** The transaction's fee on the chain. */
   async function feeOf(transaction: string): Promise<bigint> {
     const receipt = await callRpc(rpcUrl, 'eth_getTransactionReceipt', transaction)
     const { gasUsed, effectiveGasPrice } = receipt as { gasUsed: string; effectiveGasPrice: string }

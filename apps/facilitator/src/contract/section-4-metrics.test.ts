@@ -6,7 +6,6 @@ import { metricsOf, until } from '../testing/metrics'
 
 const rpcUrl = sharedChain()
 
-/** The facilitator's clock, which only the tests advance. */
 let at = new Date('2027-03-10T12:00:00Z')
 const setClock = (time: string) => (at = new Date(time))
 

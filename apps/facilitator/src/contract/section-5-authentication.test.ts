@@ -19,7 +19,6 @@ const JWT_SECRET = 'the secret of this test, which is long enough'
 type Mechanism = 'none' | 'user token' | 'client key' | 'admin token'
 type Route = [method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, auth: Mechanism]
 
-/** The table of section 4; its admin paths under both base paths. */
 const table: Route[] = [
   ['GET', '/health', 'none'],
   ['GET', '/api/v1/status', 'none'],
@@ -51,7 +50,6 @@ const table: Route[] = [
     ['POST', `${admin}/assets`, 'admin token'],
   ]),
 ]
-/** Endpoints that section 4 does not list. */
 const beside: Route[] = [
   ['GET', '/ready', 'none'],
   ['GET', '/openapi.json', 'none'],
@@ -111,7 +109,6 @@ function send([method, path]: Route, headers: Headers = {}) {
   return method === 'POST' || method === 'PUT' ? request.send({}) : request
 }
 
-/** A gateway token, if both services shared a secret. */
 const gatewayToken = () =>
   jwt.sign({ sub: '1', wallet: '0x1', sid: 'x', iss: 'tollgate-gateway' }, JWT_SECRET, { expiresIn: 3600 })
 
@@ -247,7 +244,6 @@ test.each(guarded('none'))(
 )
 
 describe('5. Authorization', () => {
-  /** Sends headers that supertest cannot send. */
   async function statusOf(path: string, headers: OutgoingHttpHeaders): Promise<number | undefined> {
     const url = new URL(api.get(path).url)
     const sent = httpRequest(url, { headers }).end()

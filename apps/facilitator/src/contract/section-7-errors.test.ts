@@ -38,7 +38,6 @@ afterAll(closeAll)
 type Method = 'get' | 'post' | 'put' | 'delete'
 type Headers = Record<string, string>
 
-/** Every endpoint with a body, of both x402 versions, with its required headers. */
 const withBody = (): [Method, string, Headers][] => [
   ...['/api/v1/verify', '/api/v1/settle', '/api/v2/verify', '/api/v2/settle'].map(
     (path): [Method, string, Headers] => ['post', path, client],
@@ -57,7 +56,6 @@ const withBody = (): [Method, string, Headers][] => [
   ]),
 ]
 
-/** Sends the body unchanged to each endpoint; returns those that did not refuse it as expected. */
 async function notRefused(body: string, expected: unknown[], contentType = 'application/json') {
   const wrong: unknown[] = []
   for (const [method, path, headers] of withBody()) {
@@ -77,7 +75,6 @@ const ask = (path: string, body: object, { api } = facilitator, headers: Headers
 
 const newPayment = async () => paymentRequest(await newPayer(rpcUrl))
 
-/** A valid payment with another signed payload. */
 const withPayload = (body: PaymentRequest, payload: unknown) => ({
   ...body,
   paymentPayload: { ...body.paymentPayload, payload },
@@ -314,7 +311,6 @@ describe('7. UNAVAILABLE | 503, beside the table', () => {
     await api.get('/ready').expect(200)
   })
 
-  /** Rejects all database connections until `work` is done. */
   async function withoutDatabase(databaseUrl: string, work: () => Promise<void>) {
     const name = new URL(databaseUrl).pathname.slice(1)
     const { href } = Object.assign(new URL(databaseUrl), { pathname: 'postgres' })

@@ -141,7 +141,6 @@ describe('beside the table of section 7', () => {
 })
 
 describe('bytes on the wire', () => {
-  /** Sends raw bytes; resolves to all bytes received until the server closes the connection. */
   async function raw(bytes: string): Promise<string> {
     const socket = connect(Number(new URL(facilitator.url).port), '127.0.0.1')
     let answer = ''

@@ -1,7 +1,6 @@
 import { type PoolClient } from '@tollgate/database'
 import { type MetricsBuffer } from './metrics-buffer'
 
-/** Adds the histogram in the excluded row to the stored one, bucket by bucket. */
 const mergedHistograms = `(
   SELECT array_agg(bucket ORDER BY bucket), array_agg(n ORDER BY bucket) FROM (
     SELECT bucket, sum(n)::bigint AS n FROM (

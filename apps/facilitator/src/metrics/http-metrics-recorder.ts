@@ -83,7 +83,6 @@ export function createHttpMetricsRecorder({
       pool.query(FORGET_STOPPED_REPLICAS).catch(onError)
     },
 
-    /** Flushes the last counts. Called while the database is still open. */
     async close() {
       await flushing?.stop()
       try {

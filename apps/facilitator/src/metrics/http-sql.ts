@@ -52,7 +52,6 @@ UNION ALL
 SELECT 'status', period, NULL, NULL, status, sum(count)::bigint, NULL, NULL, NULL, status FROM selected GROUP BY period, status
 ORDER BY period, place`
 
-/** Same parameters as `HTTP`. */
 export const CLIENTS = `
 WITH shown AS MATERIALIZED (
   SELECT row_number() OVER () AS id, * FROM (

@@ -35,7 +35,6 @@ const messageOf = ({ body }: { body: unknown }) => (body as { message: string })
 const listed = async (of = api) =>
   ((await of.get('/api/v1/assets').expect(200)).body as { data: Asset[] }).data
 
-/** A valid token, except for a NUL in its name. */
 async function deployUncleanToken(): Promise<string> {
   const asset = await deployFaultyToken(rpcUrl)
   const code = (await callRpc(rpcUrl, 'eth_getCode', asset, 'latest')) as string

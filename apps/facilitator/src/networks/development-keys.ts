@@ -29,7 +29,6 @@ const wellKnown = [
   'ab568870c964b335a3e87c1132e7549e86d857a24a68e1156aec7c7a2fd119ea',
 ]
 
-/** Whether `key` is publicly known: a key above or a small number. */
 export function isDevelopmentKey(key: string): boolean {
   const digits = key.toLowerCase().replace(/^0x/, '')
   return wellKnown.includes(digits) || /^0{56}/.test(digits)

@@ -32,7 +32,6 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
   }
 
   return {
-    /** Also serves `/supported`. */
     async list(_req: Request, res: Response) {
       res.json({ kinds: await networks.kinds() })
     },

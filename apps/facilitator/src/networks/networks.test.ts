@@ -25,7 +25,6 @@ afterAll(closeAll)
 const kindsAt = async (of: Api, path: string, headers = {}) =>
   ((await of.get(path).set(headers).expect(200)).body as SupportedKinds).kinds
 
-/** Retries until `holds` resolves; after `ms` throws its last error. */
 async function within(ms: number, holds: () => Promise<unknown>) {
   for (const until = Date.now() + ms; ;)
     try {

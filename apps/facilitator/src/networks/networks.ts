@@ -52,9 +52,7 @@ export function createNetworks(parts: {
     all: all as readonly Network[],
     /** By name, chain id or CAIP-2 id. */
     find,
-    /** Omits unavailable networks. */
     kinds: async (): Promise<NetworkKind[]> => (await states()).map(({ kind }) => kind).filter(isActive),
-    /** Undefined if the network is unavailable. */
     async kindOf(network: Network): Promise<NetworkKind | undefined> {
       const { kind } = await stateOf(network)
       return isActive(kind) ? kind : undefined

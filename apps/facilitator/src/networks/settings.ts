@@ -12,7 +12,6 @@ const whole = (min: number, max: number) => {
   return env.count.refine((value) => value >= min && value <= max, wanted)
 }
 
-/** A YAML list, or comma-separated text, as in an environment variable. */
 const list = <T extends z.ZodType<unknown, string>>(item: T) =>
   z
     .union([z.string(), z.array(z.string())], { error: 'expected a list' })
@@ -31,7 +30,6 @@ const AssetEntry = z.strictObject({
     .optional(),
 })
 
-/** The settings that all chain families share. */
 const NetworkEntry = z.object({
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'expected small letters, digits and hyphens'),
   ecosystem: Ecosystem,
@@ -53,7 +51,6 @@ type AssetSettings = Omit<z.infer<typeof AssetEntry>, 'min_amount'> & {
   minAmount?: bigint
 }
 export type NetworkConfiguration = NetworkSettings & {
-  /** The settings of the chain family. */
   own: object
   assets: readonly AssetSettings[]
   /**
@@ -120,7 +117,6 @@ function load(path: string): unknown {
   }
 }
 
-/** Adds missing variables to `unset`, keyed by the place that refers to them. */
 function withVariables(
   value: unknown,
   place: string,
@@ -194,7 +190,6 @@ const settingsOf = (entry: NetworkEntry, own: object): NetworkConfiguration => (
   })),
 })
 
-/** Names of earlier releases. */
 const RENAMED: Readonly<Record<string, string>> = {
   confirmation_budget_seconds: 'min_remaining_validity_seconds',
 }

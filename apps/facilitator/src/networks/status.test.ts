@@ -12,7 +12,6 @@ async function statusOf(api: Api): Promise<SystemStatus> {
   return StatusReport.parse(answer.body).data
 }
 
-/** Polls until the status is as expected. */
 async function statusBecomes(api: Api, isRight: (status: SystemStatus) => boolean): Promise<SystemStatus> {
   const until = Date.now() + 20_000
   for (;;) {
@@ -22,7 +21,6 @@ async function statusBecomes(api: Api, isRight: (status: SystemStatus) => boolea
   }
 }
 
-/** Up to 3.5 s, plus a margin for a busy machine. */
 async function inTime<T>(work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
   const result = await work()

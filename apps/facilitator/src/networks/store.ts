@@ -32,7 +32,6 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
   })
 
   return {
-    /** The assets of these networks that accept payments, oldest first. */
     async active(networks: readonly string[]): Promise<Asset[]> {
       const where = { active: true, network: { in: [...networks] } }
       return (await prisma.asset.findMany({ where, orderBy: { id: 'asc' } })).map(toAsset)
@@ -76,7 +75,6 @@ export function createAssetStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pr
       return toAsset(registered)
     },
 
-    /** Undefined if it is not registered. */
     async retire(network: string, asset: string): Promise<Asset | undefined> {
       const [retired] = await prisma.asset.updateManyAndReturn({
         where: { network, asset },

@@ -48,7 +48,6 @@ async function keyOf(token: string, body: object = {}) {
   return (answer.body as { data: { client: { clientId: string; token: string } } }).data.client
 }
 
-/** Two valid keys, one with another scope, a revoked and an expired one. */
 async function keysOf(one: string, other: string) {
   const revoked = await keyOf(one)
   await facilitator.api.delete(`/api/v1/clients/${revoked.clientId}`).set(as(one)).expect(200)
@@ -64,7 +63,6 @@ async function resourceOf(token: string, document: OpenApiDocument) {
   return String((answer.body as { data: { id: number } }).data.id)
 }
 
-/** The live values of the placeholders, and the payers. */
 async function liveValues(document: OpenApiDocument): Promise<{ live: Live; payers: string[] }> {
   const admin = await newFuzzUser({ isAdmin: true })
   const [first, second] = [await newFuzzUser(), await newFuzzUser()]
@@ -142,7 +140,6 @@ test(`${requests} requests out of its own schemas get documented answers, and wh
   await api.get('/ready').expect(200)
 }, 600_000)
 
-/** All settlements, once none is open. */
 async function waitForClosedSettlements({ prisma }: TestFacilitator['database']) {
   for (const deadline = Date.now() + 30_000; ;) {
     const rows = await prisma.settlement.findMany()

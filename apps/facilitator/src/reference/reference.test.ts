@@ -168,7 +168,6 @@ describe('the schema of a parameter', () => {
     }
   })
 
-  /** A query parameter's text as the value of its type. */
   const asWritten = (text: string, { type }: JsonSchema) =>
     type === 'integer' && /^(0|[1-9][0-9]*)$/.test(text) ? Number(text) : text
 })

@@ -9,7 +9,6 @@ const OWNER = '0f8b2c1e-6d3a-4c57-9e21-7a5d90b4e6f3'
 
 afterAll(closeAll)
 
-/** A local server; `connections` counts connections, answered or not. */
 async function startOrigin(listener: RequestListener) {
   let connections = 0
   const asked: http.IncomingMessage[] = []

@@ -11,7 +11,6 @@ const TIMEOUT_MS = 5_000
 const MAX_BYTES = 65_536
 const MAX_HEADER_BYTES = 16_384
 
-/** Other members of the document are ignored. */
 const Registrants = z.object({ registrants: z.array(z.string().max(64)).max(100) })
 
 /** `not_listed`: the origin responded without naming the owner. `unreachable`: ownership is unknown. */

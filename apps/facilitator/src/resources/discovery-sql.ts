@@ -1,4 +1,3 @@
-/** A payment option that is currently accepted, with the EIP-712 domain of its asset, if any. */
 export type Payable = {
   network: string
   asset: string

@@ -59,7 +59,6 @@ export function createDiscovery(store: Pick<ResourceStore, 'discover'>, networks
   }
 }
 
-/** Whether any resource can match: all have one type and scheme, and no extensions. */
 const isAnswerable = ({ type = 'http', scheme = 'exact', extensions }: DiscoveryQuery) =>
   type === 'http' && scheme === 'exact' && extensions === undefined
 
@@ -111,7 +110,6 @@ const itemOfV2 = (
   metadata,
 })
 
-/** Members of version 2 that describe the resource, taken from its metadata. */
 function described(metadata: Discovered['metadata']) {
   const { data: text } = description.safeParse(metadata.description)
   const { data: type } = mimeType.safeParse(metadata.mimeType)

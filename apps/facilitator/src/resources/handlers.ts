@@ -20,7 +20,6 @@ import { MAX_RESOURCES, type Resource, type ResourceStore } from './store'
 export function createResourceHandlers(parts: {
   resources: ResourceStore
   origins: OriginStore
-  /** Limits the origin checks of a user per minute. */
   mayCheck: Budget
   networks: Networks
   logger: Logger

@@ -4,7 +4,6 @@ import { type OwnershipResult } from './discovery-document'
 /** Checked origins per user; resources of further origins stay unchecked. */
 export const MAX_ORIGINS = 100
 
-/** The origin whose `/.well-known/x402` can prove ownership; undefined for a path. */
 export function originOf(resource: string): string | undefined {
   if (!/^https?:/i.test(resource) || !URL.canParse(resource)) return undefined
   return new URL(resource).origin
@@ -27,7 +26,6 @@ const FORGOTTEN = "interval '30 days'"
 
 export type OriginStore = ReturnType<typeof createOriginStore>
 
-/** Origins of registered resources, and the result of their ownership checks. */
 export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
   return {
     /** Schedules a check: now, or a minute after the last one. */
@@ -42,7 +40,6 @@ export function createOriginStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
       )
     },
 
-    /** Leases a due check to one replica. */
     async claim(now: Date): Promise<DueCheck | undefined> {
       const { rows } = await pool.query<DueCheck>(
         `WITH due AS (

@@ -5,7 +5,6 @@ import { type OriginStore } from './origins'
 const POLL_INTERVAL_MS = 2_000
 const CHECKS_AT_ONCE = 4
 
-/** Runs due checks, a few at a time. */
 export function createOwnershipChecks(parts: {
   origins: OriginStore
   isProduction: boolean

@@ -24,7 +24,6 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** A local origin whose document names these registrants; without registrants it fails. */
 async function startOrigin() {
   const said: { registrants: string[] | undefined; asked: number } = { registrants: [], asked: 0 }
   const server = http.createServer((_req, res) => {

@@ -39,7 +39,6 @@ async function newAdmin() {
   return user.accessToken
 }
 
-/** Sent as text, to preserve the spelling of numbers. */
 const withMetadata = (json: string) =>
   JSON.stringify(registration({ metadata: 'METADATA' })).replace('"METADATA"', json)
 

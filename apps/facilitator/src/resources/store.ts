@@ -8,7 +8,6 @@ export const MAX_RESOURCES = 10_000
 export type Resource = ResourceRegistration & {
   id: number
   userId: number
-  /** The public name of the user. */
   owner: string
   createdAt: Date
   updatedAt: Date
@@ -63,7 +62,6 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       return rowCount === 1
     },
 
-    /** Oldest first. Without `userId`: of all users. */
     async list(page: { userId?: number; offset: number; limit: number }): Promise<Resource[]> {
       const { userId, offset, limit } = page
       const { rows } = await pool.query<Resource>(
@@ -81,7 +79,6 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       /** Served networks, by name, and those whose tokens need an EIP-712 domain. */
       networks: readonly string[]
       withDomain: readonly string[]
-      /** In canonical spelling; undefined: any recipient. */
       payTo: string | undefined
       offset: number
       limit: number

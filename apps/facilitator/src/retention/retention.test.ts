@@ -24,7 +24,6 @@ beforeAll(async () => {
 afterAll(closeAll)
 
 const never = new AbortController().signal
-/** Runs both replicas concurrently until no rows remain. */
 async function run() {
   const job = ({ pool: own }: FacilitatorDatabase) =>
     createRetention({ pool: own }, periods, { limit: 2, pauseMs: 0 })(never)

@@ -4,7 +4,6 @@ import { callRpc } from './chain'
 import { members, usdcDomain, type PaymentRequest } from './payment'
 import { GWEI, rawOf } from './raw-transfer'
 
-/** Fees that place a transaction before ours in the next block. */
 export const aheadOfOurs = { maxFeePerGas: 90n * GWEI, maxPriorityFeePerGas: 50n * GWEI }
 
 export async function cancellation(payer: BaseWallet, { paymentPayload }: PaymentRequest): Promise<string> {

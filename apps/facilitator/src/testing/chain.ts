@@ -10,7 +10,6 @@ export function sharedChain(): string {
   return url
 }
 
-/** An own chain, which the test may stop, pause or break. */
 export async function ownChain(options: AnvilOptions = {}) {
   const chain = await startAnvil(options)
   closeLater(() => chain.stop())
@@ -54,7 +53,6 @@ export const transactionCount = async (rpcUrl: string, address: string): Promise
 type Transfer = { from: string; to: string; value: bigint; transaction: string }
 type Log = { topics: [string, string, string]; data: string; transactionHash: string }
 
-/** The USDC transfers of an address, from the chain's events. */
 export async function transfersFrom(rpcUrl: string, address: string): Promise<Transfer[]> {
   const from = `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
   const filter = {

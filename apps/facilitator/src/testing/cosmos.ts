@@ -11,7 +11,6 @@ import { type NetworkConfiguration } from '../networks/settings'
 export const COSMOS_AMOUNT = 10_000n
 export const COSMOS_FEE = 5_000n
 
-/** An own Cosmos chain, which the test may stop, pause or break. */
 export async function ownCosmosChain(options: CosmosOptions = {}) {
   const chain = await startCosmos(options)
   closeLater(() => chain.stop())
@@ -20,7 +19,6 @@ export async function ownCosmosChain(options: CosmosOptions = {}) {
 
 export type CosmosWallet = { address: string; key: Uint8Array; publicKey: Uint8Array; signer: OfflineSigner }
 
-/** A new wallet. Without funds it has no account on the chain. */
 export async function newCosmosWallet(
   rpcUrl: string,
   amount = 0n,
@@ -62,18 +60,15 @@ export const cosmosNetwork = (
 export type CosmosChanges = {
   payTo?: string
   amount?: bigint
-  /** Pays the fee; default: the payer. */
   granter?: string | undefined
   fee?: Partial<StdFee>
   memo?: string
   messages?: readonly EncodeObject[]
-  /** Default: the account's next one. */
   sequence?: number
   timeoutHeight?: bigint
   requirements?: Partial<PaymentRequirements>
 }
 
-/** A bank send as an unmodified CosmJS client signs it. */
 export async function signSend(
   rpcUrl: string,
   wallet: CosmosWallet,
@@ -137,7 +132,6 @@ export function cosmosRequestOf(
 }
 export type CosmosRequest = ReturnType<typeof cosmosRequestOf>
 
-/** A valid payment to a new recipient, with `changes`. */
 export async function cosmosRequest(
   rpcUrl: string,
   wallet: CosmosWallet,

@@ -14,7 +14,6 @@ export type CrashOrder = {
   signal?: 'SIGKILL' | 'SIGSTOP'
 }
 
-/** Runs a facilitator that settles one payment and kills or stops itself at a given step. */
 async function main() {
   const order = JSON.parse(process.env.CRASH_ORDER ?? '') as CrashOrder
   const { api } = await testFacilitator({

@@ -22,21 +22,17 @@ import { newSigner, sharedChain } from './chain'
 
 export type TestOptions = {
   rpcUrl: string
-  /** Further nodes, tried in order. */
   moreRpcUrls?: readonly string[]
   signerKeys: readonly string[]
   /** The database of another replica; a new one by default. */
   databaseUrl?: string
   families?: Families
-  /** Replaces Redis. Closed with the facilitator. */
   ephemeral?: EphemeralStore
   variables?: Record<string, string>
   now?: () => Date
-  /** Gets the log from level `debug`; discarded by default. */
   log?: NodeJS.WritableStream
   maxFeePerGas?: bigint
   maxFeesPerDay?: bigint
-  /** Networks beside base-sepolia, as changes of its settings. */
   networks?: readonly Partial<NetworkConfiguration>[]
 }
 
@@ -44,7 +40,6 @@ const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() 
 
 export type TestFacilitator = Awaited<ReturnType<typeof testFacilitator>>
 
-/** A complete facilitator as main.ts composes it, on real infrastructure. */
 export async function testFacilitator(options: TestOptions) {
   const { now = () => new Date() } = options
   const databaseUrl = options.databaseUrl ?? (await migratedDatabase('facilitator'))
@@ -151,7 +146,6 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
 export type Api = TestFacilitator['api']
 export type ClientHeaders = { 'X-Client-ID': string; 'X-Client-Token': string }
 
-/** A facilitator on the shared chain with its own signer, and the headers of a client key. */
 export async function facilitatorWithClient() {
   const { address: signer, privateKey } = await newSigner(sharedChain())
   const facilitator = await testFacilitator({ rpcUrl: sharedChain(), signerKeys: [privateKey] })

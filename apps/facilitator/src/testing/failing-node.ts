@@ -19,7 +19,6 @@ export const startFailingNode = (
     }),
   )
 
-/** A proxy of the node at `url` that changes the results of the methods in `lies`. */
 export const startLyingNode = (
   url: string,
   lies: Readonly<Record<string, (result: unknown) => unknown>>,
@@ -32,7 +31,6 @@ export const startLyingNode = (
     }),
   )
 
-/** Replaces a node's response to one method. `forward` asks the real node. */
 export type MethodHandler = (params: Record<string, string>, forward: () => Promise<Reply>) => Promise<Reply>
 type Reply = { result?: unknown; error?: unknown }
 
@@ -67,7 +65,6 @@ export const startLaggingNode = (
     return messages.map((message) => (lack > 0n ? answerAt(height, url, message) : forward(url, message)))
   })
 
-/** Responds as a node whose newest block has this height. */
 function answerAt(height: bigint, url: string, message: Message): unknown {
   const { id, method, params } = message
   const newest = `0x${height.toString(16)}`

@@ -1,7 +1,6 @@
 import { families, type Chain, type Family } from '@tollgate/chains'
 import { type Families } from '../networks/network'
 
-/** The EVM family, with members of its chain replaced by `fault`. */
 export function faulty(fault: (chain: Chain) => Partial<Chain>): Families {
   const { evm } = families
   if (!evm) throw new Error('there is no EVM family')

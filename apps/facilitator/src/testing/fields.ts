@@ -5,7 +5,6 @@ export type Send = (body: unknown) => PromiseLike<{ status: number; body: unknow
 
 export const nonStrings = [null, 5, true, {}, ['x'], ['a@example.com', 'b@example.com']]
 
-/** Expects 400 with the name of the field for each wrong value; undefined omits the field. */
 export async function expectRefused(send: Send, good: Body, field: string, wrong: readonly unknown[]) {
   for (const value of wrong) {
     const answer = await send({ ...good, [field]: value })

@@ -14,7 +14,6 @@ import {
 
 type Parts = { body: TxBody; authInfo: AuthInfo; bodyBytes: Uint8Array; authInfoBytes: Uint8Array }
 
-/** Changes before the signature, the signed chain and account, and changes after it. */
 export type Forgery = CosmosChanges & {
   say?: (parts: Parts) => Partial<Parts>
   chainId?: string
@@ -23,7 +22,6 @@ export type Forgery = CosmosChanges & {
   after?: (tx: TxRaw) => Partial<TxRaw> | Uint8Array
 }
 
-/** A payment signed by its payer's own key, with the forgery's changes. */
 export async function forge(
   rpcUrl: string,
   payer: CosmosWallet,
@@ -62,7 +60,6 @@ export const UNKNOWN_FIELD = Uint8Array.of(0x9a, 0x06, 1, 1)
 /** Field 1024: a non-critical field that chains ignore in a body (ADR-020). */
 export const NON_CRITICAL_FIELD = Uint8Array.of(0x82, 0x40, 1, 1)
 
-/** Changes the unsigned fields of the payload. */
 export function withUnsignedFields(
   body: CosmosRequest,
   changes: Partial<Record<string, unknown>>,
@@ -78,7 +75,6 @@ export const hashOf = (tx: Uint8Array) => createHash('sha256').update(tx).digest
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
-/** The high-s form of a signature, which anyone can derive. */
 export function toHighS(signature: Uint8Array): Uint8Array {
   const s = ORDER - BigInt(`0x${Buffer.from(signature.subarray(32)).toString('hex')}`)
   return joined(signature.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex'))

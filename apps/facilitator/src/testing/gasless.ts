@@ -102,21 +102,21 @@ export async function onGaslessChain(options: Options = {}) {
       return result
     },
 
-    /** A wallet that has only the price by default. */
     newPayer: (amount = COSMOS_AMOUNT): Promise<CosmosWallet> => newCosmosWallet(rpcUrl, amount),
-    /** A payment whose fee we pay. */
     gasless: (payer: CosmosWallet, of: CosmosChanges = {}): Promise<CosmosRequest> =>
       cosmosRequest(rpcUrl, payer, { granter: granter.address, ...of }),
 
     balance: async (address: string): Promise<bigint> =>
       BigInt((await stargate.getBalance(address, 'uatom')).amount),
     sequenceOf,
-    /** How many transactions of the granter's own were mined. */
     grants: (): Promise<number> => sequenceOf(granter),
     broadcast,
-    /** Sends it with the granter's own key, past the facilitator; resolves once it is in a block. */
+    /** Broadcasts with the granter's own key, bypassing the facilitator; resolves once it is mined. */
     sendByHand,
-    /** The same of what takes from a payer what it is allowed. */
+    /**
+     * Revokes a payer's allowance with the granter's own key, bypassing the facilitator; resolves once it is
+     * mined.
+     */
     revoke(payer: CosmosWallet, amount?: string): Promise<void> {
       const value = MsgRevokeAllowance.fromPartial({ granter: granter.address, grantee: payer.address })
       return sendByHand([{ typeUrl: MsgRevokeAllowance.typeUrl, value }], amount)
@@ -142,7 +142,6 @@ export async function onGaslessChain(options: Options = {}) {
       }
     },
 
-    /** Another replica with the same key and database; `own` changes the family's settings. */
     replica: (own: Record<string, unknown> = {}) =>
       testFacilitator({
         ...settings,
@@ -155,7 +154,6 @@ export async function onGaslessChain(options: Options = {}) {
 
 type Ground = Awaited<ReturnType<typeof onGaslessChain>>
 
-/** A payer with funds for two payments and fees, and its payment to a new recipient. */
 export async function newPayment(
   on: Ground,
   changes: CosmosChanges = {},

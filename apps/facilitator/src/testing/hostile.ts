@@ -4,7 +4,6 @@ import { newSigner, sharedChain, transactionCount } from './chain'
 import { newClient, testFacilitator, type TestOptions } from './facilitator'
 import { transferTypes, usdcDomain, type PaymentRequest } from './payment'
 
-/** A facilitator and assertions for payments that it must refuse. `chainUrl` defaults to the shared chain. */
 export async function hostileInfrastructure({
   chainUrl = sharedChain(),
   ...options
@@ -50,11 +49,9 @@ export async function hostileInfrastructure({
   }
 }
 
-/** Settlements whose transaction a node accepted. */
 export const SENT = `settlements s JOIN transactions t ON t.id = s.transaction_id
   WHERE s.status = 'signed' AND t.accepted_at IS NOT NULL`
 
-/** Signs the payment in another EIP-712 domain. */
 export async function signInDomain(
   payer: BaseWallet,
   body: PaymentRequest,
@@ -75,7 +72,6 @@ const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141
 
 type Form = (signature: string) => string
 
-/** Valid encodings of a signature that wallets produce. */
 export const walletForms: Record<string, Form> = {
   'v as 0 or 1': (signature) => signature.slice(0, -2) + (signature.endsWith('1b') ? '00' : '01'),
   'the 64 bytes of EIP-2098': (signature) => {

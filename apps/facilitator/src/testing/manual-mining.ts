@@ -9,7 +9,6 @@ import { type PaymentRequest } from './payment'
 const AN_HOUR = 3_600
 const PATIENCE_MS = 40_000
 
-/** A facilitator with one signer on its own chain, which mines on demand. */
 export async function withManualMining(options: Partial<TestOptions> = {}) {
   const { rpcUrl } = await ownChain({ blockTime: AN_HOUR })
   const signer = await newSigner(rpcUrl)
@@ -70,7 +69,6 @@ export async function withManualMining(options: Partial<TestOptions> = {}) {
     mine,
     mineUntil,
     until,
-    /** Waits until the node has the transactions of this many settlements. */
     onTheirWay: (settlements: number) => until(SENT, settlements),
   }
 }

@@ -43,7 +43,6 @@ export function metricsOf({ api, database }: Pick<TestFacilitator, 'api' | 'data
   }
 }
 
-/** Polls until `isSo`: counts are written within a second. */
 export async function until<T>(work: () => Promise<T>, isSo: (value: T) => boolean): Promise<T> {
   const deadline = Date.now() + 20_000
   for (;;) {

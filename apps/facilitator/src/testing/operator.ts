@@ -9,7 +9,6 @@ export const hashes = ['a', 'b'].map((digit) => `0x${digit.repeat(64)}`)
 
 export type Operator = Awaited<ReturnType<typeof newOperator>>
 
-/** The command line with its own database and no running facilitator. */
 export async function newOperator() {
   const DATABASE_URL = await migratedDatabase('facilitator')
   const { pool, close } = openFacilitatorDatabase({ url: DATABASE_URL, poolSize: 2 })
@@ -40,14 +39,12 @@ export async function newOperator() {
     settlements: (...args: string[]) => facilitator(['settlements', ...args]),
     settlement,
 
-    /** Deletes all settlements and restarts their ids. */
     async clear() {
       await pool.query(
         'TRUNCATE settlements, transactions, transaction_versions, fee_allocations RESTART IDENTITY CASCADE',
       )
     },
 
-    /** One settlement in each state. */
     async oneOfEach() {
       const transactionId = await rows.transaction({ signer, nonce: 7n, versions: hashes })
       const mined = await rows.transaction({ signer, nonce: 6n, status: 'mined' })

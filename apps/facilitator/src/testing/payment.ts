@@ -16,7 +16,6 @@ type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefor
 
 export const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1000) + seconds)
 
-/** A payment as a public x402 client sends it, with `changes`. */
 async function signPayment(
   payer: BaseWallet,
   terms: Pick<PaymentRequirements, 'payTo' | 'maxAmountRequired'>,
@@ -62,7 +61,6 @@ export async function paymentRequest(
 }
 export type PaymentRequest = Awaited<ReturnType<typeof paymentRequest>>
 
-/** The same payment in x402 version 2. */
 export function inVersion2({ paymentPayload, paymentRequirements }: PaymentRequest) {
   const { maxAmountRequired, asset, payTo, maxTimeoutSeconds, resource, extra } = paymentRequirements
   const network = 'eip155:84532'
@@ -88,7 +86,6 @@ export function inVersion2({ paymentPayload, paymentRequirements }: PaymentReque
 }
 export type PaymentRequestV2 = ReturnType<typeof inVersion2>
 
-/** Parses `address from, address to` into the members of an EIP-712 type. */
 export function members(type: string): TypedDataField[] {
   const words = type.split(', ').map((member) => member.split(' '))
   return words.map(([of = '', name = '']) => ({ name, type: of }))

@@ -11,14 +11,12 @@ export const payTo = Wallet.createRandom().address
 export const tokenCall = (name: string, ...args: unknown[]) => token.encodeFunctionData(name, args)
 export const transfer = (to = payTo, amount = AMOUNT) => tokenCall('transfer', to, amount)
 
-/** A wallet with USDC, and ether for its own gas. */
 export async function newSender(rpcUrl: string): Promise<BaseWallet> {
   const payer = await newPayer(rpcUrl)
   await callRpc(rpcUrl, 'anvil_setBalance', payer.address, `0x${ETHER.toString(16)}`)
   return payer
 }
 
-/** A transfer of `AMOUNT` to `payTo`, with `changes`; its tip exceeds recent ones. */
 export const transactionOf = (changes: TransactionLike = {}) =>
   Transaction.from({
     type: 2,
@@ -32,7 +30,6 @@ export const transactionOf = (changes: TransactionLike = {}) =>
     ...changes,
   })
 
-/** Changes for a legacy (type 0) transaction. */
 export const legacyFees = { type: 0, gasPrice: 25n * GWEI, maxFeePerGas: null, maxPriorityFeePerGas: null }
 
 export function rawOf(payer: BaseWallet, changes: TransactionLike = {}): string {
@@ -43,7 +40,6 @@ export function rawOf(payer: BaseWallet, changes: TransactionLike = {}): string 
 
 type Payload = PaymentRequest['paymentPayload']['payload']
 
-/** A request with this payload that requires `AMOUNT` to `payTo` by default. */
 export async function rawRequest(
   payload: string | object,
   requirements: { payTo?: string; maxAmountRequired?: string } = {},

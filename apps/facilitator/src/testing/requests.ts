@@ -16,9 +16,7 @@ import fc from 'fast-check'
 /** Live values by name. Keys: two valid, one with another scope, one revoked, one expired. */
 export const liveCounts = { user: 2, admin: 1, refresh: 3, key: 5, spare: 60, resource: 12, payment: 80 }
 
-/** Builds facilitator requests with placeholders that the sender replaces by live values. */
 export const requestOptions: RequestOptions = {
-  /** Password hashing and token validation are slow. */
   weightOf({ path, operation: { operationId, requestBody } }) {
     if (/^(signUp|logIn|createUser)/.test(operationId)) return 2
     if (operationId.startsWith('registerAsset')) return 4
@@ -117,7 +115,6 @@ const signed = (index: number) => ({
   },
 })
 
-/** A payload as text: valid base64, and text that resembles it. */
 const encoded = (index: number): fc.Arbitrary<string> =>
   fc.oneof(
     { weight: 4, arbitrary: fc.constant(`<<encoded:${index}>>`) },
@@ -132,7 +129,6 @@ const encoded = (index: number): fc.Arbitrary<string> =>
     },
   )
 
-/** Valid payments of funded wallets, in either version. */
 const payments = (isVersion2: boolean): fc.Arbitrary<unknown> =>
   fc.nat({ max: liveCounts.payment - 1 }).chain((index) =>
     often<unknown>(fc.constant(signed(index)), encoded(index), 4).map((payload) => {

@@ -4,7 +4,6 @@ import { type Api } from './facilitator'
 
 export const PAY_TO = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 
-/** A valid payment option, with `changes`. */
 export const way = (changes: object = {}): AcceptedPayment => ({
   scheme: 'exact',
   network: 'base-sepolia',
@@ -36,7 +35,6 @@ export async function newResource(api: Api, accessToken: string, changes: object
 
 type Page = { data: { resources: RegisteredResource[]; offset: number; limit: number } }
 
-/** All resources, or those of the token's user. */
 export async function resourcesOf(api: Api, query: object = {}, accessToken?: string): Promise<Page['data']> {
   const path = accessToken === undefined ? '/api/v1/resources' : '/api/v1/users/resources'
   const answer = await api

@@ -11,7 +11,6 @@ export async function figuresOf(scrape: Scrape, name: string): Promise<Record<st
   return Object.fromEntries([...found].map(([, labels = '', value]) => [labels, Number(value)]))
 }
 
-/** Waits until the metric has this value. */
 export async function untilFigure(
   scrape: Scrape,
   name: string,

@@ -32,7 +32,6 @@ type TransactionRow = {
   versions?: readonly string[]
 }
 
-/** Inserts settlements and transactions in any state. */
 export function settlementRows(pool: Pool) {
   const network = 'base-sepolia'
 
@@ -95,7 +94,6 @@ export function settlementRows(pool: Pool) {
       return id
     },
 
-    /** Stores the settlement's share of its transaction's fee. */
     async charge(transactionId: bigint, settlementId: bigint, fee: string) {
       await pool.query(
         'INSERT INTO fee_allocations (transaction_id, settlement_id, fee) VALUES ($1, $2, $3)',

@@ -3,7 +3,6 @@ import { Interface, JsonRpcProvider, type TransactionRequest } from 'ethers'
 import { newSigner } from './chain'
 import { type PaymentRequest } from './payment'
 
-/** Sends the payer's authorization from a third account, and resolves to the hash once it is mined. */
 export const sendAuthorization = (rpcUrl: string, payment: PaymentRequest): Promise<string> =>
   send(rpcUrl, payment, {}, (sent) => sent.wait())
 

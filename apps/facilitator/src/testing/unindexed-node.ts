@@ -4,7 +4,6 @@ import { hashOf } from './forged-cosmos'
 
 type Params = Record<string, string>
 
-/** A Cosmos node's response to a rejected transaction. */
 export const refusalOf = ({ tx = '' }: Params, code: number, log: string) => ({
   result: {
     code,
@@ -44,9 +43,7 @@ export async function startUnindexedNode(url: string, lacking: readonly ('tx' | 
     }),
     forget: () => (isForgetful = true),
     recall: () => (isForgetful = false),
-    /** Resolves after this many more failed lookups. */
     untilAsked: (times: number) => untilMore(() => searches, times),
-    /** Resolves after this many more rejections. */
     untilRefused: (times: number) => untilMore(() => refusals, times),
   }
 }
@@ -62,7 +59,6 @@ export async function startRefusingNode(url: string, refuses: () => boolean = ()
         return Promise.resolve(refusalOf(params, 13, 'insufficient fees; got: 5000uatom required: 9000uatom'))
       },
     }),
-    /** Resolves after this many more rejections. */
     untilRefused: (times: number) => untilMore(() => refusals, times),
   }
 }

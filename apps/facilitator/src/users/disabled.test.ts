@@ -15,7 +15,6 @@ async function twoReplicas() {
   return { one, other, accounts: createAccountStore(one.database.pool) }
 }
 
-/** A user's credentials, and the responses to each of them. */
 async function userAt(api: Api) {
   const { email, password, accessToken } = await newUser(api)
   const login = await api.post('/api/v1/login').send({ email, password }).expect(200)

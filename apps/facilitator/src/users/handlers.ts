@@ -111,7 +111,6 @@ const uninvited = () =>
     'Sign-up is by invitation here; ask the operator for one that is unused and has not expired, and send it as invitation',
   )
 
-/** Matches no account. */
 const NO_EMAIL = ''
 
 const toWire = ({ createdAt, ...user }: User): WireUser => ({ ...user, createdAt: createdAt.toISOString() })

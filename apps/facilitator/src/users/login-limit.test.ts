@@ -19,7 +19,6 @@ async function limited() {
     return { status: answer.status, retryAfter: headers['retry-after'], body: answer.body as object }
   }
   let last = 0
-  /** A login from a new address with a wrong password. */
   const guess = (email: string) => login(email, 'a wrong password', `203.0.113.${++last}`)
   return { login, guess, user: await newUser(api) }
 }

@@ -23,7 +23,6 @@ afterAll(closeAll)
 const login = (address: string, password: string) =>
   api.post('/api/v1/login').send({ email: address, password })
 
-/** The response, without members that always differ. */
 async function learned(address: string, password: string) {
   const { status, headers, text } = await login(address, password)
   const entries = Object.entries(headers as Record<string, string>)
@@ -56,7 +55,6 @@ const passwords: [string, string][] = [
   ['too long for one', 'x'.repeat(1024)],
 ]
 
-/** The SQL text of a query in any form. */
 const textOf = ([query]: unknown[]) =>
   typeof query === 'string' ? query : String((query as { text?: unknown }).text)
 

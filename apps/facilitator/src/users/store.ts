@@ -14,7 +14,6 @@ type NewUser = Omit<User, 'id'> & { passwordHash: string; feeShareBps?: number |
 /** Emails are in lower case. Lookups do not find disabled users. */
 export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'prisma' | 'pool'>) {
   return {
-    /** Undefined if the email is taken. */
     async create(user: NewUser): Promise<User | undefined> {
       return insert(prisma, user)
     },
@@ -68,7 +67,6 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
       })
     },
 
-    /** Undefined if the token is unknown or expired. */
     async byRefreshToken(token: string, now: Date): Promise<number | undefined> {
       const found = await prisma.refreshToken.findUnique({
         where: { hash: sha256(token), user: { disabledAt: null } },

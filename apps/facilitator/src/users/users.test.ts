@@ -167,7 +167,6 @@ describe('an access token', () => {
 
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** A token that jsonwebtoken would not create. */
 function byHand(header: object, claims: object, secret: string) {
   const content = `${encode(header)}.${encode(claims)}`
   return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`
@@ -226,7 +225,6 @@ describe('the refresh tokens of one user', () => {
     )
     return rows[0]?.kept
   }
-  /** Sessions of this many logins a day ago. */
   const loginsBefore = (email: string, count: number, expiresIn = '29 days') =>
     facilitator.database.pool.query(
       `INSERT INTO refresh_tokens (hash, user_id, created_at, expires_at)

@@ -6,7 +6,6 @@ import { recountCalls } from './recount-calls'
 const INTERVAL_MS = 60_000
 const BATCH_SIZE = 100
 
-/** Conditions that are true for an account that violates the invariant. */
 const ACCOUNT_INVARIANTS = {
   balance_is_negative: 'audited.balance < 0',
   balance_is_not_grants_and_refunds_less_usage: `audited.balance <>

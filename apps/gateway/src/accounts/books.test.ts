@@ -112,7 +112,6 @@ test('the heartbeat job refunds calls of dead replicas even if it cannot write i
 })
 
 describe('accounts are locked in the order of their ids, so that no two statements wait for each other', () => {
-  /** Whether the statement, blocked on the first account, holds no lock on the others. */
   async function leavesOthersAlone(wallets: string[], statement: () => Promise<unknown>) {
     const [holder, other] = await Promise.all([pool.connect(), pool.connect()])
     const lock = 'SELECT id FROM accounts WHERE wallet = ANY($1) ORDER BY id FOR UPDATE'

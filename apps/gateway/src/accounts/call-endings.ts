@@ -20,7 +20,6 @@ export type Ending = {
 const CONFIRM_TIMEOUT_MS = 5_000
 const MAX_UNWRITTEN = 65_536
 
-/** Ends the paid calls of this replica, each once, and retries endings that Postgres did not accept. */
 export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>) {
   const execute = createBatchExecutor(database)
   const options = {
@@ -61,7 +60,6 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>) {
     /** Idempotent: returns false if the call had already ended. A rejected ending is retried. */
     finish: (ending: Ending) => submit(endings, ending),
 
-    /** Retries the unwritten endings; rejects if one fails again. */
     async finishUnwritten(): Promise<void> {
       await Promise.all(unwritten.splice(0).map((ending) => submit(lateEndings, ending)))
     },

@@ -269,7 +269,6 @@ const WANTED = [
   'spend: paid',
   'spend: revoked',
 ]
-/** One round may miss some by chance. */
 const MAX_ROUNDS = 5
 
 test('the balances of two replicas match the model after every step', async () => {

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createGroupCommit } from './group-commit'
 
-/** A group commit that doubles its items and whose flushes end on demand. */
 function heldCommit(limits: Partial<Parameters<typeof createGroupCommit>[0]> = {}) {
   const flushes: { items: number[]; end: (results?: number[]) => void; fail: (reason: Error) => void }[] = []
   const commit = createGroupCommit<number, number>({

@@ -37,7 +37,6 @@ export function createGroupCommit<Item, Result>(options: {
     }
   }
 
-  /** Returns the error if the batch must be split. */
   const attempt = async (batch: Waiting[]): Promise<unknown> => {
     try {
       const results = await flush(batch.map(({ item }) => item))

@@ -17,7 +17,6 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** More records than any wallet has: a longer walk is a cycle. */
 const RING = 3_000
 
 type Query = Record<string, unknown>

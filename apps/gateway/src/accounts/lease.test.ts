@@ -2,7 +2,6 @@ import { createLease } from './lease'
 
 const DAY = 86_400_000
 
-/** A lease with simulated clocks. Time advances on all of them, or only on the named ones. */
 function leaseAt() {
   const at = { monotonic: 5_000, wall: 20_000 * DAY, database: 30_000 * DAY }
   const lease = createLease({ monotonicMs: () => at.monotonic, wallMs: () => at.wall })

@@ -25,7 +25,6 @@ export function createLease(clocks: Clocks) {
 
   const isFresh = () => lastHeartbeat !== undefined && lastHeartbeat.elapsedMs() <= LEASE_MS
 
-  /** Returns whether the clock of Postgres, queried at `from`, advanced like our monotonic clock since the last reading. */
   function recordReading(database: Date, from: number): boolean {
     const last = lastReading
     const now = { database: database.getTime(), from, to: monotonicMs() }

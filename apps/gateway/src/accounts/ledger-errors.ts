@@ -26,7 +26,6 @@ export function isTransient(error: unknown): boolean {
   return [LOCK_NOT_AVAILABLE, QUERY_CANCELED].includes(code) || code.startsWith(ROLLBACK_CLASS)
 }
 
-/** The cause is for the log only. */
 export function apiErrorOf(cause: unknown): ApiError {
   if (cause instanceof ApiError) return cause
   if (!isRolledBack(cause))

@@ -142,7 +142,6 @@ WHERE usage.state = 'reserved' AND CASE
     ELSE coalesce(replicas.heartbeat_at, usage.created_at) < now() - make_interval(secs => $2)
   END`
 
-/** Deletes replicas without a heartbeat for $1 seconds and without reserved calls. */
 export const DELETE_DEAD_REPLICAS = `
 DELETE FROM replicas WHERE heartbeat_at < now() - make_interval(secs => $1)
   AND NOT EXISTS (SELECT FROM usage WHERE replica_id = replicas.id AND state = 'reserved')`

@@ -47,7 +47,6 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** The distinct nodes of the page's query plan. */
 async function nodesOf(text: string, values: Values, how: 'force_custom_plan' | 'force_generic_plan') {
   const client = await pool.connect()
   try {

@@ -13,7 +13,6 @@ beforeAll(async () => {
 afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
-/** Pays a call and makes Postgres refuse its ending, until `heal` is called. */
 async function unwritten(ledger = newReplica()) {
   const { wallet, paid, balance } = await spender(10)
   await ledger.sendHeartbeat()

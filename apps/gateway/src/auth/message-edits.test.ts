@@ -2,14 +2,11 @@ import fc from 'fast-check'
 import { anyForm, anyEdit } from '../testing/messages'
 import { parseMessage, type SignInMessage } from './message'
 
-/** Splits at every line separator that any reader accepts. */
 const linesOf = (text: string) => text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/)
 
-/** The value of a field as a lenient reader finds it. */
 const valueIn = (text: string, label: string) =>
   new RegExp(String.raw`^[\s\p{Cf}]*${label}[\s\p{Cf}]*:[\s\p{Cf}]*(.*)$`, 'iu').exec(text)?.[1]
 
-/** The values that such a reader must find, by label; times in their original text. */
 function fieldsOf(text: string, message: SignInMessage) {
   const isShort = text.includes('\nAddress: ')
   const written = (label: string, time: Date | undefined) => {

@@ -1,10 +1,8 @@
 /** A sign-in message in the gateway's short form, EIP-4361 or CAIP-122. Its times exist. */
 export type SignInMessage = {
-  /** The service name in the short form. */
   domain: string
   address: string
   nonce: string
-  /** Absent in the short form. In the chain's own spelling. */
   chainId?: string
   issuedAt: Date
   expiresAt?: Date
@@ -14,7 +12,6 @@ export type SignInMessage = {
 const timestamp = String.raw`\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})`
 const nonce = String.raw`(?<nonce>[A-Za-z0-9]{8,64})`
 
-/** The service name may be in any script, without invisible characters. */
 const shortForm = new RegExp(
   String.raw`^(?<domain>[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]{1,128}) wants you to sign in\.\n\nAddress: (?<address>[A-Za-z0-9]{1,128})\nNonce: ${nonce}\nIssued At: (?<issuedAt>${timestamp})$`,
   'u',
@@ -28,7 +25,6 @@ const ethereum: Account = {
   chainId: '(?<chainId>[1-9][0-9]{0,19})',
 }
 
-/** A 20-byte address in bech32; the chain by its own id or by CAIP-2. */
 const cosmos: Account = {
   word: 'Cosmos',
   address: '[a-z][a-z0-9]{0,50}1[02-9ac-hj-np-z]{38}',
@@ -69,7 +65,6 @@ const forms = [
 const FIELD_LIKE =
   /^\s*(?:Address|URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources)\s*:/i
 
-/** Returns undefined unless the text exactly matches one of the forms. */
 export function parseMessage(text: string): SignInMessage | undefined {
   const found = forms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
   if (!found || [found.domain, found.statement].some((line = '') => FIELD_LIKE.test(line))) return undefined

@@ -10,7 +10,6 @@ const HOUR = 3_600
 const DAY = 86_400
 const MONTH = 30 * DAY
 
-/** What the holder knows: the text, and the end of its validity in seconds of the gateways' clock. */
 type Token = { text: string; until: number }
 type Session = { isEnded: boolean; bearers: Token[]; refreshes: (Token & { isUsed: boolean })[] }
 type Model = { now: number; sessions: Session[] }
@@ -46,7 +45,6 @@ function keep(session: Session, tokens: SessionTokens, now: number) {
   session.refreshes.push({ text: tokens.refresh_token, until: now + MONTH, isUsed: false })
 }
 
-/** The expected response to a session's bearer token. */
 function shown(request: 'logout' | 'call', { now }: Model, session: Session, bearer: Token) {
   const outcome = now >= bearer.until ? expired : session.isEnded ? revoked : good
   seen.add(nameOf(request, outcome))
@@ -59,7 +57,6 @@ const nameOf = (request: string, outcome: unknown[]) => `${request}: ${outcome.j
 
 const pick = <T>(from: readonly T[], index: number) => from[index % from.length]!
 
-/** The expected response to a refresh token; updates its session in the model. */
 function use(model: Model, session: Session, token: Session['refreshes'][number]) {
   const isAlive = model.now < token.until
   const outcome = token.isUsed ? revoked : !isAlive ? expired : session.isEnded ? revoked : good
@@ -69,7 +66,6 @@ function use(model: Model, session: Session, token: Session['refreshes'][number]
   return outcome
 }
 
-/** A command on one session and one replica, a second after the previous one. */
 const command = (
   name: string,
   act: (session: Session, on: TestGateway, model: Model, real: Real) => Promise<void>,

@@ -194,7 +194,6 @@ describe('POST /auth/refresh', () => {
   })
 
   describe('on a replica that stalls or whose clock is wrong', () => {
-    /** A replica whose clock is ahead, on a Postgres connection that can be paused; and another replica. */
     async function replicas(aheadSeconds: number) {
       const on = await testGateway()
       const postgres = await startTcpProxy(on.infrastructure.databaseUrl)

@@ -105,7 +105,6 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
       if (live === 0) throw revokedToken()
     },
 
-    /** Returns undefined for sessions of versions that did not store it. */
     async findSignedBy(session: Session): Promise<SignedBy | undefined> {
       const row = await prisma.session.findUnique({ where: { id: session.id }, select: { signedBy: true } })
       return SignedBy.safeParse(row?.signedBy).data

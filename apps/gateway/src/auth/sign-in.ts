@@ -90,7 +90,6 @@ function familyOf(method: AuthMethod): Family {
   return family
 }
 
-/** Selects the plan by id, or the first that matches if the login gives only `chain`. */
 function selectPlan(login: LoginRequest, plans: readonly Plan[]): Plan {
   const { chain, pricing_plan_id: id, x402_chain_id: chainId, x402_ecosystem: ecosystem } = login
   const named = plans.filter((plan) => chain === undefined || hasChainName(plan, chain.toLowerCase()))

@@ -24,7 +24,6 @@ const signedIn = [200, undefined]
 const notSigned = [401, 'INVALID_SIGNATURE']
 
 describe.each(['secp256k1', 'ethsecp256k1'] as const)('with a key of %s, a signature is refused', (kind) => {
-  /** Spoils a valid login; asserts that it is refused and the original is accepted. */
   async function refused(spoil: (body: Login, wallet: CosmosWallet) => Partial<Login>) {
     const wallet = walletOf({ kind })
     const body = await wallet.login()

@@ -46,7 +46,6 @@ export function createTokens(secrets: readonly string[], now: () => Date) {
       return { token, expiresAt: new Date(exp * 1000) }
     },
 
-    /** @throws ApiError EXPIRED_TOKEN or INVALID_TOKEN */
     verify(token: string): Claims {
       const key = keyOf.get(kidOf(token) ?? '')
       if (!key) throw invalidToken()

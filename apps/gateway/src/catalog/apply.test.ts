@@ -9,7 +9,6 @@ import { type CatalogFile } from './catalog-file'
 afterAll(closeAll)
 
 const plan = planOf()
-/** The maximum of a uint256. */
 const most = (2n ** 256n - 1n).toString()
 const provider = providerOf({ chain_id: '84532', rpc: ['https://node.example'] })
 

@@ -1,6 +1,5 @@
 import { planFields, type PlanRow, type ProviderRow } from './rows'
 
-/** `lines` describes the difference; empty if there is none. */
 export type Change<Row> = { stored: Row | undefined; wanted: Row; lines: string[] }
 
 type Field = keyof typeof planFields

@@ -131,7 +131,6 @@ describe('a catalog file is refused if it', () => {
   })
 })
 
-/** The line that a free plan is reported at. */
 const creditsLine = (text: string) => {
   const lines = text.split('\n')
   const index = lines.findIndex((line) => line.trim() === 'credits: 0')

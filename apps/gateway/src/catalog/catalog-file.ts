@@ -86,7 +86,6 @@ const CatalogProvider = z.strictObject({
   active: z.boolean().default(true),
 })
 
-/** Reports each entry whose `fields` equal those of an earlier one. */
 const unique = (what: string, fields: readonly [string, ...string[]]) =>
   ((entries: unknown, context: z.RefinementCtx) => {
     const seen = new Map<string, number>()
@@ -112,5 +111,4 @@ export const CatalogFile = z.strictObject({
 })
 export type CatalogFile = z.infer<typeof CatalogFile>
 
-/** @throws CatalogError with every error and its line */
 export const parseCatalog = (text: string): CatalogFile => parseYaml(CatalogFile, text)

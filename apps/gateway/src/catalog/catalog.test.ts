@@ -4,7 +4,6 @@ import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { usdc } from '../testing/payment'
 
-/** The maximum of a uint256. */
 const most = (2n ** 256n - 1n).toString()
 
 let gateway: TestGateway

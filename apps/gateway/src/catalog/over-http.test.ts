@@ -15,7 +15,6 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** Applies a file, and waits until no gateway serves the previous catalog. */
 async function applied(text: string) {
   const lines = await applyCatalog(gateway.database, parseCatalog(text))
   gateway.clock.advance(2)

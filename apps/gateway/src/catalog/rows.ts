@@ -49,7 +49,6 @@ export const storedPlan = (row: Columns<GatewayModels.Plan>): PlanRow => ({
   amount: row.amount.toFixed(),
 })
 
-/** Omits weights of one, the default. */
 export const providerRow = (provider: CatalogFile['providers'][number]): ProviderRow => ({
   key: provider.provider_id,
   category: provider.category,

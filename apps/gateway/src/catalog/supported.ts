@@ -9,7 +9,6 @@ const WAIT_TIMEOUT_MS = 500
 
 export type Supported = ReturnType<typeof createSupported>
 
-/** `feePayers` by network. */
 type Support = { kinds: SupportedPaymentKind[]; feePayers: ReadonlyMap<string, string> }
 
 /** Caches what the facilitator supports for MAX_AGE_MS; while it is unavailable, serves the last answer. */
@@ -54,7 +53,6 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
       return (await withTimeout(asked, WAIT_TIMEOUT_MS, () => support)).kinds
     },
 
-    /** The account that a payment may name as its fee payer; undefined if there is none or it is unknown. */
     async findFeePayer({
       ecosystem,
       network,

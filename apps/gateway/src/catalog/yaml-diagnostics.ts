@@ -16,7 +16,6 @@ const MAX_LENGTH = 300
 type Problem = { at: number; message: string }
 type Parsed = Document.Parsed
 
-/** @throws CatalogError with all errors, in the order of lines */
 export function parseYaml<S extends z.ZodType>(schema: S, text: string): z.infer<S> {
   if (Buffer.byteLength(text) > MAX_BYTES) throw tooLarge()
   const lines = new LineCounter()

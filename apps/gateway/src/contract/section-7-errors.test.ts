@@ -23,7 +23,6 @@ const login = (body: object) => gateway.api.post('/auth/login').send(body)
 const logout = (token: string) => gateway.api.post('/auth/logout').set('Authorization', `Bearer ${token}`)
 const call = (token: string) => createCall(gateway.api, token)()
 
-/** The responses of both endpoints that take a bearer token. */
 const refusedOf = async (token: string) => [outcomeOf(await call(token)), outcomeOf(await logout(token))]
 
 describe('7. Authentication errors', () => {

@@ -40,10 +40,6 @@ const counted = (outcomes: readonly ReturnType<typeof outcomeOf>[]) => {
   return counts
 }
 
-/**
- * Turns the session into one signed by a contract, and returns payments whose signature only the chain can
- * verify.
- */
 async function asContract(gateway: TestGateway, { address, signer }: TestWallet) {
   await gateway.pool.query("UPDATE sessions SET signed_by = 'contract' WHERE wallet = $1", [address])
   return async () => {

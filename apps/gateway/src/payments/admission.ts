@@ -59,7 +59,6 @@ export function createAdmission(parts: {
       if (!isVerified) await takeShared(unverifiedLimit)
     },
 
-    /** Takes one facilitator request from the limit, or returns the seconds until one is available. */
     async takeRequest({ isRetry }: { isRetry: boolean }): Promise<number | undefined> {
       return (isRetry ? await secondsUntil(retryLimit) : undefined) ?? (await secondsUntil(totalLimit))
     },

@@ -18,7 +18,6 @@ const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address
 const settlementsOf = ({ address }: TestWallet) =>
   gateway.facilitator.settlements.filter(({ request }) => JSON.stringify(request).includes(address)).length
 
-/** Runs the statement in a transaction that stays open until the returned function is called. */
 async function hold(statement: string, values: unknown[] = []) {
   const holder = await replica.pool.connect()
   await holder.query('BEGIN')
@@ -29,7 +28,6 @@ async function hold(statement: string, values: unknown[] = []) {
   }
 }
 
-/** Breaks the connections whose statements wait for a lock. */
 const breakWaiting = () =>
   replica.pool.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",

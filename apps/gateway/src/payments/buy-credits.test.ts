@@ -33,7 +33,6 @@ const paymentsOf = async ({ address }: TestWallet) =>
       [address],
     )
   ).rows
-/** Asserts that the header is ASCII, and decodes it. */
 const receiptIn = ({ headers }: { headers: Record<string, unknown> }) =>
   SettleResult.parse(
     JSON.parse(Buffer.from(String(headers['x-payment-response']), 'base64').toString('ascii')),

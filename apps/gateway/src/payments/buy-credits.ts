@@ -23,10 +23,8 @@ export type Buyer = { session: Session; address: string; requestId: string }
 
 type PaymentAttempt = { plan: Plan; payment: Payment; header: PaymentHeader }
 
-/** A payment refused before it is stored. `detail` is for the log. */
 type Rejection = { rejection: string; detail: string }
 
-/** How long a call waits for a payment that another replica settles. */
 const MAX_WAIT_MS = 30_000
 const POLL_INTERVAL_MS = 100
 const RETRY_AFTER_SECONDS = 2

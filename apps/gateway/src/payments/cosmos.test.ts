@@ -34,7 +34,6 @@ const cheaper = {
   asset: 'uatom',
 }
 
-/** The forms that wallets send; the first is the specification's own. */
 const forms: [string, (signed: SignedSend) => string][] = [
   [
     'base64 of the payload and its requirements',

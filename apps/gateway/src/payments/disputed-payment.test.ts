@@ -34,7 +34,6 @@ async function command(...args: string[]) {
 const receiptOf = ({ headers }: { headers: Record<string, unknown> }) =>
   SettleResult.parse(decodeJson(String(headers['x-payment-response'])))
 
-/** A payment that moved another amount than was signed. */
 async function newDispute() {
   const wallet = gateway.wallet()
   const { call } = await wallet.signIn()

@@ -1,6 +1,5 @@
 import { type Pool } from '@tollgate/database'
 
-/** A payment that moved other money than its payer signed. */
 export type Dispute = {
   id: string
   wallet: string

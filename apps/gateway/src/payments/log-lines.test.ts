@@ -7,7 +7,6 @@ beforeAll(async () => (gateway = await testGateway()))
 afterAll(closeAll)
 
 type Line = Record<string, unknown>
-/** The lines that contain the text, once one of them has this message. */
 async function linesAbout(word: string, last = 'request'): Promise<Line[]> {
   for (;;) {
     const lines = gateway.log.lines().filter((line) => JSON.stringify(line).includes(word))

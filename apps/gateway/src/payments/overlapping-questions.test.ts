@@ -33,7 +33,6 @@ const timePasses = ({ address }: TestWallet, minutes = 0) =>
     [address, minutes],
   )
 
-/** Two replicas settle one payment at the same time; each gets its response when it is released. */
 async function settleTwice(first: Behaviour, second: Behaviour) {
   const wallet = gateway.wallet()
   const { token } = await wallet.signIn()

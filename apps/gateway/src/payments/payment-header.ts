@@ -27,7 +27,6 @@ const Typed = z
   ])
   .transform((payload) => ({ payload }))
 const Bare = Members.transform((payload) => ({ payload }))
-/** The first match wins. */
 const Form = z.union([Whole, Wrapped, Typed, Bare])
 
 const transaction = (rawTx: string) => ({ type: 'raw_tx', rawTx })

@@ -33,7 +33,6 @@ const transferTypes = {
     { name: 'validAfter', type: 'uint256' },
   ],
 }
-/** The permit's signature, which only the facilitator verifies. */
 const permitSignature = `0x${'11'.repeat(64)}1b`
 
 async function transferOf({ address, signer }: TestWallet) {

@@ -1,7 +1,6 @@
 import { caip2, encodeJson, type SettleResult } from '@tollgate/protocol'
 import { type Plan } from '../catalog/catalog'
 
-/** The outcome of a payment, for x402 clients of version 1 and 2. */
 export type Receipt = { 'X-PAYMENT-RESPONSE': string; 'PAYMENT-RESPONSE': string }
 
 type ReceiptFields = Partial<SettleResult> & Pick<SettleResult, 'payer'> & { createdAt?: Date }
@@ -28,7 +27,6 @@ export const errorCodeOf = (reason: string): string =>
 
 const MAX_DETAIL = 200
 
-/** Shortened and in ASCII; undefined if empty. */
 export const detailOf = (message: string | undefined): string | undefined =>
   message
     ?.slice(0, MAX_DETAIL)

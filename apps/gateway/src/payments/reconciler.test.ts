@@ -163,7 +163,6 @@ describe('a payment whose outcome is unknown', () => {
 })
 
 describe('a crash', () => {
-  /** A payment as a crash leaves it. */
   async function leftBehind(status: string) {
     const wallet = gateway.wallet()
     const plan = await createCatalog(gateway.database, gateway.clock.now).findPlan(1)

@@ -7,7 +7,6 @@ const INTERVAL_MS = 1_000
 const MAX_CONCURRENT = 6
 const MAX_CONCURRENT_SETTLED = 4
 
-/** Finishes the payments that crashes and outages left open. A slow settle request delays no other payment. */
 export function startReconciler(dependencies: {
   settlements: Pick<SettlementStore, 'findDue'>
   processor: PaymentProcessor

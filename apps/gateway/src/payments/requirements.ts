@@ -102,7 +102,6 @@ export const paymentRequiredV2 = (
   ],
 })
 
-/** Whether the requirements that an x402 version 2 client accepted are the plan's. */
 export function matchesPlan(plan: Plan, accepted: PaymentRequirementsV2): boolean {
   const family = families[plan.ecosystem]
   return (
@@ -135,7 +134,7 @@ function messageOf(plan: Plan, { cost, remaining, refusal, detail }: Shortfall):
   return `No credits left on plan ${plan.id}`
 }
 
-/** @throws ApiError NOT_FOUND for a retired plan, which no client is asked to pay for */
+/** @throws ApiError NOT_FOUND for a retired plan */
 export function assertPlanActive(plan: Plan): void {
   if (!plan.active)
     throw new ApiError(

@@ -6,7 +6,6 @@ import { outcomeOf } from '../testing/outcome'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { createCall } from '../testing/wallet'
 
-/** A replica with its own clock on a Postgres connection that can be paused, and another replica. */
 let stalled: TestGateway
 let other: TestGateway
 let postgres: Awaited<ReturnType<typeof startTcpProxy>>
@@ -42,7 +41,6 @@ async function isLeaseWaiting(): Promise<boolean> {
   return rowCount === 1
 }
 
-/** A payment with unknown outcome that the stalled replica has leased, without the result of the lease. */
 async function leasedAndStalled() {
   const wallet = other.wallet()
   const { token } = await wallet.signIn()

@@ -10,7 +10,6 @@ export type Authorization = { plan: Plan; payer: string; nonce: string }
 type NewPurchase = { wallet: string; request: SettleRequest }
 
 type Applicant = {
-  /** By the clock of the database. */
   now: Date
   isCustomer: boolean
   open: number
@@ -76,7 +75,6 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return (await query('find-by-authorization', text, [plan.chainId, plan.asset, payer, nonce]))[0]
     },
 
-    /** Returns undefined if the authorization is already recorded. */
     create: async (authorization: Authorization, purchase: NewPurchase): Promise<PaymentRecord | undefined> =>
       (
         await query(

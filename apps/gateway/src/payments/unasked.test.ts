@@ -28,7 +28,6 @@ const stored = async (wallet: { address: string }) =>
   (await gateway.pool.query('SELECT FROM payments WHERE wallet = $1', [wallet.address])).rowCount
 const asked = () => gateway.facilitator.calls.length
 
-/** Replaces the signature of a signed payment. */
 const withSignature =
   (of: (right: string) => string) =>
   async ({ signer }: TestWallet) => {

@@ -10,7 +10,6 @@ const MAX_AGE_SECONDS = 60
 const instructions =
   'Sign in first: GET /auth/nonce, sign the message, POST /auth/login. Then POST to the resource with the bearer token; on 402 pay and send the same request again with X-PAYMENT. See /llms.txt.'
 
-/** An item of an x402 facilitator's `GET /discovery/resources`. */
 const Item = z.object({
   resource: z.string().describe('The URL that is paid for.'),
   type: z.literal('http'),

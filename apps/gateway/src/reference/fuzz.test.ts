@@ -25,7 +25,6 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** Mostly responds correctly, sometimes in any other way. */
 async function changingUpstream() {
   const behaviours = [
     ...Array.from({ length: 12 }, () => answers.result()),
@@ -41,7 +40,6 @@ async function changingUpstream() {
   return startUpstream((res, seen, req) => behaviours[turn++ % behaviours.length]?.(res, seen, req))
 }
 
-/** Live values for the placeholders: sessions, logins and payments that are valid at first use. */
 async function liveValues(): Promise<Live> {
   const times = <T>(count: number, make: (index: number) => Promise<T>) =>
     Promise.all(Array.from({ length: count }, (_, index) => make(index)))

@@ -82,7 +82,6 @@ describe('the schema of a request body', () => {
     },
   )
 
-  /** Rules that the handler checks, not the schema. */
   function isCall(call: RpcRequest): boolean {
     try {
       assertResourcePath(call.resource)
@@ -97,7 +96,6 @@ describe('the schema of a request body', () => {
 describe('each example', () => {
   type Substitutes = Record<string, string>
 
-  /** Values that a static document cannot contain: signatures and tokens. */
   async function liveParts(
     operationId: string,
     example: unknown,

@@ -26,7 +26,6 @@ const descriptionFor = (
 
 Bodies are JSON in UTF-8. An error is \`{ code, message, details? }\`, except the 402 of \`POST /rpc\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 
-/** `names` are the service names that sign-in messages may contain. */
 const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
   createOpenApi(
     {

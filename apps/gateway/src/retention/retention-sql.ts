@@ -11,7 +11,6 @@ const isOld = (column: string) => `${column} < now() - make_interval(days => $2)
 const stepOf = (handled: string) =>
   `SELECT count(*)::int AS rows, CASE WHEN count(*) = $1 THEN $3::text END AS next FROM ${handled}`
 
-/** Replaces the signed payload, most of a row, by an empty one. */
 export const DROP_REQUESTS = `
 WITH old AS MATERIALIZED (
   SELECT id FROM payments

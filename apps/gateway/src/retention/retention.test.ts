@@ -26,7 +26,6 @@ afterEach(async () => {
 })
 
 const never = new AbortController().signal
-/** A complete run of one replica, which retries while another replica runs. */
 async function run(parts = { pool }) {
   const report = await createRetention(parts, periods, pace)(never)
   expect(report.failures).toEqual([])

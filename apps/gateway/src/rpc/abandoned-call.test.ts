@@ -7,7 +7,6 @@ import { startRaw } from '../testing/faults'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { answers, startUpstream, type Answer } from '../testing/upstream'
 
-/** Longer than any test. */
 const TIMEOUT_SECONDS = 3_600
 
 let gateway: TestGateway
@@ -24,7 +23,6 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** An upstream that reports when it gets a request and when its connection closes. */
 async function watchedUpstream(answer: Answer = answers.hang) {
   let asked: ((res: Parameters<Answer>[0]) => void) | undefined
   const request = new Promise<Parameters<Answer>[0]>((resolve) => {
@@ -40,7 +38,6 @@ async function watchedUpstream(answer: Answer = answers.hang) {
   return { ...upstream, request, connectionClosed }
 }
 
-/** The usage rows of a chain, once their calls have ended. */
 async function bookedFor(chain_id: string) {
   const deadline = Date.now() + 30_000
   while (Date.now() < deadline) {

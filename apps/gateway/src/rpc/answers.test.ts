@@ -20,7 +20,6 @@ afterAll(async () => {
 })
 
 const lines = (...all: string[]) => all.join('\r\n')
-/** Sends the text as Latin-1; with `closes` it then closes the connection. */
 const says =
   (text: string, { closes = false } = {}) =>
   (socket: Socket) => {

@@ -10,7 +10,6 @@ import { answers, startUpstream } from '../testing/upstream'
 
 afterAll(closeAll)
 
-/** Just below the body limit: a wallet may have 16 of them, not 17. */
 const payload = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: ['x'.repeat(1_048_000)] }
 const SHARE = 16
 

@@ -43,7 +43,6 @@ export const methodsOf = (call: RpcRequest): string[] =>
     ? []
     : entriesOf(call).map(({ method = methodOfPath(call.resource) }) => methodNameOf(method))
 
-/** The last segment, fully decoded, of a path that passed assertResourcePath. */
 function methodOfPath(resource: string): string | undefined {
   const [path = ''] = resource.split('?', 1)
   return fullyDecoded(path)
@@ -57,7 +56,6 @@ function fullyDecoded(path: string): string {
   return once === path ? path : fullyDecoded(once)
 }
 
-/** Members that a server can read as `method`. */
 function* methodMembers(entry: Entry): Generator<[name: string, method: unknown]> {
   for (const name of Object.keys(entry)) if (isMethodKey(name)) yield [name, entry[name]]
 }
@@ -98,7 +96,6 @@ export function callKindOf(call: RpcRequest): CallKind {
 /** Limit of the column `credits`. */
 const MAX_COST = 2_147_483_647
 
-/** What a call is priced by: methods in its URL and in its entries. */
 export type Bill = {
   urlMethods: readonly string[]
   entries: readonly { methods: readonly string[]; minimum: Minimum; count: number }[]
@@ -106,7 +103,6 @@ export type Bill = {
 /** The minimum cost of an entry: nothing, one credit, or the cost of the URL. */
 type Minimum = 'nothing' | 'one' | 'url'
 
-/** Groups equal entries: a batch can have very many. */
 export function billOf(call: RpcRequest): Bill {
   const entries = new Map<string, { methods: string[]; minimum: Minimum; count: number }>()
   for (const entry of entriesOf(call)) {

@@ -111,7 +111,6 @@ async function findRoute(catalog: Catalog, { ecosystem, chainId, transport }: Ca
   }
 }
 
-/** Refuses a purchase that would not pay for the call. */
 async function assertPaymentCovers(ledger: Ledger, { wallet }: Session, plan: Plan, cost: number) {
   if (cost <= plan.credits) return
   const balance = (await ledger.getBalances(wallet)).find(({ planId }) => planId === plan.id)?.balance ?? 0n

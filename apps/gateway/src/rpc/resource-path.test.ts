@@ -91,7 +91,6 @@ test.each([
   for (const base of bases) expect(() => resolveUrl(base, resource)).toThrow(/^resource: /)
 })
 
-/** Percent-encodes each character as many times as `depths` says. */
 const encoded = (text: string, depths: readonly number[]) =>
   Array.from(text, (character, index) => {
     let out = character
@@ -197,7 +196,6 @@ const harmless = fc
   .map(([segments, query, depth]) => encoded(segments.join('/'), [0, depth, 0]) + query)
 const resource = fc.oneof(dangerous, harmless, fc.webPath(), fc.string({ unit: 'binary' }))
 
-/** Decodes percent-encoding once; invalid sequences stay. */
 const decodedOnce = (text: string) =>
   text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
     try {
@@ -207,7 +205,6 @@ const decodedOnce = (text: string) =>
     }
   })
 
-/** Transformations by servers before and after decoding. */
 const readings: ((path: string) => string)[] = [
   (path) => path,
   (path) => path.replaceAll('\\', '/'),
@@ -220,7 +217,6 @@ const readings: ((path: string) => string)[] = [
   (path) => path.replaceAll(';', '/'),
 ]
 
-/** Every path that one of these servers could serve. */
 function pathsAsServed(pathname: string): Set<string> {
   const paths = new Set<string>()
   for (const before of readings)
@@ -230,7 +226,6 @@ function pathsAsServed(pathname: string): Set<string> {
 
 const isBelow = (path: string, prefix: string) => path === prefix || path.startsWith(`${prefix}/`)
 
-/** Undefined if the resource is refused as expected. */
 function addressOf(base: string, text: string): URL | undefined {
   try {
     return resolveUrl(base, text)

@@ -7,11 +7,9 @@ import { times } from '../testing/ledgers'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { startUpstream } from '../testing/upstream'
 
-/** Longer than any test. */
 const environment = { UPSTREAM_TIMEOUT_SECONDS: 3_600 }
 const LONG_ANSWER_BYTES = 1_000_000
 
-/** The stalling replica, on a Postgres connection that can be paused, and another replica. */
 let stalled: TestGateway
 let other: TestGateway
 let postgres: Awaited<ReturnType<typeof startTcpProxy>>
@@ -28,7 +26,6 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** Calls of a wallet with 99 credits that the stalling replica has sent upstream. */
 async function underWay(count: number) {
   const wallet = other.wallet()
   await other.fund(wallet.address, 99)

@@ -92,7 +92,6 @@ describe('a read that times out', () => {
   })
 })
 
-/** A 504 after 70% of the timeout. */
 const slow504: Answer = (...asked) => setTimeout(() => answers.status(504)(...asked), TIMEOUT_SECONDS * 700)
 
 describe('the calls of a wallet that time out', () => {

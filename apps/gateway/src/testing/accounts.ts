@@ -8,7 +8,6 @@ type Pool = GatewayDatabase['pool']
 
 const { network, chain_id, asset_address, amount, pay_to } = planOf()
 
-/** A parseable settle request, for payments that are never settled. */
 const settleable = {
   paymentPayload: { x402Version: 1, scheme: 'exact', network, payload: {} },
   paymentRequirements: {
@@ -78,7 +77,6 @@ export async function balanceOf(ledger: Ledger, wallet: string, planId = 1): Pro
   return (await ledger.getBalances(wallet)).find((account) => account.planId === planId)?.balance ?? 0n
 }
 
-/** Violations that the audit finds, and credited payments without a grant. */
 export async function findViolations(pool: Pool): Promise<string[]> {
   const found: string[] = []
   for (let after: bigint | undefined = 0n; after !== undefined;) {

@@ -2,7 +2,6 @@ import { request, type Dispatcher } from 'undici'
 
 const payload = { jsonrpc: '2.0', id: 1, method: 'eth_call', params: [] }
 
-/** `POST /rpc` by a client that keeps the response's bytes and can disconnect. */
 export const createCaller =
   (gateway: { url: string }, token: string) =>
   (

@@ -6,7 +6,6 @@ export type CatalogEntries = z.input<typeof CatalogFile>
 type PlanEntry = CatalogEntries['plans'][number]
 type ProviderEntry = CatalogEntries['providers'][number]
 
-/** By default 0.01 USDC on Base Sepolia. */
 export const planOf = (changes: Partial<PlanEntry> = {}) => ({
   id: 1,
   plan_name: 'Starter',
@@ -24,7 +23,6 @@ export const planOf = (changes: Partial<PlanEntry> = {}) => ({
   ...changes,
 })
 
-/** By default 0.01 OSMO on a Cosmos chain. */
 export const cosmosPlanOf = (changes: Partial<PlanEntry> = {}) => ({
   id: 1,
   plan_name: 'Starter',

@@ -1,6 +1,5 @@
 export type Clock = ReturnType<typeof createClock>
 
-/** The machine's clock, which a test can advance. */
 export function createClock() {
   let aheadMs = 0
   let stoppedAt: number | undefined

@@ -50,7 +50,6 @@ export function createCosmosWallet(
 
   return {
     address,
-    /** The same account under another prefix. */
     addressOn: (other: string) => toBech32(other, rawAddress),
     publicKey,
     sign,

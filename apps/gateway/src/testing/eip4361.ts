@@ -9,7 +9,6 @@ export const eip4361Text = (parts: {
   expirationTime?: string
   notBefore?: string
   chainId?: string
-  /** The position in the example of CAIP-122. */
   isChainLast?: boolean
 }) => {
   const chain = `Chain ID: ${parts.chainId ?? '84532'}`

@@ -19,7 +19,6 @@ export type Behaviour =
 
 type SettleCall = { key: string; request: SettleRequest }
 
-/** A facilitator of one network and asset, whose chain is a set of used nonces, with configurable failures. */
 export async function startFacilitator() {
   const calls: SettleCall[] = []
   const settlements: SettleCall[] = []
@@ -114,7 +113,6 @@ export async function startFacilitator() {
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
-    /** All settle requests, and those that moved money. */
     calls,
     settlements,
     requestIds,
@@ -160,7 +158,6 @@ const payerOf = ({ authorization: { from, nonce } }: SignedPayment) => ({ payer:
 const signedPaymentIn = (payload: unknown) =>
   (typeof payload === 'string' ? decodeJson(payload) : payload) as SignedPayment
 
-/** Returns undefined for an invalid signature. */
 function signerOf({ signature, authorization }: SignedPayment) {
   try {
     return verifyTypedData(usdcDomain, transferTypes, authorization, signature)

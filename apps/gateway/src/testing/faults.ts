@@ -5,7 +5,7 @@ import tls from 'node:tls'
 import { selfSigned } from './certificate'
 import { getRefusingUrl } from './upstream'
 
-/** An upstream that fails; `asked` counts the whole requests that reached it. */
+/** `requestCount` counts the complete requests that reached it. */
 export type FaultyUpstream = { url: string; requestCount: () => number }
 
 /** A TCP server that can break HTTP. Calls `answer` for each complete request. */
@@ -56,7 +56,6 @@ const never = () => 0
 
 export const unreachable = {
   refusing: async (): Promise<FaultyUpstream> => ({ url: await getRefusingUrl(), requestCount: never }),
-  /** A host name that is too long to resolve. */
   nameless: (): Promise<FaultyUpstream> =>
     Promise.resolve({ url: `http://${'x'.repeat(64)}.invalid`, requestCount: never }),
   async untrusted(): Promise<FaultyUpstream> {
@@ -73,7 +72,6 @@ export const unreachable = {
     })
     return { url: url.replace('http:', 'https:'), requestCount }
   },
-  /** Accepts the connection and never completes TLS. */
   async silentTls(): Promise<FaultyUpstream> {
     const { url, requestCount } = await startRaw(() => undefined)
     return { url: url.replace('http:', 'https:'), requestCount }
@@ -82,12 +80,10 @@ export const unreachable = {
 
 const head = (...lines: string[]) => [...lines, '', ''].join('\r\n')
 
-/** Faults after a complete request. */
 export const faults = {
   hang: () => undefined,
   close: (socket: Socket) => socket.end(),
   reset: (socket: Socket) => socket.resetAndDestroy(),
-  /** Announces `promised` bytes, sends `sent`, and closes the connection. */
   cutAfter: (sent: number, promised: number) => (socket: Socket) => {
     socket.write(head('HTTP/1.1 200 OK', 'content-type: text/plain', `content-length: ${promised}`))
     socket.write(Buffer.alloc(sent, 'x'), () => socket.destroy())

@@ -23,7 +23,6 @@ const CATALOG_SECONDS = 2
 
 type Options = {
   environment?: Partial<Environment>
-  /** Starts another replica of that gateway. */
   beside?: { infrastructure: Infrastructure }
   /** Keeps nonces in the process, even with Redis, so that the test's clock expires them. */
   inProcess?: boolean
@@ -91,7 +90,6 @@ export async function testGateway(options: Options = {}) {
   const url = `http://127.0.0.1:${port}`
   const api = supertest(url)
 
-  /** Applies the current catalog and expires the cached one. */
   async function reapply() {
     await applyCatalog(database, catalogOf(catalog))
     clock.advance(CATALOG_SECONDS)

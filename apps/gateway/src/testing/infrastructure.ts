@@ -9,7 +9,6 @@ import { answers, startUpstream } from './upstream'
 
 export type Infrastructure = Awaited<ReturnType<typeof openInfrastructure>>
 
-/** Shared by the replicas of one gateway. */
 export async function openInfrastructure({ inProcess }: { inProcess: boolean }) {
   const clock = createClock()
   const upstream = await startUpstream(answers.result())

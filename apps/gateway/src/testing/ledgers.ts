@@ -8,7 +8,6 @@ import { catalogOf, planOf } from './catalog'
 
 export type TestLedgers = Awaited<ReturnType<typeof openLedgers>>
 
-/** The ledgers of two replicas on one database, each with its own connections. */
 export async function openLedgers() {
   const url = await migratedDatabase('gateway')
   const [one, other] = [openGatewayDatabase({ url }), openGatewayDatabase({ url })]
@@ -67,7 +66,6 @@ export const endingOf = (usageId: bigint, state: 'done' | 'refunded' = 'done') =
 export const times = <T>(count: number, of: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => of(index))
 
-/** Resolves once a statement on this database waits for a lock. */
 export async function waitForLockWaiter(pool: TestLedgers['pool']) {
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
@@ -76,7 +74,6 @@ export async function waitForLockWaiter(pool: TestLedgers['pool']) {
     if (performance.now() > deadline) throw new Error('No statement waits for a lock')
 }
 
-/** Locks the wallet's accounts until the returned function is called. */
 export async function lockAccount(pool: TestLedgers['pool'], wallet: string) {
   const holder = await pool.connect()
   await holder.query('BEGIN')

@@ -19,7 +19,6 @@ export const transferTypes = {
 export type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
 export type SignedPayment = { signature: string; authorization: Authorization }
 
-/** Signs EIP-3009 typed data in the token's domain. */
 export async function signPayment(
   signer: Wallet,
   terms: { payTo: string; amount: string },

@@ -26,7 +26,6 @@ export const liveCounts = {
 }
 export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 
-/** Builds gateway requests with placeholders that the sender replaces by live values. */
 export const requestOptions: RequestOptions = {
   headersOf: ({ path, operation }) =>
     fc
@@ -73,7 +72,6 @@ const base64 = (value: unknown) =>
 const payment = (proof: fc.Arbitrary<string>, header = 'x-payment') =>
   proof.map((text): Headers => [[header, text]])
 
-/** A well-formed payment with an invalid signature. */
 const paymentShape = {
   x402Version: 1,
   scheme: 'exact',

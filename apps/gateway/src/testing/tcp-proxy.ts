@@ -57,7 +57,6 @@ export async function startTcpProxy(url: string) {
       paused = []
       for (const socket of sockets.keys()) socket.resume()
     },
-    /** Closes the next connection that sends in this direction; resolves when it has. */
     cut: (before: Direction) =>
       new Promise<void>((resolve) => {
         cutBefore = before

@@ -52,7 +52,6 @@ export const answers = {
       res.writeHead(status, { 'content-type': 'text/plain', ...headers }).end(body),
   hang: (() => undefined) satisfies Answer,
   reset: ((res) => res.socket?.resetAndDestroy()) satisfies Answer,
-  /** Announces `promised` bytes, sends `sent`, and closes the connection. */
   resetAfter:
     (sent: number, promised: number): Answer =>
     (res) => {

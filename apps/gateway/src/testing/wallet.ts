@@ -11,7 +11,6 @@ type Login = Record<string, unknown>
 export type TestWallet = ReturnType<typeof createWallet>
 export type TestSession = Awaited<ReturnType<TestWallet['signIn']>>
 
-/** The gateway's short form. */
 export const signInText = (parts: { address: string; nonce: string; issuedAt: string; domain?: string }) =>
   [
     `${parts.domain ?? 'Tollgate'} wants you to sign in.`,
@@ -36,7 +35,6 @@ export function createLogins<Proof extends { signature: string }>(
     return { message, address, ...(await proofOf(message)), ...changes }
   }
 
-  /** A valid login with `changes`; changes of its text are signed. */
   async function login(changes: Login = {}, text: Partial<Parameters<typeof signInText>[0]> = {}) {
     const issuedAt = clock.now().toISOString()
     return signed(signInText({ address, nonce: text.nonce ?? (await nonce()), issuedAt, ...text }), changes)
@@ -84,7 +82,6 @@ type Call = {
   paymentSignature?: string
 }
 
-/** A read on chain 84532. */
 export const blockNumberCall = {
   ecosystem: 'evm',
   chain_id: '84532',
@@ -94,7 +91,6 @@ export const blockNumberCall = {
   payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
 }
 
-/** `POST /rpc` with a bearer token. */
 export const createCall =
   (api: Api, token: string) =>
   ({ payment, paymentSignature, ...changes }: Call = {}) => {

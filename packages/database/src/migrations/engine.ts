@@ -25,7 +25,6 @@ export const migrationList = (migrations: Migration[]): MigrationList => ({
   })),
 })
 
-/** Prisma's lock file, which names the kind of database. */
 export const LOCKFILE = 'provider = "postgresql"\n'
 
 export const filters = { externalTables: [], externalEnums: [] }

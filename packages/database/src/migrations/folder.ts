@@ -6,7 +6,6 @@ import { DatabaseSetupError } from '../database-setup-error'
 export const services = ['gateway', 'facilitator'] as const
 export type Service = (typeof services)[number]
 
-/** One folder `YYYYMMDDHHMMSS_name` with its `migration.sql`. */
 export type Migration = {
   name: string
   sql: string

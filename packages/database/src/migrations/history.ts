@@ -1,7 +1,6 @@
 import { DatabaseError, type Client } from 'pg'
 import { checksumsOf, type Migration, type Service } from './folder'
 
-/** A row of Prisma's own table that is not marked as rolled back. */
 export type HistoryRow = {
   migration_name: string
   checksum: string
@@ -56,7 +55,6 @@ function problemOf(row: HistoryRow, migration: Migration | undefined, service: S
   return undefined
 }
 
-/** The error of Postgres in the engine's report. */
 export const errorIn = (report: string) =>
   (/ERROR: *(.*)/.exec(report)?.[1] ?? report.split('\n')[0] ?? report).replace(/\.$/, '')
 

@@ -11,7 +11,6 @@ import { type Progress } from './progress'
 export type MigrateOptions = {
   url: string
   service: Service
-  /** `prisma/<service>/migrations` of the checkout by default. */
   migrationsFolder?: string | undefined
   onProgress?: Progress | undefined
   /** Stops a wait, or the run between two migrations; a migration in progress is finished. */
@@ -62,7 +61,6 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
-/** Applies one at a time, to report each and to stop between two. */
 async function apply(client: Client, migrations: Migration[], pending: Migration[], options: MigrateOptions) {
   if (pending.length === 0) return
   const engine = await openEngine(client)

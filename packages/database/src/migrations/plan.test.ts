@@ -19,7 +19,6 @@ const created = {
   '20260101000000_first':
     'CREATE TABLE accounts (id integer NOT NULL, balance bigint NOT NULL, CONSTRAINT accounts_pkey PRIMARY key (id));',
 }
-/** Objects that a Prisma schema cannot express. */
 const handwritten = {
   '20260102000000_hand': `
     ALTER TABLE accounts ADD CONSTRAINT never_negative check (balance >= 0);

@@ -10,7 +10,6 @@ export type PlanOptions = {
   /** Any database on a server where a scratch database may be created; this one is not changed. */
   url: string
   service: Service
-  /** `prisma/<service>/migrations` of the checkout by default; `schema.prisma` is next to it. */
   migrationsFolder?: string | undefined
 }
 

@@ -32,7 +32,6 @@ afterAll(async () => {
   await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true })))
 })
 
-/** A migrations folder with these migrations, and beside it the schema if one is given. */
 export async function migrationsFolder(migrations: Record<string, string>, schema?: string): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'tollgate-migrations-'))
   folders.push(root)

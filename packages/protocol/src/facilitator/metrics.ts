@@ -2,7 +2,6 @@ import { z } from 'zod'
 import { Day } from '../query'
 import { exampleAsset } from './fields'
 
-/** Routes and client keys with the most requests. */
 export const MAX_LISTED_METRICS = 100
 
 /** Both days are included, in UTC. A query covers at most 366 days or 120 months. */

@@ -81,7 +81,6 @@ export type UsageRecord = z.infer<typeof UsageRecord>
 export const UsagePage = pageOf(UsageRecord)
 export type UsagePage = z.infer<typeof UsagePage>
 
-/** `amount` is in the asset's smallest unit; `credits` is what it buys. */
 export const PaymentHistoryRecord = z
   .object({
     id: z.guid(),

@@ -12,13 +12,11 @@ export type AppOptions = {
   now: () => Date
   /** Mounts the routes. A route reads its body itself (createBodyReader), after the checks that do not need the body. */
   routes: (app: Express) => void
-  /** The origins whose pages may call the app; none by default. */
   cors?: {
     origins: '*' | readonly string[]
     allowedHeaders?: readonly string[]
     exposedHeaders?: readonly string[]
   }
-  /** Express' `trust proxy`; no proxy is trusted by default. */
   trustProxy?: boolean | number | string[]
   /** Recognizes the errors of an unavailable dependency: the response is 503 instead of 500. */
   unavailableReason?: UnavailableReason

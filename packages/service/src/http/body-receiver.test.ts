@@ -17,7 +17,6 @@ const MIB = 1_048_576
 const SHARE_MIB = 16
 const SLOTS = 128
 
-/** The header `sender` stands for an authenticated sender. */
 async function serveBodies(
   options: Partial<BodyOptions> = {},
   handler: Handler = (_req, res) => void res.json('read'),

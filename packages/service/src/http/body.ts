@@ -12,7 +12,6 @@ export const POINT_BYTES = 16_384
 
 export type BodyOptions = {
   limitBytes: number
-  /** The authenticated sender: a wallet, a client key or a user. */
   sender?: string
   /** A rate limit, called with the points of the body before it is read; rejects to refuse the request. */
   limit?: (points: number) => Promise<void>
@@ -49,7 +48,6 @@ export function createBodyReader(): ReadBody {
 
 const pointsFor = (bytes: number): number => Math.max(1, Math.ceil(bytes / POINT_BYTES))
 
-/** Reads the bodies of unauthenticated routes; `limit` counts them by address. */
 export const bodyOf =
   (readBody: ReadBody, { limitBytes, limit }: { limitBytes: number; limit?: Limiter }): RequestHandler =>
   async (req, res, next) => {

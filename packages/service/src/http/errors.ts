@@ -9,7 +9,7 @@ const RETRY_AFTER_SECONDS = 2
 /** The codes of a 401 response, which must name an authentication scheme (RFC 9110, 11.6.1). */
 export const challengedCodes: readonly ErrorCode[] = ['INVALID_TOKEN', 'EXPIRED_TOKEN', 'UNAUTHORIZED']
 
-/** Why a dependency of the service is unavailable; undefined if the error has another cause. */
+/** Undefined if the error has another cause than an unavailable dependency. */
 export type UnavailableReason = (error: unknown) => string | undefined
 
 /**

@@ -12,7 +12,6 @@ export type Health = {
 /** Probe handlers: `health` reports on the process, `ready` also checks the dependencies, each within `timeoutMs`. */
 export function createHealth(
   options: {
-    /** Further members of a healthy response. */
     facts?: () => object
     /** Dependencies, by name. The service is not ready if a check rejects, resolves to false or times out. */
     checks?: Readonly<Record<string, () => Promise<boolean>>>

@@ -3,7 +3,6 @@ export type Holder = { key: string; share: number }
 export type Reservation = {
   /** Idempotent. */
   release: () => void
-  /** Protects the reservation from eviction. */
   keep: () => void
 }
 

@@ -3,7 +3,6 @@ import { type IncomingMessage } from 'node:http'
 import { type Request, type RequestHandler } from 'express'
 import { type Logger } from '../logger'
 
-/** `route` is the route's pattern, `locals` is `res.locals`. */
 export type CompletedRequest = {
   method: string
   route: string
@@ -40,7 +39,6 @@ export function arrivalOf(req: Request): Arrival {
   return arrival
 }
 
-/** Assigns a request its id, and logs one line once it is completed. */
 export function trackRequest(options: {
   logger: Logger
   now: () => Date

@@ -80,7 +80,6 @@ export type OpenApiDocument = {
 
 const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1)
 
-/** Resolves a reference to a shared response. */
 export const responseAt = (
   { components }: OpenApiDocument,
   response: ResponseObject | Reference | undefined,

@@ -7,7 +7,6 @@ import { serveViewer } from './viewer'
 /** Short, because the next version may change the document. */
 const MAX_AGE_SECONDS = 300
 
-/** Handlers for the reference of a service. Each text is built once. */
 export function createReference(document: OpenApiDocument, links: readonly Link[]) {
   const json = JSON.stringify(document)
   const page = referencePage(document)

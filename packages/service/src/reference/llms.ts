@@ -29,7 +29,6 @@ export function llmsText(document: OpenApiDocument, links: readonly Link[]): str
     .replace(/\n+$/, '\n')
 }
 
-/** The names of the required schemes. An API key is named by its header. */
 const credentialsOf = ({ components }: OpenApiDocument, security: Record<string, string[]>[]) =>
   security
     .map((needed) =>

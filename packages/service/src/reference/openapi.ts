@@ -22,7 +22,6 @@ export type ReferenceInfo = {
   version: string
   summary: string
   description: string
-  /** The public address, without a trailing slash. */
   url: string
   tags: readonly TagObject[]
   securitySchemes: Record<string, SecuritySchemeObject>
@@ -186,7 +185,6 @@ function byStatus(errors: Partial<Record<ErrorCode, string>>): Map<string, Meani
   return new Map([...found].sort(([one], [other]) => Number(one) - Number(other)))
 }
 
-/** The schema of all errors, limited to the codes that this operation returns with this status. */
 function errorResponse(
   codes: Meanings,
   headers: ResponseObject['headers'],

@@ -9,10 +9,8 @@ type OperationAnswer = {
   description: string
   /** Without a schema the body may be anything. */
   schema?: z.ZodType
-  /** Default: `application/json`. */
   contentType?: string
   headers?: Record<string, HeaderDescription>
-  /** Default: the examples of the schema. */
   examples?: Examples
 }
 
@@ -33,7 +31,6 @@ export type Operation = {
   body?: { schema: z.ZodType; examples?: Examples }
   /** Headers that any response of this operation may have, including errors. */
   answerHeaders?: Record<string, HeaderDescription>
-  /** Keyed by status or `default`. */
   answers: Record<string, OperationAnswer>
   /** Codes that are specific to this operation, with their meaning. */
   errors?: Partial<Record<ErrorCode, string>>
@@ -41,7 +38,6 @@ export type Operation = {
 
 const codes = Object.keys(statusOf) as [ErrorCode, ...ErrorCode[]]
 
-/** The body of an error, unless an interface specifies another. */
 export const ErrorAnswer = z
   .object({
     code: z.enum(codes).describe('What went wrong, for programs.'),
@@ -50,7 +46,6 @@ export const ErrorAnswer = z
   })
   .meta({ id: 'Error', description: 'A refusal. Its `code` is stable; its `message` may be reworded.' })
 
-/** The error codes that every operation may return. */
 export const everywhere = {
   INVALID_REQUEST: 'The request, its headers or its body do not match this description.',
   REQUEST_TIMEOUT: 'The request took too long to arrive.',

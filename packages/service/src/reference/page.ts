@@ -17,7 +17,6 @@ export const pagePolicy = [
   "frame-ancestors 'none'",
 ].join(';')
 
-/** A page that shows `/openapi.json` in Swagger UI. */
 export const referencePage = ({ info }: OpenApiDocument): string => `<!doctype html>
 <html lang="en">
   <head>
@@ -37,7 +36,6 @@ export const referencePage = ({ info }: OpenApiDocument): string => `<!doctype h
 </html>
 `
 
-/** The place of an operation on the page. */
 export const operationAnchor = (tag: string, operationId: string) =>
   `#/${encodeURIComponent(tag)}/${encodeURIComponent(operationId)}`
 

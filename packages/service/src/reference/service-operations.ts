@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type Operation } from './operation'
 
-/** The operations that both services have: the health probes and the API reference. */
 export function serviceOperations(tag: string, { title, health }: { title: string; health: z.ZodType }) {
   return [
     {

@@ -12,10 +12,8 @@ const CACHE_CONTROL = 'public, max-age=31536000, immutable'
 
 const files = ['swagger-ui.css', 'swagger-ui-bundle.js'] as const
 
-/** The path of a file of Swagger UI, relative to the root of the service. */
 export const viewerPath = (file: (typeof files)[number]) => `docs/${version}/${file}`
 
-/** Serves the files that {@link viewerPath} names, from disk. */
 export function serveViewer(req: Request, res: Response) {
   const file = files.find((name) => req.params['version'] === version && req.params['file'] === name)
   if (!file) throw new ApiError('NOT_FOUND', 'The API reference has no such file; load /docs again')

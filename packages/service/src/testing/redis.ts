@@ -29,7 +29,6 @@ export async function stopRedisServers() {
   await Promise.all(cleanups.splice(0).map((cleanup) => cleanup()))
 }
 
-/** A separate Redis server that a test can stop, start and freeze. */
 export async function startRedisServer() {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'redis-'))
@@ -56,7 +55,6 @@ export async function startRedisServer() {
     url: `redis://127.0.0.1:${port}`,
     start,
     stop,
-    /** Keeps its connections open and sends no replies, as a stuck server does. */
     freeze: () => server?.kill('SIGSTOP'),
     thaw: () => server?.kill('SIGCONT'),
   }

@@ -10,7 +10,6 @@ const servers: Server[] = []
 
 type Options = Partial<AppOptions> & Pick<AppOptions, 'routes'> & { body?: { limitBytes: number } }
 
-/** A server on a free port, for one test. It reads the body of every request before the routes run. */
 export async function serve({ routes, body = { limitBytes: 10_000 }, ...options }: Options) {
   const log = readableLog()
   const app = createBaseApp({
@@ -38,7 +37,6 @@ export async function serve({ routes, body = { limitBytes: 10_000 }, ...options 
         body,
         headers: { 'content-type': 'application/json', ...headers },
       }),
-    /** Resolves to all bytes received until the server closes the connection. */
     raw: async (text: string | Buffer): Promise<string> => {
       const socket = connect(port, '127.0.0.1')
       let received = ''

@@ -15,7 +15,6 @@ export type Contract = ReturnType<typeof createContract>
 /** Present exactly where documented. */
 const promisedHeaders = ['retry-after', 'www-authenticate']
 
-/** Compares responses and examples with the document. */
 export function createContract(document: OpenApiDocument, options: ContractOptions = {}) {
   const { ownHeaders = [], isPassedOn = () => false } = options
   const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
@@ -58,7 +57,6 @@ export function createContract(document: OpenApiDocument, options: ContractOptio
     return problemsOf(media.schema, contentType === 'application/json' ? JSON.parse(text) : text)
   }
 
-  /** Every example of the document, with its violations of its own schema. */
   function examples(): { name: string; problems: string[] }[] {
     const within = operationsOf(document).flatMap(({ operation }) => {
       const { operationId, parameters = [], requestBody, responses } = operation

@@ -19,7 +19,6 @@ export const fuzzOptions = () => ({
 /** Resolves the placeholder `<<name:index>>`. */
 export type Live = (name: string, index: number) => string
 
-/** Responses by operation and name. */
 type Counts = Record<string, Record<string, number>>
 
 export type Fuzz = {
@@ -32,7 +31,6 @@ export type Fuzz = {
   requests: number
   /** Checks a documented response further. */
   alsoWrong: (answer: Answered) => string | undefined
-  /** The name under which a response is counted; its status by default. */
   nameOf?: (answer: Answered) => string
 }
 

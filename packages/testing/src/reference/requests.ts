@@ -12,7 +12,6 @@ export type Described = ReturnType<typeof operationsOf>[number]
 export type FuzzRequest = {
   operationId: string
   method: string
-  /** The documented path. */
   route: string
   path: string
   headers: Headers
@@ -23,7 +22,6 @@ export type FuzzRequest = {
 export type RequestOptions = {
   /** The relative frequency of an operation. */
   weightOf?: (described: Described) => number
-  /** Credentials and other headers. */
   headersOf: (described: Described) => fc.Arbitrary<Headers>
   /** A path parameter that names an existing record. */
   pathOf?: (described: Described, name: string) => fc.Arbitrary<string> | undefined

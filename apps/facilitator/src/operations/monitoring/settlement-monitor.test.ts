@@ -16,7 +16,6 @@ const watchedSigner: MonitoredSigner = {
 }
 const READ_AT = 'tollgate_settlement_stats_updated_timestamp_seconds'
 
-/** A monitor with its own database and a clock that the test sets. */
 async function startMonitor() {
   const database = openFacilitatorDatabase({ url: await migratedDatabase('facilitator'), poolSize: 2 })
   closeLater(() => database.close())
@@ -47,7 +46,6 @@ async function startMonitor() {
     begin,
     log,
     settlement: (row: Parameters<typeof rows.settlement>[1]) => rows.settlement(clientId, row),
-    /** Advances the clock, and resolves after the next check. */
     async pass(more: number) {
       seconds += more
       await untilFigure(scrape, READ_AT, '', seconds)
@@ -62,7 +60,6 @@ const all = async ({ scrape }: TestMonitor) => ({
   stuck: await figuresOf(scrape, 'tollgate_settlements_stuck'),
   oldest: await figuresOf(scrape, 'tollgate_settlements_oldest_age_seconds'),
 })
-/** Matches a value that grows during the test. */
 const near = (seconds: number): unknown => ({
   asymmetricMatch: (got: unknown) => typeof got === 'number' && got >= seconds && got < seconds + 60,
   toString: () => `about ${seconds}`,

@@ -15,7 +15,6 @@ const LOW = 'signer balance low'
 const EMPTY = 'signer balance insufficient'
 const ENOUGH = 'signer balance restored'
 
-/** A monitor of a signer with ten ether on a real chain. The test sets its clock. */
 async function monitorSigner(options: Partial<TestOptions> = {}) {
   const { address: signer, privateKey } = await newSigner(rpcUrl)
   const { networks, database } = await testFacilitator({ rpcUrl, signerKeys: [privateKey], ...options })

@@ -2,7 +2,6 @@ const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to t
 
 export const refusals = {
   limited,
-  /** Long responses, of which few are built at a time. */
   longResponses: { OVERLOADED: 'Too many long answers are asked for; try again after `Retry-After`.' },
   user: { UNAUTHORIZED: 'The access token is missing, malformed, expired or not one of ours.', ...limited },
   client: {

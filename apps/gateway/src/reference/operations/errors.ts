@@ -1,4 +1,3 @@
-/** Errors of several operations. */
 const limited = { RATE_LIMITED: 'Too many requests; `Retry-After` says when to go on.' }
 
 export const refusals = {
@@ -9,6 +8,5 @@ export const refusals = {
     REVOKED_TOKEN: 'The session was ended: sign in again.',
   },
   smallBody: { PAYLOAD_TOO_LARGE: 'The body has more than 32 KiB.' },
-  /** The nonce store is unavailable. */
   unavailable: { UNAVAILABLE: 'Sign-in is unavailable; try again after `Retry-After`.' },
 }

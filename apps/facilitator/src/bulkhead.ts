@@ -56,7 +56,7 @@ export function createBulkhead({
       const caller = callerOf(req, res)
       const own = callers.get(caller) ?? 0
       if (own >= perCaller || queue.size >= waiting)
-        throw new ApiError('OVERLOADED', 'Too many long answers are asked for just now; try again', {
+        throw new ApiError('OVERLOADED', 'Too many concurrent requests for long responses; try again', {
           retryAfterSeconds: 2,
         })
       callers.set(caller, own + 1)

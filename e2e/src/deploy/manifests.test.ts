@@ -72,7 +72,7 @@ describe('k8s/base', () => {
     expect(unlisted(overlay)).toEqual([])
   })
 
-  test.each(each(manifests))('%s has the fields that its kind asks for, of their types', (_, manifest) => {
+  test.each(each(manifests))('%s has the required fields of its kind, with their types', (_, manifest) => {
     const Model = models[manifest.kind as keyof typeof models]
     expect(Model.apiVersion).toBe(manifest.apiVersion)
     new Model(manifest).validate()

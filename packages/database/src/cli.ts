@@ -42,7 +42,7 @@ const commands: Record<Command, (call: Call) => Promise<number>> = {
     return 0
   },
   async diff({ options, service, out, ...call }) {
-    if (!options.name) throw new UsageError('diff wants --name NAME')
+    if (!options.name) throw new UsageError('diff requires --name NAME')
     const file = await writeMigration({ ...call, service, name: options.name })
     out(
       file
@@ -67,7 +67,7 @@ const commands: Record<Command, (call: Call) => Promise<number>> = {
     const { 'rolled-back': rolledBack, applied } = options
     const migration = rolledBack ?? applied
     if (!migration || (rolledBack && applied)) {
-      throw new UsageError('resolve wants one of --rolled-back MIGRATION and --applied MIGRATION')
+      throw new UsageError('resolve requires one of --rolled-back MIGRATION and --applied MIGRATION')
     }
     await resolveMigration({ ...call, service, migration, as: applied ? 'applied' : 'rolled-back' })
     out(
@@ -107,7 +107,7 @@ async function dispatch(args: string[], io: Io): Promise<number> {
     return values.help ? 0 : 2
   }
   if (!isCommand(command)) throw new UsageError(`There is no command "${command}"`)
-  if (!isService(service)) throw new UsageError(`${command} wants the service: ${services.join(' or ')}`)
+  if (!isService(service)) throw new UsageError(`${command} requires the service: ${services.join(' or ')}`)
   if (more.length > 0) throw new UsageError(`Did not understand "${more.join(' ')}"`)
   const url = io.environment['DATABASE_URL']
   if (!url) throw new UsageError(`DATABASE_URL is not set: the URL of the ${service}'s database`)

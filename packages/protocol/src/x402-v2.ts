@@ -38,7 +38,7 @@ export const PaymentRequirementsV2 = z
   })
   .meta({
     id: 'PaymentRequirementsV2',
-    description: 'What to pay, as x402 version 2 defines it.',
+    description: 'Payment requirements of x402 version 2.',
     examples: [exampleRequirements],
   })
 export type PaymentRequirementsV2 = z.infer<typeof PaymentRequirementsV2>
@@ -53,11 +53,11 @@ const ResourceInfo = z.object({
 export const PaymentRequiredV2 = z
   .object({
     x402Version: z.literal(2),
-    error: z.string().max(128).optional().describe('Why, in short.'),
+    error: z.string().max(128).optional().describe('The reason code.'),
     resource: ResourceInfo,
-    accepts: z.array(PaymentRequirementsV2).min(1).describe('What to pay: one of these.'),
+    accepts: z.array(PaymentRequirementsV2).min(1).describe('The payment options.'),
   })
-  .meta({ id: 'PaymentRequiredV2', description: 'What to pay, as x402 version 2 asks for it.' })
+  .meta({ id: 'PaymentRequiredV2', description: 'A 402 response of x402 version 2.' })
 export type PaymentRequiredV2 = z.infer<typeof PaymentRequiredV2>
 
 export const PaymentPayloadV2 = z
@@ -69,11 +69,11 @@ export const PaymentPayloadV2 = z
     ),
     payload: z
       .union([word(65_536), z.record(z.string(), z.unknown())])
-      .describe('What the payer signed, as its network has it.'),
+      .describe('The signed payload, in the format of its network.'),
     extensions: z
       .record(z.string(), z.unknown())
       .nullish()
-      .describe('With a payment by Permit2, `eip2612GasSponsoring` may hold the token’s own permit.'),
+      .describe('For a payment by Permit2, `eip2612GasSponsoring` may contain the token’s own permit.'),
   })
   .meta({ id: 'PaymentPayloadV2', description: 'A signed payment, as x402 version 2 defines it.' })
 export type PaymentPayloadV2 = z.infer<typeof PaymentPayloadV2>
@@ -123,12 +123,12 @@ export const SupportedKindsV2 = z
         extra: z
           .record(z.string(), z.unknown())
           .optional()
-          .describe('`feePayer`, where payers name in what they sign who pays the fee.'),
+          .describe('`feePayer`, if the signed payment must name the fee payer.'),
       }),
     ),
     extensions: z
       .array(z.string())
-      .describe('The protocol extensions that some network supports: `eip2612GasSponsoring`.'),
+      .describe('The protocol extensions that at least one network supports: `eip2612GasSponsoring`.'),
     signers: z
       .record(z.string(), z.array(z.string()))
       .describe('By network, the addresses that send settlements and pay their fees.'),

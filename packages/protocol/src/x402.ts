@@ -14,8 +14,8 @@ export const PaymentRequirements = z
     network: word(128).describe('The network’s name.'),
     maxAmountRequired: Amount.describe('The exact amount to pay, in the asset’s smallest unit.'),
     resource: z.string().max(2048).describe('The URL that is paid for.'),
-    description: z.string().max(4096).describe('What is bought, as text for people.'),
-    mimeType: z.string().max(256).describe('The media type of what is bought.'),
+    description: z.string().max(4096).describe('A description of the resource.'),
+    mimeType: z.string().max(256).describe('The media type of the resource.'),
     payTo: word(256).describe('The recipient’s address.'),
     maxTimeoutSeconds: z
       .int()
@@ -30,7 +30,7 @@ export const PaymentRequirements = z
       .nullish()
       .describe('For a token, the `name` and `version` of its EIP-712 domain.'),
   })
-  .meta({ id: 'PaymentRequirements', description: 'What to pay, as x402 version 1 defines it.' })
+  .meta({ id: 'PaymentRequirements', description: 'Payment requirements of x402 version 1.' })
 export type PaymentRequirements = z.infer<typeof PaymentRequirements>
 
 /**
@@ -43,7 +43,7 @@ export const PaymentPayload = z
     network: word(128).describe('The network’s name.'),
     payload: z
       .union([word(65_536), z.record(z.string(), z.unknown())])
-      .describe('What the payer signed, as its network has it; as text, base64 of the same JSON.'),
+      .describe('The signed payload, in the format of its network; as text, base64 of the same JSON.'),
   })
   .meta({ id: 'PaymentPayload', description: 'A signed payment, as x402 version 1 defines it.' })
 export type PaymentPayload = z.infer<typeof PaymentPayload>
@@ -134,13 +134,13 @@ const Message = z.string().optional().catch(undefined)
 export const VerifyResult = z
   .object({
     isValid: z.boolean(),
-    invalidReason: z.string().describe('Empty where the payment is valid.'),
+    invalidReason: z.string().describe('Empty if the payment is valid.'),
     invalidMessage: Message.describe(
       'Why, in words for people: up to 200 characters of ASCII, where there is more to say.',
     ),
-    payer: z.string().describe('Empty where it is not.'),
+    payer: z.string().describe('Empty if the payment is invalid.'),
     timestamp: z.int().describe('Unix seconds.'),
-    cachedResult: z.boolean().describe('Whether this verdict is from the cache, a few seconds old.'),
+    cachedResult: z.boolean().describe('Whether this result is from the cache, a few seconds old.'),
   })
   .meta({
     id: 'VerifyResult',

@@ -102,7 +102,7 @@ async function asUnavailable<T>(reply: Promise<T>): Promise<T> {
   try {
     return await reply
   } catch (cause) {
-    throw new ApiError('UNAVAILABLE', 'This cannot be done right now; try again in a second', {
+    throw new ApiError('UNAVAILABLE', 'A dependency of this service is unavailable; try again in a second', {
       retryAfterSeconds: 1,
       cause,
     })

@@ -73,14 +73,14 @@ describe('4. POST /signup', () => {
     expect(outcomeOf(await signup(body))).toEqual(MALFORMED)
   })
 
-  test('request | nothing else: who asks to be an admin is none', async () => {
+  test('request | nothing else: a request cannot create an admin', async () => {
     for (const claim of [{ is_admin: true }, { isAdmin: true }, { id: 1 }]) {
       const answer = await api.post('/api/v1/signup').send(credentials(claim)).expect(200)
       expect(answer.body).toMatchObject({ data: { user: { isAdmin: false } } })
     }
   })
 
-  test('an email that is taken, in any letter case: 409 CONFLICT, and the account stays as it is', async () => {
+  test('a taken email, in any letter case: 409 CONFLICT, and the account is unchanged', async () => {
     const { email, password } = await newUser(api)
     for (const same of [email, email.toUpperCase()]) {
       const answer = await signup(credentials({ email: same, password: 'another password' }))

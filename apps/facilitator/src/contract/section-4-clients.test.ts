@@ -197,7 +197,7 @@ describe('4. /clients', () => {
     expect((await listed()).map((key) => key.clientId)).toEqual([other])
   })
 
-  test('DELETE | a key that is not the caller’s, or not there any more, or never was: 404 NOT_FOUND', async () => {
+  test('DELETE | a key of another user, a deleted or an unknown one: 404 NOT_FOUND', async () => {
     const { clientId } = await made()
     const otherUser = await newUser(api)
     const unknown = await remove('client_0123456789abcdef01234567')

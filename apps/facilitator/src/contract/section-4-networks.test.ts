@@ -155,7 +155,7 @@ describe('3. Asset', () => {
     expect(await reasonsOf()).toEqual(refused)
     await register({ ...body, active: false }).expect(200)
     expect(await reasonsOf()).toEqual(refused)
-    // The payer signs in the domain of another registered, active token.
+    // The asset is active now, but the payer signs in another token's EIP-712 domain.
     await register(body).expect(200)
     const domain = { extra: { name: 'Faulty', version: '1' }, asset: body.asset }
     const request = await paymentRequest(await newPayer(rpcUrl), { requirements: domain })

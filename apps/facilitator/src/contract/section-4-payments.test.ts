@@ -253,7 +253,7 @@ describe('2. Settle result', () => {
     expect(timestamp).toMatch(TIME)
   })
 
-  test('all of it is ASCII, whatever was sent: it goes into a header of the resource server', async () => {
+  test('all of it is ASCII for any input, because the resource server sends it in a header', async () => {
     const strange = {
       description: 'é 大 😀',
       mimeType: 'ß',

@@ -147,7 +147,7 @@ describe('4. PUT /resources/:id', () => {
     expect(resources.find((resource) => resource.id === id)).toMatchObject(body)
   })
 
-  test('path | `id` is the resource database id | none there: 404', async () => {
+  test('path | `id` is the resource database id | unknown: 404', async () => {
     expect(outcomeOf(await put(2_000_000_000, registration()))).toEqual([404, 'NOT_FOUND'])
   })
 

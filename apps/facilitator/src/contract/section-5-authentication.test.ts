@@ -234,7 +234,7 @@ test.each(guarded('client key'))(
 )
 
 test.each(guarded('none'))(
-  '5. none | %s %s answers without credentials, and looks at none',
+  '5. none | %s %s responds without credentials, and ignores any',
   async (...route) => {
     const { status } = await send(route)
     expect(status).not.toBe(401)
@@ -263,7 +263,7 @@ describe('5. Authorization', () => {
         expect([form, await statusOf(path, { Authorization: form })]).toEqual([form, 200])
   })
 
-  test('two headers are none: what stands before us may have read the other one', async () => {
+  test('two headers are invalid: a proxy may have read the other one', async () => {
     for (const [path, token] of holders()) {
       for (const other of [token, 'nonsense'])
         for (const pair of [
@@ -275,7 +275,7 @@ describe('5. Authorization', () => {
     }
   })
 
-  test('two client ids or two client tokens are none', async () => {
+  test('two client ids or two client tokens are invalid', async () => {
     const { 'X-Client-ID': id, 'X-Client-Token': token } = clientKey
     for (const headers of [
       { 'X-Client-ID': [id, id], 'X-Client-Token': token },
@@ -285,7 +285,7 @@ describe('5. Authorization', () => {
     expect(await statusOf('/api/v1/supported', clientKey)).toBe(200)
   })
 
-  test('a token in the query or the body is none', async () => {
+  test('a token in the query or the body is ignored', async () => {
     await api.get(`/api/v1/clients?access_token=${accessToken}`).expect(401)
     await api.post('/api/v1/clients').send({ title: 'Shop', access_token: accessToken }).expect(401)
     await api.get(`/admin/users?token=${ADMIN_TOKEN}`).expect(401)
@@ -312,7 +312,7 @@ describe('5. Admin token', () => {
         expect(outcomeOf(await closed.api.get(path).set(headers))).toEqual([401, 'UNAUTHORIZED'])
   })
 
-  test('an admin among the users is none by its own token', async () => {
+  test("an admin user's own token is not the admin token", async () => {
     const body = { email: 'boss@example.com', password: 'a long password', is_admin: true }
     await api.post('/admin/users').set(bearer(ADMIN_TOKEN)).send(body).expect(200)
     const { data } = (await api.post('/api/v1/login').send(body)).body as { data: { access_token: string } }

@@ -128,7 +128,7 @@ describe('7. INVALID_REQUEST | 400', () => {
     '010',
   ]
   const numbers = ['10000', '9007199254740993', '1e400', 'null', '-0', '[]', '{"toString":1}']
-  test('missing required fields | an amount that is no decimal digits in a text', async () => {
+  test('missing required fields | an amount that is not a string of decimal digits', async () => {
     const body = await newPayment()
     for (const path of ['/api/v1/verify', '/api/v1/settle', '/api/v2/verify', '/api/v2/settle']) {
       const sent = JSON.stringify(path.includes('v2') ? inVersion2(body) : body)
@@ -208,7 +208,7 @@ describe('7. UNAUTHORIZED | 401', () => {
     expect(guarded.length).toBe(24)
   })
 
-  test('invalid credentials | those of another mechanism, and none that HTTP can carry', async () => {
+  test('invalid credentials | those of another mechanism, and malformed ones', async () => {
     const { api } = facilitator
     const token = user.Authorization.slice('Bearer '.length)
     for (const authorization of [
@@ -246,7 +246,7 @@ describe('7. UNAUTHORIZED | 401', () => {
 })
 
 describe('7. VERIFICATION_FAILED and SETTLEMENT_FAILED | 500', () => {
-  test('error during verification, error during settlement | the chain gives no answer', async () => {
+  test('error during verification, error during settlement | the chain is unavailable', async () => {
     const chain = await ownChain()
     const signer = await newSigner(chain.rpcUrl)
     const other = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys: [signer.privateKey] })
@@ -329,7 +329,7 @@ describe('7. UNAVAILABLE | 503, beside the table', () => {
 })
 
 describe('7. Rules', () => {
-  test('1. | error body: `code`, `message`, optional `details`, all texts, as JSON, whatever is wrong', async () => {
+  test('1. | error body: `code`, `message`, optional `details`, all strings, as JSON, for every error', async () => {
     const { api } = facilitator
     const refused = [
       await ask('/api/v1/verify', {}),

@@ -23,7 +23,7 @@ const post = (path: string, bytes: Buffer, headers: Record<string, string> = {})
     .send(bytes)
 
 describe('beside the table of section 7', () => {
-  test('404 | a path that is not served', async () => {
+  test('404 | an unknown path', async () => {
     const paths = [
       '/',
       '/api',
@@ -178,8 +178,8 @@ describe('bytes on the wire', () => {
       400,
       'INVALID_REQUEST',
     ],
-    ['chunks that are none', login('zz\r\n', 'Transfer-Encoding: chunked'), 400, 'INVALID_REQUEST'],
-    ['bytes that are no UTF-8', login('"\xff\xfe"', 'Content-Length: 4'), 400, 'INVALID_REQUEST'],
+    ['invalid chunks', login('zz\r\n', 'Transfer-Encoding: chunked'), 400, 'INVALID_REQUEST'],
+    ['bytes that are not UTF-8', login('"\xff\xfe"', 'Content-Length: 4'), 400, 'INVALID_REQUEST'],
     [
       'an unsupported Expect header',
       login('{}', 'Expect: the moon', 'Content-Length: 2'),

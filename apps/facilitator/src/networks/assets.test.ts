@@ -216,7 +216,7 @@ describe('a registered asset', () => {
     expect(await stateOf(asset)).toEqual({ active: true, decimals: 6 })
   })
 
-  test('stays active while its token is paused', async () => {
+  test('stays active while its token rejects all payments, for example while paused', async () => {
     const asset = await registered()
     await alterFaultyToken(rpcUrl, asset, { fault: 'Reverts' })
     expect(messageOf(await register({ asset }).expect(400))).toMatch(/closed for today.*stays as it is$/)

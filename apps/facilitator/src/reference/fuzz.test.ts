@@ -102,7 +102,7 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
   }
 }
 
-test(`${requests} requests out of its own schemas get documented answers, and what was settled is what was paid`, async () => {
+test(`${requests} requests from its own schemas get documented responses, and the settlements match the chain`, async () => {
   const { api, url, database } = facilitator
   const document = (await api.get('/openapi.json').expect(200)).body as OpenApiDocument
   const { live, payers } = await liveValues(document)

@@ -125,7 +125,7 @@ describe('the schema of a request body', () => {
     expect([...new Set(used)].sort()).toEqual(Object.keys(parsers).sort())
   })
 
-  test.each(Object.entries(parsers))('%s refuses what its parser refuses, and no more', (name, parser) => {
+  test.each(Object.entries(parsers))('%s accepts exactly what its parser accepts', (name, parser) => {
     const isTaken = (body: unknown) => parser.safeParse(body).success
     expect(tryBodies({ document, contract, name, isTaken, isTried: isPlain })).toBeGreaterThan(100)
   })
@@ -143,7 +143,7 @@ describe('the schema of a parameter', () => {
     ['/api/v1/resources/{id}', RecordPath],
   ]
 
-  test.each(parsers)('of %s says no more and no less than its parser', (path, parser) => {
+  test.each(parsers)('of %s accepts exactly what its parser accepts', (path, parser) => {
     const parameters = Object.values(document.paths[path]!)
       .flatMap(({ parameters: all = [] }) => all)
       .filter(({ name }) => name in parser.shape)

@@ -166,7 +166,7 @@ describe('metadata', () => {
     '{"name":"Ünïcödé 🙂 \u202e","description":"","1":2}',
     `{"long":"${'x'.repeat(4_000)}"}`,
     `${'{"a":'.repeat(8)}1${'}'.repeat(8)}`,
-  ])('%.60s is kept as it is', async (json) => {
+  ])('%.60s is kept unchanged', async (json) => {
     const answer = await post(withMetadata(json)).expect(201)
     const { id } = (answer.body as { data: { id: number } }).data
     const own = await resourcesOf(api, { limit: 200 }, owner)

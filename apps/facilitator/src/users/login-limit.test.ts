@@ -27,7 +27,7 @@ test.each<[string, (known: string) => string]>([
   ['known', (known) => known],
   ['known, in upper case', (known) => known.toUpperCase()],
   ['unknown', () => 'unknown@example.com'],
-  ['none at all', () => "' or 1=1 --"],
+  ['invalid', () => "' or 1=1 --"],
 ])('guesses at one account from many addresses are limited: an email that is %s', async (_, of) => {
   const { guess, user } = await limited()
   const email = of(user.email)

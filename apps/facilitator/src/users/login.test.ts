@@ -43,7 +43,7 @@ const addresses: [string, (known: string) => string][] = [
   ['known, but for a Cyrillic letter', (known) => known.replace('example', 'ехample')],
   ['unknown', () => 'unknown@example.com'],
   ['half of a surrogate pair', () => '\ud800@example.com'],
-  ['no email at all', () => "' or 1=1 --"],
+  ['invalid', () => "' or 1=1 --"],
   ['empty', () => ''],
 ]
 const passwords: [string, string][] = [

@@ -67,7 +67,7 @@ export function createGroupCommit<Item, Result>(options: {
   const submit = (item: Item): Promise<Result> => {
     if (waiting.length >= maxWaiting)
       return Promise.reject(
-        new ApiError('OVERLOADED', 'Too many calls wait just now; try again', { retryAfterSeconds: 1 }),
+        new ApiError('OVERLOADED', 'Too many calls are waiting; try again', { retryAfterSeconds: 1 }),
       )
     return new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
@@ -89,7 +89,7 @@ function halvesOf<Item>(batch: Item[]): [Item[], Item[]] {
 }
 
 const notWritten = (cause: unknown) =>
-  new ApiError('UNAVAILABLE', 'Postgres is struggling just now and nothing was written; try again', {
+  new ApiError('UNAVAILABLE', 'The database is overloaded and nothing was written; try again', {
     retryAfterSeconds: 1,
     cause,
   })

@@ -37,13 +37,13 @@ export function apiErrorOf(cause: unknown): ApiError {
   if (isTransient(cause)) return accountBusy(cause)
   return new ApiError(
     'INTERNAL_ERROR',
-    'This call could not be written down; it was not made and not charged, so tell us the X-Request-Id if that stays',
+    'The call could not be recorded; it was neither made nor charged. Report the X-Request-Id if this persists',
     { cause },
   )
 }
 
 export const accountBusy = (cause?: unknown) =>
-  new ApiError('UNAVAILABLE', 'The account is busy, and nothing was taken from it; try again', {
+  new ApiError('UNAVAILABLE', 'The account is busy and was not charged; try again', {
     retryAfterSeconds: 2,
     cause,
   })

@@ -22,7 +22,7 @@ export function createContractWallets({ catalog, logger }: { catalog: Catalog; l
     const providers = await catalog.findProviders(plan.ecosystem, plan.chainId)
     const rpcUrls = providers.flatMap(({ rpc }) => rpc.slice(0, 1))
     if (activeChecks >= MAX_CONCURRENT_CHECKS)
-      throw new ApiError('OVERLOADED', 'Too many wallets are being looked up on chain just now; try again', {
+      throw new ApiError('OVERLOADED', 'Too many contract wallets are being verified; try again', {
         retryAfterSeconds: 1,
       })
     activeChecks++

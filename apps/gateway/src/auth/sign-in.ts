@@ -32,7 +32,7 @@ export function createSignIn(parts: {
     if (authMethod === 'siwc' && login.pubkey === undefined)
       throw new ApiError(
         'INVALID_REQUEST',
-        'pubkey: is required for siwc, whose signatures do not tell the key',
+        'pubkey: is required for siwc, whose signatures do not contain the key',
       )
 
     const message = parseMessage(login.message)

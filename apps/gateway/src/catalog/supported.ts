@@ -37,7 +37,7 @@ export function createSupported(facilitator: Facilitator, logger: Logger, now: (
       cached = { at, support: await pending }
     } catch (cause) {
       logger.warn('facilitator support query failed', { cause })
-      const message = 'The payment facilitator cannot be asked just now; try again'
+      const message = 'The payment facilitator is unavailable; try again'
       if (!cached) throw new ApiError('UNAVAILABLE', message, { retryAfterSeconds: 2, cause })
       cached = { ...cached, at }
     }

@@ -114,12 +114,12 @@ describe.each([
     },
   )
 
-  test.each(noWallets)('path | %s is no wallet: 400', async (text) => {
+  test.each(noWallets)('path | %s is not a wallet: 400', async (text) => {
     expect(outcomeOf(await get(`${path}/${text}`))).toEqual([400, 'INVALID_REQUEST'])
     expect(outcomeOf(await get(`/credits/${text}`))).toEqual([400, 'INVALID_REQUEST'])
   })
 
-  test('path | a wallet of which nothing is known: an empty page', async () => {
+  test('path | an unknown wallet: an empty page', async () => {
     expect(await page({}, gateway.wallet().address)).toEqual({
       data: [],
       pagination: { limit: size, offset: 0, total: 0 },

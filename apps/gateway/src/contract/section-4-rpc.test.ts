@@ -141,7 +141,7 @@ describe('4. POST /rpc, request body', () => {
     expect(rpc.requests.map((seen) => seen.url)).toEqual([url])
   })
 
-  test.each(['POST', 'GET'])('method | string | %s is forwarded as it is', async (method) => {
+  test.each(['POST', 'GET'])('method | string | %s is forwarded unchanged', async (method) => {
     const { chain_id, rpc } = await servedBy()
     await session.call({ chain_id, method }).expect(200)
     expect(rpc.requests.map((seen) => seen.method)).toEqual([method])
@@ -175,7 +175,7 @@ describe('4. POST /rpc, request body', () => {
   )
 })
 
-describe('4. POST /rpc, rule 1: the upstream response is returned as it is', () => {
+describe('4. POST /rpc, rule 1: the upstream response is returned unchanged', () => {
   test.each([
     [200, 'application/json', '{"result":"0x1"}'],
     [201, 'text/plain; charset=utf-8', 'made'],
@@ -226,7 +226,7 @@ describe('4. POST /rpc, rule 2: 402 when credits are insufficient and no valid p
     expect(Object.keys(paymentRequirements).sort()).toEqual(rows.map(([name]) => name).sort())
   })
 
-  test('a proof that the facilitator refuses is no valid one', async () => {
+  test('a proof that the facilitator refuses is invalid', async () => {
     const { payer, call } = await poor()
     const asked = gateway.upstream.requests.length
     const payment = paymentHeader(await signPayment(payer.signer, { ...terms, amount: '9999' }))
@@ -238,7 +238,7 @@ describe('4. POST /rpc, rule 2: 402 when credits are insufficient and no valid p
     ])
   })
 
-  test('a proof that another wallet signed is no valid one', async () => {
+  test('a proof that another wallet signed is invalid', async () => {
     const [{ call }, settled] = [await poor(), gateway.facilitator.settlements.length]
     await call({ payment: await gateway.wallet().pay() }).expect(402)
     expect(gateway.facilitator.settlements).toHaveLength(settled)

@@ -32,14 +32,14 @@ describe('4. GET /health', () => {
 describe('4. GET /auth/nonce', () => {
   const nonce = (query: object) => gateway.api.get('/auth/nonce').query(query)
 
-  test('query | address | sent: the nonce is that address’s alone', async () => {
+  test('query | address | sent: the nonce is valid only for that address', async () => {
     const [owner, other] = [gateway.wallet(), gateway.wallet()]
     const { nonce: value } = (await nonce({ address: owner.address }).expect(200)).body as { nonce: string }
     expect(outcomeOf(await login(await other.login({}, { nonce: value })))).toEqual([401, 'EXPIRED_NONCE'])
     expect(outcomeOf(await login(await owner.login({}, { nonce: value })))).toEqual([200, undefined])
   })
 
-  test('query | address | omitted: the nonce is whose it is first used by', async () => {
+  test('query | address | omitted: the nonce is valid for its first user', async () => {
     const { nonce: value } = (await nonce({}).expect(200)).body as { nonce: string }
     expect(outcomeOf(await login(await gateway.wallet().login({}, { nonce: value })))).toEqual([
       200,
@@ -124,7 +124,7 @@ describe('4. POST /auth/login, request body', () => {
     expect(outcomeOf(await login({ ...body, signature }))).toEqual([401, 'INVALID_SIGNATURE'])
   })
 
-  test('pubkey | string | only for `siwc`: passed over for `siwe`', async () => {
+  test('pubkey | string | only for `siwc`: ignored for `siwe`', async () => {
     const body = await gateway.wallet().login({ pubkey: 'AqVY' })
     expect(outcomeOf(await login(body))).toEqual([200, undefined])
   })
@@ -143,7 +143,7 @@ describe('4. POST /auth/login, request body', () => {
     await (await wallet.signIn({ pricing_plan_id: 1 })).call().expect(200)
   })
 
-  test('pricing_plan_id | integer | a plan that is not there is 404', async () => {
+  test('pricing_plan_id | integer | an unknown plan is 404', async () => {
     expect(outcomeOf(await login(await gateway.wallet().login({ pricing_plan_id: 999 })))).toEqual([
       404,
       'NOT_FOUND',
@@ -191,11 +191,11 @@ describe('4. POST /auth/login, the sign-in message', () => {
   }
   const refused = [400, 'INVALID_REQUEST']
 
-  test('as it is shown', async () => {
+  test('as specified', async () => {
     expect(await outcomeWith((lines) => lines)).toEqual([200, undefined])
   })
 
-  test('as it is shown, signed as arbitrary data by a Cosmos wallet', async () => {
+  test('as specified, signed as arbitrary data by a Cosmos wallet', async () => {
     const wallet = cosmosWallet()
     const nonce = await wallet.nonce()
     const issuedAt = gateway.clock.now().toISOString()
@@ -209,7 +209,7 @@ describe('4. POST /auth/login, the sign-in message', () => {
     [2, 'Address: <wallet_address>'],
     [3, 'Nonce: <nonce>'],
     [4, 'Issued At: <ISO 8601 timestamp>'],
-  ])('line %d | %s | is needed once and to the letter', async (at) => {
+  ])('line %d | %s | is required exactly once', async (at) => {
     expect(await outcomeWith((lines) => lines.toSpliced(at, 1))).toEqual(refused)
     expect(await outcomeWith((lines) => lines.toSpliced(at, 0, lines[at]!))).toEqual(refused)
     expect(await outcomeWith((lines) => lines.with(at, `${lines[at]!} `))).toEqual(refused)
@@ -237,7 +237,7 @@ describe('4. POST /auth/login, the sign-in message', () => {
   })
 
   test.each(['now', '2026-02-30T00:00:00Z', '2026-01-01', '1767225600'])(
-    'line 4 | <ISO 8601 timestamp> | %s is none',
+    'line 4 | <ISO 8601 timestamp> | %s is invalid',
     async (time) => {
       expect(await outcomeWith((lines) => lines.with(4, `Issued At: ${time}`))).toEqual(refused)
     },

@@ -33,7 +33,7 @@ describe('4. Endpoints, without authentication', () => {
     ['GET', '/credits/:wallet'],
     ['GET', '/history/:wallet'],
     ['GET', '/payments/:wallet'],
-  ])('%s %s | none: answers without a token, and does not look at one', async (_, path) => {
+  ])('%s %s | none: responds without a token, and ignores any', async (_, path) => {
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await send('get', at(path), headers)
       expect(outcomeOf(answer)).toEqual([200, undefined])
@@ -41,12 +41,12 @@ describe('4. Endpoints, without authentication', () => {
     }
   })
 
-  test('POST /auth/login | none: takes a login without a token', async () => {
+  test('POST /auth/login | none: accepts a login without a token', async () => {
     const body = await gateway.wallet().login()
     expect(outcomeOf(await send('post', '/auth/login').send(body))).toEqual([200, undefined])
   })
 
-  test('POST /auth/refresh | none: takes a refresh token in the body, and no other token', async () => {
+  test('POST /auth/refresh | none: accepts only a refresh token in the body', async () => {
     const { refresh_token } = await gateway.wallet().signIn()
     const inHeader = send('post', '/auth/refresh', { authorization: `Bearer ${refresh_token}` })
     expect(outcomeOf(await inHeader.send({}))).toEqual([400, 'INVALID_REQUEST'])
@@ -76,7 +76,7 @@ describe('4. Endpoints, with a bearer JWT', () => {
     },
   )
 
-  test.each(['access_token', 'token'])('POST /rpc | bearer JWT: none in the query as %s', async (name) => {
+  test.each(['access_token', 'token'])('POST /rpc | bearer JWT: not in the query as %s', async (name) => {
     const { token } = await gateway.wallet().signIn()
     expect(outcomeOf(await send('post', `/rpc?${name}=${token}`))).toEqual([401, 'INVALID_TOKEN'])
   })

@@ -65,7 +65,7 @@ describe('8. JWT validity | 1 hour', () => {
   test.each([
     [3_599, [200, undefined]],
     [3_601, [401, 'EXPIRED_TOKEN']],
-  ])('issued by a refresh %d seconds ago, which adds an hour from then and no more', async (age, outcome) => {
+  ])('issued by a refresh %d seconds ago, and valid for one hour from then', async (age, outcome) => {
     const { refresh_token } = await funded()
     after(3_000)
     const next = (await refresh(refresh_token).expect(200)).body as SessionTokens
@@ -77,14 +77,14 @@ describe('8. JWT validity | 1 hour', () => {
 })
 
 describe('8. Refresh token use | once', () => {
-  test('a second time is refused, and the first was not', async () => {
+  test('the second use is refused', async () => {
     const { refresh_token } = await funded()
     expect(outcomeOf(await refresh(refresh_token))).toEqual([200, undefined])
     after(1)
     expect(outcomeOf(await refresh(refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
   })
 
-  test('of many at once, one is taken', async () => {
+  test('one of several concurrent uses succeeds', async () => {
     const { refresh_token } = await funded()
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => refresh(refresh_token)))
     expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(1)

@@ -223,7 +223,7 @@ describe('a refused payment', () => {
     ['one unit less', { value: '9999' }, 'invalid_exact_evm_payload_authorization_value'],
     ['nothing', { value: '0' }, 'invalid_exact_evm_payload_authorization_value'],
     [
-      'somebody else',
+      'another recipient',
       { to: '0x0000000000000000000000000000000000000001' },
       'invalid_exact_evm_payload_recipient_mismatch',
     ],

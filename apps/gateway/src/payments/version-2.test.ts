@@ -85,7 +85,7 @@ describe('PAYMENT-SIGNATURE', () => {
     ['another ecosystem', { network: 'cosmos:84532' }],
     ['one unit less', { amount: '9999' }],
     ['another asset', { asset: `0x${'5'.repeat(40)}` }],
-    ['somebody else', { payTo: `0x${'6'.repeat(40)}` }],
+    ['another recipient', { payTo: `0x${'6'.repeat(40)}` }],
   ])('that accepts %s is refused, without a settle request', async (_, changes) => {
     const { wallet, call, payment, required } = await payer()
     const answer = await call({ paymentSignature: encodeJson(x402V2(payment, required, changes)) })

@@ -70,7 +70,7 @@ async function liveValues(): Promise<Live> {
   }
 }
 
-test(`${requests} requests out of its own schemas get documented answers, and leave the books in order`, async () => {
+test(`${requests} requests from its own schemas get documented responses, and the books balance`, async () => {
   const document = (await gateway.api.get('/openapi.json').expect(200)).body as OpenApiDocument
   const { url } = await changingUpstream()
   Object.assign(gateway.catalog.providers[0]!, { provider_id: 'base-sepolia-main', rpc: [url], rest: [url] })

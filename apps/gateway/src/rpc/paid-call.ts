@@ -89,7 +89,8 @@ export function createPaidCall(dependencies: Dependencies) {
 
 async function getPlan(catalog: Catalog, session: Session): Promise<Plan> {
   const plan = await catalog.findPlan(session.planId)
-  if (!plan) throw new ApiError('NOT_FOUND', 'The plan of this session is gone; sign in on another one')
+  if (!plan)
+    throw new ApiError('NOT_FOUND', 'The plan of this session no longer exists; sign in on another one')
   return plan
 }
 

@@ -18,7 +18,7 @@ export const SignUpRequest = Credentials.extend({
     .string()
     .max(256)
     .optional()
-    .describe('From the operator; needed where sign-up is by invitation, and passed over elsewhere.'),
+    .describe('From the operator; required for sign-up by invitation, otherwise ignored.'),
 }).meta({
   id: 'SignUpRequest',
   examples: [{ email: 'shop@example.com', password: 'correct horse battery staple' }],
@@ -42,7 +42,7 @@ export const User = z
   .object({
     id: z.int(),
     email: z.string().describe('In lower case.'),
-    isAdmin: z.boolean().describe('Whether it sees everybody’s keys, resources and metrics.'),
+    isAdmin: z.boolean().describe('Whether the user sees the keys, resources and metrics of all users.'),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'User', examples: [exampleUser] })
@@ -58,8 +58,8 @@ export const LoggedIn = z
   .object({
     data: z.object({
       message: z.string(),
-      access_token: z.string().describe('The bearer token; good for 15 minutes.'),
-      refresh_token: z.string().describe('Gives new access tokens for 30 days; no bearer token itself.'),
+      access_token: z.string().describe('The bearer token; valid for 15 minutes.'),
+      refresh_token: z.string().describe('Returns new access tokens for 30 days; not a bearer token.'),
       id: z.int().describe('The user’s.'),
     }),
   })
@@ -92,7 +92,7 @@ export const RefreshRefused = z.object({ message: z.string(), details: z.string(
 })
 
 export const CreateUserRequest = Credentials.extend({
-  is_admin: z.boolean().default(false).describe('Admins see everybody’s keys, resources and metrics.'),
+  is_admin: z.boolean().default(false).describe('Admins see the keys, resources and metrics of all users.'),
   fee_share_percent: z
     .number()
     .min(0)
@@ -133,17 +133,14 @@ const MAX_RECIPIENTS = 100
 
 export const CreateClientRequest = z
   .object({
-    title: plainText(200)
-      .regex(/\S/, 'must not be blank')
-      .trim()
-      .describe('What the key is for, for people.'),
+    title: plainText(200).regex(/\S/, 'must not be blank').trim().describe('A note about the key.'),
     scope: Scope.optional(),
     ttl_hours: z
       .number()
       .min(MIN_TTL_HOURS, 'must be at least one second, 1/3600 of an hour')
       .max(MAX_TTL_HOURS)
       .optional()
-      .describe('After how many hours the key expires, a second at least; never, where left out.'),
+      .describe('Hours until the key expires, at least one second; omitted: never.'),
     pay_to: z
       .array(plainText(256).min(1))
       .max(MAX_RECIPIENTS)
@@ -171,11 +168,8 @@ const keyFields = {
   title: z.string(),
   scope: z.string().describe('The operations that it may call, comma-separated; empty means all.'),
   createdAt: z.iso.datetime(),
-  expiresAt: z.iso.datetime().nullable().describe('Null where it never expires.'),
-  payTo: z
-    .array(z.string())
-    .optional()
-    .describe('The recipients that it may verify and settle payments to; left out where any.'),
+  expiresAt: z.iso.datetime().nullable().describe('Null if it never expires.'),
+  payTo: z.array(z.string()).optional().describe('The allowed recipients of its payments; omitted if any.'),
 }
 export const ClientKey = z.object(keyFields).meta({ id: 'ClientKey', examples: [exampleKey] })
 export type ClientKey = z.infer<typeof ClientKey>
@@ -185,7 +179,7 @@ export const ClientCreated = z
     data: z.object({
       client: z.object({
         ...keyFields,
-        token: z.string().describe('Sent as `X-Client-Token`. Shown in this answer only.'),
+        token: z.string().describe('Sent as `X-Client-Token`. Only in this response.'),
       }),
     }),
   })

@@ -30,7 +30,7 @@ const item = <V extends number, A extends z.ZodType>(version: V, accepts: A) =>
     resource: z.string().describe('The URL that is paid for.'),
     type: z.literal('http'),
     x402Version: z.literal(version).describe('The x402 version that its server speaks.'),
-    accepts: z.array(accepts).describe('The ways to pay for it that are open now.'),
+    accepts: z.array(accepts).describe('The payment options that are currently accepted.'),
     lastUpdated: z.iso.datetime(),
     metadata: z.record(z.string(), z.unknown()),
   })
@@ -43,7 +43,7 @@ const list = <V extends number, I extends z.ZodType>(version: V, items: I) =>
       pagination: z.object({
         limit: z.int(),
         offset: z.int(),
-        total: z.int().describe('How many match, on all pages together.'),
+        total: z.int().describe('The number of matches on all pages.'),
       }),
     })
     .meta({
@@ -56,8 +56,8 @@ export const DiscoveryList = list(1, DiscoveredResource)
 
 export const DiscoveredResourceV2 = item(2, PaymentRequirementsV2)
   .extend({
-    description: z.string().optional().describe('What is bought, as text for people.'),
-    mimeType: z.string().optional().describe('The media type of what is bought.'),
+    description: z.string().optional().describe('A description of the resource.'),
+    mimeType: z.string().optional().describe('The media type of the resource.'),
   })
   .meta({ id: 'DiscoveredResourceV2' })
 export type DiscoveredResourceV2 = z.infer<typeof DiscoveredResourceV2>

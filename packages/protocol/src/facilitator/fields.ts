@@ -19,6 +19,6 @@ export const plainText = (max: number) =>
 
 /** `size` is the default page size, `max` the largest. */
 export const page = (size: number, max: number) => ({
-  offset: count(0, MAX_ID).default(0).meta({ description: 'How many records to pass over.' }),
-  limit: count(1, max).default(size).meta({ description: 'How many records at most.' }),
+  offset: count(0, MAX_ID).default(0).meta({ description: 'The number of records to skip.' }),
+  limit: count(1, max).default(size).meta({ description: 'The maximum number of records.' }),
 })

@@ -16,7 +16,7 @@ export const MetricsQuery = z.object({
 })
 export type MetricsQuery = z.infer<typeof MetricsQuery>
 
-const RequestCount = z.int().min(0).describe('How many requests.')
+const RequestCount = z.int().min(0).describe('The number of requests.')
 
 /** Percentiles from a histogram: the upper bound of the bucket, at most 10% above the true value. */
 const Latency = z.object({ p50: z.number(), p90: z.number(), p99: z.number() }).meta({
@@ -34,7 +34,7 @@ const httpFields = {
     .describe('By method and route, most requests first.'),
   statuses: z
     .array(z.object({ status: z.int(), requests: RequestCount }))
-    .describe('By status, ascending. 499: the caller disconnected before the answer.'),
+    .describe('By status, ascending. 499: the caller disconnected before the response.'),
   clients: z
     .array(z.object({ client_id: z.string(), requests: RequestCount, latency_ms: Latency }))
     .max(MAX_LISTED_METRICS)
@@ -57,8 +57,8 @@ export type HttpMetrics = z.infer<typeof HttpMetrics>
 const Total = z.string().regex(/^(0|[1-9][0-9]*)$/)
 
 const settlementFields = {
-  settled: z.int().min(0).describe('How many payments were settled.'),
-  failed: z.int().min(0).describe('How many settlements were refused or failed.'),
+  settled: z.int().min(0).describe('The number of settled payments.'),
+  failed: z.int().min(0).describe('The number of refused and failed settlements.'),
   reversed: z
     .int()
     .min(0)
@@ -76,7 +76,7 @@ const settlementFields = {
         amount: Total.describe('The total paid in this asset, in its smallest unit.'),
       }),
     )
-    .describe('What was paid, by asset.'),
+    .describe('The settled amounts, by asset.'),
   fees: z
     .array(
       z.object({
@@ -104,7 +104,7 @@ const settlementFields = {
         reversed: z.int().min(0),
       }),
     )
-    .describe('By network. Requests for a network that is not served are not in this list.'),
+    .describe('By network. Requests for unknown networks are not in this list.'),
   failures: z
     .array(z.object({ reason: z.string(), failed: z.int().min(0) }))
     .describe('By reason, most frequent first.'),

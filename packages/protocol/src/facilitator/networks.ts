@@ -21,17 +21,21 @@ export const NetworkKind = z
       .describe(
         '`active`; in `GET /api/v1/status` also `unreachable`, where the network gives no answer, and `unusable`, where none of its nodes can judge a payment.',
       ),
-    block: z.int().describe('The newest block’s number, at most a few seconds old; 0 if none has been seen.'),
+    block: z.int().describe('The newest block’s number, at most a few seconds old; 0 if unknown.'),
     feePayer: z
       .string()
-      .describe('The address that pays the network’s fee for settlements; empty where payers pay their own.'),
+      .describe('The address that pays the network fees of settlements; empty if payers pay their own.'),
     problem: z
       .string()
       .optional()
-      .describe('In `GET /api/v1/status` only: which of its nodes lacks what, where one does.'),
+      .describe('In `GET /api/v1/status` only: the missing features of its nodes, if any.'),
     extra: z.object({ feePayer: z.string() }).optional(),
   })
-  .meta({ id: 'NetworkKind', description: 'A network that payments are taken on.', examples: [exampleKind] })
+  .meta({
+    id: 'NetworkKind',
+    description: 'A network on which payments are accepted.',
+    examples: [exampleKind],
+  })
 export type NetworkKind = z.infer<typeof NetworkKind>
 
 export const SupportedKinds = z
@@ -63,12 +67,12 @@ export const Asset = z
     asset: z.string().describe('Its address.'),
     symbol: z.string(),
     decimals: z.int(),
-    active: z.boolean().describe('Whether new payments are taken in it.'),
+    active: z.boolean().describe('Whether new payments in it are accepted.'),
     minAmount: Amount.optional().describe(
       'The least that a payment may be of, in the smallest unit. Left out, it is a thousandth of the whole unit: `1000` of an asset with 6 decimals.',
     ),
   })
-  .meta({ id: 'Asset', description: 'What payments may be made in.', examples: [exampleRegistered] })
+  .meta({ id: 'Asset', description: 'An asset for payments.', examples: [exampleRegistered] })
 export type Asset = z.infer<typeof Asset>
 
 export const AssetList = z
@@ -87,14 +91,14 @@ const printable = (longest: number) =>
 
 export const AssetRegistration = z
   .object({
-    network: z.string().min(1).max(128).describe('Its name, chain id or CAIP-2 text.'),
+    network: z.string().min(1).max(128).describe('Its name, chain id or CAIP-2 id.'),
     asset: printable(256).describe('The address of its contract.'),
     symbol: printable(32),
     decimals: z.int().min(0).max(77).describe('As its contract says.'),
     active: z
       .boolean()
       .optional()
-      .describe('Left out, a new asset is active and a registered one stays as it is.'),
+      .describe('Omitted: a new asset is active, and a registered one is unchanged.'),
     min_amount: MinAmount.optional().describe(
       'The least that a payment may be of, in the smallest unit. Left out, it is a thousandth of the whole unit for a new asset, and a registered one keeps its own.',
     ),
@@ -114,8 +118,8 @@ export const SystemStatus = z
         '`ok`, or `degraded` where the database or a network gives no answer, or a network is unusable.',
       ),
     version: z.string(),
-    uptime: z.int().describe('Seconds since the replica that answers was started.'),
-    networks: z.array(NetworkKind).describe('All that are configured, also those that give no answer.'),
+    uptime: z.int().describe('Seconds since the start of the responding replica.'),
+    networks: z.array(NetworkKind).describe('All configured networks, including unavailable ones.'),
     database: z.object({ status: z.string().describe('`ok` or `unreachable`.') }),
   })
   .meta({ id: 'SystemStatus' })

@@ -32,7 +32,7 @@ export const AcceptedPayment = z
       .string()
       .min(1)
       .max(128)
-      .describe('A network of `GET /networks`: its name, chain id or CAIP-2 text.'),
+      .describe('A network of `GET /networks`: its name, chain id or CAIP-2 id.'),
     maxAmountRequired: Amount.refine((amount) => amount !== '0', 'must not be zero').meta({
       not: { const: '0' },
       description: 'The price, in the asset’s smallest unit.',
@@ -40,7 +40,7 @@ export const AcceptedPayment = z
     asset: z.string().min(1).max(256).describe('An asset of `GET /assets`.'),
     payTo: z.string().min(1).max(256).describe('The recipient’s address.'),
   })
-  .meta({ id: 'AcceptedPayment', description: 'One way to pay for a resource.' })
+  .meta({ id: 'AcceptedPayment', description: 'A payment option of a resource.' })
 export type AcceptedPayment = z.infer<typeof AcceptedPayment>
 
 const storableText = plainText(MAX_METADATA_BYTES)
@@ -89,15 +89,15 @@ const exampleResource = {
 }
 
 const resourceFields = {
-  resource: ResourceUrl.describe('What is protected: a URL, or the path of one.'),
+  resource: ResourceUrl.describe('The protected resource: a URL or a path.'),
   type: z
     .string()
     .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be a short word in small letters')
-    .describe('A short word; `http` and `endpoint` are usual.'),
+    .describe('A short word, usually `http` or `endpoint`.'),
   x402Version: z
     .union([z.literal(1), z.literal(2)], 'must be 1 or 2')
     .describe('The x402 version that its server speaks.'),
-  accepts: z.array(AcceptedPayment).min(1).max(MAX_ACCEPTS).describe('The ways to pay for it.'),
+  accepts: z.array(AcceptedPayment).min(1).max(MAX_ACCEPTS).describe('The payment options.'),
 }
 
 export const ResourceRegistration = z
@@ -135,7 +135,10 @@ export const RegisteredResource = z
       .describe(
         'Whether the resource’s origin named its owner when it last answered, within the last 7 days.',
       ),
-    verifiedAt: z.iso.datetime().nullable().describe('When it last did; null where it is not verified.'),
+    verifiedAt: z.iso
+      .datetime()
+      .nullable()
+      .describe('The time of the last verification; null if not verified.'),
     ownership: z
       .enum(['unchecked', 'verified', 'not_listed', 'unreachable'])
       .describe(

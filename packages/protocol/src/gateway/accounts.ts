@@ -18,7 +18,7 @@ export type CreditBalance = z.infer<typeof CreditBalance>
 const MAX_OFFSET = 10_000
 
 const page = (size: number) => ({
-  limit: count(1, 100).default(size).meta({ description: 'How many records at most.' }),
+  limit: count(1, 100).default(size).meta({ description: 'The maximum number of records.' }),
   offset: count(
     0,
     MAX_OFFSET,
@@ -69,10 +69,10 @@ export const UsageRecord = z
       .nullable()
       .meta({ description: 'Of a JSON-RPC call; of a batch, its first entry.' }),
     credits: z.int(),
-    status_code: z.int().nullable().meta({ description: 'What the upstream answered, if it did.' }),
+    status_code: z.int().nullable().meta({ description: 'The status of the upstream, if it responded.' }),
     outcome: z
       .string()
-      .meta({ description: 'How the call ended, in a word; `reserved` while it is under way.' }),
+      .meta({ description: 'The outcome of the call in one word; `reserved` until it ends.' }),
     latency_ms: z.int().nullable(),
     created_at: z.iso.datetime(),
   })

@@ -14,8 +14,8 @@ export const PricingPlan = z
     amount: Amount.describe('The price, in the asset’s smallest unit.'),
     decimals: z.int().describe('How many decimals the asset has.'),
     display_denom: z.string().describe('The asset’s symbol.'),
-    credits: z.int().describe('What one payment buys.'),
-    pay_to: z.string().describe('Who is paid.'),
+    credits: z.int().describe('The credits that one payment buys.'),
+    pay_to: z.string().describe('The recipient.'),
   })
   .meta({
     id: 'PricingPlan',
@@ -55,11 +55,11 @@ export const Provider = z
     chain_id: z.string().describe('The chain it serves.'),
     rpc: z.array(z.string()).describe('Base URLs for calls over `rpc`.'),
     rest: z.array(z.string()).describe('Base URLs for calls over `rest`; may be empty.'),
-    description: z.string().describe('What it is, for people.'),
+    description: z.string().describe('A description for display.'),
   })
   .meta({
     id: 'Provider',
-    description: 'Where calls to a chain go.',
+    description: 'An upstream of a chain.',
     examples: [
       {
         id: 1,

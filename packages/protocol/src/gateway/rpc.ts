@@ -7,8 +7,8 @@ import { text } from './fields'
 /** `payload` is the upstream's request body (for a GET its query); an array is a JSON-RPC batch. */
 export const RpcRequest = z
   .object({
-    ecosystem: Ecosystem.describe('The ecosystem of the chain that is called.'),
-    chain_id: text(64).describe('The chain that is called; see `GET /providers`.'),
+    ecosystem: Ecosystem.describe('The ecosystem of the called chain.'),
+    chain_id: text(64).describe('The called chain; see `GET /providers`.'),
     resource: z
       .string()
       .max(2048)
@@ -25,7 +25,7 @@ export const RpcRequest = z
       .describe(
         'How the provider is asked. A `GET` sends no body: the members of `payload` become its query.',
       ),
-    transport: z.enum(['rpc', 'rest']).describe('Which of the provider’s base URLs are meant.'),
+    transport: z.enum(['rpc', 'rest']).describe('Selects the provider’s base URLs.'),
     payload: z
       .union([z.record(z.string(), z.unknown()), z.array(z.record(z.string(), z.unknown())).min(1)])
       .describe(
@@ -67,16 +67,16 @@ export const PlanPaymentRequirements = z
   .object({
     scheme: z.literal('exact'),
     network: z.string().describe('The chain id of the plan.'),
-    asset: z.string().describe('What to pay in: a token’s address, or a denomination.'),
-    maxAmountRequired: Amount.describe('What to pay, in the asset’s smallest unit: exactly this.'),
+    asset: z.string().describe('The asset to pay in: a token’s address, or a denomination.'),
+    maxAmountRequired: Amount.describe('The exact amount to pay, in the asset’s smallest unit.'),
     mimeType: z.literal('application/json'),
-    payTo: z.string().describe('Whom to pay.'),
-    maxTimeoutSeconds: z.int().describe('For how many seconds the payment may be on its way.'),
-    description: z.string().describe('What is bought, for people.'),
+    payTo: z.string().describe('The recipient’s address.'),
+    maxTimeoutSeconds: z.int().describe('How long the payment may take to complete, in seconds.'),
+    description: z.string().describe('A description of the purchase.'),
   })
   .meta({
     id: 'PlanPaymentRequirements',
-    description: 'What to pay for credits, in the gateway’s own words.',
+    description: 'The payment requirements in the gateway’s format.',
   })
 export type PlanPaymentRequirements = z.infer<typeof PlanPaymentRequirements>
 
@@ -87,14 +87,14 @@ export type PlanPaymentRequirements = z.infer<typeof PlanPaymentRequirements>
 export const PaymentRequired = z
   .object({
     status: z.literal(402),
-    message: z.string().describe('What is lacking and what to do, for people.'),
+    message: z.string().describe('The reason and the next step, for display.'),
     paymentRequirements: PlanPaymentRequirements,
     x402Version: z.literal(1).optional(),
-    error: z.string().optional().describe('For x402 clients: why, in short.'),
+    error: z.string().optional().describe('For x402 clients: the reason code.'),
     accepts: z
       .array(PaymentRequirements)
       .optional()
-      .describe('For x402 clients: what to pay. Left out for networks that version 1 does not know.'),
+      .describe('For x402 clients: the payment options. Omitted for networks unknown to version 1.'),
   })
   .meta({
     id: 'PaymentRequired',

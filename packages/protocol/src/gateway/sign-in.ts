@@ -7,20 +7,20 @@ export type AuthMethod = z.infer<typeof AuthMethod>
 
 export const NonceQuery = z.object({
   address: WalletAddress.optional().meta({
-    description: 'The wallet that will sign in. With it the nonce is good for that wallet only.',
+    description: 'The wallet that will sign in. The nonce is then valid for this wallet only.',
     examples: [exampleWallet],
   }),
 })
 export const NonceAnswer = z
   .object({
-    nonce: z.string().describe('A one-time value, to be written into the sign-in message.'),
-    expires_in: z.int().describe('For how many seconds it can be used.'),
+    nonce: z.string().describe('A single-use value for the sign-in message.'),
+    expires_in: z.int().describe('Seconds until it expires.'),
   })
   .meta({ id: 'Nonce', examples: [{ nonce: '4d6f2b1c9e8a7f305b6c7d8e9fa0b1c2', expires_in: 300 }] })
 export type NonceAnswer = z.infer<typeof NonceAnswer>
 
 const signed = {
-  message: text(4096).describe('The sign-in message, to the letter as it was signed.'),
+  message: text(4096).describe('The sign-in message, exactly as signed.'),
   signature: text(4096).describe(
     'The wallet’s signature over `message`: by EIP-191, in hex, for `siwe`; by ADR-036, its 64 bytes in base64, for `siwc`.',
   ),
@@ -53,7 +53,7 @@ export const LoginRequest = z
     ),
     x402_chain_id: text(64).optional().describe('The chain on which the plan is paid.'),
     x402_ecosystem: Ecosystem.optional().describe('The ecosystem of that chain.'),
-    pricing_plan_id: PlanId.optional().describe('The plan that calls of this session spend from.'),
+    pricing_plan_id: PlanId.optional().describe('The plan whose credits the session’s calls spend.'),
     chain: text(64)
       .optional()
       .describe(
@@ -88,8 +88,8 @@ export type LoginRequest = z.infer<typeof LoginRequest>
 
 export const SessionTokens = z
   .object({
-    token: z.string().describe('The bearer token: a JWT, good for one hour.'),
-    refresh_token: z.string().describe('Good for one use at `POST /auth/refresh`, within 30 days.'),
+    token: z.string().describe('The bearer token: a JWT, valid for one hour.'),
+    refresh_token: z.string().describe('Single use at `POST /auth/refresh`, within 30 days.'),
     expires_at: z.iso.datetime().describe('When `token` expires.'),
   })
   .meta({

@@ -57,4 +57,4 @@ export function createLargeBodySlots(budget: Budget) {
 }
 
 export const overloaded = (): ApiError =>
-  new ApiError('OVERLOADED', 'Too many bodies are on their way just now; try again', { retryAfterSeconds: 1 })
+  new ApiError('OVERLOADED', 'Too many concurrent uploads; try again', { retryAfterSeconds: 1 })

@@ -74,7 +74,7 @@ describe('one connection with', () => {
     ['an upgrade to HTTP/2', get('/health', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABk'), fine],
     ['HTTP/2 at once', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', malformed],
     ['TLS', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003', malformed],
-    ['no HTTP at all', 'hello\r\n\r\n', malformed],
+    ['not HTTP', 'hello\r\n\r\n', malformed],
     ['an unknown version', 'GET /health HTTP/1.2\r\nHost: a\r\n\r\n', malformed],
     ['lines that end in LF', 'GET /health HTTP/1.1\nHost: a\n\n', malformed],
     ['TRACE', get('/health').replace('GET', 'TRACE'), [405, 'METHOD_NOT_ALLOWED']],

@@ -44,7 +44,7 @@ describe('createServer', () => {
   })
 
   test.each([
-    ['no HTTP at all', 'hello\r\n\r\n', 400, 'INVALID_REQUEST'],
+    ['not HTTP', 'hello\r\n\r\n', 400, 'INVALID_REQUEST'],
     ['a header without an end', 'GET / HTTP/1.1\r\nHost: a\r\nX: \u0001\r\n\r\n', 400, 'INVALID_REQUEST'],
     [
       'two lengths',

@@ -62,6 +62,5 @@ function enlarge(bytes: Buffer, length: number, size: number): Buffer {
   return larger
 }
 
-const stalled = () => new ApiError('REQUEST_TIMEOUT', 'The body stopped coming; send the request again')
-const incomplete = () =>
-  new ApiError('INVALID_REQUEST', 'The body broke off before its end; send the request again')
+const stalled = () => new ApiError('REQUEST_TIMEOUT', 'The upload stalled; send the request again')
+const incomplete = () => new ApiError('INVALID_REQUEST', 'The body is incomplete; send the request again')

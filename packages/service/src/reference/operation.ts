@@ -40,9 +40,9 @@ const codes = Object.keys(statusOf) as [ErrorCode, ...ErrorCode[]]
 
 export const ErrorAnswer = z
   .object({
-    code: z.enum(codes).describe('What went wrong, for programs.'),
-    message: z.string().describe('What went wrong and what to do next, for people.'),
-    details: z.string().optional().describe('More about it, where there is more to say.'),
+    code: z.enum(codes).describe('A stable error code.'),
+    message: z.string().describe('The error and the next step, for display.'),
+    details: z.string().optional().describe('Further details, if any.'),
   })
   .meta({ id: 'Error', description: 'A refusal. Its `code` is stable; its `message` may be reworded.' })
 

@@ -68,7 +68,7 @@ export const accountOperations: Operation[] = [
     path: '/api/v1/token/refresh',
     tag,
     summary: 'Get a new access token without the password.',
-    description: 'A refresh token is good until it expires, however often it is used.',
+    description: 'A refresh token is valid until it expires, for any number of uses.',
     body: { schema: UserTokenRefresh },
     answers: {
       200: { description: 'A new access token.', schema: Refreshed },
@@ -119,7 +119,7 @@ export const accountOperations: Operation[] = [
     summary: 'Revoke a client key, at once.',
     auth: callers.user,
     pathParameters: ClientPath,
-    answers: { 200: { description: 'The key that is revoked.', schema: ClientDeleted } },
+    answers: { 200: { description: 'The revoked key.', schema: ClientDeleted } },
     errors: {
       INVALID_REQUEST: 'The path is not a client id.',
       ...refusals.user,

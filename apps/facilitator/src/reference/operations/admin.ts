@@ -55,7 +55,7 @@ export const adminOperations: Operation[] = prefixes.flatMap(({ prefix, suffix }
       'Payments in the token are simulated before it is registered. It is refused if its decimals differ from those given, if it takes a fee from transfers, or if it accepts a used authorization again. A registered asset is updated; with `active` false it is taken out of use without a simulation, and new payments in it are refused. A registered asset whose token now fails the simulation is taken out of use.',
     auth: callers.admin,
     body: { schema: AssetRegistration },
-    answers: { 200: { description: 'The asset as it is registered.', schema: AssetRegistered } },
+    answers: { 200: { description: 'The registered asset.', schema: AssetRegistered } },
     errors: {
       INVALID_REQUEST:
         'A field is wrong, the network is not served, or the token is unfit for payments; the message says why.',

@@ -23,7 +23,7 @@ const metrics = (id: string, path: string, summary: string, schema: z.ZodType): 
     'Of your own access tokens and client keys; admins get those of all users. `from` and `to` are included, in UTC.',
   auth: callers.user,
   query: MetricsQuery,
-  answers: { 200: { description: 'The figures.', schema } },
+  answers: { 200: { description: 'The metrics.', schema } },
   errors: {
     INVALID_REQUEST: '`from` or `to` is not a date, `from` is later than `to`, or they are too far apart.',
     ...refusals.user,

@@ -16,8 +16,8 @@ export const networkOperations: Operation[] = [
     method: 'get',
     path: '/api/v1/networks',
     tag,
-    summary: 'List the networks that payments are taken on.',
-    answers: { 200: { description: 'Those that answer now.', schema: SupportedKinds } },
+    summary: 'List the networks on which payments are accepted.',
+    answers: { 200: { description: 'The available networks.', schema: SupportedKinds } },
   },
   {
     id: 'getNetwork',
@@ -37,8 +37,8 @@ export const networkOperations: Operation[] = [
     method: 'get',
     path: '/api/v1/assets',
     tag,
-    summary: 'List the assets that payments may be made in.',
-    answers: { 200: { description: 'The registered assets that are active.', schema: AssetList } },
+    summary: 'List the assets for payments.',
+    answers: { 200: { description: 'The active assets.', schema: AssetList } },
     errors: refusals.limited,
   },
   {

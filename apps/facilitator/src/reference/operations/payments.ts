@@ -90,7 +90,7 @@ export const paymentOperations: Operation[] = versions.flatMap(
         tag,
         summary: 'List the supported networks; also a check that a client key is valid.',
         auth: callers.client,
-        answers: { 200: { description: 'The networks that answer now.', schema: kinds } },
+        answers: { 200: { description: 'The available networks.', schema: kinds } },
         errors: refusals.client,
       },
     ]

@@ -27,7 +27,7 @@ const discovery = (id: string, path: string, schema: z.ZodType): Operation => ({
   method: 'get',
   path,
   tag,
-  summary: 'List the resources that can be paid for, as x402 clients look for them.',
+  summary: 'List the resources that can be paid for, in the format of x402 clients.',
   description:
     'Those that have a URL of their own, each with the ways to pay that are open now, spelled out.',
   query: DiscoveryQuery,
@@ -73,7 +73,7 @@ export const resourceOperations: Operation[] = [
     method: 'put',
     path: '/api/v1/resources/{id}',
     tag,
-    summary: 'Replace a resource of yours as a whole.',
+    summary: 'Replace one of your resources.',
     auth: callers.user,
     pathParameters: RecordPath,
     body: { schema: ResourceRegistration },

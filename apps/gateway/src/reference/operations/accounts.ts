@@ -27,7 +27,7 @@ export const accountOperations: Operation[] = [
     pathParameters: WalletPath,
     answers: {
       200: {
-        description: 'The balances; none for a wallet that never bought.',
+        description: 'The balances; empty for a wallet that never bought.',
         schema: z.array(CreditBalance).meta({ examples: [[{ pricing_plan_id: 1, remaining_credits: 99 }]] }),
       },
     },

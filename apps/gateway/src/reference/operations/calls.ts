@@ -46,7 +46,7 @@ const afterCall = {
     schema: credits.meta({ examples: ['1'] }),
   },
   'X-Credits-Remaining': {
-    description: 'What was left on the plan once this call was paid.',
+    description: 'The balance of the plan after this call.',
     schema: credits.meta({ examples: ['99'] }),
   },
 }
@@ -66,7 +66,7 @@ export const callOperations: Operation[] = [
     answerHeaders: afterPayment,
     answers: {
       200: {
-        description: 'What the provider answered, whatever it is.',
+        description: 'The provider’s response, unchanged.',
         contentType: '*/*',
         headers: afterCall,
         examples: { jsonRpc: { jsonrpc: '2.0', id: 1, result: '0x1' } },

@@ -22,7 +22,7 @@ export const catalogOperations: Operation[] = [
     method: 'get',
     path: '/pricing',
     tag,
-    summary: 'List the plans that are sold.',
+    summary: 'List the active plans.',
     answers: { 200: { description: 'The active plans, by number.', schema: all(PricingPlan) } },
   },
   {
@@ -30,7 +30,7 @@ export const catalogOperations: Operation[] = [
     method: 'get',
     path: '/pricing/{id}',
     tag,
-    summary: 'Get one plan that is sold.',
+    summary: 'Get one active plan.',
     pathParameters: PlanPath,
     answers: { 200: { description: 'The plan.', schema: within(PricingPlan) } },
     errors: {
@@ -65,7 +65,7 @@ export const catalogOperations: Operation[] = [
     method: 'get',
     path: '/x402/supported',
     tag,
-    summary: 'List the schemes, networks and assets that payments can be made in.',
+    summary: 'List the schemes, networks and assets for payments.',
     description:
       'What the payment facilitator supports, a few seconds old at most; while it is away, what it said last.',
     answers: {

@@ -9,9 +9,9 @@ const discovery = (id: string, path: string): Operation => ({
   method: 'get',
   path,
   tag,
-  summary: 'Get what x402 clients look for: the paid endpoint, and what it costs.',
+  summary: 'Get the paid endpoint and its price, in the format of x402 clients.',
   answers: {
-    200: { description: 'The paid endpoint and the plans that are sold just now.', schema: Discovery },
+    200: { description: 'The paid endpoint and the active plans.', schema: Discovery },
   },
 })
 

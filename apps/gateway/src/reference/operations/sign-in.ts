@@ -74,7 +74,7 @@ export const signInOperations: Operation[] = [
     tag,
     summary: 'End the session and all its tokens, at once.',
     auth: ['bearer'],
-    answers: { 200: { description: 'The session is over.', schema: StatusAnswer } },
+    answers: { 200: { description: 'The session has ended.', schema: StatusAnswer } },
     errors: { ...refusals.bearer, ...refusals.limited },
   },
 ]

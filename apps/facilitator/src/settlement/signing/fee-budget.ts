@@ -20,7 +20,7 @@ const SNAPSHOT_MS = 1_000
 /** `sponsorship.fee` is granted for this payment alone. */
 type Cost = { claim: Claim; sponsorship?: { fee: bigint } }
 
-type Verdict =
+export type Verdict =
   | { isTaken: true }
   /** The transaction exceeds the network's cap. */
   | { isTaken: false; refusal: Refusal }

@@ -95,7 +95,7 @@ export type OwnTransaction = SignedTransaction & { cost: bigint }
 export type Sponsorship = {
   /** The fee that we pay, in the native smallest unit; 0 if the payer pays it. */
   fee: bigint
-  /** False if a transaction of ours (see `Chain.sign`) must be mined first. */
+  /** False if a transaction of ours (see `ChainSigner.sign`) must be mined first. */
   isReady: boolean
 }
 
@@ -140,7 +140,7 @@ export class ChainUnavailable extends Error {
 }
 
 /**
- * The nodes refuse a signed transaction, and a retry would not help. Check `Chain.paymentStatus` before failing the payment:
+ * The nodes refuse a signed transaction, and a retry would not help. Check `ChainPayments.paymentStatus` before failing the payment:
  * another transaction may have settled it.
  */
 export class TransactionRejected extends Error {
@@ -157,7 +157,6 @@ export class TransactionRejected extends Error {
 /** The node has just started and cannot check transactions before its first block. */
 export class NodeStarting extends ChainUnavailable {}
 
-/** The result of `Chain.checkNodes`. */
 export type NodesCheck = {
   /** One sentence per faulty node, which it names by its position in the configuration. */
   problems: readonly string[]
@@ -165,58 +164,37 @@ export type NodesCheck = {
   isUsable: boolean
 }
 
-/** One network. Every call has a timeout, and rejects with `ChainUnavailable` if no node gives a usable response. */
-export type Chain<P extends Payment = Payment> = {
-  readonly network: NetworkName
-  /** Addresses that sign settlements. */
-  readonly signers: readonly string[]
+/** The RPC nodes of a network, taken together. */
+export type ChainNode<P extends Payment = Payment> = {
+  /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
+  head(): Promise<{ number: bigint; timestamp: number }>
+  /** The heights of the nodes that respond within a second; empty if the network has a single RPC URL. */
+  heights(): Promise<readonly bigint[]>
+  /** Checks that each node offers what payments need; undefined if any node of this family does. */
+  check?(): Promise<NodesCheck>
+  /** Blocks after which no reorg drops a transaction. */
+  readonly reorgDepth: bigint
+  /** Whether the block is in the current chain. Rejects with `ChainUnavailable` if the node has not reached its height. */
+  includes(block: BlockId): Promise<boolean>
+  /** Idempotent. Rejects with `TransactionRejected` if the nodes refuse the transaction for good. */
+  broadcast(transaction: SignedTransaction): Promise<void>
+  /** Proves that a payment settled, never that it failed: for that, see `ChainPayments.paymentStatus`. */
+  transactionStatus(hash: string): Promise<TransactionStatus<P>>
+}
+
+/** The accounts that sign settlements. */
+export type ChainSigner<P extends Payment = Payment> = {
+  readonly addresses: readonly string[]
   /** The account that pays the network fees of settlements; undefined if payers pay their own. */
   readonly feePayer: string | undefined
   /** The default low-balance threshold of a signer, in the native smallest unit. */
-  readonly ampleFunds: bigint
-  /** The newest block; `timestamp` in Unix seconds. Both are safe integers. */
-  head(): Promise<{ number: bigint; timestamp: number }>
-  /** Checks that each node offers what payments need; undefined if any node of this family does. */
-  checkNodes?(): Promise<NodesCheck>
-  /** The heights of the nodes that respond within a second; empty if the network has a single RPC URL. */
-  heights(): Promise<readonly bigint[]>
-  /** The x402 version 2 extensions that the network's deployed contracts support. */
-  extensions(): Promise<string[]>
-  /**
-   * The token as its chain describes it, or why it cannot be used. Simulates payments on the current state and sends
-   * nothing. Bounded in time and gas, whatever the token does.
-   */
-  validateToken(wanted: Pick<Token, 'asset' | 'decimals'>): Promise<Token | TokenProblem>
-  /** Refuses terms that no payment could meet. Uses no network. */
-  checkTerms(terms: Terms): Refusal | undefined
-  /**
-   * Runs all checks; undefined means that the payment would settle now. `reserved`: the part of the payer's balance
-   * (smallest units) that its other payments in flight need. `minBlock`: an older state is not used, if nodes report
-   * the height of their state.
-   */
-  verify(
-    payment: P,
-    terms: Terms,
-    now: Date,
-    reserved?: bigint,
-    minBlock?: bigint,
-  ): Promise<Refusal | undefined>
+  readonly balanceThreshold: bigint
   /** The signer's balance for fees, in the native smallest unit. */
   funds(signer: string): Promise<bigint>
   /** The signer's next nonce; counts mined transactions only. */
   nextNonce(signer: string): Promise<bigint>
   /** Whether a confirmed transaction of the signer has this nonce, so that no other transaction can use it. */
   isNonceSpent(signer: string, nonce: bigint): Promise<boolean>
-  /**
-   * For payments that are transactions of their payers; undefined if we never pay their fees. Rejects with
-   * `ChainUnavailable` if the node's state may be older than `minBlock`.
-   */
-  sponsorship?(payment: P, minBlock?: bigint): Promise<Sponsorship>
-  /**
-   * Groups payments that may share a transaction, in the given order. A payer that may be a contract gets one payment at
-   * a time, because its code can make its other payments fail; its later payments are left out.
-   */
-  batches<D extends PendingPayment<P>>(pending: readonly D[]): Promise<D[][]>
   /**
    * Signs, without sending, the transaction that settles a batch or that must be mined before its payers' own. In a batch
    * of several, each payment succeeds or fails on its own. Refuses if the network's fees exceed the cap, or if the batch
@@ -234,19 +212,47 @@ export type Chain<P extends Payment = Payment> = {
     transaction: SignedTransaction,
     from: { signer: string; isOverdue: boolean },
   ): Promise<OwnTransaction | undefined>
-  /** Idempotent. Rejects with `TransactionRejected` if the nodes refuse the transaction for good. */
-  broadcast(transaction: SignedTransaction): Promise<void>
-  /** Proves that a payment settled, never that it failed: for that, see `paymentStatus`. */
-  transactionStatus(hash: string): Promise<TransactionStatus<P>>
-  /** Blocks after which no reorg drops a transaction. */
-  readonly reorgDepth: bigint
-  /** Whether the block is in the current chain. Rejects with `ChainUnavailable` if the node has not reached its height. */
-  includes(block: BlockId): Promise<boolean>
+}
+
+export type VerifyRequest<P extends Payment = Payment> = {
+  payment: P
+  terms: Terms
+  now: Date
+  /** The part of the payer's balance that its other payments in flight need, in smallest units; 0 by default. */
+  reserved?: bigint | undefined
+  /** State older than this block is not used, if nodes report the height of their state; 0 by default. */
+  minBlock?: bigint | undefined
+}
+
+export type PaymentStatusRequest<P extends Payment = Payment> = {
+  payment: P
+  terms: Terms
+  /** The status holds as of this block or a later one; 0 by default. */
+  minBlock?: bigint | undefined
+}
+
+export type ChainPayments<P extends Payment = Payment> = {
+  /** The x402 version 2 extensions that the network's deployed contracts support. */
+  extensions(): Promise<string[]>
+  /** Refuses terms that no payment could meet. Uses no network. */
+  checkTerms(terms: Terms): Refusal | undefined
+  /** Runs all checks; undefined means that the payment would settle now. */
+  verify(request: VerifyRequest<P>): Promise<Refusal | undefined>
+  /**
+   * For payments that are transactions of their payers; undefined if we never pay their fees. Rejects with
+   * `ChainUnavailable` if the node's state may be older than `minBlock`.
+   */
+  sponsorship?(payment: P, minBlock?: bigint): Promise<Sponsorship>
+  /**
+   * Groups payments that may share a transaction, in the given order. A payer that may be a contract gets one payment at
+   * a time, because its code can make its other payments fail; its later payments are left out.
+   */
+  batches<D extends PendingPayment<P>>(pending: readonly D[]): Promise<D[][]>
   /**
    * The status of a payment, whichever transaction settles it. Rejects with `ChainUnavailable` if the node may lack block
    * `minBlock`. `void` is final at any height.
    */
-  paymentStatus(payment: P, terms: Terms, minBlock?: bigint): Promise<PaymentStatus>
+  paymentStatus(request: PaymentStatusRequest<P>): Promise<PaymentStatus>
   /** Whether the payment's nonce is used at this block. Rejects with `ChainUnavailable` if no node has the block. */
   isSpentAt(payment: P, terms: Terms, block: bigint): Promise<boolean>
   /** Whether the payment's nonce is used at a depth that no reorg reaches. */
@@ -256,6 +262,23 @@ export type Chain<P extends Payment = Payment> = {
    * simulation and neither payer nor recipient caused the failure. Undefined if assets run no code.
    */
   failsOnlyWhenMined?(hash: string, payment: P, terms: Terms): Promise<boolean>
+}
+
+export type ChainTokens = {
+  /**
+   * The token as its chain describes it, or why it cannot be used. Simulates payments on the current state and sends
+   * nothing. Bounded in time and gas, whatever the token does.
+   */
+  validate(wanted: Pick<Token, 'asset' | 'decimals'>): Promise<Token | TokenProblem>
+}
+
+/** One network. Every call has a timeout, and rejects with `ChainUnavailable` if no node gives a usable response. */
+export type Chain<P extends Payment = Payment> = {
+  readonly network: NetworkName
+  readonly node: ChainNode<P>
+  readonly signer: ChainSigner<P>
+  readonly payments: ChainPayments<P>
+  readonly tokens: ChainTokens
   close(): void
 }
 

@@ -9,7 +9,7 @@ import { createSettlementMetrics } from './metrics'
 afterAll(closeAll)
 
 const rpcUrl = sharedChain()
-const networks = [{ name: 'base', chain: { signers: ['0xabc'] } }]
+const networks = [{ name: 'base', chain: { signer: { addresses: ['0xabc'] } } }]
 
 test('all that may be counted is there as zero from the start, so that the first of its kind is seen as a rise', async () => {
   const metrics = createMetrics()

@@ -21,7 +21,7 @@ const PAYMENTS = [1, 2, 3, 5, 8, 13, 20, 30, 40, 50]
 /** Every series of each network and signer starts at zero. */
 export function createSettlementMetrics(parts: {
   metrics: Metrics
-  networks: readonly { name: string; chain: { signers: readonly string[] } }[]
+  networks: readonly { name: string; chain: { signer: { addresses: readonly string[] } } }[]
   now: () => Date
 }): SettlementMetrics {
   const { metrics, networks, now } = parts

@@ -43,31 +43,35 @@ describe('connect', () => {
     const { connect, world } = verifying
     const { address } = world.signer
     const gasless = connect()
-    expect([gasless.signers, gasless.feePayer]).toEqual([[address], address])
-    expect(gasless.ampleFunds).toBeGreaterThan(0n)
-    expect(gasless.sponsorship).toBeDefined()
+    expect([gasless.signer.addresses, gasless.signer.feePayer]).toEqual([[address], address])
+    expect(gasless.signer.balanceThreshold).toBeGreaterThan(0n)
+    expect(gasless.payments.sponsorship).toBeDefined()
     const plain = connect({ paysOwnFees: true })
-    expect([plain.signers, plain.feePayer, plain.ampleFunds]).toEqual([[address], undefined, 0n])
-    expect(plain.sponsorship).toBeUndefined()
-    expect(await gasless.extensions()).toEqual([])
+    expect([plain.signer.addresses, plain.signer.feePayer, plain.signer.balanceThreshold]).toEqual([
+      [address],
+      undefined,
+      0n,
+    ])
+    expect(plain.payments.sponsorship).toBeUndefined()
+    expect(await gasless.payments.extensions()).toEqual([])
 
-    expect([await gasless.funds(address), await gasless.nextNonce(address)]).toEqual([0n, 0n])
+    expect([await gasless.signer.funds(address), await gasless.signer.nextNonce(address)]).toEqual([0n, 0n])
     await world.fund(address, 7n)
-    expect(await gasless.funds(address)).toBe(7n)
+    expect(await gasless.signer.funds(address)).toBe(7n)
   })
 
   test('accepts keys with and without 0x, and derives the address of wallets', () => {
     const { connect } = verifying
     const [one, other] = [key, key.slice(2)].map((signerKey) => connect({ signerKeys: [signerKey] }))
-    expect(one?.signers).toEqual(other?.signers)
+    expect(one?.signer.addresses).toEqual(other?.signer.addresses)
     const osmosis = connect({ signerKeys: [key], prefix: 'osmo' })
-    expect(osmosis.signers[0]).toMatch(/^osmo1[a-z0-9]{38}$/)
+    expect(osmosis.signer.addresses[0]).toMatch(/^osmo1[a-z0-9]{38}$/)
   })
 
   test('signs with its own key only', async () => {
     const chain = verifying.connect()
     const from = { signer: verifying.payer.address, nonce: 0n }
-    await expect(chain.sign([], from)).rejects.toThrow('is not a signer of')
+    await expect(chain.signer.sign([], from)).rejects.toThrow('is not a signer of')
   })
 })
 

@@ -75,7 +75,7 @@ export function createChain({
 
   function keyOf(address: string): Uint8Array {
     if (own === undefined || address !== signer)
-      throw new Error(`${address} is not a signer of ${name}: use one of Chain.signers`)
+      throw new Error(`${address} is not a signer of ${name}: use one of ChainSigner.addresses`)
     return own.key
   }
 
@@ -83,60 +83,64 @@ export function createChain({
 
   return {
     network: { name, ecosystem, chainId },
-    signers: signer === undefined ? [] : [signer],
-    feePayer: gaslessMaxFee === undefined ? undefined : signer,
-    ampleFunds:
-      gaslessMaxFee === undefined ? 0n : THRESHOLD_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
 
-    async head() {
-      const { number, timestamp } = await rpc.newestBlock()
-      return { number, timestamp: Number(timestamp) }
+    node: {
+      async head() {
+        const { number, timestamp } = await rpc.newestBlock()
+        return { number, timestamp: Number(timestamp) }
+      },
+      heights: () => rpc.heights(),
+      async check() {
+        const canSimulate = await rpc.canSimulate()
+        return {
+          problems: canSimulate.flatMap((can, i) =>
+            can === false ? [`node ${i + 1} ${CANNOT_SIMULATE}`] : [],
+          ),
+          isUsable: canSimulate.some((can) => can !== false),
+        }
+      },
+      reorgDepth: REORG_DEPTH,
+      includes: (block) => includes(network, block),
+      broadcast: (transaction) => broadcast(network, transaction),
+      transactionStatus: (hash) => transactionStatus(network, hash),
     },
 
-    async checkNodes() {
-      const canSimulate = await rpc.canSimulate()
-      return {
-        problems: canSimulate.flatMap((can, i) =>
-          can === false ? [`node ${i + 1} ${CANNOT_SIMULATE}`] : [],
+    signer: {
+      addresses: signer === undefined ? [] : [signer],
+      feePayer: gaslessMaxFee === undefined ? undefined : signer,
+      balanceThreshold:
+        gaslessMaxFee === undefined ? 0n : THRESHOLD_PAYMENTS * (gaslessMaxFee + feeFor(maxGas, gasPrice)),
+      funds: (address) => rpc.balance(address, feeDenom),
+      nextNonce: async (address) => sequenceOf(await rpc.account(address)),
+      isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
+      sign: async (batch, from) => signGrants(network, keyOf(from.signer), batch, from),
+      replace: async (transaction, from) => replaceGrants(network, keyOf(from.signer), transaction),
+    },
+
+    payments: {
+      extensions: () => Promise.resolve([]),
+      checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
+      verify: ({ payment, terms, reserved = 0n, minBlock = 0n }) =>
+        retryOnFurthestNode(
+          (on) => verify({ network: on, payment, terms, reserved, minBlock }),
+          dependsOnState,
         ),
-        isUsable: canSimulate.some((can) => can !== false),
-      }
+      ...(gaslessMaxFee === undefined
+        ? {}
+        : {
+            sponsorship: (payment: CosmosPayment, minBlock = 0n) => sponsorship(network, payment, minBlock),
+          }),
+      batches: (pending) => Promise.resolve(batches(pending)),
+      paymentStatus: ({ payment, terms, minBlock = 0n }) => paymentStatus(network, payment, terms, minBlock),
+      isSpentAt: ({ payer, tx }, _terms, block) =>
+        isSpentAt(network, payer, tx.signers[0]?.sequence ?? 0n, block),
+      isSpentFinally: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
     },
-    heights: () => rpc.heights(),
 
-    extensions: () => Promise.resolve([]),
+    tokens: {
+      validate: (wanted) => validateToken(network, wanted),
+    },
 
-    validateToken: (wanted) => validateToken(network, wanted),
-
-    checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
-
-    verify: (payment, terms, _now, reserved = 0n, minBlock = 0n) =>
-      retryOnFurthestNode(
-        (on) => verify({ network: on, payment, terms, reserved, minBlock }),
-        dependsOnState,
-      ),
-
-    funds: (address) => rpc.balance(address, feeDenom),
-    nextNonce: async (address) => sequenceOf(await rpc.account(address)),
-    isNonceSpent: (address, nonce) => isSequenceSpent(network, address, nonce),
-
-    ...(gaslessMaxFee === undefined
-      ? {}
-      : {
-          sponsorship: (payment: CosmosPayment, minBlock = 0n) => sponsorship(network, payment, minBlock),
-        }),
-    batches: (pending) => Promise.resolve(batches(pending)),
-    sign: async (batch, from) => signGrants(network, keyOf(from.signer), batch, from),
-    replace: async (transaction, from) => replaceGrants(network, keyOf(from.signer), transaction),
-    broadcast: (transaction) => broadcast(network, transaction),
-
-    transactionStatus: (hash) => transactionStatus(network, hash),
-    reorgDepth: REORG_DEPTH,
-    includes: (block) => includes(network, block),
-    paymentStatus: (payment, terms, minBlock = 0n) => paymentStatus(network, payment, terms, minBlock),
-    isSpentAt: ({ payer, tx }, _terms, block) =>
-      isSpentAt(network, payer, tx.signers[0]?.sequence ?? 0n, block),
-    isSpentFinally: ({ payer, tx }) => isSequenceSpent(network, payer, tx.signers[0]?.sequence ?? 0n),
     close: () => rpc.close(),
   }
 }

@@ -29,7 +29,7 @@ async function simulated({ tx }: CosmosPayment): Promise<bigint> {
 }
 
 const verify = (payment: CosmosPayment, urls = [world.rpcUrl]) =>
-  verifying.connect({ rpcUrls: urls }).verify(payment, world.terms, new Date())
+  verifying.connect({ rpcUrls: urls }).payments.verify({ payment, terms: world.terms, now: new Date() })
 
 describe('a node whose gRPC and REST servers are both off', () => {
   test('is named, and makes the network unusable only where no other can simulate', async () => {
@@ -40,7 +40,7 @@ describe('a node whose gRPC and REST servers are both off', () => {
         : reply
     })
     const problem = 'cannot simulate transactions: turn its gRPC or its REST server on'
-    const check = (...rpcUrls: string[]) => verifying.connect({ rpcUrls }).checkNodes?.()
+    const check = (...rpcUrls: string[]) => verifying.connect({ rpcUrls }).node.check?.()
     expect(await check(world.rpcUrl)).toEqual({ problems: [], isUsable: true })
 
     await world.ask('dev_setServices', false)

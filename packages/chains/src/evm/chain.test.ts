@@ -29,7 +29,7 @@ describe('connect', () => {
   test('tells its signers by their addresses', () => {
     const other = Wallet.createRandom()
     const chain = world.connect({ signerKeys: [world.signer.privateKey, other.privateKey] })
-    expect(chain.signers).toEqual([world.signer.address, other.address])
-    expect(world.connect({ signerKeys: [] }).signers).toEqual([])
+    expect(chain.signer.addresses).toEqual([world.signer.address, other.address])
+    expect(world.connect({ signerKeys: [] }).signer.addresses).toEqual([])
   })
 })

@@ -18,7 +18,7 @@ import { createRpc } from './rpc'
 import { replace, signBatch } from './settlement/sign-batch'
 import { validateToken } from './tokens/token-validation'
 
-/** The settlement keys by their addresses; says which one is wrong without telling it. */
+/** The keys by address. An error names a wrong key by its position and never contains it. */
 function readKeys(signerKeys: readonly string[]): ReadonlyMap<string, SigningKey> {
   return new Map(
     signerKeys.map((text, i) => {
@@ -32,7 +32,7 @@ function readKeys(signerKeys: readonly string[]): ReadonlyMap<string, SigningKey
   )
 }
 
-/** As a wallet names a chain (EIP-155): a whole number in decimal digits. */
+/** An EIP-155 chain id in decimal digits. */
 export const isChainId = (text: string): boolean => /^[1-9][0-9]{0,18}$/.test(text)
 
 function checkSettings({ name, chainId, rpcUrls }: NetworkSettings): void {
@@ -41,10 +41,10 @@ function checkSettings({ name, chainId, rpcUrls }: NetworkSettings): void {
     throw new Error(`${name}: give at least one RPC URL, each http:// or https://`)
 }
 
-/** In wei: some hundred settlements where gas is cheap. */
-const AMPLE_FUNDS = 10n ** 16n
+/** In wei: about a hundred settlements at a low gas price. */
+const BALANCE_THRESHOLD = 10n ** 16n
 
-/** An EVM network over JSON-RPC, as far as `exact` payments go. Throws where the settings cannot be used. */
+/** An EVM network over JSON-RPC. Throws if the settings are invalid. */
 export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSettings): Chain<EvmPayment> {
   checkSettings({ signerKeys, ...settings })
   const { name, ecosystem, chainId, maxGas } = settings
@@ -57,7 +57,8 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
 
   function keyOf(signer: string): SigningKey {
     const key = keys.get(signer)
-    if (key === undefined) throw new Error(`${signer} is no signer of ${name}: take one of Chain.signers`)
+    if (key === undefined)
+      throw new Error(`${signer} is no signer of ${name}: take one of ChainSigner.addresses`)
     return key
   }
 
@@ -65,57 +66,62 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
 
   return {
     network: { name, ecosystem, chainId },
-    signers,
-    feePayer: signers[0],
-    ampleFunds: AMPLE_FUNDS,
 
-    async head() {
-      const { number, timestamp } = await rpc.newestBlock()
-      return { number, timestamp: Number(timestamp) }
+    node: {
+      async head() {
+        const { number, timestamp } = await rpc.newestBlock()
+        return { number, timestamp: Number(timestamp) }
+      },
+      heights: () => rpc.heights(),
+      reorgDepth: REORG_DEPTH,
+      includes: (block) => includes(network, block),
+      broadcast: (transaction) =>
+        retryOnFurthestNode(
+          ({ rpc: node }) => broadcast(node, transaction),
+          () => false,
+        ),
+      transactionStatus: (hash) => transactionStatus(network, hash),
     },
 
-    heights: () => rpc.heights(),
-
-    extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
-
-    validateToken: (wanted) => validateToken(rpc, { name, chainId, maxGas, signers }, wanted),
-
-    checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
-
-    verify(payment, terms, now, reserved = 0n) {
-      const seconds = BigInt(Math.floor(now.getTime() / 1000))
-      return retryOnFurthestNode(
-        (on) => transferMethodOf(payment).verify({ network: on, payment, terms, now: seconds, reserved }),
-        dependsOnState,
-      )
+    signer: {
+      addresses: signers,
+      feePayer: signers[0],
+      balanceThreshold: BALANCE_THRESHOLD,
+      funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
+      nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
+      isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
+      sign: async (batch, from) =>
+        retryOnFurthestNode((on) => signBatch(on, keyOf(from.signer), batch, from), dependsOnState),
+      replace: async (transaction, from) => replace(network, keyOf(from.signer), transaction, from),
     },
 
-    funds: (signer) => rpc.call(Quantity, 'eth_getBalance', [signer, 'latest']),
-    nextNonce: (signer) => rpc.call(Quantity, 'eth_getTransactionCount', [signer, 'latest']),
-    isNonceSpent: (signer, nonce) => isNonceSpent(network, signer, nonce),
-
-    batches: (pending) => batches({ network, hasMulticall }, pending),
-    sign: async (batch, from) =>
-      retryOnFurthestNode((on) => signBatch(on, keyOf(from.signer), batch, from), dependsOnState),
-    replace: async (transaction, from) => replace(network, keyOf(from.signer), transaction, from),
-    broadcast: (transaction) =>
-      retryOnFurthestNode(
-        ({ rpc: node }) => broadcast(node, transaction),
-        () => false,
-      ),
-
-    transactionStatus: (hash) => transactionStatus(network, hash),
-    reorgDepth: REORG_DEPTH,
-    includes: (block) => includes(network, block),
-    paymentStatus: (payment, terms, seen = 0n) =>
-      transferMethodOf(payment).paymentStatus(network, payment, terms, seen),
-    isSpentAt: (payment, terms, block) => transferMethodOf(payment).isSpentAt(network, payment, terms, block),
-    async isSpentFinally(payment, terms) {
-      const block = (await rpc.height()) - REORG_DEPTH
-      return block >= 0n && transferMethodOf(payment).isSpentAt(network, payment, terms, block)
+    payments: {
+      extensions: async () => ((await hasPermit2()) ? ['eip2612GasSponsoring'] : []),
+      checkTerms: (terms) => firstRefusal(termsChecks, { terms, network }),
+      verify({ payment, terms, now, reserved = 0n }) {
+        const seconds = BigInt(Math.floor(now.getTime() / 1000))
+        return retryOnFurthestNode(
+          (on) => transferMethodOf(payment).verify({ network: on, payment, terms, now: seconds, reserved }),
+          dependsOnState,
+        )
+      },
+      batches: (pending) => batches({ network, hasMulticall }, pending),
+      paymentStatus: ({ payment, terms, minBlock = 0n }) =>
+        transferMethodOf(payment).paymentStatus(network, payment, terms, minBlock),
+      isSpentAt: (payment, terms, block) =>
+        transferMethodOf(payment).isSpentAt(network, payment, terms, block),
+      async isSpentFinally(payment, terms) {
+        const block = (await rpc.height()) - REORG_DEPTH
+        return block >= 0n && transferMethodOf(payment).isSpentAt(network, payment, terms, block)
+      },
+      failsOnlyWhenMined: async (hash, payment, terms) =>
+        payment.kind === 'eip3009' && failsOnlyWhenMined(network, hash, payment, terms),
     },
-    failsOnlyWhenMined: async (hash, payment, terms) =>
-      payment.kind === 'eip3009' && failsOnlyWhenMined(network, hash, payment, terms),
+
+    tokens: {
+      validate: (wanted) => validateToken(rpc, { name, chainId, maxGas, signers }, wanted),
+    },
+
     close: () => rpc.close(),
   }
 }

@@ -12,7 +12,7 @@ afterAll(() => world.close())
 /** The network by a node that stays where it is now, and the real one after it; `alone`: without. */
 async function behind() {
   const [url] = world.settings.rpcUrls
-  const { number } = await world.chain.head()
+  const { number } = await world.chain.node.head()
   const node = await startNodeAt(url!, number)
   const chain = world.connect({ rpcUrls: [node.url, url!] })
   const alone = world.connect({ rpcUrls: [node.url] })
@@ -25,14 +25,18 @@ describe('a payer that was funded after the newest block of the first node', () 
     const { node, chain, alone } = await behind()
     await world.mint(payer.address, world.terms.amount)
     const paid = await signPayment(payer, world.terms)
-    expect(await alone.verify(paid, world.terms, new Date())).toMatchObject({ reason: 'insufficient_funds' })
-    expect(await chain.verify(paid, world.terms, new Date())).toBeUndefined()
+    expect(await alone.payments.verify({ payment: paid, terms: world.terms, now: new Date() })).toMatchObject(
+      { reason: 'insufficient_funds' },
+    )
+    expect(
+      await chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
+    ).toBeUndefined()
 
-    const signed = await chain.sign([world.pending(paid)], await world.from())
+    const signed = await chain.signer.sign([world.pending(paid)], await world.from())
     if ('reason' in signed) throw new Error(signed.detail)
-    await chain.broadcast(signed)
+    await chain.node.broadcast(signed)
     await world.mine()
-    const mined = await world.chain.transactionStatus(signed.hash)
+    const mined = await world.chain.node.transactionStatus(signed.hash)
     expect(mined.status === 'mined' && mined.settles(paid, world.terms)).toBe(true)
     await node.close()
   })
@@ -42,9 +46,13 @@ describe('a payer that was funded after the newest block of the first node', () 
     const payer = await world.newWallet()
     await world.mint(payer.address, world.terms.amount)
     const paid = await signTransfer(payer, world.terms)
-    expect(await alone.verify(paid, world.terms, new Date())).toMatchObject({ reason: 'insufficient_funds' })
-    expect(await chain.verify(paid, world.terms, new Date())).toBeUndefined()
-    await chain.broadcast(paid.transaction)
+    expect(await alone.payments.verify({ payment: paid, terms: world.terms, now: new Date() })).toMatchObject(
+      { reason: 'insufficient_funds' },
+    )
+    expect(
+      await chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
+    ).toBeUndefined()
+    await chain.node.broadcast(paid.transaction)
     await world.mine()
     expect(await world.balance(payer.address)).toBe(0n)
     await node.close()
@@ -58,15 +66,19 @@ test('a refusal costs one more question where a node is further, and none of the
   const paid = await signPayment(poor, world.terms)
   const balancesAsked = () => node.requests.flat().filter(({ method }) => method === 'eth_call').length
 
-  expect(await chain.verify(paid, world.terms, new Date())).toMatchObject({ reason: 'insufficient_funds' })
+  expect(await chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() })).toMatchObject({
+    reason: 'insufficient_funds',
+  })
   const asked = balancesAsked()
   expect(asked).toBeGreaterThan(0)
 
   const [url] = world.settings.rpcUrls
-  const { number } = await world.chain.head()
+  const { number } = await world.chain.node.head()
   const [first, second] = [await startNodeAt(url!, number), await startNodeAt(url!, number)]
   const even = world.connect({ rpcUrls: [first.url, second.url] })
-  expect(await even.verify(paid, world.terms, new Date())).toMatchObject({ reason: 'insufficient_funds' })
+  expect(await even.payments.verify({ payment: paid, terms: world.terms, now: new Date() })).toMatchObject({
+    reason: 'insufficient_funds',
+  })
   const methods = second.requests.flat().map(({ method }) => method)
   expect(methods).not.toContain('eth_call')
   for (const one of [node, first, second]) await one.close()

@@ -17,11 +17,11 @@ const inSeconds = (seconds: number) => (now() + BigInt(seconds)).toString()
 
 async function refusalOfSignature(change: (signature: string) => string) {
   const payload = await signPayload(world.payer, world.terms)
-  return world.chain.verify(
-    payment({ ...payload, signature: change(payload.signature) }),
-    world.terms,
-    new Date(),
-  )
+  return world.chain.payments.verify({
+    payment: payment({ ...payload, signature: change(payload.signature) }),
+    terms: world.terms,
+    now: new Date(),
+  })
 }
 
 describe('verify refuses', () => {
@@ -182,14 +182,20 @@ describe('verify refuses', () => {
   test('a payer that pays itself', async () => {
     const terms = { ...world.terms, payTo: world.payer.address }
     const paid = await signPayment(world.payer, terms)
-    expect(await world.chain.verify(paid, terms, new Date())).toMatchObject({ reason: 'invalid_payment' })
+    expect(await world.chain.payments.verify({ payment: paid, terms, now: new Date() })).toMatchObject({
+      reason: 'invalid_payment',
+    })
   })
 
   test('any one bit flipped in the signature', async () => {
     const payload = await signPayload(world.payer, world.terms)
     const refusals = await Promise.all(
       [...bitFlips(payload.signature)].map((signature) =>
-        world.chain.verify(payment({ ...payload, signature }), world.terms, new Date()),
+        world.chain.payments.verify({
+          payment: payment({ ...payload, signature }),
+          terms: world.terms,
+          now: new Date(),
+        }),
       ),
     )
     expect(new Set(refusals.map((one) => one?.reason))).toEqual(
@@ -200,13 +206,17 @@ describe('verify refuses', () => {
   test('a payment that was settled, and one that was cancelled', async () => {
     const settled = await signPayment(world.payer, world.terms)
     expect(await world.settle(settled)).toMatchObject({ isSettled: true })
-    expect(await world.chain.verify(settled, world.terms, new Date())).toMatchObject({
+    expect(
+      await world.chain.payments.verify({ payment: settled, terms: world.terms, now: new Date() }),
+    ).toMatchObject({
       reason: 'invalid_transaction_state',
     })
 
     const cancelled = await signPayment(world.payer, world.terms)
     await world.cancel(cancelled)
-    expect(await world.chain.verify(cancelled, world.terms, new Date())).toMatchObject({
+    expect(
+      await world.chain.payments.verify({ payment: cancelled, terms: world.terms, now: new Date() }),
+    ).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -221,11 +231,11 @@ describe('verify refuses', () => {
     await world.mint(wallet, world.terms.amount)
     const { authorization } = await signPayload(world.payer, world.terms, { from: wallet })
     expect(
-      await world.chain.verify(
-        payment({ signature: `0x${'ab'.repeat(65)}`, authorization }),
-        world.terms,
-        new Date(),
-      ),
+      await world.chain.payments.verify({
+        payment: payment({ signature: `0x${'ab'.repeat(65)}`, authorization }),
+        terms: world.terms,
+        now: new Date(),
+      }),
     ).toMatchObject({ reason: 'invalid_exact_evm_payload_signature' })
   })
 

@@ -18,16 +18,22 @@ describe('a reorg that drops a settlement', () => {
     const transaction = await world.sign(payment)
     const { block } = await world.carryOut(transaction)
     await world.mine(2)
-    expect(await world.chain.includes(block)).toBe(true)
-    expect(await world.chain.includes({ ...block, hash: block.hash.toUpperCase().replace('X', 'x') })).toBe(
-      true,
-    )
+    expect(await world.chain.node.includes(block)).toBe(true)
+    expect(
+      await world.chain.node.includes({ ...block, hash: block.hash.toUpperCase().replace('X', 'x') }),
+    ).toBe(true)
 
     await world.provider.send('anvil_reorg', [3, []])
-    expect(await world.chain.includes(block)).toBe(false)
-    expect(await world.chain.includes({ number: BigInt(before!.number), hash: before!.hash! })).toBe(true)
-    expect(['unknown', 'waiting']).toContain((await world.chain.transactionStatus(transaction.hash)).status)
-    expect(await world.chain.paymentStatus(payment, world.terms)).toEqual({ status: 'open' })
+    expect(await world.chain.node.includes(block)).toBe(false)
+    expect(await world.chain.node.includes({ number: BigInt(before!.number), hash: before!.hash! })).toBe(
+      true,
+    )
+    expect(['unknown', 'waiting']).toContain(
+      (await world.chain.node.transactionStatus(transaction.hash)).status,
+    )
+    expect(await world.chain.payments.paymentStatus({ payment, terms: world.terms })).toEqual({
+      status: 'open',
+    })
 
     const again = await world.carryOut(transaction)
     expect(again.settles(payment, world.terms)).toBe(true)
@@ -39,7 +45,7 @@ describe('includes', () => {
   test('does not take a node that is not that far for one that has another block', async () => {
     const newest = await world.provider.getBlock('latest')
     await expect(
-      world.chain.includes({ number: BigInt(newest!.number) + 5n, hash: newest!.hash! }),
+      world.chain.node.includes({ number: BigInt(newest!.number) + 5n, hash: newest!.hash! }),
     ).rejects.toThrow(ChainUnavailable)
   })
 
@@ -48,7 +54,7 @@ describe('includes', () => {
       method === 'eth_getBlockByNumber' ? { result: { ...(reply.result as object), number: '0x1' } } : reply,
     )
     const chain = world.connect({ rpcUrls: [node.url] })
-    await expect(chain.includes({ number: 2n, hash: `0x${'ab'.repeat(32)}` })).rejects.toThrow(
+    await expect(chain.node.includes({ number: 2n, hash: `0x${'ab'.repeat(32)}` })).rejects.toThrow(
       ChainUnavailable,
     )
     await node.close()

@@ -19,13 +19,13 @@ describe('checkTerms', () => {
     ['a token without a known domain', () => ({ token: { asset: usdc.asset, symbol: 'USDC', decimals: 6 } })],
     ['another name than the token’s', () => ({ extra: { name: 'USD Coin' } })],
   ])('refuses %s, in the words of verify', async (_, change) => {
-    const refusal = world.chain.checkTerms({ ...world.terms, ...change() })
+    const refusal = world.chain.payments.checkTerms({ ...world.terms, ...change() })
     expect(refusal).toEqual(await world.refusal({}, change()))
     expect(refusal?.reason).toBe('invalid_payment_requirements')
   })
 
   test('refuses nothing that somebody could pay', () => {
     for (const amount of [1n, 2n ** 256n - 1n])
-      expect(world.chain.checkTerms({ ...world.terms, amount })).toBeUndefined()
+      expect(world.chain.payments.checkTerms({ ...world.terms, amount })).toBeUndefined()
   })
 })

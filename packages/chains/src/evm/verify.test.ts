@@ -32,7 +32,9 @@ describe('verify takes', () => {
     const early = (data: string) => data === settlement
     const verifyAt = async (lastBlock: bigint) => {
       const node = await startRestingNode(world.settings.rpcUrls[0]!, lastBlock, early)
-      const refused = await world.connect({ rpcUrls: [node.url] }).verify(paid, world.terms, new Date())
+      const refused = await world
+        .connect({ rpcUrls: [node.url] })
+        .payments.verify({ payment: paid, terms: world.terms, now: new Date() })
       await node.close()
       return refused
     }
@@ -46,14 +48,21 @@ describe('verify takes', () => {
     for (const signature of ['0x', '0x1234', `0x${'ab'.repeat(65)}`, `0x${'ab'.repeat(300)}`]) {
       const { authorization } = await signPayload(world.payer, world.terms, { from: wallet })
       const paid = payment({ signature, authorization })
-      expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
+      expect(
+        await world.chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
+      ).toBeUndefined()
     }
   })
 })
 
 describe('verify counts what is reserved', () => {
   const verify = async (reserved: bigint) =>
-    world.chain.verify(await signPayment(world.payer, world.terms), world.terms, new Date(), reserved)
+    world.chain.payments.verify({
+      payment: await signPayment(world.payer, world.terms),
+      terms: world.terms,
+      now: new Date(),
+      reserved,
+    })
 
   test('of the balance, to the last unit', async () => {
     const rest = (await world.balance(world.payer.address)) - world.terms.amount
@@ -66,7 +75,7 @@ describe('verify counts what is reserved', () => {
 async function watched() {
   const { url, requests, close } = await startAlteringProxy(world.settings.rpcUrls[0]!, (_, reply) => reply)
   const chain = world.connect({ rpcUrls: [url] })
-  await chain.head()
+  await chain.node.head()
   requests.length = 0
   return { chain, requests, close }
 }
@@ -85,7 +94,9 @@ describe('verify', () => {
     const { chain, requests, close } = await watched()
     const paid = await Promise.all([1, 2, 3].map(() => signPayment(world.payer, world.terms)))
     const verifyAll = async () =>
-      Promise.all(paid.map((payment) => chain.verify(payment, world.terms, new Date())))
+      Promise.all(
+        paid.map((payment) => chain.payments.verify({ payment, terms: world.terms, now: new Date() })),
+      )
     for (const round of [1, 2]) {
       expect(await verifyAll()).toEqual([undefined, undefined, undefined])
       const blocks = requests.flat().filter(({ method }) => method === 'eth_getBlockByNumber')
@@ -121,7 +132,9 @@ describe('verify', () => {
     await world.mint(wallet, world.terms.amount)
     const { authorization } = await signPayload(world.payer, world.terms, { from: wallet })
     const lie = payment({ signature: '0x', authorization })
-    expect(await world.chain.verify(lie, world.terms, new Date())).toBeUndefined()
+    expect(
+      await world.chain.payments.verify({ payment: lie, terms: world.terms, now: new Date() }),
+    ).toBeUndefined()
     const before = await world.balance(world.terms.payTo)
     expect(await world.settle(lie)).toMatchObject({ succeeded: false, isSettled: false })
     expect(await world.balance(world.terms.payTo)).toBe(before)

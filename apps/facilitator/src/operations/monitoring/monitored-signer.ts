@@ -1,7 +1,9 @@
 import { type Network } from '../../networks/network'
 
 export type MonitoredSigner = {
-  network: Pick<Network, 'name' | 'signerBalanceWarning'> & { chain: Pick<Network['chain'], 'funds'> }
+  network: Pick<Network, 'name' | 'signerBalanceWarning'> & {
+    chain: { signer: Pick<Network['chain']['signer'], 'funds'> }
+  }
   signer: string
   /** Whether this process holds the signer's leader lock. */
   isOwner: () => boolean

@@ -10,7 +10,11 @@ afterAll(closeAll)
 
 const signer = '0x2222222222222222222222222222222222222222'
 const watchedSigner: MonitoredSigner = {
-  network: { name: 'base', signerBalanceWarning: 1n, chain: { funds: () => Promise.resolve(1n) } },
+  network: {
+    name: 'base',
+    signerBalanceWarning: 1n,
+    chain: { signer: { funds: () => Promise.resolve(1n) } },
+  },
   signer,
   isOwner: () => true,
 }

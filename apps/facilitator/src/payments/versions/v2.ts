@@ -53,10 +53,11 @@ export function createPaymentHandlersV2(operations: PaymentOperations, networks:
 }
 
 /** Payers that sign whole transactions name the fee payer in them. */
-const extraOf = ({ chain: { sponsorship, feePayer } }: Network) =>
-  sponsorship && feePayer !== undefined ? { extra: { feePayer } } : {}
+const extraOf = ({ chain: { payments, signer } }: Network) =>
+  payments.sponsorship && signer.feePayer !== undefined ? { extra: { feePayer: signer.feePayer } } : {}
 
-const payersOf = ({ chain: { signers, feePayer } }: Network) => (feePayer === undefined ? [] : [...signers])
+const payersOf = ({ chain: { signer } }: Network) =>
+  signer.feePayer === undefined ? [] : [...signer.addresses]
 
 const GAS_SPONSORING = 'eip2612GasSponsoring'
 

@@ -31,7 +31,7 @@ async function findTransactionOfSequence(
 }
 
 /**
- * See `Chain.paymentStatus`. The payer's sequence decides, not the bytes of the transaction: `open` until the sequence is
+ * See `ChainPayments.paymentStatus`. The payer's sequence decides, not the bytes of the transaction: `open` until the sequence is
  * used, `void` if anything but the same send used it.
  */
 export async function paymentStatus(

@@ -11,7 +11,7 @@ async function isSequenceUsed(network: CosmosNetwork, result: TxResult): Promise
   return used !== undefined && sequenceOf(await network.rpc.account(used.address)) > used.sequence
 }
 
-/** See `Chain.transactionStatus`. A transaction that failed before it used its sequence is `unknown`: it can be mined again. */
+/** See `ChainNode.transactionStatus`. A transaction that failed before it used its sequence is `unknown`: it can be mined again. */
 export async function transactionStatus(
   network: CosmosNetwork,
   hash: string,
@@ -34,7 +34,7 @@ export async function transactionStatus(
   }
 }
 
-/** See `Chain.includes`. */
+/** See `ChainNode.includes`. */
 export async function includes({ rpc }: CosmosNetwork, { number, hash }: BlockId): Promise<boolean> {
   const block = await rpc.blockAt(number)
   if (block === undefined) throw new ChainUnavailable(`The node is behind block ${number}`)

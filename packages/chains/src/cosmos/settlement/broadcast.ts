@@ -49,7 +49,7 @@ async function isSequenceTaken({ rpc, prefix }: CosmosNetwork, txBytes: Uint8Arr
   return other !== undefined && other.hash !== tx?.hash
 }
 
-/** See `Chain.broadcast`. Rejects with `ChainUnavailable` if a node may accept the transaction later, or already has it. */
+/** See `ChainNode.broadcast`. Rejects with `ChainUnavailable` if a node may accept the transaction later, or already has it. */
 export async function broadcast(network: CosmosNetwork, { raw, hash }: SignedTransaction): Promise<void> {
   const { rpc } = network
   const txBytes = new Uint8Array(Buffer.from(raw, 'base64'))

@@ -125,7 +125,12 @@ export async function openVerifying() {
     const draft = await world.draft(by, changes)
     const payment = readPayment(payload(payloadOf(by, draft, signed(by, draft))))
     if (payment === undefined) throw new Error('The payment cannot be read')
-    return connect(settings).verify(payment, { ...world.terms, ...terms }, new Date(), reserved)
+    return connect(settings).payments.verify({
+      payment,
+      terms: { ...world.terms, ...terms },
+      now: new Date(),
+      reserved,
+    })
   }
 
   const gasless = (changes: Partial<Draft['fee']> = {}) => ({

@@ -12,7 +12,7 @@ const decimalsOf = ({ display, denomUnits }: Metadata): number | undefined =>
   denomUnits.find(({ denom }) => denom === display)?.exponent
 
 /**
- * See `Chain.validateToken`: the denomination has a supply, the bank allows transfers, and the decimals match the metadata.
+ * See `ChainTokens.validate`: the denomination has a supply, the bank allows transfers, and the decimals match the metadata.
  * Without metadata, which is usual for `ibc/…`, the decimals of `wanted` are accepted.
  */
 export async function validateToken(

@@ -21,7 +21,7 @@ describe('isNonceSpent', () => {
     })
     try {
       const chain = world.connect({ rpcUrls: [node.url], confirmations: 3 })
-      return await chain.isNonceSpent(world.signer.address, nonce)
+      return await chain.signer.isNonceSpent(world.signer.address, nonce)
     } finally {
       await node.close()
     }

@@ -31,7 +31,7 @@ async function inspectionWith(change: (receipt: Record<string, unknown>) => unkn
       : reply,
   )
   try {
-    return { paid, told: await world.connect({ rpcUrls: [liar.url] }).transactionStatus(hash) }
+    return { paid, told: await world.connect({ rpcUrls: [liar.url] }).node.transactionStatus(hash) }
   } finally {
     await liar.close()
   }
@@ -39,7 +39,7 @@ async function inspectionWith(change: (receipt: Record<string, unknown>) => unkn
 
 describe('inspect', () => {
   test('tells a transaction that the network never saw', async () =>
-    expect(await world.chain.transactionStatus(hexlify(randomBytes(32)))).toEqual({ status: 'unknown' }))
+    expect(await world.chain.node.transactionStatus(hexlify(randomBytes(32)))).toEqual({ status: 'unknown' }))
 
   test('tells when the confirmations are there', async () => {
     const { hash, block } = await settled()
@@ -53,7 +53,11 @@ describe('inspect', () => {
         method === 'eth_blockNumber' ? { result: toQuantity(height) } : reply,
       )
       const patient = world.connect({ rpcUrls: [node.url], confirmations: 10 })
-      expect(await patient.transactionStatus(hash)).toMatchObject({ status: 'mined', block, isConfirmed })
+      expect(await patient.node.transactionStatus(hash)).toMatchObject({
+        status: 'mined',
+        block,
+        isConfirmed,
+      })
       await node.close()
     }
   })
@@ -62,12 +66,12 @@ describe('inspect', () => {
     const paid = await signPayment(world.payer, world.terms)
     const first = await world.sign(paid)
     const { signer, nonce } = await world.from()
-    const second = await world.chain.sign([world.pending(paid)], { signer, nonce: nonce + 1n })
+    const second = await world.chain.signer.sign([world.pending(paid)], { signer, nonce: nonce + 1n })
     if ('reason' in second) throw new Error(second.detail)
-    await world.chain.broadcast(second)
+    await world.chain.node.broadcast(second)
     await world.carryOut(first)
-    expect(settles(await world.chain.transactionStatus(first.hash), paid)).toBe(true)
-    const failed = await world.chain.transactionStatus(second.hash)
+    expect(settles(await world.chain.node.transactionStatus(first.hash), paid)).toBe(true)
+    const failed = await world.chain.node.transactionStatus(second.hash)
     expect(failed).toMatchObject({ status: 'mined', succeeded: false })
     expect((failed as { fee: bigint }).fee).toBeGreaterThan(0n)
     expect(settles(failed, paid)).toBe(false)
@@ -87,13 +91,13 @@ describe('inspect', () => {
   test('does not take the settlement of one payment for that of another', async () => {
     const { hash } = await settled()
     const other = await signPayment(world.payer, world.terms)
-    expect(settles(await world.chain.transactionStatus(hash), other)).toBe(false)
+    expect(settles(await world.chain.node.transactionStatus(hash), other)).toBe(false)
   })
 
   test('charges us for nothing that somebody else sent', async () => {
     const { hash } = await settled()
     const other = world.connect({ signerKeys: [world.payer.privateKey] })
-    expect(await other.transactionStatus(hash)).toMatchObject({ status: 'mined', fee: 0n })
+    expect(await other.node.transactionStatus(hash)).toMatchObject({ status: 'mined', fee: 0n })
   })
 
   test('believes no node on its word alone', async () => {
@@ -124,7 +128,7 @@ describe('inspect', () => {
     const hashes = [(await settled()).hash, (await settled()).hash, (await settled()).hash]
     const { url, requests, close } = await startAlteringProxy(world.settings.rpcUrls[0]!, (_, reply) => reply)
     const chain = world.connect({ rpcUrls: [url] })
-    const told = await Promise.all([...hashes, ...hashes].map((hash) => chain.transactionStatus(hash)))
+    const told = await Promise.all([...hashes, ...hashes].map((hash) => chain.node.transactionStatus(hash)))
     expect(told.map(({ status }) => status)).toEqual(Array(6).fill('mined'))
     const asked = requests.flat().map(({ method }) => method)
     expect(asked.filter((method) => method === 'eth_blockNumber')).toHaveLength(1)

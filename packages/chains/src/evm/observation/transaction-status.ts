@@ -10,7 +10,7 @@ import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
 const feeOf = ({ from, gasUsed, effectiveGasPrice, l1Fee }: Receipt, { signers }: EvmNetwork): bigint =>
   signers.some((signer) => sameAddress(from, signer)) ? gasUsed * effectiveGasPrice + (l1Fee ?? 0n) : 0n
 
-/** See `Chain.inspect`. */
+/** See `ChainNode.transactionStatus`. */
 export async function transactionStatus(
   network: EvmNetwork,
   hash: string,

@@ -19,7 +19,7 @@ const someDue = (count: number) => times(count, async () => world.pending(await 
 
 /** Each batch by the places of its payments in `pending`. */
 async function placesOf(pending: ReturnType<OwnChain['pending']>[], on = world.chain) {
-  const batches = await on.batches(pending)
+  const batches = await on.payments.batches(pending)
   expect(batches.flat()).toHaveLength(pending.length)
   return batches.map((batch) => batch.map((one) => pending.indexOf(one)))
 }
@@ -68,7 +68,13 @@ describe('batches', () => {
     await world.mint(payer.address, world.terms.amount)
     await world.provider.send('anvil_setCode', [payer.address, credulousWallet])
     const pending = [...(await someDue(2)), world.pending(await pay(payer)), ...(await someDue(1))]
-    expect(await world.chain.verify(pending[2]!.payment, world.terms, new Date())).toBeUndefined()
+    expect(
+      await world.chain.payments.verify({
+        payment: pending[2]!.payment,
+        terms: world.terms,
+        now: new Date(),
+      }),
+    ).toBeUndefined()
     expect(await placesOf(pending)).toEqual([[0, 1, 3], [2]])
   })
 
@@ -79,10 +85,10 @@ describe('batches', () => {
     const [first, second] = [await byContract(), await byContract()]
     const [plain] = await someDue(1)
     const behind = { isBehind: true }
-    expect(await world.chain.batches([first, plain!, second])).toEqual([[first], [plain]])
-    expect(await world.chain.batches([{ ...first, ...behind }, plain!])).toEqual([[plain]])
-    expect(await world.chain.batches([{ ...first, ...behind }])).toEqual([])
-    expect(await world.chain.batches([{ ...plain!, ...behind }])).toHaveLength(1)
+    expect(await world.chain.payments.batches([first, plain!, second])).toEqual([[first], [plain]])
+    expect(await world.chain.payments.batches([{ ...first, ...behind }, plain!])).toEqual([[plain]])
+    expect(await world.chain.payments.batches([{ ...first, ...behind }])).toEqual([])
+    expect(await world.chain.payments.batches([{ ...plain!, ...behind }])).toHaveLength(1)
   })
 
   test('hold none behind another where the node does not tell what its payer is', async () => {
@@ -90,7 +96,7 @@ describe('batches', () => {
     const node = await startAlteringProxy(world.settings.rpcUrls[0]!, ({ method }, reply) =>
       method === 'eth_getCode' ? { error: { code: -32603, message: 'internal error' } } : reply,
     )
-    expect(await world.connect({ rpcUrls: [node.url] }).batches(pending)).toEqual([[pending[0]]])
+    expect(await world.connect({ rpcUrls: [node.url] }).payments.batches(pending)).toEqual([[pending[0]]])
     await node.close()
   })
 
@@ -121,7 +127,7 @@ describe('batches', () => {
     await node.close()
   })
 
-  test('of nothing are none', async () => expect(await world.chain.batches([])).toEqual([]))
+  test('of nothing are none', async () => expect(await world.chain.payments.batches([])).toEqual([]))
 })
 
 describe('a batch', () => {
@@ -139,8 +145,12 @@ describe('a batch', () => {
     expect(mined).toMatchObject({ succeeded: true, isConfirmed: true })
     expect(payments.filter((payment) => !mined.settles(payment, world.terms))).toEqual([spoilt])
     expect(await world.balance(world.terms.payTo)).toBe(before + 49n * world.terms.amount)
-    expect(await world.chain.paymentStatus(spoilt, world.terms)).toEqual({ status: 'open' })
-    expect(await world.chain.paymentStatus(sound[0]!, world.terms)).toMatchObject({
+    expect(await world.chain.payments.paymentStatus({ payment: spoilt, terms: world.terms })).toEqual({
+      status: 'open',
+    })
+    expect(
+      await world.chain.payments.paymentStatus({ payment: sound[0]!, terms: world.terms }),
+    ).toMatchObject({
       status: 'settled',
       hash: signed.hash,
     })
@@ -159,7 +169,7 @@ describe('a batch', () => {
     await world.settle(await pay())
     const gasOf = async (hash: string) => (await world.provider.getTransactionReceipt(hash))!.gasUsed
     const alone = await gasOf((await world.settle(await pay())).hash)
-    const signed = await world.chain.sign(await someDue(10), await world.from())
+    const signed = await world.chain.signer.sign(await someDue(10), await world.from())
     if ('reason' in signed) throw new Error(signed.detail)
     const { fee } = await world.carryOut(signed)
     expect((await gasOf(signed.hash)) / 10n).toBeLessThan((alone * 4n) / 5n)
@@ -170,7 +180,7 @@ describe('a batch', () => {
     const cancelled = await pay()
     await world.cancel(cancelled)
     const batch = [...(await someDue(2)), world.pending(cancelled)]
-    expect(await world.chain.sign(batch, await world.from())).toMatchObject({
+    expect(await world.chain.signer.sign(batch, await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -180,7 +190,7 @@ describe('a batch', () => {
     const allowedWith = async (maxGas: bigint, count: number) => {
       const chain = world.connect({ rpcUrls: [node.url], maxGas })
       node.requests.length = 0
-      const told = await chain.sign(await someDue(count), await world.from())
+      const told = await chain.signer.sign(await someDue(count), await world.from())
       const estimates = node.requests.flat().filter(({ method }) => method === 'eth_estimateGas')
       return { told, allowed: BigInt((estimates[0]!.params[0] as { gas: string }).gas) }
     }
@@ -201,5 +211,5 @@ describe('a batch', () => {
   })
 
   test('of none is a mistake', async () =>
-    expect(world.chain.sign([], await world.from())).rejects.toThrow('at least one payment'))
+    expect(world.chain.signer.sign([], await world.from())).rejects.toThrow('at least one payment'))
 })

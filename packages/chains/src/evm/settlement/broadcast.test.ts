@@ -14,38 +14,41 @@ describe('broadcast', () => {
   test('takes a transaction that is waiting or mined already for sent', async () => {
     const paid = await signPayment(world.payer, world.terms)
     const transaction = await world.sign(paid)
-    await world.chain.broadcast(transaction)
-    await world.chain.broadcast(transaction)
+    await world.chain.node.broadcast(transaction)
+    await world.chain.node.broadcast(transaction)
     await world.mine()
-    await world.chain.broadcast(transaction)
-    expect(await world.chain.transactionStatus(transaction.hash)).toMatchObject({
+    await world.chain.node.broadcast(transaction)
+    expect(await world.chain.node.transactionStatus(transaction.hash)).toMatchObject({
       status: 'mined',
       succeeded: true,
     })
 
-    const early = await world.chain.sign([world.pending(await signPayment(world.payer, world.terms))], {
-      signer: world.signer.address,
-      nonce: (await world.from()).nonce + 5n,
-    })
+    const early = await world.chain.signer.sign(
+      [world.pending(await signPayment(world.payer, world.terms))],
+      {
+        signer: world.signer.address,
+        nonce: (await world.from()).nonce + 5n,
+      },
+    )
     if ('reason' in early) throw new Error(early.detail)
-    await world.chain.broadcast(early)
-    await world.chain.broadcast(early)
-    expect(await world.chain.transactionStatus(early.hash)).toEqual({ status: 'waiting' })
+    await world.chain.node.broadcast(early)
+    await world.chain.node.broadcast(early)
+    expect(await world.chain.node.transactionStatus(early.hash)).toEqual({ status: 'waiting' })
   })
 
   test('tells a transaction that can never be mined', async () => {
     const stale = await world.sign(await signPayment(world.payer, world.terms))
     expect(await world.settle(await signPayment(world.payer, world.terms))).toMatchObject({ isSettled: true })
-    await expect(world.chain.broadcast(stale)).rejects.toThrow(TransactionRejected)
+    await expect(world.chain.node.broadcast(stale)).rejects.toThrow(TransactionRejected)
 
     const poor = Wallet.createRandom()
     const chain = world.connect({ signerKeys: [poor.privateKey] })
-    const unpaid = await chain.sign([world.pending(await signPayment(world.payer, world.terms))], {
+    const unpaid = await chain.signer.sign([world.pending(await signPayment(world.payer, world.terms))], {
       signer: poor.address,
       nonce: 0n,
     })
     if ('reason' in unpaid) throw new Error(unpaid.detail)
-    await expect(chain.broadcast(unpaid)).rejects.toThrow(TransactionRejected)
+    await expect(chain.node.broadcast(unpaid)).rejects.toThrow(TransactionRejected)
   })
 
   test('does not take a node that is full, or away, for a verdict', async () => {
@@ -58,7 +61,9 @@ describe('broadcast', () => {
           : reply,
     )
     for (const url of [full.url, 'http://127.0.0.1:9'])
-      await expect(world.connect({ rpcUrls: [url] }).broadcast(transaction)).rejects.toThrow(ChainUnavailable)
+      await expect(world.connect({ rpcUrls: [url] }).node.broadcast(transaction)).rejects.toThrow(
+        ChainUnavailable,
+      )
     await full.close()
   })
 
@@ -76,8 +81,8 @@ describe('broadcast', () => {
           : reply,
     )
     const chainOf = (...rpcUrls: string[]) => world.connect({ rpcUrls, rpcTimeoutMs: 500 })
-    await expect(chainOf(poor.url).broadcast(transaction)).rejects.toThrow(TransactionRejected)
-    await expect(chainOf(silent.url, poor.url).broadcast(transaction)).rejects.toThrow(ChainUnavailable)
+    await expect(chainOf(poor.url).node.broadcast(transaction)).rejects.toThrow(TransactionRejected)
+    await expect(chainOf(silent.url, poor.url).node.broadcast(transaction)).rejects.toThrow(ChainUnavailable)
     await Promise.all([silent.close(), poor.close()])
   })
 })

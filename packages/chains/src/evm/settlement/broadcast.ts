@@ -11,7 +11,7 @@ const permanent =
 const hasTransaction = async (rpc: Rpc, hash: string): Promise<boolean> =>
   (await rpc.call(Transaction.nullable(), 'eth_getTransactionByHash', [hash]))?.hash === hash
 
-/** See `Chain.broadcast`. Rejects with `ChainUnavailable` if a node may have accepted the transaction. */
+/** See `ChainNode.broadcast`. Rejects with `ChainUnavailable` if a node may have accepted the transaction. */
 export async function broadcast(rpc: Rpc, { raw, hash }: SignedTransaction): Promise<void> {
   try {
     await rpc.tryCall(Hash, 'eth_sendRawTransaction', [raw])

@@ -19,14 +19,14 @@ const inTime = () => ({ signer: world.signer.address, isOverdue: false })
 async function waiting() {
   const payment = await signPayment(world.payer, world.terms)
   const transaction = await world.sign(payment)
-  await world.chain.broadcast(transaction)
+  await world.chain.node.broadcast(transaction)
   return { payment, transaction }
 }
 
 describe('replace', () => {
   test('signs the same under fees that the network takes instead, and that one is mined', async () => {
     const { payment, transaction } = await waiting()
-    const replacement = await world.chain.replace(transaction, overdue())
+    const replacement = await world.chain.signer.replace(transaction, overdue())
     const [old, fresh] = [Transaction.from(transaction.raw), Transaction.from(replacement!.raw)]
     expect(fresh.hash).toBe(replacement!.hash)
     expect(fresh.hash).not.toBe(old.hash)
@@ -40,15 +40,15 @@ describe('replace', () => {
 
     const mined = await world.carryOut(replacement!)
     expect(mined.settles(payment, world.terms)).toBe(true)
-    expect(await world.chain.transactionStatus(transaction.hash)).toEqual({ status: 'unknown' })
+    expect(await world.chain.node.transactionStatus(transaction.hash)).toEqual({ status: 'unknown' })
   })
 
   test('again and again raises again and again', async () => {
     const { transaction } = await waiting()
     let newest = transaction
     for (let i = 0; i < 4; i++) {
-      const replacement = await world.chain.replace(newest, overdue())
-      await world.chain.broadcast(replacement!)
+      const replacement = await world.chain.signer.replace(newest, overdue())
+      await world.chain.node.broadcast(replacement!)
       newest = replacement!
     }
     expect(await world.carryOut(newest)).toMatchObject({ succeeded: true })
@@ -58,8 +58,8 @@ describe('replace', () => {
     const { transaction } = await waiting()
     const chain = world.connect({ maxFeePerGas: 1_000_000n * gwei })
     let newest = transaction
-    for (let i = 0; i < 40; i++) newest = (await chain.replace(newest, overdue())) ?? newest
-    expect(await chain.replace(newest, overdue())).toBeUndefined()
+    for (let i = 0; i < 40; i++) newest = (await chain.signer.replace(newest, overdue())) ?? newest
+    expect(await chain.signer.replace(newest, overdue())).toBeUndefined()
     const block = await world.provider.getBlock('latest')
     const usual = block!.baseFeePerGas! + Transaction.from(transaction.raw).maxPriorityFeePerGas!
     expect(Transaction.from(newest.raw).maxPriorityFeePerGas).toBeLessThanOrEqual(5n * usual)
@@ -68,8 +68,8 @@ describe('replace', () => {
 
   test('leaves alone what the next block can take, unless it is overdue', async () => {
     const { transaction } = await waiting()
-    expect(await world.chain.replace(transaction, inTime())).toBeUndefined()
-    expect(await world.chain.replace(transaction, overdue())).toBeDefined()
+    expect(await world.chain.signer.replace(transaction, inTime())).toBeUndefined()
+    expect(await world.chain.signer.replace(transaction, overdue())).toBeDefined()
     await world.mine()
   })
 
@@ -79,9 +79,9 @@ describe('replace', () => {
     // A block of the dearer price takes nothing that waits; this node even forgets it.
     await world.provider.send('anvil_setNextBlockBaseFeePerGas', [toQuantity(2n * maxFeePerGas!)])
     await world.mine()
-    expect((await world.chain.transactionStatus(transaction.hash)).status).not.toBe('mined')
+    expect((await world.chain.node.transactionStatus(transaction.hash)).status).not.toBe('mined')
 
-    const replacement = await world.chain.replace(transaction, inTime())
+    const replacement = await world.chain.signer.replace(transaction, inTime())
     const fresh = Transaction.from(replacement!.raw)
     const block = await world.provider.getBlock('latest')
     expect(fresh.maxFeePerGas).toBeGreaterThanOrEqual(block!.baseFeePerGas! + fresh.maxPriorityFeePerGas!)
@@ -92,7 +92,8 @@ describe('replace', () => {
   test('stops at the cap', async () => {
     const { transaction } = await waiting()
     const { maxFeePerGas } = Transaction.from(transaction.raw)
-    const replaceUnder = (cap: bigint) => world.connect({ maxFeePerGas: cap }).replace(transaction, overdue())
+    const replaceUnder = (cap: bigint) =>
+      world.connect({ maxFeePerGas: cap }).signer.replace(transaction, overdue())
     expect(await replaceUnder(maxFeePerGas! + 1n)).toBeUndefined()
     expect(await replaceUnder(1n)).toBeUndefined()
     const cap = maxFeePerGas! + maxFeePerGas! / 8n + 1n
@@ -112,9 +113,9 @@ describe('replace', () => {
       maxPriorityFeePerGas: gwei,
     })
     const foreign = { raw, hash: Transaction.from(raw).hash! }
-    await expect(world.chain.replace(foreign, overdue())).rejects.toThrow('none that')
+    await expect(world.chain.signer.replace(foreign, overdue())).rejects.toThrow('none that')
     await expect(
-      world.chain.replace(foreign, { signer: world.payer.address, isOverdue: true }),
+      world.chain.signer.replace(foreign, { signer: world.payer.address, isOverdue: true }),
     ).rejects.toThrow('is no signer')
   })
 })

@@ -17,7 +17,7 @@ describe('a settlement', () => {
     const { chain, terms, provider, signer } = world
     const paid = await signPayment(world.payer, terms)
     const before = await world.balance(terms.payTo)
-    const funds = await chain.funds(signer.address)
+    const funds = await chain.signer.funds(signer.address)
 
     const settled = await world.settle(paid)
     const receipt = await provider.getTransactionReceipt(settled.hash)
@@ -29,11 +29,13 @@ describe('a settlement', () => {
       fee: receipt!.fee,
       isSettled: true,
     })
-    expect(await chain.funds(signer.address)).toBe(funds - receipt!.fee)
+    expect(await chain.signer.funds(signer.address)).toBe(funds - receipt!.fee)
     expect(await world.balance(terms.payTo)).toBe(before + terms.amount)
 
-    expect(await chain.verify(paid, terms, new Date())).toMatchObject({ reason: 'invalid_transaction_state' })
-    expect(await chain.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await chain.payments.verify({ payment: paid, terms, now: new Date() })).toMatchObject({
+      reason: 'invalid_transaction_state',
+    })
+    expect(await chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
     expect(await world.balance(terms.payTo)).toBe(before + terms.amount)
@@ -42,7 +44,9 @@ describe('a settlement', () => {
   test('of a wallet that is a contract goes by its own signature', async () => {
     const wallet = await world.newSmartWallet(world.payer)
     const paid = await signPayment(world.payer, world.terms, { from: wallet })
-    expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
+    expect(
+      await world.chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
+    ).toBeUndefined()
     expect(await world.settle(paid)).toMatchObject({ isSettled: true })
     expect(await world.balance(wallet)).toBe(1_000_000n - world.terms.amount)
   })
@@ -56,12 +60,12 @@ describe('a signature that a hardware wallet writes in another form', () => {
     const { chain, payer, terms } = world
     const plain = await signPayment(payer, terms)
     const paid = { ...plain, signature: form(plain.signature) }
-    expect(await chain.verify(paid, terms, new Date())).toBeUndefined()
+    expect(await chain.payments.verify({ payment: paid, terms, now: new Date() })).toBeUndefined()
     const before = await world.balance(terms.payTo)
     expect(await world.settle(paid)).toMatchObject({ isSettled: true })
     expect(await world.balance(terms.payTo)).toBe(before + terms.amount)
     for (const again of [plain, paid])
-      expect(await chain.verify(again, terms, new Date())).toMatchObject({
+      expect(await chain.payments.verify({ payment: again, terms, now: new Date() })).toMatchObject({
         reason: 'invalid_transaction_state',
       })
   })
@@ -72,10 +76,10 @@ describe('a signature that a hardware wallet writes in another form', () => {
     await world.mint(wallet, terms.amount)
     const { authorization } = await signPayload(world.payer, terms, { from: wallet })
     const signedBy = (v: string) => payment({ signature: `0x${'ab'.repeat(64)}${v}`, authorization })
-    expect(await chain.verify(signedBy('1b'), terms, new Date())).toMatchObject({
+    expect(await chain.payments.verify({ payment: signedBy('1b'), terms, now: new Date() })).toMatchObject({
       reason: 'invalid_exact_evm_payload_signature',
     })
-    expect(await chain.verify(signedBy('00'), terms, new Date())).toBeUndefined()
+    expect(await chain.payments.verify({ payment: signedBy('00'), terms, now: new Date() })).toBeUndefined()
     expect(await world.settle(signedBy('00'))).toMatchObject({ isSettled: true })
   })
 })
@@ -86,7 +90,7 @@ describe('sign', () => {
     const chain = world.connect({ maxFeePerGas, maxGas: 120_000n })
     const { nonce } = await world.from()
     const paid = await signPayment(world.payer, world.terms)
-    const signed = await chain.sign([world.pending(paid)], await world.from())
+    const signed = await chain.signer.sign([world.pending(paid)], await world.from())
     if ('reason' in signed) throw new Error(signed.detail)
     const { raw, hash, cost } = signed
     const transaction = Transaction.from(raw)
@@ -130,7 +134,7 @@ describe('sign', () => {
     const paid = await signPayment(world.payer, world.terms)
     const node = await startRestingNode(world.settings.rpcUrls[0]!, paid.validAfter, (data) => data !== '')
     const chain = world.connect({ rpcUrls: [node.url] })
-    expect(await chain.sign([world.pending(paid)], await world.from())).toHaveProperty('raw')
+    expect(await chain.signer.sign([world.pending(paid)], await world.from())).toHaveProperty('raw')
     await node.close()
   })
 
@@ -138,7 +142,7 @@ describe('sign', () => {
     const chain = world.connect({ maxFeePerGas: 1n })
     const paid = await signPayment(world.payer, world.terms)
     const before = await world.from()
-    expect(await chain.sign([world.pending(paid)], before)).toEqual({
+    expect(await chain.signer.sign([world.pending(paid)], before)).toEqual({
       reason: 'unexpected_settle_error',
       detail: expect.stringContaining('cap of 1') as string,
     })
@@ -148,7 +152,7 @@ describe('sign', () => {
   test('refuses what needs more gas than a settlement may use', async () => {
     const chain = world.connect({ maxGas: 40_000n })
     const paid = await signPayment(world.payer, world.terms)
-    expect(await chain.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -157,9 +161,11 @@ describe('sign', () => {
     const payer = await world.newWallet()
     await world.mint(payer.address, world.terms.amount)
     const paid = await signPayment(payer, world.terms)
-    expect(await world.chain.verify(paid, world.terms, new Date())).toBeUndefined()
+    expect(
+      await world.chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
+    ).toBeUndefined()
     await world.send(payer, usdc.asset, world.tokenCall('transfer', [world.signer.address, 1n]))
-    expect(await world.chain.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await world.chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
       detail: expect.stringContaining('exceeds balance') as string,
     })
@@ -168,7 +174,7 @@ describe('sign', () => {
   test('refuses a payment that was cancelled since', async () => {
     const paid = await signPayment(world.payer, world.terms)
     await world.cancel(paid)
-    expect(await world.chain.sign([world.pending(paid)], await world.from())).toMatchObject({
+    expect(await world.chain.signer.sign([world.pending(paid)], await world.from())).toMatchObject({
       reason: 'invalid_transaction_state',
     })
   })
@@ -176,7 +182,7 @@ describe('sign', () => {
   test('knows only its own signers', async () => {
     const paid = await signPayment(world.payer, world.terms)
     await expect(
-      world.chain.sign([world.pending(paid)], { signer: world.payer.address, nonce: 0n }),
+      world.chain.signer.sign([world.pending(paid)], { signer: world.payer.address, nonce: 0n }),
     ).rejects.toThrow('is no signer of base-sepolia')
   })
 })

@@ -78,7 +78,7 @@ export async function signBatch(
   return { ...signed(transaction, key), cost: gasLimit * fees.maxFeePerGas }
 }
 
-/** See `Chain.replace`; `key` is the signer's. */
+/** See `ChainSigner.replace`; `key` is the signer's. */
 export async function replace(
   network: EvmNetwork,
   key: SigningKey,

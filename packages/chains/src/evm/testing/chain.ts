@@ -81,13 +81,16 @@ export async function openTestChain(rpcUrl = sharedChain()) {
     isBehind: false,
   })
   /** Where the signer's next transaction stands. */
-  const from = async (on = chain) => ({ signer: signer.address, nonce: await on.nextNonce(signer.address) })
+  const from = async (on = chain) => ({
+    signer: signer.address,
+    nonce: await on.signer.nextNonce(signer.address),
+  })
 
   async function signBatch(
     batch: readonly PendingPayment<EvmPayment>[],
     on = chain,
   ): Promise<SignedTransaction> {
-    const signed = await on.sign(batch, await from(on))
+    const signed = await on.signer.sign(batch, await from(on))
     if ('reason' in signed) throw new Error(signed.detail)
     return signed
   }
@@ -96,9 +99,9 @@ export async function openTestChain(rpcUrl = sharedChain()) {
 
   /** Sends, waits for the block, and tells what became of it. */
   async function carryOut(transaction: SignedTransaction): Promise<Mined & { hash: string }> {
-    await chain.broadcast(transaction)
+    await chain.node.broadcast(transaction)
     await mine()
-    const inspection = await chain.transactionStatus(transaction.hash)
+    const inspection = await chain.node.transactionStatus(transaction.hash)
     if (inspection.status !== 'mined') throw new Error('The transaction was not mined')
     return { ...inspection, hash: transaction.hash }
   }
@@ -164,7 +167,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
       on = chain,
     ): Promise<Refusal | undefined> {
       const signed = await signPayment(payer, terms, changes, domain)
-      return on.verify(signed, { ...terms, ...otherTerms }, new Date())
+      return on.payments.verify({ payment: signed, terms: { ...terms, ...otherTerms }, now: new Date() })
     },
 
     /** Signs, sends, waits for the block, and tells what became of it. */

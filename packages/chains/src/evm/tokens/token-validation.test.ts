@@ -33,7 +33,7 @@ const lyingSimulator = (change: (blocks: Simulated) => void) =>
     if (method === 'eth_simulateV1') change(reply.result as Simulated)
     return reply
   })
-const vet = (asset: string, decimals = 6, chain = world.chain) => chain.validateToken({ asset, decimals })
+const vet = (asset: string, decimals = 6, chain = world.chain) => chain.tokens.validate({ asset, decimals })
 
 describe('vetToken takes', () => {
   test('USDC, by its canonical address, and sends nothing', async () => {

@@ -61,7 +61,7 @@ describe('describeToken', () => {
 })
 
 test('head tells the newest block', async () => {
-  const { number, timestamp } = await world.chain.head()
+  const { number, timestamp } = await world.chain.node.head()
   const block = await world.provider.getBlock(Number(number))
   expect(block?.timestamp).toBe(timestamp)
 })

@@ -35,6 +35,6 @@ export type TransferMethod<P extends Payment> = {
   differs(receipt: Receipt, payment: P, terms: Terms): boolean
   /** Whether the nonce of the payment was taken as of this block. */
   isSpentAt(network: EvmNetwork, payment: P, terms: Terms, block: bigint): Promise<boolean>
-  /** See `Chain.fate`. */
+  /** See `ChainPayments.paymentStatus`. */
   paymentStatus(network: EvmNetwork, payment: P, terms: Terms, seen: bigint): Promise<PaymentStatus>
 }

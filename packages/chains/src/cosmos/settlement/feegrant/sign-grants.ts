@@ -29,7 +29,7 @@ const withMargin = (gas: bigint, max: bigint): bigint => {
 }
 
 /**
- * See `Chain.sign`. Signs the transaction that grants each payer of the batch the fee of its payment, and revokes an unused
+ * See `ChainSigner.sign`. Signs the transaction that grants each payer of the batch the fee of its payment, and revokes an unused
  * earlier allowance. It succeeds or fails as a whole: it fails if one of the allowances is created or used up before it is
  * mined, and its payments must then be retried individually. Rejects, so that the payments wait, if our account has no
  * funds or the nodes disagree on the allowance of a single payment.
@@ -86,7 +86,7 @@ export async function signGrants(
 }
 
 /**
- * See `Chain.replace`: the same allowances with the fee of the current gas price, if it is higher, and with a later expiry,
+ * See `ChainSigner.replace`: the same allowances with the fee of the current gas price, if it is higher, and with a later expiry,
  * if they would expire. A mempool accepts only one version of a sequence; any version may be mined.
  */
 export async function replaceGrants(

@@ -31,7 +31,7 @@ export async function getClock({ rpc }: CosmosNetwork): Promise<Clock> {
 }
 
 /**
- * See `Chain.sponsorship`: ready if our allowance covers the fee. Rejects with `ChainUnavailable` while an insufficient
+ * See `ChainPayments.sponsorship`: ready if our allowance covers the fee. Rejects with `ChainUnavailable` while an insufficient
  * allowance is about to expire, because a transaction that revokes an expired allowance fails as a whole.
  */
 export async function sponsorship(
@@ -69,7 +69,7 @@ export async function isGranted(
   return allowance !== undefined && covers(allowance, tx.fee.coins, clock)
 }
 
-/** See `Chain.batches`. A payer can have only one allowance at a time, so its later payments are left out. */
+/** See `ChainPayments.batches`. A payer can have only one allowance at a time, so its later payments are left out. */
 export function batches<D extends PendingPayment<CosmosPayment>>(pending: readonly D[]): D[][] {
   const payers = new Set<string>()
   const all: D[][] = []

@@ -13,7 +13,7 @@ export type VerifyContext = {
   terms: Terms
   /** The part of the payer's balance that its other payments need, in smallest units. */
   reserved: bigint
-  /** See `Chain.verify`. */
+  /** See `VerifyRequest`. */
   minBlock: bigint
 }
 
@@ -38,7 +38,7 @@ const checkTerms: Check<TermsContext> = ({ terms: { payTo, amount }, network: { 
   return problem ? refuse('invalid_payment_requirements', problem) : undefined
 }
 
-/** See `Chain.checkTerms`. */
+/** See `ChainPayments.checkTerms`. */
 export const termsChecks: readonly Check<TermsContext>[] = [checkTerms]
 
 const checkNetwork: SignedCheck = ({ payment: { unsignedFields }, network: { chainId } }) =>

@@ -136,8 +136,8 @@ describe('verify refuses terms', () => {
   ])('%s, for any payer', async (_, changes) => {
     const terms = { ...world.terms, ...changes() }
     const expected = { reason: 'invalid_payment_requirements' }
-    expect(connect().checkTerms(terms)).toMatchObject(expected)
-    expect(connect().checkTerms(world.terms)).toBeUndefined()
+    expect(connect().payments.checkTerms(terms)).toMatchObject(expected)
+    expect(connect().payments.checkTerms(world.terms)).toBeUndefined()
     const pays = { to: terms.payTo, coins: [coin(`${terms.amount % 2n ** 256n || 1n}`)] }
     expect(await refusal(pays, { terms: changes() })).toMatchObject(expected)
   })

@@ -18,7 +18,7 @@ const Sent = z.object({
 })
 
 /**
- * See `Chain.failsOnlyWhenMined`. A payer must not be able to make a sound token look so: not by a contract in its place, by
+ * See `ChainPayments.failsOnlyWhenMined`. A payer must not be able to make a sound token look so: not by a contract in its place, by
  * another payment beside its own, by too little gas, nor by moving money away before our transaction and back behind it. So its
  * account must have done nothing in the block, and the token must name no transfer of payer or recipient in it.
  */

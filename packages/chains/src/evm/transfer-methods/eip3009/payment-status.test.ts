@@ -28,19 +28,24 @@ const validFor = (seconds: number) => ({ validBefore: String(Math.floor(Date.now
 
 describe('the fate of a payment is', () => {
   test('open while its authorization is unused', async () =>
-    expect(await world.chain.paymentStatus(await signPayment(world.payer, world.terms), world.terms)).toEqual(
-      {
-        status: 'open',
-      },
-    ))
+    expect(
+      await world.chain.payments.paymentStatus({
+        payment: await signPayment(world.payer, world.terms),
+        terms: world.terms,
+      }),
+    ).toEqual({
+      status: 'open',
+    }))
 
   test('settled by any sender', async () => {
     const paid = await signPayment(world.payer, world.terms)
     const hash = await world.send(await world.newWallet(), usdc.asset, calls.transfer(paid, true))
-    expect(await world.chain.verify(paid, world.terms, new Date())).toMatchObject({
+    expect(
+      await world.chain.payments.verify({ payment: paid, terms: world.terms, now: new Date() }),
+    ).toMatchObject({
       reason: 'invalid_transaction_state',
     })
-    expect(await world.chain.paymentStatus(paid, world.terms)).toEqual({
+    expect(await world.chain.payments.paymentStatus({ payment: paid, terms: world.terms })).toEqual({
       status: 'settled',
       hash,
       blockNumber: expect.any(BigInt) as bigint,
@@ -50,9 +55,11 @@ describe('the fate of a payment is', () => {
   test('pending until its transfer has the confirmations', async () => {
     const { paid, paymentStatus } = await settled()
     const patient = world.connect({ confirmations: MANY })
-    expect(await patient.paymentStatus(paid, world.terms)).toEqual({ status: 'pending' })
+    expect(await patient.payments.paymentStatus({ payment: paid, terms: world.terms })).toEqual({
+      status: 'pending',
+    })
     await world.mine(MANY - 1)
-    expect(await patient.paymentStatus(paid, world.terms)).toEqual(paymentStatus)
+    expect(await patient.payments.paymentStatus({ payment: paid, terms: world.terms })).toEqual(paymentStatus)
   })
 
   test('void where the authorization went to somebody else, for another amount, or was cancelled, once that is confirmed', async () => {
@@ -75,10 +82,14 @@ describe('the fate of a payment is', () => {
       cancelled,
     ]) {
       const paid = await spoil()
-      expect(await world.chain.paymentStatus(paid, terms)).toMatchObject(void_('invalid_transaction_state'))
-      expect(await patient.paymentStatus(paid, terms)).toEqual({ status: 'pending' })
+      expect(await world.chain.payments.paymentStatus({ payment: paid, terms })).toMatchObject(
+        void_('invalid_transaction_state'),
+      )
+      expect(await patient.payments.paymentStatus({ payment: paid, terms })).toEqual({ status: 'pending' })
       await world.mine(MANY - 1)
-      expect(await patient.paymentStatus(paid, terms)).toMatchObject(void_('invalid_transaction_state'))
+      expect(await patient.payments.paymentStatus({ payment: paid, terms })).toMatchObject(
+        void_('invalid_transaction_state'),
+      )
     }
   })
 
@@ -95,7 +106,9 @@ describe('the fate of a payment is', () => {
         return { result: { ...(reply.result as object), timestamp } }
       })
       try {
-        return await world.connect({ rpcUrls: [node.url], confirmations: 3 }).paymentStatus(paid, world.terms)
+        return await world
+          .connect({ rpcUrls: [node.url], confirmations: 3 })
+          .payments.paymentStatus({ payment: paid, terms: world.terms })
       } finally {
         await node.close()
       }
@@ -112,9 +125,11 @@ describe('the fate of a payment is', () => {
         ? { result: { ...(reply.result as object), timestamp: toQuantity(paid.validBefore + 1n) } }
         : reply,
     )
-    expect(await world.connect({ rpcUrls: [node.url] }).paymentStatus(paid, world.terms)).toEqual(
-      paymentStatus,
-    )
+    expect(
+      await world
+        .connect({ rpcUrls: [node.url] })
+        .payments.paymentStatus({ payment: paid, terms: world.terms }),
+    ).toEqual(paymentStatus)
     await node.close()
   })
 
@@ -124,12 +139,14 @@ describe('the fate of a payment is', () => {
       const node = await startAlteringProxy(world.settings.rpcUrls[0]!, ({ method }, reply) =>
         method === 'eth_call' ? answer : reply,
       )
-      await expect(world.connect({ rpcUrls: [node.url] }).paymentStatus(paid, world.terms)).rejects.toThrow(
-        ChainUnavailable,
-      )
+      await expect(
+        world.connect({ rpcUrls: [node.url] }).payments.paymentStatus({ payment: paid, terms: world.terms }),
+      ).rejects.toThrow(ChainUnavailable)
       await node.close()
     }
-    expect(await world.chain.paymentStatus(paid, world.terms)).toEqual(void_('payment_expired'))
+    expect(await world.chain.payments.paymentStatus({ payment: paid, terms: world.terms })).toEqual(
+      void_('payment_expired'),
+    )
   })
 
   test('looked for a long way back, in steps that nodes allow, the newest blocks first', async () => {
@@ -141,7 +158,7 @@ describe('the fate of a payment is', () => {
       return method === 'eth_getLogs' && !Array.isArray(reply.result) ? { result: [] } : reply
     })
     const chain = world.connect({ rpcUrls: [node.url] })
-    expect(await chain.paymentStatus(paid, world.terms)).toEqual(paymentStatus)
+    expect(await chain.payments.paymentStatus({ payment: paid, terms: world.terms })).toEqual(paymentStatus)
     await node.close()
 
     const searched = node.requests
@@ -167,7 +184,7 @@ describe('the fate of a payment, as a node tells it that lacks the newest block'
   beforeEach(async () => {
     paid = await signPayment(world.payer, world.terms)
     await world.send(await world.newWallet(), usdc.asset, calls.transfer(paid, true))
-    const found = await world.chain.paymentStatus(paid, world.terms)
+    const found = await world.chain.payments.paymentStatus({ payment: paid, terms: world.terms })
     if (found.status !== 'settled') throw new Error('The payment did not settle')
     paymentStatus = found
     seen = found.blockNumber
@@ -177,7 +194,9 @@ describe('the fate of a payment, as a node tells it that lacks the newest block'
   async function fateBy(lie: AlterReply) {
     const node = await startAlteringProxy(world.settings.rpcUrls[0]!, lie)
     try {
-      return await world.connect({ rpcUrls: [node.url] }).paymentStatus(paid, world.terms, seen)
+      return await world
+        .connect({ rpcUrls: [node.url] })
+        .payments.paymentStatus({ payment: paid, terms: world.terms, minBlock: seen })
     } finally {
       await node.close()
     }

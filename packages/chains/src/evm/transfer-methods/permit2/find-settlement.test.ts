@@ -55,7 +55,7 @@ async function giveUp({ permitNonce }: PermittedPayment): Promise<void> {
 }
 
 const settledIn = (hash: string) => ({ status: 'settled', hash, blockNumber: expect.any(BigInt) as bigint })
-const fateOf = (payment: PermittedPayment, on = world.chain) => on.paymentStatus(payment, terms)
+const fateOf = (payment: PermittedPayment, on = world.chain) => on.payments.paymentStatus({ payment, terms })
 
 /** Asks a node that lies, and tells what it was asked too: the methods of each request, transfers apart from other events. */
 async function asking<T>(lie: AlterReply, question: (on: OwnChain['chain']) => Promise<T>) {

@@ -39,7 +39,7 @@ afterAll(() => world.close())
 
 const pay = async () => permitted(await signTransfer(payer, terms))
 const fateOf = (payment: PermittedPayment, on = world.chain, seen?: bigint) =>
-  on.paymentStatus(payment, terms, seen)
+  on.payments.paymentStatus({ payment, terms, minBlock: seen })
 
 /** Sends the settlement as anybody may. */
 const settledByAnybody = (payment: PermittedPayment): Promise<string> =>

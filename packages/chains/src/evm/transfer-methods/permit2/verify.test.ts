@@ -34,7 +34,7 @@ const approve = (wallet: Wallet, amount: bigint) =>
   world.send(wallet, usdc.asset, world.tokenCall('approve', [PERMIT2, amount]))
 
 const verify = (payment: PermittedPayment, terms: Partial<Terms> = {}, reserved = 0n, on = world.chain) =>
-  on.verify(payment, { ...world.terms, ...terms }, new Date(), reserved)
+  on.payments.verify({ payment, terms: { ...world.terms, ...terms }, now: new Date(), reserved })
 
 /** The refusal of a transfer by `approver` that meets the terms but for these changes. */
 const refusal = async (changes: Partial<Authorization> = {}, terms: Partial<Terms> = {}) =>
@@ -285,7 +285,7 @@ describe('verify, of a transfer by Permit2, refuses', () => {
     const chain = world.connect({ rpcUrls: [node.url] })
     const payment = permitted(await signTransfer(approver, world.terms))
     expect(await verify(payment, {}, 0n, chain)).toEqual(because('invalid_payment_requirements'))
-    expect(await chain.extensions()).toEqual(missing === usdc.asset ? ['eip2612GasSponsoring'] : [])
+    expect(await chain.payments.extensions()).toEqual(missing === usdc.asset ? ['eip2612GasSponsoring'] : [])
     await node.close()
   })
 })
@@ -294,7 +294,7 @@ describe('verify, of a transfer by Permit2', () => {
   test('asks the chain once, and only about what it cannot know', async () => {
     const node = await startAlteringProxy(world.settings.rpcUrls[0]!, (_, reply) => reply)
     const chain = world.connect({ rpcUrls: [node.url] })
-    await chain.head()
+    await chain.node.head()
     node.requests.length = 0
     const wrong = permitted(await signTransfer(approver, { ...world.terms, amount: 1n }))
     expect(await verify(wrong, {}, 0n, chain)).toBeDefined()
@@ -351,7 +351,7 @@ describe('a transfer by Permit2', () => {
     const authorized = async () => world.pending(await signPayment(world.payer, world.terms))
     const pending = [await pay(), await authorized(), await pay(), await authorized()]
     expect(
-      (await world.chain.batches(pending)).map((batch) => batch.map((one) => pending.indexOf(one))),
+      (await world.chain.payments.batches(pending)).map((batch) => batch.map((one) => pending.indexOf(one))),
     ).toEqual([[0], [1, 3], [2]])
   })
 

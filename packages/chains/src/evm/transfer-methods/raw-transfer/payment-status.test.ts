@@ -37,13 +37,15 @@ describe('a raw transfer', () => {
       hash: payment.transaction.hash,
     })
     expect(mined.settles(payment, world.terms)).toBe(true)
-    expect(await world.chain.paymentStatus(payment, world.terms)).toEqual(paymentStatus)
-    await world.chain.broadcast(payment.transaction)
+    expect(await world.chain.payments.paymentStatus({ payment, terms: world.terms })).toEqual(paymentStatus)
+    await world.chain.node.broadcast(payment.transaction)
     await world.mine()
     expect(await world.balance(world.terms.payTo)).toBe(before + world.terms.amount)
-    expect(await world.chain.verify(payment, world.terms, new Date())).toMatchObject({
-      reason: 'invalid_transaction_state',
-    })
+    expect(await world.chain.payments.verify({ payment, terms: world.terms, now: new Date() })).toMatchObject(
+      {
+        reason: 'invalid_transaction_state',
+      },
+    )
   })
 
   test('is settled by no other transaction, however alike', async () => {
@@ -59,15 +61,18 @@ describe('a raw transfer', () => {
 describe('the fate of a raw transfer is', () => {
   test('open while its account nonce is unused', async () =>
     expect(
-      await world.chain.paymentStatus(await signTransfer(world.payer, world.terms), world.terms),
+      await world.chain.payments.paymentStatus({
+        payment: await signTransfer(world.payer, world.terms),
+        terms: world.terms,
+      }),
     ).toEqual(open))
 
   test('pending until it has the confirmations', async () => {
     const { payment, paymentStatus } = await settled()
     const patient = world.connect({ confirmations: 60 })
-    expect(await patient.paymentStatus(payment, world.terms)).toEqual(pending)
+    expect(await patient.payments.paymentStatus({ payment, terms: world.terms })).toEqual(pending)
     await world.mine(59)
-    expect(await patient.paymentStatus(payment, world.terms)).toEqual(paymentStatus)
+    expect(await patient.payments.paymentStatus({ payment, terms: world.terms })).toEqual(paymentStatus)
   })
 
   test('void where the transfer failed, once that is confirmed', async () => {
@@ -78,8 +83,8 @@ describe('the fate of a raw transfer is', () => {
     await world.send(payer, usdc.asset, world.tokenCall('transfer', [world.signer.address, 1n]))
     expect(await world.carryOut(payment.transaction)).toMatchObject({ succeeded: false })
     const patient = world.connect({ confirmations: 60 })
-    expect(await patient.paymentStatus(payment, world.terms)).toEqual(pending)
-    expect(await world.chain.paymentStatus(payment, world.terms)).toEqual(void_)
+    expect(await patient.payments.paymentStatus({ payment, terms: world.terms })).toEqual(pending)
+    expect(await world.chain.payments.paymentStatus({ payment, terms: world.terms })).toEqual(void_)
   })
 
   test('void where another transaction took its account nonce, once every node must know', async () => {
@@ -93,7 +98,7 @@ describe('the fate of a raw transfer is', () => {
       try {
         return await world
           .connect({ rpcUrls: [node.url], confirmations: 3 })
-          .paymentStatus(payment, world.terms)
+          .payments.paymentStatus({ payment, terms: world.terms })
       } finally {
         await node.close()
       }
@@ -121,7 +126,9 @@ describe('the fate of a raw transfer, as a node tells it that lacks the newest b
   async function fateBy(lie: AlterReply) {
     const node = await startAlteringProxy(world.settings.rpcUrls[0]!, lie)
     try {
-      return await world.connect({ rpcUrls: [node.url] }).paymentStatus(payment, world.terms, seen)
+      return await world
+        .connect({ rpcUrls: [node.url] })
+        .payments.paymentStatus({ payment, terms: world.terms, minBlock: seen })
     } finally {
       await node.close()
     }

@@ -30,7 +30,7 @@ async function refusal(
 ) {
   const of = { ...world.terms, ...terms }
   const payment = await signTransfer(payer, world.terms, changes)
-  return world.connect(settings).verify(payment, of, new Date(), reserved)
+  return world.connect(settings).payments.verify({ payment, terms: of, now: new Date(), reserved })
 }
 
 describe('verify, of a raw transfer, takes', () => {
@@ -215,9 +215,11 @@ describe('verify, of a raw transfer, refuses', () => {
   test('an account nonce that was used', async () => {
     const payment = await signTransfer(world.payer, world.terms)
     await world.send(world.payer, world.signer.address, '0x')
-    expect(await world.chain.verify(payment, world.terms, new Date())).toMatchObject({
-      reason: 'invalid_transaction_state',
-    })
+    expect(await world.chain.payments.verify({ payment, terms: world.terms, now: new Date() })).toMatchObject(
+      {
+        reason: 'invalid_transaction_state',
+      },
+    )
   })
 
   test.each([
@@ -239,13 +241,17 @@ describe('verify, of a raw transfer', () => {
   test('asks the chain once, and only about what it cannot know', async () => {
     const node = await startAlteringProxy(world.settings.rpcUrls[0]!, (_, reply) => reply)
     const chain = world.connect({ rpcUrls: [node.url] })
-    await chain.head()
+    await chain.node.head()
     node.requests.length = 0
     const wrong = await signTransfer(world.payer, { ...world.terms, amount: 1n })
-    expect(await chain.verify(wrong, world.terms, new Date())).toBeDefined()
+    expect(await chain.payments.verify({ payment: wrong, terms: world.terms, now: new Date() })).toBeDefined()
     expect(node.requests).toHaveLength(0)
     expect(
-      await chain.verify(await signTransfer(world.payer, world.terms), world.terms, new Date()),
+      await chain.payments.verify({
+        payment: await signTransfer(world.payer, world.terms),
+        terms: world.terms,
+        now: new Date(),
+      }),
     ).toBeUndefined()
     expect(node.requests).toHaveLength(1)
     await node.close()
@@ -262,8 +268,10 @@ describe('a raw transfer', () => {
       await signTransfer(world.payer, world.terms),
     ]
     const pending = [world.pending(one), world.pending(two)]
-    expect(await world.chain.batches(pending)).toEqual(pending.map((one) => [one]))
-    await expect(world.chain.sign(pending.slice(0, 1), await world.from())).rejects.toThrow('never signed')
-    await expect(world.chain.sign(pending, await world.from())).rejects.toThrow('never signed')
+    expect(await world.chain.payments.batches(pending)).toEqual(pending.map((one) => [one]))
+    await expect(world.chain.signer.sign(pending.slice(0, 1), await world.from())).rejects.toThrow(
+      'never signed',
+    )
+    await expect(world.chain.signer.sign(pending, await world.from())).rejects.toThrow('never signed')
   })
 })

@@ -1,15 +1,15 @@
 import { id } from 'ethers'
 
-/** The ABI by hand where a paid call waits for it: static arguments only, forty times as fast as the general encoder. */
+/** A hand-written ABI encoder for the hot path: static arguments only, forty times as fast as the general one. */
 export const uintWord = (value: bigint | number): string => value.toString(16).padStart(64, '0')
 export const addressWord = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
 export const bytesWord = (hex: string): string => hex.slice(2)
 
-/** The one 32-byte word that a getter returned; undefined where it returned anything else. */
+/** Undefined unless the data is exactly one 32-byte word. */
 export const wordIn = (returned: string): bigint | undefined =>
   returned.length === 66 ? BigInt(returned) : undefined
 
-/** The same of a call that may have failed. */
+/** `wordIn` of a call that may have failed. */
 export const answeredWord = (answer: { value: string } | { reverted: string }): bigint | undefined =>
   'value' in answer ? wordIn(answer.value) : undefined
 
@@ -22,7 +22,7 @@ export const functionCall = (signature: string) => {
   return (...words: string[]): string => selector + words.join('')
 }
 
-/** `bytes` as the last argument of a call with `before` words in front: where it starts, its length, its content. */
+/** `bytes` as the last argument of a call, after `before` words: its offset, length and content. */
 export function trailingBytes(hex: string, before: number): string[] {
   const content = hex.slice(2)
   const length = content.length / 2

@@ -5,7 +5,7 @@ const address = /^0x[0-9a-f]{40}$/i
 export const ZERO_ADDRESS = `0x${'0'.repeat(40)}`
 
 const MAX_SPELLINGS = 10_000
-/** The EIP-55 spellings of the addresses met last, by their lower case: each costs a hash, and most are met again. */
+/** A cache of EIP-55 spellings by lower case: each costs a hash. */
 const spellings = new Map<string, string>()
 
 function spell(lowerCase: string): string {
@@ -17,7 +17,7 @@ function spell(lowerCase: string): string {
   return spelling
 }
 
-/** The EIP-55 spelling of an address in any letter case; undefined where `text` is none. */
+/** The EIP-55 spelling of an address in any letter case; undefined if `text` is not an address. */
 export const parseAddress = (text: string): string | undefined =>
   address.test(text) ? spell(text.toLowerCase()) : undefined
 

@@ -6,10 +6,7 @@ import { checkOffline } from './transfer-methods/offline'
 import { type EvmPayment, readPayment } from './transfer-methods/payment'
 import { verifyContractSignIn, verifySignIn } from './signing/sign-in'
 
-/**
- * Ethereum and its kin: wallets are EIP-55 addresses, sign in by EIP-191 or EIP-1271, and pay by
- * EIP-3009, by Permit2 or by a signed ERC-20 transfer.
- */
+/** EVM chains: EIP-55 addresses, sign-in by EIP-191 or EIP-1271, payments by EIP-3009, Permit2 or a signed ERC-20 transfer. */
 export const evm: Family<EvmPayment, EvmSettings> = {
   ecosystem: 'evm',
   isChainId,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { parseAddress } from './address'
 import { hex } from './rpc-schemas'
 
-/** What payers write in what they sign, each in its one canonical spelling. */
+/** Fields that payers sign, in canonical spelling. */
 export const Address = z.string().transform((text, context) => {
   const address = parseAddress(text)
   if (address === undefined) context.addIssue({ code: 'custom', message: 'is no EVM address' })

@@ -3,9 +3,9 @@ import { NativeAmount } from '../configuration'
 import type { NetworkSettings } from '../family'
 import type { Rpc } from './rpc'
 
-/** Settings of an EVM network beside the common ones. */
+/** The settings that only EVM networks have. */
 export type EvmSettings = {
-  /** In wei per unit of gas; dearer than this is not sent. */
+  /** In wei per unit of gas: the cap of the fees that we pay. */
   maxFeePerGas: bigint
 }
 
@@ -13,10 +13,8 @@ export const EvmConfiguration: z.ZodType<EvmSettings> = z
   .strictObject({ max_fee_per_gas: NativeAmount.prefault('100000000000') })
   .transform(({ max_fee_per_gas: maxFeePerGas }) => ({ maxFeePerGas }))
 
-/** A network as the parts of this family see it. */
 export type EvmNetwork = Omit<NetworkSettings, 'signerKeys'> &
   EvmSettings & {
     rpc: Rpc
-    /** The addresses that sign settlements. */
     signers: readonly string[]
   }

@@ -1,6 +1,6 @@
 import { AbiCoder } from 'ethers'
 
-/** Selector of Solidity's `Error(string)`, which holds what a contract says of its failure. */
+/** Selector of Solidity's `Error(string)`. */
 const ERROR = '0x08c379a0'
 const PREFIX =
   /^(?:err: *)?(?:VM Exception while processing transaction: *)?(?:execution )?(?:reverted|revert)(?: with reason string)?[:,]? */i
@@ -12,12 +12,12 @@ const OUT_OF_GAS =
   /out ?of ?gas|oog\b|gas required exceeds|intrinsic[ _]?gas|gas (?:limit|floor) (?:is )?(?:below|exceeds)|gas cost exceeds the gas limit|floor data gas/i
 
 /**
- * Whether the gas of a call does not suffice, by the words of geth, Nethermind, Besu, Erigon, Reth and anvil: also where it is less
- * than a transaction costs before any code runs. That is a verdict on the call, and no failure of the node.
+ * By the messages of geth, Nethermind, Besu, Erigon, Reth and anvil. Includes a gas limit below the intrinsic gas. The call,
+ * not the node, is at fault.
  */
 export const isOutOfGas = (words: string): boolean => OUT_OF_GAS.test(words)
 
-/** What a contract says of its failure (`Error(string)`); undefined where `data` is nothing of the kind. */
+/** The reason in `Error(string)`; undefined if `data` is something else. */
 export function decodeReason(data: string): string | undefined {
   if (!data.startsWith(ERROR)) return undefined
   try {
@@ -27,10 +27,7 @@ export function decodeReason(data: string): string | undefined {
   }
 }
 
-/**
- * Why a call failed, from a node's error: the contract's own words where it has any, its error's selector where it has no words,
- * and else what the node says.
- */
+/** Why a call failed: the contract's reason, else the selector of its error, else the node's message. */
 export function revertText({ message, data }: { message: string; data?: unknown }): string {
   const [hex = ''] = typeof data === 'string' ? (FIRST_HEX.exec(data) ?? []) : []
   const reason = decodeReason(hex.toLowerCase()) ?? message.replace(PREFIX, '')

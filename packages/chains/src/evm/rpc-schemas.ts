@@ -1,25 +1,22 @@
 import { z } from 'zod'
 
-/** What an Ethereum node answers (the execution API), as far as we read it. Hex comes out in lower case. */
+/** Responses of the Ethereum execution API, as far as we read them. Hex is parsed to lower case. */
 export const Quantity = z
   .string()
   .regex(/^0x[0-9a-f]{1,64}$/i)
   .transform(BigInt)
 
-/**
- * A count of blocks or seconds: exact as a number too, as those who ask us read it. A node that says more answers nonsense,
- * and is passed over like any that does.
- */
+/** A safe integer, because our API returns heights and times as JSON numbers. */
 const Count = Quantity.refine((count) => count <= BigInt(Number.MAX_SAFE_INTEGER))
 
-/** Hex in lower case, of the shape that `pattern` asks for. */
+/** Parsed to lower case. */
 export const hex = (pattern: RegExp) =>
   z
     .string()
     .regex(pattern)
     .transform((text) => text.toLowerCase())
 
-/** Whole bytes. Counted apart: a pattern that repeats pairs needs a stack as deep as the text is long. */
+/** Whole bytes. The length is checked apart, because a pattern that repeats pairs needs a stack as deep as the text is long. */
 export const Data = hex(/^0x[0-9a-f]*$/i).refine((text) => text.length % 2 === 0)
 export const Hash = hex(/^0x[0-9a-f]{64}$/i)
 const Address = hex(/^0x[0-9a-f]{40}$/i)
@@ -51,7 +48,7 @@ export const Receipt = z.object({
   status: Quantity,
   gasUsed: Quantity,
   effectiveGasPrice: Quantity,
-  /** What a rollup charges for its base layer, beside the gas. */
+  /** A rollup's charge for its base layer, in addition to gas. */
   l1Fee: Quantity.nullish(),
   logs: z.array(Log),
 })
@@ -59,5 +56,4 @@ export type Receipt = z.infer<typeof Receipt>
 
 export const Transaction = z.object({ hash: Hash })
 
-/** A number as the node reads it. */
 export const quantity = (value: bigint): string => `0x${value.toString(16)}`

@@ -11,7 +11,7 @@ import {
 import { Block, Quantity, quantity } from './rpc-schemas'
 import { isOutOfGas, revertText } from './revert'
 
-/** Many public nodes take no more requests in one HTTP request. */
+/** The batch limit of many public nodes. */
 const MAX_BATCH = 20
 
 /** The node cannot respond, but another node may: codes of EIP-1474 and of providers. */
@@ -55,7 +55,7 @@ const createProtocol = (chainId: string): NodeProtocol => ({
 
 export type Rpc = ReturnType<typeof createMethods>
 
-/** The result of code that ran on the chain, or why it failed. */
+/** The return data of a call, or why it reverted. */
 type RunResult<T> = { value: T } | { reverted: string }
 
 /** The RPC methods of an Ethereum network, over `createJsonRpc`. */

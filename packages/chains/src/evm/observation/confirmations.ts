@@ -2,37 +2,36 @@ import { ChainUnavailable, type PaymentStatus } from '../../family'
 import { Quantity, quantity, Receipt, Transaction } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 
-/** Nodes behind one URL are hardly further apart than this, and every node keeps the state of so many blocks. */
+/** Nodes behind one URL differ by fewer blocks than this, and every node keeps the state of this many blocks. */
 const BLOCKS_APART = 20n
 
-/** Two epochs of Ethereum, after which its blocks are final; chains that build on it drop none so old either. */
+/** Two epochs of Ethereum, after which its blocks are final. Its rollups do not drop such old blocks either. */
 export const REORG_DEPTH = 64n
 
-/** The height up to which blocks have the confirmations asked for, as seen from `height`; below 0 where none has. */
+/** The newest confirmed height if the chain is at `height`; below 0 if no block is confirmed. */
 export const confirmedHeight = ({ confirmations }: EvmNetwork, height: bigint): bigint =>
   height - BigInt(confirmations) + 1n
 
-/** The height of the newest block that is confirmed and that every node has, as seen from `height`; below 0 where there is none. */
+/** The newest height that is confirmed and that every node has reached; below 0 if there is none. */
 export function longAgoHeight(network: EvmNetwork, height: bigint): bigint {
   const [confirmed, everywhere] = [confirmedHeight(network, height), height - BLOCKS_APART]
   return everywhere < confirmed ? everywhere : confirmed
 }
 
 /**
- * The newest height. Behind one URL may be nodes of different height, each question going to another of them: rejects with
- * `ChainUnavailable` where the one that answers lacks block `seen`.
+ * The newest height. Rejects with `ChainUnavailable` if the responding node lacks block `minBlock`: nodes behind one URL can
+ * differ, and each request may reach another one.
  */
-export async function heightSince({ rpc }: EvmNetwork, seen: bigint): Promise<bigint> {
+export async function heightSince({ rpc }: EvmNetwork, minBlock: bigint): Promise<bigint> {
   const height = await rpc.height()
-  if (height < seen) throw new ChainUnavailable(`The node is at block ${height}, behind ${seen}`)
+  if (height < minBlock) throw new ChainUnavailable(`The node is at block ${height}, behind ${minBlock}`)
   return height
 }
 
-/** How many transactions `account` had made as of this block; a node that lacks the block is passed over. */
+/** The account's next nonce at this block. A node that lacks the block is skipped. */
 export const nonceAt = ({ rpc }: EvmNetwork, account: string, block: bigint): Promise<bigint> =>
   rpc.call(Quantity, 'eth_getTransactionCount', [account, quantity(block)])
 
-/** Whether a transaction of `account` with this nonce is mined and confirmed. */
 export async function isNonceSpent(network: EvmNetwork, account: string, nonce: bigint): Promise<boolean> {
   const confirmed = confirmedHeight(network, await network.rpc.height())
   return confirmed >= 0n && (await nonceAt(network, account, confirmed)) > nonce
@@ -40,7 +39,7 @@ export async function isNonceSpent(network: EvmNetwork, account: string, nonce: 
 
 export type Mined = { status: 'mined'; receipt: Receipt; isConfirmed: boolean }
 
-/** Where a transaction is: mined only by a receipt for this very hash, in a block that the chain has at its height. */
+/** `mined` requires a receipt for exactly this hash, in a block of the current chain. */
 export async function findTransaction(
   network: EvmNetwork,
   hash: string,
@@ -60,7 +59,7 @@ export async function findTransaction(
   return { status: 'mined', receipt, isConfirmed: blockNumber <= confirmedHeight(network, height) }
 }
 
-/** The fate of a payment that no block to come can settle, though it has not lapsed. */
+/** For a payment that can no longer settle, for another reason than expiry. */
 export const voidStatus = (detail: string): Extract<PaymentStatus, { status: 'void' }> => ({
   status: 'void',
   reason: 'invalid_transaction_state',

@@ -3,13 +3,13 @@ import { ChainUnavailable } from '../../family'
 import { Log, quantity } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 
-/** Most public nodes search this many blocks in one call; together this is a day of a chain with a block every two seconds. */
+/** The range that most public nodes allow in one call. All searches together cover a day of 2-second blocks. */
 const BLOCKS_A_SEARCH = 2_000n
 const MAX_SEARCHES = 25
 
 type Filter = { address: string; topics: readonly (string | readonly string[])[] }
 
-/** The events of a contract in these blocks, and how far the node is: one that lacks the last finds nothing in it, and calls that no error. */
+/** Also returns the node's height, because a node reports no error for a block that it lacks. */
 async function searchBlocks(
   { rpc }: EvmNetwork,
   { first, last }: { first: bigint; last: bigint },
@@ -27,7 +27,7 @@ async function searchBlocks(
 const behind = (height: bigint, block: bigint) =>
   new ChainUnavailable(`The node is at block ${height}, behind ${block}`)
 
-/** The time of a block, in Unix seconds; rejects with `ChainUnavailable` where the node lacks it. */
+/** Unix seconds. Rejects with `ChainUnavailable` if the node lacks the block. */
 export async function timeAt({ rpc }: EvmNetwork, number: bigint): Promise<bigint> {
   const block = await rpc.blockAt(number)
   if (block === undefined) throw new ChainUnavailable(`The node lacks block ${number}`)
@@ -35,10 +35,9 @@ export async function timeAt({ rpc }: EvmNetwork, number: bigint): Promise<bigin
 }
 
 /**
- * The events of a contract with these topics, from block `height` back, a stretch of blocks at a time and the newest first;
- * those more than 50,000 blocks ago are not looked for, nor are stretches that end before the time `since` (Unix seconds).
- * Rejects with `ChainUnavailable`, when the next stretch is asked for, where a node may have been asked that lacks blocks of
- * the last one.
+ * Yields matching events backwards from block `height`, one range of blocks at a time. Stops after 50,000 blocks, or after
+ * the first range that begins before `since` (Unix seconds). Rejects with `ChainUnavailable`, when the next range is
+ * requested, if the node may lack blocks of the last one.
  */
 export async function* searchBack(
   network: EvmNetwork,
@@ -57,19 +56,18 @@ export async function* searchBack(
   }
 }
 
-/** Where a transaction was mined. */
 export type Place = { hash: string; blockNumber: bigint; blockHash: string }
 
-/** Where an event is; undefined of one that is not mined. */
+/** Undefined if the event is not mined. */
 export const placeOf = ({ transactionHash, blockNumber, blockHash }: Log): Place | undefined =>
   transactionHash != null && blockNumber != null && blockHash != null
     ? { hash: transactionHash, blockNumber, blockHash }
     : undefined
 
 /**
- * The events of a contract with these topics in one transaction, in their order; undefined where the chain has another block
- * in the place of its block. A receipt would tell as much, but it holds whatever else others put into the transaction, and
- * can be made too long to read. Rejects with `ChainUnavailable` where a node may have been asked that lacks the block.
+ * The matching events of one transaction, in order; undefined if a reorg replaced its block. Unlike a receipt, the result
+ * has no other events, with which a third party could make it too long to read. Rejects with `ChainUnavailable` if the
+ * node may lack the block.
  */
 export async function eventsWithin(
   network: EvmNetwork,

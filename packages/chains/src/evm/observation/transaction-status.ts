@@ -6,7 +6,7 @@ import { findTransaction } from './confirmations'
 import type { EvmNetwork } from '../network'
 import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
 
-/** Only what one of our signers sent was charged to us. */
+/** 0 unless one of our signers sent the transaction. */
 const feeOf = ({ from, gasUsed, effectiveGasPrice, l1Fee }: Receipt, { signers }: EvmNetwork): bigint =>
   signers.some((signer) => sameAddress(from, signer)) ? gasUsed * effectiveGasPrice + (l1Fee ?? 0n) : 0n
 
@@ -33,7 +33,7 @@ export async function transactionStatus(
   }
 }
 
-/** Whether the chain has this very block; rejects with `ChainUnavailable` where the node is not that far. */
+/** See `ChainNode.includes`. */
 export async function includes({ rpc }: EvmNetwork, { number, hash }: BlockId): Promise<boolean> {
   const block = await rpc.blockAt(number)
   if (block === undefined) throw new ChainUnavailable(`The node is behind block ${number}`)

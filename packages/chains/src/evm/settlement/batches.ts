@@ -3,15 +3,12 @@ import { Data } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
 
-/** So many that gas per payment hardly falls further, and so few that a transaction of them finds room in any block. */
+/** Larger batches hardly save more gas per payment, and may not fit into a block. */
 const MAX_BATCH = 50
 
 type Batcher = { network: EvmNetwork; hasMulticall: () => Promise<boolean> }
 
-/**
- * Puts what may share a transaction together, by asset and in the order given; each of the rest is alone. Of a payer that may
- * be a contract one payment goes at a time; those behind it are left out. Where the network does not tell, each payer may be.
- */
+/** See `ChainPayments.batches`. One asset per batch. If the node does not return a payer's code, the payer may be a contract. */
 export async function batches<D extends PendingPayment<EvmPayment>>(
   { network, hasMulticall }: Batcher,
   pending: readonly D[],
@@ -46,8 +43,8 @@ const isShareable = (network: EvmNetwork, { payment, terms, isAlone }: PendingPa
   !isAlone && transferMethodOf(payment).call?.(network, payment, terms).isShareable === true
 
 /**
- * The payers at whose address is no contract. An account with a key may have handed itself over to one (EIP-7702), which the
- * token then asks for its signature: code of the payer's own, that could burn the gas of all beside it.
+ * An account with a key can delegate to a contract (EIP-7702). The token then calls this code of the payer to check the
+ * signature, and the code can burn the gas of the whole batch.
  */
 async function accountsWithoutCode(
   { rpc }: EvmNetwork,

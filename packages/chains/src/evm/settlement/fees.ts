@@ -2,16 +2,16 @@ import { ChainUnavailable } from '../../family'
 import { Quantity } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 
-/** The most gas that any transaction may have (EIP-7825). */
+/** The gas limit cap of a transaction (EIP-7825). */
 export const MOST_GAS = 16_777_216n
 
-/** What a transaction offers for each unit of gas, in the native smallest unit (EIP-1559). */
+/** Per unit of gas, in the native smallest unit (EIP-1559). */
 export type Fees = { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }
 
-/** What the network asks: to be in a block at all, and to be picked. */
+/** The current price of a unit of gas. */
 export type Price = { baseFee: bigint; tip: bigint }
 
-/** What the network asks now, with the time of the block that it is read from. */
+/** `blockTime`: of the block whose base fee this is. */
 export async function askPrice({ rpc, name }: EvmNetwork): Promise<Price & { blockTime: bigint }> {
   const [block, tip] = await Promise.all([
     rpc.newestBlock(),
@@ -21,18 +21,18 @@ export async function askPrice({ rpc, name }: EvmNetwork): Promise<Price & { blo
   return { baseFee: block.baseFeePerGas, tip, blockTime: block.timestamp }
 }
 
-/** Twice the base fee lasts six full blocks in a row; a fee above the cap is never paid. */
+/** Twice the base fee lasts six full blocks in a row. Undefined if the price exceeds the cap. */
 export function feesAt({ baseFee, tip }: Price, cap: bigint): Fees | undefined {
   if (baseFee + tip > cap) return undefined
   const roomy = 2n * baseFee + tip
   return { maxFeePerGas: roomy < cap ? roomy : cap, maxPriorityFeePerGas: tip }
 }
 
-/** An eighth more: nodes replace a transaction only by one that offers more of both fees, most of them a tenth more. */
+/** By an eighth: nodes replace a transaction only if both fees rise, most of them by at least a tenth. */
 const raised = (fee: bigint): bigint => fee + (fee === 0n ? 1n : (fee + 7n) / 8n)
 const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other)
 
-/** The fees that replace `old` ones at this price; undefined where the cap does not allow them. */
+/** Undefined if the cap does not allow a replacement. */
 export function feesToReplace(old: Fees, price: Price, cap: bigint): Fees | undefined {
   const fresh = feesAt(price, cap)
   if (fresh === undefined) return undefined
@@ -41,13 +41,13 @@ export function feesToReplace(old: Fees, price: Price, cap: bigint): Fees | unde
   return maxFeePerGas > cap ? undefined : { maxFeePerGas, maxPriorityFeePerGas }
 }
 
-/** A tip of so many times what the network asks in all moves nothing: what still waits then waits for something else. */
+/** With a tip of this many times the whole price, a transaction waits for another reason than its fees. */
 const MOST_TIMES = 4n
 
-/** Whether these fees would be in the next block if fees were all that a transaction waits for; to offer more only costs more. */
+/** Whether higher fees would not get the transaction mined sooner. */
 export const isAmple = (fees: Fees, price: Price): boolean =>
   covers(fees, price) && fees.maxPriorityFeePerGas >= MOST_TIMES * (price.baseFee + price.tip)
 
-/** Whether a transaction of these fees can be in a block of this base fee, and pays its whole tip there. */
+/** Whether the transaction can be mined at this base fee and pays its whole tip. */
 export const covers = ({ maxFeePerGas, maxPriorityFeePerGas }: Fees, { baseFee }: Price): boolean =>
   maxFeePerGas >= baseFee + maxPriorityFeePerGas

@@ -7,10 +7,10 @@ export const MULTICALL3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 const aggregate3Call = functionCall('aggregate3((address,bool,bytes)[])')
 
-/** What stands in front of a tuple's `bytes`: target, allowFailure, and where they start. */
+/** Words before a tuple's `bytes`: target, allowFailure and the offset of the bytes. */
 const HEAD_WORDS = 3
 
-/** `aggregate3` of these calls; each has its own result where `allowFailure`, otherwise one that fails undoes all. */
+/** With `allowFailure` each call succeeds or fails on its own; without it one failure reverts all. */
 export function aggregate3(calls: readonly { to: string; data: string }[], allowFailure: boolean): string {
   const tuples = calls.map(({ to, data }) => {
     const content = data.slice(2)
@@ -26,7 +26,7 @@ export function aggregate3(calls: readonly { to: string; data: string }[], allow
   return aggregate3Call(uintWord(32), uintWord(calls.length), ...starts, ...tuples)
 }
 
-/** Tells whether the network has Multicall3; a yes holds, a no or a node that is away is asked again next time. */
+/** Whether the network has Multicall3. Caches only a positive result. */
 export function createMulticallDetector(rpc: Rpc): () => Promise<boolean> {
   let isThere = false
   return async () => {

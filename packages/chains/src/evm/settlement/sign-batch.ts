@@ -7,7 +7,7 @@ import { aggregate3, MULTICALL3 } from './multicall'
 import type { EvmNetwork } from '../network'
 import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
 
-/** Storage may be in another state when the transaction is mined. */
+/** A quarter more: storage may have changed when the transaction is mined. */
 const withMargin = (gas: bigint, most: bigint): bigint => (gas + gas / 4n < most ? gas + gas / 4n : most)
 
 function signed(transaction: Transaction, key: SigningKey): SignedTransaction {
@@ -15,8 +15,11 @@ function signed(transaction: Transaction, key: SigningKey): SignedTransaction {
   return { raw: transaction.serialized, hash: transaction.hash ?? '' }
 }
 
-/** What is sent, and what its gas is estimated by. */
-type Plan = Omit<SettlementCall, 'isShareable'> & { trial: string; gasLimit: bigint }
+type Plan = Omit<SettlementCall, 'isShareable'> & {
+  /** The call whose gas is estimated. */
+  estimated: string
+  gasLimit: bigint
+}
 
 function plan(network: EvmNetwork, batch: readonly PendingPayment<EvmPayment>[]): Plan {
   const calls = batch.map(({ payment, terms }) => {
@@ -29,21 +32,18 @@ function plan(network: EvmNetwork, batch: readonly PendingPayment<EvmPayment>[])
   if (first === undefined) throw new Error('A batch holds at least one payment')
   const allowed = network.maxGas * BigInt(calls.length)
   const gasLimit = allowed < MOST_GAS ? allowed : MOST_GAS
-  if (others.length === 0) return { ...first, trial: first.data, gasLimit }
+  if (others.length === 0) return { ...first, estimated: first.data, gasLimit }
   return {
     to: MULTICALL3,
     data: aggregate3(calls, true),
-    // Where a failure is allowed, a call that starved for gas is one, and the estimate would be too low.
-    trial: aggregate3(calls, false),
+    // With allowFailure a call that runs out of gas counts as failed, and the estimate would be too low.
+    estimated: aggregate3(calls, false),
     notBefore: calls.reduce((latest, { notBefore }) => (notBefore > latest ? notBefore : latest), 0n),
     gasLimit,
   }
 }
 
-/**
- * Signs an EIP-1559 transaction that settles the batch; nothing is sent. Refuses where a payment of it would fail now, where
- * they need more gas than allowed, or the network's fees are past the cap.
- */
+/** See `ChainSigner.sign`. Signs an EIP-1559 transaction. */
 export async function signBatch(
   network: EvmNetwork,
   key: SigningKey,
@@ -51,11 +51,14 @@ export async function signBatch(
   { signer, nonce }: { signer: string; nonce: bigint },
 ): Promise<OwnTransaction | Refusal> {
   const { rpc, chainId, maxFeePerGas: cap } = network
-  const { to, data, trial, notBefore, gasLimit: mostGas } = plan(network, batch)
+  const { to, data, estimated, notBefore, gasLimit: mostGas } = plan(network, batch)
   const estimate = (block: string) =>
-    rpc.run(Quantity, 'eth_estimateGas', [{ from: signer, to, data: trial, gas: quantity(mostGas) }, block])
+    rpc.run(Quantity, 'eth_estimateGas', [
+      { from: signer, to, data: estimated, gas: quantity(mostGas) },
+      block,
+    ])
   const [price, estimateNow] = await Promise.all([askPrice(network), estimate('latest')])
-  // A chain at rest has an old clock: the next block may take what the last one would not.
+  // The newest block of an idle chain is old: the next block may accept a payment that is not yet valid in it.
   const gas =
     'reverted' in estimateNow && notBefore >= price.blockTime ? await estimate('pending') : estimateNow
   if ('reverted' in gas) return { reason: 'invalid_transaction_state', detail: gas.reverted }

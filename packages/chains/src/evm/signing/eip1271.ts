@@ -5,10 +5,10 @@ const SIGNATURE = 'isValidSignature(bytes32,bytes)'
 const isValidSignature = functionCall(SIGNATURE)
 const MAGIC = id(SIGNATURE).slice(0, 10).padEnd(66, '0')
 
-/** Asks a wallet that is a contract whether it vouches for `signature` (hex) over `digest` (EIP-1271). */
+/** Call data of EIP-1271's isValidSignature. `signature` in hex. */
 export const askContract = (digest: Uint8Array, signature: string): string =>
   isValidSignature(Buffer.from(digest).toString('hex'), ...trailingBytes(signature, 1))
 
-/** Whether the contract's answer is the one that says yes. One that fails, or answers anything else, says no. */
+/** Whether the contract accepts the signature. A revert, or any value but the magic value, is a no. */
 export const vouches = (answer: { value: string } | { reverted: string }): boolean =>
   'value' in answer && answer.value === MAGIC

@@ -11,22 +11,22 @@ function personalDigest(message: string): Uint8Array {
   return Buffer.from(keccak256(Buffer.concat([prefix, text])).slice(2), 'hex')
 }
 
-/** Some wallets write the recovery id as 0 or 1 where the others write 27 or 28. */
+/** Some wallets write the recovery id as 0 or 1 instead of 27 or 28. */
 const withUsualV = (signature: string): string =>
   signature.length === 132 ? signature.replace(/0([01])$/, (_, id) => (id === '0' ? '1b' : '1c')) : signature
 
-/** Whether the key of `address` signed `message` with personal_sign (EIP-191). Wallets that are contracts are not asked here. */
+/** Verifies personal_sign (EIP-191) of an account with a key. */
 export const verifySignIn = ({ message, address, signature }: SignInProof): boolean =>
   recoverSigner(personalDigest(message), withUsualV(signature)) === address.toLowerCase()
 
-/** Enough to check a passkey's signature in code, and little for the node that runs it. */
+/** Enough to verify a passkey's signature in EVM code, and cheap for the node. */
 const MAX_GAS = 2_000_000n
 const bytes = /^0x(?:[0-9a-f]{2})+$/i
 
 /**
- * Whether the contract at `address` vouches for the signature of the EIP-191 message (EIP-1271). All nodes are asked, and
- * one no is a no: a node that accepts everything is overruled by an honest one. A wallet that is not
- * deployed yet (EIP-6492) is no contract: nothing is ever deployed to find out.
+ * Whether the contract at `address` accepts the signature of the EIP-191 message (EIP-1271). Queries every node, and a
+ * single no refuses, so that one honest node suffices against nodes that accept everything. Wallets that are not deployed
+ * yet (EIP-6492) are refused.
  */
 export async function verifyContractSignIn(
   { message, address, signature }: SignInProof,

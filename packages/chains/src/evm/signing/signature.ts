@@ -7,8 +7,8 @@ const compactSignature = /^0x[0-9a-f]{128}$/i
 const Y_PARITY_BIT = 0x80
 
 /**
- * The form of a key's signature that contracts take: 65 bytes, v 27 or 28. Hardware wallets write v as 0 or 1, and some
- * libraries write 64 bytes (EIP-2098). Undefined for any other shape. A high s stays as it is.
+ * The form of a key's signature that contracts accept: 65 bytes, v 27 or 28. Converts v of 0 or 1 (hardware wallets) and
+ * 64 bytes (EIP-2098). Undefined for any other shape. A high s is kept.
  */
 export function canonicalSignature(signature: string): string | undefined {
   if (compactSignature.test(signature)) {
@@ -31,7 +31,7 @@ export function canonicalSignature(signature: string): string | undefined {
   }
 }
 
-/** r, s and v of a 65-byte signature, v as 27 or 28; undefined for any other shape: see `canonicalSignature`. */
+/** Undefined unless the signature has the shape that `canonicalSignature` returns. */
 export function splitSignature(signature: string): { r: string; s: string; v: 27 | 28 } | undefined {
   if (!keySignature.test(signature)) return undefined
   const v = Number.parseInt(signature.slice(130), 16)
@@ -39,7 +39,7 @@ export function splitSignature(signature: string): { r: string; s: string; v: 27
   return { r: `0x${signature.slice(2, 66)}`, s: `0x${signature.slice(66, 130)}`, v }
 }
 
-/** The address, in lower case, whose key made `signature` (65 bytes, v 27 or 28, low s) over `digest`. */
+/** The signer's address in lower case. `signature`: 65 bytes, v 27 or 28, low s. */
 export function recoverSigner(digest: Uint8Array, signature: string): string | undefined {
   const parts = splitSignature(signature)
   if (parts === undefined) return undefined
@@ -50,23 +50,20 @@ export function recoverSigner(digest: Uint8Array, signature: string): string | u
 
 type SignedPayment = { payer: string; signature: string }
 
-/**
- * Whether the payer's own key signed, in whatever form of its signature; if not, the payer may still be a contract that
- * vouches for the signature.
- */
+/** Accepts every form that `canonicalSignature` does. If false, the payer may be a contract that accepts the signature. */
 export function isSignedByKey({ payer, signature }: SignedPayment, digest: Uint8Array): boolean {
   const canonical = canonicalSignature(signature)
   return canonical !== undefined && recoverSigner(digest, canonical) === payer.toLowerCase()
 }
 
 /**
- * What is sent to a contract that checks the signature: a key's in its canonical form, and what a contract wallet has to
- * check as it is, for any bytes may mean something to it.
+ * The signature to send to a contract that checks it: canonical if it is a key's, otherwise unchanged, because a contract
+ * wallet defines its own format.
  */
 export const signatureToSend = (payment: SignedPayment, digest: Uint8Array): string =>
   (isSignedByKey(payment, digest) ? canonicalSignature(payment.signature) : undefined) ?? payment.signature
 
 const EIP6492_SUFFIX = '6492'.repeat(16)
 
-/** Whether `signature` is that of a wallet not deployed yet (EIP-6492): it would have to be deployed to be checked. */
+/** Whether this is the signature of a wallet that is not deployed yet (EIP-6492), so that it cannot be checked. */
 export const isCounterfactual = (signature: string): boolean => signature.endsWith(EIP6492_SUFFIX)

@@ -97,7 +97,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
   const sign = (payment: EvmPayment, of: Terms = terms, on = chain): Promise<SignedTransaction> =>
     signBatch([pending(payment, of)], on)
 
-  /** Sends, waits for the block, and tells what became of it. */
+  /** Broadcasts, mines a block and returns the transaction's status. */
   async function carryOut(transaction: SignedTransaction): Promise<Mined & { hash: string }> {
     await chain.node.broadcast(transaction)
     await mine()
@@ -152,7 +152,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
       return address
     },
 
-    /** Puts code where there was none. */
+    /** Sets the code of a new address. */
     async place(code: string): Promise<string> {
       const { address } = Wallet.createRandom()
       await provider.send('anvil_setCode', [address, code])
@@ -170,7 +170,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
       return on.payments.verify({ payment: signed, terms: { ...terms, ...otherTerms }, now: new Date() })
     },
 
-    /** Signs, sends, waits for the block, and tells what became of it. */
+    /** Signs, broadcasts and mines, and returns the transaction's status. */
     async settle(
       payment: EvmPayment,
       of: Terms = terms,

@@ -9,45 +9,44 @@ import type { Rpc } from '../rpc'
 import type { StateOverrides } from './simulation'
 import { READ_GAS } from './token'
 
-/** A word of storage, and what it is to hold. */
 type Word = { address: string; slot: string; value: bigint }
 
-/** Where in its word a balance begins, in bits: alone or above flags, behind a `bool`, half a word, an address. */
+/** Bit offsets of a balance in its word: alone, or after a flag, a `bool`, half a word or an address. */
 const USUAL_SHIFTS = [0n, 8n, 64n, 96n, 128n, 160n]
-/** Behind whatever takes whole bytes and leaves ten for the balance; the usual first. */
+/** All offsets of whole bytes that leave ten bytes for the balance; the usual ones first. */
 const SHIFTS = [...new Set([...USUAL_SHIFTS, ...Array.from({ length: 23 }, (_, i) => 8n * BigInt(i))])]
-/** Of all computed slots at once, of which each takes some 18 kB. */
+/** A call with all computed slots at one shift has about 18 kB. */
 const SHIFTS_AT_ONCE = 6
 
-/** Variables of a contract, in the order of their declaration, of which one is the mapping of balances. */
+/** The mapping of balances is one of this many state variables, in the order of their declaration. */
 const MAPPINGS = 64
-/** Of OpenZeppelin's upgradeable ERC20: its namespace by ERC-7201, in which the balances are the first member. */
+/** The ERC-7201 namespace of OpenZeppelin's upgradeable ERC20, whose first member is the balances. */
 const NAMESPACE = 0x52c63247e1f47db19d5ce0460030c497f067ca4cebf71ba98eeadabe20bace00n
 
-/** Tokens read a handful: their proxy's implementation, a switch or two, the balance. */
+/** Tokens read only a few: their proxy's implementation, some flags, the balance. */
 const MAX_WORDS = 32
-/** A word at one shift each: all shifts of eight words, the usual ones of 32. */
+/** One word at one shift each: all shifts of eight words, or the usual shifts of 32. */
 const MAX_TRIES = 192
 const TRIES_AT_ONCE = 20
 
 type Question = { asset: string; holder: string; amount: bigint; from: string }
 
 /**
- * State overrides under which the token's own `balanceOf` answers exactly `amount` for `holder`, an address that it has
- * never seen. Tries first the storage slots in which compilers place a mapping's entries, then every slot that the node
- * reports `balanceOf` to read. Undefined where no slot holds the balance. Rejects with `ChainUnavailable` where no node
- * runs the calls, or where no computed slot fits and the node failed to report what is read.
+ * State overrides under which the token's `balanceOf` returns exactly `amount` for `holder`, an address that it has never
+ * seen. Tries the slots in which compilers place a mapping's entries, then the slots that the node reports `balanceOf` to
+ * read. Undefined if no slot holds the balance. Rejects with `ChainUnavailable` if no node runs the calls, or if no computed
+ * slot fits and the node failed to report the slots that are read.
  */
 export async function overrideBalance(rpc: Rpc, question: Question): Promise<StateOverrides | undefined> {
   const computed = await tryTogether(rpc, question, computedSlots(question.holder))
   if (computed !== undefined) return computed
-  const read = await askWhatIsRead(rpc, question)
+  const read = await slotsRead(rpc, question)
   const found = await tryOneByOne(rpc, question, read.words)
   if (found === undefined && read.failure !== undefined) throw read.failure
   return found
 }
 
-/** Where Solidity and Vyper keep `holder` in a mapping: they hash the same two words, each in its own order. */
+/** The slots of `holder` in a mapping: Solidity and Vyper hash the same two words in opposite order. */
 function computedSlots(holder: string): string[] {
   const key = addressWord(holder)
   const hash = (words: string): string => keccak256(Buffer.from(words, 'hex'))
@@ -67,13 +66,12 @@ const storageOf = (words: readonly Word[], shift: bigint): StateOverrides => {
   return storage
 }
 
-/** What `balanceOf` tells of each storage; undefined where it fails, or answers anything but a word. */
+/** `balanceOf` under each override; undefined if it fails or returns anything but a word. */
 const balancesIn = (rpc: Rpc, { asset, holder, from }: Question, storages: readonly StateOverrides[]) =>
   Promise.all(
     storages.map(async (storage) => {
       const call = { from, to: asset, data: balanceCall(holder), gas: quantity(READ_GAS) }
-      const told = await rpc.run(Data, 'eth_call', [call, 'latest', storage])
-      return answeredWord(told)
+      return answeredWord(await rpc.run(Data, 'eth_call', [call, 'latest', storage]))
     }),
   )
 
@@ -85,24 +83,24 @@ async function firstThatShows(rpc: Rpc, question: Question, storages: readonly S
   return storages.find((_, i) => balances[i] === question.amount)
 }
 
-/** Sets all slots at once, each to a different amount: the balance shows which one it is. Then checks that slot alone. */
+/** Sets all slots at once, each to a different amount, so that the balance identifies the slot. Then checks that slot alone. */
 async function tryTogether(rpc: Rpc, question: Question, slots: readonly string[]) {
   const { asset: address, amount } = question
   const words = slots.map((slot, i): Word => ({ address, slot, value: amount + BigInt(i) }))
   for (const shifts of inParts(SHIFTS, SHIFTS_AT_ONCE)) {
     const together = shifts.map((shift) => storageOf(words, shift))
     const balances = await balancesIn(rpc, question, together)
-    const told = shifts.flatMap((shift, i) => {
+    const candidates = shifts.flatMap((shift, i) => {
       const word = words.find(({ value }) => value === balances[i])
       return word === undefined ? [] : [storageOf([{ ...word, value: amount }], shift)]
     })
-    const found = await firstThatShows(rpc, question, told)
+    const found = await firstThatShows(rpc, question, candidates)
     if (found !== undefined) return found
   }
   return undefined
 }
 
-/** One at a time: words that are read for another purpose, as a proxy's implementation is, must stay as they are. */
+/** One at a time: words with another purpose, such as a proxy's implementation, must keep their values. */
 async function tryOneByOne(rpc: Rpc, question: Question, words: readonly Omit<Word, 'value'>[]) {
   const alone = SHIFTS.flatMap((shift) =>
     words.map((word) => storageOf([{ ...word, value: question.amount }], shift)),
@@ -118,7 +116,7 @@ const AccessList = z.object({
   accessList: z.array(z.object({ address: hex(/^0x[0-9a-f]{40}$/i), storageKeys: z.array(Hash) })),
 })
 
-/** Creating a contract, beside what it asks. */
+/** The gas of creating a contract, in addition to its call. */
 const CREATION_GAS = 100_000n
 
 /**
@@ -126,7 +124,7 @@ const CREATION_GAS = 100_000n
  * the creation code of a contract, because some nodes omit what the transaction's own recipient reads. It is made from two
  * senders, the zero address and the signer, because some nodes require a sender that can pay the fees.
  */
-async function askWhatIsRead(rpc: Rpc, { asset, holder, from }: Question) {
+async function slotsRead(rpc: Rpc, { asset, holder, from }: Question) {
   const data = creationThatCalls(asset, balanceCall(holder))
   const gas = quantity(READ_GAS + CREATION_GAS)
   const lists = await Promise.allSettled(
@@ -134,11 +132,11 @@ async function askWhatIsRead(rpc: Rpc, { asset, holder, from }: Question) {
       rpc.run(AccessList, 'eth_createAccessList', [{ from: asker, data, gas }, 'latest']),
     ),
   )
-  const told = lists.flatMap((list) =>
+  const entries = lists.flatMap((list) =>
     list.status === 'fulfilled' && 'value' in list.value ? list.value.value.accessList : [],
   )
   const words = new Map(
-    told.flatMap(({ address, storageKeys }) =>
+    entries.flatMap(({ address, storageKeys }) =>
       storageKeys.map((slot) => [address + slot, { address, slot }] as const),
     ),
   )
@@ -148,13 +146,13 @@ async function askWhatIsRead(rpc: Rpc, { asset, holder, from }: Question) {
   }
 }
 
-/** A node without `eth_createAccessList` is no failure: then only the computed slots count. */
+/** A node without `eth_createAccessList` is not a failure: then only the computed slots count. */
 function failureOf(lists: readonly PromiseSettledResult<unknown>[]): Error | undefined {
   const failures = lists.flatMap((list) => (list.status === 'rejected' ? [list.reason as Error] : []))
   return failures.find((failure) => !(failure instanceof MethodMissing))
 }
 
-/** Creation code that STATICCALLs `to` with `data`, of 36 bytes, and stops. */
+/** Creation code that STATICCALLs `to` with `data` of 36 bytes, and stops. */
 function creationThatCalls(to: string, data: string): string {
   const bytes = bytesWord(data)
   const store = (word: string, at: string) => `7f${word.padEnd(64, '0')}60${at}52`

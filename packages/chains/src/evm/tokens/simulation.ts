@@ -15,18 +15,17 @@ const Result = z.object({
   logs: z.array(Log),
   error: z.object({ message: z.string() }).nullish(),
 })
-/** What became of a call: what it answered, or how it failed, and its events. */
 export type Result = z.infer<typeof Result>
 
 export const succeeded = ({ status }: Result): boolean => status === 1n
 
-/** The signer needs no real ether for what is never sent. */
+/** The signer needs no real ether, because nothing is sent. */
 const PLENTY = quantity(2n ** 100n)
 
 /**
  * Simulates calls of one contract as transactions of `from` (`eth_simulateV1`), in the block after `block` and in one at
- * `later.time`: each sees the state that the one before it left, and nothing is sent. Rejects with `ChainUnavailable` where
- * no node answers, and with `MethodMissing` where none has the method.
+ * `later.time`. Each call sees the state after the one before; nothing is sent. Rejects with `ChainUnavailable` if no node
+ * responds, and with `MethodMissing` if none has the method.
  */
 export async function simulate<Now extends string, Later extends string>(
   rpc: Rpc,
@@ -34,7 +33,7 @@ export async function simulate<Now extends string, Later extends string>(
   now: Calls<Now>,
   later: { time: bigint; calls: Calls<Later> },
 ): Promise<Record<Now | Later, Result>> {
-  // A base fee and a price as a real block has them: without them a contract can detect the simulation.
+  // The base fee and gas price of a real block: without them a contract can detect the simulation.
   const baseFee = block.baseFeePerGas ?? 0n
   const gasPrice = quantity(2n * baseFee + 1n)
   const transactions = (calls: Calls<string>) =>
@@ -51,19 +50,21 @@ export async function simulate<Now extends string, Later extends string>(
     },
   ]
   const Simulated = z.tuple([resultsOf(now), resultsOf(later.calls)])
-  const told = await rpc.call(Simulated, 'eth_simulateV1', [{ blockStateCalls, validation: false }, 'latest'])
+  const blocks = await rpc.call(Simulated, 'eth_simulateV1', [
+    { blockStateCalls, validation: false },
+    'latest',
+  ])
   const names = [...Object.keys(now), ...Object.keys(later.calls)]
-  const results = told.flatMap(({ calls }) => calls)
+  const results = blocks.flatMap(({ calls }) => calls)
   return Object.fromEntries(names.map((name, i) => [name, results[i]])) as Record<Now | Later, Result>
 }
 
 const resultsOf = (calls: Calls<string>) =>
   z.object({ calls: z.array(Result).length(Object.keys(calls).length) })
 
-/** A contract's own words, short and on one line. */
+/** At most 120 printable ASCII characters. */
 export const printable = (text: string): string => text.slice(0, 120).replace(/[^\x20-\x7e]/g, '?')
 
-/** Why a call failed, as its contract or else the node puts it. */
 export function reasonOf({ returnData, error }: Result): string {
   return decodeReason(returnData) ?? error?.message ?? 'it gives no reason'
 }

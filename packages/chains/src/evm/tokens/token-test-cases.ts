@@ -15,11 +15,11 @@ const newKey = () => new SigningKey(hexlify(randomBytes(32)))
 const newNonce = () => hexlify(randomBytes(32))
 
 /** Payer and payee are random addresses without known keys, so the token cannot harm an account. */
-export type Trial = ReturnType<typeof prepareTestCases>
+export type TestCases = ReturnType<typeof prepareTestCases>
 
 /**
- * Two payments, of the smallest unit and of a size that a fee shows in, and what the token must refuse of their payer.
- * `separator` is the token's EIP-712 domain, `time` the chain's in Unix seconds.
+ * Two payments, one of the smallest unit and one large enough to reveal a fee, and authorizations that the token must
+ * refuse. `separator`: the token's EIP-712 domain; `time`: of the chain, in Unix seconds.
  */
 export function prepareTestCases(asset: string, separator: string, decimals: number, time: bigint) {
   const [key, otherKey] = [newKey(), newKey()]
@@ -39,9 +39,9 @@ export function prepareTestCases(asset: string, separator: string, decimals: num
     asset,
     payer,
     payTo,
-    /** Within the window of the payments, which a token must still know to be used then. */
+    /** Within the validity of the payments: the token must still report them as used. */
     later: time + HALF_AN_HOUR,
-    /** More than all payments together, so that a token can take too much, or twice. */
+    /** More than all payments together, so that taking too much, or twice, does not fail for lack of funds. */
     endowment: 4n * large,
     one,
     many: sign({ amount: large }),
@@ -58,19 +58,16 @@ export function prepareTestCases(asset: string, separator: string, decimals: num
   }
 }
 
-type Forgery = keyof Trial['refused']
+type Forgery = keyof TestCases['refused']
 
-/** The same call with a v, its seventh argument, of 0: `ecrecover` then answers the zero address. */
+/** The same call with v, its seventh argument, set to 0: `ecrecover` then returns the zero address. */
 function withoutSigner({ data, gas }: Call): Call {
   const at = '0x'.length + 8 + 6 * 64
   return { data: data.slice(0, at) + uintWord(0) + data.slice(at + 64), gas }
 }
 
-/**
- * The calls of a trial, in their order: what must fail first, so that the payments meet the state they would meet; those of
- * `later` in a block of that time.
- */
-export function callsOf({ payer, payTo, one, many, refused, later }: Trial, maxGas: bigint) {
+/** In order. The calls that must fail come first, so that they cannot change the result of the payments. */
+export function callsOf({ payer, payTo, one, many, refused, later }: TestCases, maxGas: bigint) {
   const read = (data: string): Call => ({ data, gas: READ_GAS })
   const pay = (payment: AuthorizedPayment, byKey = true): Call => ({
     data: calls.transfer(payment, byKey),
@@ -109,8 +106,8 @@ export function callsOf({ payer, payTo, one, many, refused, later }: Trial, maxG
 type Calls = ReturnType<typeof callsOf>
 type Results = Record<keyof Calls['now'] | keyof Calls['later']['calls'], Result>
 type Payment = 'one' | 'many'
-/** What the results prove of the token; `made` are the payments that went through. */
-type Check = (results: Results, trial: Trial, made: readonly Payment[]) => string | undefined
+/** Returns what the results prove against the token. `made`: the payments that succeeded. */
+type Check = (results: Results, testCases: TestCases, made: readonly Payment[]) => string | undefined
 
 const word = (result: Result): bigint | undefined =>
   succeeded(result) ? wordIn(result.returnData) : undefined
@@ -163,22 +160,22 @@ const checkOnce: Check = (results, _, made) => {
   return isKnown ? undefined : 'authorizationState does not tell that an authorization was used'
 }
 
-const checkEvents: Check = (results, trial, made) =>
-  made.every((name) => holdsTransfer(results[name].logs, trial.asset, trial[name]))
+const checkEvents: Check = (results, testCases, made) =>
+  made.every((name) => holdsTransfer(results[name].logs, testCases.asset, testCases[name]))
     ? undefined
     : 'transferWithAuthorization does not emit AuthorizationUsed and then Transfer of exactly the payment, by which it would be known to be settled'
 
-/** No proof against the token: one that is paused, or limits a transfer, takes nothing from anybody. */
+/** Not proof against the token: it may be paused, or limit transfers. */
 export const failsForGood = (reason: string): TokenProblem => ({
   problem: `transferWithAuthorization fails for a good authorization: ${printable(reason)}`,
   isTokensFault: false,
 })
 
-/** What is wrong with the token: what is proven, the plainest first, then a payment that fails; undefined where nothing is. */
-export function problemIn(results: Results, trial: Trial): TokenProblem | undefined {
+/** A proven fault comes before a failed payment. */
+export function problemIn(results: Results, testCases: TestCases): TokenProblem | undefined {
   const made = (['one', 'many'] as const).filter((name) => succeeded(results[name]))
   for (const check of [checkForgeries, checkMoves, checkOnce, checkEvents]) {
-    const problem = check(results, trial, made)
+    const problem = check(results, testCases, made)
     if (problem !== undefined) return { problem, isTokensFault: true }
   }
   const failed = [results.one, results.many].find((result) => !succeeded(result))

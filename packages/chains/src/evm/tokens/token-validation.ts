@@ -13,20 +13,19 @@ import { callsOf, failsForGood, prepareTestCases, problemIn } from './token-test
 
 type Settings = Pick<NetworkSettings, 'name' | 'chainId' | 'maxGas'> & { signers: readonly string[] }
 
-/** For the whole vetting, however many endpoints are tried. */
-const PATIENCE_MS = 15_000
+/** For the whole validation, over all endpoints. */
+const VALIDATION_TIMEOUT_MS = 15_000
 
 /**
- * The token at `wanted.asset`, where payments can be taken in it, or the first reason why not: it is the contract that it is
- * said to be, its EIP-712 domain is proven, and EIP-3009 holds: what is signed moves exactly, once, and nothing else does.
- * Tried out with a payer made up for it, on the chain's present state; nothing is sent. A token that knows a simulation when
- * it sees one can still pass, which is why a settlement counts by its Transfer event alone.
+ * See `ChainTokens.validate`: the contract matches `wanted`, its EIP-712 domain is proven, and it implements EIP-3009: an
+ * authorization moves exactly its amount, once, and nothing else moves. Simulates with a generated payer. A token that
+ * detects the simulation can still pass, so only the Transfer event proves a settlement.
  */
 export async function validateToken(
   rpc: Rpc,
   settings: Settings,
   wanted: Pick<Token, 'asset' | 'decimals'>,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = VALIDATION_TIMEOUT_MS,
 ): Promise<Token | TokenProblem> {
   const asset = parseAddress(wanted.asset)
   if (asset === undefined)
@@ -34,11 +33,10 @@ export async function validateToken(
   const validate = async () => {
     const token = await describeToken(rpc, settings, asset)
     if ('problem' in token) return token
-    const unfit = differs(token, wanted) ?? (await tryOut(rpc, settings, token).catch(explain))
-    return unfit ?? token
+    return differs(token, wanted) ?? (await simulatePayments(rpc, settings, token).catch(explain)) ?? token
   }
-  return withTimeout(validate(), patienceMs, () => {
-    throw new ChainUnavailable(`${settings.name} took more than ${patienceMs} ms to vet a token`)
+  return withTimeout(validate(), timeoutMs, () => {
+    throw new ChainUnavailable(`${settings.name} took more than ${timeoutMs} ms to vet a token`)
   })
 }
 
@@ -72,10 +70,10 @@ function differs(
   return undefined
 }
 
-/** More than any transfer takes: what fails with it does not fail for want of gas. */
+/** More than any transfer needs, so that a failure has another cause than gas. */
 const AMPLE_GAS = 3_000_000n
 
-/** Nodes without the method or without state overrides will not have them later: a refusal. Other failures are rethrown. */
+/** A node without the method or without state overrides will not have them later, so this is a refusal. Rethrows other errors. */
 function explain(error: unknown): TokenProblem {
   if (!(error instanceof MethodMissing)) throw error
   return untried(
@@ -83,14 +81,18 @@ function explain(error: unknown): TokenProblem {
   )
 }
 
-async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<TokenProblem | undefined> {
+async function simulatePayments(
+  rpc: Rpc,
+  settings: Settings,
+  token: Token,
+): Promise<TokenProblem | undefined> {
   const { chainId, maxGas, signers } = settings
   const { asset, name = '', version = '', decimals } = token
   const [from = ZERO_ADDRESS] = signers
   const block = await rpc.newestBlock()
   const separator = domainSeparator(name, version, chainId, asset)
-  const trial = prepareTestCases(asset, separator, decimals, block.timestamp)
-  const { payer, endowment, one } = trial
+  const testCases = prepareTestCases(asset, separator, decimals, block.timestamp)
+  const { payer, endowment, one } = testCases
 
   const storage = await overrideBalance(rpc, { asset, holder: payer, amount: endowment, from })
   if (storage === undefined)
@@ -102,15 +104,15 @@ async function tryOut(rpc: Rpc, settings: Settings, token: Token): Promise<Token
     run(calls.isAuthorizationUsed(one), READ_GAS),
     run(calls.transfer(one, true), maxGas),
   ])
-  const unfit = checkStandard(used)
-  if (unfit !== undefined) return unfit
+  const nonstandard = checkStandard(used)
+  if (nonstandard !== undefined) return nonstandard
   if ('reverted' in paid)
     return checkAnswer(await run(calls.transfer(one, true), AMPLE_GAS)) ?? wantsMoreGas(maxGas)
   const tooLong = checkAnswer(paid)
   if (tooLong !== undefined) return tooLong
-  const { now, later } = callsOf(trial, maxGas)
+  const { now, later } = callsOf(testCases, maxGas)
   const results = await simulate(rpc, { from, to: asset, storage, block }, now, later)
-  return problemIn(results, trial)
+  return problemIn(results, testCases)
 }
 
 type Answer = { value: string } | { reverted: string }
@@ -124,7 +126,7 @@ function checkStandard(used: Answer): TokenProblem | undefined {
     : tokensFault('authorizationState calls an authorization used that was never used')
 }
 
-/** Refuses long answers before the simulation, which would hold one for each of its calls in memory. */
+/** Refuses long return data before the simulation, which would keep it in memory for each call. */
 function checkAnswer(paid: Answer): TokenProblem | undefined {
   if ('reverted' in paid) return failsForGood(paid.reverted)
   return paid.value.length > 66

@@ -17,7 +17,7 @@ const abi = new Interface([
 
 const Text = z.string().min(1).max(128)
 
-/** The EIP-5267 answer of a contract whose domain has name, version, chain and contract (0x0f), and nothing else. */
+/** An EIP-5267 domain of exactly name, version, chain and contract (0x0f). */
 const Domain = z.tuple([
   z.literal('0x0f'),
   Text,
@@ -28,7 +28,7 @@ const Domain = z.tuple([
   z.array(z.bigint()).max(0),
 ])
 
-/** Some old tokens answer a name in 32 bytes, padded with zeros. */
+/** Some old tokens return a name as bytes32, padded with zeros. */
 function text(data: string, name: string): string | undefined {
   try {
     const value: unknown =
@@ -55,12 +55,12 @@ function domainOf(
   }
 }
 
-/** Enough for a getter behind a proxy; one that takes more is not asked by wallets either. */
+/** Enough for a getter behind a proxy. */
 export const READ_GAS = 150_000n
 
 /**
- * What the contract at `asset` says of itself, or why it is no token. `name` and `version` are its EIP-712 domain, and left
- * out unless the contract's own DOMAIN_SEPARATOR (or, where it has none, its eip712Domain of EIP-5267) proves them: a
+ * The token as its contract describes it, or why it is not a token. `name` and `version` are its EIP-712 domain. They are
+ * omitted unless the contract's DOMAIN_SEPARATOR (or, if it has none, its EIP-5267 eip712Domain) proves them, because a
  * payment in a guessed domain could never settle.
  */
 export async function describeToken(

@@ -3,26 +3,23 @@ import type { Payment, Terms } from '../../family'
 import { sameAddress, ZERO_ADDRESS } from '../address'
 import type { EvmNetwork } from '../network'
 
-/** A payment, what it must satisfy, and the circumstances. */
 export type Case<P extends Payment = Payment> = {
   network: EvmNetwork
   payment: P
   terms: Terms
   /** Unix seconds. */
   now: bigint
-  /** Of the payer's balance, in smallest units: spoken for by others of its payments. */
+  /** The part of the payer's balance that its other payments need, in smallest units. */
   reserved: bigint
 }
 
-/** A case as the checks see it that ask no network. */
 export type OfflineCase<P extends Payment = Payment> = Pick<Case<P>, 'payment' | 'terms' | 'now'> & {
   network: Pick<EvmNetwork, 'chainId' | 'minRemainingValiditySeconds' | 'maxGas'>
 }
 
-/** Checks of the terms alone, for any payer. */
 type TermsCase = { terms: Terms; network: Pick<EvmNetwork, 'signers'> }
 
-/** Amounts of a token are of this many values (uint256). */
+/** Amounts of a token are below this limit (uint256). */
 const AMOUNTS = 2n ** 256n
 
 const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount, token }, network: { signers } }) => {
@@ -35,7 +32,7 @@ const checkTerms: Check<TermsCase> = ({ terms: { payTo, amount, token }, network
   return problem ? refuse('invalid_payment_requirements', problem) : undefined
 }
 
-/** `extra` is what the payer was told to sign; with another domain than the token's own, nothing it signs can settle. */
+/** `extra` holds the domain that the payer was asked to sign. With another domain than the token's own nothing can settle. */
 const checkDomain: Check<TermsCase> = ({ terms: { token, extra } }) => {
   if (token.name === undefined || token.version === undefined)
     return refuse('invalid_payment_requirements', 'the asset has no known EIP-712 domain')
@@ -57,16 +54,14 @@ const checkAmount: Check<OfflineCase> = ({ payment, terms }) =>
     ? undefined
     : refuse('invalid_exact_evm_payload_authorization_value', `${payment.amount} instead of ${terms.amount}`)
 
-/** Checks of the terms alone: what they refuse could never be paid. */
+/** Terms that these checks refuse could never be paid. */
 export const termsChecks: readonly Check<TermsCase>[] = [checkTerms, checkDomain]
 
-/** Checks of what the payer of any kind of payment signed, against the terms. */
 export const signedTermsChecks: readonly Check<OfflineCase>[] = [checkRecipient, checkAmount]
 
-/** Checks of every kind of payment that need no network. */
 export const commonChecks: readonly Check<Case>[] = [...termsChecks, ...signedTermsChecks]
 
-/** Whether the payer has what it pays beside what is spoken for; `balance` is undefined where the asset does not tell. */
+/** The payer must have the amount and the reserved part. An unknown balance counts as 0. */
 export const checkBalance: Check<Case & { chainState: { balance: bigint | undefined } }> = ({
   payment,
   reserved,

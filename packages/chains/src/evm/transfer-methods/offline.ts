@@ -4,7 +4,7 @@ import { signedTermsChecks } from './checks'
 import { MOST_GAS } from '../settlement/fees'
 import { type EvmPayment, transferMethodOf } from './payment'
 
-/** See `Family.checkOffline`. Limits that a facilitator sets for itself are left to it. */
+/** See `Family.checkOffline`. Does not apply the limits of a single facilitator. */
 export function checkOffline(
   payment: EvmPayment,
   terms: Terms,

@@ -9,24 +9,20 @@ import type { RawTransfer } from './raw-transfer/payment'
 
 export type EvmPayment = AuthorizedPayment | RawTransfer | PermittedPayment
 
-/** Every way to pay on an EVM network; to add one is to add its folder and its word here. */
+/** To add a method, add its folder and its entry here. */
 const transferMethods: { [K in EvmPayment['kind']]: TransferMethod<Extract<EvmPayment, { kind: K }>> } = {
   eip3009,
   raw_tx: rawTransfer,
   permit2,
 }
 
-/** What there is to know of payments like this one. */
 export const transferMethodOf = <P extends EvmPayment>({ kind }: P): TransferMethod<P> =>
   transferMethods[kind] as unknown as TransferMethod<P>
 
-/** Text is base64 or base64url of JSON, or else a raw transaction in hex. */
+/** Text is a raw transaction in hex, or base64 or base64url of JSON. */
 const contentOf = (text: string): unknown => (/^0x/i.test(text) ? { rawTx: text } : decodeJson(text))
 
-/**
- * Reads the payload of an `exact` payment, as an object or as text. Undefined for anything else, and for what could be read in
- * two ways.
- */
+/** Parses the payload of an `exact` payment, as an object or as text. Undefined if it is malformed, or fits two methods. */
 export function readPayment(payload: unknown): EvmPayment | undefined {
   const content = typeof payload === 'string' ? contentOf(payload) : payload
   const readings = Object.values(transferMethods)

@@ -5,26 +5,25 @@ import type { EvmNetwork } from '../network'
 import { timeAt } from '../observation/log-search'
 import { isCounterfactual } from '../signing/signature'
 
-/** A payment that its payer signs and a signer of ours carries to the chain. */
+/** A payment that its payer signs and our signer submits. */
 export type RelayedPayment = Payment & {
-  /** Unix seconds: it cannot be settled earlier. */
+  /** Unix seconds: the payment cannot settle earlier. */
   validAfter: bigint
   validUntil: bigint
   signature: string
 }
 
-/** What the chain says of any of them. */
 export type RelayedPaymentState = {
-  /** Seconds. */
+  /** Unix seconds. */
   chainTime: bigint
-  /** By the payer's key, or by the contract that the payer is. */
+  /** Signed by the payer's key, or accepted by the payer's contract. */
   signatureHolds: boolean
 }
 
 type OfflineCheck = Check<OfflineCase<RelayedPayment>>
 type ChainCheck = Check<Case<RelayedPayment> & { chainState: RelayedPaymentState }>
 
-/** Twice the longest timeout that x402 knows: an authorization that lives longer is a mistake, and lies around. */
+/** Twice the longest timeout of x402: a longer validity is a mistake. */
 const LONGEST_LIFE_SECONDS = 2n * 86_400n
 
 export const checkWindow: OfflineCheck = ({ payment: { validAfter, validUntil }, now, network }) => {

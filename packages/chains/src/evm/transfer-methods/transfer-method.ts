@@ -4,37 +4,36 @@ import type { Receipt } from '../rpc-schemas'
 import type { Case, OfflineCase } from './checks'
 import type { EvmNetwork } from '../network'
 
-/** The call by which anybody can settle a payment. */
+/** Any account can send this call to settle the payment. */
 export type SettlementCall = {
   to: string
   data: string
-  /** Unix seconds: in no block of this time, or an earlier one, the call succeeds. */
+  /** Unix seconds: the call fails in a block of this time or earlier. */
   notBefore: bigint
   /**
-   * Whether it may share a transaction with others: not where a contract in the place of the payer vouches for it, and runs
-   * with it, and not where the events of an equal payment would be the same.
+   * Whether it may share a transaction with other payments. False if the call runs a contract wallet's code, or if an equal
+   * payment would emit the same events.
    */
   isShareable: boolean
 }
 
-/** One way to pay: all that there is to know of payments of this kind. */
+/** One way to pay (x402's `assetTransferMethod`). */
 export type TransferMethod<P extends Payment> = {
-  /** Reads a payload that is an object; undefined where it holds no payment of this kind. */
+  /** Undefined if the payload is not a payment of this method. */
   read(payload: unknown): P | undefined
-  /** Checks of what the payer signed, beside its recipient and amount, that need no network. */
+  /** Offline checks of the signed fields, except recipient and amount. */
   readonly ownChecks: readonly Check<OfflineCase<P>>[]
-  /** Whether the payer's own key signed; undefined where the token's domain, which is signed too, is not known. */
+  /** Undefined if the token's EIP-712 domain, which is part of the digest, is unknown. */
   isSignedByKey(payment: P, terms: Terms, chainId: string): boolean | undefined
-  /** All checks, those that need no network first; undefined means the payment would settle now. */
+  /** Runs all checks, the offline ones first; undefined means that the payment would settle now. */
   verify(question: Case<P>): Promise<Refusal | undefined>
-  /** Undefined where the payer signed a transaction of its own. */
+  /** Absent if the payer signs the whole transaction. */
   call?(network: EvmNetwork, payment: P, terms: Terms): SettlementCall
-  /** Whether a transaction that succeeded settles exactly this payment, by the events of the asset in its receipt. */
+  /** Whether the asset's events show that this successful transaction settles exactly this payment. */
   settles(receipt: Receipt, payment: P, terms: Terms): boolean
-  /** See `Inspection.differs`; of a transaction that succeeded and does not settle the payment. */
+  /** See `TransactionStatus`. Called only for a successful transaction that does not settle the payment. */
   differs(receipt: Receipt, payment: P, terms: Terms): boolean
-  /** Whether the nonce of the payment was taken as of this block. */
   isSpentAt(network: EvmNetwork, payment: P, terms: Terms, block: bigint): Promise<boolean>
   /** See `ChainPayments.paymentStatus`. */
-  paymentStatus(network: EvmNetwork, payment: P, terms: Terms, seen: bigint): Promise<PaymentStatus>
+  paymentStatus(network: EvmNetwork, payment: P, terms: Terms, minBlock: bigint): Promise<PaymentStatus>
 }

@@ -21,7 +21,7 @@ const TRANSFER_TYPE = id(
 const AUTHORIZATION_USED = id('AuthorizationUsed(address,bytes32)')
 const AUTHORIZATION_CANCELED = id('AuthorizationCanceled(address,bytes32)')
 
-/** The EIP-712 domain separator, in hex, of a token contract on a chain. */
+/** In hex (EIP-712). */
 export const domainSeparator = (name: string, version: string, chainId: string, asset: string): string =>
   keccakOfHex(
     bytesWord(DOMAIN_TYPE) +
@@ -32,7 +32,7 @@ export const domainSeparator = (name: string, version: string, chainId: string, 
   )
 
 const MAX_DOMAINS = 1_000
-/** The separators met last, by chain and token: each costs four hashes, and is met with every payment. */
+/** A cache: a separator costs four hashes, and every payment needs one. */
 const separators = new Map<string, string>()
 
 function separatorOf({ asset, name = '', version = '' }: Token, chainId: string): string {
@@ -61,21 +61,19 @@ const authorizationWords = ({
   bytesWord(nonce),
 ]
 
-/** What the payer signed: the EIP-712 digest of the authorization in the token's domain. */
+/** The EIP-712 digest that the payer signed. */
 export function authorizationDigest(payment: AuthorizedPayment, separator: string): Uint8Array {
   const struct = keccakOfHex(bytesWord(TRANSFER_TYPE) + authorizationWords(payment).join(''))
   return typedDigest(separator, struct)
 }
 
-/** `authorizationDigest` in the domain of this token. */
 export const digestOf = (payment: AuthorizedPayment, token: Token, chainId: string): Uint8Array =>
   authorizationDigest(payment, separatorOf(token, chainId))
 
-/** The calls by which a token is asked about a payment, and the one that settles it. */
 export const calls = {
   isAuthorizationUsed: ({ payer, nonce }: AuthorizedPayment) =>
     authorizationState(addressWord(payer), bytesWord(nonce)),
-  /** Tokens of the first edition know signatures of keys only, so those go the way that all of them know. */
+  /** Uses the v, r, s form for a key's signature, because early tokens lack the form with bytes. */
   transfer(payment: AuthorizedPayment, signedByKey: boolean): string {
     const words = authorizationWords(payment)
     const canonical = signedByKey ? canonicalSignature(payment.signature) : undefined
@@ -88,13 +86,12 @@ export const calls = {
 
 const authorizationTopics = ({ payer, nonce }: AuthorizedPayment): string[] => [addressTopic(payer), nonce]
 
-/** The topics, as a filter, of the events by which a token says that the authorization was used or cancelled. */
 export const spentTopics = (payment: AuthorizedPayment): (string | string[])[] => [
   [AUTHORIZATION_USED, AUTHORIZATION_CANCELED],
   ...authorizationTopics(payment),
 ]
 
-/** The topics, as a filter, of all that tells what became of the payer's authorizations and money. */
+/** All uses and cancellations of the payer's authorizations, and its outgoing transfers. */
 export const payerTopics = ({ payer }: AuthorizedPayment): (string | string[])[] => [
   [AUTHORIZATION_USED, AUTHORIZATION_CANCELED, TRANSFER],
   addressTopic(payer),
@@ -105,14 +102,14 @@ const isUseOf = (log: Log, payment: AuthorizedPayment, events: readonly string[]
   return events.includes(event) && sameTopics(rest, authorizationTopics(payment))
 }
 
-/** Whether these logs tell that the payment's authorization was used or cancelled. */
+/** Used or cancelled. */
 export const holdsUse = (logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean =>
   eventsOf(logs, asset).some((log) => isUseOf(log, payment, [AUTHORIZATION_USED, AUTHORIZATION_CANCELED]))
 
 /**
- * Whether these logs of one transaction hold the transfer of this very payment: the token's AuthorizationUsed with its
- * payer and nonce, and as the token's next event the Transfer of exactly its amount to its recipient. A Transfer
- * elsewhere in the transaction may belong to another payment.
+ * Whether one transaction settles exactly this payment: the token emits AuthorizationUsed with its payer and nonce, and as
+ * its next event the Transfer of exactly its amount to its recipient. A Transfer elsewhere in the transaction may belong to
+ * another payment.
  */
 export function holdsTransfer(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
   const ofToken = eventsOf(logs, asset)
@@ -121,7 +118,7 @@ export function holdsTransfer(logs: readonly Log[], asset: string, payment: Auth
   )
 }
 
-/** Whether these logs tell that the authorization was used, and that its use moved something else. */
+/** Whether the use of the authorization moved another amount, or to another recipient. */
 export function holdsOtherTransfer(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
   const ofToken = eventsOf(logs, asset)
   return ofToken.some(
@@ -132,7 +129,7 @@ export function holdsOtherTransfer(logs: readonly Log[], asset: string, payment:
   )
 }
 
-/** Whether these logs tell that the authorization was used, and not what its use moved. */
+/** Whether the authorization was used and no Transfer follows. */
 export function holdsBareUse(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
   const ofToken = eventsOf(logs, asset)
   return ofToken.some(
@@ -141,8 +138,8 @@ export function holdsBareUse(logs: readonly Log[], asset: string, payment: Autho
 }
 
 /**
- * Whether these logs prove that the authorization cannot pay any more: it was cancelled, or moved another transfer. Its use alone
- * is no proof: a node may have omitted the transfer.
+ * Proves that the authorization can no longer settle: it was cancelled, or used for another transfer. A bare use proves
+ * nothing, because a node may have omitted the transfer.
  */
 export function holdsOtherUse(logs: readonly Log[], asset: string, payment: AuthorizedPayment): boolean {
   return (

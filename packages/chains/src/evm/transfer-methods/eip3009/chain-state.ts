@@ -8,10 +8,7 @@ import { calls, digestOf } from './authorization'
 import type { ChainState } from './checks'
 import type { AuthorizedPayment } from './payment'
 
-/**
- * Asks the chain all it knows of a payment, in one round trip. Contracts run with the gas that a settlement may use and
- * no more, so that a payer's contract that never ends costs little, here as on the chain.
- */
+/** One round trip. Contracts run with the gas limit of a settlement, which bounds a payer's contract that never ends. */
 export async function readChainState({
   network: { rpc, chainId, maxGas, signers },
   payment,
@@ -31,7 +28,7 @@ export async function readChainState({
     run(asset, settlement),
     signedByKey ? undefined : run(payment.payer, askContract(digest, payment.signature)),
   ])
-  // A chain at rest has an old clock: the next block may take what the last one would not.
+  // The newest block of an idle chain is old: the next block may accept a payment that is not yet valid in it.
   const settled =
     'reverted' in simulation && payment.validAfter >= block.timestamp
       ? await run(asset, settlement, 'pending')

@@ -9,22 +9,19 @@ import {
 import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
 import type { AuthorizedPayment } from './payment'
 
-/** What the chain says of an authorization. */
 export type ChainState = RelayedPaymentState & {
-  /** Undefined where the contract has no such function. */
+  /** Undefined if the contract has no such function. */
   authorizationUsed: boolean | undefined
   balance: bigint | undefined
-  /** Why the settlement would fail now; undefined where it would not. */
+  /** Why the settlement would fail now. */
   failure: string | undefined
 }
 
 type OfflineCheck = Check<Case<AuthorizedPayment>>
 type ChainCheck = Check<Case<AuthorizedPayment> & { chainState: ChainState }>
 
-/** Checks of the authorization itself. */
 export const ownChecks: readonly Check<OfflineCase<AuthorizedPayment>>[] = [checkWindow, checkDeployed]
 
-/** Checks that need no network. */
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
 const checkToken: ChainCheck = ({ chainState }) =>
@@ -42,7 +39,7 @@ const checkSimulation: ChainCheck = ({ payment, chainState }) => {
     : refuse('invalid_transaction_state', chainState.failure)
 }
 
-/** Checks of what the chain says, the plainest reason first. */
+/** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
   checkSignature,
   checkToken,

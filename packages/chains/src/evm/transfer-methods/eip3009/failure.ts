@@ -18,9 +18,10 @@ const Sent = z.object({
 })
 
 /**
- * See `ChainPayments.failsOnlyWhenMined`. A payer must not be able to make a sound token look so: not by a contract in its place, by
- * another payment beside its own, by too little gas, nor by moving money away before our transaction and back behind it. So its
- * account must have done nothing in the block, and the token must name no transfer of payer or recipient in it.
+ * See `ChainPayments.failsOnlyWhenMined`. A payer must not be able to cause this for a sound token: by a contract wallet, by
+ * another payment in the transaction, by too little gas, or by moving its balance away before our transaction and back
+ * after it. So the payer's account must have sent nothing in the block, and the block must have no transfer of the token
+ * from or to payer or recipient.
  */
 export async function failsOnlyWhenMined(
   network: EvmNetwork,

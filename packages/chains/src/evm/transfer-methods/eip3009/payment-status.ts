@@ -17,7 +17,7 @@ import {
 } from './authorization'
 import type { AuthorizedPayment } from './payment'
 
-/** Where the authorization of `payment` was used or cancelled, newest blocks first. */
+/** The newest transaction that used or cancelled the authorization. */
 async function findUse(
   network: EvmNetwork,
   height: bigint,
@@ -32,9 +32,9 @@ async function findUse(
 }
 
 /**
- * What the token says of the payer where the authorization was used, by the receipt and by the block: others can make either too
- * long to read, and hardly both; what is read must agree, and `isWhole` where both are read. Undefined where the chain has another
- * block there.
+ * The token's events about the payer in the transaction that used the authorization, from the receipt and from the block.
+ * A third party can make one of them too long to read, but hardly both. If both are read, they must agree. `isWhole`: both
+ * were read. Undefined if a reorg replaced the block.
  */
 async function eventsOfUse(
   network: EvmNetwork,
@@ -68,10 +68,7 @@ const agree = (some: readonly Log[], others: readonly Log[], asset: string, paym
     (holds) => holds(some, asset, payment) === holds(others, asset, payment),
   )
 
-/**
- * Whether the authorization was used or cancelled as of a block, by its number: a node that lacks the block refuses, where it has
- * a `latest` of its own.
- */
+/** Queries the block by number, because a node that lacks it then refuses. */
 export async function isSpentAt(
   { rpc }: EvmNetwork,
   payment: AuthorizedPayment,
@@ -85,19 +82,18 @@ export async function isSpentAt(
 }
 
 /**
- * Status of an authorization, with transactions of third parties. One that was used more than 50,000 blocks ago counts as void. Behind one URL may be nodes of different height, each question going to another of them: rejects with
- * `ChainUnavailable` where a node that lacks block `seen`, or the event of an authorization that was used only lately, may
- * have been asked.
+ * See `ChainPayments.paymentStatus`. An authorization that was used more than 50,000 blocks ago counts as void. Rejects with
+ * `ChainUnavailable` if the node may lack block `minBlock`, or the event of a recently used authorization.
  */
 export async function paymentStatus(
   network: EvmNetwork,
   payment: AuthorizedPayment,
   terms: Terms,
-  seen: bigint,
+  minBlock: bigint,
 ): Promise<PaymentStatus> {
   const { asset } = terms.token
   const isUsedAt = (block: bigint) => isSpentAt(network, payment, terms, block)
-  const height = await heightSince(network, seen)
+  const height = await heightSince(network, minBlock)
   const confirmed = confirmedHeight(network, height)
   if (!(await isUsedAt(height))) return unusedPaymentStatus(network, payment, confirmed)
 
@@ -108,9 +104,9 @@ export async function paymentStatus(
       return voidStatus('the authorization was used or cancelled longer ago than anybody looks back')
     throw new ChainUnavailable('The node knows of an authorization used lately, and not of its event')
   }
-  const told = await eventsOfUse(network, use, payment, asset)
-  if (told === undefined || use.blockNumber > confirmed) return { status: 'pending' }
-  const { events, isWhole } = told
+  const found = await eventsOfUse(network, use, payment, asset)
+  if (found === undefined || use.blockNumber > confirmed) return { status: 'pending' }
+  const { events, isWhole } = found
   if (!holdsUse(events, asset, payment))
     throw new ChainUnavailable(
       `The node finds the use of an authorization in ${use.hash}, which does not hold it`,

@@ -25,10 +25,7 @@ const Payload = z.union([
   z.object({ type: z.literal('eip3009'), eip3009: SignedAuthorization }).transform(({ eip3009 }) => eip3009),
 ])
 
-/**
- * Reads `{ signature, authorization }` of the x402 `exact` scheme, or `{ type: 'eip3009', eip3009 }` around it.
- * Undefined for anything else.
- */
+/** Parses `{ signature, authorization }` of x402's `exact` scheme, or the same in `{ type: 'eip3009', eip3009 }`. */
 export function readAuthorization(payload: unknown): AuthorizedPayment | undefined {
   const { data } = Payload.safeParse(payload)
   if (data === undefined) return undefined

@@ -19,7 +19,7 @@ function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Te
   }
 }
 
-/** The payer signs an authorization (EIP-3009), which a signer of ours carries to the token. */
+/** The payer signs an EIP-3009 authorization, which our signer submits to the token. */
 export const eip3009: TransferMethod<AuthorizedPayment> = {
   read: readAuthorization,
   ownChecks,

@@ -9,10 +9,7 @@ import { hasProxy, PERMIT2, PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
 import { digestOf, isUsedIn, questions, settlementCall } from './transfer'
 
-/**
- * Asks the chain all it knows of a payment, in one round trip. Contracts run with the gas that a settlement may use and
- * no more.
- */
+/** One round trip. Contracts run with the gas limit of a settlement. */
 export async function readChainState({
   network: { rpc, chainId, maxGas, signers },
   payment,
@@ -35,7 +32,7 @@ export async function readChainState({
       run(PROXY, settlement),
       signedByKey ? undefined : run(payer, askContract(digest, signature)),
     ])
-  // A chain at rest has an old clock: the next block may take what the last one would not.
+  // The newest block of an idle chain is old: the next block may accept a payment that is not yet valid in it.
   const settled =
     'reverted' in simulation && validAfter > block.timestamp
       ? await run(PROXY, settlement, 'pending')

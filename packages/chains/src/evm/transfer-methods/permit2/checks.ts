@@ -12,16 +12,15 @@ import { PROXY } from './contracts'
 import type { PermittedPayment } from './payment'
 import { fittingPermit } from './transfer'
 
-/** What the chain says of a transfer by Permit2. */
 export type ChainState = RelayedPaymentState & {
-  /** Undefined where there is no Permit2, or not the proxy that it is signed for. */
+  /** Undefined if the network lacks Permit2 or the proxy. */
   nonceUsed: boolean | undefined
   balance: bigint | undefined
-  /** What Permit2 may move of the payer's. */
+  /** The amount that Permit2 may move for the payer. */
   allowance: bigint | undefined
-  /** Of the payer's next permit to the token; undefined where the token has none. */
+  /** The nonce of the payer's next permit; undefined if the token takes no permits. */
   permitNonce: bigint | undefined
-  /** Why the settlement would fail now; undefined where it would not. */
+  /** Why the settlement would fail now. */
   failure: string | undefined
 }
 
@@ -37,10 +36,8 @@ const checkSpender: OwnCheck = ({ payment: { spender } }) =>
 const checkAsset: OwnCheck = ({ payment: { asset }, terms: { token } }) =>
   sameAddress(asset, token.asset) ? undefined : refuse('invalid_payment', 'signed for another asset')
 
-/** Checks of the transfer itself. */
 export const ownChecks: readonly OwnCheck[] = [checkSpender, checkAsset, checkWindow, checkDeployed]
 
-/** Checks that need no network. */
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
 const checkContracts: ChainCheck = ({ chainState }) =>
@@ -56,7 +53,7 @@ const checkToken: ChainCheck = ({ chainState }) =>
 const checkUnused: ChainCheck = ({ chainState }) =>
   chainState.nonceUsed ? refuseSpent('the nonce was used or given up') : undefined
 
-/** Why the permit that the payment brings does not let Permit2 move what is paid, as far as that can be told without a trial. */
+/** Why the payment's permit does not approve Permit2, without a simulation. */
 function problemOfPermit({ payment, chainState: { permitNonce }, now, network }: Parameters<ChainCheck>[0]) {
   if (payment.permit === undefined) return 'there is no permit'
   const permit = fittingPermit(payment)
@@ -70,10 +67,10 @@ function problemOfPermit({ payment, chainState: { permitNonce }, now, network }:
 }
 
 /**
- * Permit2 may move what is paid, or will by the token's permit. That permit has the payer's next number at the token and names
- * one amount: while others of its payments are on their way, none that brings one can be told to settle, and it waits, as for
- * funds. So does one that would have to share an allowance with them. Nor is a permit taken that would lower an allowance:
- * payments by that allowance, judged while this one is on its way, would fail at our cost.
+ * Permit2 must be allowed to move the amount, now or by the payment's permit. A permit has the payer's next permit nonce and
+ * sets one amount, so its effect is unknown while other payments of the payer are in flight: such a payment waits, as for
+ * funds. So does a payment that would share an allowance with them. A permit that would lower an allowance is refused:
+ * other payments that were verified with that allowance would fail at our cost.
  */
 const checkAllowance: ChainCheck = (question) => {
   const { payment, reserved, chainState } = question
@@ -102,7 +99,7 @@ const checkSimulation: ChainCheck = ({ payment, chainState }) => {
     : refuse('invalid_transaction_state', chainState.failure)
 }
 
-/** Checks of what the chain says, the plainest reason first. */
+/** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
   checkContracts,
   checkSignature,

@@ -13,9 +13,9 @@ const Sent = z
   .transform(({ to, input }) => ({ to: to ?? '', input }))
 
 /**
- * Whether this transaction, which moved as much from payer to recipient as the payment does, did it by the payment's own nonce:
- * it is that call of the proxy, or where others lie between, made that call. Rejects with `ChainUnavailable` where that cannot
- * be told: by another payment's transfer none may count as settled.
+ * Whether this transaction, which holds an equal transfer, used the payment's own nonce: it is the proxy call itself, or it
+ * made that call internally. Rejects with `ChainUnavailable` if that is unknown, because another payment's transfer must not
+ * count.
  */
 async function isSettledBy(
   network: EvmNetwork,
@@ -32,7 +32,7 @@ async function isSettledBy(
   ])
   if (moved === undefined || events === undefined)
     throw new ChainUnavailable(`The chain dropped the block that ${hash} was in`)
-  // Found a moment ago: a node that lacks the transfer now may lack what settled it too.
+  // A node that lacks the transfer, which was just found, may lack the settlement event too.
   if (!moved.some((log) => isTransferOf(log, payment)))
     throw new ChainUnavailable(`The node finds a transfer in ${hash}, which does not hold it`)
   if (isSettlementCall(sent, payment)) {
@@ -44,14 +44,14 @@ async function isSettledBy(
   return settled.some((call) => isSettlementCall(call, payment))
 }
 
-/** The transactions that hold such a transfer, newest first. */
+/** Newest first. */
 function placesIn(logs: readonly Log[], payment: PermittedPayment): Place[] {
   const places = logs.filter((log) => isTransferOf(log, payment)).flatMap((log) => placeOf(log) ?? [])
   const byHash = new Map(places.map((place) => [place.hash, place]))
   return [...byHash.values()].sort((one, other) => Number(other.blockNumber - one.blockNumber))
 }
 
-/** A payer may make any number of equal transfers, and each costs questions: so many are looked at together, and in all. */
+/** A payer can make any number of equal transfers, and each costs requests. */
 const AT_ONCE = 10
 const MOST_PLACES = 50
 
@@ -65,7 +65,7 @@ async function search(
   const isInTime = async ({ blockNumber }: Place) =>
     validAfter === 0n || (await timeAt(network, blockNumber)) >= validAfter
   const filter = { address: asset, topics: transferTopics(payment) }
-  let untold: PromiseRejectedResult | undefined
+  let failure: PromiseRejectedResult | undefined
   let looked = 0
   for await (const logs of searchBack(network, height, filter, validAfter)) {
     const places = placesIn(logs, payment)
@@ -79,7 +79,7 @@ async function search(
       )
       const found = answers.findIndex((answer) => answer.status === 'fulfilled' && answer.value)
       if (found >= 0) return next[found]
-      untold ??= answers.find((answer) => answer.status === 'rejected')
+      failure ??= answers.find((answer) => answer.status === 'rejected')
       looked += next.length
       if (next.length < possible.length)
         throw new ChainUnavailable(
@@ -88,17 +88,17 @@ async function search(
       if (possible.length < some.length) break
     }
   }
-  return untold && Promise.reject(untold.reason as Error)
+  return failure && Promise.reject(failure.reason as Error)
 }
 
-/** `use`: what settled the payment, of all that was in blocks up to `searched`. */
+/** `use`: the settlement, if it is in a block up to `searched`. */
 type Search = { searched: bigint; use: Place | undefined }
 const underWay = new WeakMap<EvmNetwork, Map<string, Promise<Search>>>()
 
 /**
- * The transaction that settled the payment, confirmed or not, as of block `height`; where the same is being looked for
- * already, what that finds, and as of which block. Rejects with `ChainUnavailable` where more than 50 equal transfers come
- * into question. See `searchBack`.
+ * The transaction that settled the payment, confirmed or not, as of block `height`. Joins a running search for the same
+ * payment, which may have started at another height. Rejects with `ChainUnavailable` if more than 50 equal transfers
+ * are in question, and as `searchBack` does.
  */
 export function findSettlement(
   network: EvmNetwork,

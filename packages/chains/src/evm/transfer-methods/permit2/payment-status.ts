@@ -9,7 +9,7 @@ import type { PermittedPayment } from './payment'
 import { isUsedIn, questions } from './transfer'
 import { findSettlement } from './find-settlement'
 
-/** Whether the nonce was used or given up as of a block, by its number: a node that lacks the block refuses. */
+/** Queries the block by number, because a node that lacks it then refuses. */
 export async function isSpentAt(
   { rpc }: EvmNetwork,
   payment: PermittedPayment,
@@ -23,20 +23,20 @@ export async function isSpentAt(
 }
 
 /**
- * Status of a transfer by Permit2, with transactions of third parties. Permit2 tells that a nonce is used or given up and not by what, so
- * its settlement is looked for among the transfers of the asset from payer to recipient; a nonce that was used so long ago
- * that every node knows, and by no settlement of the last 50,000 blocks, counts as void. Rejects with `ChainUnavailable` where a
- * node that lacks block `seen` may have been asked, or no node can tell what a transaction did.
+ * See `ChainPayments.paymentStatus`. Permit2 reports that a nonce is used or invalidated, but not by which transaction, so
+ * the settlement is searched among the asset's transfers from payer to recipient. A nonce that every node reports as used,
+ * without a settlement in the last 50,000 blocks, counts as void. Rejects with `ChainUnavailable` if the node may lack block
+ * `minBlock`, or if no node can trace a transaction in question.
  */
 export async function paymentStatus(
   network: EvmNetwork,
   payment: PermittedPayment,
   terms: Terms,
-  seen: bigint,
+  minBlock: bigint,
 ): Promise<PaymentStatus> {
   const { asset } = terms.token
   const isUsedAt = (block: bigint) => isSpentAt(network, payment, terms, block)
-  const height = await heightSince(network, seen)
+  const height = await heightSince(network, minBlock)
   const confirmed = confirmedHeight(network, height)
   if (!(await isUsedAt(height))) return unusedPaymentStatus(network, payment, confirmed)
 

@@ -4,21 +4,18 @@ import type { RelayedPayment } from '../relayed-payment'
 import { Address, Signature, Uint256 } from '../../fields'
 import { canonicalSignature } from '../../signing/signature'
 
-/**
- * A transfer by Permit2 as its payer signed it, for a spender that passes it on to the recipient signed with it. It lapses
- * with the second after `deadline` (Unix seconds).
- */
+/** A Permit2 transfer as its payer signed it, with the recipient as its witness. Valid up to and including `deadline` (Unix seconds). */
 export type PermittedPayment = RelayedPayment & {
   kind: 'permit2'
   spender: string
   asset: string
   permitNonce: bigint
   deadline: bigint
-  /** What allows Permit2 to move the asset, where the payer has not done so by a transaction. */
+  /** Approves Permit2 if the payer has not done so by a transaction. */
   permit?: TokenPermit
 }
 
-/** A token's own permit (EIP-2612). Nothing in it is checked yet. */
+/** An EIP-2612 permit; nothing is checked yet. */
 export type TokenPermit = {
   owner: string
   asset: string
@@ -29,7 +26,7 @@ export type TokenPermit = {
   signature: string
 }
 
-/** Of a key, in its canonical form: a token's permit is never checked by a contract wallet. */
+/** A key's signature, in canonical form: tokens do not accept contract wallets here. */
 const PermitSignature = hex(/^0x[0-9a-f]{128}(?:[0-9a-f]{2})?$/i).transform((text, context) => {
   const signature = canonicalSignature(text)
   if (signature === undefined) context.addIssue({ code: 'custom', message: 'is no signature of a key' })
@@ -47,7 +44,7 @@ const SponsoredPermit = z.object({
   version: z.literal('1'),
 })
 
-/** What the server said of the extension, as clients that need no permit send it back. */
+/** The server's declaration of the extension, which clients that need no permit return unchanged. */
 const Declaration = z.object({ signature: z.undefined().optional() }).transform(() => undefined)
 
 const Permit2Authorization = z.object({
@@ -71,8 +68,8 @@ const Payload = z.union([
 ])
 
 /**
- * Reads `{ signature, permit2Authorization }` of the x402 `exact` scheme, with the extension `eip2612GasSponsoring` beside
- * them or without, or `{ type: 'permit2', permit2 }` around it. Undefined for anything else.
+ * Parses `{ signature, permit2Authorization }` of x402's `exact` scheme, with or without the extension
+ * `eip2612GasSponsoring`, or the same in `{ type: 'permit2', permit2 }`.
  */
 export function readPermit2(payload: unknown): PermittedPayment | undefined {
   const { data } = Payload.safeParse(payload)
@@ -85,7 +82,7 @@ export function readPermit2(payload: unknown): PermittedPayment | undefined {
     payer: from,
     payTo: witness.to,
     amount: permitted.amount,
-    // No nonce of another kind is spelled like this.
+    // Differs from every nonce of another method.
     nonce: `permit2 ${nonce}`,
     validAfter: witness.validAfter,
     validUntil: deadline + 1n,

@@ -6,9 +6,9 @@ import { PROXY } from './contracts'
 import { asksToSettle, type Call, HEAD_BYTES, SELECTORS } from './transfer'
 
 /**
- * For nodes that run tracers of one's own, in the JavaScript that all of them understand: the calls that asked the proxy to
- * settle something and that nothing undid, no more of each than tells what. A stranger may put as many others around them as
- * it likes, each as long as it likes, and the node's own tracer answers them all. The outermost call is not among them.
+ * A tracer in JavaScript, for nodes that run custom tracers. Returns the heads of the proxy calls that settled a payment and
+ * were not reverted, without the outermost call. The built-in tracer would return every call, and a third party can add any
+ * number of long ones.
  */
 const tracer = `{
   open: [],
@@ -34,7 +34,7 @@ const tracer = `{
 
 const Address = hex(/^0x[0-9a-f]{40}$/i)
 
-/** A call and those that it made, as the tracer tells them that geth and its kin bring along. */
+/** A call and its inner calls, in the format of geth's callTracer. */
 type Frame = Call & { type: string; failed: boolean; calls: Frame[] }
 const Frame: z.ZodType<Frame> = z
   .object({
@@ -54,7 +54,7 @@ const Frame: z.ZodType<Frame> = z
     calls: calls ?? [],
   }))
 
-/** What fails undoes all that it did. By any other type of call the proxy's code runs as somebody else's, or changes nothing. */
+/** A failed call reverts its inner calls. Only a CALL runs the proxy's code as the proxy, and with effect. */
 const settlementsIn = (frame: Frame): Call[] =>
   frame.failed
     ? []
@@ -64,9 +64,8 @@ const settlementsIn = (frame: Frame): Call[] =>
       ]
 
 /**
- * The calls of the proxy by which a transaction settled something: `count` of them, by the proxy's own events. `sent` is its
- * outermost call. A node that traces another number of them is wrong, and is passed over; rejects with `ChainUnavailable`
- * where none is left.
+ * The proxy calls by which a transaction settled payments. `sent`: its outermost call. `count`: the number of the proxy's
+ * events. Skips a node whose trace has another number of calls; rejects with `ChainUnavailable` if no node remains.
  */
 export async function settlementsBy(
   { rpc, name }: EvmNetwork,

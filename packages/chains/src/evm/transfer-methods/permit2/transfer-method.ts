@@ -13,13 +13,13 @@ const call = ({ chainId }: EvmNetwork, payment: PermittedPayment): SettlementCal
   to: PROXY,
   data: settlementCall(payment, signatureToSend(payment, digestOf(payment, chainId))),
   notBefore: payment.validAfter - 1n,
-  // No event names the nonce: two equal payments in one transaction could not be told apart.
+  // No event has the nonce, so two equal payments in one transaction would be indistinguishable.
   isShareable: false,
 })
 
 /**
- * The payer signs a transfer by Permit2, which a signer of ours carries to the proxy of x402, with the token's own permit
- * for Permit2 where the payer has not approved it (EIP-2612).
+ * The payer signs a Permit2 transfer, which our signer submits to x402's proxy, with an EIP-2612 permit if the payer has
+ * not approved Permit2.
  */
 export const permit2: TransferMethod<PermittedPayment> = {
   read: readPermit2,

@@ -19,7 +19,7 @@ const NAME_HASH = id('Permit2')
 
 const hashOfWords = (...words: string[]): string => keccakOfHex(words.join(''))
 
-/** What the payer signed: the EIP-712 digest of the transfer and its witness, in the domain of Permit2. */
+/** The EIP-712 digest that the payer signed, in the domain of Permit2. */
 export function digestOf(payment: PermittedPayment, chainId: string): Uint8Array {
   const { asset, amount, spender, permitNonce, deadline, payTo, validAfter } = payment
   const separator = hashOfWords(
@@ -46,7 +46,7 @@ const settle = functionCall(`settle(${PERMIT_ARGUMENTS})`)
 const settleWithPermit = functionCall(
   `settleWithPermit((uint256,uint256,bytes32,bytes32,uint8),${PERMIT_ARGUMENTS})`,
 )
-/** By the selector of each, the words in front of those that both have. */
+/** By selector: the number of words before those that both calls have. */
 const wordsInFront = new Map([
   [settle(), 0],
   [settleWithPermit(), 5],
@@ -70,11 +70,11 @@ const settleWords = ({
   uintWord(validAfter),
 ]
 
-/** What the proxy moves, and by which nonce: the deadline and the start of a signature are its payer's own affair. */
+/** The words that identify a settlement. Deadline and validAfter may differ between signatures of one nonce. */
 const whatMoves = ([asset, amount, nonce, , payer, payTo]: readonly string[]): string =>
   [asset, amount, nonce, payer, payTo].join('')
 
-/** The payment's own permit, where it is made out for this payment: exactly its amount, which the proxy insists on. */
+/** The payment's permit if it is for exactly this amount, as the proxy requires. */
 export const fittingPermit = ({ payer, asset, amount, permit }: PermittedPayment): TokenPermit | undefined =>
   permit !== undefined &&
   permit.owner === payer &&
@@ -85,9 +85,8 @@ export const fittingPermit = ({ payer, asset, amount, permit }: PermittedPayment
     : undefined
 
 /**
- * The call of the proxy that settles the payment, the token's permit with it where there is one. The proxy passes over a
- * permit that fails: somebody else may have handed it in, and then Permit2 may move the asset already. `signature`: as Permit2
- * takes it, see `signatureToSend`.
+ * The call of the proxy that settles the payment, with the token's permit if there is one. The proxy ignores a permit that
+ * fails, because a third party may have submitted it already. `signature`: see `signatureToSend`.
  */
 export function settlementCall(payment: PermittedPayment, signature = payment.signature): string {
   const permit = fittingPermit(payment)
@@ -110,16 +109,16 @@ const SELECTOR_LENGTH = 10
 const WORD_LENGTH = 64
 
 export const SELECTORS = [...wordsInFront.keys()]
-/** Of the input of a call: what tells what it settles. */
+/** The length of the input that identifies the settlement. */
 export const HEAD_BYTES = 4 + 32 * 12
 
 export type Call = { to: string; input: string }
 
-/** Whether a call asks the proxy to settle something: it does, and says so by an event, or fails. */
+/** Whether the call settles some payment if it succeeds. */
 export const asksToSettle = ({ to, input }: Call): boolean =>
   sameAddress(to, PROXY) && wordsInFront.has(input.slice(0, SELECTOR_LENGTH))
 
-/** Whether a call of the proxy, if it succeeds, settles this payment; one that is used up makes any such call fail. */
+/** Whether the call settles this payment if it succeeds. It fails if the nonce is used. */
 export function isSettlementCall({ to, input }: Call, payment: PermittedPayment): boolean {
   const inFront = wordsInFront.get(input.slice(0, SELECTOR_LENGTH))
   if (!sameAddress(to, PROXY) || inFront === undefined) return false
@@ -131,21 +130,21 @@ export function isSettlementCall({ to, input }: Call, payment: PermittedPayment)
 
 const SETTLED = [id('Settled()'), id('SettledWithPermit()')]
 
-/** What the proxy says of what it settled, as a filter: that it did, and not what. */
+/** A filter for the proxy's events, which do not identify the payment. */
 export const settlementEvents = { address: PROXY, topics: [SETTLED] }
 
 const proxyEvents = (logs: readonly Log[]): Log[] =>
   eventsOf(logs, PROXY).filter(({ topics: [event = ''] }) => SETTLED.includes(event))
 
 /**
- * Whether a transaction that was sent for this payment alone settles it: one settlement by the proxy, and a transfer of exactly
- * its amount from its payer to its recipient. The payer's own hook (ERC-777) may add another one. Equal payments look the same,
- * which is why none shares a transaction.
+ * For a transaction sent for this payment alone: exactly one settlement by the proxy, and a transfer of exactly its amount
+ * from its payer to its recipient. The payer's hook (ERC-777) may add other transfers. Equal payments emit equal events, so
+ * they never share a transaction.
  */
 export const holdsTransfer = ({ logs }: Receipt, asset: string, payment: PermittedPayment): boolean =>
   proxyEvents(logs).length === 1 && eventsOf(logs, asset).some((log) => isTransferOf(log, payment))
 
-/** Whether a transaction that was sent for this payment alone, and does not settle it, moved something else of its payer's. */
+/** For a transaction sent for this payment alone that does not settle it. */
 export const holdsOtherTransfer = ({ logs }: Receipt, asset: string, payment: PermittedPayment): boolean =>
   proxyEvents(logs).length === 1 && eventsOf(logs, asset).some((log) => isTransferFrom(log, payment))
 
@@ -153,7 +152,6 @@ const nonceBitmap = functionCall('nonceBitmap(address,uint256)')
 const nonces = functionCall('nonces(address)')
 const allowance = functionCall('allowance(address,address)')
 
-/** The calls by which Permit2 and a token are asked about a payment. */
 export const questions = {
   nonceWord: ({ payer, permitNonce }: PermittedPayment) =>
     nonceBitmap(addressWord(payer), uintWord(permitNonce >> 8n)),
@@ -161,6 +159,6 @@ export const questions = {
   permitNonce: ({ payer }: PermittedPayment) => nonces(addressWord(payer)),
 }
 
-/** Whether the nonce was used or given up, by the word of the bitmap that it is in. */
+/** Whether the nonce is used or invalidated. `word`: its word of the nonce bitmap. */
 export const isUsedIn = (word: bigint, { permitNonce }: PermittedPayment): boolean =>
   ((word >> (permitNonce & 255n)) & 1n) === 1n

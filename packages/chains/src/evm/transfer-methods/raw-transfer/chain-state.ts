@@ -8,7 +8,7 @@ import type { RawTransfer } from './payment'
 
 type Answer<T> = { value: T } | { reverted: string }
 
-/** Tokens answer true, or nothing at all. */
+/** Tokens return true, or nothing at all. */
 function failureOf(estimate: Answer<bigint>, transfer: Answer<string>): string | undefined {
   if ('reverted' in transfer) return transfer.reverted
   if (transfer.value !== '0x' && answeredWord(transfer) !== 1n)
@@ -16,7 +16,7 @@ function failureOf(estimate: Answer<bigint>, transfer: Answer<string>): string |
   return 'reverted' in estimate ? estimate.reverted : undefined
 }
 
-/** Asks the chain all it knows of a transfer, in one round trip. The asset runs with the gas that the payer gave it. */
+/** One round trip. The asset's code runs with the payer's gas limit. */
 export async function readChainState({ network: { rpc }, payment }: Case<RawTransfer>): Promise<ChainState> {
   const { payer: from, asset: to, data, accessList, gasLimit } = payment
   const call = { from, to, data, accessList, gas: quantity(gasLimit) }

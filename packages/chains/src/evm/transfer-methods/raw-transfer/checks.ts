@@ -5,18 +5,17 @@ import { MOST_GAS } from '../../settlement/fees'
 import { isOutOfGas } from '../../revert'
 import type { RawTransfer } from './payment'
 
-/** What the chain says of a transfer. */
 export type ChainState = {
   baseFee: bigint
-  /** What the node suggests; 0 where it suggests none. */
+  /** The node's suggestion; 0 if it makes none. */
   tip: bigint
-  /** The payer's next nonce, by the transactions that are mined, and by those that wait beside them. */
+  /** The payer's next nonce: `mined` counts mined transactions only, `waiting` also those in the mempool. */
   nonce: { mined: bigint; waiting: bigint }
-  /** What the payer has for gas, in the native smallest unit. */
+  /** The payer's balance for gas, in the native smallest unit. */
   funds: bigint
-  /** Of the asset; undefined where the contract has no such function. */
+  /** The payer's balance of the asset; undefined if the contract has no balanceOf. */
   balance: bigint | undefined
-  /** Why the transfer would fail now; undefined where it would not. */
+  /** Why the transfer would fail now. */
   failure: string | undefined
 }
 
@@ -34,7 +33,7 @@ const checkAsset: OwnCheck = ({ payment: { asset }, terms: { token } }) =>
     ? undefined
     : refuse('invalid_payment', 'the transaction calls another contract than the asset')
 
-/** Payers set limits more generous than ours; past this, a limit is a mistake, or keeps other transactions out of a block. */
+/** Payers set higher gas limits than ours, but a limit above this factor is a mistake, or crowds a block. */
 const ROOM = 4n
 
 const checkGasLimit: OwnCheck = ({ payment: { gasLimit }, network: { maxGas } }) => {
@@ -44,10 +43,8 @@ const checkGasLimit: OwnCheck = ({ payment: { gasLimit }, network: { maxGas } })
     : refuse('invalid_payment', `a gas limit of ${gasLimit} is more than ${most}`)
 }
 
-/** Checks of the transaction itself. */
 export const ownChecks: readonly OwnCheck[] = [checkNetwork, checkAsset, checkGasLimit]
 
-/** Checks that need no network. */
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
 const checkNonce: ChainCheck = ({ payment: { accountNonce }, chainState: { nonce } }) => {
@@ -57,10 +54,10 @@ const checkNonce: ChainCheck = ({ payment: { accountNonce }, chainState: { nonce
     : undefined
 }
 
-/** What nodes call usual leaps about with what a few paid lately: so small a part of it is mined as well, only later. */
+/** Suggested tips fluctuate; a tenth of the suggestion is mined too, only later. */
 const PART_OF_USUAL_TIP = 10n
 
-/** We cannot replace it, so its own fees must suffice: the tip that remains after the base fee. */
+/** We cannot replace the transaction, so its tip after the base fee must suffice. */
 const checkFees: ChainCheck = ({ payment: { maxFeePerGas, maxPriorityFeePerGas }, chainState }) => {
   const { baseFee, tip } = chainState
   const room = maxFeePerGas - baseFee
@@ -87,7 +84,7 @@ const checkSimulation: ChainCheck = ({ payment: { gasLimit }, chainState: { fail
   return refuse('invalid_transaction_state', detail)
 }
 
-/** Checks of what the chain says, the plainest reason first. */
+/** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
   checkNonce,
   checkFees,

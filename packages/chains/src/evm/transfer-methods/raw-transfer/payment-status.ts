@@ -11,7 +11,6 @@ import type { EvmNetwork } from '../../network'
 import type { RawTransfer } from './payment'
 import { movesOther, settles } from './settles'
 
-/** Whether the payer's account nonce was used as of a block. */
 export const isSpentAt = async (
   network: EvmNetwork,
   { payer, accountNonce }: RawTransfer,
@@ -20,18 +19,18 @@ export const isSpentAt = async (
 ): Promise<boolean> => block >= 0n && (await nonceAt(network, payer, block)) > accountNonce
 
 /**
- * What became of a transfer: open while the payer's account nonce is unused, and void once the nonce went to another
- * transaction, or the transfer failed. Rejects with `ChainUnavailable` where a node that lacks block `seen`, or a block that
- * is confirmed, may have been asked.
+ * See `ChainPayments.paymentStatus`. `open` while the payer's account nonce is unused; `void` if another transaction used
+ * the nonce, or the transfer failed. Rejects with `ChainUnavailable` if the node may lack block `minBlock` or a confirmed
+ * block.
  */
 export async function paymentStatus(
   network: EvmNetwork,
   payment: RawTransfer,
   terms: Terms,
-  seen: bigint,
+  minBlock: bigint,
 ): Promise<PaymentStatus> {
   const { transaction } = payment
-  const height = await heightSince(network, seen)
+  const height = await heightSince(network, minBlock)
   if (!(await isSpentAt(network, payment, terms, height))) return { status: 'open' }
 
   const confirmed = confirmedHeight(network, height)
@@ -51,7 +50,7 @@ export async function paymentStatus(
     }
     return { status: 'settled', hash, blockNumber }
   }
-  // A node that lacks the last blocks does not know what was mined in them, and calls that no error.
+  // A node reports no error for transactions in blocks that it lacks.
   if (has < confirmed) throw new ChainUnavailable(`The node is at block ${has}, behind ${confirmed}`)
   return located.status === 'unknown' && isSpentLongAgo
     ? voidStatus('another transaction of the payer took the account nonce')

@@ -6,13 +6,13 @@ import { hex } from '../../rpc-schemas'
 import type { Fees } from '../../settlement/fees'
 import { recoverSigner } from '../../signing/signature'
 
-/** An ERC-20 transfer that its payer signed as a whole transaction, which is sent as it is and pays its own gas. */
+/** An ERC-20 transfer that its payer signed as a whole transaction. It is broadcast unchanged, and the payer pays its gas. */
 export type RawTransfer = Payment &
   Fees & {
     kind: 'raw_tx'
     transaction: SignedTransaction
     chainId: bigint
-    /** The contract that it calls. */
+    /** The contract that the transaction calls. */
     asset: string
     data: string
     accountNonce: bigint
@@ -20,7 +20,7 @@ export type RawTransfer = Payment &
     accessList: AccessList
   }
 
-/** A transfer takes some 180 bytes; this leaves room for a small access list. */
+/** A transfer takes about 180 bytes; this leaves room for a small access list. */
 const MAX_BYTES = 1_024
 
 const Payload = z.object({
@@ -28,13 +28,13 @@ const Payload = z.object({
   rawTx: hex(new RegExp(`^0x(?:[0-9a-f]{2}){1,${MAX_BYTES}}$`, 'i')),
 })
 
-/** Legacy, with an access list, and EIP-1559: the later types carry blobs, or hand accounts over. */
+/** Legacy, EIP-2930 and EIP-1559. Later types carry blobs or delegate accounts. */
 const types: readonly (number | null)[] = [0, 1, 2]
 
-/** `transfer(address,uint256)` as every encoder writes it: not a byte more, nothing in the padding. */
+/** The canonical encoding of `transfer(address,uint256)`: no extra bytes, zero padding. */
 const transferCall = /^0xa9059cbb0{24}([0-9a-f]{40})([0-9a-f]{64})$/
 
-/** Undefined for all but the one canonical encoding of a transaction: another spelling of it is not another payment. */
+/** Undefined unless `raw` is the canonical encoding, so that one payment has one spelling. */
 function decode(raw: string): Transaction | undefined {
   try {
     const transaction = Transaction.from(raw)
@@ -44,7 +44,7 @@ function decode(raw: string): Transaction | undefined {
   }
 }
 
-/** The address whose key signed; undefined for the high-s twin that anyone can make of a signature. */
+/** Undefined for a high-s signature, which a third party can derive from the payer's. */
 function signerOf({ signature, unsignedHash }: Transaction): string | undefined {
   if (signature === null) return undefined
   const { r, _s: s, v } = signature
@@ -56,8 +56,8 @@ function signerOf({ signature, unsignedHash }: Transaction): string | undefined 
 }
 
 /**
- * Reads `{ rawTx }`, with `type` `raw_tx` or `rawTx` or without: a signed transaction that makes one ERC-20 `transfer` and
- * does nothing else, on the one chain that it names (EIP-155). Undefined for anything else.
+ * Parses `{ rawTx }`, optionally with `type` `raw_tx` or `rawTx`: a signed transaction that makes exactly one ERC-20
+ * `transfer` on one chain (EIP-155). Undefined for anything else.
  */
 export function readRawTransfer(payload: unknown): RawTransfer | undefined {
   const { data: read } = Payload.safeParse(payload)
@@ -86,7 +86,7 @@ export function readRawTransfer(payload: unknown): RawTransfer | undefined {
     payer,
     payTo,
     amount: BigInt(`0x${amount}`),
-    // No EIP-3009 nonce is spelled like this.
+    // Differs from every EIP-3009 nonce.
     nonce: `account-nonce ${nonce}`,
     transaction: { raw: transaction.serialized, hash },
     chainId,

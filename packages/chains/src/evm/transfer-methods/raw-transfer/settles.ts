@@ -3,7 +3,7 @@ import type { Receipt } from '../../rpc-schemas'
 import { eventsOf, isTransferFrom, isTransferOf } from '../../tokens/erc20'
 import type { RawTransfer } from './payment'
 
-/** Whether the transaction is the payer's own, so that no other payment is settled by it, and the asset names the transfer. */
+/** Only the payer's own transaction counts, so that it settles no other payment. */
 export const settles = (
   { transactionHash, logs }: Receipt,
   payment: RawTransfer,
@@ -12,7 +12,7 @@ export const settles = (
   transactionHash === payment.transaction.hash &&
   eventsOf(logs, token.asset).some((log) => isTransferOf(log, payment))
 
-/** Whether the payer's own transaction, which does not settle the payment, moved something else of its payer's. */
+/** For the payer's own transaction that does not settle the payment. */
 export const movesOther = (
   { transactionHash, logs }: Receipt,
   payment: RawTransfer,

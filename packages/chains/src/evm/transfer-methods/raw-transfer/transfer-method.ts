@@ -6,11 +6,10 @@ import { paymentStatus, isSpentAt } from './payment-status'
 import { type RawTransfer, readRawTransfer } from './payment'
 import { movesOther, settles } from './settles'
 
-/** The payer signs an ERC-20 transfer as a whole transaction, which is sent as it is. */
 export const rawTransfer: TransferMethod<RawTransfer> = {
   read: readRawTransfer,
   ownChecks,
-  // Its payer is read from the signature.
+  // The payer is recovered from the signature.
   isSignedByKey: () => true,
   verify: createVerifier({ offlineChecks, readChainState, chainChecks }),
   settles,

@@ -91,7 +91,7 @@ export async function composeFacilitator(parts: {
     },
   })
   const settlers = networks.all.flatMap((network) =>
-    network.chain.signers.map((signer) =>
+    network.chain.signer.addresses.map((signer) =>
       createSettler({ network, signer, pool, feeBudget, notifications, counts, logger, now }),
     ),
   )

@@ -419,7 +419,7 @@ describe('7. Errors', () => {
     const broken = await testFacilitator({
       rpcUrl,
       signerKeys: [(await newSigner(rpcUrl)).privateKey],
-      families: faulty(() => ({ verify: () => Promise.reject(new Error(secret)) })),
+      families: faulty(() => ({ payments: { verify: () => Promise.reject(new Error(secret)) } })),
     })
     const headers = await newClient(broken.api)
     const body = await payment()

@@ -17,7 +17,7 @@ export function connect(settings: NetworkConfiguration, families: Families): Net
   const family = families[ecosystem]
   if (!family) throw new Error(`No chain family serves the ecosystem ${ecosystem} of ${name}`)
   const chain = family.connect({ ...settings, ...own })
-  const signerBalanceWarning = settings.signerBalanceWarning ?? chain.ampleFunds
+  const signerBalanceWarning = settings.signerBalanceWarning ?? chain.signer.balanceThreshold
   const facts = { name, ecosystem, chainId, minRemainingValiditySeconds, signerBalanceWarning }
   return { ...facts, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), family, chain }
 }

@@ -35,7 +35,7 @@ export function createNetworks(parts: {
     ])
     const { isReachable = false, block = 0n } = head ?? {}
     const { problems = [], isUsable = true } = nodes ?? {}
-    const { feePayer = '' } = network.chain
+    const { feePayer = '' } = network.chain.signer
     const kind = {
       x402Version: 1,
       scheme: 'exact',
@@ -89,7 +89,7 @@ const isActive = ({ status }: NetworkKind) => status === 'active'
 
 function createHead({ chain }: Network) {
   let block: bigint | undefined
-  const probe = createCachedProbe(async () => (await chain.head()).number)
+  const probe = createCachedProbe(async () => (await chain.node.head()).number)
   return async () => {
     const now = await probe()
     block = now ?? block

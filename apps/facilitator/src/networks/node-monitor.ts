@@ -17,7 +17,7 @@ export function createNodeMonitor({ name, chain }: Pick<Network, 'name' | 'chain
 
   async function run(): Promise<void> {
     try {
-      const checked = await chain.checkNodes?.()
+      const checked = await chain.node.check?.()
       if (checked !== undefined) update(checked)
     } catch (error) {
       logger.debug('network nodes check failed', { network: name, error })
@@ -45,7 +45,7 @@ export function createNodeMonitor({ name, chain }: Pick<Network, 'name' | 'chain
   return {
     /** Undefined before the first check, or if the family needs none. */
     async check(): Promise<NodesCheck | undefined> {
-      if (chain.checkNodes === undefined) return undefined
+      if (chain.node.check === undefined) return undefined
       if (performance.now() - checkedAt > MAX_AGE_MS) void refresh()
       if (latest === undefined && running !== undefined)
         await withTimeout(running, FIRST_CHECK_TIMEOUT_MS, () => undefined)

@@ -44,7 +44,7 @@ export function createRegistration(parts: {
     const asset = spelled(network, described.asset)
     const retired = active === false && (await store.retire(network.name, asset))
     if (retired) return retired
-    const validated = await network.chain.validateToken({ asset, decimals })
+    const validated = await network.chain.tokens.validate({ asset, decimals })
     if (!('problem' in validated))
       return store.register(network.name, { ...validated, symbol }, { active, minAmount })
     return { problem: validated.problem, registration: await drop(network.name, asset, validated) }

@@ -28,7 +28,11 @@ export function createReadClaimFacts({
     const earlierClaim = sent && (await findEarlierClaim(sent, request))
     const paidBlock =
       refusal?.isSpent && earlierClaim
-        ? paidBlockOf(await network.chain.paymentStatus(payment, terms, headBlock), earlierClaim, headBlock)
+        ? paidBlockOf(
+            await network.chain.payments.paymentStatus({ payment, terms, minBlock: headBlock }),
+            earlierClaim,
+            headBlock,
+          )
         : undefined
     return {
       ...chainState,
@@ -44,10 +48,10 @@ export function createReadClaimFacts({
   /** Reads everything at about one time. */
   async function readChainState(request: PaymentRequest, window: ClaimWindow) {
     const { chain } = request.network
-    const newest = chain.head()
+    const newest = chain.node.head()
     const [head, heights, refusal, until, isUnspent] = await Promise.all([
       newest,
-      chain.heights(),
+      chain.node.heights(),
       checks.verifyOnChain(request),
       store.clock().then((time) => window.endsAt(time)),
       newest.then(({ number }) => isUnspentAt(request, number)),
@@ -73,4 +77,4 @@ export function createReadClaimFacts({
 
 /** Reads the nonce at this very block: the newest block and the verification may come from different nodes. */
 const isUnspentAt = ({ network, payment, terms }: PaymentRequest, block: bigint): Promise<boolean> =>
-  falseIfUnavailable(network.chain.isSpentAt(payment, terms, block).then((isSpent) => !isSpent))
+  falseIfUnavailable(network.chain.payments.isSpentAt(payment, terms, block).then((isSpent) => !isSpent))

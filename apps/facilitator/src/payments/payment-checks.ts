@@ -18,13 +18,13 @@ export function createPaymentChecks({
 }) {
   return {
     verifyOnChain: ({ network, payment, terms }: PaymentRequest): Promise<Refusal | undefined> =>
-      network.chain.verify(payment, terms, now()),
+      network.chain.payments.verify({ payment, terms, now: now() }),
 
     /** Refuses a payment whose network fee we would pay if its client has used up its share. */
     async checkFees({ network, payment }: PaymentRequest, caller: Caller): Promise<Refusal | undefined> {
       const refusal = await feeBudget.check(network, caller)
       if (!refusal || !payment.transaction) return refusal
-      const sponsorship = await network.chain.sponsorship?.(payment)
+      const sponsorship = await network.chain.payments.sponsorship?.(payment)
       return sponsorship && sponsorship.fee > 0n && !sponsorship.isReady ? refusal : undefined
     },
 
@@ -35,7 +35,7 @@ export function createPaymentChecks({
       { wasSent }: { wasSent: boolean },
     ): Promise<void> {
       const { network, payment, terms } = request
-      const isFinal = await falseIfUnavailable(network.chain.isSpentFinally(payment, terms))
+      const isFinal = await falseIfUnavailable(network.chain.payments.isSpentFinally(payment, terms))
       await verificationCache.rememberSpent(request, refusal, { isFinal, wasSent })
     },
   }

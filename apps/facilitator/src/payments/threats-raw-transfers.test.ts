@@ -166,13 +166,15 @@ test.each([
     const { rpcUrl, pool, settle, until, mine } = await withManualMining({
       variables: { SETTLE_TIMEOUT_SECONDS: '1' },
       families: faulty((chain) => ({
-        async broadcast(transaction) {
-          if (offers++ !== takenAt) throw new TransactionRejected('transaction underpriced')
-          await chain.broadcast(transaction)
-          throw new ChainUnavailable('limit exceeded')
+        node: {
+          async broadcast(transaction) {
+            if (offers++ !== takenAt) throw new TransactionRejected('transaction underpriced')
+            await chain.node.broadcast(transaction)
+            throw new ChainUnavailable('limit exceeded')
+          },
+          transactionStatus: (hash) =>
+            isHidden ? Promise.resolve({ status: 'unknown' }) : chain.node.transactionStatus(hash),
         },
-        transactionStatus: (hash) =>
-          isHidden ? Promise.resolve({ status: 'unknown' }) : chain.transactionStatus(hash),
       })),
     })
     const payer = await payerOn(rpcUrl)
@@ -201,18 +203,20 @@ test('one that no node takes fails in the end, though it was looked at just as t
   const { pool, rpcUrl, settle, count, until } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      async broadcast() {
-        await lookedAt
-        throw new TransactionRejected('transaction underpriced')
-      },
-      async transactionStatus(hash) {
-        isLookedAt()
-        if (looks++ === 0) {
-          while (!(await isNoted())) await delay(10)
-          // The sender may still be busy with it.
-          await delay(100)
-        }
-        return chain.transactionStatus(hash)
+      node: {
+        async broadcast() {
+          await lookedAt
+          throw new TransactionRejected('transaction underpriced')
+        },
+        async transactionStatus(hash) {
+          isLookedAt()
+          if (looks++ === 0) {
+            while (!(await isNoted())) await delay(10)
+            // The sender may still be busy with it.
+            await delay(100)
+          }
+          return chain.node.transactionStatus(hash)
+        },
       },
     })),
   })
@@ -228,7 +232,7 @@ test('one that no node takes fails in the end, though it was looked at just as t
 test('one that failed in its block stays failed, though nodes that are behind call it good again', async () => {
   const { rpcUrl, settle, count, until, mine } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
-    families: faulty(() => ({ verify: () => Promise.resolve(undefined) })),
+    families: faulty(() => ({ payments: { verify: () => Promise.resolve(undefined) } })),
   })
   const body = await rawRequest(rawOf(await payerOn(rpcUrl), { gasLimit: 30_000 }))
   expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
@@ -246,14 +250,16 @@ test('one is not offered again while it is being sent', async () => {
   const isTaken = new Promise<void>((resolve) => (letGo = resolve))
   const { rpcUrl, settle, until, mine } = await withManualMining({
     families: faulty((chain) => ({
-      async broadcast(transaction) {
-        offers++
-        await isTaken
-        return chain.broadcast(transaction)
-      },
-      async transactionStatus(hash) {
-        looks++
-        return chain.transactionStatus(hash)
+      node: {
+        async broadcast(transaction) {
+          offers++
+          await isTaken
+          return chain.node.broadcast(transaction)
+        },
+        async transactionStatus(hash) {
+          looks++
+          return chain.node.transactionStatus(hash)
+        },
       },
     })),
   })
@@ -272,14 +278,18 @@ test('one that a node let go, that its payer sent itself, and that a reorg drops
   const { rpcUrl, pool, settle, until, mine } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      broadcast: (transaction) =>
-        isRefused
-          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
-          : chain.broadcast(transaction),
-      async paymentStatus(...about) {
-        const fate = await chain.paymentStatus(...about)
-        if (fate.status === 'settled') await drop()
-        return fate
+      node: {
+        broadcast: (transaction) =>
+          isRefused
+            ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+            : chain.node.broadcast(transaction),
+      },
+      payments: {
+        async paymentStatus(...about) {
+          const fate = await chain.payments.paymentStatus(...about)
+          if (fate.status === 'settled') await drop()
+          return fate
+        },
       },
     })),
   })
@@ -317,10 +327,12 @@ test('one that no node took buys nothing once its payer has sent it, and is sent
   const { rpcUrl, pool, settle, until, mine, count } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      broadcast: (transaction) =>
-        isRefused
-          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
-          : chain.broadcast(transaction),
+      node: {
+        broadcast: (transaction) =>
+          isRefused
+            ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+            : chain.node.broadcast(transaction),
+      },
     })),
   })
   const raws = [rawOf(await payerOn(rpcUrl)), rawOf(await payerOn(rpcUrl))] as const

@@ -45,7 +45,7 @@ async function readWay(way: AcceptedPayment, networks: Networks): Promise<Accept
   if (payTo === undefined) return { problem: `.payTo: is no address of ${name}; give the one to be paid` }
 
   const { token } = asset
-  const refusal = chain.checkTerms({ token, payTo, amount: BigInt(way.maxAmountRequired) })
+  const refusal = chain.payments.checkTerms({ token, payTo, amount: BigInt(way.maxAmountRequired) })
   if (refusal) return { problem: `: it cannot be paid, because ${refusal.detail}; correct it` }
   return { ...way, network: name, asset: token.asset, payTo }
 }

@@ -128,10 +128,12 @@ test('a gap that a node left in the nonces, which once named too high a one, is 
   let added = 2n
   const { rpcUrl, signer, settle, mine, onTheirWay } = await withManualMining({
     families: faulty((chain) => ({
-      async nextNonce(address) {
-        const nonce = (await chain.nextNonce(address)) + added
-        added = 0n
-        return nonce
+      signer: {
+        async nextNonce(address) {
+          const nonce = (await chain.signer.nextNonce(address)) + added
+          added = 0n
+          return nonce
+        },
       },
     })),
   })
@@ -150,10 +152,12 @@ test('a payment of unknown status blocks no other and no nonce, and ends once it
   let isUntold = true
   const { rpcUrl, settle, mine, until, onTheirWay } = await withManualMining({
     families: faulty((chain) => ({
-      paymentStatus: (...payment) =>
-        isUntold
-          ? Promise.reject(new ChainUnavailable('the answer is too long'))
-          : chain.paymentStatus(...payment),
+      payments: {
+        paymentStatus: (...payment) =>
+          isUntold
+            ? Promise.reject(new ChainUnavailable('the answer is too long'))
+            : chain.payments.paymentStatus(...payment),
+      },
     })),
   })
   const due = await payments(rpcUrl, 7)

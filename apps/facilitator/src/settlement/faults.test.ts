@@ -6,7 +6,7 @@ import { Transaction } from 'ethers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
-import { faulty } from '../testing/faulty'
+import { faulty, type Faults } from '../testing/faulty'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 import { sendAuthorization } from '../testing/third-party'
 
@@ -16,7 +16,7 @@ afterAll(closeAll)
 
 /** Settles one payment while `fault` does its worst to the chain between us and it. */
 async function settleWith(
-  fault: (chain: Chain, parts: { body: PaymentRequest; drain: () => Promise<unknown> }) => Partial<Chain>,
+  fault: (chain: Chain, parts: { body: PaymentRequest; drain: () => Promise<unknown> }) => Faults,
   authorization: { validBefore?: string } = {},
 ) {
   const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
@@ -43,10 +43,12 @@ test.concurrent(
       signerKeys: [signer.privateKey],
       now: () => new Date(Date.now() + lateMs),
       families: faulty((chain) => ({
-        async verify(...payment) {
-          const verdict = await chain.verify(...payment)
-          lateMs += 61_000
-          return verdict
+        payments: {
+          async verify(...payment) {
+            const verdict = await chain.payments.verify(...payment)
+            lateMs += 61_000
+            return verdict
+          },
         },
       })),
     })
@@ -96,10 +98,12 @@ test.concurrent('a payment that cannot be signed holds up no other', async () =>
     rpcUrl,
     signerKeys: [signer.privateKey],
     families: faulty((chain) => ({
-      async sign(batch, from) {
-        if (batch.some(({ payment }) => payment.payer === spoilt!.address))
-          throw new TypeError('not this one')
-        return chain.sign(batch, from)
+      signer: {
+        async sign(batch, from) {
+          if (batch.some(({ payment }) => payment.payer === spoilt!.address))
+            throw new TypeError('not this one')
+          return chain.signer.sign(batch, from)
+        },
       },
     })),
   })
@@ -119,8 +123,10 @@ describe('a claimed payment', () => {
   test.concurrent('waits while its chain cannot be asked, and is settled once it can', async () => {
     let refusals = 3
     const { result, signer, payer } = await settleWith((chain) => ({
-      sign: (...payment) =>
-        refusals-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.sign(...payment),
+      signer: {
+        sign: (...payment) =>
+          refusals-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.signer.sign(...payment),
+      },
     }))
     expect(result).toMatchObject({ success: true })
     expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
@@ -130,9 +136,11 @@ describe('a claimed payment', () => {
   test.concurrent('whose payer is drained before it is signed is refused without gas', async () => {
     let looks = 0
     const { result, signer } = await settleWith((chain, { drain }) => ({
-      async verify(...payment) {
-        if (++looks === 2) await drain()
-        return chain.verify(...payment)
+      payments: {
+        async verify(...payment) {
+          if (++looks === 2) await drain()
+          return chain.payments.verify(...payment)
+        },
       },
     }))
     expect(result).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
@@ -144,9 +152,11 @@ describe('a claimed payment', () => {
     async () => {
       let theirs = ''
       const { result, signer } = await settleWith((chain, { body }) => ({
-        async sign(...payment) {
-          theirs ||= await sendAuthorization(rpcUrl, body)
-          return chain.sign(...payment)
+        signer: {
+          async sign(...payment) {
+            theirs ||= await sendAuthorization(rpcUrl, body)
+            return chain.signer.sign(...payment)
+          },
         },
       }))
       expect(result).toMatchObject({ success: true, transaction: theirs })
@@ -156,10 +166,12 @@ describe('a claimed payment', () => {
 
   test.concurrent('that cannot be signed delays no other', async () => {
     const { facilitator } = await settleWith((chain, { body }) => ({
-      sign: (batch, from) =>
-        batch.some(({ payment }) => payment.nonce === body.paymentPayload.payload.authorization.nonce)
-          ? Promise.resolve({ reason: 'invalid_transaction_state', detail: 'it would revert' })
-          : chain.sign(batch, from),
+      signer: {
+        sign: (batch, from) =>
+          batch.some(({ payment }) => payment.nonce === body.paymentPayload.payload.authorization.nonce)
+            ? Promise.resolve({ reason: 'invalid_transaction_state', detail: 'it would revert' })
+            : chain.signer.sign(batch, from),
+      },
     }))
     const client = await newClient(facilitator.api)
     const other = await paymentRequest(await newPayer(rpcUrl))
@@ -174,9 +186,11 @@ describe('a signed transaction', () => {
     async () => {
       const { result, settle, signer, payer, facilitator } = await settleWith(
         (chain, { drain }) => ({
-          async broadcast(transaction) {
-            await drain()
-            await chain.broadcast(transaction)
+          node: {
+            async broadcast(transaction) {
+              await drain()
+              await chain.node.broadcast(transaction)
+            },
           },
         }),
         { validBefore: inSeconds(20) },
@@ -198,9 +212,11 @@ describe('a signed transaction', () => {
     async () => {
       let theirs = ''
       const { result, payer } = await settleWith((chain, { body }) => ({
-        async broadcast(transaction) {
-          theirs ||= await sendAuthorization(rpcUrl, body)
-          await chain.broadcast(transaction)
+        node: {
+          async broadcast(transaction) {
+            theirs ||= await sendAuthorization(rpcUrl, body)
+            await chain.node.broadcast(transaction)
+          },
         },
       }))
       expect(result).toMatchObject({ success: true, transaction: theirs })
@@ -211,8 +227,12 @@ describe('a signed transaction', () => {
   test.concurrent('whose sending failed is sent again, the same one', async () => {
     let failures = 2
     const { result, signer, facilitator } = await settleWith((chain) => ({
-      broadcast: (transaction) =>
-        failures-- > 0 ? Promise.reject(new ChainUnavailable('no answer')) : chain.broadcast(transaction),
+      node: {
+        broadcast: (transaction) =>
+          failures-- > 0
+            ? Promise.reject(new ChainUnavailable('no answer'))
+            : chain.node.broadcast(transaction),
+      },
     }))
     const [stored, ...more] = await facilitator.database.prisma.transaction.findMany()
     expect(more).toEqual([])

@@ -4,7 +4,7 @@ import { closeAll } from '@tollgate/testing'
 import { callRpc, newPayer, newSigner, ownChain, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
 import { startLaggingNode } from '../testing/failing-node'
-import { faulty } from '../testing/faulty'
+import { faulty, type Faults } from '../testing/faulty'
 import { paymentRequest } from '../testing/payment'
 import { outbid } from '../testing/third-party'
 
@@ -26,10 +26,7 @@ const heightAndState: Lag = (methods) =>
 const everything: Lag = () => true
 
 /** A payment, and a facilitator whose chain mines on demand and has two nodes behind its URL. */
-async function onLaggingChain(
-  lag: Lag,
-  fault: (chain: Chain, lagging: Lagging) => Partial<Chain> = () => ({}),
-) {
+async function onLaggingChain(lag: Lag, fault: (chain: Chain, lagging: Lagging) => Faults = () => ({})) {
   const { rpcUrl } = await ownChain({ blockTime: AN_HOUR })
   /** How far the other node is behind, and for how many requests more. */
   const lagging: Lagging = { blocks: 0, requests: 0 }
@@ -112,12 +109,14 @@ describe('a payment that somebody else settled is not told as failed on the word
     let theirs = ''
     let beFaster = () => Promise.resolve()
     const { rpcUrl, body, outcome } = await onLaggingChain(heightAndState, (chain, lagging) => ({
-      async verify(...payment) {
-        const verdict = await chain.verify(...payment)
-        // Once for the caller, and once more for the claim.
-        if (++looks === 1) await beFaster()
-        if (looks === 2) Object.assign(lagging, { blocks: 1, requests: 1 })
-        return verdict
+      payments: {
+        async verify(...payment) {
+          const verdict = await chain.payments.verify(...payment)
+          // Once for the caller, and once more for the claim.
+          if (++looks === 1) await beFaster()
+          if (looks === 2) Object.assign(lagging, { blocks: 1, requests: 1 })
+          return verdict
+        },
       },
     }))
     beFaster = async () => {
@@ -133,10 +132,12 @@ test.concurrent(
   async () => {
     let looks = 0
     const { rpcUrl, payer, sent, outcome } = await onLaggingChain(everything, (chain, lagging) => ({
-      async verify(...payment) {
-        const verdict = await chain.verify(...payment)
-        if (++looks === 1) Object.assign(lagging, { blocks: 2, requests: 3 })
-        return verdict
+      payments: {
+        async verify(...payment) {
+          const verdict = await chain.payments.verify(...payment)
+          if (++looks === 1) Object.assign(lagging, { blocks: 2, requests: 3 })
+          return verdict
+        },
       },
     }))
     await callRpc(rpcUrl, 'evm_mine')

@@ -57,7 +57,7 @@ export function createSettlementMetrics(parts: {
     reversed.inc({ network }, 0)
     payments.zero({ network })
     for (const outcome of ['settled', 'failed', 'reversed']) duration.zero({ network, outcome })
-    for (const signer of chain.signers) replaced.inc({ network, signer }, 0)
+    for (const signer of chain.signer.addresses) replaced.inc({ network, signer }, 0)
   }
 
   return {

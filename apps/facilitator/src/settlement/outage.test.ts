@@ -174,7 +174,7 @@ describe('while the chain is down', () => {
     await callRpc(
       back.rpcUrl,
       'anvil_setBalance',
-      facilitator.networks.all[0]!.chain.signers[0],
+      facilitator.networks.all[0]!.chain.signer.addresses[0],
       '0xde0b6b3a7640000',
     )
     const second = await paymentRequest(await newPayer(rpcUrl))

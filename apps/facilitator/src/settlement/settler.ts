@@ -46,8 +46,8 @@ export function createSettler(parts: {
   const store = createClaimStore()
   const signing = createSigningStore(pool)
   const transactions = createTransactionStore(pool)
-  const [first] = network.chain.signers
-  const knownSigners = signer === first ? network.chain.signers : undefined
+  const [first] = network.chain.signer.addresses
+  const knownSigners = signer === first ? network.chain.signer.addresses : undefined
   const scope = { network: network.name, signer, knownSigners }
   const recordOutcome = createRecordOutcome({ network: network.name, logger, counts })
   const { send, isSending, drained } = createBroadcaster({ network, signing, logger })

@@ -114,9 +114,11 @@ test('success is reported once where the connection to Postgres of one of two wa
   let go: () => void = () => undefined
   let mayBroadcast = Promise.resolve()
   const families = faulty((chain) => ({
-    async broadcast(transaction) {
-      await mayBroadcast
-      await chain.broadcast(transaction)
+    node: {
+      async broadcast(transaction) {
+        await mayBroadcast
+        await chain.node.broadcast(transaction)
+      },
     },
   }))
   const other = await testFacilitator({ ...settings, families })

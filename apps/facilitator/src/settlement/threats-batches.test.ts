@@ -98,9 +98,11 @@ test('one that burns the gas of a batch with many payments of another payer does
   const allClaimed = new Promise<void>((resolve) => (letGo = resolve))
   const paused = await withManualMining({
     families: faulty((chain) => ({
-      sign: async (...batch) => {
-        await allClaimed
-        return chain.sign(...batch)
+      signer: {
+        sign: async (...batch) => {
+          await allClaimed
+          return chain.signer.sign(...batch)
+        },
       },
     })),
   })

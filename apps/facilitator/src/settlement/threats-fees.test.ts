@@ -111,11 +111,13 @@ test.concurrent(
     let bothSign = () => {}
     const both = new Promise<void>((resolve) => (bothSign = resolve))
     const families = faulty((chain) => ({
-      async sign(...batch) {
-        const signed = await chain.sign(...batch)
-        if (++signing === 2) bothSign()
-        await Promise.race([both, delay(TIME_FOR_THE_OTHER_MS)])
-        return signed
+      signer: {
+        async sign(...batch) {
+          const signed = await chain.signer.sign(...batch)
+          if (++signing === 2) bothSign()
+          await Promise.race([both, delay(TIME_FOR_THE_OTHER_MS)])
+          return signed
+        },
       },
     }))
     const options = {

@@ -38,15 +38,19 @@ const dyingAt = ({ step, signal = 'SIGKILL' }: CrashOrder) =>
       process.kill(process.pid, signal)
     }
     return {
-      async sign(...payment) {
-        const signed = await chain.sign(...payment)
-        if (step === 'signed') die()
-        return signed
+      signer: {
+        async sign(...payment) {
+          const signed = await chain.signer.sign(...payment)
+          if (step === 'signed') die()
+          return signed
+        },
       },
-      async broadcast(transaction) {
-        if (step === 'stored') die()
-        await chain.broadcast(transaction)
-        if (step === 'sent') die()
+      node: {
+        async broadcast(transaction) {
+          if (step === 'stored') die()
+          await chain.node.broadcast(transaction)
+          if (step === 'sent') die()
+        },
       },
     }
   })

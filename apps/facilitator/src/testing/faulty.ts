@@ -2,7 +2,7 @@ import { families, type Chain, type Family } from '@tollgate/chains'
 import { type Families } from '../networks/network'
 
 /** The members of a chain that a test replaces. */
-type Faults = { [Group in 'node' | 'signer' | 'payments' | 'tokens']?: Partial<Chain[Group]> }
+export type Faults = { [Group in 'node' | 'signer' | 'payments' | 'tokens']?: Partial<Chain[Group]> }
 
 /** The EVM family, with members of its chain replaced by `fault`. */
 export function faulty(fault: (chain: Chain) => Faults): Families {

@@ -24,7 +24,7 @@ async function monitorSigner(options: Partial<TestOptions> = {}) {
   let minutes = 0
   const monitor = startSignerMonitor({
     signers: networks.all.flatMap((network) =>
-      network.chain.signers.map((address) => ({
+      network.chain.signer.addresses.map((address) => ({
         network,
         signer: address,
         isOwner: () => address === signer,

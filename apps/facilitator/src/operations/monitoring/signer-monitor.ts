@@ -53,7 +53,7 @@ export function startSignerMonitor(parts: {
     return async () => {
       const { network, signer } = monitored
       try {
-        const funds = await network.chain.funds(signer)
+        const funds = await network.chain.signer.funds(signer)
         balance.set({ network: network.name, signer }, Number(funds))
         report(funds, await levelOf(monitored, funds))
       } catch (error) {

@@ -71,6 +71,8 @@ function payloadOf({ payload, extensions }: PaymentPayloadV2): unknown {
 
 /** Skips networks that do not answer. */
 async function extensionsOf(networks: readonly Network[]): Promise<string[]> {
-  const extensions = await Promise.all(networks.map(({ chain }) => chain.extensions().catch(() => [])))
+  const extensions = await Promise.all(
+    networks.map(({ chain }) => chain.payments.extensions().catch(() => [])),
+  )
   return [...new Set(extensions.flat())]
 }

@@ -34,14 +34,16 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
       const payment = family.readPayment(claim.payload)
       if (!payment)
         return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
-      const verify = (reservedFunds: bigint) => chain.verify(payment, terms, now(), reservedFunds, since)
-      const [{ number: seen }, problem] = await Promise.all([chain.head(), verify(reserved)])
+      const verify = (reservedFunds: bigint) =>
+        chain.payments.verify({ payment, terms, now: now(), reserved: reservedFunds, minBlock: since })
+      const [{ number: seen }, problem] = await Promise.all([chain.node.head(), verify(reserved)])
       const refusal = problem ?? (claim.isAssetSuspended ? SUSPENDED : undefined)
       const isAlone = attempts > 0 || isIndividual
       const valid: ValidClaim = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
       if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
       if (refusal) return await resolveRefusal(valid, refusal)
-      if (payment.transaction) valid.sponsorship = (await chain.sponsorship?.(payment, since)) ?? PAYER_PAYS
+      if (payment.transaction)
+        valid.sponsorship = (await chain.payments.sponsorship?.(payment, since)) ?? PAYER_PAYS
       if (wasted >= MAX_WASTED && !isRetried && costsUs(valid))
         return await resolveRefusal(valid, {
           reason: 'invalid_transaction_state',
@@ -62,9 +64,13 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
     { claim, payment, terms, seen }: ValidClaim,
     refusal: Refusal,
   ): Promise<DeferredClaim> {
-    const status = await withTimeout(chain.paymentStatus(payment, terms, seen), STATUS_TIMEOUT_MS, () => {
-      throw new ChainUnavailable(`no payment status within ${STATUS_TIMEOUT_MS} ms`)
-    })
+    const status = await withTimeout(
+      chain.payments.paymentStatus({ payment, terms, minBlock: seen }),
+      STATUS_TIMEOUT_MS,
+      () => {
+        throw new ChainUnavailable(`no payment status within ${STATUS_TIMEOUT_MS} ms`)
+      },
+    )
     if (status.status === 'settled') return { claim, outcome: claimOutcome(claim, status) }
     if (status.status === 'void' && claim.wasSent) return { claim, outcome: claimOutcome(claim, status) }
     // `void` is final at any height; `open` from a stale node may be out of date.

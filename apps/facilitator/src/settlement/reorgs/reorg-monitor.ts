@@ -20,8 +20,8 @@ export function createReorgMonitor(parts: {
   /** One pass over the blocks with our transactions, and over external settlements. Resolves to whether a reorg dropped any. */
   async function checkMined(): Promise<boolean> {
     const blocks = await store.watched(scope)
-    const { number: height } = await chain.head()
-    const final = height - chain.reorgDepth
+    const { number: height } = await chain.node.head()
+    const final = height - chain.node.reorgDepth
     const isDropped = await Promise.all([
       ...blocks.map(checkBlock),
       ...(await store.settledElsewhere(name, final)).map(checkExternal),
@@ -33,9 +33,9 @@ export function createReorgMonitor(parts: {
   /** Undefined if unknown now. */
   async function checkBlock(block: BlockId): Promise<boolean | undefined> {
     try {
-      if (await chain.includes(block)) return false
+      if (await chain.node.includes(block)) return false
       for (const { id, hash } of await store.minedIn(scope, block)) {
-        const inspection = await chain.transactionStatus(hash)
+        const inspection = await chain.node.transactionStatus(hash)
         if (inspection.status === 'mined' && inspection.block.hash === block.hash) continue
         const { reversed, reopened } = await store.reverse(id, block)
         reportReversed(hash, reversed)
@@ -55,7 +55,7 @@ export function createReorgMonitor(parts: {
   async function checkExternal(settlement: ExternalSettlement): Promise<boolean | undefined> {
     try {
       const payment = network.family.readPayment(settlement.payload)
-      const status = payment && (await chain.paymentStatus(payment, settlement.terms))
+      const status = payment && (await chain.payments.paymentStatus({ payment, terms: settlement.terms }))
       if (status?.status !== 'open' && status?.status !== 'void') return false
       if (await store.reclaim(settlement)) reportReversed(settlement.hash, [settlement.id])
       return true

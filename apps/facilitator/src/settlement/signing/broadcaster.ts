@@ -19,7 +19,7 @@ export function createBroadcaster({
 
   async function broadcast(transaction: SignedTransaction): Promise<void> {
     try {
-      await chain.broadcast(transaction)
+      await chain.node.broadcast(transaction)
       await signing.markAccepted(transaction.hash)
     } catch (error) {
       const isRefused = error instanceof TransactionRejected

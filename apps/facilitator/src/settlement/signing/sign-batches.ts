@@ -59,7 +59,7 @@ export function createBatchSigner({
     for (const one of plan.payerSigned) round.sent.push(...(await storePayerTransaction(session, one)))
     if (plan.ours.length === 0) return round
     try {
-      const batches = await chain.batches(plan.ours)
+      const batches = await chain.payments.batches(plan.ours)
       const batched = new Set(batches.flat())
       const behind = plan.ours.filter((one) => !batched.has(one))
       await signBatches(session, batches.slice(0, room), { round, budget })
@@ -90,7 +90,7 @@ export function createBatchSigner({
     batches: readonly Batch[],
     { round, budget }: { round: SignedRound; budget: Budget },
   ): Promise<void> {
-    const [funds, from] = await Promise.all([chain.funds(signer), chain.nextNonce(signer)])
+    const [funds, from] = await Promise.all([chain.signer.funds(signer), chain.signer.nextNonce(signer)])
     const nonces = await signing.freeNonces(session, name, signer, { from, count: batches.length })
     const nonceOf = (index: number) => nonces[index] ?? from
     const attempts = await Promise.all(batches.map((batch, index) => attempt(batch, nonceOf(index))))
@@ -114,7 +114,7 @@ export function createBatchSigner({
   }
 
   async function attempt(batch: Batch, nonce: bigint): Promise<Attempt | undefined> {
-    return (await Promise.allSettled([chain.sign(batch, { signer, nonce })]))[0]
+    return (await Promise.allSettled([chain.signer.sign(batch, { signer, nonce })]))[0]
   }
 
   /** Takes the cost of the batch from the budget; signs it again without the payments that have no room in their share. */

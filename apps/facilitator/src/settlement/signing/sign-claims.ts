@@ -76,7 +76,8 @@ export function createClaimSigner(parts: {
       const round = await inTransaction(session, async () => {
         const room = MAX_PENDING - (await signing.unminedCount(session, name, signer))
         // Transactions that payers signed need no nonce of ours.
-        if (room > 0 || chain.sponsorship) locked = await store.lockClaimed(session, name, limit, waiting())
+        if (room > 0 || chain.payments.sponsorship)
+          locked = await store.lockClaimed(session, name, limit, waiting())
         return locked.length === 0 ? NO_CLAIMS : signLocked(session, locked, room)
       })
       limit = nextClaimLimit(limit, 'succeeded')

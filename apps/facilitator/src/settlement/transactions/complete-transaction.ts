@@ -50,7 +50,11 @@ export function createTransactionCompleter({
     block: bigint,
   ): Promise<PaymentStatus | 'unknown'> {
     try {
-      return await chain.paymentStatus(paymentOf(family, claim), claim.terms, block)
+      return await chain.payments.paymentStatus({
+        payment: paymentOf(family, claim),
+        terms: claim.terms,
+        minBlock: block,
+      })
     } catch (error) {
       if (nonce === null) throw error
       logger.warn('payment status unavailable, settlement retried', { ...idsOf(claim), error })
@@ -66,7 +70,7 @@ export function createTransactionCompleter({
   ): Promise<string | undefined> {
     const [claim, ...others] = settlements
     if (nonce === null || !claim || others.length > 0 || decision?.action !== 'retry') return undefined
-    const isFaulty = await chain
+    const isFaulty = await chain.payments
       .failsOnlyWhenMined?.(hash, paymentOf(family, claim), claim.terms)
       .catch((error: unknown) => {
         logger.warn('asset fault check failed', { transaction: hash, error })

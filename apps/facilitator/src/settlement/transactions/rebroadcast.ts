@@ -42,7 +42,7 @@ export function createRebroadcaster({
 
   async function broadcast({ transaction }: OpenTransaction): Promise<Error | undefined> {
     try {
-      await chain.broadcast(transaction)
+      await chain.node.broadcast(transaction)
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))
     }
@@ -57,9 +57,9 @@ export function createRebroadcaster({
   ): Promise<boolean | undefined> {
     const { nonce, signer, isOld, wasSubmitted, hashes } = open
     const isPayerSigned = nonce === null
-    const isNonceSpent = nonce !== null && (await chain.isNonceSpent(signer, nonce))
+    const isNonceSpent = nonce !== null && (await chain.signer.isNonceSpent(signer, nonce))
     // The answering node must be at least as far as the one that reported the nonce.
-    const statuses = await statusesOf(open, isNonceSpent ? (await chain.head()).number : 0n)
+    const statuses = await statusesOf(open, isNonceSpent ? (await chain.node.head()).number : 0n)
     const state = { isPayerSigned, isNonceSpent, isOld, wasSubmitted, hashes, statuses, rejection }
     let step = resolveUnsendable(state)
     // Asked after the rejection: a lagging node reports a missing grant too, and signing it again gives the same bytes.
@@ -96,18 +96,18 @@ export function createRebroadcaster({
   }
 
   async function isGrantMissing({ settlements: [claim] }: OpenTransaction): Promise<boolean> {
-    if (!claim || !chain.sponsorship) return false
-    return !(await chain.sponsorship(paymentOf(family, claim), claim.since)).isReady
+    if (!claim || !chain.payments.sponsorship) return false
+    return !(await chain.payments.sponsorship(paymentOf(family, claim), claim.since)).isReady
   }
 
   const statusesOf = ({ settlements }: OpenTransaction, minBlock: bigint): Promise<PaymentStatus[]> =>
     Promise.all(
       settlements.map((claim) =>
-        chain.paymentStatus(
-          paymentOf(family, claim),
-          claim.terms,
-          minBlock > claim.since ? minBlock : claim.since,
-        ),
+        chain.payments.paymentStatus({
+          payment: paymentOf(family, claim),
+          terms: claim.terms,
+          minBlock: minBlock > claim.since ? minBlock : claim.since,
+        }),
       ),
     )
 

@@ -46,7 +46,7 @@ export function createStuckReplacer(parts: {
         overdueSeconds: OVERDUE_SECONDS,
       })
       const asked = stuck.map(({ transaction, isOverdue }) =>
-        chain.replace(transaction, { signer, isOverdue }),
+        chain.signer.replace(transaction, { signer, isOverdue }),
       )
       // Query the chain first: reading the fees of the day takes a lock that others wait for.
       const answers = await Promise.all(asked)

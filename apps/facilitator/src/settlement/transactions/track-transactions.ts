@@ -43,7 +43,7 @@ export function createTransactionTracker(parts: {
     const signed = await transactions.unmined(scope, { after, limit: MAX_TRANSACTIONS })
     after = signed.length < MAX_TRANSACTIONS ? 0n : (signed.at(-1)?.id ?? 0n)
     if (signed.length === 0) return { open: 0, closed: 0 }
-    const { timestamp } = await chain.head()
+    const { timestamp } = await chain.node.head()
     const results = await Promise.all(signed.map((open) => track(open, BigInt(timestamp))))
     const closed = results.filter((isClosed) => isClosed).length
     return { open: signed.length - closed, closed }
@@ -61,7 +61,7 @@ export function createTransactionTracker(parts: {
   }
 
   async function advance(open: OpenTransaction, time: bigint): Promise<boolean> {
-    const statuses = await Promise.all(open.hashes.map((hash) => chain.transactionStatus(hash)))
+    const statuses = await Promise.all(open.hashes.map((hash) => chain.node.transactionStatus(hash)))
     const step = nextStep(open.hashes, statuses)
     switch (step.action) {
       case 'await-confirmations':
@@ -79,14 +79,16 @@ export function createTransactionTracker(parts: {
 
   /** A receipt comes from one node: the signer's nonce must be used too. */
   const isNonceSpent = async ({ signer, nonce }: OpenTransaction) =>
-    nonce === null || (await chain.isNonceSpent(signer, nonce))
+    nonce === null || (await chain.signer.isNonceSpent(signer, nonce))
 
   async function failExpired(open: OpenTransaction, time: bigint): Promise<void> {
     for (const claim of open.settlements) {
       const payment = paymentOf(family, claim)
       if (!hasExpired(payment, time)) continue
       // A failed query must not keep the transaction from being broadcast.
-      const status = await chain.paymentStatus(payment, claim.terms).catch(() => 'unknown' as const)
+      const status = await chain.payments
+        .paymentStatus({ payment, terms: claim.terms })
+        .catch(() => 'unknown' as const)
       const outcome = expiredOutcome(status)
       if (outcome && (await transactions.fail(open, claim.id, outcome))) recordOutcome(claim, outcome)
     }

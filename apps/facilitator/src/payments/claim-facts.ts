@@ -58,7 +58,7 @@ export function createReadClaimFacts({
     ])
     const { number: headBlock } = head
     if (isFarBehind(head, heights, now()))
-      throw new ChainUnavailable(`The node is at block ${headBlock}, far behind another one`)
+      throw new ChainUnavailable(`The node is at block ${headBlock}, far behind another node`)
     return { headBlock, highestBlock: highestPlausible(headBlock, heights), refusal, until, isUnspent }
   }
 

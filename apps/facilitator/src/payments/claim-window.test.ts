@@ -10,7 +10,7 @@ import { openClaimWindow } from './claim-window'
 const rpcUrl = sharedChain()
 afterAll(closeAll)
 
-const stays = () => false
+const isOpen = () => false
 const NOW = new Date('2026-11-23T12:00:00Z')
 
 describe('the claim window', () => {
@@ -23,7 +23,7 @@ describe('the claim window', () => {
   ])('%s', (_, agoMs, passesMs, isOver) => {
     let now = NOW.getTime()
     const window = openClaimWindow(
-      { arrivedAtMs: performance.now() - agoMs, hasLeft: stays },
+      { arrivedAtMs: performance.now() - agoMs, isClosed: isOpen },
       () => new Date(now),
     )
     now += passesMs
@@ -32,16 +32,16 @@ describe('the claim window', () => {
   })
 
   test('closes when the client disconnects', () => {
-    const window = openClaimWindow({ arrivedAtMs: performance.now(), hasLeft: () => true }, () => NOW)
-    expect(() => window.assertOpen()).toThrow('left')
+    const window = openClaimWindow({ arrivedAtMs: performance.now(), isClosed: () => true }, () => NOW)
+    expect(() => window.assertOpen()).toThrow('disconnected')
   })
 
   test('ends sixty seconds after the request arrived, also by the clock of Postgres', () => {
     const database = new Date('2030-01-01T00:00:00Z')
-    const window = openClaimWindow({ arrivedAtMs: performance.now() - 40_000, hasLeft: stays }, () => NOW)
-    const left = window.endsAt(database).getTime() - database.getTime()
-    expect(left).toBeLessThanOrEqual(20_000)
-    expect(left).toBeGreaterThan(10_000)
+    const window = openClaimWindow({ arrivedAtMs: performance.now() - 40_000, isClosed: isOpen }, () => NOW)
+    const remainingMs = window.endsAt(database).getTime() - database.getTime()
+    expect(remainingMs).toBeLessThanOrEqual(20_000)
+    expect(remainingMs).toBeGreaterThan(10_000)
   })
 })
 
@@ -73,17 +73,15 @@ test('a claim that reaches Postgres after its window claims nothing', async () =
     signerKeys: [(await newSigner(rpcUrl)).privateKey],
     databaseUrl: moved.href,
     families: faulty((chain) => ({
-      payments: {
-        async verify(...payment) {
-          // The first answer lets the claim be made, the second one ends it.
-          if (refusals > 0 && refusals-- === 1) return { reason: 'insufficient_funds', detail: 'spent since' }
-          const refusal = await chain.payments.verify(...payment)
-          if (isLate) {
-            while (!(await wasRead()));
-            await pool.query("UPDATE moved.clock SET ahead = INTERVAL '61 seconds'")
-          }
-          return refusal
-        },
+      async verify(...payment) {
+        // The first call, by the request, accepts the payment; the second, by the settler, refuses it.
+        if (refusals > 0 && refusals-- === 1) return { reason: 'insufficient_funds', detail: 'spent since' }
+        const refusal = await chain.verify(...payment)
+        if (isLate) {
+          while (!(await wasRead()));
+          await pool.query("UPDATE moved.clock SET ahead = INTERVAL '61 seconds'")
+        }
+        return refusal
       },
     })),
   })
@@ -112,17 +110,15 @@ test('a claim that reaches Postgres after its window claims nothing', async () =
 })
 
 test('a request whose client disconnected claims nothing', async () => {
-  const [judging, left] = [gate(), gate()]
+  const [verifying, disconnected] = [gate(), gate()]
   const facilitator = await testFacilitator({
     rpcUrl,
     signerKeys: [(await newSigner(rpcUrl)).privateKey],
     families: faulty((chain) => ({
-      payments: {
-        async verify(...payment) {
-          judging.open()
-          await left.opened
-          return chain.payments.verify(...payment)
-        },
+      async verify(...payment) {
+        verifying.open()
+        await disconnected.opened
+        return chain.verify(...payment)
       },
     })),
   })
@@ -136,11 +132,11 @@ test('a request whose client disconnected claims nothing', async () => {
     body: JSON.stringify(abandoned),
     signal: leaving.signal,
   })
-  await judging.opened
+  await verifying.opened
   leaving.abort()
   await expect(answer).rejects.toThrow('aborted')
   await new Promise((resolve) => setTimeout(resolve, 200))
-  left.open()
+  disconnected.open()
   const settled = await facilitator.api.post('/api/v1/settle').set(client).send(other)
   expect(settled.body).toMatchObject({ success: true })
   const { rows } = await database.pool.query('SELECT payer FROM settlements')

@@ -97,7 +97,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
       case 'refuse':
         return decision.refusal
       case 'report-too-late':
-        throw new ChainUnavailable('The claim reached Postgres too late and was not made')
+        throw new ChainUnavailable('The claim reached Postgres after the claim window and was not made')
     }
   }
 
@@ -113,7 +113,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
   return findOrClaim
 }
 
-/** Whether the request repeats the one that claimed the settlement. */
+/** `isRepeat`, for the key relation that is stored now. */
 export async function repeatsClaim(
   store: Pick<SettlementStore, 'keyRelation'>,
   settlement: Settlement,

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-/** Every place in a value that can be replaced, as a path. */
+/** The path of every member that can be replaced. */
 function placesIn(value: unknown, path: string[] = []): string[][] {
   if (typeof value !== 'object' || value === null) return [path]
   return [path, ...Object.entries(value).flatMap(([name, member]) => placesIn(member, [...path, name]))]
@@ -45,9 +45,9 @@ const hostile = fc.oneof(
   fc.constantFrom(0, -1, 1.5, 1e308, 2 ** 53, null, true, []),
 )
 
-test('whatever stands in a request, the answer is a refusal or a 400, and no gas is spent', async () => {
+test('any replaced member of a request gives a refusal or a 400, and no gas is spent', async () => {
   const good = await paymentRequest(await newPayer(rpcUrl))
-  // A good request with what may be anything left out is a good request.
+  // These members are optional or may have any value, so replacing one can leave the request valid.
   const free = [
     'description',
     'mimeType',

@@ -8,8 +8,8 @@ afterAll(closeAll)
 const txOf = (body: { paymentPayload: { payload: { payment: { txBase64: string } } } }) =>
   new Uint8Array(Buffer.from(body.paymentPayload.payload.payment.txBase64, 'base64'))
 
-describe('a payment whose fee we bear', () => {
-  test('is settled for a payer that holds the price and nothing else, and its figures tell what it cost us', async () => {
+describe('a payment whose fee we pay', () => {
+  test('is settled for a payer that holds the price and nothing else, and its rows have what it cost us', async () => {
     const { granter, facilitator, pool, newPayer, gasless, verify, settle, balance, grants, network } =
       await onGaslessChain()
     const kind = await facilitator.api.get(`/api/v1/networks/${network}`).expect(200)
@@ -36,7 +36,7 @@ describe('a payment whose fee we bear', () => {
     expect(await grants()).toBe(1)
   })
 
-  test('shares the transaction that comes first with others that wait', async () => {
+  test('shares its grant transaction with other payments', async () => {
     const { newPayer, gasless, settle, balance, grants, pool } = await onGaslessChain()
     const payers = await Promise.all(Array.from({ length: 20 }, () => newPayer()))
     const bodies = await Promise.all(payers.map((payer) => gasless(payer)))
@@ -52,7 +52,7 @@ describe('a payment whose fee we bear', () => {
     expect(rows).toHaveLength(20)
   })
 
-  test('is refused, and nothing spent, past the cap of a payment, by another granter, and where we bear none', async () => {
+  test('is refused, and nothing spent, above the cap of a payment, with another granter, and if we pay no fees', async () => {
     const { rpcUrl, newPayer, gasless, verify, settle, grants, count } = await onGaslessChain()
     const payer = await newPayer()
     const dear = { amount: [{ denom: 'uatom', amount: '10001' }], gas: '200000' }
@@ -115,7 +115,7 @@ describe('the cap of a day', () => {
   })
 })
 
-/** Takes a payment's sequence in the block of its grant, and after that what it was granted. */
+/** Uses the payment's sequence for another transaction in the block of its grant, then spends the allowance. */
 async function waste(
   {
     rpcUrl,
@@ -142,7 +142,7 @@ async function waste(
 }
 
 describe('a payer that wastes what it is granted', () => {
-  test('costs us three grants and three fees a day, and is then to bear its fees itself', async () => {
+  test('costs us three grants and three fees a day, and must then pay its fees itself', async () => {
     const world = await onGaslessChain({ variables: { SETTLE_TIMEOUT_SECONDS: '20' } })
     const { granter, newPayer, gasless, settle, grants, balance } = world
     const payer = await newPayer(20n * COSMOS_AMOUNT)
@@ -163,7 +163,7 @@ describe('a payer that wastes what it is granted', () => {
     expect(await settle(await gasless(await newPayer()))).toMatchObject({ success: true })
   })
 
-  test('uses the daily cap by its allowance, which other payments cannot use then', async () => {
+  test('uses up the daily cap, which other payments then cannot use', async () => {
     const cap = 20_000n
     const world = await onGaslessChain({ maxFeesPerDay: cap, variables: { SETTLE_TIMEOUT_SECONDS: '20' } })
     const { granter, newPayer, gasless, settle, balance } = world
@@ -177,8 +177,8 @@ describe('a payer that wastes what it is granted', () => {
   })
 })
 
-/** A chain that stands still, with a gasless payment whose grant a node has. */
-async function withGrantOffered() {
+/** A gasless payment whose grant a node accepted, on a chain without new blocks. */
+async function withGrantAccepted() {
   const world = await onGaslessChain({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
   const payer = await world.newPayer()
   const body = await world.gasless(payer)
@@ -193,7 +193,7 @@ describe('a facilitator that ends between the grant and the payment', () => {
     ['a node has the grant', false],
     ['no node has it any more', true],
   ])('where %s, is followed by one that settles with one grant and one transfer', async (_, isDropped) => {
-    const world = await withGrantOffered()
+    const world = await withGrantAccepted()
     const { payer, body, rpcUrl, facilitator, pool, settle, grants, balance, chain } = world
     const { rows } = await pool.query<{ hash: string }>('SELECT hash FROM transactions')
     await facilitator.close()
@@ -234,8 +234,8 @@ test('a payment that its payer also broadcasts after the grant settles once and 
   expect(await grants()).toBe(1)
 })
 
-test('a payment that its payer sent itself while no facilitator ran, once it was granted, is not failed, and is settled once', async () => {
-  const world = await withGrantOffered()
+test('a payment that its payer sent itself after the grant, while no facilitator ran, does not fail and settles once', async () => {
+  const world = await withGrantAccepted()
   const { payer, body, facilitator, grants, balance, until, broadcast, mine, chain } = world
   await facilitator.close()
   await mine()

@@ -21,7 +21,7 @@ export function createPaymentHandlers({ verify, settle }: PaymentOperations, { r
         idempotencyKey: readIdempotencyKey(req),
         requestId: requestId(req),
         arrivedAtMs: arrivalOf(req).monotonicMs,
-        hasLeft: () => res.closed,
+        isClosed: () => res.closed,
       }
       const result = await settle(request, caller, options).catch(failWith('SETTLEMENT_FAILED'))
       res.json({ ...result, network: spell(result.network) })

@@ -20,7 +20,7 @@ export function createPaymentChecks({
     verifyOnChain: ({ network, payment, terms }: PaymentRequest): Promise<Refusal | undefined> =>
       network.chain.payments.verify({ payment, terms, now: now() }),
 
-    /** Refuses a payment whose network fee we would pay if its client has used up its share. */
+    /** Refuses the payment if we would pay its network fee and the client has used up its share. */
     async checkFees({ network, payment }: PaymentRequest, caller: Caller): Promise<Refusal | undefined> {
       const refusal = await feeBudget.check(network, caller)
       if (!refusal || !payment.transaction) return refusal
@@ -41,8 +41,8 @@ export function createPaymentChecks({
   }
 }
 
-export const falseIfUnavailable = (answer: Promise<boolean>): Promise<boolean> =>
-  answer.catch((error: unknown) => {
+export const falseIfUnavailable = (result: Promise<boolean>): Promise<boolean> =>
+  result.catch((error: unknown) => {
     if (!(error instanceof ChainUnavailable)) throw error
     return false
   })

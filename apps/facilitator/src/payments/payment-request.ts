@@ -7,8 +7,8 @@ import { type SettlementRequest, type WrongVersion } from './versions/version'
 import { isRefusal } from '../settlement/refusal'
 
 /**
- * A payment that passed the checks that need no chain. `isAssetActive` is checked later: an inactive asset refuses new payments
- * only.
+ * A payment that passed the checks that need no chain. `isAssetActive` is checked at the claim: an inactive asset refuses only
+ * new payments.
  */
 export type PaymentRequest = Pick<SettlementRequest, 'payload' | 'requestHash'> & {
   network: Network
@@ -94,7 +94,7 @@ async function readTerms(
   return { terms, isAssetActive: registered.active, minAmount: registered.minAmount }
 }
 
-/** What the payer accepted must match the requirements. The reasons equal those for a mismatch in the signed payment. */
+/** What the payer accepted must match the requirements. The reasons are those for a mismatch in the signed payment. */
 function checkAccepted(
   { amount, asset, payTo }: SettlementRequest['accepted'],
   { network, terms }: PaymentRequest,

@@ -23,7 +23,7 @@ const post = async (path: string, body: object) =>
 const verify = (body: object) => post('/api/v2/verify', body)
 const settle = (body: object) => post('/api/v2/settle', body)
 
-/** The same as version 1 carries it, the permit inside the payload. */
+/** The request in version 1, which carries the permit inside the payload. */
 function inVersion1({ paymentPayload }: Body, { paymentRequirements }: { paymentRequirements: object }) {
   const { payload, extensions } = paymentPayload
   const permit2 = { ...payload, ...extensions }
@@ -35,7 +35,7 @@ function inVersion1({ paymentPayload }: Body, { paymentRequirements }: { payment
   }
 }
 
-test('a payment by Permit2 of a wallet that approved nothing is valid, and settles once, by whichever version', async () => {
+test('a payment by Permit2 of a wallet that approved nothing is valid, and settles once, in either version', async () => {
   const payer = await newPayer(rpcUrl)
   const request = await paymentRequest(payer)
   const body = await byPermit2(payer, request)
@@ -92,7 +92,7 @@ test('many with one permit of one payer, all at once, pay once, and cost no tran
   expect(await transactionCount(rpcUrl, signer)).toBe(sent + 1)
 })
 
-test('a permit that would lower what Permit2 may move is not taken before payments by it, and costs no transaction', async () => {
+test('a permit that would lower the allowance of Permit2 is not submitted, and costs no transaction', async () => {
   const payer = await newPayer(rpcUrl)
   const large = '0xffffffffffff'
   await callRpc(rpcUrl, 'anvil_setERC20Allowance', payer.address, PERMIT2_ADDRESS, USDC_ADDRESS, large)

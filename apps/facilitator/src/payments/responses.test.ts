@@ -2,7 +2,7 @@ import { invalid, failure, publicDetail } from './responses'
 
 const of = (detail: string | null, reason = 'invalid_transaction_state') => publicDetail({ reason, detail })
 
-describe('the detail of a refusal, as it is passed on,', () => {
+describe('the public detail of a refusal', () => {
   test('is what the token or the node says', () => {
     for (const words of [
       'Pausable: paused',
@@ -36,7 +36,7 @@ describe('the detail of a refusal, as it is passed on,', () => {
     expect(of('大'.repeat(1_000_000))?.length).toBe(200)
   })
 
-  test('says nothing of the fees of others where the client has used up its own', () => {
+  test('says nothing of the fees of others if the client has used up its own', () => {
     const detail = 'new users have used 9 of the 10 that its payments may cost in 24 hours'
     expect(of(detail, 'fee_allowance_exceeded')).toBe(
       'the client key has used up the network fees that it may cause in 24 hours',

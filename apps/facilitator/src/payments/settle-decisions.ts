@@ -11,8 +11,8 @@ import {
 } from './store'
 
 /**
- * Whether the request repeats the one that claimed the settlement: sent with the same client key, or with another key of the
- * same user that replaces it.
+ * Whether the request repeats the one that claimed the settlement: under the same client key, under a key of the same user that
+ * replaces it, or, until success is reported, under any key of that user with the same Idempotency-Key.
  */
 export function isRepeat(
   settlement: Pick<Settlement, keyof Requester | 'successReportedAt'>,
@@ -47,7 +47,7 @@ export type ClaimFacts = {
   refusal: Refusal | undefined
   /** The failed earlier claim, if it broadcast a transaction, which may still be mined. */
   sent: Settlement | undefined
-  /** The earlier claim was for this very payment, not for another one under its nonce. */
+  /** The earlier claim was for this payment, not for another one under its nonce. */
   isSamePayment: boolean
   /** See `paidBlockOf`. */
   paidBlock: bigint | undefined

@@ -96,8 +96,8 @@ describe('POST /settle', () => {
       expect(await settle(body)).toEqual(duplicate)
       expect(await settle(body, { 'Idempotency-Key': 'late' })).toEqual(duplicate)
       expect(await settle(body, await newClient(facilitator.api))).toEqual(duplicate)
-      const reworded = { ...body, paymentRequirements: { ...body.paymentRequirements, description: 'other' } }
-      expect(await settle(reworded)).toEqual(duplicate)
+      const changed = { ...body, paymentRequirements: { ...body.paymentRequirements, description: 'other' } }
+      expect(await settle(changed)).toEqual(duplicate)
       const { databaseUrl } = facilitator
       const restarted = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
       expect(await settle(body, {}, restarted)).toEqual(duplicate)
@@ -116,8 +116,8 @@ describe('POST /settle', () => {
       expect(await settle(body)).toEqual(duplicate)
       const other = await newClient(facilitator.api)
       expect(await settle(body, { ...other, 'Idempotency-Key': 'order-1' })).toEqual(duplicate)
-      const reworded = { ...body, paymentRequirements: { ...body.paymentRequirements, description: 'other' } }
-      expect(await settle(reworded, { 'Idempotency-Key': 'order-1' })).toEqual(duplicate)
+      const changed = { ...body, paymentRequirements: { ...body.paymentRequirements, description: 'other' } }
+      expect(await settle(changed, { 'Idempotency-Key': 'order-1' })).toEqual(duplicate)
     })
 
     test('cannot be settled again with another encoding of its signature', async () => {
@@ -197,41 +197,41 @@ describe('POST /settle', () => {
   test('sends nothing while fees exceed the cap, and settles the payment afterwards', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
-    const thrifty = await newSigner(rpcUrl)
-    const settings = { rpcUrl, signerKeys: [thrifty.privateKey] }
-    const stingy = await testFacilitator({ ...settings, maxFeePerGas: 1n })
-    const headers = await newClient(stingy.api)
-    expect(await settle(body, headers, stingy)).toMatchObject({
+    const cappedSigner = await newSigner(rpcUrl)
+    const settings = { rpcUrl, signerKeys: [cappedSigner.privateKey] }
+    const capped = await testFacilitator({ ...settings, maxFeePerGas: 1n })
+    const headers = await newClient(capped.api)
+    expect(await settle(body, headers, capped)).toMatchObject({
       success: false,
       errorReason: 'unexpected_settle_error',
       transaction: '',
     })
-    expect(await transactionCount(rpcUrl, thrifty.address)).toBe(0)
-    await stingy.close()
+    expect(await transactionCount(rpcUrl, cappedSigner.address)).toBe(0)
+    await capped.close()
 
-    const generous = await testFacilitator({ ...settings, databaseUrl: stingy.databaseUrl })
-    expect(await settle(body, headers, generous)).toMatchObject({ success: true })
+    const uncapped = await testFacilitator({ ...settings, databaseUrl: capped.databaseUrl })
+    expect(await settle(body, headers, uncapped)).toMatchObject({ success: true })
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
   test('repeats the failure to a repeat under its Idempotency-Key', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
-    const thrifty = await newSigner(rpcUrl)
-    const stingy = await testFacilitator({ rpcUrl, signerKeys: [thrifty.privateKey], maxFeePerGas: 1n })
-    const headers = { ...(await newClient(stingy.api)), 'Idempotency-Key': 'order-3' }
-    const first = await settle(body, headers, stingy)
-    const { rows } = await stingy.database.pool.query('SELECT created_at FROM settlements')
-    expect(await settle(body, headers, stingy)).toMatchObject({
+    const cappedSigner = await newSigner(rpcUrl)
+    const capped = await testFacilitator({ rpcUrl, signerKeys: [cappedSigner.privateKey], maxFeePerGas: 1n })
+    const headers = { ...(await newClient(capped.api)), 'Idempotency-Key': 'order-3' }
+    const first = await settle(body, headers, capped)
+    const { rows } = await capped.database.pool.query('SELECT created_at FROM settlements')
+    expect(await settle(body, headers, capped)).toMatchObject({
       success: false,
       errorReason: first.errorReason,
     })
-    expect((await stingy.database.pool.query('SELECT created_at FROM settlements')).rows).toEqual(rows)
+    expect((await capped.database.pool.query('SELECT created_at FROM settlements')).rows).toEqual(rows)
   })
 
   test('accepts requirements of unmodified x402 clients, and strings that Postgres would reject', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
-    const strange = { outputSchema: { input: null }, description: 'NUL \u0000 and half a pair \ud800' }
+    const odd = { outputSchema: { input: null }, description: 'NUL \u0000 and half a pair \ud800' }
     const payload = { ...body.paymentPayload.payload, memo: '\u0000\ud800' }
     const answer = await facilitator.api
       .post('/api/v1/settle')
@@ -239,7 +239,7 @@ describe('POST /settle', () => {
       .send({
         ...body,
         paymentPayload: { ...body.paymentPayload, payload },
-        paymentRequirements: { ...body.paymentRequirements, ...strange },
+        paymentRequirements: { ...body.paymentRequirements, ...odd },
       })
       .expect(200)
     expect(answer.body).toMatchObject({ success: true })

@@ -4,7 +4,7 @@ import { type Caller } from '../clients/store'
 import { type Networks } from '../networks/networks'
 import { idsOf } from '../settlement/log-fields'
 import { isOver } from '../settlement/status'
-import { openClaimWindow, type Waiter } from './claim-window'
+import { openClaimWindow, type ClientConnection } from './claim-window'
 import { createFindOrClaim, repeatsClaim, type FindOrClaimDependencies } from './find-or-claim'
 import { parsePaymentRequest, type PaymentRequest } from './payment-request'
 import { isRefusal } from '../settlement/refusal'
@@ -30,11 +30,15 @@ export function createSettle(dependencies: SettleDependencies) {
   async function settle(
     settlementRequest: SettlementRequest | WrongVersion,
     caller: Caller,
-    { idempotencyKey, requestId, ...waiter }: { idempotencyKey: string | null; requestId: string } & Waiter,
+    {
+      idempotencyKey,
+      requestId,
+      ...connection
+    }: { idempotencyKey: string | null; requestId: string } & ClientConnection,
   ): Promise<SettleResult> {
     const { clientId } = caller
     const startedAt = now().getTime()
-    const window = openClaimWindow(waiter, now)
+    const window = openClaimWindow(connection, now)
     const request = await parsePaymentRequest(settlementRequest, networks)
     if (isRefusal(request)) {
       const network = networks.find(settlementRequest.network)?.name ?? ''
@@ -64,7 +68,7 @@ export function createSettle(dependencies: SettleDependencies) {
     requester: Requester,
     request: PaymentRequest,
   ): Promise<SettleResult> {
-    // The cache may have lost the mark of the claim and verified the payment again.
+    // The cache may have lost the mark of the claim, so `/verify` may have cached the payment again.
     await verificationCache.forget(request)
     const { id, network } = settlement
     switch (decideAnswer(settlement, { isRepeat: await repeatsClaim(store, settlement, requester) })) {

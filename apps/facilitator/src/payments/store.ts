@@ -4,7 +4,6 @@ import { type PaymentRequest } from './payment-request'
 import { CLAIMED_CHANNEL } from '../settlement/channels'
 import { isOpenSql, type SettlementStatus } from '../settlement/status'
 
-/** The request that asks for a settlement. */
 export type Requester = { clientId: string; requestHash: Buffer; idempotencyKey: string | null }
 
 export type Settlement = Requester & {
@@ -17,7 +16,7 @@ export type Settlement = Requester & {
   transactionHash: string | null
   blockNumber: bigint | null
   errorReason: ReasonCode | null
-  /** For people; `errorReason` decides. */
+  /** For log and response texts; decisions use `errorReason`. */
   errorDetail: string | null
   settledAt: Date | null
   endedAt: Date | null
@@ -30,7 +29,7 @@ export type Settlement = Requester & {
  */
 export type ClaimBasis = 'valid' | 'unused' | 'paid'
 
-/** What the claim is based on; kept to tell later whether a transfer was made for it. */
+/** The blocks decide later whether a transfer was made for this claim. */
 export type ClaimEvidence = {
   basis: ClaimBasis
   /** The payment was found valid or paid by this block. */
@@ -71,7 +70,6 @@ const paymentKeyOf = ({ network, terms, payment }: PaymentRequest) => [
 
 const notifyAndReturn = `SELECT ${columns}, pg_notify('${CLAIMED_CHANNEL}', network) FROM claimed`
 
-/** Does nothing if the payment was claimed before. */
 const INSERT_CLAIM = `
 WITH claimed AS (
   INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
@@ -120,7 +118,6 @@ export function createSettlementStore(pool: Pool) {
   }
 
   return {
-    /** The current time by the clock of Postgres. */
     async clock(): Promise<Date> {
       const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')
       if (!rows[0]) throw new Error('Postgres returned no time')
@@ -170,7 +167,6 @@ export function createSettlementStore(pool: Pool) {
       return rows[0] && { ...rows[0], payload: JSON.parse(rows[0].payload) as unknown }
     },
 
-    /** How the client key `clientId` relates to the key that claimed. */
     async keyRelation(clientId: string, claimingClientId: string): Promise<KeyRelation> {
       if (clientId === claimingClientId) return 'same'
       const { rows } = await pool.query<{ isInvalid: boolean }>(

@@ -30,18 +30,18 @@ import {
 } from '../testing/forged-cosmos'
 import { onGaslessChain } from '../testing/gasless'
 
-let ground: Awaited<ReturnType<typeof onGaslessChain>>
+let harness: Awaited<ReturnType<typeof onGaslessChain>>
 let chain: StargateClient
 let payer: CosmosWallet
 let otherWallet: CosmosWallet
 let recipient: CosmosWallet
 let payTo: string
 beforeAll(async () => {
-  ground = await onGaslessChain()
-  chain = await StargateClient.connect(ground.rpcUrl)
-  payer = await newCosmosWallet(ground.rpcUrl, 1_000_000n)
-  otherWallet = await newCosmosWallet(ground.rpcUrl, 1_000_000n)
-  recipient = await newCosmosWallet(ground.rpcUrl)
+  harness = await onGaslessChain()
+  chain = await StargateClient.connect(harness.rpcUrl)
+  payer = await newCosmosWallet(harness.rpcUrl, 1_000_000n)
+  otherWallet = await newCosmosWallet(harness.rpcUrl, 1_000_000n)
+  recipient = await newCosmosWallet(harness.rpcUrl)
   payTo = recipient.address
 })
 afterAll(async () => {
@@ -49,31 +49,31 @@ afterAll(async () => {
   await closeAll()
 })
 
-/** What would be otherwise if anything came of a payment. */
-const trail = async () => [
-  await ground.count('settlements'),
-  await ground.count('transactions'),
-  await ground.grants(),
+/** Everything that a claim, a transaction, a grant or a transfer would change. */
+const effects = async () => [
+  await harness.count('settlements'),
+  await harness.count('transactions'),
+  await harness.grants(),
   await chain.getSequence(payer.address),
-  await ground.balance(payer.address),
-  await ground.balance(payTo),
+  await harness.balance(payer.address),
+  await harness.balance(payTo),
 ]
 
-/** Verify and settle refuse it with one voice; nothing is claimed, sent, granted or paid. */
+/** Verify and settle refuse it for the same reason; nothing is claimed, sent, granted or paid. */
 async function expectRefused(body: CosmosRequest, reason: string): Promise<void> {
-  const before = await trail()
-  expect(await ground.verify(body)).toMatchObject({ isValid: false, invalidReason: reason, payer: '' })
-  expect(await ground.settle(body)).toMatchObject({
+  const before = await effects()
+  expect(await harness.verify(body)).toMatchObject({ isValid: false, invalidReason: reason, payer: '' })
+  expect(await harness.settle(body)).toMatchObject({
     success: false,
     errorReason: reason,
     transaction: '',
     payer: '',
     blockNumber: 0,
   })
-  expect(await trail()).toEqual(before)
+  expect(await effects()).toEqual(before)
 }
 
-const forged = (forgery: Forgery = {}) => forge(ground.rpcUrl, payer, payTo, forgery)
+const forged = (forgery: Forgery = {}) => forge(harness.rpcUrl, payer, payTo, forgery)
 const coin = (amount: string, denom = 'uatom') => ({ amount, denom })
 const send = (changes: Partial<MsgSend> = {}): MsgSend => ({
   fromAddress: payer.address,
@@ -97,8 +97,8 @@ const inMode = (mode: SignMode): Forgery => ({
 })
 const underOsmo = ({ publicKey }: CosmosWallet) => pubkeyToAddress(encodeSecp256k1Pubkey(publicKey), 'osmo')
 
-test('the same payment, with nothing forged in it, is good', async () => {
-  expect(await ground.verify(await forged())).toMatchObject({ isValid: true, payer: payer.address })
+test('the same payment without a forgery is valid', async () => {
+  expect(await harness.verify(await forged())).toMatchObject({ isValid: true, payer: payer.address })
 })
 
 describe('what pays more, less or something else than one send is refused:', () => {
@@ -240,8 +240,8 @@ describe('what another than the payer signed, or for something else, is refused:
   })
 
   test('a sign-in by ADR-036, also one over the very bytes that a payment signs', async () => {
-    const amino = await newCosmosWallet(ground.rpcUrl, 1_000_000n, 'amino')
-    const tx = await signSend(ground.rpcUrl, amino, payTo)
+    const amino = await newCosmosWallet(harness.rpcUrl, 1_000_000n, 'amino')
+    const tx = await signSend(harness.rpcUrl, amino, payTo)
     if (!('signAmino' in amino.signer)) throw new Error('The wallet does not sign in amino')
     const { accountNumber, sequence } = await chain.getSequence(amino.address)
     const paymentDoc = serializeSignDoc({
@@ -274,19 +274,19 @@ describe('what another than the payer signed, or for something else, is refused:
       await expectRefused(body, 'invalid_payload')
     }
     const honest = cosmosRequestOf(amino, tx, { payTo, amount: COSMOS_AMOUNT })
-    expect(await ground.verify(honest)).toMatchObject({ isValid: true })
+    expect(await harness.verify(honest)).toMatchObject({ isValid: true })
   })
 })
 
 describe('what is not plainly a send at its payer’s cost, or ours, is refused:', () => {
   const anything = () => Any.fromPartial({ typeUrl: '/a.B' })
   test.each<[string, string, () => Forgery | Promise<Forgery>]>([
-    ['a foreign fee granter', 'invalid_payload', () => ({ granter: otherWallet.address })],
-    ['a foreign fee payer', 'invalid_payload', () => ({ fee: { payer: otherWallet.address } })],
+    ['the fee granter of another wallet', 'invalid_payload', () => ({ granter: otherWallet.address })],
+    ['the fee payer of another wallet', 'invalid_payload', () => ({ fee: { payer: otherWallet.address } })],
     [
       'our allowance past its cap',
       'invalid_payment',
-      () => ({ granter: ground.granter.address, fee: { amount: [coin('10001')] } }),
+      () => ({ granter: harness.granter.address, fee: { amount: [coin('10001')] } }),
     ],
     ['a fee below what nodes take', 'invalid_payment', () => ({ fee: { amount: [coin('4999')] } })],
     ['no gas', 'invalid_payment', () => ({ fee: { gas: '0' } })],
@@ -371,9 +371,9 @@ describe('what does not fit its terms, or its payer’s account, is refused:', (
     const verdictOn = async (accepted: object) => {
       const payload = { x402Version: 2, accepted, payload: paymentPayload.payload }
       const body = { x402Version: 2, paymentPayload: payload, paymentRequirements: required }
-      const answer = await ground.facilitator.api
+      const answer = await harness.facilitator.api
         .post('/api/v2/verify')
-        .set(ground.client)
+        .set(harness.client)
         .send(body)
         .expect(200)
       return (answer.body as VerifyResult).invalidReason
@@ -384,20 +384,20 @@ describe('what does not fit its terms, or its payer’s account, is refused:', (
   })
 
   test('terms that pay our signer, the zero address or an address of another chain', async () => {
-    await expectRefused(await requiring({ payTo: ground.granter.address }), 'invalid_payment_requirements')
+    await expectRefused(await requiring({ payTo: harness.granter.address }), 'invalid_payment_requirements')
     await expectRefused(await requiring({ payTo: underOsmo(recipient) }), 'invalid_payment_requirements')
     await expectRefused(await requiring({ payTo: `0x${'ab'.repeat(20)}` }), 'invalid_payment_requirements')
     await expectRefused(await requiring({ maxAmountRequired: '0' }), 'invalid_payment_requirements')
   })
 
   test('a payer that pays itself', async () => {
-    const body = await forge(ground.rpcUrl, payer, payer.address)
+    const body = await forge(harness.rpcUrl, payer, payer.address)
     await expectRefused(body, 'invalid_payment')
   })
 
-  test('a payer that lacks the money, also where it could pay the price and not the fee', async () => {
-    const poor = await newCosmosWallet(ground.rpcUrl, 14_999n)
-    await expectRefused(await forge(ground.rpcUrl, poor, payTo), 'insufficient_funds')
+  test('a payer without the money, also if it has the price and not the fee', async () => {
+    const poor = await newCosmosWallet(harness.rpcUrl, 14_999n)
+    await expectRefused(await forge(harness.rpcUrl, poor, payTo), 'insufficient_funds')
   })
 })
 

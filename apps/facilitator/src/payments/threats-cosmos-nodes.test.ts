@@ -9,7 +9,7 @@ import { startRefusingNode, startUnindexedNode } from '../testing/unindexed-node
 
 afterAll(closeAll)
 
-const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
+const SHORT_TIMEOUT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 const PAYMENT_SENT = "transactions WHERE status = 'signed' AND nonce IS NULL AND accepted_at IS NOT NULL"
 
 test.concurrent.each([
@@ -20,7 +20,7 @@ test.concurrent.each([
   async (_, options) => {
     const node: { refusing?: Awaited<ReturnType<typeof startRefusingNode>> } = {}
     const on = await onGaslessChain({
-      ...IMPATIENT,
+      ...SHORT_TIMEOUT,
       async network(rpcUrl) {
         node.refusing = await startRefusingNode(rpcUrl)
         const cutOff: MethodHandler = async (_, forward) => {
@@ -38,7 +38,7 @@ test.concurrent.each([
     const bodies = await Promise.all(payers.map((payer) => on.gasless(payer, { granter: undefined })))
     const answers: Promise<SettleResult>[] = []
     await on.stop()
-    // Together, so that the nodes are sent several at once.
+    // Concurrently, so that the settler sends the nodes several at once.
     await on.beforeAnyFee(async () => {
       answers.push(...bodies.map((body) => on.settle(body)))
       await on.until('settlements', bodies.length)
@@ -59,32 +59,29 @@ test.concurrent.each([
   },
 )
 
-test.concurrent(
-  'a payment that is mined, where the node has it in no index, stays pending and does not fail',
-  async () => {
-    const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
-    const on = await onGaslessChain({
-      ...IMPATIENT,
-      async network(rpcUrl) {
-        node.found = await startUnindexedNode(rpcUrl, ['tx', 'tx_search'])
-        return { rpcUrls: [node.found.url] }
-      },
-    })
-    const { payer, body, payTo } = await paymentInWaiting(on)
-    await on.until(PAYMENT_SENT, 1)
-    node.found!.forget()
-    await callRpc(on.rpcUrl, 'dev_mine', '25')
-    await node.found!.untilAsked(8)
-    expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
-    node.found!.recall()
-    expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
-    expect(await on.balance(payTo)).toBe(COSMOS_AMOUNT)
-  },
-)
+test.concurrent('a mined payment that the node has in no index stays pending and does not fail', async () => {
+  const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
+  const on = await onGaslessChain({
+    ...SHORT_TIMEOUT,
+    async network(rpcUrl) {
+      node.found = await startUnindexedNode(rpcUrl, ['tx', 'tx_search'])
+      return { rpcUrls: [node.found.url] }
+    },
+  })
+  const { payer, body, payTo } = await paymentInWaiting(on)
+  await on.until(PAYMENT_SENT, 1)
+  node.found!.forget()
+  await callRpc(on.rpcUrl, 'dev_mine', '25')
+  await node.found!.untilAsked(8)
+  expect(await on.settle(body)).toMatchObject({ success: false, errorReason: 'settlement_pending' })
+  node.found!.recall()
+  expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+  expect(await on.balance(payTo)).toBe(COSMOS_AMOUNT)
+})
 
 test.concurrent.each<[string, MethodHandler]>([
   [
-    'has its bytes in its cache still',
+    'still has its bytes in its cache',
     () =>
       Promise.resolve({
         error: { code: -32603, message: 'Internal error', data: 'tx already exists in cache' },
@@ -94,7 +91,7 @@ test.concurrent.each<[string, MethodHandler]>([
 ])('a payment whose sequence went to another has failed, though a node %s', async (_, odd) => {
   let isOdd = false
   const on = await onGaslessChain({
-    ...IMPATIENT,
+    ...SHORT_TIMEOUT,
     network: async (rpcUrl) => ({
       rpcUrls: [
         await startOddNode(rpcUrl, {
@@ -116,20 +113,20 @@ test.concurrent.each<[string, MethodHandler]>([
   expect(await on.balance(payTo)).toBe(0n)
 })
 
-describe('a payment that was good is not refused by the word of a node that is behind', () => {
-  const LEFT_TO_WAIT = "settlements WHERE status = 'claimed' AND last_error LIKE '%behind%'"
+describe('a payment that was valid is not refused because a node is behind', () => {
+  const WAITING = "settlements WHERE status = 'claimed' AND last_error LIKE '%behind%'"
 
-  /** Resolves once the settlement is complete. */
+  /** Waits until the settlement is complete. */
   async function untilNotRefused(on: Awaited<ReturnType<typeof onGaslessChain>>): Promise<void> {
     await on.until("settlements WHERE status IN ('settled', 'failed')", 1)
     expect(await on.count("settlements WHERE status = 'failed'")).toBe(0)
   }
 
-  /** A facilitator whose URL has a node behind it that can fall back, and a payer. */
+  /** A payer, and a facilitator whose node can fall behind. */
   async function behind({ rememberPayer }: { rememberPayer: boolean }) {
     const node: { stale?: Awaited<ReturnType<typeof startStaleNode>> } = {}
     const on = await onGaslessChain({
-      ...IMPATIENT,
+      ...SHORT_TIMEOUT,
       async network(rpcUrl) {
         node.stale = await startStaleNode(rpcUrl)
         return { rpcUrls: [node.stale.url] }
@@ -143,7 +140,7 @@ describe('a payment that was good is not refused by the word of a node that is b
     return { on, stale, payer }
   }
 
-  /** A payment whose allowance is granted, from when on `requests` are answered by what was just before. */
+  /** A payment whose allowance is granted. Since then the node answers `requests` with the state before the grant. */
   async function grantedThenBehind(requests?: (request: number) => boolean) {
     const { on, stale, payer } = await behind({ rememberPayer: true })
     const body = await on.gasless(payer)
@@ -160,7 +157,7 @@ describe('a payment that was good is not refused by the word of a node that is b
     return { on, stale, body }
   }
 
-  /** A payment that is claimed waits while all is answered by what was before, and succeeds once it is not. */
+  /** The claimed payment waits while the node serves the state before the claim, and succeeds once it catches up. */
   async function claimedThenBehind(
     { on, stale, payer }: Awaited<ReturnType<typeof behind>>,
     body: CosmosRequest,
@@ -171,7 +168,7 @@ describe('a payment that was good is not refused by the word of a node that is b
       await on.until('settlements', 1)
       stale.fallBack()
     })
-    await on.until(LEFT_TO_WAIT, 1)
+    await on.until(WAITING, 1)
     stale.catchUp()
     const [first] = await Promise.all(answers)
     if (first?.success) return
@@ -182,7 +179,7 @@ describe('a payment that was good is not refused by the word of a node that is b
 
   test.concurrent('once its allowance is granted: it waits, and costs no second one', async () => {
     const { on, stale, body } = await grantedThenBehind()
-    await on.until(LEFT_TO_WAIT, 1)
+    await on.until(WAITING, 1)
     expect(await on.count('transactions')).toBe(1)
 
     stale.catchUp()
@@ -193,7 +190,7 @@ describe('a payment that was good is not refused by the word of a node that is b
   })
 
   test.concurrent.each([0, 1, 2])(
-    'nor by that of another behind the same URL, which answers four requests from number %i since the grant',
+    'if another node behind the same URL answers four requests, from number %i since the grant',
     async (from) => {
       const { on, body } = await grantedThenBehind((request) => request >= from && request < from + 4)
       await untilNotRefused(on)

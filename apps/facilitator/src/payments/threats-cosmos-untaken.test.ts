@@ -7,16 +7,16 @@ import { startRefusingNode } from '../testing/unindexed-node'
 
 afterAll(closeAll)
 
-const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
+const SHORT_TIMEOUT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 const GRANT_SENT = "transactions WHERE status = 'signed' AND is_fee_grant AND accepted_at IS NOT NULL"
 const PAYMENT_SENT = "transactions WHERE status = 'signed' AND nonce IS NULL AND accepted_at IS NOT NULL"
 const PAYMENT_SIGNED = "transactions WHERE status = 'signed' AND nonce IS NULL"
 
-describe('a payment that was sent and failed leaves its sequence to another of its payer', () => {
+describe('a payment that was sent and failed leaves its sequence to another payment of its payer', () => {
   test.concurrent(
     'once its timeout height has passed: one of the concurrent requests gets its success, and the payer is charged once',
     async () => {
-      const on = await onGaslessChain(IMPATIENT)
+      const on = await onGaslessChain(SHORT_TIMEOUT)
       await on.stop()
       const lapsing = { funds: 3n * COSMOS_AMOUNT, timeoutHeight: (await on.height()) + 8n }
       const { payer, body, payTo } = await paymentInWaiting(on, lapsing)
@@ -38,8 +38,8 @@ describe('a payment that was sent and failed leaves its sequence to another of i
     },
   )
 
-  test.concurrent('once every node refused its fee: that one may offer more', async () => {
-    const on = await onGaslessChain(IMPATIENT)
+  test.concurrent('once every node refused its fee: the other payment may offer more', async () => {
+    const on = await onGaslessChain(SHORT_TIMEOUT)
     await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
     const payer = await on.newPayer(4n * COSMOS_AMOUNT)
     const body = await on.gasless(payer, { granter: undefined })
@@ -55,30 +55,36 @@ describe('a payment that was sent and failed leaves its sequence to another of i
   })
 })
 
-test.concurrent('a payment that no node took and that was settled elsewhere since buys nothing', async () => {
-  const on = await onGaslessChain(IMPATIENT)
-  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
-  const body = await on.gasless(await on.newPayer(4n * COSMOS_AMOUNT), { granter: undefined })
-  expect(await on.settleAtLast(body)).toMatchObject({ errorReason: 'invalid_payment' })
+test.concurrent(
+  'a payment that no node accepted and that a third party settled since buys nothing',
+  async () => {
+    const on = await onGaslessChain(SHORT_TIMEOUT)
+    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
+    const body = await on.gasless(await on.newPayer(4n * COSMOS_AMOUNT), { granter: undefined })
+    expect(await on.settleAtLast(body)).toMatchObject({ errorReason: 'invalid_payment' })
 
-  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
-  await on.broadcast(txOf(body))
-  expect(await on.verify(body)).toMatchObject({ isValid: false, invalidReason: 'invalid_transaction_state' })
-  expect(await on.settleAtLast(body)).toMatchObject({
-    success: false,
-    errorReason: 'invalid_transaction_state',
-  })
-  expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
-})
+    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+    await on.broadcast(txOf(body))
+    expect(await on.verify(body)).toMatchObject({
+      isValid: false,
+      invalidReason: 'invalid_transaction_state',
+    })
+    expect(await on.settleAtLast(body)).toMatchObject({
+      success: false,
+      errorReason: 'invalid_transaction_state',
+    })
+    expect(await on.balance(body.paymentRequirements.payTo)).toBe(COSMOS_AMOUNT)
+  },
+)
 
 test.concurrent(
-  'a payment that a node took once is pending and does not fail if all nodes refuse the new one',
+  'a payment that a node once accepted is pending and does not fail if all nodes refuse it later',
   async () => {
     const node: { found?: Awaited<ReturnType<typeof startRefusingNode>>; refuses: boolean } = {
       refuses: false,
     }
     const on = await onGaslessChain({
-      ...IMPATIENT,
+      ...SHORT_TIMEOUT,
       async network(rpcUrl) {
         node.found = await startRefusingNode(rpcUrl, () => node.refuses)
         return { rpcUrls: [node.found.url] }

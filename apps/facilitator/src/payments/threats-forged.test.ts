@@ -12,8 +12,8 @@ import {
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
-beforeAll(async () => (ground = await hostileInfrastructure()))
+let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
+beforeAll(async () => (harness = await hostileInfrastructure()))
 afterAll(closeAll)
 
 const other = Wallet.createRandom()
@@ -39,7 +39,7 @@ const signatureAs =
     const body = await paymentRequest(payer)
     return withSignature(body, form(body.paymentPayload.payload.signature))
   }
-/** Requirements that say something else than what was signed. */
+/** Requirements that differ from the signed payment. */
 const demanding =
   (changes: Partial<PaymentRequest['paymentRequirements']>): Forge =>
   async (payer) => {
@@ -54,7 +54,7 @@ const AFTER = 'invalid_exact_evm_payload_authorization_valid_after'
 const RECIPIENT = 'invalid_exact_evm_payload_recipient_mismatch'
 const TERMS = 'invalid_payment_requirements'
 
-describe('verify and settle refuse alike, nothing is claimed and no gas is spent, where', () => {
+describe('verify and settle refuse for the same reason, claim nothing and spend no gas, if', () => {
   const cases: [string, string, Forge][] = [
     ['the signature is for another chain', SIGNATURE, signedIn({ chainId: 8453 })],
     ['the signature is for another token', SIGNATURE, signedIn({ verifyingContract: other.address })],
@@ -73,7 +73,7 @@ describe('verify and settle refuse alike, nothing is claimed and no gas is spent
       async (payer) => signInDomain(await newPayer(rpcUrl), await paymentRequest(payer), {}),
     ],
     [
-      'has the zero address as payer',
+      'the payer is the zero address',
       SIGNATURE,
       async (payer) => {
         const body = await paymentRequest(payer, { authorization: { from: ZeroAddress } })
@@ -83,7 +83,7 @@ describe('verify and settle refuse alike, nothing is claimed and no gas is spent
     ['one unit less is signed', VALUE, authorizing({ value: String(AMOUNT - 1n) })],
     ['one unit more is signed', VALUE, authorizing({ value: String(AMOUNT + 1n) })],
     ['zero is signed', VALUE, authorizing({ value: '0' })],
-    ['more is signed than a word holds of it', VALUE, authorizing({ value: String(2n ** 255n + AMOUNT) })],
+    ['an amount above 2^255 is signed', VALUE, authorizing({ value: String(2n ** 255n + AMOUNT) })],
     [
       'zero is required and signed',
       TERMS,
@@ -116,27 +116,27 @@ describe('verify and settle refuse alike, nothing is claimed and no gas is spent
     ]),
   ]
   test.each(cases)('%s', async (_, reason, forge) => {
-    await ground.expectRefused(await forge(await newPayer(rpcUrl), ground.signer.address), reason)
+    await harness.expectRefused(await forge(await newPayer(rpcUrl), harness.signer.address), reason)
   })
 })
 
 test('a wallet that its signature would deploy (EIP-6492) is refused, and its factory is never called', async () => {
   const factory = Wallet.createRandom().address
-  // Remembers at slot 0 that it was called.
+  // Writes to slot 0 when it is called.
   await callRpc(rpcUrl, 'anvil_setCode', factory, '0x60015f5500')
   const payer = await newPayer(rpcUrl)
   const body = await paymentRequest(payer)
   const inner = [factory, '0x12345678', body.paymentPayload.payload.signature]
   const wrapped = AbiCoder.defaultAbiCoder().encode(['address', 'bytes', 'bytes'], inner)
-  await ground.expectRefused(
+  await harness.expectRefused(
     withSignature(body, wrapped + '6492'.repeat(16)),
     'invalid_exact_evm_payload_undeployed_smart_wallet',
   )
   expect(BigInt((await callRpc(rpcUrl, 'eth_getStorageAt', factory, '0x0', 'latest')) as string)).toBe(0n)
 })
 
-/** Other ways to write one and the same signed payment. */
-const respelled = (body: PaymentRequest): PaymentRequest[] => {
+/** Other encodings of the same signed payment. */
+const otherEncodings = (body: PaymentRequest): PaymentRequest[] => {
   const { signature, authorization } = body.paymentPayload.payload
   const { from, to, nonce } = authorization
   const upper = (hex: string) => `0x${hex.slice(2).toUpperCase()}`
@@ -158,33 +158,33 @@ const respelled = (body: PaymentRequest): PaymentRequest[] => {
 test('all forms of one payment at once, and again afterwards, are one transfer and one success', async () => {
   const payer = await newPayer(rpcUrl)
   const body = await paymentRequest(payer)
-  const forms = [body, ...respelled(body)]
-  const sent = await ground.sent()
-  const results = await Promise.all(forms.map((form) => ground.settle(form)))
+  const forms = [body, ...otherEncodings(body)]
+  const sent = await harness.sent()
+  const results = await Promise.all(forms.map((form) => harness.settle(form)))
   expect(results.filter(({ success }) => success)).toHaveLength(1)
   for (const form of forms)
-    expect(await ground.settle(form)).toMatchObject({ success: false, transaction: '' })
+    expect(await harness.settle(form)).toMatchObject({ success: false, transaction: '' })
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-  expect(await ground.sent()).toBe(sent + 1)
+  expect(await harness.sent()).toBe(sent + 1)
 })
 
 test.each(Object.entries(walletForms))(
-  'a payment signed in a form that wallets make is taken, and pays once in whatever form: %s',
+  'a payment signed in a form that wallets make is accepted, and pays once in any form: %s',
   async (_, form) => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const other = withSignature(body, form(body.paymentPayload.payload.signature))
-    const sent = await ground.sent()
-    expect(await ground.verify(other)).toMatchObject({ isValid: true, payer: payer.address })
-    expect(await ground.settle(other)).toMatchObject({ success: true, payer: payer.address })
-    expect(await ground.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
-    expect(await ground.verify(body)).toMatchObject({ isValid: false })
+    const sent = await harness.sent()
+    expect(await harness.verify(other)).toMatchObject({ isValid: true, payer: payer.address })
+    expect(await harness.settle(other)).toMatchObject({ success: true, payer: payer.address })
+    expect(await harness.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+    expect(await harness.verify(body)).toMatchObject({ isValid: false })
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-    expect(await ground.sent()).toBe(sent + 1)
+    expect(await harness.sent()).toBe(sent + 1)
   },
 )
 
-test('the recipient is one whatever the case of its letters', async () => {
+test('the recipient is the same in any letter case', async () => {
   const payer = await newPayer(rpcUrl)
   for (const spell of [
     (text: string) => text.toLowerCase(),
@@ -192,7 +192,7 @@ test('the recipient is one whatever the case of its letters', async () => {
   ]) {
     const body = await paymentRequest(payer)
     body.paymentRequirements.payTo = spell(body.paymentRequirements.payTo)
-    expect(await ground.verify(body)).toMatchObject({ isValid: true })
-    expect(await ground.settle(body)).toMatchObject({ success: true })
+    expect(await harness.verify(body)).toMatchObject({ isValid: true })
+    expect(await harness.settle(body)).toMatchObject({ success: true })
   }
 })

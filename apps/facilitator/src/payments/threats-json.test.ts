@@ -5,8 +5,8 @@ import { outcomeOf } from '../testing/outcome'
 import { inVersion2, paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
-beforeAll(async () => (ground = await hostileInfrastructure()))
+let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
+beforeAll(async () => (harness = await hostileInfrastructure()))
 afterAll(closeAll)
 
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
@@ -23,13 +23,13 @@ const changes: [string, (text: string) => string][] = [
   ['a constructor', (text) => text.replace('"extra":{', '"extra":{"constructor":{"prototype":{}},')],
   ['ten thousand levels within', (text) => text.replace('"extra":{', `"extra":{"deep":${deep(10_000)},`)],
   ['something after its end', (text) => `${text}{}`],
-  ['a mark at its beginning', (text) => `\ufeff${text}`],
+  ['a byte order mark', (text) => `\ufeff${text}`],
   ['a comment', (text) => text.replace('{', '{/**/')],
   ['a comma too many', (text) => text.replace(/}$/, ',}')],
 ]
 
 describe.each(['/api/v1', '/api/v2'])(
-  'a good payment to %s is 400, and nothing is claimed or sent, where it has',
+  'a valid payment to %s is 400, and nothing is claimed or sent, if it has',
   (api) => {
     test.each(changes)('%s', async (_, change) => {
       const payer = await newPayer(rpcUrl)
@@ -37,25 +37,25 @@ describe.each(['/api/v1', '/api/v2'])(
       const text = JSON.stringify(api === '/api/v1' ? good : inVersion2(good))
       const spoiled = change(text)
       expect(spoiled).not.toBe(text)
-      const { settlement } = ground.facilitator.database.prisma
-      const before = [await ground.sent(), await settlement.count()]
+      const { settlement } = harness.facilitator.database.prisma
+      const before = [await harness.sent(), await settlement.count()]
       for (const path of ['verify', 'settle']) {
-        const answer = await ground.facilitator.api
+        const answer = await harness.facilitator.api
           .post(`${api}/${path}`)
-          .set({ ...ground.client, 'Content-Type': 'application/json' })
+          .set({ ...harness.client, 'Content-Type': 'application/json' })
           .send(spoiled)
         expect([path, ...outcomeOf(answer)]).toEqual([path, 400, 'INVALID_REQUEST'])
       }
-      expect([await ground.sent(), await settlement.count()]).toEqual(before)
+      expect([await harness.sent(), await settlement.count()]).toEqual(before)
       expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
     })
 
-    test('nothing of that: it is settled', async () => {
+    test('none of these: it is settled', async () => {
       const payer = await newPayer(rpcUrl)
       const good = await paymentRequest(payer)
-      const answer = await ground.facilitator.api
+      const answer = await harness.facilitator.api
         .post(`${api}/settle`)
-        .set({ ...ground.client, 'Content-Type': 'application/json' })
+        .set({ ...harness.client, 'Content-Type': 'application/json' })
         .send(JSON.stringify(api === '/api/v1' ? good : inVersion2(good)))
       expect(answer.body).toMatchObject({ success: true })
     })

@@ -9,10 +9,10 @@ const rpcUrl = sharedChain()
 type Lie = (result: unknown) => unknown
 type Lies = Record<string, Lie>
 
-/** What the node says in place of what is so. */
+/** How the node falsifies its results, by method. */
 let lies: Lies = {}
-let problem: { code: number; message: string } | undefined
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+let nodeError: { code: number; message: string } | undefined
+let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
 
 beforeAll(async () => {
   const methods = [
@@ -26,36 +26,36 @@ beforeAll(async () => {
     method,
     (result) => (lies[method] ? lies[method](result) : result),
   ])
-  const failing = await startFailingNode(rpcUrl, 'eth_sendRawTransaction', () => problem)
+  const failing = await startFailingNode(rpcUrl, 'eth_sendRawTransaction', () => nodeError)
   const url = await startLyingNode(failing, Object.fromEntries(lying))
-  ground = await hostileInfrastructure({ rpcUrl: url, variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
+  harness = await hostileInfrastructure({ rpcUrl: url, variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
 })
 afterAll(closeAll)
 
 /** Settles while the node is faulty and again afterwards: paid once, success reported once. */
 async function expectPaidOnceAfter(body: PaymentRequest, { isSent }: { isSent: boolean }) {
-  const { facilitator, client } = ground
+  const { facilitator, client } = harness
   const payer = body.paymentPayload.payload.authorization.from
-  const before = await ground.sent()
+  const before = await harness.sent()
   const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body)
   const result = answer.body as object
-  // Pending, or not even claimed: nothing that would have the payer pay again.
+  // Pending or not claimed: the payer has no reason to pay again.
   if (answer.status === 500) expect(result).toMatchObject({ code: 'SETTLEMENT_FAILED' })
   else expect(result).toMatchObject({ success: false, errorReason: 'settlement_pending' })
   if (!isSent) expect(await transfersFrom(rpcUrl, payer)).toEqual([])
 
   lies = {}
-  problem = undefined
-  let last = await ground.settle(body)
+  nodeError = undefined
+  let last = await harness.settle(body)
   for (const until = Date.now() + 30_000; last.errorReason === 'settlement_pending' && Date.now() < until;)
-    last = await ground.settle(body)
+    last = await harness.settle(body)
   expect(last).toMatchObject({ success: true })
-  expect(await ground.settle(body)).toMatchObject({ errorReason: 'duplicate_settlement' })
+  expect(await harness.settle(body)).toMatchObject({ errorReason: 'duplicate_settlement' })
   expect(await transfersFrom(rpcUrl, payer)).toMatchObject([{ transaction: last.transaction }])
-  expect(await ground.sent()).toBe(before + 1)
+  expect(await harness.sent()).toBe(before + 1)
 }
 
-describe('a payment is not a success while its node lies, and is paid once, when it tells the truth: a node that', () => {
+describe('a payment is no success while its node lies, and is paid once after that: a node that', () => {
   const receipts = (change: object): Lies => ({
     eth_getTransactionReceipt: (receipt: unknown) => receipt && { ...receipt, ...change },
   })
@@ -68,7 +68,7 @@ describe('a payment is not a success while its node lies, and is paid once, when
     ['has receipts without events', receipts({ logs: [] })],
     ['has receipts of failures', receipts({ status: '0x0' })],
     ['has receipts without a status', receipts({ status: undefined })],
-    ['has receipts of blocks that are none', receipts({ blockHash: hexlify(randomBytes(32)) })],
+    ['has receipts of unknown blocks', receipts({ blockHash: hexlify(randomBytes(32)) })],
     ['has receipts from the future', receipts({ blockNumber: '0xffffffff' })],
     ['has receipts of other transactions', receipts({ transactionHash: hexlify(randomBytes(32)) })],
     [
@@ -76,7 +76,7 @@ describe('a payment is not a success while its node lies, and is paid once, when
       { eth_getLogs: () => [], eth_getTransactionReceipt: () => null },
     ],
     [
-      'answers other hashes to what it is sent, and has no receipts',
+      'returns other hashes for transactions, and has no receipts',
       {
         eth_sendRawTransaction: () => hexlify(randomBytes(32)),
         eth_getTransactionReceipt: () => null,
@@ -90,13 +90,10 @@ describe('a payment is not a success while its node lies, and is paid once, when
 })
 
 test.each([
-  ['is asked too often', { code: -32005, message: 'rate limit exceeded' }],
-  ['fails inside', { code: -32603, message: 'internal error' }],
-  ['has no room', { code: -32000, message: 'txpool is full' }],
-])(
-  'a payment whose node takes no transaction, for it %s, waits, and is settled once',
-  async (_, newProblem) => {
-    problem = newProblem
-    await expectPaidOnceAfter(await paymentRequest(await newPayer(rpcUrl)), { isSent: false })
-  },
-)
+  ['is rate limited', { code: -32005, message: 'rate limit exceeded' }],
+  ['has an internal error', { code: -32603, message: 'internal error' }],
+  ['has a full mempool', { code: -32000, message: 'txpool is full' }],
+])('a payment whose node %s and accepts no transaction waits, and is settled once', async (_, newError) => {
+  nodeError = newError
+  await expectPaidOnceAfter(await paymentRequest(await newPayer(rpcUrl)), { isSent: false })
+})

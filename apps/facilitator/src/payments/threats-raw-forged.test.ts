@@ -17,15 +17,15 @@ import {
 } from '../testing/raw-transfer'
 
 let rpcUrl: string
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
 beforeAll(async () => {
   ;({ rpcUrl } = await ownChain())
-  ground = await hostileInfrastructure({ chainUrl: rpcUrl })
+  harness = await hostileInfrastructure({ chainUrl: rpcUrl })
 })
 afterAll(closeAll)
 const payerOn = (url = rpcUrl) => newSender(url)
 
-describe('verify and settle refuse alike, nothing is claimed and nothing is sent, where the transaction', () => {
+describe('verify and settle refuse for the same reason, claim nothing and send nothing, if the transaction', () => {
   const other = Wallet.createRandom().address
   const STATE = 'invalid_transaction_state'
   test.each<[string, string, TransactionLike, { payTo?: string; maxAmountRequired?: string }?]>([
@@ -68,21 +68,21 @@ describe('verify and settle refuse alike, nothing is claimed and nothing is sent
     ['costs more for gas than its payer has', 'insufficient_funds', { maxFeePerGas: 30_000n * GWEI }],
   ])('%s', async (_, reason, changes, requirements = {}) => {
     const payer = await payerOn()
-    await ground.expectRefused(await rawRequest(rawOf(payer, changes), requirements), reason)
+    await harness.expectRefused(await rawRequest(rawOf(payer, changes), requirements), reason)
     expect(await transactionCount(rpcUrl, payer.address)).toBe(0)
   })
 
   test('pays the payer itself', async () => {
     const payer = await payerOn()
     const raw = rawOf(payer, { data: transfer(payer.address) })
-    await ground.expectRefused(await rawRequest(raw, { payTo: payer.address }), 'invalid_payment')
+    await harness.expectRefused(await rawRequest(raw, { payTo: payer.address }), 'invalid_payment')
   })
 })
 
 describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
   const call = transfer()
   const signed = (payer: BaseWallet, changes: TransactionLike) => rawOf(payer, changes)
-  /** The same bytes with the signature's s negated: as good to the chain's older rules, and another hash. */
+  /** With the signature's s negated: valid before EIP-2, and with another hash. */
   function toHighS(payer: BaseWallet): string {
     const transaction = Transaction.from(rawOf(payer, legacyFees))
     const { r, s, yParity } = transaction.signature!
@@ -133,7 +133,7 @@ describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
     ],
     ['an unsigned one', () => transactionOf().unsignedSerialized],
     ['the high-s form', toHighS],
-    // Chain id and nonce: zero is no bytes, not a byte of zero.
+    // RLP encodes a zero chain id or nonce as no bytes, not as a zero byte.
     ['one with a number written otherwise', (payer) => rawOf(payer).replace('83014a3480', '83014a3400')],
     ['one with a byte after its end', (payer) => `${rawOf(payer)}00`],
     ['one that is cut short', (payer) => rawOf(payer).slice(0, -2)],
@@ -144,13 +144,13 @@ describe('answers 400 INVALID_PAYLOAD, and nothing is sent, to', () => {
     ['too many bytes', () => `0x02${'00'.repeat(30_000)}`],
   ])('%s', async (_, forge) => {
     const payer = await payerOn()
-    const { api, database } = ground.facilitator
+    const { api, database } = harness.facilitator
     const claims = await database.prisma.settlement.count()
     for (const path of ['/api/v1/verify', '/api/v1/settle'])
       for (const write of [(raw: string) => raw, (raw: string) => ({ type: 'raw_tx', rawTx: raw })]) {
         const answer = await api
           .post(path)
-          .set(ground.client)
+          .set(harness.client)
           .send(await rawRequest(write(forge(payer))))
         expect([path, ...outcomeOf(answer)]).toEqual([path, 400, 'INVALID_PAYLOAD'])
       }

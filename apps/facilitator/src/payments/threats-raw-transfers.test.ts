@@ -13,10 +13,10 @@ import { AMOUNT, paymentRequest } from '../testing/payment'
 import { GWEI, legacyFees, newSender, payTo, rawOf, rawRequest } from '../testing/raw-transfer'
 
 let rpcUrl: string
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
 beforeAll(async () => {
   ;({ rpcUrl } = await ownChain())
-  ground = await hostileInfrastructure({ chainUrl: rpcUrl })
+  harness = await hostileInfrastructure({ chainUrl: rpcUrl })
 })
 afterAll(closeAll)
 const payerOn = (url = rpcUrl) => newSender(url)
@@ -33,9 +33,9 @@ describe('a transaction signed by its payer pays', () => {
     const payer = await payerOn()
     const raw = rawOf(payer)
     const body = await rawRequest(write(raw))
-    const sent = await ground.sent()
-    expect(await ground.verify(body)).toMatchObject({ isValid: true, payer: payer.address })
-    expect(await ground.settle(body)).toMatchObject({
+    const sent = await harness.sent()
+    expect(await harness.verify(body)).toMatchObject({ isValid: true, payer: payer.address })
+    expect(await harness.settle(body)).toMatchObject({
       success: true,
       payer: payer.address,
       transaction: Transaction.from(raw).hash,
@@ -43,7 +43,7 @@ describe('a transaction signed by its payer pays', () => {
     expect(await transfersFrom(rpcUrl, payer.address)).toMatchObject([
       { to: payTo.toLowerCase(), value: AMOUNT },
     ])
-    expect(await ground.sent()).toBe(sent)
+    expect(await harness.sent()).toBe(sent)
   })
 
   test.each([
@@ -51,17 +51,17 @@ describe('a transaction signed by its payer pays', () => {
     ['with an access list', { ...legacyFees, type: 1, accessList: [] }],
   ])('%s', async (_, changes) => {
     const body = await rawRequest(rawOf(await payerOn(), changes))
-    expect(await ground.settle(body)).toMatchObject({ success: true })
+    expect(await harness.settle(body)).toMatchObject({ success: true })
   })
 })
 
 test('one transaction, in all its forms, by many clients at once and later, is one transfer and one success', async () => {
   const payer = await payerOn()
   const raw = rawOf(payer)
-  const clients = await Promise.all([1, 2, 3].map(() => newClient(ground.facilitator.api)))
+  const clients = await Promise.all([1, 2, 3].map(() => newClient(harness.facilitator.api)))
   const bodies = await Promise.all(forms.map(([, write]) => rawRequest(write(raw))))
   const settleAll = () =>
-    Promise.all(clients.flatMap((client) => bodies.map((body) => ground.settle(body, client))))
+    Promise.all(clients.flatMap((client) => bodies.map((body) => harness.settle(body, client))))
   const results = [...(await settleAll()), ...(await settleAll())]
   expect(results.filter(({ success }) => success)).toHaveLength(1)
   const others = results.filter(({ success }) => !success).map(({ errorReason }) => errorReason)
@@ -74,24 +74,24 @@ test('one transaction pays one of two who ask for it', async () => {
   const raw = rawOf(payer)
   const [first, second] = [await rawRequest(raw), await rawRequest(raw)]
   second.paymentRequirements.resource = 'https://other.example/report'
-  const results = await Promise.all([ground.settle(first), ground.settle(second)])
+  const results = await Promise.all([harness.settle(first), harness.settle(second)])
   expect(results.filter(({ success }) => success)).toHaveLength(1)
 })
 
-test('one whose nonce went to another transaction is refused, and not sent', async () => {
+test('one whose nonce another transaction used is refused and not sent', async () => {
   const payer = await payerOn()
   await callRpc(rpcUrl, 'eth_sendRawTransaction', rawOf(payer, { to: payer.address, data: '0x' }))
   const raw = rawOf(payer)
-  await ground.expectRefused(await rawRequest(raw), 'invalid_transaction_state')
+  await harness.expectRefused(await rawRequest(raw), 'invalid_transaction_state')
   expect(await callRpc(rpcUrl, 'eth_getTransactionByHash', Transaction.from(raw).hash)).toBeNull()
   expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
 })
 
-test('one that was mined before it came, for whatever it was, pays nothing', async () => {
+test('one that was mined before the request pays nothing', async () => {
   const payer = await payerOn()
   const raw = rawOf(payer)
   await callRpc(rpcUrl, 'eth_sendRawTransaction', raw)
-  await ground.expectRefused(await rawRequest(raw), 'invalid_transaction_state')
+  await harness.expectRefused(await rawRequest(raw), 'invalid_transaction_state')
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
 })
 
@@ -101,7 +101,7 @@ describe('while it waits to be mined,', () => {
       ([result]) => result,
     )
 
-  test('one that its payer replaces is not a success, and the one in its place is not taken for it', async () => {
+  test('one that its payer replaces is no success, and its replacement does not count as it', async () => {
     const paused = await withManualMining()
     const payer = await payerOn(paused.rpcUrl)
     const body = await rawRequest(rawOf(payer))
@@ -135,7 +135,7 @@ describe('while it waits to be mined,', () => {
     expect(await transfersFrom(paused.rpcUrl, payer.address)).toEqual([])
   })
 
-  test('one shares nothing with the payments beside it, and costs us no gas', async () => {
+  test('one has its own transaction, not that of a batch, and costs us no gas', async () => {
     const paused = await withManualMining()
     const payer = await payerOn(paused.rpcUrl)
     const bodies = [
@@ -157,24 +157,22 @@ describe('while it waits to be mined,', () => {
 
 test.each([
   ['at first', 0],
-  ['only when it is offered again', 1],
+  ['only when it is broadcast again', 1],
 ])(
-  'one that a node takes %s does not fail because another node refuses it, and is paid when it is mined',
-  async (_, takenAt) => {
+  'one that a node accepts %s does not fail because another node rejects it, and is paid once mined',
+  async (_, acceptedAt) => {
     let isHidden = true
-    let offers = 0
+    let broadcasts = 0
     const { rpcUrl, pool, settle, until, mine } = await withManualMining({
       variables: { SETTLE_TIMEOUT_SECONDS: '1' },
       families: faulty((chain) => ({
-        node: {
-          async broadcast(transaction) {
-            if (offers++ !== takenAt) throw new TransactionRejected('transaction underpriced')
-            await chain.node.broadcast(transaction)
-            throw new ChainUnavailable('limit exceeded')
-          },
-          transactionStatus: (hash) =>
-            isHidden ? Promise.resolve({ status: 'unknown' }) : chain.node.transactionStatus(hash),
+        async broadcast(transaction) {
+          if (broadcasts++ !== acceptedAt) throw new TransactionRejected('transaction underpriced')
+          await chain.broadcast(transaction)
+          throw new ChainUnavailable('limit exceeded')
         },
+        transactionStatus: (hash) =>
+          isHidden ? Promise.resolve({ status: 'unknown' }) : chain.transactionStatus(hash),
       })),
     })
     const payer = await payerOn(rpcUrl)
@@ -183,8 +181,8 @@ test.each([
     await until('transactions', 1)
     await pool.query("UPDATE transactions SET signed_at = now() - INTERVAL '2 minutes'")
     await until("settlements WHERE last_error LIKE '%underpriced%'", 1)
-    const before = offers
-    while (offers < before + 3) await delay(50)
+    const before = broadcasts
+    while (broadcasts < before + 3) await delay(50)
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
 
     isHidden = false
@@ -195,32 +193,30 @@ test.each([
   },
 )
 
-test('one that no node takes fails in the end, though it was looked at just as the first node refused it', async () => {
-  let isLookedAt = () => {}
-  const lookedAt = new Promise<void>((resolve) => (isLookedAt = resolve))
-  let isNoted: () => Promise<boolean> = () => Promise.resolve(false)
-  let looks = 0
+test('one that no node accepts fails in the end, even if its status was read while the first node rejected it', async () => {
+  let markStatusRead = () => {}
+  const statusRead = new Promise<void>((resolve) => (markStatusRead = resolve))
+  let isRejectionStored: () => Promise<boolean> = () => Promise.resolve(false)
+  let statusReads = 0
   const { pool, rpcUrl, settle, count, until } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      node: {
-        async broadcast() {
-          await lookedAt
-          throw new TransactionRejected('transaction underpriced')
-        },
-        async transactionStatus(hash) {
-          isLookedAt()
-          if (looks++ === 0) {
-            while (!(await isNoted())) await delay(10)
-            // The sender may still be busy with it.
-            await delay(100)
-          }
-          return chain.node.transactionStatus(hash)
-        },
+      async broadcast() {
+        await statusRead
+        throw new TransactionRejected('transaction underpriced')
+      },
+      async transactionStatus(hash) {
+        markStatusRead()
+        if (statusReads++ === 0) {
+          while (!(await isRejectionStored())) await delay(10)
+          // The broadcaster may still be handling the rejection.
+          await delay(100)
+        }
+        return chain.transactionStatus(hash)
       },
     })),
   })
-  isNoted = async () => (await count('transactions WHERE submitted_at IS NULL')) === 1
+  isRejectionStored = async () => (await count('transactions WHERE submitted_at IS NULL')) === 1
   expect(await settle(await rawRequest(rawOf(await payerOn(rpcUrl))))).toMatchObject({
     errorReason: 'settlement_pending',
   })
@@ -229,10 +225,10 @@ test('one that no node takes fails in the end, though it was looked at just as t
   await until("settlements WHERE status = 'failed'", 1)
 })
 
-test('one that failed in its block stays failed, though nodes that are behind call it good again', async () => {
+test('one that reverted stays failed, even if stale nodes call it valid again', async () => {
   const { rpcUrl, settle, count, until, mine } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
-    families: faulty(() => ({ payments: { verify: () => Promise.resolve(undefined) } })),
+    families: faulty(() => ({ verify: () => Promise.resolve(undefined) })),
   })
   const body = await rawRequest(rawOf(await payerOn(rpcUrl), { gasLimit: 30_000 }))
   expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
@@ -243,53 +239,47 @@ test('one that failed in its block stays failed, though nodes that are behind ca
   expect(await count("settlements WHERE status = 'failed' AND attempts = 1")).toBe(1)
 })
 
-test('one is not offered again while it is being sent', async () => {
-  let offers = 0
-  let looks = 0
-  let letGo = () => {}
-  const isTaken = new Promise<void>((resolve) => (letGo = resolve))
+test('one is not broadcast again during its first broadcast', async () => {
+  let broadcasts = 0
+  let statusReads = 0
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
   const { rpcUrl, settle, until, mine } = await withManualMining({
     families: faulty((chain) => ({
-      node: {
-        async broadcast(transaction) {
-          offers++
-          await isTaken
-          return chain.node.broadcast(transaction)
-        },
-        async transactionStatus(hash) {
-          looks++
-          return chain.node.transactionStatus(hash)
-        },
+      async broadcast(transaction) {
+        broadcasts++
+        await released
+        return chain.broadcast(transaction)
+      },
+      async transactionStatus(hash) {
+        statusReads++
+        return chain.transactionStatus(hash)
       },
     })),
   })
   const answer = settle(await rawRequest(rawOf(await payerOn(rpcUrl))))
-  while (looks < 5) await delay(20)
-  expect(offers).toBe(1)
-  letGo()
+  while (statusReads < 5) await delay(20)
+  expect(broadcasts).toBe(1)
+  release()
   await until(SENT, 1)
   await mine()
   expect(await answer).toMatchObject({ success: true })
 })
 
-test('one that a node let go, that its payer sent itself, and that a reorg drops as it is claimed again, is sent and paid', async () => {
+test('one that a node evicted, that its payer sent itself, and that a reorg drops while it is reclaimed, is sent and paid', async () => {
   let isRefused = true
   let drop = () => Promise.resolve<unknown>(undefined)
   const { rpcUrl, pool, settle, until, mine } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      node: {
-        broadcast: (transaction) =>
-          isRefused
-            ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
-            : chain.node.broadcast(transaction),
-      },
-      payments: {
-        async paymentStatus(...about) {
-          const fate = await chain.payments.paymentStatus(...about)
-          if (fate.status === 'settled') await drop()
-          return fate
-        },
+      broadcast: (transaction) =>
+        isRefused
+          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+          : chain.broadcast(transaction),
+      async paymentStatus(...about) {
+        const found = await chain.paymentStatus(...about)
+        if (found.status === 'settled') await drop()
+        return found
       },
     })),
   })
@@ -300,7 +290,7 @@ test('one that a node let go, that its payer sent itself, and that a reorg drops
   await until('transactions', 1)
   await pool.query("UPDATE transactions SET signed_at = now() - INTERVAL '2 minutes'")
   await until("settlements WHERE status = 'failed'", 1)
-  // As if a node had taken it before all refused it.
+  // As if one node had accepted it before all rejected it.
   await pool.query('UPDATE settlements SET transaction_hash = $1', [Transaction.from(raw).hash])
 
   isRefused = false
@@ -322,17 +312,15 @@ test('one that a node let go, that its payer sent itself, and that a reorg drops
   expect(rows).toHaveLength(2)
 })
 
-test('one that no node took buys nothing once its payer has sent it, and is sent and paid otherwise', async () => {
+test('one that no node accepted buys nothing once its payer has sent it, and is sent and paid otherwise', async () => {
   let isRefused = true
   const { rpcUrl, pool, settle, until, mine, count } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      node: {
-        broadcast: (transaction) =>
-          isRefused
-            ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
-            : chain.node.broadcast(transaction),
-      },
+      broadcast: (transaction) =>
+        isRefused
+          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+          : chain.broadcast(transaction),
     })),
   })
   const raws = [rawOf(await payerOn(rpcUrl)), rawOf(await payerOn(rpcUrl))] as const

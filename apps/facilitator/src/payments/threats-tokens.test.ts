@@ -8,16 +8,16 @@ import { withManualMining } from '../testing/manual-mining'
 
 const ADMIN_TOKEN = 'the admin token of this test, long enough'
 const rpcUrl = sharedChain()
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
 beforeAll(async () => {
-  ground = await hostileInfrastructure({ variables: { ADMIN_TOKEN, SETTLE_TIMEOUT_SECONDS: '3' } })
+  harness = await hostileInfrastructure({ variables: { ADMIN_TOKEN, SETTLE_TIMEOUT_SECONDS: '3' } })
 })
 afterAll(closeAll)
 
-/** A token that was sound when it was registered, and a payment in it. */
+/** A token that was valid when it was registered, and payments in it. */
 async function registeredToken() {
   const asset = await deployFaultyToken(rpcUrl)
-  await ground.facilitator.api
+  await harness.facilitator.api
     .post('/admin/assets')
     .set({ Authorization: `Bearer ${ADMIN_TOKEN}` })
     .send({ network: 'base-sepolia', asset, symbol: 'FLT', decimals: 6 })
@@ -42,11 +42,11 @@ async function registeredToken() {
   return { asset, newPayment, transfers }
 }
 
-describe('a registered token that its owner alters is never a success, and costs one transaction at most, where it', () => {
+describe('a payment in a registered token is no success and costs at most one transaction if its owner changes it so that it', () => {
   test.each<[string, TokenFault]>([
     ['reverts', 'Reverts'],
-    ['never ends', 'Endless'],
-    ['moves the money and does not say so', 'NoTransferEvent'],
+    ['never returns', 'Endless'],
+    ['moves the money without an event', 'NoTransferEvent'],
     ['names another amount in its event', 'WrongTransferEvent'],
     ['does not name the authorization', 'NoUsedEvent'],
     ['has no authorizations any more', 'NoStandard'],
@@ -54,42 +54,42 @@ describe('a registered token that its owner alters is never a success, and costs
     const { asset, newPayment } = await registeredToken()
     const body = await newPayment()
     await alterFaultyToken(rpcUrl, asset, { fault })
-    const sent = await ground.sent()
-    const result = await ground.settle(body)
+    const sent = await harness.sent()
+    const result = await harness.settle(body)
     expect(result).toMatchObject({ success: false })
-    expect(await ground.settle(body)).toMatchObject({ success: false })
-    expect((await ground.sent()) - sent).toBeLessThanOrEqual(1)
+    expect(await harness.settle(body)).toMatchObject({ success: false })
+    expect((await harness.sent()) - sent).toBeLessThanOrEqual(1)
   })
 })
 
-test('where a token calls an authorization used, and no block tells of it, nothing is believed and nothing is sent', async () => {
+test('if a token calls an authorization used without any event, nothing is claimed and nothing is sent', async () => {
   const { asset, newPayment } = await registeredToken()
   const body = await newPayment()
   await alterFaultyToken(rpcUrl, asset, { fault: 'ClaimsUse' })
-  expect(await ground.verify(body)).toMatchObject({
+  expect(await harness.verify(body)).toMatchObject({
     isValid: false,
     invalidReason: 'invalid_transaction_state',
   })
-  const { database } = ground.facilitator
-  const sent = await ground.sent()
-  expect(await ground.settle(body)).toMatchObject({
+  const { database } = harness.facilitator
+  const sent = await harness.sent()
+  expect(await harness.settle(body)).toMatchObject({
     success: false,
     errorReason: 'invalid_transaction_state',
   })
   expect(await database.prisma.settlement.count({ where: { asset } })).toBe(0)
-  expect(await ground.sent()).toBe(sent)
+  expect(await harness.sent()).toBe(sent)
 })
 
-test('a token that takes a used authorization again is paid once: nothing is sent for what the chain calls used', async () => {
+test('a token that accepts a used authorization again is paid once: nothing is sent for a used authorization', async () => {
   const { asset, newPayment, transfers } = await registeredToken()
   await alterFaultyToken(rpcUrl, asset, { fault: 'Replayable' })
   const body = await newPayment()
-  const results = await Promise.all(Array.from({ length: 5 }, () => ground.settle(body)))
+  const results = await Promise.all(Array.from({ length: 5 }, () => harness.settle(body)))
   expect(results.filter(({ success }) => success)).toHaveLength(1)
-  expect(await ground.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+  expect(await harness.settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
   expect(await transfers()).toHaveLength(1)
 
-  // Another facilitator has never heard of it.
+  // Another facilitator has no record of the payment.
   const other = await hostileInfrastructure({ variables: { ADMIN_TOKEN } })
   await alterFaultyToken(rpcUrl, asset, {})
   await other.facilitator.api
@@ -107,14 +107,14 @@ test('a token that takes a used authorization again is paid once: nothing is sen
   expect(await other.sent()).toBe(0)
 })
 
-/** Says that it took the authorization, and moved one unit less than that. */
+/** Emits `AuthorizationUsed`, and a `Transfer` of one unit less than authorized. */
 const push32 = (hex: string) => `7f${hex.slice(2)}`
 const [from, to, value, nonce] = ['600435', '602435', '604435', '60a435']
 const taking = `${nonce}${from}${push32(id('AuthorizationUsed(address,bytes32)'))}5f5fa36001${value}035f52${to}${from}${push32(id('Transfer(address,address,uint256)'))}60205fa300`
-/** The same, and calls each authorization used when it is asked for its state: by a question of 68 bytes. */
+/** Also reports every authorization as used: a call of `authorizationState` has 68 bytes. */
 const feeTaking = `0x3660441460${(taking.length / 2 + 7).toString(16)}57${taking}5b60015f5260205ff3`
 
-test('a token that begins to take a fee between our signature and the block is not called paid', async () => {
+test('a payment is no success if the token starts to take a fee after we signed', async () => {
   const paused = await withManualMining({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
   const payer = await newPayer(paused.rpcUrl)
   const body = await paymentRequest(payer)

@@ -12,21 +12,21 @@ afterAll(closeAll)
 const MAGIC = `7f${id('isValidSignature(bytes32,bytes)').slice(2, 10).padEnd(64, '0')}`
 const RETURN_WORD = '5f5260205ff3'
 
-/** Contracts in the place of a payer, of a few instructions. */
+/** Payers that are contracts of a few instructions. */
 const wallets = {
   honest: `0x${MAGIC}${RETURN_WORD}`,
   refusing: `0x5f${RETURN_WORD}`,
   endless: '0x5b5f56',
-  /** Answers a megabyte. */
+  /** Returns a megabyte. */
   talkative: '0x620fffff5ff3',
   silent: '0x00',
   /** Accepts signatures in calls and rejects them in transactions. */
   lying: `0x${MAGIC}3a1502${RETURN_WORD}`,
-  /** The same, but in a transaction it never ends. */
+  /** The same, but in a transaction it never returns. */
   trapping: `0x3a602b57${MAGIC}${RETURN_WORD}5b602b56`,
 }
 
-/** A payment of a contract with this code, which holds what it pays. */
+/** A payment of a contract with this code that holds the price. */
 async function paymentOf(rpcUrl: string, code: string): Promise<PaymentRequest> {
   return paymentFrom(await contractWith(rpcUrl, code))
 }
@@ -48,7 +48,7 @@ async function paymentFrom(
   return withSignature(body, `0x${'5c'.repeat(65)}`)
 }
 
-/** A payment of a wallet that signs with its key, and has handed its account over to this code (EIP-7702). */
+/** A payment of a wallet that signs with its key and has delegated its account to this code (EIP-7702). */
 async function delegatedPayment(rpcUrl: string, code: string): Promise<PaymentRequest> {
   const payer = await newPayer(rpcUrl)
   await callRpc(rpcUrl, 'anvil_setCode', payer.address, code)
@@ -57,22 +57,22 @@ async function delegatedPayment(rpcUrl: string, code: string): Promise<PaymentRe
 
 const payerOf = ({ paymentPayload }: PaymentRequest) => paymentPayload.payload.authorization.from
 
-describe('a wallet that is a contract is refused without gas where it', () => {
-  let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
-  beforeAll(async () => (ground = await hostileInfrastructure()))
+describe('a contract wallet is refused without gas if it', () => {
+  let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
+  beforeAll(async () => (harness = await hostileInfrastructure()))
 
   test.each([
-    ['vouches for nothing', 'refusing'],
-    ['never ends', 'endless'],
-    ['answers a megabyte', 'talkative'],
-    ['answers nothing', 'silent'],
+    ['accepts no signature', 'refusing'],
+    ['never returns', 'endless'],
+    ['returns a megabyte', 'talkative'],
+    ['returns nothing', 'silent'],
   ] as const)('%s', async (_, kind) => {
     const body = await paymentOf(sharedChain(), wallets[kind])
-    await ground.expectRefused(body, 'invalid_exact_evm_payload_signature')
+    await harness.expectRefused(body, 'invalid_exact_evm_payload_signature')
   })
 })
 
-test('a wallet that vouches in questions only is sent three times at most, and is never a success', async () => {
+test('a wallet that accepts signatures only in calls causes at most three transactions and no success', async () => {
   const { rpcUrl, signer, pool, settle, mine, until, onTheirWay } = await withManualMining()
   const liars = await Promise.all([paymentOf(rpcUrl, wallets.lying), paymentOf(rpcUrl, wallets.trapping)])
   const answers = liars.map((body) => settle(body))

@@ -11,8 +11,8 @@ const REVERSIBLE_TTL_SECONDS = 30
 export type VerificationCache = ReturnType<typeof createVerificationCache>
 
 /**
- * Caches requests that were found valid, and spent nonces. Other refusals may be cured at any moment and are not cached. A
- * claimed payment is evicted and not cached again. Without the store every payment is verified.
+ * Caches requests that were found valid, and spent nonces. Other refusals may cease at any moment and are not cached. A
+ * claimed payment is evicted and not cached again. If the store is unavailable, every payment is verified.
  */
 export function createVerificationCache({
   store,

@@ -20,7 +20,7 @@ const post = (path: string, body: object) => facilitator.api.post(path).set(clie
 const verify = async (body: object) => (await post('/api/v1/verify', body).expect(200)).body as VerifyResult
 
 describe('POST /verify', () => {
-  test('says that a good payment is valid, settles nothing and claims nothing', async () => {
+  test('accepts a valid payment, settles nothing and claims nothing', async () => {
     const payer = await newPayer(rpcUrl)
     const result = await verify(await paymentRequest(payer))
     expect(result).toEqual({
@@ -35,7 +35,7 @@ describe('POST /verify', () => {
     expect(await facilitator.database.prisma.settlement.count()).toBe(0)
   })
 
-  test('remembers for seconds what is valid, and for that very request only', async () => {
+  test('caches a valid payment for seconds, and only for the same request', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
     expect(await verify(body)).toMatchObject({ isValid: true, cachedResult: false })
     expect(await verify(body)).toMatchObject({ isValid: true, cachedResult: true })
@@ -43,20 +43,20 @@ describe('POST /verify', () => {
     expect(await verify({ ...body, paymentRequirements: dearer })).toMatchObject({ isValid: false })
   })
 
-  test('does not remember what is invalid', async () => {
+  test('does not cache an invalid payment', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl, 0n))
     expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: 'insufficient_funds' })
     expect(await verify(body)).toMatchObject({ isValid: false, cachedResult: false })
   })
 
-  test('forgets a payment that is settled', async () => {
+  test('evicts a settled payment', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
     expect(await verify(body)).toMatchObject({ isValid: true })
     await post('/api/v1/settle', body).expect(200)
     expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: 'invalid_transaction_state' })
   })
 
-  test('does not remember what it finds while a settlement is under way, however long that takes', async () => {
+  test('does not cache a payment while its settlement is open', async () => {
     const chain = await ownChain({ blockTime: 3_600 })
     const [log, signer] = [readableLog(), await newSigner(chain.rpcUrl)]
     let elapsedMs = 0
@@ -101,7 +101,7 @@ describe('POST /verify', () => {
       variables: { VERIFICATION_CACHE_TTL_SECONDS: '60' },
       log: log.stream,
     }
-    // Each has a store of its own, so that the second one's knows nothing of the claim.
+    // Each facilitator has its own cache, so the second one has no mark of the claim.
     const first = await testFacilitator(settings)
     const second = await testFacilitator({ ...settings, databaseUrl: first.databaseUrl })
     const headers = await newClient(first.api)
@@ -121,7 +121,7 @@ describe('POST /verify', () => {
     expect(await ask(second, '/api/v1/verify', body)).toMatchObject({ isValid: false })
   })
 
-  test('does not remember an authorization for longer than it can be settled', async () => {
+  test('does not cache an authorization for longer than it can be settled', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(8) } })
     expect(await verify(body)).toMatchObject({ isValid: true })

@@ -43,7 +43,7 @@ const settleV1 = async (body: object, headers: object = {}) =>
 const verify = async (body: object) => (await post('/api/v2/verify', body).expect(200)).body as unknown
 const payment = async (changes: Parameters<typeof paymentRequest>[1] = {}) =>
   inVersion2(await paymentRequest(await newPayer(rpcUrl), changes))
-/** That a request costs nothing: neither a transaction nor a claim. */
+/** The request causes neither a transaction nor a claim. */
 async function expectNothingDone(ask: () => Promise<void>) {
   const done = async () => [
     await transactionCount(rpcUrl, signer),
@@ -55,7 +55,7 @@ async function expectNothingDone(ask: () => Promise<void>) {
 }
 
 describe('POST /api/v2/verify', () => {
-  test('says that a good payment is valid, and remembers it for that very request', async () => {
+  test('accepts a valid payment, and caches it for the same request', async () => {
     const body = await payment()
     const valid = {
       isValid: true,
@@ -67,11 +67,11 @@ describe('POST /api/v2/verify', () => {
       expect(await verify(body)).toEqual({ ...valid, cachedResult: false })
       expect(await verify(body)).toEqual({ ...valid, cachedResult: true })
     })
-    const reworded = {
+    const changed = {
       ...body,
       paymentPayload: { ...body.paymentPayload, resource: { url: 'https://other' } },
     }
-    expect(await verify(reworded)).toEqual({ ...valid, cachedResult: false })
+    expect(await verify(changed)).toEqual({ ...valid, cachedResult: false })
   })
 })
 
@@ -279,7 +279,7 @@ describe('POST /api/v2/settle', () => {
       })
   })
 
-  test('answers 400 INVALID_REQUEST to what lacks a member, and to amounts that are no digits', async () => {
+  test('answers 400 INVALID_REQUEST to a missing member, and to amounts that are not digits', async () => {
     const { paymentPayload, paymentRequirements } = await payment()
     const { accepted, ...unaccepted } = paymentPayload
     const free = { ...paymentRequirements, amount: undefined }
@@ -364,7 +364,7 @@ describe('one authorization that comes by version 1 and by version 2', () => {
 })
 
 describe('GET /api/v2/supported', () => {
-  test('lists the networks of version 2, who settles on them, and what they offer beside', async () => {
+  test('lists the networks of version 2, their signers and their extensions', async () => {
     const answer = await facilitator.api.get('/api/v2/supported').set(client).expect(200)
     expect(answer.body).toEqual({
       kinds: [{ x402Version: 2, scheme: 'exact', network }],
@@ -436,7 +436,7 @@ describe('on a chain of its own', () => {
     expect(await transfersFrom(chain.rpcUrl, payer)).toHaveLength(1)
   })
 
-  test('that gives no answer, verify and settle are 500, and supported leaves it out', async () => {
+  test('that does not answer, verify and settle are 500, and supported omits it', async () => {
     const { chain, supported, post } = await alone()
     await chain.stop()
     expect(outcomeOf(await post('/api/v2/verify'))).toEqual([500, 'VERIFICATION_FAILED'])

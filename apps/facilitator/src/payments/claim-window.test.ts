@@ -73,15 +73,17 @@ test('a claim that reaches Postgres after its window claims nothing', async () =
     signerKeys: [(await newSigner(rpcUrl)).privateKey],
     databaseUrl: moved.href,
     families: faulty((chain) => ({
-      async verify(...payment) {
-        // The first call, by the request, accepts the payment; the second, by the settler, refuses it.
-        if (refusals > 0 && refusals-- === 1) return { reason: 'insufficient_funds', detail: 'spent since' }
-        const refusal = await chain.verify(...payment)
-        if (isLate) {
-          while (!(await wasRead()));
-          await pool.query("UPDATE moved.clock SET ahead = INTERVAL '61 seconds'")
-        }
-        return refusal
+      payments: {
+        async verify(...payment) {
+          // The first call, by the request, accepts the payment; the second, by the settler, refuses it.
+          if (refusals > 0 && refusals-- === 1) return { reason: 'insufficient_funds', detail: 'spent since' }
+          const refusal = await chain.payments.verify(...payment)
+          if (isLate) {
+            while (!(await wasRead()));
+            await pool.query("UPDATE moved.clock SET ahead = INTERVAL '61 seconds'")
+          }
+          return refusal
+        },
       },
     })),
   })
@@ -115,10 +117,12 @@ test('a request whose client disconnected claims nothing', async () => {
     rpcUrl,
     signerKeys: [(await newSigner(rpcUrl)).privateKey],
     families: faulty((chain) => ({
-      async verify(...payment) {
-        verifying.open()
-        await disconnected.opened
-        return chain.verify(...payment)
+      payments: {
+        async verify(...payment) {
+          verifying.open()
+          await disconnected.opened
+          return chain.payments.verify(...payment)
+        },
       },
     })),
   })

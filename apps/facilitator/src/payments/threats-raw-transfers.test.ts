@@ -166,13 +166,15 @@ test.each([
     const { rpcUrl, pool, settle, until, mine } = await withManualMining({
       variables: { SETTLE_TIMEOUT_SECONDS: '1' },
       families: faulty((chain) => ({
-        async broadcast(transaction) {
-          if (broadcasts++ !== acceptedAt) throw new TransactionRejected('transaction underpriced')
-          await chain.broadcast(transaction)
-          throw new ChainUnavailable('limit exceeded')
+        node: {
+          async broadcast(transaction) {
+            if (broadcasts++ !== acceptedAt) throw new TransactionRejected('transaction underpriced')
+            await chain.node.broadcast(transaction)
+            throw new ChainUnavailable('limit exceeded')
+          },
+          transactionStatus: (hash) =>
+            isHidden ? Promise.resolve({ status: 'unknown' }) : chain.node.transactionStatus(hash),
         },
-        transactionStatus: (hash) =>
-          isHidden ? Promise.resolve({ status: 'unknown' }) : chain.transactionStatus(hash),
       })),
     })
     const payer = await payerOn(rpcUrl)
@@ -201,18 +203,20 @@ test('one that no node accepts fails in the end, even if its status was read whi
   const { pool, rpcUrl, settle, count, until } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      async broadcast() {
-        await statusRead
-        throw new TransactionRejected('transaction underpriced')
-      },
-      async transactionStatus(hash) {
-        markStatusRead()
-        if (statusReads++ === 0) {
-          while (!(await isRejectionStored())) await delay(10)
-          // The broadcaster may still be handling the rejection.
-          await delay(100)
-        }
-        return chain.transactionStatus(hash)
+      node: {
+        async broadcast() {
+          await statusRead
+          throw new TransactionRejected('transaction underpriced')
+        },
+        async transactionStatus(hash) {
+          markStatusRead()
+          if (statusReads++ === 0) {
+            while (!(await isRejectionStored())) await delay(10)
+            // The broadcaster may still be handling the rejection.
+            await delay(100)
+          }
+          return chain.node.transactionStatus(hash)
+        },
       },
     })),
   })
@@ -228,7 +232,7 @@ test('one that no node accepts fails in the end, even if its status was read whi
 test('one that reverted stays failed, even if stale nodes call it valid again', async () => {
   const { rpcUrl, settle, count, until, mine } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
-    families: faulty(() => ({ verify: () => Promise.resolve(undefined) })),
+    families: faulty(() => ({ payments: { verify: () => Promise.resolve(undefined) } })),
   })
   const body = await rawRequest(rawOf(await payerOn(rpcUrl), { gasLimit: 30_000 }))
   expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
@@ -246,14 +250,16 @@ test('one is not broadcast again during its first broadcast', async () => {
   const released = new Promise<void>((resolve) => (release = resolve))
   const { rpcUrl, settle, until, mine } = await withManualMining({
     families: faulty((chain) => ({
-      async broadcast(transaction) {
-        broadcasts++
-        await released
-        return chain.broadcast(transaction)
-      },
-      async transactionStatus(hash) {
-        statusReads++
-        return chain.transactionStatus(hash)
+      node: {
+        async broadcast(transaction) {
+          broadcasts++
+          await released
+          return chain.node.broadcast(transaction)
+        },
+        async transactionStatus(hash) {
+          statusReads++
+          return chain.node.transactionStatus(hash)
+        },
       },
     })),
   })
@@ -272,14 +278,18 @@ test('one that a node evicted, that its payer sent itself, and that a reorg drop
   const { rpcUrl, pool, settle, until, mine } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      broadcast: (transaction) =>
-        isRefused
-          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
-          : chain.broadcast(transaction),
-      async paymentStatus(...about) {
-        const found = await chain.paymentStatus(...about)
-        if (found.status === 'settled') await drop()
-        return found
+      node: {
+        broadcast: (transaction) =>
+          isRefused
+            ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+            : chain.node.broadcast(transaction),
+      },
+      payments: {
+        async paymentStatus(...about) {
+          const found = await chain.payments.paymentStatus(...about)
+          if (found.status === 'settled') await drop()
+          return found
+        },
       },
     })),
   })
@@ -317,10 +327,12 @@ test('one that no node accepted buys nothing once its payer has sent it, and is 
   const { rpcUrl, pool, settle, until, mine, count } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => ({
-      broadcast: (transaction) =>
-        isRefused
-          ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
-          : chain.broadcast(transaction),
+      node: {
+        broadcast: (transaction) =>
+          isRefused
+            ? Promise.reject(new TransactionRejected('insufficient funds for gas'))
+            : chain.node.broadcast(transaction),
+      },
     })),
   })
   const raws = [rawOf(await payerOn(rpcUrl)), rawOf(await payerOn(rpcUrl))] as const

@@ -1,41 +1,36 @@
 import { DatabaseSetupError, GatewayPrisma, openGatewayDatabase, waitForDatabase } from '@tollgate/database'
+import {
+  type CommandIo,
+  ConfigurationError,
+  parseOptions,
+  runCommand,
+  runCommandLine,
+  UsageError,
+} from '@tollgate/service'
 import { createReadStream } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { isUtf8 } from 'node:buffer'
-import { parseArgs } from 'node:util'
 import { applyCatalog } from './catalog/apply'
 import { parseCatalog } from './catalog/catalog-file'
 import { CatalogError, MAX_BYTES } from './catalog/yaml-diagnostics'
 import { CATALOG_HELP, HELP, PAYMENTS_HELP } from './cli-help'
 import { createDisputes, type Decision, type Dispute } from './payments/disputes'
 
-type Io = { environment: NodeJS.ProcessEnv; out: (text: string) => unknown; err: (text: string) => unknown }
+const areaHelps: Readonly<Record<string, string>> = { catalog: CATALOG_HELP, payments: PAYMENTS_HELP }
 
-class UsageError extends Error {}
-
-/** EX_CONFIG of sysexits.h. */
-const EXIT_CONFIGURATION = 78
-
-/** @returns exit code: 0 done, 1 refused or failed, 2 usage error, 78 not configured */
-export async function main(args: string[], io: Io): Promise<number> {
-  try {
-    return await dispatch(args, io)
-  } catch (error) {
-    io.err(`gateway: ${reasonOf(error)}\n`)
-    if (!(error instanceof UsageError)) return 1
-    io.err(`\n${helpOf(args[0]) ?? HELP}`)
-    return 2
-  }
+function helpOf(args: string[]): string | undefined {
+  const area = args.find((word) => !word.startsWith('-'))
+  if (area === undefined) return HELP
+  return Object.hasOwn(areaHelps, area) ? areaHelps[area] : undefined
 }
 
-async function dispatch(args: string[], io: Io): Promise<number> {
-  const { values, positionals } = parse(args)
+/** @returns exit code: 0 done, 1 refused or failed, 2 usage error, 78 not configured */
+export const main = (args: string[], io: CommandIo): Promise<number> =>
+  runCommand({ name: 'gateway', help: HELP, helpOf, run: dispatch, explain }, args, io)
+
+async function dispatch(args: string[], io: CommandIo): Promise<number> {
+  const { values, positionals } = parseOptions(args, { 'dry-run': { type: 'boolean' } })
   const [area, verb, file, ...more] = positionals
-  const help = area === undefined ? HELP : helpOf(area)
-  if (values.help && help !== undefined) {
-    io.out(help)
-    return 0
-  }
   if (area === undefined) throw new UsageError('command missing')
   if (area === 'payments')
     return payments(
@@ -51,25 +46,20 @@ async function dispatch(args: string[], io: Io): Promise<number> {
   if (file === undefined) throw new UsageError('catalog apply requires a file')
   if (more.length > 0) throw new UsageError(`catalog apply takes one file; unexpected "${more.join(' ')}"`)
 
-  const url = databaseUrl(io)
-  if (!url) return EXIT_CONFIGURATION
-  await apply({ url, file, dryRun: values['dry-run'] === true }, io)
+  await apply({ url: databaseUrl(io), file, dryRun: values['dry-run'] === true }, io)
   return 0
 }
 
-const helpOf = (area: string | undefined) =>
-  area === 'catalog' ? CATALOG_HELP : area === 'payments' ? PAYMENTS_HELP : undefined
-
-function databaseUrl({ environment, err }: Io): string | undefined {
+function databaseUrl({ environment }: CommandIo): string {
   const url = environment['DATABASE_URL']
-  if (!url) err('gateway: DATABASE_URL is not set; it names the gateway’s Postgres\n')
+  if (!url) throw new ConfigurationError(['DATABASE_URL is not set; it names the gateway’s Postgres'])
   return url
 }
 
 const MAX_DISPUTES = 1_000
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-async function payments(verb: string | undefined, ids: string[], io: Io): Promise<number> {
+async function payments(verb: string | undefined, ids: string[], io: CommandIo): Promise<number> {
   if (verb !== 'disputed' && verb !== 'credit' && verb !== 'close')
     throw new UsageError(
       verb === undefined ? 'subcommand of payments missing' : `unknown command "payments ${verb}"`,
@@ -79,7 +69,6 @@ async function payments(verb: string | undefined, ids: string[], io: Io): Promis
   if (verb !== 'disputed' && (id === undefined || more.length > 0 || !uuid.test(id)))
     throw new UsageError(`payments ${verb} requires the id of one payment`)
   const url = databaseUrl(io)
-  if (!url) return EXIT_CONFIGURATION
   await waitForDatabase(url, { onRetry: (_attempt, reason) => io.err(`${reason}; trying again\n`) })
   const database = openGatewayDatabase({ url, poolSize: 1 })
   try {
@@ -105,7 +94,7 @@ const lineOf = ({ id, wallet, planId, network, amount, credits, transaction, upd
 
 async function apply(
   { url, file, dryRun }: { url: string; file: string; dryRun: boolean },
-  { out, err }: Io,
+  { out, err }: CommandIo,
 ) {
   const catalog = parseCatalog(await textOf(file))
   await waitForDatabase(url, { onRetry: (_attempt, reason) => err(`${reason}; trying again\n`) })
@@ -140,30 +129,14 @@ function reasonFor({ code, message }: NodeJS.ErrnoException) {
   return message
 }
 
-function parse(args: string[]) {
-  try {
-    const help = { type: 'boolean', short: 'h' } as const
-    return parseArgs({ args, allowPositionals: true, options: { help, 'dry-run': { type: 'boolean' } } })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof UsageError || error instanceof CatalogError || error instanceof DatabaseSetupError)
-    return error.message
+function explain(error: unknown): string | undefined {
+  if (error instanceof CatalogError || error instanceof DatabaseSetupError) return error.message
   if (error instanceof GatewayPrisma.PrismaClientKnownRequestError && /^P202[12]$/.test(error.code))
     return 'the database lacks the gateway’s tables; run its migrations first: tollgate-database migrate gateway'
-  const message = error instanceof Error ? error.message : String(error)
-  if (/(?:statement|lock) timeout/.test(message))
+  if (error instanceof Error && /(?:statement|lock) timeout/.test(error.message))
     return 'another catalog is being applied; nothing was changed, try again'
-  return `failed, and nothing was changed: ${message.trim().split('\n').at(-1) ?? ''}`
+  return undefined
 }
 
-export async function run(): Promise<void> {
-  process.exitCode = await main(process.argv.slice(2), {
-    environment: process.env,
-    out: (text) => process.stdout.write(text),
-    err: (text) => process.stderr.write(text),
-  })
-}
+/** The process: `bin/gateway.js`. */
+export const run = (): Promise<void> => runCommandLine(main)

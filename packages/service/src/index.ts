@@ -1,3 +1,4 @@
+export { type CommandIo, parseOptions, runCommand, runCommandLine, UsageError } from './command-line'
 export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, readEnvironment } from './config'
 export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } from './ephemeral'
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'

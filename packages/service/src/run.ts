@@ -2,7 +2,7 @@ import { ConfigurationError } from './config'
 import { createLogger, flushed, type Logger } from './logger'
 
 /** EX_CONFIG of sysexits.h: a restart does not help until the configuration is changed. */
-const EXIT_CONFIGURATION = 78
+export const EXIT_CONFIGURATION = 78
 
 export type Closing = {
   /** Parts are closed in reverse order. Call it next to the line that opens the part. */

@@ -1,14 +1,7 @@
+import { parseOptions, UsageError } from '@tollgate/service'
 import { percentOf } from '../../percent'
 import { type AccountStore, type ListedUser, type UserName } from './operator-account-store'
-import {
-  json,
-  parseOptions,
-  parseShare,
-  UsageError,
-  parseWholeNumber,
-  type Command,
-  type Work,
-} from './arguments'
+import { json, parseShare, parseWholeNumber, type Command, type Work } from './arguments'
 import { CLIENTS_HELP, INVITATIONS_HELP, USERS_HELP } from './cli-help'
 import { columns, inOneLine, timeOf } from './format'
 

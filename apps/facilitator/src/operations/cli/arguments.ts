@@ -1,31 +1,15 @@
-import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { type CommandIo, UsageError } from '@tollgate/service'
 import { readPercent } from '../../percent'
 import { type AccountStore } from './operator-account-store'
 import { type OperatorStore } from './operator-settlement-store'
 
-export type Io = {
-  environment: NodeJS.ProcessEnv
-  out: (text: string) => unknown
-  err: (text: string) => unknown
-}
-
 /** Runs a parsed command. Resolves to the exit code. */
-export type Work = (stores: { settlements: OperatorStore; accounts: AccountStore }, io: Io) => Promise<number>
+export type Work = (
+  stores: { settlements: OperatorStore; accounts: AccountStore },
+  io: CommandIo,
+) => Promise<number>
 
 export type Command = { help: string; parse: (args: string[]) => Work }
-
-export class UsageError extends Error {}
-
-export function parseOptions<Options extends NonNullable<ParseArgsConfig['options']>>(
-  args: string[],
-  options: Options,
-): ReturnType<typeof parseArgs<{ args: string[]; allowPositionals: true; options: Options }>> {
-  try {
-    return parseArgs({ args, allowPositionals: true, options })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
 
 export function parseWholeNumber(
   option: string,

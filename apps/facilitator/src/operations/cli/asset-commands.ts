@@ -1,4 +1,5 @@
-import { json, parseOptions, UsageError, type Command, type Work } from './arguments'
+import { parseOptions, UsageError } from '@tollgate/service'
+import { json, type Command, type Work } from './arguments'
 import { SUSPENDED_HELP } from './cli-help'
 import { suspendedText } from '../monitoring/suspended-assets'
 

@@ -1,4 +1,5 @@
-import { json, parseOptions, UsageError, parseWholeNumber, type Command, type Work } from './arguments'
+import { parseOptions, UsageError } from '@tollgate/service'
+import { json, parseWholeNumber, type Command, type Work } from './arguments'
 import { LIST_HELP, RETRY_HELP, SHOW_HELP } from './cli-help'
 import { NEXT_STEPS_RUNBOOK, nextStepOf } from './next-step'
 import { listText } from './list'

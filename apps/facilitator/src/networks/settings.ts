@@ -105,6 +105,7 @@ function readOwn(entry: unknown): z.ZodSafeParseResult<object> {
   return (family?.configuration ?? z.object({})).safeParse(Object.fromEntries(own))
 }
 
+/** Not the reader of the gateway's catalog: the errors of that one may quote the text, and this file may hold secrets. */
 function load(path: string): unknown {
   try {
     return parseYaml(readFileSync(path, 'utf8'), { schema: 'failsafe' })

@@ -1,4 +1,3 @@
-import { MsgExec } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
 import { MsgMultiSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { Any } from 'cosmjs-types/google/protobuf/any'
 import { moduleAddress } from './app/address'
@@ -47,12 +46,6 @@ describe('a message that fails in its block', () => {
       'sdk',
       4,
     ],
-    [
-      'as somebody else by MsgExec',
-      () => execOf(wallet.address, sendMessage(to, wallet.address, '5')),
-      'authz',
-      2,
-    ],
     ['to many with sums that differ', () => multiSend(wallet.address, '5', [[to, '4']]), 'bank', 4],
     ['without recipients', () => multiSend(wallet.address, '5', []), 'bank', 3],
   ])('was taken, and spends the fee and the sequence alone: %s', async (_, message, codespace, code) => {
@@ -93,10 +86,10 @@ describe('a message that fails in its block', () => {
   })
 })
 
-test('all messages of a transaction count, also those wrapped in MsgExec and sent to many', async () => {
+test('all messages of a transaction count, also those sent to many', async () => {
   const messages = [
     sendMessage(wallet.address, to, '1'),
-    execOf(wallet.address, sendMessage(wallet.address, to, '2')),
+    sendMessage(wallet.address, to, '2'),
     multiSend(wallet.address, '7', [
       [to, '4'],
       [wallet.address, '3'],
@@ -263,13 +256,6 @@ test('gas is the same for the same transaction', async () => {
   expect(Number(used[0])).toBeGreaterThan(70_000)
   expect(Number(used[0])).toBeLessThan(110_000)
 })
-
-function execOf(grantee: string, message: Any) {
-  return Any.fromPartial({
-    typeUrl: '/cosmos.authz.v1beta1.MsgExec',
-    value: MsgExec.encode({ grantee, msgs: [message] }).finish(),
-  })
-}
 
 function multiSend(from: string, amount: string, outputs: [string, string][]) {
   const coins = (text: string) => [{ denom: 'uatom', amount: text }]

@@ -1,16 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MsgExec } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
 import { QueryAccountRequest } from 'cosmjs-types/cosmos/auth/v1beta1/query'
 import { QueryBalanceRequest } from 'cosmjs-types/cosmos/bank/v1beta1/query'
 import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
-import { TxMsgData } from 'cosmjs-types/cosmos/base/abci/v1beta1/abci'
-import { Any } from 'cosmjs-types/google/protobuf/any'
 import { callRpc } from './call-rpc'
 import { startNode } from './node/node'
 import { openNode, type TestNode } from './testing/node'
-import { broadcast, deliver, fundedWallet, newWallet, sendMessage, signedTx, type Wallet } from './testing/tx'
+import { broadcast, deliver, fundedWallet, newWallet, signedTx, type Wallet } from './testing/tx'
 
 let node: TestNode
 let wallet: Wallet
@@ -52,13 +49,6 @@ describe('a query, as the SDK answers it', () => {
     ['/app/nothing', 'unknown query: [app nothing]: unknown request'],
   ])('refuses the path %j (6)', async (path, log) => {
     expect(await query(path)).toMatchObject({ code: 6, log })
-  })
-
-  test('gives the settings of the node with those of its pruning', async () => {
-    const { value } = await query('/cosmos.base.node.v1beta1.Service/Config')
-    expect(Buffer.from(value ?? '', 'base64').toString()).toBe(
-      '\n\x190.025000000000000000uatom\x12\x010\x1a\x010',
-    )
   })
 })
 
@@ -103,25 +93,6 @@ test('a block names the parts that it consists of', async () => {
   expect(result.block_id.parts.total).toBe(1)
 })
 
-test('exec answers for each of its messages, and numbers their events', async () => {
-  const messages = [
-    sendMessage(wallet.address, wallet.address, '1'),
-    sendMessage(wallet.address, wallet.address, '2'),
-  ]
-  const exec = Any.fromPartial({
-    typeUrl: '/cosmos.authz.v1beta1.MsgExec',
-    value: MsgExec.encode({ grantee: wallet.address, msgs: messages }).finish(),
-  })
-  const { hash } = await deliver(node, signedTx(node, wallet, { messages: [exec] }))
-  const result = node.chain.index.get(hash)?.result
-  const [response] = TxMsgData.decode(result?.data ?? new Uint8Array()).msgResponses
-  expect(Buffer.from(response?.value ?? []).toString('hex')).toBe('0a000a00')
-  const numbers = result?.events.flatMap(({ type, attributes }) =>
-    type === 'transfer' ? [attributes.find(({ key }) => key === 'authz_msg_index')?.value] : [],
-  )
-  expect(numbers).toEqual([undefined, '0', '1'])
-})
-
 test('a transaction that is checked counts for the checks after it, until the next block', async () => {
   const bytes = base64(signedTx(node, wallet))
   expect(await node.call('check_tx', bytes)).toMatchObject({ code: 0 })
@@ -158,38 +129,5 @@ describe('a node between its start and the next block', () => {
     expect(await callRpc(rpcUrl, 'broadcast_tx_sync', bytes)).toMatchObject({ code: 0 })
     await stop()
     rmSync(folder, { recursive: true })
-  })
-})
-
-describe('a node before its first block', () => {
-  beforeAll(() => node.call('dev_setAwaitingFirstBlock', true))
-  afterAll(() => node.call('dev_setAwaitingFirstBlock', false))
-
-  test('has no state to query, and knows no other path', async () => {
-    expect(await query('/cosmos.bank.v1beta1.Query/Params')).toEqual({
-      code: 26,
-      log: 'tollgate-devnet is not ready; please wait for first block: invalid height',
-      value: null,
-      height: '0',
-    })
-    expect(await query('/nothing')).toMatchObject({
-      code: 6,
-      log: 'unknown query path: unknown request',
-      height: '0',
-    })
-  })
-
-  test('has no block', async () => {
-    const { sync_info: info } = (await node.call('status')) as { sync_info: Record<string, unknown> }
-    expect(info).toMatchObject({ latest_block_height: '0', latest_block_hash: '', catching_up: false })
-    const get = async (path: string) => (await fetch(node.rpcUrl + path)).json()
-    expect(await get('/block')).toMatchObject({ result: { block: null } })
-    expect(await get('/block?height=1')).toMatchObject({
-      error: { data: 'height 1 must be less than or equal to the current blockchain height 0' },
-    })
-    expect(await node.call('tx_search', 'tx.height=1', false, '1', '1', 'asc')).toEqual({
-      txs: [],
-      total_count: '0',
-    })
   })
 })

@@ -9,7 +9,7 @@ export class AbciError extends Error {
   }
 }
 
-/** `types/errors/errors.go`, `x/feegrant/errors.go`, `x/bank/types/errors.go` and `x/authz/errors.go` of Cosmos SDK 0.53. */
+/** `types/errors/errors.go`, `x/feegrant/errors.go` and `x/bank/types/errors.go` of Cosmos SDK 0.53. */
 const registered = {
   'tx parse error': ['sdk', 2],
   unauthorized: ['sdk', 4],
@@ -47,8 +47,6 @@ const registered = {
   'sum inputs != sum outputs': ['bank', 4],
   'send transactions are disabled': ['bank', 5],
   'multiple senders not allowed': ['bank', 9],
-  'authorization not found': ['authz', 2],
-  'authorization can be given to msg with only one signer': ['authz', 9],
   internal: ['undefined', 1],
   panic: ['undefined', 111_222],
 } as const satisfies Record<string, readonly [string, number]>

@@ -15,12 +15,11 @@ export function allowanceOf(store: Store, granter: string, grantee: string): All
   return text === undefined ? undefined : readAllowance(Any.decode(Buffer.from(text, 'base64')))
 }
 
-/** The grants of a granter or of a grantee, ordered by key. */
-export function grantsIn(store: Store, filter: { granter?: string; grantee?: string }): Grant[] {
-  const keys = store.keysOf(filter.grantee === undefined ? 'allowance/' : `allowance/${filter.grantee}/`)
+/** Ordered by key. */
+export function grantsBy(store: Store, granter: string): Grant[] {
+  const keys = store.keysOf('allowance/').filter((key) => partiesOf(key).granter === granter)
   return keys.sort().flatMap((key) => {
-    const { granter, grantee } = partiesOf(key)
-    if (filter.granter !== undefined && filter.granter !== granter) return []
+    const { grantee } = partiesOf(key)
     const allowance = allowanceOf(store, granter, grantee)
     return allowance ? [Grant.fromPartial({ granter, grantee, allowance: writeAllowance(allowance) })] : []
   })

@@ -1,4 +1,3 @@
-import { MsgExec, MsgExecResponse } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
 import { MsgMultiSend, MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { MsgGrantAllowance, MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import { type Any } from 'cosmjs-types/google/protobuf/any'
@@ -6,7 +5,7 @@ import { readAddress } from './address'
 import { allowanceAmino, readAllowance } from './allowance'
 import { multiSend, send } from './bank'
 import { readCoins } from './coins'
-import { type Context, type Event, event } from './context'
+import { type Context, event } from './context'
 import { AbciError, sdkError, wrapped } from './errors'
 import { chargeMessage } from './gas'
 import { grantAllowance, revokeAllowance } from './feegrant'
@@ -83,25 +82,6 @@ const readers: Readonly<Record<string, (value: Uint8Array) => Omit<Message, 'typ
       },
     }
   },
-
-  /** Authorizations cannot be granted here, so only the sender's own messages can be wrapped: they need none. */
-  '/cosmos.authz.v1beta1.MsgExec'(value) {
-    const { grantee, msgs } = MsgExec.decode(value)
-    const inner = msgs.map(readMessage)
-    return {
-      signers: () => [grantee],
-      amino() {
-        const parts = inner.map((message) => message.amino())
-        if (parts.includes(undefined)) return undefined
-        return { type: 'cosmos-sdk/MsgExec', value: { grantee, msgs: parts } }
-      },
-      execute(context) {
-        if (inner.length === 0) throw sdkError('invalid request', 'messages cannot be empty')
-        const results = inner.map((message, i) => executeAs(context, readAddress(grantee), message, i))
-        return MsgExecResponse.encode({ results }).finish()
-      },
-    }
-  },
 }
 
 /** A type that is known but not executed is decoded too; its execution is refused. */
@@ -138,21 +118,6 @@ export function execute(context: Context, message: Message, index: number): Uint
     const isOutOfGas = problem instanceof AbciError && problem.codespace === 'sdk' && problem.code === 11
     throw isOutOfGas ? problem : wrapped(problem, `failed to execute message; message index: ${index}`)
   }
-}
-
-function executeAs(context: Context, grantee: string, message: Message, index: number): Uint8Array {
-  const [signer = '', ...others] = message.signers().map(readAddress)
-  if (others.length > 0) throw sdkError('authorization can be given to msg with only one signer')
-  if (signer !== grantee)
-    throw sdkError(
-      'authorization not found',
-      `failed to get grant with given granter: ${signer}, grantee: ${grantee} & msgType: ${message.typeUrl} `,
-    )
-  const events: Event[] = []
-  const response = message.execute({ ...context, events })
-  for (const { attributes } of events) attributes.push({ key: 'authz_msg_index', value: String(index) })
-  context.events.push(...events)
-  return response
 }
 
 function addressIn(role: 'from' | 'to', text: string) {

@@ -63,7 +63,6 @@ const messages: Readonly<Record<string, Message>> = {
     5: TIMESTAMP,
   },
   'cosmos.feegrant.v1beta1.AllowedMsgAllowance': { 1: 'any', 2: 'bytes' },
-  'cosmos.authz.v1beta1.MsgExec': { 1: 'bytes', 2: 'any' },
   'cosmos.crypto.multisig.LegacyAminoPubKey': { 1: 'varint', 2: 'any' },
   'cosmos.crypto.secp256k1.PubKey': SIGNATURE_KEY,
   'cosmos.crypto.ed25519.PubKey': SIGNATURE_KEY,
@@ -91,7 +90,7 @@ const NON_CRITICAL = 1 << 10
 function goTypeOf(name: string): string {
   const [, module = ''] = name.split('.')
   const message = name.replace(/^(?:[a-z][a-z0-9]*\.)+/, '')
-  return `${['tx', 'feegrant', 'authz'].includes(module) ? module : 'types'}.${message.replaceAll('.', '_')}`
+  return `${['tx', 'feegrant'].includes(module) ? module : 'types'}.${message.replaceAll('.', '_')}`
 }
 
 const refused = (what: string) => sdkError('tx parse error', what)

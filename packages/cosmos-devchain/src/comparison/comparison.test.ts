@@ -5,12 +5,7 @@ import { fromHex } from '@cosmjs/encoding'
 import { QueryBalanceRequest } from 'cosmjs-types/cosmos/bank/v1beta1/query'
 import { QueryAllowancesByGranterRequest } from 'cosmjs-types/cosmos/feegrant/v1beta1/query'
 import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
-import {
-  GetTxRequest,
-  GetTxResponse,
-  SimulateRequest,
-  SimulateResponse,
-} from 'cosmjs-types/cosmos/tx/v1beta1/service'
+import { SimulateRequest, SimulateResponse } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { COSMOS_CHAIN_ID } from '../start-cosmos'
 import { openNode, type TestNode } from '../testing/node'
 import { aminoRefusals, directRefusals } from '../testing/refusal-cases'
@@ -33,7 +28,6 @@ const ETHEREUM_ONLY = [
 /** The gas of the SDK depends on the bytes of its own stores. */
 const GAS_TOLERANCE = 0.15
 const SIMULATE = '/cosmos.tx.v1beta1.Service/Simulate'
-const GET_TX = '/cosmos.tx.v1beta1.Service/GetTx'
 const ALLOWANCES = '/cosmos.feegrant.v1beta1.Query/AllowancesByGranter'
 const BALANCE = '/cosmos.bank.v1beta1.Query/Balance'
 
@@ -229,30 +223,8 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
         },
       ],
       ['block', (peer: Peer) => peer.call('block', { height: String(of(peer).height) })],
-      ['block_results', (peer: Peer) => peer.call('block_results', { height: String(of(peer).height) })],
     ] as const)('by %s', async (_, ask) => {
       await expectSame(async (peer) => withoutTx(shapeOf((await ask(peer)).result)))
-    })
-
-    test('by GetTx', async () => {
-      await expectSame(async (peer) => {
-        const { value } = await peer.query(GET_TX, GetTxRequest.encode({ hash: of(peer).hash }).finish())
-        const { tx, txResponse } = GetTxResponse.decode(Buffer.from(value ?? '', 'base64'))
-        if (!txResponse) throw new Error(`${peer.name} found no transaction`)
-        const { code, codespace, data, info, rawLog, gasWanted, events, txhash } = txResponse
-        const types = events.map(({ type }) => type)
-        return {
-          body: tx?.body,
-          code,
-          codespace,
-          data,
-          info,
-          rawLog,
-          gasWanted,
-          types,
-          isIt: txhash === of(peer).hash,
-        }
-      })
     })
 
     test('and takes it no second time', async () => {
@@ -270,7 +242,7 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
     theirs = createPeer('Cosmos SDK', sdkChain.rpcUrl, COSMOS_CHAIN_ID)
     await node.call('dev_setServices', false)
     const nodeQueries = queries.filter(([, path]) => path.includes('.Service/'))
-    expect(nodeQueries).toHaveLength(5)
+    expect(nodeQueries).toHaveLength(2)
     for (const [, path, request] of nodeQueries)
       await expectSame(async (peer) => {
         const { code, codespace, log } = await peer.query(path, request)
@@ -317,46 +289,6 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
       await node.call('dev_setPace', 'at-once')
       await theirs.whenHeight((await theirs.height()) + 1)
       await expectSame(async (peer) => outcomeOf((await peer.deliver(peer === ours ? own : sdk)).tx))
-    })
-  })
-
-  describe('before its first block', () => {
-    let newHome: string
-    beforeAll(async () => {
-      newHome = mkdtempSync(join(tmpdir(), 'tollgate-sdk-chain-'))
-      await sdkChain.stop()
-      sdkChain = await startTheirs({ blockSeconds: 8, folder: newHome })
-      theirs = createPeer('Cosmos SDK', sdkChain.rpcUrl, COSMOS_CHAIN_ID)
-      await node.call('dev_setAwaitingFirstBlock', true)
-    })
-    afterAll(async () => {
-      await node.call('dev_setAwaitingFirstBlock', false)
-      rmSync(newHome, { recursive: true, force: true })
-    })
-
-    test('no query has a state', async () => {
-      for (const [, path, request] of queries)
-        await expectSame(async (peer) => {
-          const { code, codespace, log, height } = await peer.query(path, request)
-          return { path, code, codespace, height, log: wordsOf(log) }
-        })
-    })
-
-    test.each([
-      ['status', {}],
-      ['abci_info', {}],
-      ['block', {}],
-      ['block', { height: '1' }],
-      ['header', {}],
-      ['COMMIT', {}],
-      ['block_results', {}],
-      ['blockchain', {}],
-      ['tx', { hash: Buffer.alloc(32).toString('base64') }],
-      ['tx_search', { query: 'tx.height=1' }],
-      ['validators', {}],
-      ['consensus_params', {}],
-    ])('%s %j', async (name, params) => {
-      await expectSame((peer) => peer.call(name, params).then(shapeOf))
     })
   })
 

@@ -9,10 +9,8 @@ const patterns: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/^[A-Za-z0-9+/]{43}=$/, '(32 bytes)'],
   [/^[A-Za-z0-9+/]{86}==$/, '(64 bytes)'],
 ]
-/** Fields that differ by program: names, genesis state, and block events of modules. */
-const OWN = new Set(['moniker', 'app_state', 'finalize_block_events', 'name'])
-/** `abci_info`: the name of the program and its version. */
-const OWN_OF_ABCI_INFO = new Set(['data', 'version'])
+/** Fields that differ by program. */
+const OWN = new Set(['moniker', 'name'])
 
 /** Replaces values that differ between two chains by their kind: hashes, times, heights and keys. */
 export function shapeOf(value: unknown): unknown {
@@ -20,8 +18,7 @@ export function shapeOf(value: unknown): unknown {
     return patterns.find(([pattern]) => pattern.test(value))?.[1] ?? wordsOf(value)
   if (Array.isArray(value)) return value.map(shapeOf)
   if (typeof value !== 'object' || value === null) return value
-  const own = 'last_block_app_hash' in value ? OWN_OF_ABCI_INFO : OWN
-  const shared = Object.entries(value).filter(([key]) => !own.has(key))
+  const shared = Object.entries(value).filter(([key]) => !OWN.has(key))
   return Object.fromEntries(shared.map(([key, member]) => [key, shapeOf(member)]))
 }
 

@@ -1,4 +1,3 @@
-import { MsgExec } from 'cosmjs-types/cosmos/authz/v1beta1/tx'
 import { MsgMultiSend, MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { AllowedMsgAllowance, BasicAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
 import { MsgGrantAllowance, MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
@@ -32,11 +31,6 @@ function grant(granter: string, grantee: string, allowance: Any): Any {
 function revoke(granter: string, grantee: string): Any {
   const value = MsgRevokeAllowance.encode({ granter, grantee }).finish()
   return Any.fromPartial({ typeUrl: '/cosmos.feegrant.v1beta1.MsgRevokeAllowance', value })
-}
-
-function exec(grantee: string, messages: Any[]): Any {
-  const value = MsgExec.encode({ grantee, msgs: messages }).finish()
-  return Any.fromPartial({ typeUrl: '/cosmos.authz.v1beta1.MsgExec', value })
 }
 
 function multiSend(from: string, amount: number, outputs: readonly (readonly [string, number])[]): Any {
@@ -92,9 +86,6 @@ export function paymentsBetween(payer: Wallet, granter: Wallet, grantee: Wallet)
       ]),
     ]),
     fromPayer('to many, of another sum', [multiSend(a, 5, [[to, 2]])]),
-    fromPayer('by exec, of an own message', [exec(a, [sendMessage(a, to, '4')])]),
-    fromPayer('by exec, of a message of another account', [exec(a, [sendMessage(g, to, '4')])]),
-    fromPayer('by exec, of no message', [exec(a, [])]),
     fromPayer('of more than it holds', [sendMessage(a, to, '90000000000')]),
     fromPayer('of a coin that it does not hold', [sendMessage(a, to, '1', 'uusdc')]),
     fromPayer('of nothing', [sendMessage(a, to, '0')]),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { QueryAccountInfoRequest, QueryAccountInfoResponse } from 'cosmjs-types/cosmos/auth/v1beta1/query'
+import { BaseAccount } from 'cosmjs-types/cosmos/auth/v1beta1/auth'
+import { QueryAccountRequest, QueryAccountResponse } from 'cosmjs-types/cosmos/auth/v1beta1/query'
 import { createStore } from '../app/store'
 import { signedTx, type TxWishes, type Wallet } from '../testing/tx'
 
@@ -54,11 +55,11 @@ export function createPeer(name: 'development chain' | 'Cosmos SDK', rpcUrl: str
   }
 
   async function account(address: string) {
-    const request = QueryAccountInfoRequest.encode({ address }).finish()
-    const { value } = await query('/cosmos.auth.v1beta1.Query/AccountInfo', request)
-    const { info } = QueryAccountInfoResponse.decode(Buffer.from(value ?? '', 'base64'))
-    if (!info) throw new Error(`${name} has no account ${address}`)
-    return info
+    const request = QueryAccountRequest.encode({ address }).finish()
+    const { value } = await query('/cosmos.auth.v1beta1.Query/Account', request)
+    const found = QueryAccountResponse.decode(Buffer.from(value ?? '', 'base64')).account
+    if (!found) throw new Error(`${name} has no account ${address}`)
+    return BaseAccount.decode(found.value)
   }
 
   /** Signs with the account number and sequence of this chain. */

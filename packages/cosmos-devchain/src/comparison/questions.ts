@@ -1,7 +1,6 @@
 import { toBech32 } from '@cosmjs/encoding'
 import { QueryAccountRequest } from 'cosmjs-types/cosmos/auth/v1beta1/query'
 import {
-  QueryAllBalancesRequest,
   QueryBalanceRequest,
   QueryDenomMetadataRequest,
   QuerySupplyOfRequest,
@@ -9,10 +8,8 @@ import {
 import {
   QueryAllowanceRequest,
   QueryAllowancesByGranterRequest,
-  QueryAllowancesRequest,
 } from 'cosmjs-types/cosmos/feegrant/v1beta1/query'
-import { QueryDelegationRequest } from 'cosmjs-types/cosmos/staking/v1beta1/query'
-import { GetTxRequest, SimulateRequest } from 'cosmjs-types/cosmos/tx/v1beta1/service'
+import { SimulateRequest } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { moduleAddress } from '../app/address'
 import { developmentCosmosSigner, developmentCosmosWallets } from '../wallets'
 
@@ -24,23 +21,16 @@ const noAddresses = ['', 'x', 'cosmos1x', `${idle.slice(0, -1)}b`, toBech32('osm
 
 const account = (address: string) => QueryAccountRequest.encode({ address }).finish()
 const balance = (address: string, denom = 'uatom') => QueryBalanceRequest.encode({ address, denom }).finish()
-const balances = (address: string) =>
-  QueryAllBalancesRequest.encode(QueryAllBalancesRequest.fromPartial({ address })).finish()
 const supply = (denom: string) => QuerySupplyOfRequest.encode({ denom }).finish()
 const metadata = (denom: string) => QueryDenomMetadataRequest.encode({ denom }).finish()
 const allowance = (by: string, grantee: string) =>
   QueryAllowanceRequest.encode({ granter: by, grantee }).finish()
-const allowances = (grantee: string) =>
-  QueryAllowancesRequest.encode(QueryAllowancesRequest.fromPartial({ grantee })).finish()
 const allowancesBy = (by: string) =>
   QueryAllowancesByGranterRequest.encode(
     QueryAllowancesByGranterRequest.fromPartial({ granter: by }),
   ).finish()
-const delegation = (delegatorAddr: string, validatorAddr: string) =>
-  QueryDelegationRequest.encode({ delegatorAddr, validatorAddr }).finish()
 const simulation = (txBytes: Uint8Array) =>
   SimulateRequest.encode(SimulateRequest.fromPartial({ txBytes })).finish()
-const transaction = (hash: string) => GetTxRequest.encode({ hash }).finish()
 
 const AUTH = '/cosmos.auth.v1beta1.Query'
 const BANK = '/cosmos.bank.v1beta1.Query'
@@ -54,8 +44,6 @@ export const queries: readonly (readonly [what: string, path: string, request: U
   ['an account that is not there', `${AUTH}/Account`, account(unknown)],
   ['a module account', `${AUTH}/Account`, account(moduleAddress('fee_collector'))],
   ...noAddresses.map((text) => [`the account of '${text}'`, `${AUTH}/Account`, account(text)] as const),
-  ['the base of an account', `${AUTH}/AccountInfo`, account(idle)],
-  ['the base of an account that is not there', `${AUTH}/AccountInfo`, account(unknown)],
   ['the parameters of auth', `${AUTH}/Params`, NOTHING],
 
   ['a balance', `${BANK}/Balance`, balance(idle)],
@@ -65,10 +53,6 @@ export const queries: readonly (readonly [what: string, path: string, request: U
   ['a balance in an invalid denom', `${BANK}/Balance`, balance(idle, '1')],
   ['a balance in an empty denom', `${BANK}/Balance`, balance(idle, '')],
   ['a balance by a request cut short', `${BANK}/Balance`, balance(idle).slice(0, 9)],
-  ['all balances', `${BANK}/AllBalances`, balances(idle)],
-  ['all balances of an account that is not there', `${BANK}/AllBalances`, balances(unknown)],
-  ['the spendable balances', `${BANK}/SpendableBalances`, balances(idle)],
-  ['a spendable balance', `${BANK}/SpendableBalanceByDenom`, balance(idle)],
   ['the supply of a denom', `${BANK}/SupplyOf`, supply('uatom')],
   ['the supply of an unknown denom', `${BANK}/SupplyOf`, supply('unone')],
   ['the metadata of an unknown denom', `${BANK}/DenomMetadata`, metadata('unone')],
@@ -80,18 +64,9 @@ export const queries: readonly (readonly [what: string, path: string, request: U
   ...noAddresses.map(
     (text) => [`an allowance by '${text}'`, `${FEEGRANT}/Allowance`, allowance(text, idle)] as const,
   ),
-  ['the allowances of a grantee', `${FEEGRANT}/Allowances`, allowances(idle)],
   ['the allowances of a granter', `${FEEGRANT}/AllowancesByGranter`, allowancesBy(granter)],
-  [
-    'a delegation that is not there',
-    '/cosmos.staking.v1beta1.Query/Delegation',
-    delegation(idle, toBech32('cosmosvaloper', new Uint8Array(20))),
-  ],
 
-  ['the settings of the node', '/cosmos.base.node.v1beta1.Service/Config', NOTHING],
   ['a simulation of nothing', `${TX}/Simulate`, simulation(NOTHING)],
-  ['a transaction of an empty hash', `${TX}/GetTx`, transaction('')],
-  ['a transaction of an unknown hash', `${TX}/GetTx`, transaction('00'.repeat(32))],
   ['a broadcast', `${TX}/BroadcastTx`, NOTHING],
 
   ['an unknown query', `${BANK}/Nothing`, NOTHING],
@@ -107,25 +82,13 @@ const hash = (byte: number) => Buffer.alloc(32, byte).toString('base64')
 export const calls: readonly (readonly [what: string, method: string, params: unknown])[] = [
   ['health', 'health', {}],
   ['status', 'status', {}],
-  ['net_info', 'net_info', {}],
-  ['abci_info', 'abci_info', {}],
-  ['genesis', 'genesis', {}],
   ['a block', 'block', { height: '1' }],
   ['block 0', 'block', { height: '0' }],
   ['block -1', 'block', { height: '-1' }],
   ['a block that is not there yet', 'block', { height: '99999999' }],
-  ['a block of an unknown hash', 'block_by_hash', { hash: hash(0) }],
-  ['the results of a block', 'block_results', { height: '1' }],
-  ['the results of a block that is not there yet', 'block_results', { height: '99999999' }],
-  ['a header', 'header', { height: '2' }],
-  ['a header of an unknown hash', 'header_by_hash', { hash: '00'.repeat(32) }],
-  ['a commit', 'COMMIT', { height: '2' }],
   ['some headers', 'blockchain', { minHeight: '1', maxHeight: '2' }],
   ['headers from behind', 'blockchain', { minHeight: '3', maxHeight: '1' }],
-  ['the validators', 'validators', { height: '1' }],
-  ['the consensus parameters', 'consensus_params', { height: '1' }],
   ['how many transactions wait', 'num_unconfirmed_txs', {}],
-  ['the transactions that wait', 'unconfirmed_txs', {}],
   ['an unknown transaction', 'tx', { hash: hash(0), prove: false }],
   ['a transaction of an empty hash', 'tx', { hash: '', prove: false }],
   ['a search for an unknown hash', 'tx_search', { query: `tx.hash='${'00'.repeat(32)}'` }],
@@ -135,12 +98,9 @@ export const calls: readonly (readonly [what: string, method: string, params: un
   ['a page that is not there', 'tx_search', { query: "tx.hash='00'", page: '2' }],
   ['an order that is none', 'tx_search', { query: "tx.hash='00'", order_by: 'up' }],
   ['a search that is too long', 'tx_search', { query: `tx.hash='${'0'.repeat(600)}'` }],
-  ['a search for a block', 'block_search', { query: 'block.height=2' }],
   ['a check of no transaction', 'check_tx', { tx: 'AAAA' }],
   ['a broadcast of no transaction', 'broadcast_tx_sync', { tx: 'AAAA' }],
   ['a broadcast of nothing', 'broadcast_tx_sync', { tx: '' }],
-  ['a broadcast without an answer', 'broadcast_tx_async', { tx: 'AAAB' }],
-  ['a broadcast that waits', 'broadcast_tx_commit', { tx: 'AAAC' }],
   ['an unknown method', 'eth_chainId', {}],
   ['a height that is a number', 'block', { height: 5 }],
   ['a height that is text', 'block', { height: 'five' }],

@@ -10,7 +10,7 @@ export type SdkChainOptions = {
   accounts: readonly { address: string; coins: string }[]
   /** Between two blocks, and between a start and its first block. */
   blockSeconds: number
-  /** Whether the node answers Simulate, GetTx and Config: gRPC or REST is on. */
+  /** Whether the node answers Simulate: gRPC or REST is on. */
   services?: boolean
 }
 

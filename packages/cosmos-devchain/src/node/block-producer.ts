@@ -24,7 +24,6 @@ export function createBlockProducer(chain: Chain, { pace: first, seconds }: { pa
   }
 
   return {
-    pace: () => pace,
     onPending,
     /** `at-once` also creates a block for the transactions that are pending. */
     set(next: Pace) {

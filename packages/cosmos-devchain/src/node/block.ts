@@ -9,8 +9,6 @@ export type Block = {
   txs: Uint8Array[]
   /** One for each transaction. */
   results: TxResult[]
-  /** Events outside transactions. */
-  events: Event[]
 }
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
@@ -22,47 +20,44 @@ type Row = {
   hash: string
   txs: string[]
   results: ResultRow[]
-  events: Event[]
   changes: [string, string | null][]
 }
 
 /** One line of the block log: the block and its state changes. */
-export function writeBlock({ header, hash, txs, results, events }: Block, changes: Changes): string {
+export function writeBlock({ header, hash, txs, results }: Block, changes: Changes): string {
   const row: Row = {
     header,
     hash,
     txs: txs.map(base64),
-    results: results.map(({ code, codespace, log, data, gasWanted, gasUsed, events: told }) => [
+    results: results.map(({ code, codespace, log, data, gasWanted, gasUsed, events }) => [
       code,
       codespace,
       log,
       base64(data),
       gasWanted.toString(),
       gasUsed.toString(),
-      told,
+      events,
     ]),
-    events,
     changes: [...changes].map(([key, value]) => [key, value ?? null]),
   }
   return JSON.stringify(row)
 }
 
 export function readBlock(line: string): { block: Block; changes: Changes } {
-  const { header, hash, txs, results, events, changes } = JSON.parse(line) as Row
+  const { header, hash, txs, results, changes } = JSON.parse(line) as Row
   const block = {
     header,
     hash,
     txs: txs.map(bytesOf),
-    results: results.map(([code, codespace, log, data, gasWanted, gasUsed, told]) => ({
+    results: results.map(([code, codespace, log, data, gasWanted, gasUsed, events]) => ({
       code,
       codespace,
       log,
       data: bytesOf(data),
       gasWanted: BigInt(gasWanted),
       gasUsed: BigInt(gasUsed),
-      events: told,
+      events,
     })),
-    events,
   }
   return { block, changes: new Map(changes.map(([key, value]) => [key, value ?? undefined])) }
 }

@@ -3,13 +3,12 @@ import { ensureAccount } from '../app/accounts'
 import { moduleAddress } from '../app/address'
 import { FEE_COLLECTOR, mint } from '../app/bank'
 import { type Coins } from '../app/coins'
-import { type Context, type Event } from '../app/context'
+import { type Context } from '../app/context'
 import { removeExpired } from '../app/feegrant'
 import { createGasMeter } from '../app/gas'
 import { runTx, type Setting } from '../app/run-tx'
 import { branch, type Changes, createStore, type Store } from '../app/store'
 import { ZERO_TIME_MS } from '../app/time'
-import { hashOf } from '../app/tx'
 import { type Block } from './block'
 import { dataHashOf, type Header, headerHash, resultsHashOf } from './header'
 import { createTxIndex } from './index-of-txs'
@@ -41,8 +40,6 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   const index = createTxIndex()
   /** State changes that undo the recent blocks, latest last. */
   const undos: { height: number; undo: Changes }[] = []
-  /** Callbacks for the inclusion of a transaction, by its hash. */
-  const waiting = new Map<string, Set<() => void>>()
   let minimumGasPrice: Setting['minimumGasPrice'] = { denom: 'uatom', price: 25n * 10n ** 15n }
   /** Whether gRPC or REST is on. Only then does a node answer the queries of its services, such as Simulate. */
   let hasServices = true
@@ -50,8 +47,6 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   let simulatedPercent = 100n
   /** Checks run at height 0 between the start of the node and its next block. */
   let isJustStarted = false
-  /** Answers like a node before its first block. */
-  let isAwaitingFirstBlock = false
   let appHash = NO_HASH
   let height = 0
   let base = 1
@@ -85,10 +80,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
       mempool.drop()
       isJustStarted = true
     },
-    isAwaitingFirstBlock: () => isAwaitingFirstBlock,
-    setAwaitingFirstBlock: (on: boolean) => void (isAwaitingFirstBlock = on),
     stateAt,
-    whenIncluded,
     mine: () => makeBlock({ txs: mempool.pending() }),
 
     /** Creates coins in a separate block without transactions. */
@@ -112,8 +104,7 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
   }
 
   function checkSetting(): Setting {
-    const isAtHeight0 = isJustStarted || isAwaitingFirstBlock
-    return isAtHeight0 ? setting({ header: { height: 0, time: ZERO_TIME_MS } }) : setting(latest())
+    return isJustStarted ? setting({ header: { height: 0, time: ZERO_TIME_MS } }) : setting(latest())
   }
 
   /** The state after the block of this height; undefined if it is pruned or in the future. */
@@ -126,17 +117,9 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
     return branch(store, changes)
   }
 
-  /** Calls back once, when a block includes the transaction; returns the function that cancels. */
-  function whenIncluded(hash: string, tell: () => void) {
-    const others = waiting.get(hash) ?? new Set()
-    waiting.set(hash, others.add(tell))
-    return () => void others.delete(tell)
-  }
-
   function makeBlock({ txs = [], before }: { txs?: Uint8Array[]; before?: (context: Context) => void }) {
     isJustStarted = false
     const previous = blocks.get(height)
-    const events: Event[] = []
     const header: Header = {
       chainId,
       height: height + 1,
@@ -151,23 +134,18 @@ export function createChain({ chainId, folder, now = Date.now, genesis }: ChainO
       ...setting({ header }),
       store: next,
       gas: createGasMeter(),
-      events,
+      events: [],
       mode: 'deliver',
     }
     before?.(context)
     const results = txs.map((bytes) => runTx(next, bytes, 'deliver', setting({ header })))
     removeExpired(context)
 
-    const block: Block = { header, hash: headerHash(header), txs, results, events }
+    const block: Block = { header, hash: headerHash(header), txs, results }
     blockLog.add(block, next.changes)
     keep(block, next.changes)
     forgetEmptyBlock(height - EMPTY_BLOCKS_KEPT)
     mempool.settle(block)
-    for (const bytes of txs) {
-      const hash = hashOf(bytes)
-      waiting.get(hash)?.forEach((tell) => tell())
-      waiting.delete(hash)
-    }
     return block
   }
 

@@ -1,10 +1,8 @@
 import { setSendEnabled } from '../app/bank'
 import { readAddress } from '../app/address'
 import { isDenom, parseCoins } from '../app/coins'
-import { minimumGasPriceText } from './abci-query'
 import { ArgumentError, method, type Method } from './arguments'
 import { type Chain } from './chain'
-import { setMetadata } from './denoms'
 import { type Pace, type BlockProducer } from './block-producer'
 
 const PACES: readonly string[] = ['at-once', 'by-interval', 'stopped'] satisfies Pace[]
@@ -16,13 +14,7 @@ export function createDevMethods(
   instance: string,
 ): Readonly<Record<string, Method>> {
   return {
-    dev_info: method({}, () => ({
-      instance,
-      pid: process.pid,
-      restored: chain.restored,
-      pace: blockProducer.pace(),
-      minimumGasPrice: minimumGasPriceText(chain),
-    })),
+    dev_info: method({}, () => ({ instance, restored: chain.restored })),
 
     dev_fund: method({ address: 'text', coins: 'text' }, ({ address = '', coins = '' }) => {
       const to = valid(() => readAddress(address))
@@ -64,11 +56,6 @@ export function createDevMethods(
       return {}
     }),
 
-    dev_setAwaitingFirstBlock: method({ on: 'flag' }, ({ on = true }) => {
-      chain.setAwaitingFirstBlock(on)
-      return {}
-    }),
-
     dev_setServices: method({ on: 'flag' }, ({ on = true }) => {
       chain.setServices(on)
       return {}
@@ -85,15 +72,6 @@ export function createDevMethods(
       chain.change((state) => setSendEnabled(state, denom, enabled))
       return {}
     }),
-
-    dev_setMetadata: method(
-      { denom: 'text', symbol: 'text', decimals: 'integer' },
-      ({ denom = '', symbol = '', decimals = 0 }) => {
-        if (!isDenom(denom)) throw new ArgumentError('no denom')
-        chain.change((state) => setMetadata(state, denom, symbol, decimals))
-        return {}
-      },
-    ),
   }
 }
 

@@ -65,7 +65,7 @@ const CONDITION =
   /^\s*([\w.:/-]+)\s*(?:(<=|>=|=|<|>|CONTAINS)\s*(?:'([^']*)'|(-?\d+(?:\.\d+)?|TIME \S+|DATE \S+))|(EXISTS))\s*/
 
 /** `tx.height>5 AND transfer.recipient='cosmos1...'`. */
-export function parseQuery(query: string): Condition[] {
+function parseQuery(query: string): Condition[] {
   const conditions: Condition[] = []
   let rest = query
   do {
@@ -98,7 +98,7 @@ function holds({ key, operator, value }: Condition, { hash, height, result }: In
   return values.some((of) => compares(of, operator, value))
 }
 
-export function compares(actual: string, operator: Condition['operator'], value: string): boolean {
+function compares(actual: string, operator: Condition['operator'], value: string): boolean {
   switch (operator) {
     case 'EXISTS':
       return true

@@ -3,10 +3,9 @@ import { balanceOf } from '../app/bank'
 import { developmentCosmosSigner, developmentCosmosWallets } from '../wallets'
 import { createChain } from './chain'
 import { createChainMethods } from './chain-methods'
-import { FEE_DENOM } from './denoms'
+import { FEE_DENOM } from './fee-denom'
 import { createDevMethods } from './dev-methods'
 import { createBlockProducer } from './block-producer'
-import { withFirstBlock } from './first-block'
 import { createRpcServer } from './server'
 import { createTxMethods } from './tx-methods'
 
@@ -51,13 +50,11 @@ export async function startNode({ chainId, folder, port: wanted, instance, block
     pace: blockSeconds === undefined ? 'at-once' : 'by-interval',
     seconds: blockSeconds ?? USUAL_BLOCK_SECONDS,
   })
-  const server = createRpcServer(
-    withFirstBlock(chain, {
-      ...createChainMethods(chain, `tcp://127.0.0.1:${wanted}`),
-      ...createTxMethods(chain, blockProducer),
-      ...createDevMethods(chain, blockProducer, instance),
-    }),
-  )
+  const server = createRpcServer({
+    ...createChainMethods(chain, `tcp://127.0.0.1:${wanted}`),
+    ...createTxMethods(chain, blockProducer),
+    ...createDevMethods(chain, blockProducer, instance),
+  })
   server.keepAliveTimeout = KEEP_ALIVE_MS
 
   async function stop() {

@@ -1,7 +1,7 @@
 const USUAL_SIZE = 30
 const LARGEST_SIZE = 100
 
-export const pageSize = (wanted: number | undefined) =>
+const pageSize = (wanted: number | undefined) =>
   wanted === undefined || wanted < 1 ? USUAL_SIZE : Math.min(wanted, LARGEST_SIZE)
 
 export function ordered<T>(ascending: T[], order: string): T[] {

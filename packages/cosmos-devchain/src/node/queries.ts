@@ -1,55 +1,37 @@
 import { BaseAccount, ModuleAccount } from 'cosmjs-types/cosmos/auth/v1beta1/auth'
 import {
-  QueryAccountInfoRequest,
-  QueryAccountInfoResponse,
   QueryAccountRequest,
   QueryAccountResponse,
   QueryParamsResponse as AuthParamsResponse,
 } from 'cosmjs-types/cosmos/auth/v1beta1/query'
-import { Metadata } from 'cosmjs-types/cosmos/bank/v1beta1/bank'
 import {
-  QueryAllBalancesRequest,
-  QueryAllBalancesResponse,
   QueryBalanceRequest,
   QueryBalanceResponse,
   QueryDenomMetadataRequest,
   QueryDenomMetadataResponse,
-  QueryDenomsMetadataRequest,
-  QueryDenomsMetadataResponse,
   QueryParamsResponse as BankParamsResponse,
   QuerySendEnabledRequest,
   QuerySendEnabledResponse,
-  QuerySpendableBalanceByDenomResponse,
-  QuerySpendableBalancesResponse,
   QuerySupplyOfRequest,
   QuerySupplyOfResponse,
-  QueryTotalSupplyRequest,
-  QueryTotalSupplyResponse,
 } from 'cosmjs-types/cosmos/bank/v1beta1/query'
 import {
   QueryAllowanceRequest,
   QueryAllowanceResponse,
   QueryAllowancesByGranterRequest,
   QueryAllowancesByGranterResponse,
-  QueryAllowancesRequest,
-  QueryAllowancesResponse,
 } from 'cosmjs-types/cosmos/feegrant/v1beta1/query'
 import { Grant } from 'cosmjs-types/cosmos/feegrant/v1beta1/feegrant'
-import {
-  QueryDelegationRequest,
-  QueryDelegatorDelegationsResponse,
-  QueryParamsResponse as StakingParamsResponse,
-} from 'cosmjs-types/cosmos/staking/v1beta1/query'
 import { readAccount } from '../app/accounts'
 import { readAddress } from '../app/address'
 import { BYTE_GAS, MEMO_CHARACTERS, SIGNATURE_GAS, SIGNATURE_LIMIT } from '../app/ante'
 import { writeAllowance } from '../app/allowance'
-import { balanceOf, balancesOf, sendEnabledOf, supplyOf, totalSupply } from '../app/bank'
-import { isDenom, toProto } from '../app/coins'
+import { balanceOf, sendEnabledOf, supplyOf } from '../app/bank'
+import { isDenom } from '../app/coins'
 import { AbciError } from '../app/errors'
-import { allowanceOf, grantsIn } from '../app/feegrant'
+import { allowanceOf, grantsBy } from '../app/feegrant'
 import { type Store } from '../app/store'
-import { metadataIn } from './denoms'
+import { FEE_DENOM, FEE_METADATA } from './fee-denom'
 import { grpcError, pageOf, passedOn } from './grpc'
 
 type Query = (state: Store, request: Uint8Array) => Uint8Array
@@ -65,11 +47,6 @@ export const stateQueries: Readonly<Record<string, Query>> = {
         ? BaseAccount.encode(base).finish()
         : ModuleAccount.encode({ baseAccount: base, name: module, permissions: [] }).finish()
     return QueryAccountResponse.encode({ account: { typeUrl, value } }).finish()
-  },
-
-  '/cosmos.auth.v1beta1.Query/AccountInfo'(state, request) {
-    const { address } = QueryAccountInfoRequest.decode(request)
-    return QueryAccountInfoResponse.encode({ info: accountIn(state, address).base }).finish()
   },
 
   '/cosmos.auth.v1beta1.Query/Params': () =>
@@ -88,46 +65,15 @@ export const stateQueries: Readonly<Record<string, Query>> = {
     return QueryBalanceResponse.encode({ balance: balanceIn(state, address, denom) }).finish()
   },
 
-  '/cosmos.bank.v1beta1.Query/AllBalances'(state, request) {
-    const { address, pagination: wanted } = QueryAllBalancesRequest.decode(request)
-    const { page, pagination } = pageOf(toProto(balancesOf(state, bankAddressIn(address))), wanted)
-    return QueryAllBalancesResponse.encode({ balances: page, pagination }).finish()
-  },
-
-  '/cosmos.bank.v1beta1.Query/SpendableBalances'(state, request) {
-    const { address, pagination: wanted } = QueryAllBalancesRequest.decode(request)
-    const { page, pagination } = pageOf(toProto(balancesOf(state, bankAddressIn(address))), wanted)
-    return QuerySpendableBalancesResponse.encode({ balances: page, pagination }).finish()
-  },
-
-  '/cosmos.bank.v1beta1.Query/SpendableBalanceByDenom'(state, request) {
-    const { address, denom } = QueryBalanceRequest.decode(request)
-    return QuerySpendableBalanceByDenomResponse.encode({ balance: balanceIn(state, address, denom) }).finish()
-  },
-
-  '/cosmos.bank.v1beta1.Query/TotalSupply'(state, request) {
-    const { pagination: wanted } = QueryTotalSupplyRequest.decode(request)
-    const { page, pagination } = pageOf(toProto(totalSupply(state)), wanted)
-    return QueryTotalSupplyResponse.encode({ supply: page, pagination }).finish()
-  },
-
   '/cosmos.bank.v1beta1.Query/SupplyOf'(state, request) {
     const denom = denomIn(QuerySupplyOfRequest.decode(request).denom)
     return QuerySupplyOfResponse.encode({ amount: { denom, amount: `${supplyOf(state, denom)}` } }).finish()
   },
 
-  '/cosmos.bank.v1beta1.Query/DenomMetadata'(state, request) {
+  '/cosmos.bank.v1beta1.Query/DenomMetadata'(_, request) {
     const denom = denomIn(QueryDenomMetadataRequest.decode(request).denom)
-    const metadata = metadataIn(state).find(({ base }) => base === denom)
-    if (!metadata) throw grpcError('NotFound', `client metadata for denom ${denom}`)
-    return QueryDenomMetadataResponse.encode({ metadata }).finish()
-  },
-
-  '/cosmos.bank.v1beta1.Query/DenomsMetadata'(state, request) {
-    const { pagination: wanted } = QueryDenomsMetadataRequest.decode(request)
-    const { page, pagination } = pageOf(metadataIn(state), wanted)
-    const metadatas = page.map((metadata) => Metadata.fromPartial(metadata))
-    return QueryDenomsMetadataResponse.encode({ metadatas, pagination }).finish()
+    if (denom !== FEE_DENOM) throw grpcError('NotFound', `client metadata for denom ${denom}`)
+    return QueryDenomMetadataResponse.encode({ metadata: FEE_METADATA }).finish()
   },
 
   '/cosmos.bank.v1beta1.Query/Params': () =>
@@ -155,31 +101,10 @@ export const stateQueries: Readonly<Record<string, Query>> = {
     return QueryAllowanceResponse.encode({ allowance: grant }).finish()
   },
 
-  '/cosmos.feegrant.v1beta1.Query/Allowances'(state, request) {
-    const { grantee, pagination: wanted } = QueryAllowancesRequest.decode(request)
-    const { page, pagination } = pageOf(grantsIn(state, { grantee: addressIn(grantee) }), wanted)
-    return QueryAllowancesResponse.encode({ allowances: page, pagination }).finish()
-  },
-
   '/cosmos.feegrant.v1beta1.Query/AllowancesByGranter'(state, request) {
     const { granter, pagination: wanted } = QueryAllowancesByGranterRequest.decode(request)
-    const { page, pagination } = pageOf(grantsIn(state, { granter: addressIn(granter) }), wanted)
+    const { page, pagination } = pageOf(grantsBy(state, addressIn(granter)), wanted)
     return QueryAllowancesByGranterResponse.encode({ allowances: page, pagination }).finish()
-  },
-
-  /** There is no staking. */
-  '/cosmos.staking.v1beta1.Query/Params': () =>
-    StakingParamsResponse.encode(
-      StakingParamsResponse.fromPartial({ params: { bondDenom: 'uatom', maxValidators: 1 } }),
-    ).finish(),
-  '/cosmos.staking.v1beta1.Query/DelegatorDelegations': () =>
-    QueryDelegatorDelegationsResponse.encode({ delegationResponses: [] }).finish(),
-  '/cosmos.staking.v1beta1.Query/Delegation'(_, request) {
-    const { delegatorAddr, validatorAddr } = QueryDelegationRequest.decode(request)
-    throw grpcError(
-      'NotFound',
-      `delegation with delegator ${delegatorAddr} not found for validator ${validatorAddr}`,
-    )
   },
 }
 

@@ -21,14 +21,14 @@ const VERSION = '0.38.22'
 const MONIKER = 'tollgate-development-chain-worth-nothing'
 
 const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
-export const timeText = (milliseconds: number) => goTime(timestampOf(milliseconds))
+const timeText = (milliseconds: number) => goTime(timestampOf(milliseconds))
 
-export const blockIdAnswer = (hash: string) =>
+const blockIdAnswer = (hash: string) =>
   hash === ''
     ? { hash: '', parts: { total: 0, hash: '' } }
     : { hash, parts: { total: 1, hash: partsHash(hash) } }
 
-export const headerAnswer = (header: Header) => ({
+const headerAnswer = (header: Header) => ({
   version: { block: String(BLOCK_PROTOCOL) },
   chain_id: header.chainId,
   height: String(header.height),
@@ -45,7 +45,7 @@ export const headerAnswer = (header: Header) => ({
   proposer_address: validator.address,
 })
 
-export const commitAnswer = (height: number, hash: string, time: number) => ({
+const commitAnswer = (height: number, hash: string, time: number) => ({
   height: String(height),
   round: 0,
   block_id: blockIdAnswer(hash),
@@ -112,18 +112,10 @@ export const broadcastAnswer = ({ code, data, log, codespace }: TxResult, hash: 
   hash,
 })
 
-export const validatorAnswer = () => ({
+const validatorAnswer = () => ({
   address: validator.address,
   pub_key: { type: 'tendermint/PubKeyEd25519', value: validator.publicKey },
   voting_power: String(validator.power),
-})
-
-export const consensusParamsAnswer = () => ({
-  block: { max_bytes: '22020096', max_gas: '-1' },
-  evidence: { max_age_num_blocks: '100000', max_age_duration: '172800000000000', max_bytes: '1048576' },
-  validator: { pub_key_types: ['ed25519'] },
-  version: { app: '0' },
-  abci: { vote_extensions_enable_height: '0' },
 })
 
 export function statusAnswer(chain: Chain, listenAddress: string) {

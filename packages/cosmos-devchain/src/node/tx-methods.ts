@@ -1,25 +1,12 @@
-import { type TxResult } from '../app/run-tx'
 import { hashOf } from '../app/tx'
 import { broadcastAnswer, indexedTxAnswer, txResultAnswer } from './responses'
 import { method, type Method } from './arguments'
 import { type Chain } from './chain'
 import { type BlockProducer } from './block-producer'
-import { ordered, pageOf, pageSize } from './pages'
+import { ordered, pageOf } from './pages'
 
 const LONGEST_QUERY = 512
-const COMMIT_TIMEOUT_MS = 10_000
 const NOTHING = new Uint8Array()
-const NO_RESULT: TxResult = {
-  code: 0,
-  codespace: '',
-  log: '',
-  data: NOTHING,
-  gasWanted: 0n,
-  gasUsed: 0n,
-  events: [],
-}
-
-const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
 /** CometBFT's JSON-RPC methods for transactions. */
 export function createTxMethods(
@@ -31,16 +18,11 @@ export function createTxMethods(
   return {
     check_tx: method({ tx: 'bytes' }, ({ tx = NOTHING }) => txResultAnswer(mempool.check(tx))),
     broadcast_tx_sync: method({ tx: 'bytes' }, ({ tx = NOTHING }) => broadcastAnswer(submit(tx), hashOf(tx))),
-    broadcast_tx_async: method({ tx: 'bytes' }, ({ tx = NOTHING }) => {
-      submit(tx)
-      return broadcastAnswer(NO_RESULT, hashOf(tx))
-    }),
-    broadcast_tx_commit: method({ tx: 'bytes' }, ({ tx = NOTHING }) => submitAndWait(tx)),
 
-    num_unconfirmed_txs: method({}, () => ({ ...mempoolAnswer(mempool.size()), txs: null })),
-    unconfirmed_txs: method({ limit: 'integer' }, ({ limit }) => {
-      const txs = mempool.pending().slice(0, pageSize(limit)).map(base64)
-      return { ...mempoolAnswer(txs.length), txs }
+    num_unconfirmed_txs: method({}, () => {
+      const txs = mempool.pending()
+      const bytes = txs.reduce((sum, tx) => sum + tx.length, 0)
+      return { n_txs: String(txs.length), total: String(txs.length), total_bytes: String(bytes), txs: null }
     }),
 
     tx: method({ hash: 'bytes', prove: 'flag' }, ({ hash = NOTHING }) => {
@@ -64,36 +46,5 @@ export function createTxMethods(
     const result = mempool.submit(bytes)
     if (result.code === 0) blockProducer.onPending()
     return result
-  }
-
-  function submitAndWait(bytes: Uint8Array) {
-    const hash = hashOf(bytes)
-    const checked = submit(bytes)
-    const answer = (included?: { result: TxResult; height: number }) => ({
-      check_tx: txResultAnswer(checked),
-      tx_result: txResultAnswer(included?.result ?? NO_RESULT),
-      hash,
-      height: String(included?.height ?? 0),
-    })
-    if (checked.code !== 0) return answer()
-    return new Promise((resolve, reject) => {
-      const stopWaiting = chain.whenIncluded(hash, () => {
-        clearTimeout(timer)
-        resolve(answer(index.get(hash)))
-      })
-      const timer = setTimeout(() => {
-        stopWaiting()
-        reject(new Error('timed out waiting for tx to be included in a block'))
-      }, COMMIT_TIMEOUT_MS)
-    })
-  }
-
-  function mempoolAnswer(told: number) {
-    const txs = mempool.pending()
-    return {
-      n_txs: String(told),
-      total: String(txs.length),
-      total_bytes: String(txs.reduce((sum, tx) => sum + tx.length, 0)),
-    }
   }
 }

@@ -13,7 +13,7 @@ import {
   sendMessage,
   sequenceOf,
   signedTx,
-  type TxWishes,
+  type TxOverrides,
   type Wallet,
 } from './testing/tx'
 
@@ -102,15 +102,15 @@ test('all messages of a transaction count, also those sent to many', async () =>
   expect(balance(node, wallet.address)).toBe(MILLION - FEE_PAID - 7n)
 })
 
-test('the events tell of fee, sequence, signature and transfer as the SDK does', async () => {
+test('the events have the fee, sequence, signature and transfer as in the SDK', async () => {
   const bytes = signedTx(node, wallet, { messages: [sendMessage(wallet.address, to, '5')] })
   const { hash } = await deliver(node, bytes)
   const from = wallet.address
-  const told = resultOf(hash)?.events.map(({ type, attributes }) => [
+  const actual = resultOf(hash)?.events.map(({ type, attributes }) => [
     type,
     Object.fromEntries(attributes.map(({ key, value }) => [key, value])),
   ])
-  expect(told).toEqual([
+  expect(actual).toEqual([
     ['coin_spent', { spender: from, amount: '5000uatom' }],
     ['coin_received', { receiver: moduleAddress('fee_collector'), amount: '5000uatom' }],
     ['transfer', { recipient: moduleAddress('fee_collector'), sender: from, amount: '5000uatom' }],
@@ -219,9 +219,9 @@ test('a transaction is valid up to its timeout height and in the block of it', a
 })
 
 test('a simulation checks the sequence and the coins, and neither signature nor fee; it changes nothing', async () => {
-  const attempt = (wishes: TxWishes = {}) => {
+  const attempt = (overrides: TxOverrides = {}) => {
     const free = { fee: { amount: [], gasLimit: 0n }, changeSignature: () => new Uint8Array() }
-    return node.chain.mempool.simulate(signedTx(node, wallet, { ...free, ...wishes }))
+    return node.chain.mempool.simulate(signedTx(node, wallet, { ...free, ...overrides }))
   }
   const before = node.chain.appHash()
   const simulated = attempt()

@@ -17,7 +17,7 @@ import {
   sendMessage,
   sequenceOf,
   signedTx,
-  type TxWishes,
+  type TxOverrides,
   type Wallet,
 } from './testing/tx'
 
@@ -75,8 +75,8 @@ const grant = (allowance: Any) =>
   deliver(node, signedTx(node, granter, { messages: [grantMessage(allowance)] }))
 
 /** A send of one uatom whose fee the granter pays. */
-function sponsored(wishes: TxWishes = {}) {
-  const { fee, ...others } = wishes
+function sponsored(overrides: TxOverrides = {}) {
+  const { fee, ...others } = overrides
   return signedTx(node, grantee, {
     messages: [sendMessage(grantee.address, to, '1')],
     ...others,
@@ -147,12 +147,12 @@ test.each([
     _,
     codespace,
     code,
-    { messages, ...wishes }: { messages?: (() => Any)[] } & Omit<TxWishes, 'messages'>,
+    { messages, ...overrides }: { messages?: (() => Any)[] } & Omit<TxOverrides, 'messages'>,
   ) => {
     await grant(narrowed(basic(12_000)))
     const before = balance(node, granter.address)
     const bytes = sponsored({
-      ...wishes,
+      ...overrides,
       ...(messages && { messages: messages.map((message) => message()) }),
     })
 

@@ -35,8 +35,8 @@ describe.each([
     expect(balance(node, wallet.address)).toBe(1_000_000n - BigInt(FEE.amount))
   })
 
-  test.each(cases)('is refused with %s: %s %i', async (_what, codespace, code, wishes) => {
-    const bytes = signedTx(node, wallet, { ...common, ...wishes(wallet) })
+  test.each(cases)('is refused with %s: %s %i', async (_what, codespace, code, overrides) => {
+    const bytes = signedTx(node, wallet, { ...common, ...overrides(wallet) })
     const before = node.chain.appHash()
 
     const outcome = await broadcast(node, bytes)

@@ -39,7 +39,7 @@ const DEADLINE_MS = 30_000
 async function until(holds: () => Promise<boolean>) {
   const deadline = Date.now() + DEADLINE_MS
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('It did not come to pass')
+    if (Date.now() > deadline) throw new Error('Timed out')
     await delay(20)
   }
 }
@@ -74,7 +74,7 @@ describe('startCosmos', () => {
     expect(Math.abs(Date.now() - Date.parse(now.header.time))).toBeLessThan(60_000)
   })
 
-  test('forgets nothing that it told of when it is killed', async () => {
+  test('loses no block that it announced when it is killed', async () => {
     const folder = newFolder()
     const first = await start({ folder })
     await fundCosmosWallet(first.rpcUrl, stranger, '9uatom')

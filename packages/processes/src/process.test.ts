@@ -95,8 +95,8 @@ describe('startProcess', () => {
     const us = spawn(process.execPath, ['-e', parent(STAYS, logFile)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const [told] = (await once(us.stdout, 'data')) as [Buffer]
-    const child = Number(told.toString())
+    const [output] = (await once(us.stdout, 'data')) as [Buffer]
+    const child = Number(output.toString())
     expect(isAlive(child)).toBe(true)
 
     us.kill('SIGKILL')
@@ -108,11 +108,11 @@ describe('startProcess', () => {
     const us = spawn(process.execPath, ['-e', parent(DEAF, logFile)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    const [told] = (await once(us.stdout, 'data')) as [Buffer]
+    const [output] = (await once(us.stdout, 'data')) as [Buffer]
 
     us.kill('SIGKILL')
 
-    await untilDead(Number(told.toString()))
+    await untilDead(Number(output.toString()))
   }, 15_000)
 })
 

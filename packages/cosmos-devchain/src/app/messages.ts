@@ -102,7 +102,7 @@ export function execute(context: Context, message: Message, index: number): Uint
   try {
     chargeMessage(context.gas)
     const response = message.execute(own)
-    const told = [
+    const events = [
       event('message', {
         action: message.typeUrl,
         sender: readAddress(message.signers()[0] ?? ''),
@@ -110,8 +110,8 @@ export function execute(context: Context, message: Message, index: number): Uint
       }),
       ...own.events,
     ]
-    for (const { attributes } of told) attributes.push({ key: 'msg_index', value: String(index) })
-    outer.push(...told)
+    for (const { attributes } of events) attributes.push({ key: 'msg_index', value: String(index) })
+    outer.push(...events)
     return response
   } catch (problem) {
     // The SDK panics when the gas runs out, so the error names no message.

@@ -148,8 +148,8 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
   ] as const)('refuses a transaction in %s', (_, cases, common) => {
     test.each(cases.filter(([what]) => !ETHEREUM_ONLY.includes(what)))(
       'with %s: %s %i',
-      async (_what, wantedCodespace, wantedCode, wishes) => {
-        const change = wishes(unused)
+      async (_what, wantedCodespace, wantedCode, overrides) => {
+        const change = overrides(unused)
         const [own, sdk] = await both(async (peer) => {
           const { result } = await peer.broadcast(await peer.sign(unused, { ...common, ...change }))
           const { code, codespace, log } = result as TxAnswer
@@ -163,9 +163,9 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
   })
 
   describe('carries out a payment', () => {
-    test.each(payments)('$what', async ({ from, wishes }) => {
+    test.each(payments)('$what', async ({ from, overrides }) => {
       const [own, sdk] = await both(async (peer) => {
-        const bytes = await peer.sign(from, wishes)
+        const bytes = await peer.sign(from, overrides)
         const simulated = await simulate(peer, bytes)
         const { tx, hash } = await peer.deliver(bytes)
         return { simulated, gas: Number(tx.gas_used ?? 0), outcome: outcomeOf(tx), isIncluded: hash !== '' }
@@ -266,9 +266,9 @@ describeOrSkip(`the development chain beside the Cosmos SDK${title}`, () => {
       ['in amino', granter, { mode: SignMode.SIGN_MODE_LEGACY_AMINO_JSON }],
       ['with account number 0', other, { signed: { accountNumber: 0n } }],
       ['of the first account, with a timeout height that is past', payer, { body: { timeoutHeight: 1n } }],
-    ] as const)('a check of a payment %s runs at height 0', async (_, from, wishes) => {
+    ] as const)('a check of a payment %s runs at height 0', async (_, from, overrides) => {
       await expectSame(async (peer) => {
-        const tx = Buffer.from(await peer.sign(from, wishes)).toString('base64')
+        const tx = Buffer.from(await peer.sign(from, overrides)).toString('base64')
         const { code, codespace, log } = (await peer.call('check_tx', { tx })).result as TxAnswer
         return { code, codespace, log }
       })

@@ -5,7 +5,7 @@ import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { Any } from 'cosmjs-types/google/protobuf/any'
 import { moduleAddress } from '../app/address'
 import { timestampOf } from '../app/time'
-import { FEE, newWallet, sendMessage, type TxWishes, type Wallet } from '../testing/tx'
+import { FEE, newWallet, sendMessage, type TxOverrides, type Wallet } from '../testing/tx'
 
 const SEND = '/cosmos.bank.v1beta1.MsgSend'
 const EXPIRATION = timestampOf(Date.UTC(2035, 0, 1))
@@ -49,7 +49,7 @@ function sendOf(from: string, to: string, amount: { denom: string; amount: strin
 export type Payment = {
   what: string
   from: Wallet
-  wishes: TxWishes
+  overrides: TxOverrides
 }
 
 /** The order matters: some depend on earlier ones. */
@@ -63,10 +63,10 @@ export function paymentsBetween(payer: Wallet, granter: Wallet, grantee: Wallet)
   })
   const by =
     (from: Wallet) =>
-    (what: string, messages: Any[], wishes: TxWishes = {}) => ({
+    (what: string, messages: Any[], overrides: TxOverrides = {}) => ({
       what,
       from,
-      wishes: { messages, ...wishes },
+      overrides: { messages, ...overrides },
     })
   const [fromPayer, fromGranter, fromGrantee] = [by(payer), by(granter), by(grantee)]
 

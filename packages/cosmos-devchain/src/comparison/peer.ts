@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { BaseAccount } from 'cosmjs-types/cosmos/auth/v1beta1/auth'
 import { QueryAccountRequest, QueryAccountResponse } from 'cosmjs-types/cosmos/auth/v1beta1/query'
 import { createStore } from '../app/store'
-import { signedTx, type TxWishes, type Wallet } from '../testing/tx'
+import { signedTx, type TxOverrides, type Wallet } from '../testing/tx'
 
 const INCLUSION_TIMEOUT_MS = 20_000
 
@@ -63,12 +63,12 @@ export function createPeer(name: 'development chain' | 'Cosmos SDK', rpcUrl: str
   }
 
   /** Signs with the account number and sequence of this chain. */
-  async function sign(wallet: Wallet, wishes: TxWishes = {}): Promise<Uint8Array> {
+  async function sign(wallet: Wallet, overrides: TxOverrides = {}): Promise<Uint8Array> {
     const { accountNumber, sequence } = await account(wallet.address)
     return signedTx({ chain: { chainId, store: createStore() } }, wallet, {
       sequence,
-      ...wishes,
-      signed: { accountNumber, ...wishes.signed },
+      ...overrides,
+      signed: { accountNumber, ...overrides.signed },
     })
   }
 

@@ -5,7 +5,7 @@ import { AuthInfo, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { Any } from 'cosmjs-types/google/protobuf/any'
 import { timestampOf } from '../app/time'
 import { developmentCosmosWallets } from '../wallets'
-import { FEE, highS, newWallet, sendMessage, type TxWishes, type Wallet } from './tx'
+import { FEE, highS, newWallet, sendMessage, type TxOverrides, type Wallet } from './tx'
 
 /** Field 15 as a varint: critical. Field 1024 as a varint: not critical (ADR-020). */
 const UNKNOWN = [0x78, 1]
@@ -17,7 +17,7 @@ export type RefusalCase = readonly [
   what: string,
   codespace: string,
   code: number,
-  wishes: (wallet: Wallet) => TxWishes,
+  overrides: (wallet: Wallet) => TxOverrides,
 ]
 
 /** Transactions that a node refuses at the check, in every sign mode. */

@@ -51,7 +51,7 @@ export const sendMessage = (from: string, to: string, amount: string, denom = 'u
     value: MsgSend.encode({ fromAddress: from, toAddress: to, amount: [{ denom, amount }] }).finish(),
   })
 
-export type TxWishes = {
+export type TxOverrides = {
   messages?: Any[]
   body?: Partial<TxBody>
   fee?: Partial<Fee>
@@ -78,31 +78,31 @@ export const FEE = { denom: 'uatom', amount: '5000' }
 export function signedTx(
   { chain }: { chain: Pick<TestNode['chain'], 'chainId' | 'store'> },
   wallet: Wallet,
-  wishes: TxWishes = {},
+  overrides: TxOverrides = {},
 ): Uint8Array {
   const account = readAccount(chain.store, wallet.address)
-  const { mode = SignMode.SIGN_MODE_DIRECT, signed = {} } = wishes
-  const sequence = wishes.sequence ?? account?.sequence ?? 0n
+  const { mode = SignMode.SIGN_MODE_DIRECT, signed = {} } = overrides
+  const sequence = overrides.sequence ?? account?.sequence ?? 0n
   const accountNumber = signed.accountNumber ?? account?.accountNumber ?? 0n
   const chainId = signed.chainId ?? chain.chainId
   const body = TxBody.fromPartial({
-    messages: wishes.messages ?? [sendMessage(wallet.address, wallet.address, '1')],
-    ...wishes.body,
+    messages: overrides.messages ?? [sendMessage(wallet.address, wallet.address, '1')],
+    ...overrides.body,
   })
   const plain = AuthInfo.fromPartial({
     signerInfos: [
       {
-        ...(wishes.publicKey !== null && { publicKey: wishes.publicKey ?? wallet.publicKey }),
+        ...(overrides.publicKey !== null && { publicKey: overrides.publicKey ?? wallet.publicKey }),
         modeInfo: { single: { mode } },
         sequence,
       },
     ],
-    fee: Fee.fromPartial({ amount: [FEE], gasLimit: GAS, ...wishes.fee }),
+    fee: Fee.fromPartial({ amount: [FEE], gasLimit: GAS, ...overrides.fee }),
   })
-  const authInfo = wishes.changeAuthInfo?.(plain) ?? plain
+  const authInfo = overrides.changeAuthInfo?.(plain) ?? plain
   const change = <T>(by: ((of: T) => T) | undefined, of: T) => (by ? by(of) : of)
-  const bodyBytes = change(wishes.changeBodyBytes, TxBody.encode(body).finish())
-  const authInfoBytes = change(wishes.changeAuthInfoBytes, AuthInfo.encode(authInfo).finish())
+  const bodyBytes = change(overrides.changeBodyBytes, TxBody.encode(body).finish())
+  const authInfoBytes = change(overrides.changeAuthInfoBytes, AuthInfo.encode(authInfo).finish())
   const direct = SignDoc.encode({ bodyBytes, authInfoBytes, chainId, accountNumber }).finish()
   const amino = () =>
     serializeSignDoc(
@@ -130,9 +130,9 @@ export function signedTx(
   const raw = TxRaw.fromPartial({
     bodyBytes,
     authInfoBytes,
-    signatures: [change(wishes.changeSignature, signature)],
+    signatures: [change(overrides.changeSignature, signature)],
   })
-  return change(wishes.changeBytes, TxRaw.encode(change(wishes.changeRaw, raw)).finish())
+  return change(overrides.changeBytes, TxRaw.encode(change(overrides.changeRaw, raw)).finish())
 }
 
 export type Outcome = {

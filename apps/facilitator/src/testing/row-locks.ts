@@ -18,7 +18,7 @@ export async function whileBlocked<T>(
   pool: Pool,
   first: (other: PoolClient) => Promise<unknown>,
   start: () => Promise<T>,
-  meanwhile: (other: PoolClient) => Promise<unknown> = () => Promise.resolve(),
+  meanwhile: (other: PoolClient) => unknown = () => undefined,
 ): Promise<T> {
   const other = await pool.connect()
   try {

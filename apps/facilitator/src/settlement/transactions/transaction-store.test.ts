@@ -132,7 +132,9 @@ describe('a mined transaction', () => {
           .catch((error: unknown) => error)
         return Promise.resolve()
       },
-      () => Promise.resolve(proxy.become('silent')),
+      () => {
+        proxy.become('silent')
+      },
     )
     const startedAt = performance.now()
     const store = createTransactionStore(pool)

@@ -176,7 +176,6 @@ export function createSettler(parts: {
   return {
     network: network.name,
     signer,
-    /** Whether this process leads the signer. */
     isOwner: () => isOwner,
 
     begin() {

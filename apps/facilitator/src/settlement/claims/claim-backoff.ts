@@ -1,4 +1,3 @@
-/** Doubles each time. */
 const FIRST_MS = 1_000
 const LAST_MS = 15_000
 

@@ -31,7 +31,6 @@ export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key 
 /** Claims of one payer in a batch: a payer with many claims must not delay others. */
 const OF_ONE_PAYER = 10
 
-/** A payer's balance. */
 type Account = { asset: string; payer: string }
 const accountOf = ({ terms, payer }: Claim): Account => ({ asset: terms.token.asset, payer })
 const named = ({ asset, payer }: Account) => `${asset} ${payer}`

@@ -27,7 +27,6 @@ export type Claim = {
   attempts: number
   /** Its authorization was broadcast, so anyone can settle it. */
   wasSent: boolean
-  /** An operator asked for a retry. */
   isRetried: boolean
   /** Success was reported: from then on it can be reversed, and never fails. */
   isReported: boolean

@@ -14,7 +14,6 @@ export const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
 type Candidate = Awaited<ReturnType<ClaimStore['reserve']>>[number]
 /** `seen`: the newest block at validation. `sponsorship`: only if its payer signed a whole transaction. */
 export type ValidClaim = PendingPayment & { claim: Claim; seen: bigint; sponsorship?: Sponsorship }
-/** A claim that cannot be signed now: it is completed, or waits. */
 export type DeferredClaim = { claim: Claim } & ({ outcome: ClaimOutcome } | { problem: unknown })
 
 export type ClaimValidator = ReturnType<typeof createClaimValidator>

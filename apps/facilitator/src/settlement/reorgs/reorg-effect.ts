@@ -1,6 +1,5 @@
 import { type SettlementStatus } from '../status'
 
-/** A settlement that bears a part of the fee of a mined transaction. */
 export type MinedSettlement = {
   status: SettlementStatus
   transactionId: bigint | null

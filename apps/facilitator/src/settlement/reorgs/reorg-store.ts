@@ -35,7 +35,6 @@ SET status = CASE WHEN status = 'failed' THEN 'signed' ELSE 'reversed' END, tran
   error_detail = NULL, updated_at = now()
 WHERE id = ANY($2)`
 
-/** Undefined if the transaction is not mined in this block. */
 async function reopenTransaction(
   session: PoolClient,
   id: bigint,
@@ -63,7 +62,6 @@ async function lockAllocated(
 /** Mined transactions, until no reorg can drop them. */
 export function createReorgStore(pool: Pool) {
   return {
-    /** The blocks with mined transactions in the scope that a reorg may drop. */
     async watched(scope: SignerScope): Promise<BlockId[]> {
       const { rows } = await pool.query<BlockId>(
         `SELECT DISTINCT block_number AS number, block_hash AS hash FROM transactions t

@@ -40,7 +40,6 @@ export function createBroadcaster({
       )
     },
     isSending: (hash: string) => sending.has(hash),
-    /** Resolves when all broadcasts have ended. */
     drained: () => Promise.all(sending.values()),
   }
 }

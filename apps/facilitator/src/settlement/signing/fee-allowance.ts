@@ -15,7 +15,6 @@ export type Spent = {
   /** No operator has set the share of its user. */
   isNew: boolean
   fees: bigint
-  /** The cheapest of these payments. */
   cheapest: bigint
 }
 

@@ -39,7 +39,6 @@ export function createClaimSigner(parts: {
   const { chain, name } = network
   const { validateClaim, resolveRefusal } = createClaimValidator({ network, now })
   const { postpone, waiting, forget } = createClaimBackoff(now)
-  /** Their batch could not be signed. */
   const individual = new Set<bigint>()
   const retryIndividually = ({ id }: Claim) => void individual.add(id)
   const batchSigner = createBatchSigner({
@@ -127,7 +126,6 @@ export function createClaimSigner(parts: {
 
 const completed = (one: DeferredClaim): Claim[] => ('outcome' in one ? [one.claim] : [])
 
-/** Logs, counts and broadcasts what a round has committed. */
 const createRoundReporter =
   ({
     network: { name },

@@ -6,7 +6,6 @@ import { type Verdict } from './fee-budget'
 
 /** What the signer does with claims and batches. Nothing in this file asks the chain, spends or writes. */
 
-/** Claims in one database transaction. */
 export const MAX_CLAIMS = 100
 /** Nodes keep few pending transactions of one account. */
 export const MAX_PENDING = 16
@@ -14,7 +13,6 @@ export const MAX_PENDING = 16
 const MAX_SIGNED_AGAIN = 2
 const WAITS_FOR_OURS = 'waits for transactions of ours that are not mined'
 
-/** What the chain made of a batch. */
 export type Attempt = PromiseSettledResult<OwnTransaction | Refusal>
 
 /** After a failed round, the next ones are smaller, until the claim at fault is alone and is deferred. */
@@ -26,9 +24,7 @@ export const payersNeedingGrant = (valid: readonly ValidClaim[]): string[] =>
   valid.flatMap((one) => (one.payment.transaction && !isReady(one) ? [one.payment.payer] : []))
 
 export type RoundPlan = {
-  /** Signed whole by their payers: stored as they are. */
   payerSigned: ValidClaim[]
-  /** To be batched and signed by us. */
   ours: ValidClaim[]
   deferred: DeferredClaim[]
 }
@@ -60,7 +56,6 @@ export function planRound(
   return plan
 }
 
-/** Whether its payer's own transaction can be sent now. */
 const isReady = ({ sponsorship }: ValidClaim) => sponsorship?.isReady === true
 
 /** Without a query of the chain: a claim that was broadcast may still settle and waits; any other fails. */
@@ -75,7 +70,6 @@ export const signedTransaction = (attempt: Attempt | undefined): OwnTransaction 
 
 export type BatchAction =
   | { action: 'store'; transaction: OwnTransaction }
-  /** Without the payments that have no room in their share. */
   | { action: 'sign-again'; rest: readonly ValidClaim[]; deferred: DeferredClaim[] }
   /** All others stop the round here: nonces are used in order. */
   | { action: 'stop'; cause: StopCause; deferred?: DeferredClaim[] }
@@ -101,7 +95,6 @@ export function decideBatch(
     transaction: OwnTransaction | undefined
     verdict: Verdict | undefined
     signedAgain: number
-    /** By the batches before it. */
     spent: bigint
     funds: bigint
     signer: string
@@ -134,7 +127,6 @@ export type UnsignedAction =
   /** The chain decides whether the payment fails or waits. */
   | { action: 'refuse'; one: ValidClaim; refusal: Refusal }
 
-/** For a batch that is not stored in this round. */
 export function decideUnsigned(
   batch: readonly ValidClaim[],
   attempt: Attempt | undefined,
@@ -164,7 +156,6 @@ function refuseBatch(batch: readonly ValidClaim[], refusal: Refusal): UnsignedAc
   return one && others.length === 0 ? { action: 'refuse', one, refusal } : { action: 'retry-individually' }
 }
 
-/** Whether another round may have work at once. */
 export const mayHaveMore = ({
   limit,
   locked,

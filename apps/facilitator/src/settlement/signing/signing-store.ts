@@ -42,7 +42,6 @@ export function createSigningStore(pool: Pool) {
       return rows.map(({ nonce }) => nonce)
     },
 
-    /** Those of `payers` with a fee grant in flight. */
     async payersBehindFirst(
       session: Session,
       network: string,

@@ -11,7 +11,6 @@ import { type OpenTransaction, type TransactionStore } from './transaction-store
 
 export type TransactionCompleter = ReturnType<typeof createTransactionCompleter>
 
-/** Stores what a mined or superseded transaction means for its settlements. */
 export function createTransactionCompleter({
   network,
   transactions,

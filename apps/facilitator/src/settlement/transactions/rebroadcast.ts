@@ -18,7 +18,6 @@ export function createRebroadcaster({
 }: {
   network: Network
   signing: SigningStore
-  /** Whether this process is broadcasting the transaction at present. */
   isSending: Broadcaster['isSending']
   complete: TransactionCompleter['complete']
   logger: Logger

@@ -51,7 +51,6 @@ export function outcomeInBlock(
   return mined.differs(payment, claim.terms) ? mismatchOutcome(transfer) : undefined
 }
 
-/** By a payment's status, once its transaction can no longer settle it. */
 export function decideByStatus(
   claim: Claim,
   status: PaymentStatus,
@@ -102,7 +101,6 @@ export type UnsendableTransaction = {
   isOld: boolean
   wasSubmitted: boolean
   hashes: readonly string[]
-  /** Of its payments. */
   statuses: readonly PaymentStatus[]
   rejection: Pick<TransactionRejected, 'verdict'> | undefined
   /** Undefined until asked; see the action `check-grant`. */
@@ -137,7 +135,6 @@ export function resolveUnsendable(transaction: UnsendableTransaction): Unsendabl
 
 const isDecided = ({ status }: PaymentStatus): boolean => status === 'void' || status === 'settled'
 
-/** For a claim whose transaction is superseded. */
 export function decideSuperseded(
   claim: Claim,
   status: PaymentStatus,

@@ -15,10 +15,8 @@ export type Transition = { id: bigint } & (ClaimOutcome | { status: 'claimed' })
 export type Resolution =
   { status: 'mined'; hash: string; block: BlockId; fee: bigint } | { status: 'superseded' }
 
-/** The transaction as it was when its resolution was decided. */
 export type ReadTransaction = { id: bigint; transaction: { hash: string }; wasSubmitted: boolean }
 
-/** Locks the transaction's row. */
 const MARK_MINED = `
 UPDATE transactions
 SET status = 'mined', hash = $2, block_number = $3, block_hash = $4, fee = $5,
@@ -155,7 +153,6 @@ function rowOf(transition: Transition) {
   }
 }
 
-/** The transfer that settled the payment, or moved another amount. */
 function transferOf(transition: Transition): Mismatch | undefined {
   if (transition.status === 'settled') return transition
   return transition.status === 'failed' ? transition.mismatch : undefined

@@ -26,11 +26,9 @@ export type OpenTransaction = {
   signer: string
   /** Null if the payer signed it. */
   nonce: bigint | null
-  /** The newest version. */
   transaction: SignedTransaction
   /** Of all versions, the newest first; any can be mined. */
   hashes: string[]
-  /** A node may have it. */
   wasSubmitted: boolean
   /** Signed over a minute ago: nodes do not lag that far. */
   isOld: boolean

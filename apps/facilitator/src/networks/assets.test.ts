@@ -313,7 +313,7 @@ describe('configured assets', () => {
       { network: 'other', asset: sound, decimals: 2 },
     ])
     await log.line('configured asset failed validation, not registered')
-    const lines = log.lines().filter(({ message }) => message.startsWith('a configured asset'))
+    const lines = log.lines().filter(({ message }) => message.startsWith('configured asset'))
     expect(lines).toMatchObject(
       [
         { level: 'error', network: 'other', asset: hostile, problem: /does not revert/ },

@@ -75,7 +75,7 @@ export async function auditPayments(parts: {
 
 /**
  * Problems with the signers' nonces, transactions and fees; valid only if no transaction is in flight. A transaction without
- * a nonce is the payer's own.
+ * a nonce is the payer's own: superseded if it was refused, and mined with the same hash if its payment was requested again.
  */
 export async function auditTransactions({
   chain,
@@ -85,9 +85,12 @@ export async function auditTransactions({
   ledger: SettlementQueries
 }) {
   const problems = await ledger.nonceProblems(chain)
-  for (const { signer, nonce, hash, status } of await ledger.transactions()) {
+  const transactions = await ledger.transactions()
+  const isMined = (status: string) => status === 'mined' || status === 'final'
+  const minedHashes = new Set(transactions.filter(({ status }) => isMined(status)).map(({ hash }) => hash))
+  for (const { signer, nonce, hash, status } of transactions) {
     const mined = await chain.mined(hash)
-    const isRight = status === 'mined' || status === 'final'
+    const isRight = isMined(status) || (nonce === null && minedHashes.has(hash))
     const isTheirs = nonce === null || mined?.signer.toLowerCase() === signer.toLowerCase()
     if (!isRight || !mined || !isTheirs)
       problems.push(

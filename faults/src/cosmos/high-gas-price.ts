@@ -15,8 +15,9 @@ const DEAR_SECONDS = 5
 
 const HELP = `The node's minimum gas price exceeds the network's settings and the payers' fees for ${DEAR_SECONDS} seconds, with a block in each.
   ${PAYMENTS} payments are in flight when it begins: the next block includes pending transactions, and the payments whose allowances are
-  in it are too late; ${PAYMENTS} more are requested during it, and ${PAYMENTS} after it. During it no late transaction may be mined. Then the
-  price falls: all must succeed, each by one transfer, with contiguous sequences, no allowance left, and no transaction signed
+  in it are too late; ${PAYMENTS} more are requested during it, and ${PAYMENTS} after it. During it no late transaction may be mined; a payment
+  that the node refuses for its fee must fail as invalid_payment, and be settled when it is requested again after the price fell.
+  Then all must have succeeded, each by one transfer, with contiguous sequences, no allowance left, and no transaction signed
   again with a higher fee.`
 
 export const cosmosHighGasPrice: Scenario = {
@@ -26,7 +27,7 @@ export const cosmosHighGasPrice: Scenario = {
   async run(stage) {
     const environment = await prepareEnvironment(stage, cosmos, { facilitators: 2 })
     const { chain, ledger } = environment
-    const totals = { waited: 0, asked: 0, transfers: 0, versions: 0, transactions: 0 }
+    const totals = { waited: 0, asked: 0, refused: 0, transfers: 0, versions: 0, transactions: 0 }
     let worstSeconds = 0
 
     const problems = await playRounds(stage, async (round) => {
@@ -53,12 +54,14 @@ export const cosmosHighGasPrice: Scenario = {
       await chain.setPace('at-once')
       const began = performance.now()
       const [first, second] = await Promise.all([early, meanwhile])
+      const refused = [...first, ...second].filter(({ end }) => end?.errorReason === 'invalid_payment')
+      const again = await environment.settleAll(refused.map(({ payment }) => payment))
       const third = await environment.settleAll(after)
       await until(ledger.open, (open) => open === 0)
       const seconds = (performance.now() - began) / 1000
       worstSeconds = Math.max(worstSeconds, seconds)
 
-      const ended = [...first, ...second, ...third]
+      const ended = [...first, ...second].filter((one) => !refused.includes(one)).concat(again, third)
       const audited = await auditPayments({ ...environment, payTo, ended })
       problems.push(...audited.problems, ...(await auditTransactions(environment)))
       if (audited.successes !== ended.length)
@@ -70,11 +73,12 @@ export const cosmosHighGasPrice: Scenario = {
 
       totals.waited += first.length
       totals.asked += second.length
+      totals.refused += refused.length
       totals.transfers += audited.transfers
       totals.versions += versions
       totals.transactions += signed.length
       stage.say(
-        `· round ${round}: ${paidBefore} payments mined before, ${paidMeanwhile} while gas was dear; then ${audited.successes} of ${ended.length} successes, ` +
+        `· round ${round}: ${paidBefore} payments mined before, ${paidMeanwhile} while gas was dear; ${refused.length} refused for their fee; then ${audited.successes} of ${ended.length} successes, ` +
           `${audited.transfers} transfers; in order after ${seconds.toFixed(1)} s`,
       )
       return problems
@@ -85,8 +89,8 @@ export const cosmosHighGasPrice: Scenario = {
       times: stage.rounds,
       payments: 3 * stage.rounds * PAYMENTS,
       outcome:
-        'Nothing is sent above the configured price. When it falls all are broadcast again unchanged, and every payment succeeds by one transfer.',
-      counted: `${totals.waited} pending and ${totals.asked} requested meanwhile; ${totals.transfers} transfers; ${totals.transactions} transactions in ${totals.versions} versions`,
+        'Nothing is sent above the configured price. A payment whose own fee the node refuses fails. After the price fell every payment succeeds by one transfer, those when they are requested again.',
+      counted: `${totals.waited} pending and ${totals.asked} requested meanwhile, ${totals.refused} refused; ${totals.transfers} transfers; ${totals.transactions} transactions in ${totals.versions} versions`,
       worstSeconds,
     }
     return { problems, rows: [row] }

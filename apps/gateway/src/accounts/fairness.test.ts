@@ -56,7 +56,7 @@ describe('one invalid call of a batch of five hundred fails alone', () => {
     expect(others).toEqual([])
     expect(ends[313]!.status).toBe('rejected')
     expect(reason).toMatchObject({ code: 'INTERNAL_ERROR', status: 500 })
-    expect(reason!.message).toContain('not charged')
+    expect(reason!.message).toContain('neither made nor charged')
     expect(reason!.message).not.toMatch(/secret|usage|accounts|uuid|SELECT|INSERT/)
     expect([await good.balance(), await poisoned.balance()]).toEqual([501n, 10n])
     expect(await usageOf(good.wallet)).toHaveLength(499)

@@ -62,7 +62,7 @@ export function createSignIn(parts: {
     const answer = await verifyContractSignature(plan, proof)
     if (answer === 'no') throw notSigned()
     if (answer === 'unknown')
-      throw notSigned(' (should it be a contract: its chain could not be asked just now, so try again)')
+      throw notSigned(' (if the address is a contract: its chain was unavailable, so try again)')
   }
 }
 

@@ -1,7 +1,11 @@
-import { openFacilitatorDatabase, type Pool } from '@tollgate/database'
+import { openFacilitatorDatabase, type Pool, type PoolClient } from '@tollgate/database'
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { sha256 } from '../digest'
+import { createReorgStore } from '../settlement/reorgs/reorg-store'
+import { createTransactionStore } from '../settlement/transactions/transaction-store'
+import { untilBlocked, whileBlocked } from '../testing/row-locks'
+import { startTcpProxy } from '../testing/tcp-proxy'
 import { settlementRows } from '../testing/settlement-rows'
 import { type PaymentRequest } from './payment-request'
 import { createSettlementStore, type ClaimBasis } from './store'
@@ -10,20 +14,23 @@ afterAll(closeAll)
 
 const CALLERS = 20
 
+let url: string
 let pools: Pool[]
 let clientId: string
 let rows: ReturnType<typeof settlementRows>
 beforeAll(async () => {
-  const url = await migratedDatabase('facilitator')
-  pools = [1, 2].map(() => {
-    const { pool, close } = openFacilitatorDatabase({ url, poolSize: 10 })
-    closeLater(close)
-    return pool
-  })
+  url = await migratedDatabase('facilitator')
+  pools = [1, 2].map(() => open(url))
   rows = settlementRows(pools[0]!)
   clientId = await rows.client(await rows.user('shop@example.com'))
   await rows.asset()
 })
+
+function open(address: string): Pool {
+  const { pool, close } = openFacilitatorDatabase({ url: address, poolSize: 10 })
+  closeLater(close)
+  return pool
+}
 
 let payments = 0
 const newRequest = () =>
@@ -41,25 +48,31 @@ async function claimAtOnce(
   basis: ClaimBasis = 'valid',
   until = new Date(Date.now() + 60_000),
 ) {
-  const stores = pools.map(createSettlementStore)
   const claims = await Promise.all(
     Array.from({ length: CALLERS }, (_, caller) =>
-      stores[caller % 2]!.claim(
-        request,
-        { clientId, idempotencyKey: `order-${caller}`, requestHash: request.requestHash },
-        {
-          basis,
-          minBlock: 6n,
-          judgedBlock: 7n,
-          seenBlock: 8n,
-          isSamePayment: false,
-          requestId: `request-${caller}`,
-          until,
-        },
-      ),
+      claim(request, { pool: pools[caller % 2]!, basis, until, caller }),
     ),
   )
-  return claims.filter((claim) => claim !== undefined)
+  return claims.filter((claimed) => claimed !== undefined)
+}
+
+type Overrides = { pool?: Pool; basis?: ClaimBasis; until?: Date; caller?: number }
+
+const claim = (request: PaymentRequest, overrides: Overrides = {}) => {
+  const { pool = pools[1]!, basis = 'valid', until = new Date(Date.now() + 60_000), caller = 0 } = overrides
+  return createSettlementStore(pool).claim(
+    request,
+    { clientId, idempotencyKey: `order-${caller}`, requestHash: request.requestHash },
+    {
+      basis,
+      minBlock: 6n,
+      judgedBlock: 7n,
+      seenBlock: 8n,
+      isSamePayment: false,
+      requestId: `request-${caller}`,
+      until,
+    },
+  )
 }
 
 const fail = (id: bigint, transactionHash: string | null = null, reason = 'payment_expired') =>
@@ -124,4 +137,183 @@ describe('a failed payment that was broadcast', () => {
     for (const basis of ['valid', 'paid', 'unused'] as const)
       expect(await claimAtOnce(request, basis)).toEqual([])
   })
+})
+
+const pool = () => pools[0]!
+const lock = (id: bigint) => (session: PoolClient) =>
+  session.query('SELECT FROM settlements WHERE id = $1 FOR UPDATE', [id])
+const read = async (id: bigint) =>
+  (
+    await pool().query<{ status: string; transactionId: bigint | null; fee: string }>(
+      'SELECT status, transaction_id AS "transactionId", fee FROM settlements WHERE id = $1',
+      [id],
+    )
+  ).rows[0]!
+
+const untilIdleInTransaction = async () => {
+  const idle = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`
+  while ((await pool().query(idle)).rowCount !== 1);
+}
+
+/** A payment that failed in a payer's transaction, which is still open. */
+async function failedInOpenTransaction(hash: string, nonce: bigint | null = null) {
+  const { request, id } = await failedPayment(hash)
+  const transactionId = await rows.transaction({ nonce, versions: [hash] })
+  await pool().query('UPDATE settlements SET transaction_id = $2 WHERE id = $1', [id, transactionId])
+  const block = { number: 20n, hash: `${hash} block` }
+  const resolve = (on = pool()) =>
+    createTransactionStore(on).resolveTransaction(
+      { id: transactionId, transaction: { hash }, wasSubmitted: true },
+      { status: 'mined', hash, block, fee: 0n },
+      [],
+    )
+  return { request, id, transactionId, block, resolve }
+}
+
+describe('while a claim runs', () => {
+  test('one of a new payment is a single statement', async () => {
+    const statements: unknown[] = []
+    const counted = {
+      query: (...query: [string, unknown[]]) => {
+        statements.push(query[0])
+        return pool().query(...query)
+      },
+      connect: () => Promise.reject(new Error('A new payment needs no transaction')),
+    } as unknown as Pool
+    expect(await claim(newRequest(), { pool: counted })).toMatchObject({ status: 'claimed' })
+    expect(statements).toHaveLength(1)
+  })
+
+  test("a resolution that stores the payer's transaction as mined first leaves nothing to reclaim", async () => {
+    const { request, id, transactionId } = await failedInOpenTransaction('0xa1')
+    const claimed = await whileBlocked(
+      pool(),
+      lock(id),
+      () => claim(request, { basis: 'unused' }),
+      (session) =>
+        session.query('INSERT INTO fee_allocations (transaction_id, settlement_id, fee) VALUES ($1, $2, 0)', [
+          transactionId,
+          id,
+        ]),
+    )
+    expect(claimed).toBeUndefined()
+    expect(await read(id)).toMatchObject({ status: 'failed', transactionId })
+  })
+
+  test('a resolution waits for the claim, and leaves the claim alone', async () => {
+    const { request, id, transactionId, resolve } = await failedInOpenTransaction('0xa2')
+    let resolved: Promise<boolean> | undefined
+    const claimed = await whileBlocked(
+      pool(),
+      (session) => session.query('LOCK TABLE fee_allocations IN ACCESS EXCLUSIVE MODE'),
+      () => claim(request, { basis: 'unused' }),
+      async () => {
+        resolved = resolve()
+        await untilBlocked(pool(), 2)
+      },
+    )
+    expect(claimed).toMatchObject({ id, status: 'claimed' })
+    expect(await resolved).toBe(true)
+    expect(await read(id)).toMatchObject({ status: 'claimed', transactionId: null })
+    const { rowCount } = await pool().query('SELECT FROM fee_allocations WHERE transaction_id = $1', [
+      transactionId,
+    ])
+    expect(rowCount).toBe(0)
+  })
+
+  test('a reversal that reopens the settlement first leaves nothing to reclaim', async () => {
+    const { request, id, transactionId, block, resolve } = await failedInOpenTransaction('0xa3', 3n)
+    await resolve()
+    let reversed: Promise<unknown> | undefined
+    let claimed: Promise<unknown> | undefined
+    await whileBlocked(
+      pool(),
+      lock(id),
+      () => (reversed = createReorgStore(pool()).reverse(transactionId, block)),
+      async () => {
+        claimed = claim(request, { basis: 'paid' })
+        await untilBlocked(pool(), 2)
+      },
+    )
+    expect(await reversed).toEqual({ reversed: [], reopened: [id] })
+    expect(await claimed).toBeUndefined()
+    expect(await read(id)).toMatchObject({ status: 'signed', transactionId })
+  })
+
+  test('a reversal does not reopen what the claim took first', async () => {
+    const { request, id, transactionId, block, resolve } = await failedInOpenTransaction('0xa4', 4n)
+    await resolve()
+    let reversed: Promise<unknown> | undefined
+    let claimed: Promise<unknown> | undefined
+    await whileBlocked(
+      pool(),
+      lock(id),
+      () => (claimed = claim(request, { basis: 'paid' })),
+      async () => {
+        reversed = createReorgStore(pool()).reverse(transactionId, block)
+        await untilBlocked(pool(), 2)
+      },
+    )
+    expect(await claimed).toMatchObject({ id, status: 'claimed' })
+    expect(await reversed).toEqual({ reversed: [], reopened: [] })
+    expect(await read(id)).toMatchObject({ status: 'claimed', transactionId: null })
+  })
+
+  test('a claim does not wait for a signing round that has locked the settlement', async () => {
+    const request = newRequest()
+    const first = await claim(request)
+    const session = await pool().connect()
+    try {
+      await session.query('BEGIN')
+      await lock(first!.id)(session)
+      expect(await claim(request)).toBeUndefined()
+    } finally {
+      session.release(true)
+    }
+  })
+
+  test('a claim that waits until its window is over claims nothing', async () => {
+    const { request, id } = await failedPayment()
+    const until = new Date(Date.now() + 4_000)
+    const claimed = await whileBlocked(
+      pool(),
+      lock(id),
+      () => claim(request, { until }),
+      (session) => session.query('SELECT pg_sleep(2.5)'),
+    )
+    expect(claimed).toBeUndefined()
+    expect((await read(id)).status).toBe('failed')
+  })
+
+  test.each([
+    ['stalls', 'silent'],
+    ['dies', 'shut'],
+  ] as const)(
+    'another replica claims within seconds if the first %s with the settlement locked',
+    async (_, state) => {
+      const { request, id } = await failedPayment()
+      const proxy = await startTcpProxy(url)
+      const stalled = open(proxy.url)
+      let lost: Promise<unknown> = Promise.resolve()
+      await whileBlocked(
+        pool(),
+        lock(id),
+        () => {
+          lost = claim(request, { pool: stalled }).catch((error: unknown) => error)
+          return Promise.resolve()
+        },
+        () => {
+          proxy.become(state)
+          return Promise.resolve()
+        },
+      )
+      if (state === 'silent') await untilIdleInTransaction()
+      const startedAt = performance.now()
+      expect(await claim(request)).toMatchObject({ id, status: 'claimed' })
+      expect(performance.now() - startedAt).toBeLessThan(6_000)
+      proxy.become('open')
+      expect(await lost).toBeInstanceOf(Error)
+    },
+    40_000,
+  )
 })

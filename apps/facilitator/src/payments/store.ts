@@ -2,7 +2,9 @@ import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import { type PaymentRequest } from './payment-request'
 import { CLAIMED_CHANNEL } from '../settlement/channels'
-import { isOpenSql, type SettlementStatus } from '../settlement/status'
+import { type Session } from '../settlement/claims/claim-store'
+import { inShortTransaction, STALL_LIMIT_SECONDS } from '../settlement/short-transaction'
+import { isMismatched, isOpenSql, type SettlementStatus } from '../settlement/status'
 
 export type Requester = { clientId: string; requestHash: Buffer; idempotencyKey: string | null }
 
@@ -68,7 +70,7 @@ const paymentKeyOf = ({ network, terms, payment }: PaymentRequest) => [
   payment.nonce,
 ]
 
-const notifyAndReturn = `SELECT ${columns}, pg_notify('${CLAIMED_CHANNEL}', network) FROM claimed`
+const notifyClaimed = `pg_notify('${CLAIMED_CHANNEL}', network)`
 
 const INSERT_CLAIM = `
 WITH claimed AS (
@@ -77,30 +79,34 @@ WITH claimed AS (
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 WHERE clock_timestamp() <= $15
   ON CONFLICT (network, asset, payer, nonce) DO NOTHING
   RETURNING *)
-${notifyAndReturn}`
+SELECT ${columns}, ${notifyClaimed} FROM claimed`
 
 /**
- * A failed claim can be reclaimed if nothing was broadcast, if the payment is paid, or if the payer's transaction is unused. A
- * mined payer's transaction ($16 unused) used the nonce, even if a stale node does not show it.
+ * Locks a failed settlement until the transaction ends, and waits for a resolution or a reversal that changes it. Skips a
+ * settlement that did not fail: a signing round may lock it for long.
  */
-const RECLAIM_FAILED = `
-WITH claimed AS (
-  UPDATE settlements
-  SET pay_to = $5, amount = $6, client_id = $7, request_hash = $8, idempotency_key = $9, payload = $10, request_id = $11,
-    min_block = greatest(min_block, $12),
-    seen_block = CASE WHEN $17 THEN seen_block ELSE $13 END,
-    judged_block = CASE WHEN $17 THEN judged_block ELSE $14 END,
-    settled_at = CASE WHEN $17 THEN settled_at END,
-    transaction_hash = CASE WHEN $16 = 'unused' THEN NULL ELSE transaction_hash END,
-    status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
-    created_at = now(), updated_at = now()
-  WHERE ${samePayment} AND clock_timestamp() <= $15
-    AND status = 'failed' AND error_reason IS DISTINCT FROM 'transfer_event_mismatch'
-    AND (transaction_hash IS NULL OR $16 = 'paid' OR $16 = 'unused' AND NOT EXISTS (
-      SELECT FROM fee_allocations c JOIN transactions t ON t.id = c.transaction_id
-      WHERE c.settlement_id = settlements.id AND t.nonce IS NULL))
-  RETURNING *)
-${notifyAndReturn}`
+const LOCK_FAILED = `
+SELECT id, transaction_hash IS NOT NULL AS "wasSent", error_reason AS "errorReason"
+FROM settlements WHERE ${samePayment} AND status = 'failed' FOR UPDATE`
+
+/** Requires the lock on the settlement: a resolution stores the allocations under it. */
+const FIND_MINED_PAYER_TRANSACTION = `
+SELECT FROM fee_allocations a JOIN transactions t ON t.id = a.transaction_id
+WHERE a.settlement_id = $1 AND t.nonce IS NULL LIMIT 1`
+
+/** Not in the last seconds of the window: a replica that stalls before its commit rolls back by the end of the window. */
+const RECLAIM = `
+UPDATE settlements
+SET pay_to = $2, amount = $3, client_id = $4, request_hash = $5, idempotency_key = $6, payload = $7, request_id = $8,
+  min_block = greatest(min_block, $9),
+  seen_block = CASE WHEN $14 THEN seen_block ELSE $10 END,
+  judged_block = CASE WHEN $14 THEN judged_block ELSE $11 END,
+  settled_at = CASE WHEN $14 THEN settled_at END,
+  transaction_hash = CASE WHEN $13 = 'unused' THEN NULL ELSE transaction_hash END,
+  status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
+  created_at = now(), updated_at = now()
+WHERE id = $1 AND status = 'failed' AND clock_timestamp() <= $12::timestamptz - INTERVAL '${STALL_LIMIT_SECONDS} seconds'
+RETURNING ${columns}, ${notifyClaimed}`
 
 /** The first report assigns the settlement to its requester. */
 const REPORT_SUCCESS = `
@@ -112,10 +118,21 @@ WHERE id = $1 AND status = 'settled' AND (success_reported_at IS NULL OR idempot
 
 /** The settlements as clients see them; the settler uses the claim store. */
 export function createSettlementStore(pool: Pool) {
-  async function one(text: string, values: unknown[]): Promise<Settlement | undefined> {
-    const { rows } = await pool.query<Settlement>(text, values)
+  async function one(
+    text: string,
+    values: unknown[],
+    session: Session = pool,
+  ): Promise<Settlement | undefined> {
+    const { rows } = await session.query<Settlement>(text, values)
     return rows[0]
   }
+
+  const reclaim = (paymentKey: string[], claimed: unknown[], { basis, isSamePayment }: ClaimEvidence) =>
+    inShortTransaction(pool, async (session) => {
+      const failed = await lockFailed(session, paymentKey)
+      if (!failed || !(await allowsReclaim(session, failed, basis))) return undefined
+      return one(RECLAIM, [failed.id, ...claimed, basis, isSamePayment], session)
+    })
 
   return {
     async clock(): Promise<Date> {
@@ -131,30 +148,19 @@ export function createSettlementStore(pool: Pool) {
      * Claims the payment for exactly one of any number of callers, on any replica. The others get undefined, as does a claim
      * after `until`.
      *
-     * Each statement commits by itself. In a transaction, a process that stalls before its commit would block all other
-     * claims of the payment, and would claim it after `until` when it resumes.
+     * A new payment takes one statement. A failed one is reclaimed in a short transaction, so that no resolution changes what
+     * the claim depends on.
      */
     async claim(
       request: PaymentRequest,
       requester: Requester,
-      { basis, minBlock, judgedBlock, seenBlock, isSamePayment, requestId, until }: NewClaim,
+      newClaim: NewClaim,
     ): Promise<Settlement | undefined> {
-      const values = [
-        ...paymentKeyOf(request),
-        request.terms.payTo,
-        request.terms.amount.toString(),
-        requester.clientId,
-        requester.requestHash,
-        requester.idempotencyKey,
-        JSON.stringify(request.payload),
-        requestId,
-        minBlock,
-        seenBlock,
-        judgedBlock,
-        until,
-      ]
+      const paymentKey = paymentKeyOf(request)
+      const claimed = valuesOf(request, requester, newClaim)
       return (
-        (await one(INSERT_CLAIM, values)) ?? (await one(RECLAIM_FAILED, [...values, basis, isSamePayment]))
+        (await one(INSERT_CLAIM, [...paymentKey, ...claimed])) ??
+        (await reclaim(paymentKey, claimed, newClaim))
       )
     },
 
@@ -201,4 +207,40 @@ export function createSettlementStore(pool: Pool) {
       return rowCount === 1
     },
   }
+}
+
+const valuesOf = (
+  { terms, payload }: PaymentRequest,
+  { clientId, requestHash, idempotencyKey }: Requester,
+  { requestId, minBlock, seenBlock, judgedBlock, until }: NewClaim,
+) => [
+  terms.payTo,
+  terms.amount.toString(),
+  clientId,
+  requestHash,
+  idempotencyKey,
+  JSON.stringify(payload),
+  requestId,
+  minBlock,
+  seenBlock,
+  judgedBlock,
+  until,
+]
+
+async function lockFailed(session: Session, paymentKey: string[]): Promise<FailedClaim | undefined> {
+  return (await session.query<FailedClaim>(LOCK_FAILED, paymentKey)).rows[0]
+}
+
+/** A mined payer's transaction used the nonce, even if a stale node does not show it. */
+async function hasMinedPayerTransaction(session: Session, id: bigint): Promise<boolean> {
+  return (await session.query(FIND_MINED_PAYER_TRANSACTION, [id])).rowCount === 1
+}
+
+type FailedClaim = { id: bigint; wasSent: boolean; errorReason: ReasonCode | null }
+
+/** A failed claim can be reclaimed if nothing was broadcast, if the payment is paid, or if the payer's transaction is unused. */
+async function allowsReclaim(session: Session, failed: FailedClaim, basis: ClaimBasis): Promise<boolean> {
+  if (isMismatched(failed)) return false
+  if (!failed.wasSent || basis === 'paid') return true
+  return basis === 'unused' && !(await hasMinedPayerTransaction(session, failed.id))
 }

@@ -12,7 +12,7 @@ import { type SettlementWaiter } from './settlement-waiter'
 import { type NewClaim, type Requester, type Settlement, type SettlementStore } from './store'
 import { type VerificationCache } from './verification-cache'
 
-type Attempt = {
+type ClaimRequest = {
   request: PaymentRequest
   requester: Requester
   caller: Caller
@@ -36,8 +36,8 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
   const readClaimFacts = createReadClaimFacts(dependencies)
 
   /** The settlement of this payment, new or made by an earlier request; or why the payment cannot be claimed. */
-  async function findOrClaim(attempt: Attempt): Promise<Settlement | Refusal> {
-    const { request, requester, caller, requestId } = attempt
+  async function findOrClaim(claimRequest: ClaimRequest): Promise<Settlement | Refusal> {
+    const { request, requester, caller, requestId } = claimRequest
     const earlier = await store.find(request)
     if (earlier && !(await canReclaim(earlier, requester))) return earlier
 
@@ -49,7 +49,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     const spent = await verificationCache.findSpent(request, { wasSent })
     if (spent) return sent ?? spent
 
-    const { until, ...facts } = await readClaimFacts(attempt, sent)
+    const { until, ...facts } = await readClaimFacts(claimRequest, sent)
     const { refusal, paidBlock } = facts
     if (refusal?.isSpent && paidBlock === undefined) await checks.rememberSpent(request, refusal, { wasSent })
 
@@ -57,14 +57,14 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     if (decision.action === 'answer-earlier') return decision.settlement
     const claimed =
       decision.action === 'claim'
-        ? await claim(attempt, { ...decision.evidence, requestId, until }, earlier)
+        ? await claim(claimRequest, { ...decision.evidence, requestId, until }, earlier)
         : undefined
-    return claimed ?? findConcurrent(attempt, refusal)
+    return claimed ?? findConcurrent(claimRequest, refusal)
   }
 
   /** Undefined if another request claimed the payment, or if the claim reached Postgres after its window. */
   async function claim(
-    { request, requester, window }: Attempt,
+    { request, requester, window }: ClaimRequest,
     newClaim: NewClaim,
     earlier: Settlement | undefined,
   ): Promise<Settlement | undefined> {
@@ -82,7 +82,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
   }
 
   async function findConcurrent(
-    { request, requester }: Attempt,
+    { request, requester }: ClaimRequest,
     refusal: Refusal | undefined,
   ): Promise<Settlement | Refusal> {
     const concurrent = await store.find(request)

@@ -1,4 +1,4 @@
-import type { ReasonCode } from '@tollgate/protocol'
+import { dependsOnState as reasonDependsOnState, type ReasonCode } from '@tollgate/protocol'
 import type { Refusal } from './family'
 
 /** Returns why the payment is refused, or undefined. */
@@ -7,10 +7,8 @@ export type Check<C> = (context: C) => Refusal | undefined
 export const refuse = (reason: ReasonCode, detail: string): Refusal => ({ reason, detail })
 
 /** Whether a later state of the chain could give another result: the payer gets funds, or its earlier transaction is mined. */
-export const dependsOnState = (result: object | undefined): boolean =>
-  result !== undefined &&
-  'reason' in result &&
-  (result.reason === 'insufficient_funds' || result.reason === 'invalid_transaction_state')
+export const dependsOnState = (result: { reason: ReasonCode } | object | undefined): boolean =>
+  result !== undefined && 'reason' in result && reasonDependsOnState(result.reason)
 
 export const refuseSpent = (detail: string): Refusal => ({
   ...refuse('invalid_transaction_state', detail),

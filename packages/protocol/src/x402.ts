@@ -97,35 +97,50 @@ export const IdempotencyKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
 
+type ReasonProperties = {
+  /** A newer state of the chain could give another result, so the check is repeated on the node with the newest block. */
+  dependsOnState?: true
+  /** A later attempt may succeed: funds arrive, a token is unpaused, fees fall. The gateway lets the client retry the payment. */
+  isTransient?: true
+}
+
 /**
  * The x402 version 1 reason codes, `settlement_pending` and `transfer_event_mismatch` of version 2, and our
  * own `fee_allowance_exceeded`: the client (not the payer) has spent its daily network fees.
  */
-export const reasonCodes = [
-  'insufficient_funds',
-  'invalid_exact_evm_payload_authorization_valid_after',
-  'invalid_exact_evm_payload_authorization_valid_before',
-  'invalid_exact_evm_payload_authorization_value',
-  'invalid_exact_evm_payload_signature',
-  'invalid_exact_evm_payload_undeployed_smart_wallet',
-  'invalid_exact_evm_payload_recipient_mismatch',
-  'invalid_network',
-  'invalid_payload',
-  'invalid_payment_requirements',
-  'invalid_scheme',
-  'invalid_payment',
-  'payment_expired',
-  'unsupported_scheme',
-  'invalid_x402_version',
-  'invalid_transaction_state',
-  'unexpected_settle_error',
-  'unexpected_verify_error',
-  'duplicate_settlement',
-  'settlement_pending',
-  'fee_allowance_exceeded',
-  'transfer_event_mismatch',
-] as const
-export type ReasonCode = (typeof reasonCodes)[number]
+const reasons = {
+  insufficient_funds: { dependsOnState: true, isTransient: true },
+  invalid_exact_evm_payload_authorization_valid_after: { isTransient: true },
+  invalid_exact_evm_payload_authorization_valid_before: {},
+  invalid_exact_evm_payload_authorization_value: {},
+  invalid_exact_evm_payload_signature: {},
+  invalid_exact_evm_payload_undeployed_smart_wallet: { isTransient: true },
+  invalid_exact_evm_payload_recipient_mismatch: {},
+  invalid_network: {},
+  invalid_payload: {},
+  invalid_payment_requirements: { isTransient: true },
+  invalid_scheme: {},
+  invalid_payment: {},
+  payment_expired: {},
+  unsupported_scheme: {},
+  invalid_x402_version: {},
+  invalid_transaction_state: { dependsOnState: true, isTransient: true },
+  unexpected_settle_error: { isTransient: true },
+  unexpected_verify_error: {},
+  duplicate_settlement: {},
+  settlement_pending: {},
+  fee_allowance_exceeded: { isTransient: true },
+  transfer_event_mismatch: {},
+} as const satisfies Record<string, ReasonProperties>
+export type ReasonCode = keyof typeof reasons
+
+const propertiesOf = (reason: ReasonCode): ReasonProperties => reasons[reason]
+
+export const dependsOnState = (reason: ReasonCode): boolean => propertiesOf(reason).dependsOnState === true
+
+export const transientReasons: readonly ReasonCode[] = (Object.keys(reasons) as ReasonCode[]).filter(
+  (reason) => propertiesOf(reason).isTransient,
+)
 
 /** Any other value is ignored, so that the response stays readable. */
 const Message = z.string().optional().catch(undefined)

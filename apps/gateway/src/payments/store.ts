@@ -1,5 +1,5 @@
 import { type GatewayDatabase } from '@tollgate/database'
-import { type SettleRequest } from '@tollgate/protocol'
+import { transientReasons, type SettleRequest } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { type Plan } from '../catalog/catalog'
 import { COLUMNS, createPaymentQuery, type PaymentRecord } from './payment-record'
@@ -23,17 +23,6 @@ const REOPEN_DELAY_SECONDS = 5
 const REOPEN_INTERVAL = '10 minutes'
 /** Must exceed the validity of an authorization. After it, a stuck payment no longer blocks the wallet. */
 const OPEN_INTERVAL = '15 minutes'
-
-/** Refusals that a later attempt may not repeat: funds arrive, a token is unpaused, fees fall. */
-const TRANSIENT_REASONS = [
-  'insufficient_funds',
-  'invalid_exact_evm_payload_authorization_valid_after',
-  'invalid_exact_evm_payload_undeployed_smart_wallet',
-  'invalid_payment_requirements',
-  'invalid_transaction_state',
-  'unexpected_settle_error',
-  'fee_allowance_exceeded',
-]
 
 /** $1 payment id, $2 reasons, $3 end of validity in Unix seconds. The delay doubles with each reopening. */
 const IS_REOPENABLE = `id = $1 AND status = 'failed' AND error_reason = ANY($2) AND extract(epoch FROM now()) < $3::numeric
@@ -105,7 +94,7 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       const { rowCount } = await pool.query({
         name: 'payment-can-reopen',
         text: `SELECT FROM payments WHERE ${IS_REOPENABLE}`,
-        values: [id, TRANSIENT_REASONS, validUntil.toString()],
+        values: [id, transientReasons, validUntil.toString()],
       })
       return rowCount === 1
     },
@@ -120,7 +109,7 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
         `UPDATE payments SET status = 'received', round = round + 1, asked_at = NULL, error_reason = NULL, error_detail = NULL,
            next_attempt_at = now(), updated_at = now()
          WHERE ${IS_REOPENABLE} RETURNING ${COLUMNS}`,
-        [id, TRANSIENT_REASONS, validUntil.toString()],
+        [id, transientReasons, validUntil.toString()],
       )
       return reopened
     },

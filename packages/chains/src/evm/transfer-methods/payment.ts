@@ -9,7 +9,7 @@ import type { RawTransfer } from './raw-transfer/payment'
 
 export type EvmPayment = AuthorizedPayment | RawTransfer | PermittedPayment
 
-/** To add a method, add its folder and its entry here. */
+/** To add a method, see docs/add-a-chain-family.md, "Add a payment method". */
 const transferMethods: { [K in EvmPayment['kind']]: TransferMethod<Extract<EvmPayment, { kind: K }>> } = {
   eip3009,
   raw_tx: rawTransfer,

@@ -31,7 +31,7 @@ export type TransferMethod<P extends Payment> = {
   call?(network: EvmNetwork, payment: P, terms: Terms): SettlementCall
   /** Whether the asset's events show that this successful transaction settles exactly this payment. */
   settles(receipt: Receipt, payment: P, terms: Terms): boolean
-  /** See `TransactionStatus`. Called only for a successful transaction that does not settle the payment. */
+  /** See `differs` of `TransactionStatus`. Called only for a successful transaction that does not settle the payment. */
   differs(receipt: Receipt, payment: P, terms: Terms): boolean
   isSpentAt(network: EvmNetwork, payment: P, terms: Terms, block: bigint): Promise<boolean>
   /** See `ChainPayments.paymentStatus`. */

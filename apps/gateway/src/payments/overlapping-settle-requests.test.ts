@@ -18,8 +18,8 @@ afterEach(async () => {
 afterAll(closeAll)
 
 const creditsOf = ({ address }: TestWallet) => balanceOf(gateway.ledger, address)
-const about = (wallet: TestWallet, questions: readonly { request: unknown }[]) =>
-  questions.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length
+const about = (wallet: TestWallet, settleRequests: readonly { request: unknown }[]) =>
+  settleRequests.filter(({ request }) => JSON.stringify(request).includes(wallet.address)).length
 const statusOf = async ({ address }: TestWallet) => {
   const text = 'SELECT status FROM payments WHERE wallet = $1'
   return (await gateway.pool.query<{ status: string }>(text, [address])).rows[0]!.status

@@ -3,6 +3,9 @@ import { type Ending } from '../accounts/call-endings'
 import { type Ledger } from '../accounts/ledger'
 import { type Answer } from './upstream/upstream-exchange'
 
+/** As stored with the call. `defect`: an error of ours. */
+type CallOutcome = 'answered' | 'upstream_failed' | 'upstream_timeout' | 'caller_left' | 'defect'
+
 type Dependencies = { ledger: Ledger; logger: Logger }
 
 export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigint) {
@@ -12,7 +15,7 @@ export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigi
 
   return {
     /** Never rejects: the ledger retries a failed write. */
-    async end(state: Ending['state'], statusCode: number | null, outcome: string): Promise<void> {
+    async end(state: Ending['state'], statusCode: number | null, outcome: CallOutcome): Promise<void> {
       try {
         if (!(await ledger.finish({ usageId, state, statusCode, outcome, latencyMs: latencyMs() })))
           logger.error('call already refunded: another replica considered this one dead', {

@@ -4,12 +4,16 @@ import { type Request, type Response } from 'express'
 import { pipeline } from 'node:stream/promises'
 import { type Session } from '../auth/sessions'
 import { parsePaymentHeader } from '../payments/payment-header'
-import { assertPayload, billOf, callKindOf, methodsOf, outlineOf } from './methods'
+import { assertPayload } from './assert-payload'
+import { billOf } from './bill'
+import { callKindOf } from './call-kind'
 import { type CallRequest, type CallResponse, type PaidCall } from './paid-call'
+import { outlineOf } from './request-outline'
 import { assertResourcePath } from './resource-path'
+import { rpcMethodsOf } from './rpc-methods'
 import { type Answer } from './upstream/upstream-exchange'
 
-/** Limits the payload that becomes a query: servers accept no longer one, and encoding 1 MiB takes 0.1 s. */
+/** Limit of the payload of a GET, which becomes a query string: servers reject longer ones, and encoding 1 MiB takes 0.1 s. */
 const MAX_QUERY_BYTES = 16_384
 
 export const createRpcHandlers = (paidCall: PaidCall) => ({
@@ -24,7 +28,7 @@ export const createRpcHandlers = (paidCall: PaidCall) => ({
     ),
 })
 
-/** The parsed body can be 20 times its size, and an upstream may hang: only the payload's bytes are kept. */
+/** Keeps only the payload's bytes: a parsed body can be 20 times as large, and stays in memory as long as the upstream takes. */
 function parseCall(req: Request): Pick<CallRequest, 'call' | 'bill' | 'outgoing'> {
   const body = parse(RpcRequest, outlineOf(req.body))
   const { ecosystem, chain_id: chainId, transport, method, resource } = body
@@ -36,7 +40,7 @@ function parseCall(req: Request): Pick<CallRequest, 'call' | 'bill' | 'outgoing'
       'INVALID_REQUEST',
       `payload: a GET carries at most ${MAX_QUERY_BYTES} bytes; send it by POST`,
     )
-  const call = { ecosystem, chainId, transport, method, resource, rpcMethod: methodsOf(body)[0] ?? null }
+  const call = { ecosystem, chainId, transport, method, resource, rpcMethod: rpcMethodsOf(body)[0] ?? null }
   const outgoing = {
     resource,
     method,

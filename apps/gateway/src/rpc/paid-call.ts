@@ -16,8 +16,8 @@ import {
 import { type PaymentHeader } from '../payments/payment-header'
 import { assertPlanActive, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
+import { costOf, type Bill, type MethodWeights } from './bill'
 import { createCallRecord } from './call-record'
-import { costOf, type Bill } from './methods'
 import { type Forward, type Forwarded, type Target } from './upstream/forward'
 import { type Answer } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
@@ -69,7 +69,7 @@ export function createPaidCall(dependencies: Dependencies) {
     const { session } = buyer
     const plan = await getPlan(catalog, session)
     const route = await findRoute(catalog, call)
-    const cost = costOf(bill, route.methods)
+    const cost = costOf(bill, route.weights)
     const payment = request.parsePayment()
 
     let purchase: Purchase | undefined
@@ -94,7 +94,7 @@ async function getPlan(catalog: Catalog, session: Session): Promise<Plan> {
   return plan
 }
 
-type Route = { provider: Provider; methods: Provider['methods']; targets: Target[] }
+type Route = { provider: Provider; weights: MethodWeights; targets: Target[] }
 
 async function findRoute(catalog: Catalog, { ecosystem, chainId, transport }: Call): Promise<Route> {
   const candidates = (await catalog.findProviders(ecosystem, chainId)).filter(
@@ -105,7 +105,7 @@ async function findRoute(catalog: Catalog, { ecosystem, chainId, transport }: Ca
     throw new ApiError('NOT_FOUND', `No provider serves ${transport} on that chain; see GET /providers`)
   return {
     provider,
-    methods: provider.methods,
+    weights: provider.methods,
     targets: candidates.flatMap((candidate) =>
       candidate[transport].map((baseUrl) => ({ provider: candidate.key, baseUrl })),
     ),

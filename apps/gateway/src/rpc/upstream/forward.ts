@@ -1,5 +1,5 @@
 import { exchange, type Answer, type UpstreamExchange } from './upstream-exchange'
-import { type CallKind } from '../methods'
+import { type CallKind } from '../call-kind'
 import { buildRequest, type UpstreamRequest } from './upstream-request'
 import { classifyResponse, type ResponseClass } from './upstream-response'
 import { type Upstreams } from './upstreams'

@@ -1,6 +1,6 @@
 import { memberTexts, type RpcRequest } from '@tollgate/protocol'
 import { type Dispatcher } from 'undici'
-import { type CallKind } from '../methods'
+import { type CallKind } from '../call-kind'
 import { resolveUrl } from '../resource-path'
 
 export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transport'> & {

@@ -17,24 +17,28 @@ import { type Answer } from './upstream/upstream-exchange'
 const MAX_QUERY_BYTES = 16_384
 
 export const createRpcHandlers = (paidCall: PaidCall) => ({
-  call: (req: Request, res: Response, session: Session) =>
-    paidCall(
+  call(req: Request, res: Response, session: Session) {
+    const { releasePayload, ...parsed } = parseCall(req)
+    return paidCall(
       {
-        ...parseCall(req),
+        ...parsed,
         buyer: { session, address: addressKey(req), requestId: requestId(req) },
         parsePayment: () => parsePaymentHeader(req),
       },
-      createCallResponse(req, res),
-    ),
+      createCallResponse(req, res, releasePayload),
+    )
+  },
 })
 
 /** Keeps only the payload's bytes: a parsed body can be 20 times as large, and stays in memory as long as the upstream takes. */
-function parseCall(req: Request): Pick<CallRequest, 'call' | 'bill' | 'outgoing'> {
+function parseCall(
+  req: Request,
+): Pick<CallRequest, 'call' | 'bill' | 'outgoing'> & { releasePayload: () => void } {
   const body = parse(RpcRequest, outlineOf(req.body))
   const { ecosystem, chain_id: chainId, transport, method, resource } = body
   assertResourcePath(resource)
   assertPayload(body)
-  const payload = Buffer.from(rawMember(req, 'payload') ?? '')
+  let payload = Buffer.from(rawMember(req, 'payload') ?? '')
   if (method === 'GET' && payload.length > MAX_QUERY_BYTES)
     throw new ApiError(
       'INVALID_REQUEST',
@@ -46,15 +50,17 @@ function parseCall(req: Request): Pick<CallRequest, 'call' | 'bill' | 'outgoing'
     method,
     transport,
     kind: callKindOf(body),
-    payload,
+    payload: () => payload,
     accept: req.get('accept'),
     acceptEncoding: req.get('accept-encoding'),
   }
   forgetBody(req)
-  return { call, bill: billOf(body), outgoing }
+  return { call, bill: billOf(body), outgoing, releasePayload: () => void (payload = NO_PAYLOAD) }
 }
 
-const createCallResponse = (req: Request, res: Response): CallResponse => ({
+const NO_PAYLOAD = Buffer.alloc(0)
+
+const createCallResponse = (req: Request, res: Response, releasePayload: () => void): CallResponse => ({
   setHeaders: (headers) => void res.set(headers),
   requirePayment(body, offer) {
     res
@@ -63,7 +69,10 @@ const createCallResponse = (req: Request, res: Response): CallResponse => ({
       .json(body)
   },
   abortOnClose: () => abortOnClose(res),
-  releaseRequestBody: () => releaseBody(req),
+  releaseRequestBody() {
+    releasePayload()
+    releaseBody(req)
+  },
   send: (answer) => send(res, answer),
 })
 

@@ -18,7 +18,7 @@ import { assertPlanActive, paymentRequired, paymentRequiredV2 } from '../payment
 import { type PaymentStore } from '../payments/store'
 import { costOf, type Bill, type MethodWeights } from './bill'
 import { createCallRecord } from './call-record'
-import { type Forward, type Forwarded, type Target } from './upstream/forward'
+import { type Forward, type Endpoint, type Forwarded } from './upstream/forward'
 import { type Answer } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
 
@@ -94,7 +94,7 @@ async function getPlan(catalog: Catalog, session: Session): Promise<Plan> {
   return plan
 }
 
-type Route = { provider: Provider; weights: MethodWeights; targets: Target[] }
+type Route = { provider: Provider; weights: MethodWeights; endpoints: Endpoint[] }
 
 async function findRoute(catalog: Catalog, { ecosystem, chainId, transport }: Call): Promise<Route> {
   const candidates = (await catalog.findProviders(ecosystem, chainId)).filter(
@@ -106,7 +106,7 @@ async function findRoute(catalog: Catalog, { ecosystem, chainId, transport }: Ca
   return {
     provider,
     weights: provider.methods,
-    targets: candidates.flatMap((candidate) =>
+    endpoints: candidates.flatMap((candidate) =>
       candidate[transport].map((baseUrl) => ({ provider: candidate.key, baseUrl })),
     ),
   }
@@ -168,16 +168,16 @@ async function serve(
   response: CallResponse,
   { route, cost, spent }: { route: Route; cost: number; spent: Paid },
 ) {
-  const { ledger, forward } = dependencies
   const { wallet } = buyer.session
   const record = createCallRecord(dependencies, spent.usageId)
   const client = { caller: response.abortOnClose(), wallet }
-  const forwarded = await forward(outgoing, route.targets, client).catch(async (error: unknown) => {
-    await record.end('refunded', null, 'defect')
-    throw error
-  })
+  const forwarded = await dependencies
+    .forward(outgoing, route.endpoints, client)
+    .catch(async (error: unknown) => {
+      await record.end('refunded', null, 'defect')
+      throw error
+    })
   // The upstream has read the body: a client that reads its answer slowly must not keep that memory in use.
-  outgoing.payload = NO_PAYLOAD
   response.releaseRequestBody()
 
   const charged = { 'X-Credits-Charged': String(cost), 'X-Credits-Remaining': spent.remaining.toString() }
@@ -189,14 +189,24 @@ async function serve(
   if (forwarded.outcome === 'abandoned') return endAbandoned(record, forwarded)
 
   const { answer } = forwarded
-  // A streamed answer can outlast the lease. No await may separate this check from the first byte.
-  if (!answer.rest && ledger.hasLease(spent.usageId)) void record.end('done', answer.status, 'answered')
+  const mayConfirmLater = !answer.rest && dependencies.ledger.hasLease(spent.usageId)
+  await sendAnswer(record, response, { answer, charged, mayConfirmLater })
+}
+
+type CallRecord = ReturnType<typeof createCallRecord>
+
+/** `mayConfirmLater`: the lease is held now, so no await may precede the first byte. A streamed answer can outlast the lease. */
+async function sendAnswer(
+  record: CallRecord,
+  response: CallResponse,
+  parts: { answer: Answer; charged: Record<string, string>; mayConfirmLater: boolean },
+) {
+  const { answer, charged, mayConfirmLater } = parts
+  if (mayConfirmLater) void record.end('done', answer.status, 'answered')
   else await record.confirm(answer)
   response.setHeaders(charged)
   if ((await response.send(answer)) === 'cut_off') await record.markCutOff()
 }
-
-type CallRecord = ReturnType<typeof createCallRecord>
 
 async function fail(record: CallRecord, isFree: boolean): Promise<never> {
   if (isFree) {
@@ -210,8 +220,6 @@ async function fail(record: CallRecord, isFree: boolean): Promise<never> {
 /** A call that an upstream may have executed stays charged, or clients could disconnect to call for free. */
 const endAbandoned = (record: CallRecord, { wasSent }: Extract<Forwarded, { outcome: 'abandoned' }>) =>
   record.end(wasSent ? 'done' : 'refunded', null, 'caller_left')
-
-const NO_PAYLOAD = Buffer.alloc(0)
 
 const TOO_MANY_TIMEOUTS =
   'No upstream answered in time, and too many calls of this wallet timed out within a minute, so this one was charged; wait a minute, or send smaller calls'

@@ -10,7 +10,10 @@ export type Forwarded =
   | { outcome: 'failed'; isTimeout: boolean }
   | Extract<UpstreamExchange, { outcome: 'abandoned' }>
 
-export type Target = { provider: string; baseUrl: string }
+/** `provider`: the key of a provider in the configuration. */
+export type Endpoint = { provider: string; baseUrl: string }
+
+type Client = { caller: AbortSignal; wallet: string }
 
 export type Forward = ReturnType<typeof createForward>
 
@@ -37,12 +40,11 @@ const RETURNED_HEADERS = [
 export function createForward(upstreams: Upstreams, timeoutMs: number) {
   return async (
     outgoing: UpstreamRequest,
-    targets: readonly Target[],
-    { caller, wallet }: { caller: AbortSignal; wallet: string },
+    endpoints: readonly Endpoint[],
+    client: Client,
   ): Promise<Forwarded> => {
-    const { kind, transport } = outgoing
     const deadline = performance.now() + MAX_TOTAL_TIMEOUTS * timeoutMs
-    const attempts = createAttempts(targets)
+    const attempts = createAttempts(endpoints)
     let wasSent = false
     let isTimeout = false
     let nodeError: Answer | undefined
@@ -51,50 +53,77 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
       if (!attempts.canTry(baseUrl)) continue
       const responseTimeoutMs = Math.min(timeoutMs, deadline - performance.now())
       if (responseTimeoutMs < timeoutMs / 10) break
-      const request = buildRequest(baseUrl, outgoing)
-      const slot = upstreams.slotAt(String(request.origin), wallet)
-      const options = { timeoutMs, responseTimeoutMs, caller, slot }
-      const startedAt = performance.now()
-      const exchanged = await exchange(upstreams.dispatcher, request, options)
-      if (exchanged.outcome === 'abandoned')
-        return { outcome: 'abandoned', wasSent: wasSent || exchanged.wasSent }
-      if (exchanged.outcome === 'unsent') {
-        upstreams.recordFailure(baseUrl)
-        continue
-      }
+      const timeouts = { timeoutMs, responseTimeoutMs }
+      const attempt = await attemptAt(baseUrl, { upstreams, outgoing, client, timeouts })
+      if (attempt.outcome === 'unsent') continue
+      if (attempt.outcome === 'abandoned')
+        return { outcome: 'abandoned', wasSent: wasSent || attempt.wasSent }
+      if (attempt.outcome === 'served')
+        return { outcome: 'answered', answer: withReturnedHeaders(attempt.answer) }
       wasSent = true
-      const failure = exchanged.outcome
-      if (failure !== 'answered') {
-        upstreams.recordFailure(baseUrl)
-        attempts.recordSent(baseUrl, failure === 'timeout')
-        isTimeout ||= failure === 'timeout'
-        if (isRetryable(kind, failure)) continue
-        break
-      }
-      const { answer } = exchanged
-      const responseClass = await classifyResponse(answer, transport)
-      if (responseClass.outcome === 'served') {
-        upstreams.recordSuccess(baseUrl)
-        return { outcome: 'answered', answer: withReturnedHeaders(answer) }
-      }
-      upstreams.recordFailure(baseUrl, retryAfterOf(answer))
-      const upstreamTimedOut = responseClass.outcome === 'failed' && responseClass.isTimeout
-      attempts.recordSent(baseUrl, upstreamTimedOut)
-      // A timeout status returned at once is an outage of the upstream, not a call that blocked it.
-      isTimeout ||= upstreamTimedOut && performance.now() - startedAt >= timeoutMs / 2
-      if (responseClass.outcome === 'error') nodeError = answer
-      else answer.rest?.destroy()
-      if (!isRetryable(kind, responseClass.outcome)) break
+      attempts.recordSent(baseUrl, attempt.upstreamTimedOut)
+      isTimeout ||= attempt.isTimeout
+      nodeError = attempt.nodeError ?? nodeError
+      if (!isRetryable(outgoing.kind, attempt.outcome)) break
     }
     if (nodeError) return { outcome: 'answered', answer: withReturnedHeaders(nodeError) }
     return { outcome: 'failed', isTimeout }
   }
 }
 
+/** `upstreamTimedOut`: it did not answer, or reported a timeout. `isTimeout`: it also held the call for at least half the timeout. */
+type Attempt =
+  | { outcome: 'served'; answer: Answer }
+  | { outcome: 'unsent' }
+  | { outcome: 'abandoned'; wasSent: boolean }
+  | { outcome: Failure; upstreamTimedOut: boolean; isTimeout: boolean; nodeError?: Answer }
+
+type AttemptOptions = {
+  upstreams: Upstreams
+  outgoing: UpstreamRequest
+  client: Client
+  timeouts: { timeoutMs: number; responseTimeoutMs: number }
+}
+
+/** Sends the call to one upstream, and records for its circuit whether it served it. */
+async function attemptAt(
+  baseUrl: string,
+  { upstreams, outgoing, client: { caller, wallet }, timeouts }: AttemptOptions,
+): Promise<Attempt> {
+  const request = buildRequest(baseUrl, outgoing)
+  const slot = upstreams.slotAt(String(request.origin), wallet)
+  const startedAt = performance.now()
+  const exchanged = await exchange(upstreams.dispatcher, request, { ...timeouts, caller, slot })
+  if (exchanged.outcome === 'abandoned') return exchanged
+  if (exchanged.outcome !== 'answered') {
+    upstreams.recordFailure(baseUrl)
+    if (exchanged.outcome === 'unsent') return { outcome: 'unsent' }
+    const isTimeout = exchanged.outcome === 'timeout'
+    return { outcome: exchanged.outcome, upstreamTimedOut: isTimeout, isTimeout }
+  }
+
+  const { answer } = exchanged
+  const response = await classifyResponse(answer, outgoing.transport)
+  if (response.outcome === 'served') {
+    upstreams.recordSuccess(baseUrl)
+    return { outcome: 'served', answer }
+  }
+  upstreams.recordFailure(baseUrl, retryAfterOf(answer))
+  if (response.outcome !== 'error') answer.rest?.destroy()
+  const upstreamTimedOut = response.outcome === 'failed' && response.isTimeout
+  return {
+    outcome: response.outcome,
+    upstreamTimedOut,
+    // A timeout status returned at once is an outage of the upstream, not a call that blocked it.
+    isTimeout: upstreamTimedOut && performance.now() - startedAt >= timeouts.timeoutMs / 2,
+    ...(response.outcome === 'error' ? { nodeError: answer } : {}),
+  }
+}
+
 /** Allows at most MAX_ATTEMPTS; after a timeout one more, at another provider if there is one. */
-function createAttempts(targets: readonly Target[]) {
+function createAttempts(endpoints: readonly Endpoint[]) {
   const providers = new Map<string, string>()
-  for (const { provider, baseUrl } of targets) if (!providers.has(baseUrl)) providers.set(baseUrl, provider)
+  for (const { provider, baseUrl } of endpoints) if (!providers.has(baseUrl)) providers.set(baseUrl, provider)
   const hasOthers = new Set(providers.values()).size > 1
   const timedOut = new Set<string | undefined>()
   let remaining = MAX_ATTEMPTS

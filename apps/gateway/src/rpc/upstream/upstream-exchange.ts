@@ -5,11 +5,11 @@ import { type Slot } from './connection-limiter'
 /** A complete answer or, above MAX_BUFFERED_BYTES, its beginning and the stream of the rest. */
 export type Answer = {
   status: number
-  headers: Headers
+  headers: AnswerHeaders
   body: Buffer
   rest?: Readable
 }
-type Headers = Record<string, string | string[] | undefined>
+type AnswerHeaders = Record<string, string | string[] | undefined>
 
 /** `unsent`: provably nothing was sent. `reset`: the connection broke before a complete answer. `abandoned`: the caller disconnected. */
 export type UpstreamExchange =
@@ -44,7 +44,7 @@ export function exchange(
     let connection: Dispatcher.DispatchController | undefined
     let isSettled = false
     let status = 0
-    let headers: Headers = {}
+    let headers: AnswerHeaders = {}
     const buffered = createBodyBuffer()
     let rest: Readable | undefined
 

@@ -5,14 +5,15 @@ import { resolveUrl } from '../resource-path'
 
 export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transport'> & {
   kind: CallKind
-  /** Byte for byte as the caller sent it. */
-  payload: Buffer
+  /** Byte for byte as the caller sent it; empty once it is released. */
+  payload: () => Buffer
   accept: string | undefined
   acceptEncoding: string | undefined
 }
 
 export function buildRequest(baseUrl: string, outgoing: UpstreamRequest): Dispatcher.DispatchOptions {
-  const { resource, method, payload, accept, acceptEncoding } = outgoing
+  const { resource, method, accept, acceptEncoding } = outgoing
+  const payload = outgoing.payload()
   const address = resolveUrl(baseUrl, resource)
   const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
   if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding

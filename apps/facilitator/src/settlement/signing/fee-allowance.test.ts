@@ -1,8 +1,8 @@
 import {
-  allocationsByClient,
+  feeSharesByClient,
   createFeeLedger,
   isLimited,
-  allocateFee,
+  splitMaxFee,
   type Spender,
   type Spent,
 } from './fee-allowance'
@@ -77,7 +77,7 @@ describe('a share of the fees', () => {
     ],
     ['one with nothing', spender({ userFeeShareBps: 0 }), [], 1n, /^user 1 has used 0 of the 0 /],
   ])('%s', (_, of, before, cost, problem) => {
-    const refusal = createFeeLedger(CAP, shares, before).lacksRoom(of, cost)
+    const refusal = createFeeLedger(CAP, shares, before).findRefusal(of, cost)
     if (problem === undefined) expect(refusal).toBeUndefined()
     else
       expect(refusal).toEqual({
@@ -88,7 +88,7 @@ describe('a share of the fees', () => {
 
   test('is used up once not even the cheapest payment of the day fits, and never by a price alone', () => {
     const isUsedUp = (fees: bigint, cheapest: bigint) =>
-      createFeeLedger(CAP, shares, [spent({ fees, cheapest })]).isUsedUp(spender()) !== undefined
+      createFeeLedger(CAP, shares, [spent({ fees, cheapest })]).findUsedUpRefusal(spender()) !== undefined
     expect([isUsedUp(100n, 1n), isUsedUp(90n, 11n), isUsedUp(90n, 10n), isUsedUp(0n, 1_000n)]).toEqual([
       true,
       true,
@@ -104,13 +104,12 @@ describe('a share of the fees', () => {
 })
 
 test('a payment bears what is allowed for it alone, and an equal part of the rest; together at least the cost', () => {
-  expect(allocateFee([{}, {}, {}], 10n)).toEqual([4n, 4n, 4n])
-  expect(allocateFee([{ sponsorship: { fee: 70n } }, { sponsorship: { fee: 10n } }], 100n)).toEqual([
-    80n,
-    20n,
-  ])
+  const partsOf = (batch: { sponsorship?: { fee: bigint } }[], maxFee: bigint) =>
+    splitMaxFee(batch, maxFee).map(({ part }) => part)
+  expect(partsOf([{}, {}, {}], 10n)).toEqual([4n, 4n, 4n])
+  expect(partsOf([{ sponsorship: { fee: 70n } }, { sponsorship: { fee: 10n } }], 100n)).toEqual([80n, 20n])
   expect(
-    allocationsByClient([
+    feeSharesByClient([
       { clientId: 'a', part: 4n },
       { clientId: 'b', part: 4n },
       { clientId: 'a', part: 3n },

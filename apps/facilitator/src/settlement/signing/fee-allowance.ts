@@ -18,8 +18,8 @@ export type Spent = {
   cheapest: bigint
 }
 
-/** `part`: of the maximum fee of a transaction. */
-export type FeeAllocation = { clientId: string; payments: number; part: bigint }
+/** A client key's `part` of the maximum fee of a transaction. */
+export type FeeShare = { clientId: string; payments: number; part: bigint }
 
 /** Shares of a network's fees of 24 hours, in hundredths of a percent, where no operator has set one. */
 export type DefaultShares = {
@@ -58,7 +58,10 @@ export function createFeeLedger(cap: bigint, shares: DefaultShares, spent: reado
   }
   const limitOf = ({ bps }: Account) => (cap * BigInt(bps)) / BigInt(WHOLE_BPS)
 
-  function refusal(spender: Spender, isOver: (used: bigint, limit: bigint) => boolean): Refusal | undefined {
+  function refusalWhere(
+    spender: Spender,
+    isOver: (used: bigint, limit: bigint) => boolean,
+  ): Refusal | undefined {
     for (const account of accountsOf(spender, shares)) {
       const [used, limit] = [fees.get(account.name) ?? 0n, limitOf(account)]
       if (!isOver(used, limit)) continue
@@ -69,12 +72,13 @@ export function createFeeLedger(cap: bigint, shares: DefaultShares, spent: reado
   }
 
   return {
-    /** Why a payment of this cost is refused; undefined if it has room. */
-    lacksRoom: (spender: Spender, cost: bigint) => refusal(spender, (used, limit) => used + cost > limit),
+    /** Undefined if a payment of this cost fits. */
+    findRefusal: (spender: Spender, cost: bigint) =>
+      refusalWhere(spender, (used, limit) => used + cost > limit),
 
-    /** Why any payment is refused: not even one as cheap as the cheapest of 24 hours would fit. */
-    isUsedUp: (spender: Spender) =>
-      refusal(spender, (used, limit) => used >= limit || (used > 0n && used + cheapest(spent) > limit)),
+    /** Undefined if a payment as cheap as the cheapest of 24 hours fits. */
+    findUsedUpRefusal: (spender: Spender) =>
+      refusalWhere(spender, (used, limit) => used >= limit || (used > 0n && used + cheapest(spent) > limit)),
 
     take(spender: Spender, cost: bigint): void {
       for (const { name } of accountsOf(spender, shares)) add(name, cost)
@@ -88,17 +92,19 @@ const cheapest = (spent: readonly Spent[]): bigint =>
     undefined,
   ) ?? 0n
 
-/** What each payment of a batch bears of the maximum fee: the fee granted for it alone, and an equal part of the rest. */
-export function allocateFee(batch: readonly { sponsorship?: { fee: bigint } }[], cost: bigint): bigint[] {
-  const own = batch.map(({ sponsorship }) => sponsorship?.fee ?? 0n)
-  const rest = own.reduce((left, fee) => left - fee, cost)
+/** Each payment's `part` of the maximum fee: the fee granted for it alone, and an equal part of the rest. */
+export function splitMaxFee<T extends { sponsorship?: { fee: bigint } }>(
+  batch: readonly T[],
+  maxFee: bigint,
+): (T & { part: bigint })[] {
+  const rest = batch.reduce((left, { sponsorship }) => left - (sponsorship?.fee ?? 0n), maxFee)
   const count = BigInt(batch.length)
   const each = rest > 0n ? (rest + count - 1n) / count : 0n
-  return own.map((fee) => fee + each)
+  return batch.map((one) => ({ ...one, part: (one.sponsorship?.fee ?? 0n) + each }))
 }
 
-export function allocationsByClient(parts: readonly { clientId: string; part: bigint }[]): FeeAllocation[] {
-  const sums = new Map<string, FeeAllocation>()
+export function feeSharesByClient(parts: readonly { clientId: string; part: bigint }[]): FeeShare[] {
+  const sums = new Map<string, FeeShare>()
   for (const { clientId, part } of parts) {
     const sum = sums.get(clientId) ?? { clientId, payments: 0, part: 0n }
     sums.set(clientId, { clientId, payments: sum.payments + 1, part: sum.part + part })

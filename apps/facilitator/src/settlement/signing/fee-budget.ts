@@ -3,10 +3,10 @@ import { type PoolClient } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import {
-  allocationsByClient,
+  feeSharesByClient,
   createFeeLedger,
   isLimited,
-  allocateFee,
+  splitMaxFee,
   type DefaultShares,
   type Spender,
 } from './fee-allowance'
@@ -18,7 +18,7 @@ import { type SigningStore } from './signing-store'
 const SNAPSHOT_MS = 1_000
 
 /** `sponsorship.fee` is granted for this payment alone. */
-type Cost = { claim: Claim; sponsorship?: { fee: bigint } }
+type BatchedClaim = { claim: Claim; sponsorship?: { fee: bigint } }
 
 export type Verdict =
   | { isTaken: true }
@@ -29,16 +29,16 @@ export type Verdict =
 
 /** Of a network's fees. Holds the network's fee lock until the database transaction ends. */
 export type Budget = {
-  /** Why any fee for the claim is refused; undefined if one may fit. */
-  isUsedUp(claim: Claim): Refusal | undefined
+  /** Undefined if a fee for the claim may fit. */
+  findUsedUpRefusal(claim: Claim): Refusal | undefined
   /** Takes the maximum fee of a transaction, or nothing. */
-  take(batch: readonly Cost[], cost: bigint): Verdict
+  take(batch: readonly BatchedClaim[], cost: bigint): Verdict
   /** Records the client keys of a stored transaction. */
-  record(batch: readonly Cost[], transaction: SignedTransaction & { cost: bigint }): Promise<void>
+  record(batch: readonly BatchedClaim[], transaction: SignedTransaction & { cost: bigint }): Promise<void>
 }
 
 const UNCAPPED: Budget = {
-  isUsedUp: () => undefined,
+  findUsedUpRefusal: () => undefined,
   take: () => ({ isTaken: true }),
   record: () => Promise.resolve(),
 }
@@ -63,10 +63,10 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
   }
 
   return {
-    /** Why no fee is paid for this spender, by figures that are at most a second old. */
+    /** The refusal of any fee for this spender, by figures at most SNAPSHOT_MS old; undefined if one may fit. */
     async check({ name, maxFeesPerDay: cap }: Network, spender: Spender): Promise<Refusal | undefined> {
       if (cap === undefined || !isLimited(spender, shares)) return undefined
-      return (await snapshot(name, cap)).isUsedUp(spender)
+      return (await snapshot(name, cap)).findUsedUpRefusal(spender)
     },
 
     async open(
@@ -91,12 +91,12 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
       }
 
       /** The first payments of a batch get the room. */
-      function takeParts(batch: readonly Cost[], parts: readonly bigint[]) {
+      function takeParts(batch: readonly BatchedClaim[], cost: bigint) {
         const over = new Map<Claim, Refusal>()
         const taken: [Spender, bigint][] = []
-        for (const [index, { claim }] of batch.entries()) {
-          const [spender, part] = [spenderOf(claim), parts[index] ?? 0n]
-          const refusal = ledger.lacksRoom(spender, part)
+        for (const { claim, part } of splitMaxFee(batch, cost)) {
+          const spender = spenderOf(claim)
+          const refusal = ledger.findRefusal(spender, part)
           if (refusal) over.set(claim, refusal)
           else {
             ledger.take(spender, part)
@@ -107,10 +107,10 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
       }
 
       return {
-        isUsedUp: (claim) => ledger.isUsedUp(spenderOf(claim)),
+        findUsedUpRefusal: (claim) => ledger.findUsedUpRefusal(spenderOf(claim)),
 
         take(batch, cost) {
-          const { over, undo } = takeParts(batch, allocateFee(batch, cost))
+          const { over, undo } = takeParts(batch, cost)
           if (over.size > 0) {
             undo()
             return { isTaken: false, over }
@@ -127,11 +127,11 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
 
         async record(batch, { hash, cost }) {
           if (cost === 0n) return
-          const parts = allocateFee(batch, cost).map((part, index) => ({
-            clientId: batch[index]?.claim.clientId ?? '',
+          const parts = splitMaxFee(batch, cost).map(({ claim, part }) => ({
+            clientId: claim.clientId,
             part,
           }))
-          await store.record(session, hash, allocationsByClient(parts))
+          await store.record(session, hash, feeSharesByClient(parts))
         },
       }
     },

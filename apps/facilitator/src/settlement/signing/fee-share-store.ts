@@ -1,5 +1,5 @@
 import { type Pool } from '@tollgate/database'
-import { type FeeAllocation, type Spender, type Spent } from './fee-allowance'
+import { type FeeShare, type Spender, type Spent } from './fee-allowance'
 import { type Session } from '../claims/claim-store'
 
 /** Counts transactions as `feesOfDay` of the signing store does. */
@@ -42,7 +42,7 @@ export function createFeeShareStore(pool: Pool) {
     },
 
     /** The transaction must be stored in the same database transaction. */
-    async record(session: Session, hash: string, parts: readonly FeeAllocation[]): Promise<void> {
+    async record(session: Session, hash: string, parts: readonly FeeShare[]): Promise<void> {
       await session.query(
         `INSERT INTO fee_shares (transaction_id, client_id, payments, part, whole)
          SELECT t.id, p.client_id, p.payments, p.part, sum(p.part) OVER ()

@@ -54,7 +54,7 @@ export function createBatchSigner({
     const payers = room > 0 ? payersNeedingGrant(valid) : []
     const busyPayers =
       payers.length === 0 ? new Set<string>() : await signing.payersBehindFirst(session, name, payers)
-    const plan = planRound(valid, { room, busyPayers, isUsedUp: budget.isUsedUp })
+    const plan = planRound(valid, { room, busyPayers, findUsedUpRefusal: budget.findUsedUpRefusal })
     const round: SignedRound = { sent: [], deferred: plan.deferred }
     for (const one of plan.payerSigned) round.sent.push(...(await storePayerTransaction(session, one)))
     if (plan.ours.length === 0) return round

@@ -45,13 +45,13 @@ describe('the plan of a round', () => {
   const [ours, ready, unready] = [valid(1n), payerSigned(2n, 'a', true), payerSigned(3n, 'b', false)]
   const all = [ours, ready, unready]
   const plan = (changes: Partial<Parameters<typeof planRound>[1]> = {}, those: ValidClaim[] = all) =>
-    planRound(those, { room: 1, busyPayers: new Set(), isUsedUp: () => undefined, ...changes })
+    planRound(those, { room: 1, busyPayers: new Set(), findUsedUpRefusal: () => undefined, ...changes })
 
   test.each<[string, Parameters<typeof plan>[0], bigint[], object[]]>([
     ['with room', {}, [1n, 3n], []],
     [
       'without room',
-      { room: 0, isUsedUp: () => usedUp },
+      { room: 0, findUsedUpRefusal: () => usedUp },
       [],
       [1n, 3n].map((id) => ({
         claim: claim(id),
@@ -66,7 +66,7 @@ describe('the plan of a round', () => {
     ],
     [
       'with a used up share',
-      { isUsedUp: ({ id }: Claim) => (id === 1n ? usedUp : undefined) },
+      { findUsedUpRefusal: ({ id }: Claim) => (id === 1n ? usedUp : undefined) },
       [3n],
       [{ claim: claim(1n), outcome: { status: 'failed', ...usedUp } }],
     ],
@@ -78,7 +78,7 @@ describe('the plan of a round', () => {
 
   test('a broadcast claim with a used up share waits instead of failing', () => {
     const sent = valid(1n, { claim: claim(1n, true) })
-    expect(plan({ isUsedUp: () => usedUp }, [sent]).deferred).toEqual([
+    expect(plan({ findUsedUpRefusal: () => usedUp }, [sent]).deferred).toEqual([
       { claim: sent.claim, problem: 'used up' },
     ])
   })

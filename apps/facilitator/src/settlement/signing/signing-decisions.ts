@@ -29,25 +29,25 @@ export type RoundPlan = {
   deferred: DeferredClaim[]
 }
 
-/** `room`: how many more transactions may be pending. `isUsedUp`: why the budget allows no payment of the claim. */
+/** `room`: how many more transactions may be pending. `findUsedUpRefusal`: the budget's refusal of any fee for the claim. */
 export function planRound(
   valid: readonly ValidClaim[],
   {
     room,
     busyPayers,
-    isUsedUp,
+    findUsedUpRefusal,
   }: {
     room: number
     /** Of two fee grants for one payer, in whichever assets, the second would fail. */
     busyPayers: ReadonlySet<string>
-    isUsedUp: (claim: Claim) => Refusal | undefined
+    findUsedUpRefusal: (claim: Claim) => Refusal | undefined
   },
 ): RoundPlan {
   const plan: RoundPlan = { payerSigned: valid.filter(isReady), ours: [], deferred: [] }
   for (const one of valid.filter((candidate) => !isReady(candidate))) {
     const { claim, payment } = one
     const isBusy = payment.transaction !== undefined && busyPayers.has(payment.payer)
-    const refusal = room > 0 && !isBusy ? isUsedUp(claim) : undefined
+    const refusal = room > 0 && !isBusy ? findUsedUpRefusal(claim) : undefined
     if (room <= 0) plan.deferred.push({ claim, problem: WAITS_FOR_OURS })
     else if (isBusy) plan.deferred.push({ claim, problem: WAITS_FOR_ITS_PAYER })
     else if (refusal) plan.deferred.push(refuseUnspent(claim, refusal))

@@ -1,7 +1,7 @@
-export type FeeShare = { settlementId: bigint; fee: bigint }
+export type FeeAllocation = { settlementId: bigint; fee: bigint }
 
 /** Equal shares; the first settlements bear one unit more each until the sum is exact. */
-export function divideFee(fee: bigint, settlementIds: readonly bigint[]): FeeShare[] {
+export function divideFee(fee: bigint, settlementIds: readonly bigint[]): FeeAllocation[] {
   const count = BigInt(settlementIds.length)
   return settlementIds.map((settlementId, index) => ({
     settlementId,

@@ -6,7 +6,7 @@ import { outcomeStatus, settledAt, storedDetail, type Session } from '../claims/
 import { suspendAssets } from '../claims/suspend-assets'
 import { inShortTransaction } from '../short-transaction'
 import { isInFlightSql } from '../status'
-import { divideFee, type FeeShare } from './divide-fee'
+import { divideFee, type FeeAllocation } from './divide-fee'
 
 /** A settlement's next state once its transaction is mined or superseded; `claimed`: signed again. */
 export type Transition = { id: bigint } & (ClaimOutcome | { status: 'claimed' })
@@ -33,13 +33,13 @@ const LOCK_SETTLEMENTS = 'SELECT id FROM settlements WHERE transaction_id = $1 O
 
 const STORE_FEE_ALLOCATIONS = `
 INSERT INTO fee_allocations (transaction_id, settlement_id, fee)
-SELECT $1, settlement_id, fee FROM unnest($2::bigint[], $3::numeric[]) AS share (settlement_id, fee)
+SELECT $1, settlement_id, fee FROM unnest($2::bigint[], $3::numeric[]) AS allocation (settlement_id, fee)
 ON CONFLICT (transaction_id, settlement_id) DO UPDATE SET fee = EXCLUDED.fee`
 
 const ADD_FEES = `
-UPDATE settlements s SET fee = s.fee + share.fee
-FROM unnest($1::bigint[], $2::numeric[]) AS share (settlement_id, fee)
-WHERE s.id = share.settlement_id AND share.fee > 0`
+UPDATE settlements s SET fee = s.fee + allocation.fee
+FROM unnest($1::bigint[], $2::numeric[]) AS allocation (settlement_id, fee)
+WHERE s.id = allocation.settlement_id AND allocation.fee > 0`
 
 /** Notifies waiting requests of an outcome, and the settler of a claim to sign again. */
 const APPLY_TRANSITIONS = `
@@ -107,10 +107,10 @@ export async function lockSettlements(session: Session, transactionId: bigint): 
 async function storeFees(
   session: Session,
   transactionId: bigint,
-  shares: readonly FeeShare[],
+  allocations: readonly FeeAllocation[],
 ): Promise<void> {
-  const settlementIds = shares.map(({ settlementId }) => settlementId)
-  const fees = shares.map(({ fee }) => fee)
+  const settlementIds = allocations.map(({ settlementId }) => settlementId)
+  const fees = allocations.map(({ fee }) => fee)
   await session.query(STORE_FEE_ALLOCATIONS, [transactionId, settlementIds, fees])
   await session.query(ADD_FEES, [settlementIds, fees])
 }

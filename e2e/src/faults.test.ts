@@ -53,7 +53,7 @@ describe('pnpm faults', () => {
     240_000,
   )
 
-  test('SIGSTOP of a gateway, and of the owner of a signer: no free call, no second transaction, no second success', async () => {
+  test('SIGSTOP of a gateway, and of the leader of a signer: no free call, no second transaction, no second success', async () => {
     const report = await held('gateway-stalled', 'facilitator-stalled/stored', '--rounds', '1')
     expect(report).toMatch(/30 calls under way, 30 refunded, 0 answered, 0 of them free, 30 withheld/)
     expect(report).toMatch(/3 successes, 3 transfers/)

@@ -81,7 +81,7 @@ export async function composeFacilitator(parts: {
   const notifications = createNotifications({ pool, logger })
   const store = createSettlementStore(pool)
   const settlementWaiter = createSettlementWaiter({ store, notifications, logger })
-  const counts = createSettlementMetrics({ metrics, networks: networks.all, now })
+  const settlementMetrics = createSettlementMetrics({ metrics, networks: networks.all, now })
   const feeBudget = createFeeBudget({
     store: createFeeShareStore(pool),
     shares: {
@@ -92,7 +92,16 @@ export async function composeFacilitator(parts: {
   })
   const settlers = networks.all.flatMap((network) =>
     network.chain.signer.addresses.map((signer) =>
-      createSettler({ network, signer, pool, feeBudget, notifications, counts, logger, now }),
+      createSettler({
+        network,
+        signer,
+        pool,
+        feeBudget,
+        notifications,
+        metrics: settlementMetrics,
+        logger,
+        now,
+      }),
     ),
   )
   const operations = createMonitoring({

@@ -64,13 +64,13 @@ void run('facilitator', async (closing) => {
     settlers,
     metricsRecorder,
   } = facilitator
-  closing.add('tally', () => metricsRecorder.close())
+  closing.add('http metrics', () => metricsRecorder.close())
   metricsRecorder.begin()
   closing.add('networks', () => networks.close())
   networks.watchNodes()
   await networks.registerConfigured()
 
-  closing.add('notices', () => notifications.close())
+  closing.add('notifications', () => notifications.close())
   notifications.begin()
   closing.add('settlers', () => Promise.all(settlers.map((settler) => settler.close())))
   for (const settler of settlers) settler.begin()
@@ -78,7 +78,7 @@ void run('facilitator', async (closing) => {
   operations.begin()
   closing.add('ownership checks', () => ownershipChecks.close())
   ownershipChecks.begin()
-  closing.add('outcomes', () => settlementWaiter.close())
+  closing.add('settlement waiter', () => settlementWaiter.close())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
   closing.add('retention', () => retention.stop())
 

@@ -96,7 +96,7 @@ describe('two replicas', () => {
     for (const { address } of payers) expect(await transfersFrom(rpcUrl, address)).toHaveLength(1)
   })
 
-  test('have one owner of a signer at a time; when it stops, the other one takes over and settles', async () => {
+  test('have one leader of a signer at a time; when it stops, the other one takes over and settles', async () => {
     const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
     const settings = { rpcUrl, signerKeys: [signer.privateKey] }
     const [firstLog, secondLog] = [readableLog(), readableLog()]

@@ -5,7 +5,7 @@ import { type Network } from '../networks/network'
 import { createWakeSignal } from './wake-signal'
 import { createBroadcaster } from './signing/broadcaster'
 import { type SettlementMetrics } from './metrics'
-import { createRecordOutcome } from './record-outcome'
+import { createReportOutcome } from './report-outcome'
 import { type FeeBudget } from './signing/fee-budget'
 import { createTransactionTracker } from './transactions/track-transactions'
 import { createReorgStore } from './reorgs/reorg-store'
@@ -37,88 +37,88 @@ export function createSettler(parts: {
   pool: Pool
   feeBudget: FeeBudget
   notifications: Notifications
-  counts: SettlementMetrics
+  metrics: SettlementMetrics
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, pool, feeBudget, notifications, counts, now } = parts
+  const { network, signer, pool, feeBudget, notifications, metrics, now } = parts
   const logger = parts.logger.child({ network: network.name, signer })
-  const store = createClaimStore()
+  const claimStore = createClaimStore()
   const signing = createSigningStore(pool)
   const transactions = createTransactionStore(pool)
   const [first] = network.chain.signer.addresses
   const knownSigners = signer === first ? network.chain.signer.addresses : undefined
   const scope = { network: network.name, signer, knownSigners }
-  const recordOutcome = createRecordOutcome({ network: network.name, logger, counts })
+  const reportOutcome = createReportOutcome({ network: network.name, logger, metrics })
   const { send, isSending, drained } = createBroadcaster({ network, signing, logger })
-  const sender = createClaimSigner({
+  const claimSigner = createClaimSigner({
     network,
     signer,
-    store,
+    claimStore,
     signing,
     feeBudget,
     send,
-    recordOutcome,
-    counts,
+    reportOutcome,
+    metrics,
     logger,
     now,
   })
   const replaceStuck = createStuckReplacer({
     network,
     signer,
-    store,
+    claimStore,
     signing,
     transactions,
     send,
-    counts,
+    metrics,
     logger,
   })
   const tracker = createTransactionTracker({
     network,
     scope,
     pool,
-    store,
+    claimStore,
     signing,
     transactions,
     isSending,
-    recordOutcome,
+    reportOutcome,
     logger,
   })
-  const watcher = createReorgMonitor({ network, scope, store: createReorgStore(pool), counts, logger })
-  const claimed = createWakeSignal()
-  const sent = createWakeSignal()
+  const reorgMonitor = createReorgMonitor({ network, scope, store: createReorgStore(pool), metrics, logger })
+  const signingWake = createWakeSignal()
+  const trackingWake = createWakeSignal()
   const stopping = new AbortController()
   let running: Promise<void> | undefined
-  let isOwner = false
+  let isLeader = false
 
   const unsubscribe = notifications.subscribe(CLAIMED_CHANNEL, (name) => {
-    if (name === network.name) claimed.wake()
+    if (name === network.name) signingWake.wake()
   })
 
-  async function own(session: PoolClient, signal: AbortSignal): Promise<void> {
+  async function lead(session: PoolClient, signal: AbortSignal): Promise<void> {
     await session.query(`SET idle_session_timeout = '${IDLE_SESSION_TIMEOUT}'`)
-    if (!(await takeLock(session, signal))) return
+    if (!(await acquireLock(session, signal))) return
     logger.info('signer lock acquired')
     const lost = new AbortController()
-    const owning = AbortSignal.any([signal, lost.signal])
-    const sending = runSigningLoop(session, owning).finally(() => lost.abort())
-    isOwner = true
+    const leading = AbortSignal.any([signal, lost.signal])
+    const signingLoop = runSigningLoop(session, leading).finally(() => lost.abort())
+    isLeader = true
     try {
-      await Promise.all([sending, runTrackingLoop(owning), runReorgLoop(owning)])
+      await Promise.all([signingLoop, runTrackingLoop(leading), runReorgLoop(leading)])
     } finally {
-      isOwner = false
+      isLeader = false
       await drained()
     }
   }
 
-  async function takeLock(session: PoolClient, signal: AbortSignal): Promise<boolean> {
+  async function acquireLock(session: PoolClient, signal: AbortSignal): Promise<boolean> {
     const name = `settler ${caip2(network)} ${signer}`
     while (!signal.aborted) {
-      const { rows } = await session.query<{ taken: boolean }>(
-        'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS taken',
+      const { rows } = await session.query<{ acquired: boolean }>(
+        'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS acquired',
         [name],
       )
-      if (rows[0]?.taken) return true
+      if (rows[0]?.acquired) return true
       await pause(LOCK_RETRY_MS, signal)
     }
     return false
@@ -127,9 +127,9 @@ export function createSettler(parts: {
   async function runSigningLoop(session: PoolClient, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
-        const mayBeMore = await sender.signClaims(session)
+        const mayBeMore = await claimSigner.signClaims(session)
         if (mayBeMore) {
-          sent.wake()
+          trackingWake.wake()
           continue
         }
         await replaceStuck(session)
@@ -138,7 +138,7 @@ export function createSettler(parts: {
         // Throws if the session is gone, and the lock with it.
         await session.query('SELECT 1')
       }
-      await claimed.wait(POLL_INTERVAL_MS, signal)
+      await signingWake.wait(POLL_INTERVAL_MS, signal)
     }
   }
 
@@ -148,7 +148,7 @@ export function createSettler(parts: {
       try {
         const { open, closed } = await tracker.trackSigned()
         // A resolved transaction makes room for another.
-        if (closed > 0) claimed.wake()
+        if (closed > 0) signingWake.wake()
         pauseMs =
           open === 0
             ? MAX_TRACK_INTERVAL_MS
@@ -158,7 +158,7 @@ export function createSettler(parts: {
       } catch (error) {
         logger.warn('tracking loop failed', { error })
       }
-      if (await sent.wait(pauseMs, signal)) pauseMs = MIN_TRACK_INTERVAL_MS
+      if (await trackingWake.wait(pauseMs, signal)) pauseMs = MIN_TRACK_INTERVAL_MS
     }
   }
 
@@ -166,7 +166,7 @@ export function createSettler(parts: {
     while (!signal.aborted) {
       await pause(REORG_CHECK_INTERVAL_MS, signal)
       try {
-        if (await watcher.checkMined()) sent.wake()
+        if (await reorgMonitor.checkMined()) trackingWake.wake()
       } catch (error) {
         logger.warn('reorg loop failed', { error })
       }
@@ -176,12 +176,12 @@ export function createSettler(parts: {
   return {
     network: network.name,
     signer,
-    isOwner: () => isOwner,
+    isLeader: () => isLeader,
 
     begin() {
       running ??= keepSession(
         { pool, logger, purpose: `settler of ${signer}`, stopping: stopping.signal },
-        own,
+        lead,
       )
     },
     /** Finishes the current step and releases the lock; the next leader continues from the database. */

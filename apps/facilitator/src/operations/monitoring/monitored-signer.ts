@@ -6,5 +6,5 @@ export type MonitoredSigner = {
   }
   signer: string
   /** Whether this process holds the signer's leader lock. */
-  isOwner: () => boolean
+  isLeader: () => boolean
 }

@@ -16,7 +16,7 @@ const watchedSigner: MonitoredSigner = {
     chain: { signer: { funds: () => Promise.resolve(1n) } },
   },
   signer,
-  isOwner: () => true,
+  isLeader: () => true,
 }
 const READ_AT = 'tollgate_settlement_stats_updated_timestamp_seconds'
 

@@ -27,7 +27,7 @@ async function monitorSigner(options: Partial<TestOptions> = {}) {
       network.chain.signer.addresses.map((address) => ({
         network,
         signer: address,
-        isOwner: () => address === signer,
+        isLeader: () => address === signer,
       })),
     ),
     pool: database.pool,

@@ -42,8 +42,8 @@ export function startSignerMonitor(parts: {
     help: '1 if this process holds the leader lock of the signer, else 0',
     labelNames,
     collect() {
-      for (const { network, signer, isOwner } of signers)
-        this.set({ network: network.name, signer }, isOwner() ? 1 : 0)
+      for (const { network, signer, isLeader } of signers)
+        this.set({ network: network.name, signer }, isLeader() ? 1 : 0)
     },
   })
   for (const { network, signer } of signers)

@@ -33,8 +33,11 @@ export const mayHaveBeenThere = (
 /** Blocks. A node further ahead of the verifying one is ignored. */
 const MAX_LEAD = 256n
 
-export const highestPlausible = (seen: bigint, heights: readonly bigint[]): bigint =>
-  heights.reduce((most, height) => (height > most && height <= seen + MAX_LEAD ? height : most), seen)
+export const highestPlausible = (headBlock: bigint, heights: readonly bigint[]): bigint =>
+  heights.reduce(
+    (most, height) => (height > most && height <= headBlock + MAX_LEAD ? height : most),
+    headBlock,
+  )
 
 const MAX_HEAD_AGE_SECONDS = 60
 

@@ -21,12 +21,12 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 
 export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key AS "paymentId",
   s.request_id AS "requestId", s.payer, s.payload, s.asset, s.pay_to AS "payTo", s.amount,
-  s.created_at AS "createdAt", s.min_block AS since, s.judged_block AS "judgedBlock", s.seen_block AS "seenBlock",
+  s.created_at AS "createdAt", s.min_block AS "minBlock", s.judged_block AS "judgedBlock", s.seen_block AS "seenBlock",
   s.settled_at IS NOT NULL AS "wasSettled",
   a.suspended_at IS NOT NULL AS "isAssetSuspended",
   ARRAY(SELECT v.hash FROM fee_allocations c JOIN transaction_versions v ON v.transaction_id = c.transaction_id
-        WHERE c.settlement_id = s.id) AS "ownHashes", s.attempts, s.transaction_hash IS NOT NULL AS "wasSent",
-  s.retry_at IS NOT NULL AS "isRetried", s.success_reported_at IS NOT NULL AS "isReported", a.symbol, a.decimals, a.name, a.version`
+        WHERE c.settlement_id = s.id) AS "ownHashes", s.attempts, s.transaction_hash IS NOT NULL AS "hasTransaction",
+  s.retry_at IS NOT NULL AS "isRetryRequested", s.success_reported_at IS NOT NULL AS "isReported", a.symbol, a.decimals, a.name, a.version`
 
 /** Claims of one payer in a batch: a payer with many claims must not delay others. */
 const OF_ONE_PAYER = 10
@@ -166,8 +166,9 @@ export function createClaimStore() {
 export const storedDetail = (detail: string): string => detail.slice(0, 500).replaceAll('\0', '?')
 
 export function toClaim(row: ClaimRow): Claim {
-  const { id, clientId, paymentId, requestId, payer, createdAt, since, attempts, wasSent } = row
-  const { isRetried, isReported, judgedBlock, seenBlock, wasSettled, isAssetSuspended, ownHashes } = row
+  const { id, clientId, paymentId, requestId, payer, createdAt, minBlock, attempts, hasTransaction } = row
+  const { isRetryRequested, isReported, judgedBlock, seenBlock, wasSettled, isAssetSuspended, ownHashes } =
+    row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
@@ -187,15 +188,15 @@ export function toClaim(row: ClaimRow): Claim {
     payload,
     terms,
     createdAt,
-    since,
+    minBlock,
     judgedBlock,
     seenBlock,
     wasSettled,
     isAssetSuspended,
     ownHashes,
     attempts,
-    wasSent,
-    isRetried,
+    hasTransaction,
+    isRetryRequested,
     isReported,
   }
 }

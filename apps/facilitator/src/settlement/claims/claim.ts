@@ -13,7 +13,7 @@ export type Claim = {
   terms: Terms
   createdAt: Date
   /** The state of an older block does not count for this payment. */
-  since: bigint
+  minBlock: bigint
   /** The newest block at the claim, if the payment's nonce was unused as of that block. */
   judgedBlock: bigint | null
   /** The highest block of any node at the claim. */
@@ -25,9 +25,9 @@ export type Claim = {
   ownHashes: readonly string[]
   /** Transactions that were mined or superseded and did not settle it. */
   attempts: number
-  /** Its authorization was broadcast, so anyone can settle it. */
-  wasSent: boolean
-  isRetried: boolean
+  /** A hash is stored, perhaps never broadcast: anyone who has the authorization can settle it. */
+  hasTransaction: boolean
+  isRetryRequested: boolean
   /** Success was reported: from then on it can be reversed, and never fails. */
   isReported: boolean
 }

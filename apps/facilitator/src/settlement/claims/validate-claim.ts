@@ -1,4 +1,10 @@
-import { ChainUnavailable, type PendingPayment, type Refusal, type Sponsorship } from '@tollgate/chains'
+import {
+  ChainUnavailable,
+  type Payment,
+  type PendingPayment,
+  type Refusal,
+  type Sponsorship,
+} from '@tollgate/chains'
 import { withTimeout } from '@tollgate/protocol'
 import { type Network } from '../../networks/network'
 import { claimOutcome } from './claim-outcome'
@@ -12,8 +18,8 @@ const STATUS_TIMEOUT_MS = 10_000
 export const WAITS_FOR_ITS_PAYER = 'waits for other payments of its payer'
 
 type Candidate = Awaited<ReturnType<ClaimStore['reserve']>>[number]
-/** `seen`: the newest block at validation. `sponsorship`: only if its payer signed a whole transaction. */
-export type ValidClaim = PendingPayment & { claim: Claim; seen: bigint; sponsorship?: Sponsorship }
+/** `headBlock`: the newest block at validation. `sponsorship`: only if its payer signed a whole transaction. */
+export type ValidClaim = PendingPayment & { claim: Claim; headBlock: bigint; sponsorship?: Sponsorship }
 export type DeferredClaim = { claim: Claim } & ({ outcome: ClaimOutcome } | { problem: unknown })
 
 export type ClaimValidator = ReturnType<typeof createClaimValidator>
@@ -24,35 +30,47 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
 
   /** A claim may have waited, and gas must not be spent on an invalid payment. `isIndividual`: its batch could not be signed. */
   async function validateClaim(
-    { claim, reserved, before, wasted }: Candidate,
+    candidate: Candidate,
     { isIndividual }: { isIndividual: boolean },
   ): Promise<ValidClaim | DeferredClaim> {
-    const { terms, attempts, isRetried } = claim
-    const since = minBlockOf(claim)
+    const { claim } = candidate
     try {
       const payment = family.readPayment(claim.payload)
-      if (!payment)
-        return failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
-      const verify = (reservedFunds: bigint) =>
-        chain.payments.verify({ payment, terms, now: now(), reserved: reservedFunds, minBlock: since })
-      const [{ number: seen }, problem] = await Promise.all([chain.node.head(), verify(reserved)])
-      const refusal = problem ?? (claim.isAssetSuspended ? SUSPENDED : undefined)
-      const isAlone = attempts > 0 || isIndividual
-      const valid: ValidClaim = { claim, payment, terms, isAlone, isBehind: reserved > 0n, seen }
-      if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
-      if (refusal) return await resolveRefusal(valid, refusal)
-      if (payment.transaction)
-        valid.sponsorship = (await chain.payments.sponsorship?.(payment, since)) ?? PAYER_PAYS
-      if (wasted >= MAX_WASTED && !isRetried && costsUs(valid))
-        return await resolveRefusal(valid, {
-          reason: 'invalid_transaction_state',
-          detail: `${wasted} transactions for payments of its payer in the asset settled nothing within a day`,
-        })
-      const exceedsBalance = before > 0n && lacksFunds(await verify(reserved + before))
-      return exceedsBalance ? { claim, problem: WAITS_FOR_ITS_PAYER } : valid
+      return payment
+        ? await validatePayment(candidate, payment, { isIndividual })
+        : failed(claim, { reason: 'invalid_payload', detail: 'the stored payload cannot be read' })
     } catch (error) {
       return { claim, problem: error }
     }
+  }
+
+  async function validatePayment(
+    { claim, reserved, before, wasted }: Candidate,
+    payment: Payment,
+    { isIndividual }: { isIndividual: boolean },
+  ): Promise<ValidClaim | DeferredClaim> {
+    const { terms, attempts } = claim
+    const minBlock = minBlockOf(claim)
+    const verify = (reservedFunds: bigint) =>
+      chain.payments.verify({ payment, terms, now: now(), reserved: reservedFunds, minBlock })
+    const [{ number: headBlock }, problem] = await Promise.all([chain.node.head(), verify(reserved)])
+    const refusal = problem ?? (claim.isAssetSuspended ? SUSPENDED : undefined)
+    const isAlone = attempts > 0 || isIndividual
+    const verified = { claim, payment, terms, isAlone, isBehind: reserved > 0n, headBlock }
+    if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }
+    if (refusal) return resolveRefusal(verified, refusal)
+    const valid = await withSponsorship(verified, minBlock)
+    if (wasted >= MAX_WASTED && !claim.isRetryRequested && costsUs(valid))
+      return resolveRefusal(valid, tooManyWasted(wasted))
+    const exceedsBalance = before > 0n && lacksFunds(await verify(reserved + before))
+    return exceedsBalance ? { claim, problem: WAITS_FOR_ITS_PAYER } : valid
+  }
+
+  async function withSponsorship(verified: ValidClaim, minBlock: bigint): Promise<ValidClaim> {
+    const { payment } = verified
+    if (!payment.transaction) return verified
+    const sponsorship = (await chain.payments.sponsorship?.(payment, minBlock)) ?? PAYER_PAYS
+    return { ...verified, sponsorship }
   }
 
   /**
@@ -60,22 +78,25 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
    * the chain gives no answer.
    */
   async function resolveRefusal(
-    { claim, payment, terms, seen }: ValidClaim,
+    { claim, payment, terms, headBlock }: ValidClaim,
     refusal: Refusal,
   ): Promise<DeferredClaim> {
     const status = await withTimeout(
-      chain.payments.paymentStatus({ payment, terms, minBlock: seen }),
+      chain.payments.paymentStatus({ payment, terms, minBlock: headBlock }),
       STATUS_TIMEOUT_MS,
       () => {
         throw new ChainUnavailable(`no payment status within ${STATUS_TIMEOUT_MS} ms`)
       },
     )
     if (status.status === 'settled') return { claim, outcome: claimOutcome(claim, status) }
-    if (status.status === 'void' && claim.wasSent) return { claim, outcome: claimOutcome(claim, status) }
+    if (status.status === 'void' && claim.hasTransaction)
+      return { claim, outcome: claimOutcome(claim, status) }
     // `void` is final at any height; `open` from a stale node may be out of date.
-    if (status.status === 'open' && seen < minBlockOf(claim))
-      throw new ChainUnavailable(`the node is at block ${seen}, behind ${claim.since}, by which it was good`)
-    if (status.status === 'pending' || (status.status === 'open' && claim.wasSent))
+    if (status.status === 'open' && headBlock < minBlockOf(claim))
+      throw new ChainUnavailable(
+        `the node is at block ${headBlock}, behind block ${claim.minBlock} of the claim`,
+      )
+    if (status.status === 'pending' || (status.status === 'open' && claim.hasTransaction))
       return { claim, problem: refusal.detail }
     return failed(claim, refusal)
   }
@@ -84,9 +105,13 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
 }
 
 /** Any state counts for an operator's retry: a node may have reported a false block, or a chain restarted from genesis. */
-const minBlockOf = ({ since, isRetried }: Claim): bigint => (isRetried ? 0n : since)
+const minBlockOf = ({ minBlock, isRetryRequested }: Claim): bigint => (isRetryRequested ? 0n : minBlock)
 
 const SUSPENDED: Refusal = { reason: 'invalid_payment_requirements', detail: 'the asset is suspended' }
+const tooManyWasted = (wasted: number): Refusal => ({
+  reason: 'invalid_transaction_state',
+  detail: `${wasted} transactions for payments of its payer in the asset settled nothing within a day`,
+})
 const PAYER_PAYS: Sponsorship = { fee: 0n, isReady: true }
 
 /** A fee that is granted already counts as spent, and is lost if the payment does not use it. */

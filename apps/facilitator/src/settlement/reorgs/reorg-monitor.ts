@@ -11,10 +11,10 @@ export function createReorgMonitor(parts: {
   network: Network
   scope: SignerScope
   store: ReorgStore
-  counts: SettlementMetrics
+  metrics: SettlementMetrics
   logger: Logger
 }) {
-  const { network, scope, store, counts, logger } = parts
+  const { network, scope, store, metrics, logger } = parts
   const { chain, name } = network
 
   /** One pass over the blocks with our transactions, and over external settlements. Resolves to whether a reorg dropped any. */
@@ -74,7 +74,7 @@ export function createReorgMonitor(parts: {
       transaction,
       settlementIds: settlements,
     })
-    settlements.forEach(() => counts.reversed({ network: name }))
+    settlements.forEach(() => metrics.reversed({ network: name }))
   }
 
   return { checkMined }

@@ -25,7 +25,7 @@ import { type SigningStore } from './signing-store'
 
 /** `isFeeGrant`: settles nothing, but must come before its payers' own transactions. */
 export type SignedBatch = { claims: readonly Claim[]; transaction: SignedTransaction; isFeeGrant: boolean }
-export type SignedRound = { sent: SignedBatch[]; deferred: DeferredClaim[] }
+export type SignedRound = { signed: SignedBatch[]; deferred: DeferredClaim[] }
 
 type Batch = readonly ValidClaim[]
 
@@ -55,8 +55,8 @@ export function createBatchSigner({
     const busyPayers =
       payers.length === 0 ? new Set<string>() : await signing.payersBehindFirst(session, name, payers)
     const plan = planRound(valid, { room, busyPayers, findUsedUpRefusal: budget.findUsedUpRefusal })
-    const round: SignedRound = { sent: [], deferred: plan.deferred }
-    for (const one of plan.payerSigned) round.sent.push(...(await storePayerTransaction(session, one)))
+    const round: SignedRound = { signed: [], deferred: plan.deferred }
+    for (const one of plan.payerSigned) round.signed.push(...(await storePayerTransaction(session, one)))
     if (plan.ours.length === 0) return round
     try {
       const batches = await chain.payments.batches(plan.ours)
@@ -92,7 +92,11 @@ export function createBatchSigner({
   ): Promise<void> {
     const [funds, from] = await Promise.all([chain.signer.funds(signer), chain.signer.nextNonce(signer)])
     const nonces = await signing.freeNonces(session, name, signer, { from, count: batches.length })
-    const nonceOf = (index: number) => nonces[index] ?? from
+    const nonceOf = (index: number): bigint => {
+      const nonce = nonces[index]
+      if (nonce === undefined) throw new Error(`no free nonce for batch ${index} of ${batches.length}`)
+      return nonce
+    }
     const attempts = await Promise.all(batches.map((batch, index) => attempt(batch, nonceOf(index))))
     let spent = 0n
     for (const [index, whole] of batches.entries()) {
@@ -108,7 +112,9 @@ export function createBatchSigner({
         round.deferred.push(...(await deferUnsigned(unsigned, theirs, decision.cause)))
         return
       }
-      round.sent.push(await storeBatch(session, batch, { nonce, budget, transaction: decision.transaction }))
+      round.signed.push(
+        await storeBatch(session, batch, { nonce, budget, transaction: decision.transaction }),
+      )
       spent += decision.transaction.cost
     }
   }

@@ -12,7 +12,7 @@ import {
 } from '../claims/validate-claim'
 import { idsOf } from '../log-fields'
 import { type SettlementMetrics } from '../metrics'
-import { type RecordOutcome } from '../record-outcome'
+import { type ReportOutcome } from '../report-outcome'
 import { type Broadcaster } from './broadcaster'
 import { type FeeBudget } from './fee-budget'
 import { createBatchSigner, type SignedBatch, type SignedRound } from './sign-batches'
@@ -20,22 +20,22 @@ import { MAX_CLAIMS, MAX_PENDING, mayHaveMore, nextClaimLimit } from './signing-
 import { type SigningStore } from './signing-store'
 
 type RoundResult = SignedRound & { mayHaveMore: boolean }
-const NO_CLAIMS: RoundResult = { sent: [], deferred: [], mayHaveMore: false }
+const NO_CLAIMS: RoundResult = { signed: [], deferred: [], mayHaveMore: false }
 
 /** Signs claims with one signer. Only the holder of the signer's lock may call it, on the session that holds the lock. */
 export function createClaimSigner(parts: {
   network: Network
   signer: string
-  store: ClaimStore
+  claimStore: ClaimStore
   signing: SigningStore
   feeBudget: FeeBudget
   send: Broadcaster['send']
-  recordOutcome: RecordOutcome
-  counts: SettlementMetrics
+  reportOutcome: ReportOutcome
+  metrics: SettlementMetrics
   logger: Logger
   now: () => Date
 }) {
-  const { network, signer, store, signing, feeBudget, logger, now } = parts
+  const { network, signer, claimStore, signing, feeBudget, logger, now } = parts
   const { chain, name } = network
   const { validateClaim, resolveRefusal } = createClaimValidator({ network, now })
   const { postpone, waiting, forget } = createClaimBackoff(now)
@@ -59,7 +59,7 @@ export function createClaimSigner(parts: {
   async function signClaims(session: PoolClient): Promise<boolean> {
     const round = await signAndStore(session)
     for (const { id } of [
-      ...round.sent.flatMap(({ claims }) => claims),
+      ...round.signed.flatMap(({ claims }) => claims),
       ...round.deferred.flatMap(completed),
     ]) {
       individual.delete(id)
@@ -76,7 +76,7 @@ export function createClaimSigner(parts: {
         const room = MAX_PENDING - (await signing.unminedCount(session, name, signer))
         // Transactions that payers signed need no nonce of ours.
         if (room > 0 || chain.payments.sponsorship)
-          locked = await store.lockClaimed(session, name, limit, waiting())
+          locked = await claimStore.lockClaimed(session, name, limit, waiting())
         return locked.length === 0 ? NO_CLAIMS : signLocked(session, locked, room)
       })
       limit = nextClaimLimit(limit, 'succeeded')
@@ -87,7 +87,7 @@ export function createClaimSigner(parts: {
       if (others.length === 0) await defer(session, first, error)
       else logger.warn('signing round failed', { settlementIds: locked.map(({ id }) => id), error })
       limit = nextClaimLimit(limit, { failedWith: locked.length })
-      return { sent: [], deferred: [], mayHaveMore: true }
+      return { signed: [], deferred: [], mayHaveMore: true }
     }
   }
 
@@ -96,27 +96,26 @@ export function createClaimSigner(parts: {
     locked: readonly Claim[],
     room: number,
   ): Promise<RoundResult> {
-    const reserved = await store.reserve(session, name, locked)
+    const reserved = await claimStore.reserve(session, name, locked)
     const validated = await Promise.all(
       reserved.map((one) => validateClaim(one, { isIndividual: individual.has(one.claim.id) })),
     )
     const valid = validated.filter(isValidClaim)
     const spending = valid.map(({ claim }) => claim)
     const budget = await feeBudget.open(session, network, spending, { signing, logger })
-    const signed = await batchSigner.signAll(session, valid, { room, budget })
-    const deferred = [...validated.filter(isDeferredClaim), ...signed.deferred]
+    const { signed, deferred: unsigned } = await batchSigner.signAll(session, valid, { room, budget })
+    const deferred = [...validated.filter(isDeferredClaim), ...unsigned]
     for (const one of deferred)
       if ('problem' in one) await defer(session, one.claim, one.problem)
-      else await store.conclude(session, one.claim.id, one.outcome)
-    const { sent } = signed
-    const counts = { locked: locked.length, reserved: reserved.length, deferred: deferred.length }
-    return { sent, deferred, mayHaveMore: mayHaveMore({ limit, ...counts, sent }) }
+      else await claimStore.conclude(session, one.claim.id, one.outcome)
+    const counted = { locked: locked.length, reserved: reserved.length, deferred: deferred.length }
+    return { signed, deferred, mayHaveMore: mayHaveMore({ limit, ...counted, signed }) }
   }
 
   async function defer(session: PoolClient, claim: Claim, problem: unknown): Promise<void> {
     postpone(claim.id)
     const text = problem instanceof Error ? problem.message : String(problem)
-    await store.noteProblem(session, [claim.id], text)
+    await claimStore.noteProblem(session, [claim.id], text)
     const level = problem instanceof Error ? 'warn' : 'info'
     logger.log(level, 'claim deferred', { ...idsOf(claim), problem: text })
   }
@@ -130,22 +129,22 @@ const createRoundReporter =
   ({
     network: { name },
     send,
-    recordOutcome,
-    counts,
+    reportOutcome,
+    metrics,
     logger,
   }: {
     network: Network
     send: Broadcaster['send']
-    recordOutcome: RecordOutcome
-    counts: SettlementMetrics
+    reportOutcome: ReportOutcome
+    metrics: SettlementMetrics
     logger: Logger
   }) =>
-  ({ sent, deferred }: { sent: readonly SignedBatch[]; deferred: readonly DeferredClaim[] }): void => {
-    for (const one of deferred) if ('outcome' in one) recordOutcome(one.claim, one.outcome)
-    for (const { claims, transaction, isFeeGrant } of sent) {
+  ({ signed, deferred }: { signed: readonly SignedBatch[]; deferred: readonly DeferredClaim[] }): void => {
+    for (const one of deferred) if ('outcome' in one) reportOutcome(one.claim, one.outcome)
+    for (const { claims, transaction, isFeeGrant } of signed) {
       const message = isFeeGrant ? 'fee grant signed' : 'settlement signed'
       for (const claim of claims) logger.info(message, { ...idsOf(claim), transaction: transaction.hash })
-      if (!isFeeGrant) counts.batch({ network: name, payments: claims.length })
+      if (!isFeeGrant) metrics.batch({ network: name, payments: claims.length })
       send(transaction)
     }
   }

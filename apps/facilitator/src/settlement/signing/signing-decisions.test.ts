@@ -15,7 +15,7 @@ import {
   type StopCause,
 } from './signing-decisions'
 
-const claim = (id: bigint, wasSent = false) => ({ id, wasSent }) as Claim
+const claim = (id: bigint, hasTransaction = false) => ({ id, hasTransaction }) as Claim
 const ownTransaction = { raw: 'raw', hash: '0xpayer' }
 const payment = (payer: string, isPayerSigned = false): Payment => ({
   payer,
@@ -28,7 +28,7 @@ const payment = (payer: string, isPayerSigned = false): Payment => ({
 function valid(id: bigint, changes: Partial<ValidClaim> = {}): ValidClaim {
   const one = payment(`payer ${id}`)
   const terms = { token: { asset: 'asset', symbol: 'USDC', decimals: 6 }, payTo: 'payee', amount: 1n }
-  return { claim: claim(id), payment: one, terms, isAlone: false, isBehind: false, seen: 1n, ...changes }
+  return { claim: claim(id), payment: one, terms, isAlone: false, isBehind: false, headBlock: 1n, ...changes }
 }
 const payerSigned = (id: bigint, payer: string, isReady: boolean) =>
   valid(id, { payment: payment(payer, true), sponsorship: { fee: 5n, isReady } })
@@ -220,11 +220,11 @@ test.each<[number, Parameters<typeof nextClaimLimit>[1], number]>([
 })
 
 describe('there may be more', () => {
-  const idle = { limit: 10, locked: 3, reserved: 2, deferred: 2, sent: [] as { claims: unknown[] }[] }
+  const idle = { limit: 10, locked: 3, reserved: 2, deferred: 2, signed: [] as { claims: unknown[] }[] }
   test.each<[string, Partial<typeof idle>, boolean]>([
     ['not if all wait', {}, false],
     ['if the limit was reached', { locked: 10 }, true],
-    ['if a batch was signed', { deferred: 1, sent: [{ claims: [1n] }] }, true],
+    ['if a batch was signed', { deferred: 1, signed: [{ claims: [1n] }] }, true],
     ['if some are left for the next round', { deferred: 1 }, true],
   ])('%s', (_, changes, expected) => {
     expect(mayHaveMore({ ...idle, ...changes })).toBe(expected)

@@ -60,7 +60,7 @@ const isReady = ({ sponsorship }: ValidClaim) => sponsorship?.isReady === true
 
 /** Without a query of the chain: a claim that was broadcast may still settle and waits; any other fails. */
 const refuseUnspent = (claim: Claim, { reason, detail }: Refusal): DeferredClaim =>
-  claim.wasSent ? { claim, problem: detail } : { claim, outcome: { status: 'failed', reason, detail } }
+  claim.hasTransaction ? { claim, problem: detail } : { claim, outcome: { status: 'failed', reason, detail } }
 
 export const deferAll = (claims: readonly ValidClaim[], problem: unknown): DeferredClaim[] =>
   claims.map(({ claim }) => ({ claim, problem }))
@@ -161,15 +161,15 @@ export const mayHaveMore = ({
   locked,
   reserved,
   deferred,
-  sent,
+  signed,
 }: {
   limit: number
   locked: number
   /** Of the locked ones, those whose payer no other signer has locked. */
   reserved: number
   deferred: number
-  sent: readonly { claims: readonly unknown[] }[]
+  signed: readonly { claims: readonly unknown[] }[]
 }): boolean => {
-  const batched = sent.reduce((count, { claims }) => count + claims.length, 0)
-  return locked >= limit || sent.length > 0 || reserved > deferred + batched
+  const batched = signed.reduce((count, { claims }) => count + claims.length, 0)
+  return locked >= limit || signed.length > 0 || reserved > deferred + batched
 }

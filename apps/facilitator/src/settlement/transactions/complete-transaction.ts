@@ -4,7 +4,7 @@ import { type Network } from '../../networks/network'
 import { paymentOf } from '../claims/payment-of'
 import { type Claim } from '../claims/claim'
 import { idsOf } from '../log-fields'
-import { type RecordOutcome } from '../record-outcome'
+import { type ReportOutcome } from '../report-outcome'
 import { decideAfterMined, outcomeInBlock, type Decision, type MinedVersion } from './resolve-transaction'
 import { type Resolution, type Transition } from './store-resolution'
 import { type OpenTransaction, type TransactionStore } from './transaction-store'
@@ -14,12 +14,12 @@ export type TransactionCompleter = ReturnType<typeof createTransactionCompleter>
 export function createTransactionCompleter({
   network,
   transactions,
-  recordOutcome,
+  reportOutcome,
   logger,
 }: {
   network: Network
   transactions: TransactionStore
-  recordOutcome: RecordOutcome
+  reportOutcome: ReportOutcome
   logger: Logger
 }) {
   const { chain, family } = network
@@ -56,7 +56,7 @@ export function createTransactionCompleter({
       })
     } catch (error) {
       if (nonce === null) throw error
-      logger.warn('payment status unavailable, settlement retried', { ...idsOf(claim), error })
+      logger.warn('payment status unavailable, settlement requeued', { ...idsOf(claim), error })
       return 'unknown'
     }
   }
@@ -100,9 +100,11 @@ export function createTransactionCompleter({
     // Another replica stored it.
     if (!isStored) return true
     for (const { claim, decision } of decided) {
-      if (decision?.action === 'complete') recordOutcome(claim, decision.outcome)
-      else if (claim.wasSent) logger.warn('settlement retried', idsOf(claim))
-      else logger.info('fee grant completed', idsOf(claim))
+      if (decision?.action === 'complete') reportOutcome(claim, decision.outcome)
+      else if (claim.hasTransaction) logger.warn('settlement requeued', idsOf(claim))
+      // No hash is stored before the fee grant of a payer's own transaction is closed.
+      else
+        logger.info(resolution.status === 'mined' ? 'fee grant mined' : 'fee grant superseded', idsOf(claim))
     }
     return true
   }

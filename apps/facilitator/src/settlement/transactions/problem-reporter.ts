@@ -9,11 +9,11 @@ const LOG_INTERVAL_MS = 60_000
 /** Reports why transactions cannot be tracked, an unchanged problem once a minute. */
 export function createProblemReporter({
   pool,
-  store,
+  claimStore,
   logger,
 }: {
   pool: Pool
-  store: ClaimStore
+  claimStore: ClaimStore
   logger: Logger
 }) {
   const reported = new Map<bigint, { problem: string; at: number }>()
@@ -30,7 +30,7 @@ export function createProblemReporter({
         transaction: transaction.hash,
         error,
       })
-      await store.noteProblem(pool, settlementIds, problem).catch(() => undefined)
+      await claimStore.noteProblem(pool, settlementIds, problem).catch(() => undefined)
     },
 
     forget: (id: bigint) => reported.delete(id),

@@ -96,7 +96,7 @@ export function createRebroadcaster({
 
   async function isGrantMissing({ settlements: [claim] }: OpenTransaction): Promise<boolean> {
     if (!claim || !chain.payments.sponsorship) return false
-    return !(await chain.payments.sponsorship(paymentOf(family, claim), claim.since)).isReady
+    return !(await chain.payments.sponsorship(paymentOf(family, claim), claim.minBlock)).isReady
   }
 
   const statusesOf = ({ settlements }: OpenTransaction, minBlock: bigint): Promise<PaymentStatus[]> =>
@@ -105,7 +105,7 @@ export function createRebroadcaster({
         chain.payments.paymentStatus({
           payment: paymentOf(family, claim),
           terms: claim.terms,
-          minBlock: minBlock > claim.since ? minBlock : claim.since,
+          minBlock: minBlock > claim.minBlock ? minBlock : claim.minBlock,
         }),
       ),
     )

@@ -18,21 +18,21 @@ const OVERDUE_SECONDS = 30
 export function createStuckReplacer(parts: {
   network: Network
   signer: string
-  store: ClaimStore
+  claimStore: ClaimStore
   signing: SigningStore
   transactions: TransactionStore
   send: Broadcaster['send']
-  counts: SettlementMetrics
+  metrics: SettlementMetrics
   logger: Logger
 }) {
-  const { network, signer, store, signing, transactions, send, counts, logger } = parts
+  const { network, signer, claimStore, signing, transactions, send, metrics, logger } = parts
   const { chain, name, maxFeesPerDay: cap } = network
 
   const isWithinCap = async (session: PoolClient, id: bigint, cost: bigint) =>
     cap === undefined || (await signing.feesOfDay(session, name, id)) + cost <= cap
 
   const note = (session: PoolClient, settlements: readonly Claim[]) =>
-    store.noteProblem(
+    claimStore.noteProblem(
       session,
       settlements.map(({ id }) => id),
       'it is not mined, and higher fees would not help, or a cap does not allow them',
@@ -45,26 +45,26 @@ export function createStuckReplacer(parts: {
         seconds: WAIT_SECONDS,
         overdueSeconds: OVERDUE_SECONDS,
       })
-      const asked = stuck.map(({ transaction, isOverdue }) =>
+      const requests = stuck.map(({ transaction, isOverdue }) =>
         chain.signer.replace(transaction, { signer, isOverdue }),
       )
       // Query the chain first: reading the fees of the day takes a lock that others wait for.
-      const answers = await Promise.all(asked)
+      const replacements = await Promise.all(requests)
       const stored: { old: SignedTransaction; version: SignedTransaction }[] = []
-      const held: Claim[] = []
+      const unreplaced: Claim[] = []
       for (const [index, { id, transaction: old, isOverdue, settlements }] of stuck.entries()) {
-        const version = answers[index]
+        const version = replacements[index]
         if (!version || !(await isWithinCap(session, id, version.cost))) {
-          if (isOverdue || version) held.push(...settlements)
+          if (isOverdue || version) unreplaced.push(...settlements)
         } else if (await transactions.storeVersion(session, id, version)) stored.push({ old, version })
       }
       // Last: other sessions lock a transaction before its settlements.
-      if (held.length > 0) await note(session, held)
+      if (unreplaced.length > 0) await note(session, unreplaced)
       return stored
     })
     for (const { old, version } of versions) {
       logger.warn('transaction replaced', { transaction: old.hash, by: version.hash })
-      counts.replaced({ network: name, signer })
+      metrics.replaced({ network: name, signer })
       send(version)
     }
   }

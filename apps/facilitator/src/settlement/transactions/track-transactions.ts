@@ -3,7 +3,7 @@ import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import { paymentOf } from '../claims/payment-of'
 import { type ClaimStore } from '../claims/claim-store'
-import { type RecordOutcome } from '../record-outcome'
+import { type ReportOutcome } from '../report-outcome'
 import { type Broadcaster } from '../signing/broadcaster'
 import { type SigningStore } from '../signing/signing-store'
 import { createTransactionCompleter } from './complete-transaction'
@@ -19,20 +19,20 @@ export function createTransactionTracker(parts: {
   network: Network
   scope: SignerScope
   pool: Pool
-  store: ClaimStore
+  claimStore: ClaimStore
   signing: SigningStore
   transactions: TransactionStore
   isSending: Broadcaster['isSending']
-  recordOutcome: RecordOutcome
+  reportOutcome: ReportOutcome
   logger: Logger
 }) {
-  const { network, scope, pool, store, signing, transactions, isSending, recordOutcome, logger } = parts
+  const { network, scope, pool, claimStore, signing, transactions, isSending, reportOutcome, logger } = parts
   const { chain, family } = network
-  const problems = createProblemReporter({ pool, store, logger })
+  const problems = createProblemReporter({ pool, claimStore, logger })
   const { complete, completeMined } = createTransactionCompleter({
     network,
     transactions,
-    recordOutcome,
+    reportOutcome,
     logger,
   })
   const rebroadcast = createRebroadcaster({ network, signing, isSending, complete, logger })
@@ -90,7 +90,7 @@ export function createTransactionTracker(parts: {
         .paymentStatus({ payment, terms: claim.terms })
         .catch(() => 'unknown' as const)
       const outcome = expiredOutcome(status)
-      if (outcome && (await transactions.fail(open, claim.id, outcome))) recordOutcome(claim, outcome)
+      if (outcome && (await transactions.fail(open, claim.id, outcome))) reportOutcome(claim, outcome)
     }
   }
 

@@ -124,13 +124,13 @@ export function createTransactionStore(pool: Pool) {
       { seconds, overdueSeconds }: { seconds: number; overdueSeconds: number },
     ): Promise<(OpenTransaction & { isOverdue: boolean })[]> {
       const { rows } = await session.query<{ id: bigint; isOverdue: boolean }>(
-        `SELECT id, is_retried OR (place = 1 AND signed_at < now() - make_interval(secs => $4)) AS "isOverdue"
+        `SELECT id, is_retry_requested OR (place = 1 AND signed_at < now() - make_interval(secs => $4)) AS "isOverdue"
          FROM (
            SELECT id, nonce, signed_at, row_number() OVER (ORDER BY nonce) AS place,
-             EXISTS (SELECT FROM settlements s WHERE s.transaction_id = t.id AND s.retry_at IS NOT NULL) AS is_retried
+             EXISTS (SELECT FROM settlements s WHERE s.transaction_id = t.id AND s.retry_at IS NOT NULL) AS is_retry_requested
            FROM transactions t WHERE network = $1 AND signer = $2 AND status = 'signed' AND nonce IS NOT NULL
          ) AS ours
-         WHERE is_retried OR signed_at < now() - make_interval(secs => $3) ORDER BY nonce`,
+         WHERE is_retry_requested OR signed_at < now() - make_interval(secs => $3) ORDER BY nonce`,
         [network, signer, seconds, overdueSeconds],
       )
       if (rows.length === 0) return []

@@ -71,7 +71,7 @@ async function settleAndStop(order: CrashOrder) {
 
 const REFUSAL = { reason: 'invalid_transaction_state', detail: '' } as const
 
-describe('the owner of a signer that is stopped in the middle of a settlement', () => {
+describe('the leader of a signer that is stopped in the middle of a settlement', () => {
   test.concurrent.each<[Step, string]>([
     ['signed', 'within the transaction that would store what it signed'],
     ['stored', 'with its lock, between storing the transaction and sending it'],
@@ -145,7 +145,7 @@ test('success is reported once where the connection to Postgres of one of two wa
   expect(await late).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
 }, 60_000)
 
-describe('what a stalled owner has read', () => {
+describe('what a stalled leader has read', () => {
   async function rowsOf() {
     const { database } = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
     const { pool } = database

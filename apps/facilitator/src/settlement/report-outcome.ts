@@ -3,19 +3,19 @@ import { type SettlementMetrics } from './metrics'
 import { idsOf } from './log-fields'
 import { type Claim, type ClaimOutcome } from './claims/claim'
 
-export type RecordOutcome = (claim: Claim, outcome: ClaimOutcome) => void
+export type ReportOutcome = (claim: Claim, outcome: ClaimOutcome) => void
 
-/** Logs and counts a completed settlement. Must follow the commit. */
-export const createRecordOutcome =
+/** Logs and metrics a completed settlement. Must follow the commit. */
+export const createReportOutcome =
   ({
     network,
     logger,
-    counts,
+    metrics,
   }: {
     network: string
     logger: Logger
-    counts: SettlementMetrics
-  }): RecordOutcome =>
+    metrics: SettlementMetrics
+  }): ReportOutcome =>
   (claim, outcome) => {
     const { clientId, terms, createdAt, attempts, isReported } = claim
     const facts = {
@@ -37,10 +37,10 @@ export const createRecordOutcome =
         })
       else if (isReported) logger.error('settlement reversed, final', { ...facts, reason, detail })
       else logger.warn('settlement failed', { ...facts, reason, detail })
-      counts.ended({ network, outcome: isReported ? 'reversed' : 'failed', reason, claimedAt: createdAt })
+      metrics.ended({ network, outcome: isReported ? 'reversed' : 'failed', reason, claimedAt: createdAt })
     } else {
       const { hash, blockNumber } = outcome
       logger.info('settlement settled', { ...facts, transaction: hash, blockNumber })
-      counts.ended({ network, outcome: 'settled', reason: '', claimedAt: createdAt })
+      metrics.ended({ network, outcome: 'settled', reason: '', claimedAt: createdAt })
     }
   }

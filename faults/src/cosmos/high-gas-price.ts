@@ -54,7 +54,7 @@ export const cosmosHighGasPrice: Scenario = {
       await chain.setPace('at-once')
       const began = performance.now()
       const [first, second] = await Promise.all([early, meanwhile])
-      const refused = [...first, ...second].filter(({ end }) => end?.errorReason === 'invalid_payment')
+      const refused = [...first, ...second].filter(({ end }) => end.errorReason === 'invalid_payment')
       const again = await environment.settleAll(refused.map(({ payment }) => payment))
       const third = await environment.settleAll(after)
       await until(ledger.open, (open) => open === 0)

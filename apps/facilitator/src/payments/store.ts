@@ -2,7 +2,7 @@ import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
 import { type PaymentRequest } from './payment-request'
 import { CLAIMED_CHANNEL } from '../settlement/channels'
-import { type Session } from '../settlement/claims/claim-store'
+import { type Session } from '../settlement/session'
 import { inShortTransaction, STALL_LIMIT_SECONDS } from '../settlement/short-transaction'
 import { isMismatched, isOpenSql, type SettlementStatus } from '../settlement/status'
 

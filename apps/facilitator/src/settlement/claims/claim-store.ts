@@ -1,12 +1,11 @@
-import { type Pool, type PoolClient } from '@tollgate/database'
+import { type PoolClient } from '@tollgate/database'
 import { isInFlightSql } from '../status'
 import { FINAL_CHANNEL } from '../channels'
 import { type Claim, type ClaimOutcome } from './claim'
+import { type Session } from '../session'
 import { suspendAssets } from './suspend-assets'
 
 export type ClaimStore = ReturnType<typeof createClaimStore>
-
-export type Session = Pick<Pool | PoolClient, 'query'>
 
 export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
   payload: string

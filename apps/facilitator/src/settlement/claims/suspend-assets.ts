@@ -1,4 +1,4 @@
-import { type Session } from './claim-store'
+import { type Session } from '../session'
 
 /** Other transactions may lock several assets too: always in the order of their ids. */
 const LOCK_ASSETS = `

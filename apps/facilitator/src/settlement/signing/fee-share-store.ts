@@ -1,6 +1,6 @@
 import { type Pool } from '@tollgate/database'
 import { type FeeShare, type Spender, type Spent } from './fee-allowance'
-import { type Session } from '../claims/claim-store'
+import { type Session } from '../session'
 
 /** Counts transactions as `feesOfDay` of the signing store does. */
 const SPENT = `

@@ -1,7 +1,7 @@
 import { type SignedTransaction } from '@tollgate/chains'
 import { type Pool } from '@tollgate/database'
 import { type Claim } from '../claims/claim'
-import { type Session } from '../claims/claim-store'
+import { type Session } from '../session'
 
 export type SigningStore = ReturnType<typeof createSigningStore>
 

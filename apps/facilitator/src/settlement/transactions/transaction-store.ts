@@ -1,15 +1,9 @@
 import { type OwnTransaction, type Refusal, type SignedTransaction } from '@tollgate/chains'
 import { type Pool, type PoolClient } from '@tollgate/database'
-import {
-  claimColumns,
-  outcomeStatus,
-  storedDetail,
-  toClaim,
-  type ClaimRow,
-  type Session,
-} from '../claims/claim-store'
+import { claimColumns, outcomeStatus, storedDetail, toClaim, type ClaimRow } from '../claims/claim-store'
 import { type Claim } from '../claims/claim'
 import { FINAL_CHANNEL } from '../channels'
+import { type Session } from '../session'
 import { inShortTransaction } from '../short-transaction'
 import { isInFlightSql } from '../status'
 import {

@@ -172,7 +172,7 @@ test('refuses publicly known keys in production', () => {
   expect(problems({ SIGNER_KEYS: anvils, JWT_SECRET: secret })).toEqual([])
 })
 
-test('requires in production a daily fee cap for each network, and names the setting', () => {
+test('requires in production a daily fee limit for each network, and names the setting', () => {
   const production = { NODE_ENV: 'production' }
   const uncapped = `${yaml}${cosmos}`.replace(/ +max_fees_per_day: .*\n/g, '')
   expect(problems(production, uncapped)).toEqual([

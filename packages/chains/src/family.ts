@@ -20,7 +20,7 @@ export type NetworkSettings = NetworkName &
     minRemainingValiditySeconds: number
     /** Gas limit of a single settlement. */
     maxGas: bigint
-    /** In the native smallest unit; undefined means no cap. */
+    /** The daily fee limit, in the native smallest unit; undefined means no limit. */
     maxFeesPerDay?: bigint
   }
 

@@ -158,7 +158,7 @@ const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
     .filter(({ signer_keys }) => signer_keys.some(isDevelopmentKey))
     .map(({ name }) => `the signer_keys of ${name} hold a key that everybody knows; use one of your own`)
 
-/** A user's share of the daily fees needs a daily fee cap. */
+/** A user's share of the daily fees needs a daily fee limit. */
 const requireFeeCaps = (entries: readonly NetworkEntry[]) =>
   entries.flatMap(({ name, max_fees_per_day }, index) =>
     max_fees_per_day === undefined

@@ -33,7 +33,7 @@ describe('connect', () => {
       expect(problem({ chainId })).toContain('is not a chain id')
   })
 
-  test('requires a daily cap if we pay fees', () => {
+  test('requires a daily fee limit if we pay fees', () => {
     const { maxFeesPerDay, ...settings } = verifying.settings
     expect(maxFeesPerDay).toBeDefined()
     expect(() => createChain(settings)).toThrow('the maximum fees that the facilitator pays in a day')

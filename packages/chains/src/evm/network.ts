@@ -5,7 +5,7 @@ import type { Rpc } from './rpc'
 
 /** The settings that only EVM networks have. */
 export type EvmSettings = {
-  /** In wei per unit of gas: the cap of the fees that we pay. */
+  /** In wei per unit of gas: the cap of the gas price that we pay. */
   maxFeePerGas: bigint
 }
 

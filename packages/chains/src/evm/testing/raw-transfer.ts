@@ -27,7 +27,7 @@ export const transferFor = (
 
 export function rawPayment(rawTx: string): RawTransfer {
   const read = readPayment(rawTx)
-  if (read?.kind !== 'raw_tx') throw new Error('The transaction cannot be read')
+  if (read?.kind !== 'rawTransfer') throw new Error('The transaction cannot be read')
   return read
 }
 

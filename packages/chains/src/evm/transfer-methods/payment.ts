@@ -12,7 +12,7 @@ export type EvmPayment = AuthorizedPayment | RawTransfer | PermittedPayment
 /** To add a method, see docs/add-a-chain-family.md, "Add a payment method". */
 const transferMethods: { [K in EvmPayment['kind']]: TransferMethod<Extract<EvmPayment, { kind: K }>> } = {
   eip3009,
-  raw_tx: rawTransfer,
+  rawTransfer,
   permit2,
 }
 

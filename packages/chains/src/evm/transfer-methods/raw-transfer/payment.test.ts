@@ -20,7 +20,7 @@ describe('readPayment, of a raw transaction', () => {
   test('reads it in each of its forms', async () => {
     const rawTx = await signed({ nonce: 7 })
     const read = {
-      kind: 'raw_tx',
+      kind: 'rawTransfer',
       payer: wallet.address,
       payTo: terms.payTo,
       amount: 10_000n,

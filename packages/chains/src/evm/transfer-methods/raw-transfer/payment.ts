@@ -9,7 +9,7 @@ import { recoverSigner } from '../../signing/signature'
 /** An ERC-20 transfer that its payer signed as a whole transaction. It is broadcast unchanged, and the payer pays its gas. */
 export type RawTransfer = Payment &
   Fees & {
-    kind: 'raw_tx'
+    kind: 'rawTransfer'
     transaction: SignedTransaction
     chainId: bigint
     /** The contract that the transaction calls. */
@@ -82,7 +82,7 @@ export function readRawTransfer(payload: unknown): RawTransfer | undefined {
   )
     return undefined
   return {
-    kind: 'raw_tx',
+    kind: 'rawTransfer',
     payer,
     payTo,
     amount: BigInt(`0x${amount}`),

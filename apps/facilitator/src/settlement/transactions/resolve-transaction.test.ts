@@ -215,6 +215,12 @@ describe('a transaction that cannot be broadcast', () => {
     ],
     ['keeps one of ours whose payments are decided', { ...ours, statuses: [isVoid] }, 'keep'],
     ['supersedes a payer’s own that is void', { ...payers, statuses: [isVoid] }, 'payments decided'],
+    [
+      'supersedes a payer’s own that a third party settled',
+      { ...payers, statuses: [settledBy('0xtheirs')] },
+      'payments decided',
+    ],
+    ['keeps one while a payment in it is open', { ...payers, isOld: false, statuses: [isVoid, open] }, 'keep'],
     ['keeps a payer’s own without a rejection', { ...payers, rejection: undefined }, 'keep'],
     ['keeps a payer’s own that a lagging node may reject', { ...payers, isOld: false }, 'keep'],
     [

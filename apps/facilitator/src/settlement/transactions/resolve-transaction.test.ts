@@ -220,7 +220,11 @@ describe('a transaction that cannot be broadcast', () => {
       { ...payers, statuses: [settledBy('0xtheirs')] },
       'payments decided',
     ],
-    ['keeps one while a payment in it is open', { ...payers, isOld: false, statuses: [isVoid, open] }, 'keep'],
+    [
+      'keeps one while a payment in it is open',
+      { ...payers, isOld: false, statuses: [isVoid, open] },
+      'keep',
+    ],
     ['keeps a payer’s own without a rejection', { ...payers, rejection: undefined }, 'keep'],
     ['keeps a payer’s own that a lagging node may reject', { ...payers, isOld: false }, 'keep'],
     [

@@ -89,7 +89,7 @@ export function createVerificationCache({
 const hashOf = ({ requestHash }: PaymentRequest) => requestHash.toString('base64')
 const paymentKeyOf = ({ network, payment, terms }: PaymentRequest) =>
   [network.name, terms.token.asset, payment.payer, payment.nonce].join(' ')
-/** Replicas of the previous version share these keys during a rolling update. */
+/** The key of earlier releases too: a new release finds what they stored. */
 const keyOf = (request: PaymentRequest) => `verdict ${paymentKeyOf(request)}`
 /** `wasSent` includes the request: a refusal of it does not apply to another payment under the same nonce. */
 const spentKeyOf = (request: PaymentRequest, wasSent: boolean) =>

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Client } from 'pg'
 import { emptyDatabase, migrationsFolder, query } from '../testing/database'
 import { defaultMigrationsFolder, readMigrations } from './folder'
 import { migrate } from './migrate'
@@ -88,4 +90,33 @@ test('one transaction of a signer has a nonce, unless others superseded it', asy
   await expect(insert('again', 'superseded')).resolves.toEqual([])
   await expect(insert('twice', 'signed')).rejects.toThrow(/transactions_nonce_key/)
   await expect(insert('other', 'lost')).rejects.toThrow(/transactions_status_check/)
+})
+
+test('waits for a signing round of the release before, and deadlocks with none that begins meanwhile', async () => {
+  const url = await databaseBefore()
+  await fill(url)
+  const [first, second] = [new Client({ connectionString: url }), new Client({ connectionString: url })]
+  await Promise.all([first.connect(), second.connect()])
+  const begin = (round: Client) =>
+    round.query("BEGIN; SELECT count(*) FROM transactions WHERE status = 'signed'")
+  const lockClaims = (round: Client) => round.query('SELECT id FROM settlements FOR UPDATE')
+  const waiting = async (count: number) => {
+    const blocked = `SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0`
+    while ((await query(url, blocked)).length < count) await delay(10)
+  }
+  try {
+    await begin(first)
+    await lockClaims(first)
+    const migrating = migrate({ url, service: 'facilitator' })
+    await waiting(1)
+    const later = begin(second).then(() => lockClaims(second))
+    await waiting(2)
+    await first.query('COMMIT')
+    expect((await migrating).applied[0]).toBe(RENAMING)
+    expect((await later).rowCount).toBe(SETTLEMENT_STATES.length)
+    await second.query('ROLLBACK')
+  } finally {
+    await Promise.all([first.end(), second.end()])
+  }
 })

@@ -1,4 +1,8 @@
 -- Names only: no value changes but the status `lost`, which is `superseded` now. The release before this one cannot run beside it.
+
+-- In the order in which a signing round of the release before locks them: one that still runs must not deadlock with this migration.
+LOCK TABLE "transactions", "settlements", "charges" IN ACCESS EXCLUSIVE MODE;
+
 ALTER TABLE "settlements" RENAME COLUMN "handed_out_at" TO "success_reported_at";
 ALTER TABLE "settlements" RENAME COLUMN "problem" TO "last_error";
 ALTER TABLE "settlements" RENAME COLUMN "since_block" TO "min_block";

@@ -32,6 +32,7 @@ scenarios run on the Cosmos chain, all others on the EVM chain.
   granter's cost on chain equals the database, to the unit.
 
 Not guaranteed: settlement while the chain or Postgres is unavailable. Callers get a pending answer, and payments continue afterwards.
+Nor the right outcome where all nodes of a network show the same false events: they are believed ([ADR 26](adr/0026-transfer-mismatch.md)).
 
 ## Faults and outcomes
 `

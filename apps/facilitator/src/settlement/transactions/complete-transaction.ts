@@ -91,7 +91,11 @@ export function createTransactionCompleter({
     decisions: readonly Decision[],
   ): Promise<boolean> {
     if (decisions.some(({ action }) => action === 'wait')) return false
-    const decided = open.settlements.map((claim, index) => ({ claim, decision: decisions[index] }))
+    const decided = open.settlements.map((claim, index) => {
+      const decision = decisions[index]
+      if (!decision) throw new Error(`settlement ${claim.id} has no decision`)
+      return { claim, decision }
+    })
     const isStored = await transactions.resolveTransaction(
       open,
       resolution,
@@ -100,7 +104,7 @@ export function createTransactionCompleter({
     // Another replica stored it.
     if (!isStored) return true
     for (const { claim, decision } of decided) {
-      if (decision?.action === 'complete') reportOutcome(claim, decision.outcome)
+      if (decision.action === 'complete') reportOutcome(claim, decision.outcome)
       else if (claim.hasTransaction) logger.warn('settlement requeued', idsOf(claim))
       // No hash is stored before the fee grant of a payer's own transaction is closed.
       else
@@ -112,5 +116,5 @@ export function createTransactionCompleter({
   return { completeMined, complete }
 }
 
-const transitionOf = ({ id }: Claim, decision: Decision | undefined): Transition =>
-  decision?.action === 'complete' ? { id, ...decision.outcome } : { id, status: 'claimed' }
+const transitionOf = ({ id }: Claim, decision: Decision): Transition =>
+  decision.action === 'complete' ? { id, ...decision.outcome } : { id, status: 'claimed' }

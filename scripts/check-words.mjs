@@ -1,4 +1,4 @@
-/** Lists forbidden words with their place, and fails if there are any. */
+/** Lists forbidden words and SQL keywords in small letters with their place, and fails if there are any. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
@@ -19,6 +19,9 @@ const WORDS = [
   'that which',
   'for it is',
 ]
+const SQL =
+  /(?<=^|[\s'"`(])(insert into|delete from|update \S+ set|select [^']*\sfrom|left join|order by|on conflict)\s/g
+const CODE = /\.(ts|mjs|cjs|js)$/
 const TEXT = /\.(ts|mjs|cjs|js|md|prisma|proto|sol|ya?ml|json|sh|example)$|Dockerfile/
 /** Applied migrations cannot change, and this file contains the words. */
 const SKIPPED = /^(pnpm-lock\.yaml|prisma\/[^/]+\/migrations\/|scripts\/check-words\.mjs$)/
@@ -38,7 +41,7 @@ const found = files.flatMap((file) =>
   read(file)
     .split('\n')
     .flatMap((line, index) =>
-      [...line.matchAll(pattern)]
+      [...line.matchAll(pattern), ...(CODE.test(file) ? line.matchAll(SQL) : [])]
         .filter(([word]) => !ALLOWED.has(`${file}: ${word}`))
         .map(([word]) => `${file}:${index + 1}: ${word}`),
     ),

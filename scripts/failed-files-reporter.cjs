@@ -31,6 +31,6 @@ module.exports = class FailedFilesReporter {
 function firstFailureOf({ testResults, failureMessage }) {
   const test = testResults.find(({ status }) => status === 'failed')
   const text = test ? `${test.fullName}\n${test.failureMessages[0] ?? ''}` : (failureMessage ?? '')
-  // eslint-disable-next-line no-control-regex -- Jest colours its messages
+  // oxlint-disable-next-line no-control-regex -- Jest colours its messages
   return text.replace(/\u001b\[[0-9;]*m/g, '').slice(0, 4_000)
 }

@@ -4,7 +4,7 @@ import { prepare, step } from './prepare.mjs'
 
 const HELP = `Usage: npm test [-- --help]
 
-Installs what is missing, builds, and runs everything that CI runs: formatting, lint, types, import cycles, unused code, and
+Installs what is missing, builds, and runs everything that CI runs: words, formatting, lint, types, import cycles, unused code, and
 every test against real Postgres, real chains and, where there is a redis-server, real Redis. The rest runs beside the
 tests, on what they leave idle. Ends with the test runner's summary.
 
@@ -31,8 +31,9 @@ const run = (name, path, ...args) => step(name, process.execPath, [`node_modules
 
 /** Usually ends before the tests, so that the test runner's summary is last. */
 async function checkCode() {
+  await step('words', process.execPath, ['scripts/check-words.mjs'])
   await run('formatting', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.')
-  await run('lint', 'eslint/bin/eslint.js', '.')
+  await run('lint', 'oxlint/bin/oxlint')
   await run('import cycles', 'dpdm/lib/bin/dpdm.js')
   await run('unused code', 'knip/bin/knip.js')
 }

@@ -1,6 +1,6 @@
 /** Preloaded into a measured process: reports its event loop's busy time and longest blocks. */
 const { createServer } = require('node:http')
-const { monitorEventLoopDelay, performance } = require('node:perf_hooks')
+const { monitorEventLoopDelay } = require('node:perf_hooks')
 
 const delay = monitorEventLoopDelay({ resolution: 1 })
 delay.enable()

@@ -1,30 +1,19 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import ts from 'typescript'
+import { compileTypeScript } from '@tollgate/e2e/testing/compile-typescript'
 import { type Manifest } from './kustomize'
-
-const options: ts.CompilerOptions = {
-  module: ts.ModuleKind.Node20,
-  moduleResolution: ts.ModuleResolutionKind.Node16,
-  target: ts.ScriptTarget.ES2023,
-  strict: true,
-  skipLibCheck: true,
-  noEmit: true,
-  types: [],
-}
 
 /** TypeScript errors of the manifests as literals of their kinds' types, in particular unknown fields. */
 export function typeErrors(manifests: readonly Manifest[]): string[] {
-  const file = join(__dirname, 'manifests-as-literals.ts')
-  const text = manifests.map(literal).join('\n')
-  const host = ts.createCompilerHost(options)
-  const { getSourceFile, fileExists } = host
-  host.fileExists = (name) => name === file || fileExists(name)
-  host.getSourceFile = (name, language, ...more) =>
-    name === file ? ts.createSourceFile(name, text, language) : getSourceFile(name, language, ...more)
-  const program = ts.createProgram([file], options, host)
-  return ts
-    .getPreEmitDiagnostics(program)
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-manifests-'))
+  try {
+    mkdirSync(join(folder, 'source'))
+    writeFileSync(join(folder, 'source/manifests.ts'), manifests.map(literal).join('\n'))
+    return compileTypeScript(folder).map(({ message }) => message)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
 
 const literal = (manifest: Manifest) =>

@@ -39,7 +39,7 @@ function balanceAt(address: string, height: number) {
   const data = Buffer.from(QueryBalanceRequest.encode({ address, denom: 'uatom' }).finish()).toString('hex')
   return ask('abci_query', { path: '/cosmos.bank.v1beta1.Query/Balance', data, height: String(height) }).then(
     ({ result }) => {
-      const { code, value } = result?.['response'] as { code: number; value: string | null }
+      const { code, value } = result!['response'] as { code: number; value: string | null }
       if (code !== 0) return `code ${code}`
       return QueryBalanceResponse.decode(Buffer.from(value ?? '', 'base64')).balance?.amount
     },
@@ -114,7 +114,7 @@ describe('bad requests get JSON-RPC errors', () => {
         const data = Buffer.from(bytes).toString('hex')
         const path = '/cosmos.auth.v1beta1.Query/Account'
         const { result } = await ask('abci_query', { path, data })
-        expect((result?.['response'] as { code: number }).code).toBeGreaterThan(0)
+        expect((result!['response'] as { code: number }).code).toBeGreaterThan(0)
       }),
       { numRuns: 60 },
     )
@@ -189,7 +189,7 @@ test('an unknown path is an unknown request (6), and a broadcast cannot be asked
   const codes = ['/cosmos.nowhere.v1.Query/X', '', '/cosmos.tx.v1beta1.Service/BroadcastTx'].map(
     async (path) => {
       const { result } = await ask('abci_query', { path, data: '' })
-      return (result?.['response'] as { code: number }).code
+      return (result!['response'] as { code: number }).code
     },
   )
   expect(await Promise.all(codes)).toEqual([6, 6, 18])
@@ -208,7 +208,7 @@ test('a search is paged, and ordered either way', async () => {
     const { result } = await ask('tx_search', { query: `transfer.recipient='${to}'`, ...more })
     return {
       total: result?.['total_count'],
-      txs: (result?.['txs'] as { index: number }[]).map(({ index }) => index),
+      txs: (result!['txs'] as { index: number }[]).map(({ index }) => index),
     }
   }
   expect(await search({})).toEqual({ total: '35', txs: Array.from({ length: 30 }, (_, i) => i) })

@@ -28,8 +28,7 @@ export async function withScratchDatabase<T>(url: string, work: (client: Client)
   return withMaintenance(url, {}, async (maintenance) => {
     await maintenance.query(`CREATE DATABASE ${scratch} template template0`)
     try {
-      const client = await connectWhenReady(withDatabase(url, scratch), {}, {})
-      return await work(client).finally(() => client.end())
+      return await withClient(withDatabase(url, scratch), {}, work)
     } finally {
       await maintenance.query(`DROP DATABASE ${scratch} WITH (force)`)
     }
@@ -37,6 +36,14 @@ export async function withScratchDatabase<T>(url: string, work: (client: Client)
 }
 
 async function withMaintenance<T>(url: string, waiting: WaitOptions, work: (client: Client) => Promise<T>) {
-  const client = await connectWhenReady(withDatabase(url, MAINTENANCE), {}, waiting)
-  return work(client).finally(() => client.end())
+  return withClient(withDatabase(url, MAINTENANCE), waiting, work)
+}
+
+async function withClient<T>(url: string, waiting: WaitOptions, work: (client: Client) => Promise<T>) {
+  const client = await connectWhenReady(url, {}, waiting)
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
 }

@@ -31,5 +31,12 @@ export function openFacilitatorDatabase(options: OpenOptions): FacilitatorDataba
 
 function closeOnce(prisma: { $disconnect: () => Promise<void> }, end: () => Promise<void>) {
   let closed: Promise<void> | undefined
-  return () => (closed ??= prisma.$disconnect().finally(end))
+  const close = async () => {
+    try {
+      await prisma.$disconnect()
+    } finally {
+      await end()
+    }
+  }
+  return () => (closed ??= close())
 }

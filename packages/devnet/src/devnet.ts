@@ -10,18 +10,11 @@ const startCompiler = (root: string, state: State) =>
   startProcess({
     name: 'compiler',
     command: process.execPath,
-    args: [
-      'node_modules/typescript/bin/tsc',
-      '--build',
-      '--watch',
-      '--preserveWatchOutput',
-      'apps/gateway',
-      'apps/facilitator',
-    ],
+    args: ['scripts/rebuild.mjs'],
     cwd: root,
     logFile: state.at('compiler.log'),
-    ready: /Watching for file changes/,
-    timeoutSeconds: 120,
+    ready: /Watching/,
+    timeoutSeconds: 10,
   })
 
 /** Starts everything, registers each process in `processes`, and writes `devnet.json`. `root` is a built checkout. */

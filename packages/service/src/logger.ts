@@ -19,7 +19,6 @@ export function createLogger(options: {
   return winston.createLogger({
     level,
     format: jsonLine({ service }),
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-class-instance-assignment -- winston declares its transports as interfaces
     transports: [new winston.transports.Stream({ stream: inBatches(stream), eol: '\n' })],
   })
 }

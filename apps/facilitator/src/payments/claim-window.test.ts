@@ -59,7 +59,7 @@ test('a claim that reaches Postgres after its window claims nothing', async () =
     CREATE TABLE moved.clock AS SELECT INTERVAL '0 seconds' AS ahead;
     CREATE sequence moved.reads;
     CREATE function moved.clock_timestamp() returns timestamptz language sql volatile
-      AS 'select pg_catalog.clock_timestamp() + ahead from moved.clock, nextval(''moved.reads'')'`)
+      AS 'SELECT pg_catalog.clock_timestamp() + ahead FROM moved.clock, nextval(''moved.reads'')'`)
   const moved = new URL(databaseUrl)
   moved.searchParams.set('options', '-c search_path=moved,public,pg_catalog')
   const wasRead = async () => {

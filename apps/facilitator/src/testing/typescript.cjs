@@ -11,8 +11,8 @@ const options = {
   sourceMaps: 'inline',
 }
 
-Module._extensions['.ts'] = (module, filename) =>
-  module._compile(transformSync(readFileSync(filename, 'utf8'), { ...options, filename }).code, filename)
+Module._extensions['.ts'] = (compiled, filename) =>
+  compiled._compile(transformSync(readFileSync(filename, 'utf8'), { ...options, filename }).code, filename)
 
 const resolve = Module._resolveFilename
 Module._resolveFilename = (request, ...rest) =>

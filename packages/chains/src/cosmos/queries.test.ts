@@ -207,7 +207,7 @@ describe('whether a denomination is sent', () => {
   const general =
     (defaultSendEnabled: boolean, sendEnabled: { denom: string; enabled: boolean }[] = []) =>
     () => ({
-      // eslint-disable-next-line @typescript-eslint/no-deprecated -- where old chains have it
+      // oxlint-disable-next-line typescript/no-deprecated -- where old chains have it
       value: QueryParamsResponse.encode({ params: { defaultSendEnabled, sendEnabled } }).finish(),
     })
   const entries =

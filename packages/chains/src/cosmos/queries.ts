@@ -162,7 +162,7 @@ export function createQueries(name: string, query: RunQuery) {
         const [entry] = decode(path, QuerySendEnabledResponse.decode, own).sendEnabled
         return entry?.denom === denom ? entry.enabled : params.defaultSendEnabled
       }
-      // eslint-disable-next-line @typescript-eslint/no-deprecated -- SDK versions before 0.47 keep the entries here
+      // oxlint-disable-next-line typescript/no-deprecated -- SDK versions before 0.47 keep the entries here
       const { sendEnabled } = params
       return sendEnabled.find((entry) => entry.denom === denom)?.enabled ?? params.defaultSendEnabled
     },

@@ -20,7 +20,7 @@ export function respondWithError(
   logger: Logger,
   unavailableReason: UnavailableReason = () => undefined,
 ): ErrorRequestHandler {
-  // eslint-disable-next-line @typescript-eslint/no-unused-vars -- Express knows an error handler by its four parameters
+  // Express knows an error handler by its four parameters.
   return (error: unknown, req, res, _next) => {
     const reason = unavailableReason(error instanceof ApiError ? error.cause : error)
     const { code, message, status, details, retryAfterSeconds, challenge } = toApiError(

@@ -55,7 +55,11 @@ const without =
 
 async function through<T>(change: Change, work: (url: string) => Promise<T>): Promise<T> {
   const node = await startAlteringProxy(rpcUrl, change)
-  return work(node.url).finally(() => node.close())
+  try {
+    return await work(node.url)
+  } finally {
+    await node.close()
+  }
 }
 
 const layouts: [string, string][] = [

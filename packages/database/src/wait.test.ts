@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { freePort } from '@tollgate/processes'
 import { serverUrl } from './testing/database'
 import { waitForDatabase } from './wait'
 
@@ -15,13 +16,6 @@ async function listen(server: Server, port = 0): Promise<number> {
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
-}
-async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 describe('waitForDatabase', () => {

@@ -1,6 +1,10 @@
+import { randomInt } from 'node:crypto'
 import { connect, createServer } from 'node:net'
 
 const HOST = '127.0.0.1'
+/** Below the ports that systems give to outgoing connections: a server that restarts finds its port free. */
+const FIRST_PORT = 20_000
+const LAST_PORT = 29_999
 /** Ports that a caller has not bound yet. */
 const reserved = new Set<number>()
 
@@ -14,8 +18,8 @@ export async function freePort(preferred?: number): Promise<number> {
     return preferred
   }
   for (;;) {
-    const port = await canListen(0)
-    if (port && !reserved.has(port)) {
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1)
+    if (!reserved.has(port) && (await canListen(port))) {
       reserved.add(port)
       return port
     }
@@ -51,12 +55,9 @@ function accepts(port: number) {
 }
 
 function canListen(port: number) {
-  return new Promise<number | undefined>((resolve) => {
+  return new Promise<boolean>((resolve) => {
     const server = createServer()
-    server.once('error', () => resolve(undefined))
-    server.listen({ host: HOST, port, exclusive: true }, () => {
-      const address = server.address()
-      server.close(() => resolve(address && typeof address === 'object' ? address.port : undefined))
-    })
+    server.once('error', () => resolve(false))
+    server.listen({ host: HOST, port, exclusive: true }, () => server.close(() => resolve(true)))
   })
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Line } from './testing/log'
-import { freePort } from './testing/redis'
+import { freePort } from '@tollgate/processes'
 
 const folder = join(__dirname, 'testing')
 const children: ChildProcess[] = []

@@ -22,7 +22,9 @@ module.exports = {
     'default',
     '<rootDir>/scripts/failed-files-reporter.cjs',
   ],
-  maxWorkers: 2,
+  testSequencer: '<rootDir>/scripts/test-sequencer.cjs',
+  // More than two cores: of three files, one waits most of the time.
+  maxWorkers: 3,
   // A worker keeps some of each file that it ran: past this it makes way for a new one, before the collector slows it.
   workerIdleMemoryLimit: '800MB',
   // Of one file: those whose tests mostly wait, each on a chain of its own, run them beside each other.

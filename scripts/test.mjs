@@ -32,7 +32,7 @@ const run = (name, path, ...args) => step(name, process.execPath, [`node_modules
 /** Usually ends before the tests, so that the test runner's summary is last. */
 async function checkCode() {
   await step('words', process.execPath, ['scripts/check-words.mjs'])
-  await run('formatting', 'prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.')
+  await run('formatting', 'oxfmt/bin/oxfmt', '--check')
   await run('lint', 'oxlint/bin/oxlint')
   await run('import cycles', 'dpdm/lib/bin/dpdm.js')
   await run('unused code', 'knip/bin/knip.js')

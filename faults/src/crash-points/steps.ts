@@ -139,7 +139,9 @@ export const gatewayPoints = {
 } satisfies Record<string, Point>
 
 export type Step =
-  keyof typeof facilitatorPoints | keyof typeof cosmosFacilitatorPoints | keyof typeof gatewayPoints
+  | keyof typeof facilitatorPoints
+  | keyof typeof cosmosFacilitatorPoints
+  | keyof typeof gatewayPoints
 
 export const points: Record<Step, Point> = {
   ...facilitatorPoints,

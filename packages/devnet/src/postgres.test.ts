@@ -160,7 +160,7 @@ describe('startPostgres', () => {
       'listen_addresses',
     ]
     const values = await Promise.all(settings.map((name) => ask(postgres.url('postgres'), `SHOW ${name}`)))
-    expect(values.flat()).toEqual(['on', 'on', 'on', '200', '127.0.0.1'])
+    expect(values.flat()).toEqual(['on', 'on', 'on', '500', '127.0.0.1'])
     expect(statSync(postgresHome(folder).data).uid).not.toBe(0)
   })
 

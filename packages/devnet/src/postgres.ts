@@ -22,7 +22,8 @@ const USER = 'postgres'
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '200',
+  // Three test files at a time, each with services of its own.
+  max_connections: '500',
   shared_buffers: '128MB',
   max_logical_replication_workers: '0',
   jit: 'off',

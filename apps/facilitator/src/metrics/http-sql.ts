@@ -9,7 +9,9 @@ type Percentiles = { p50: number | null; p90: number | null; p99: number | null 
 
 /** `period` is empty for the total. Rows of a status have no percentiles. */
 export type HttpRow = Percentiles & { period: string; requests: bigint } & (
-    { part: 'total' } | { part: 'route'; method: string; route: string } | { part: 'status'; status: number }
+    | { part: 'total' }
+    | { part: 'route'; method: string; route: string }
+    | { part: 'status'; status: number }
   )
 
 export type ClientRow = Percentiles & { period: string; client_id: string; requests: bigint }

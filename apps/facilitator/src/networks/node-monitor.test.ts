@@ -39,33 +39,30 @@ const kinds = async (api: Api) => {
   return kinds.map(({ network }) => network)
 }
 
-test.concurrent(
-  'a node without Simulate is in the log and the status, and its network is not offered until it has it',
-  async () => {
-    const on = await onCosmos((rpcUrl) => Promise.resolve([rpcUrl]))
-    await callRpc(on.rpcUrl, 'dev_setServices', false)
-    const { api } = await on.begin()
+test.concurrent('a node without Simulate is in the log and the status, and its network is not offered until it has it', async () => {
+  const on = await onCosmos((rpcUrl) => Promise.resolve([rpcUrl]))
+  await callRpc(on.rpcUrl, 'dev_setServices', false)
+  const { api } = await on.begin()
 
-    const { overall, network } = await cosmosStatus(api)
-    expect(overall).toBe('degraded')
-    expect(network).toMatchObject({ status: 'unusable', problem: `node 1 ${LACKS}` })
-    expect(await kinds(api)).toEqual(['base-sepolia'])
-    const named = on.log.lines().filter(({ message }) => message === 'network nodes incomplete')
-    expect(named).toEqual([
-      expect.objectContaining({ level: 'error', network: network?.network, problems: [`node 1 ${LACKS}`] }),
-    ])
+  const { overall, network } = await cosmosStatus(api)
+  expect(overall).toBe('degraded')
+  expect(network).toMatchObject({ status: 'unusable', problem: `node 1 ${LACKS}` })
+  expect(await kinds(api)).toEqual(['base-sepolia'])
+  const named = on.log.lines().filter(({ message }) => message === 'network nodes incomplete')
+  expect(named).toEqual([
+    expect.objectContaining({ level: 'error', network: network?.network, problems: [`node 1 ${LACKS}`] }),
+  ])
 
-    await callRpc(on.rpcUrl, 'dev_setServices', true)
-    const deadline = performance.now() + 40_000
-    while ((await cosmosStatus(api)).network?.status !== 'active') {
-      if (performance.now() > deadline) throw new Error('the network stays unusable')
-      await delay(100)
-    }
-    const back = await cosmosStatus(api)
-    expect([back.overall, back.network?.problem]).toEqual(['ok', undefined])
-    expect(await kinds(api)).toHaveLength(2)
-  },
-)
+  await callRpc(on.rpcUrl, 'dev_setServices', true)
+  const deadline = performance.now() + 40_000
+  while ((await cosmosStatus(api)).network?.status !== 'active') {
+    if (performance.now() > deadline) throw new Error('the network stays unusable')
+    await delay(100)
+  }
+  const back = await cosmosStatus(api)
+  expect([back.overall, back.network?.problem]).toEqual(['ok', undefined])
+  expect(await kinds(api)).toHaveLength(2)
+})
 
 test.concurrent('a second node without Simulate is in the log, and the network uses the first', async () => {
   const on = await onCosmos(async (rpcUrl) => [

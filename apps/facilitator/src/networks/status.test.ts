@@ -29,33 +29,30 @@ async function inTime<T>(work: () => Promise<T>): Promise<T> {
 }
 
 describe('GET /api/v1/status', () => {
-  test.concurrent(
-    'returns the version, the uptime in seconds, and the status of database and networks',
-    async () => {
-      const { rpcUrl } = await ownChain()
-      const signer = await newSigner(rpcUrl)
-      const { api } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
-      const status = await statusOf(api)
-      expect(status).toEqual({
-        status: 'ok',
-        version: '0.1.0',
-        uptime: expect.any(Number) as number,
-        networks: [
-          {
-            x402Version: 1,
-            scheme: 'exact',
-            network: 'base-sepolia',
-            status: 'active',
-            block: expect.any(Number) as number,
-            feePayer: signer.address,
-          },
-        ],
-        database: { status: 'ok' },
-      })
-      expect(status.uptime).toBeLessThanOrEqual(process.uptime())
-      expect(status.uptime).toBeGreaterThan(process.uptime() - 10)
-    },
-  )
+  test.concurrent('returns the version, the uptime in seconds, and the status of database and networks', async () => {
+    const { rpcUrl } = await ownChain()
+    const signer = await newSigner(rpcUrl)
+    const { api } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+    const status = await statusOf(api)
+    expect(status).toEqual({
+      status: 'ok',
+      version: '0.1.0',
+      uptime: expect.any(Number) as number,
+      networks: [
+        {
+          x402Version: 1,
+          scheme: 'exact',
+          network: 'base-sepolia',
+          status: 'active',
+          block: expect.any(Number) as number,
+          feePayer: signer.address,
+        },
+      ],
+      database: { status: 'ok' },
+    })
+    expect(status.uptime).toBeLessThanOrEqual(process.uptime())
+    expect(status.uptime).toBeGreaterThan(process.uptime() - 10)
+  })
 
   test.concurrent('returns the unreachable network with its last known block, 0 if none', async () => {
     const chain = await ownChain()
@@ -80,26 +77,23 @@ describe('GET /api/v1/status', () => {
     expect(status.networks[0]?.block).toBeGreaterThan(0)
   })
 
-  test.concurrent(
-    'responds in time, and never 5xx, while the database hangs, is down, and is available again',
-    async () => {
-      const proxy = await startTcpProxy(await migratedDatabase('facilitator'))
-      const { rpcUrl } = await ownChain()
-      const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-      const { api } = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: proxy.url })
-      const databaseIs = (word: string) => (status: SystemStatus) => status.database.status === word
+  test.concurrent('responds in time, and never 5xx, while the database hangs, is down, and is available again', async () => {
+    const proxy = await startTcpProxy(await migratedDatabase('facilitator'))
+    const { rpcUrl } = await ownChain()
+    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
+    const { api } = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: proxy.url })
+    const databaseIs = (word: string) => (status: SystemStatus) => status.database.status === word
 
-      for (const fault of ['silent', 'shut'] as const) {
-        proxy.become(fault)
-        const down = await statusBecomes(api, databaseIs('unreachable'))
-        expect(down).toMatchObject({ status: 'degraded', networks: [{ status: 'active' }] })
-        await inTime(() => statusOf(api))
+    for (const fault of ['silent', 'shut'] as const) {
+      proxy.become(fault)
+      const down = await statusBecomes(api, databaseIs('unreachable'))
+      expect(down).toMatchObject({ status: 'degraded', networks: [{ status: 'active' }] })
+      await inTime(() => statusOf(api))
 
-        proxy.become('open')
-        expect(await statusBecomes(api, databaseIs('ok'))).toMatchObject({ status: 'ok' })
-      }
-    },
-  )
+      proxy.become('open')
+      expect(await statusBecomes(api, databaseIs('ok'))).toMatchObject({ status: 'ok' })
+    }
+  })
 
   test.concurrent('responds in time while a chain hangs, also to many concurrent requests', async () => {
     const chain = await startAnvil()

@@ -33,62 +33,56 @@ async function settleWith(
   return { result: await settle(), settle, facilitator, signer, payer }
 }
 
-test.concurrent(
-  'a payment whose chain took more than a minute to judge it is not claimed, and is settled when sent again',
-  async () => {
-    const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
-    let lateMs = 0
-    const { api, database } = await testFacilitator({
-      rpcUrl,
-      signerKeys: [signer.privateKey],
-      now: () => new Date(Date.now() + lateMs),
-      families: faulty((chain) => ({
-        payments: {
-          async verify(...payment) {
-            const verdict = await chain.payments.verify(...payment)
-            lateMs += 61_000
-            return verdict
-          },
+test.concurrent('a payment whose chain took more than a minute to judge it is not claimed, and is settled when sent again', async () => {
+  const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+  let lateMs = 0
+  const { api, database } = await testFacilitator({
+    rpcUrl,
+    signerKeys: [signer.privateKey],
+    now: () => new Date(Date.now() + lateMs),
+    families: faulty((chain) => ({
+      payments: {
+        async verify(...payment) {
+          const verdict = await chain.payments.verify(...payment)
+          lateMs += 61_000
+          return verdict
         },
-      })),
-    })
-    const client = await newClient(api)
-    const body = await paymentRequest(payer)
-    const settle = () => api.post('/api/v1/settle').set(client).send(body)
-    expect((await settle().expect(500)).body).toMatchObject({ code: 'SETTLEMENT_FAILED' })
-    expect((await database.pool.query('SELECT FROM settlements')).rowCount).toBe(0)
-    expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
-  },
-)
+      },
+    })),
+  })
+  const client = await newClient(api)
+  const body = await paymentRequest(payer)
+  const settle = () => api.post('/api/v1/settle').set(client).send(body)
+  expect((await settle().expect(500)).body).toMatchObject({ code: 'SETTLEMENT_FAILED' })
+  expect((await database.pool.query('SELECT FROM settlements')).rowCount).toBe(0)
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+})
 
-test.concurrent(
-  'a payment that cannot be written down holds up no other, and is settled once it can be',
-  async () => {
-    const signer = await newSigner(rpcUrl)
-    const { api, database } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
-    const client = await newClient(api)
-    const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
-    const [spoilt] = payers
-    await database.pool.query(`
+test.concurrent('a payment that cannot be written down holds up no other, and is settled once it can be', async () => {
+  const signer = await newSigner(rpcUrl)
+  const { api, database } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+  const client = await newClient(api)
+  const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+  const [spoilt] = payers
+  await database.pool.query(`
     CREATE function refuse() returns trigger language plpgsql AS $$ BEGIN raise exception 'not this one'; END $$;
     CREATE trigger refuse before UPDATE ON settlements FOR each row
       WHEN (new.status = 'signed' AND new.payer = '${spoilt!.address}') execute function refuse()`)
-    const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
-    const answers = bodies.map(
-      async (body) => (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult,
-    )
-    const others = await Promise.all(answers.slice(1))
-    expect(others.map(({ success }) => success)).toEqual(others.map(() => true))
-    const { rows } = await database.pool.query(
-      'SELECT last_error AS problem FROM settlements WHERE status = $1',
-      ['claimed'],
-    )
-    expect(rows).toEqual([{ problem: 'not this one' }])
+  const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
+  const answers = bodies.map(
+    async (body) => (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult,
+  )
+  const others = await Promise.all(answers.slice(1))
+  expect(others.map(({ success }) => success)).toEqual(others.map(() => true))
+  const { rows } = await database.pool.query(
+    'SELECT last_error AS problem FROM settlements WHERE status = $1',
+    ['claimed'],
+  )
+  expect(rows).toEqual([{ problem: 'not this one' }])
 
-    await database.pool.query('drop trigger refuse on settlements')
-    expect(await answers[0]).toMatchObject({ success: true, payer: spoilt!.address })
-  },
-)
+  await database.pool.query('drop trigger refuse on settlements')
+  expect(await answers[0]).toMatchObject({ success: true, payer: spoilt!.address })
+})
 
 test.concurrent('a payment that cannot be signed holds up no other', async () => {
   const signer = await newSigner(rpcUrl)
@@ -147,22 +141,19 @@ describe('a claimed payment', () => {
     expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
   })
 
-  test.concurrent(
-    'that somebody else settles before it is signed is a success all the same, without gas',
-    async () => {
-      let theirs = ''
-      const { result, signer } = await settleWith((chain, { body }) => ({
-        signer: {
-          async sign(...payment) {
-            theirs ||= await sendAuthorization(rpcUrl, body)
-            return chain.signer.sign(...payment)
-          },
+  test.concurrent('that somebody else settles before it is signed is a success all the same, without gas', async () => {
+    let theirs = ''
+    const { result, signer } = await settleWith((chain, { body }) => ({
+      signer: {
+        async sign(...payment) {
+          theirs ||= await sendAuthorization(rpcUrl, body)
+          return chain.signer.sign(...payment)
         },
-      }))
-      expect(result).toMatchObject({ success: true, transaction: theirs })
-      expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
-    },
-  )
+      },
+    }))
+    expect(result).toMatchObject({ success: true, transaction: theirs })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+  })
 
   test.concurrent('that cannot be signed delays no other', async () => {
     const { facilitator } = await settleWith((chain, { body }) => ({
@@ -181,48 +172,42 @@ describe('a claimed payment', () => {
 })
 
 describe('a signed transaction', () => {
-  test.concurrent(
-    'that was reverted is never a success, not sent again while it would fail, and over once it has lapsed',
-    async () => {
-      const { result, settle, signer, payer, facilitator } = await settleWith(
-        (chain, { drain }) => ({
-          node: {
-            async broadcast(transaction) {
-              await drain()
-              await chain.node.broadcast(transaction)
-            },
-          },
-        }),
-        { validBefore: inSeconds(20) },
-      )
-      let told = result
-      while (told.errorReason === 'settlement_pending') told = await settle()
-      expect(told).toMatchObject({ success: false, errorReason: 'payment_expired', transaction: '' })
-      expect(await settle()).toMatchObject({ success: false, errorReason: 'payment_expired' })
-      expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
-      expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
-      const [transaction] = await facilitator.database.prisma.transaction.findMany()
-      expect(transaction).toMatchObject({ status: 'mined' })
-      expect(Number(transaction?.fee)).toBeGreaterThan(0)
-    },
-  )
-
-  test.concurrent(
-    'that somebody else came before is a success all the same, told with their transaction',
-    async () => {
-      let theirs = ''
-      const { result, payer } = await settleWith((chain, { body }) => ({
+  test.concurrent('that was reverted is never a success, not sent again while it would fail, and over once it has lapsed', async () => {
+    const { result, settle, signer, payer, facilitator } = await settleWith(
+      (chain, { drain }) => ({
         node: {
           async broadcast(transaction) {
-            theirs ||= await sendAuthorization(rpcUrl, body)
+            await drain()
             await chain.node.broadcast(transaction)
           },
         },
-      }))
-      expect(result).toMatchObject({ success: true, transaction: theirs })
-      expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-    },
-  )
+      }),
+      { validBefore: inSeconds(20) },
+    )
+    let told = result
+    while (told.errorReason === 'settlement_pending') told = await settle()
+    expect(told).toMatchObject({ success: false, errorReason: 'payment_expired', transaction: '' })
+    expect(await settle()).toMatchObject({ success: false, errorReason: 'payment_expired' })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+    expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
+    const [transaction] = await facilitator.database.prisma.transaction.findMany()
+    expect(transaction).toMatchObject({ status: 'mined' })
+    expect(Number(transaction?.fee)).toBeGreaterThan(0)
+  })
+
+  test.concurrent('that somebody else came before is a success all the same, told with their transaction', async () => {
+    let theirs = ''
+    const { result, payer } = await settleWith((chain, { body }) => ({
+      node: {
+        async broadcast(transaction) {
+          theirs ||= await sendAuthorization(rpcUrl, body)
+          await chain.node.broadcast(transaction)
+        },
+      },
+    }))
+    expect(result).toMatchObject({ success: true, transaction: theirs })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
 
   test.concurrent('whose sending failed is sent again, the same one', async () => {
     let failures = 2
@@ -240,27 +225,24 @@ describe('a signed transaction', () => {
     expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
   })
 
-  test.concurrent(
-    'that the chain has lost is sent again before the next one, so that no nonce is missing',
-    async () => {
-      const { result, facilitator, signer } = await settleWith(() => ({}))
-      expect(result).toMatchObject({ success: true })
-      // As if the chain had been set back by one block.
-      await facilitator.database.pool.query(
-        `WITH stored AS (
+  test.concurrent('that the chain has lost is sent again before the next one, so that no nonce is missing', async () => {
+    const { result, facilitator, signer } = await settleWith(() => ({}))
+    expect(result).toMatchObject({ success: true })
+    // As if the chain had been set back by one block.
+    await facilitator.database.pool.query(
+      `WITH stored AS (
          INSERT INTO transactions (network, signer, nonce, raw, hash)
          SELECT network, signer, 1, $1, $2 FROM transactions RETURNING id
        )
        INSERT INTO transaction_versions (hash, transaction_id, raw) SELECT $2, id, $1 FROM stored`,
-        await nextRaw(signer),
-      )
-      const client = await newClient(facilitator.api)
-      const body = await paymentRequest(await newPayer(rpcUrl))
-      const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
-      expect(answer.body).toMatchObject({ success: true })
-      expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
-    },
-  )
+      await nextRaw(signer),
+    )
+    const client = await newClient(facilitator.api)
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
+    expect(answer.body).toMatchObject({ success: true })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
+  })
 })
 
 /** A transaction of `signer` with the nonce 1 that only costs gas, and its hash. */

@@ -17,22 +17,19 @@ const TIME_FOR_THE_OTHER_MS = 2_000
 const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 const HELD_BACK = "settlements WHERE last_error LIKE 'it is not mined, and higher fees would not help%'"
 
-test.concurrent(
-  'payments past the cap on the fees of a day are refused, and nothing is sent for them',
-  async () => {
-    const paused = await withManualMining({ maxFeesPerDay: 1n })
-    const payer = await newPayer(paused.rpcUrl)
-    const body = await paymentRequest(payer)
+test.concurrent('payments past the cap on the fees of a day are refused, and nothing is sent for them', async () => {
+  const paused = await withManualMining({ maxFeesPerDay: 1n })
+  const payer = await newPayer(paused.rpcUrl)
+  const body = await paymentRequest(payer)
 
-    expect(await paused.settle(body)).toMatchObject({
-      success: false,
-      errorReason: 'unexpected_settle_error',
-      transaction: '',
-    })
-    expect(await paused.count('transactions')).toBe(0)
-    await paused.log.line('fee cap reached')
-  },
-)
+  expect(await paused.settle(body)).toMatchObject({
+    success: false,
+    errorReason: 'unexpected_settle_error',
+    transaction: '',
+  })
+  expect(await paused.count('transactions')).toBe(0)
+  await paused.log.line('fee cap reached')
+})
 
 test.concurrent('a network that charges nothing settles under a cap', async () => {
   const { rpcUrl } = await ownChain()
@@ -123,22 +120,19 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     return { on, next, body }
   }
 
-  test.concurrent(
-    'is not signed where the cap has no room for it: a grant waits until its price will do',
-    async () => {
-      const cap = 20_000n
-      const { on, next, body } = await withGasPrice(5n * 10n ** 17n, cap)
-      const before = await on.balance(on.granter.address)
-      await on.until(HELD_BACK, 1, next)
-      await on.until('transaction_versions', 1, next)
-      await next.close()
+  test.concurrent('is not signed where the cap has no room for it: a grant waits until its price will do', async () => {
+    const cap = 20_000n
+    const { on, next, body } = await withGasPrice(5n * 10n ** 17n, cap)
+    const before = await on.balance(on.granter.address)
+    await on.until(HELD_BACK, 1, next)
+    await on.until('transaction_versions', 1, next)
+    await next.close()
 
-      const last = await on.replica()
-      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
-      expect(await on.settleAtLast(body, last)).toMatchObject({ success: true })
-      expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(cap)
-    },
-  )
+    const last = await on.replica()
+    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+    expect(await on.settleAtLast(body, last)).toMatchObject({ success: true })
+    expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(cap)
+  })
 
   test.concurrent('counts as what it may cost, and in place of the other', async () => {
     // The grant may cost 12,394 with what it allows, and 17,182 once dearer; the one after it 14,682.
@@ -149,29 +143,26 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     await on.until('transactions', 1, next)
   })
 
-  test.concurrent(
-    'is not signed where the cap has no room for it: a settlement waits until the base fee has fallen',
-    async () => {
-      const on = await withManualMining({ ...IMPATIENT, maxFeesPerDay: CAP })
-      const baseFee = (gwei: bigint) =>
-        callRpc(on.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', `0x${(gwei * 10n ** 9n).toString(16)}`)
-      const payer = await newPayer(on.rpcUrl)
-      expect(await on.settle(await paymentRequest(payer))).toMatchObject({
-        errorReason: 'settlement_pending',
-      })
-      await on.onTheirWay(1)
-      await baseFee(50n)
-      await on.mine()
-      await on.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '10 seconds'")
-      await on.until(HELD_BACK, 1)
-      expect(await on.count('transaction_versions')).toBe(1)
+  test.concurrent('is not signed where the cap has no room for it: a settlement waits until the base fee has fallen', async () => {
+    const on = await withManualMining({ ...IMPATIENT, maxFeesPerDay: CAP })
+    const baseFee = (gwei: bigint) =>
+      callRpc(on.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', `0x${(gwei * 10n ** 9n).toString(16)}`)
+    const payer = await newPayer(on.rpcUrl)
+    expect(await on.settle(await paymentRequest(payer))).toMatchObject({
+      errorReason: 'settlement_pending',
+    })
+    await on.onTheirWay(1)
+    await baseFee(50n)
+    await on.mine()
+    await on.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '10 seconds'")
+    await on.until(HELD_BACK, 1)
+    expect(await on.count('transaction_versions')).toBe(1)
 
-      await baseFee(1n)
-      await callRpc(on.rpcUrl, 'evm_setIntervalMining', 1)
-      await on.until("settlements WHERE status = 'settled'", 1)
-      const { rows } = await on.pool.query<{ fee: string }>('SELECT fee FROM transactions')
-      expect(BigInt(rows[0]!.fee)).toBeLessThanOrEqual(CAP)
-      expect(await transfersFrom(on.rpcUrl, payer.address)).toHaveLength(1)
-    },
-  )
+    await baseFee(1n)
+    await callRpc(on.rpcUrl, 'evm_setIntervalMining', 1)
+    await on.until("settlements WHERE status = 'settled'", 1)
+    const { rows } = await on.pool.query<{ fee: string }>('SELECT fee FROM transactions')
+    expect(BigInt(rows[0]!.fee)).toBeLessThanOrEqual(CAP)
+    expect(await transfersFrom(on.rpcUrl, payer.address)).toHaveLength(1)
+  })
 })

@@ -127,23 +127,20 @@ describe('a payment that somebody else settled is not told as failed on the word
   })
 })
 
-test.concurrent(
-  'a payment that was good when it was claimed is not refused by a node that is behind that',
-  async () => {
-    let looks = 0
-    const { rpcUrl, payer, sent, outcome } = await onLaggingChain(everything, (chain, lagging) => ({
-      payments: {
-        async verify(...payment) {
-          const verdict = await chain.payments.verify(...payment)
-          if (++looks === 1) Object.assign(lagging, { blocks: 2, requests: 3 })
-          return verdict
-        },
+test.concurrent('a payment that was good when it was claimed is not refused by a node that is behind that', async () => {
+  let looks = 0
+  const { rpcUrl, payer, sent, outcome } = await onLaggingChain(everything, (chain, lagging) => ({
+    payments: {
+      async verify(...payment) {
+        const verdict = await chain.payments.verify(...payment)
+        if (++looks === 1) Object.assign(lagging, { blocks: 2, requests: 3 })
+        return verdict
       },
-    }))
-    await callRpc(rpcUrl, 'evm_mine')
-    const transaction = await sent()
-    await callRpc(rpcUrl, 'evm_mine')
-    expect(await outcome()).toMatchObject({ success: true, transaction })
-    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-  },
-)
+    },
+  }))
+  await callRpc(rpcUrl, 'evm_mine')
+  const transaction = await sent()
+  await callRpc(rpcUrl, 'evm_mine')
+  expect(await outcome()).toMatchObject({ success: true, transaction })
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})

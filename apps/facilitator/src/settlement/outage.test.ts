@@ -50,82 +50,73 @@ async function alone(options: { chain?: AnvilOptions; variables?: Record<string,
 describe('while the chain mines nothing', () => {
   const slow = { chain: { blockTime: AN_HOUR }, variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 
-  test.concurrent(
-    'an asset that is withdrawn meanwhile refuses new payments, and not the one that is under way',
-    async () => {
-      const { rpcUrl, settle, sent, outcome, facilitator } = await alone(slow)
-      const body = await paymentRequest(await newPayer(rpcUrl))
-      const transaction = await sent(body)
+  test.concurrent('an asset that is withdrawn meanwhile refuses new payments, and not the one that is under way', async () => {
+    const { rpcUrl, settle, sent, outcome, facilitator } = await alone(slow)
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const transaction = await sent(body)
 
-      await facilitator.database.prisma.asset.updateMany({ data: { active: false } })
-      expect(await settle(await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({
-        errorReason: 'invalid_payment_requirements',
-      })
-      expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending', transaction })
-      const asking = outcome(body)
-      await callRpc(rpcUrl, 'evm_mine')
-      expect(await asking).toMatchObject({ success: true, transaction })
-    },
-  )
+    await facilitator.database.prisma.asset.updateMany({ data: { active: false } })
+    expect(await settle(await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({
+      errorReason: 'invalid_payment_requirements',
+    })
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending', transaction })
+    const asking = outcome(body)
+    await callRpc(rpcUrl, 'evm_mine')
+    expect(await asking).toMatchObject({ success: true, transaction })
+  })
 
-  test.concurrent(
-    'a settlement whose nonce goes to another transaction is sent again under the next one, and settles once',
-    async () => {
-      const { rpcUrl, signer, settle, sent, outcome } = await alone(slow)
-      const payer = await newPayer(rpcUrl)
-      const body = await paymentRequest(payer)
-      const transaction = await sent(body)
+  test.concurrent('a settlement whose nonce goes to another transaction is sent again under the next one, and settles once', async () => {
+    const { rpcUrl, signer, settle, sent, outcome } = await alone(slow)
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
+    const transaction = await sent(body)
 
-      await callRpc(rpcUrl, 'anvil_dropTransaction', transaction)
-      const other = { to: signer.address, nonce: 0, gasLimit: 21_000, chainId: 84532 }
-      const fees = { maxFeePerGas: 50_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
-      await callRpc(
-        rpcUrl,
-        'eth_sendRawTransaction',
-        await signer.signTransaction({ ...other, ...fees, type: 2 }),
-      )
-      await callRpc(rpcUrl, 'evm_mine')
-      while ((await settle(body)).transaction === transaction);
-      const next = await sent(body)
-      expect(next).not.toBe(transaction)
+    await callRpc(rpcUrl, 'anvil_dropTransaction', transaction)
+    const other = { to: signer.address, nonce: 0, gasLimit: 21_000, chainId: 84532 }
+    const fees = { maxFeePerGas: 50_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
+    await callRpc(
+      rpcUrl,
+      'eth_sendRawTransaction',
+      await signer.signTransaction({ ...other, ...fees, type: 2 }),
+    )
+    await callRpc(rpcUrl, 'evm_mine')
+    while ((await settle(body)).transaction === transaction);
+    const next = await sent(body)
+    expect(next).not.toBe(transaction)
 
-      await callRpc(rpcUrl, 'evm_mine')
-      expect(await outcome(body)).toMatchObject({ success: true, transaction: next })
-      expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-    },
-  )
+    await callRpc(rpcUrl, 'evm_mine')
+    expect(await outcome(body)).toMatchObject({ success: true, transaction: next })
+    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  })
 
-  test.concurrent(
-    'a settlement is pending in time; its outcome is reported once to a repeated request',
-    async () => {
-      const { rpcUrl, signer, settle, sent, outcome } = await alone(slow)
-      const payer = await newPayer(rpcUrl)
-      const body = await paymentRequest(payer)
+  test.concurrent('a settlement is pending in time; its outcome is reported once to a repeated request', async () => {
+    const { rpcUrl, signer, settle, sent, outcome } = await alone(slow)
+    const payer = await newPayer(rpcUrl)
+    const body = await paymentRequest(payer)
 
-      await sent(body)
-      const first = await settle(body)
-      expect(first).toMatchObject({
-        success: false,
-        errorReason: 'settlement_pending',
-        network: 'base-sepolia',
-        transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
-        payer: '',
-        blockNumber: 0,
-      })
-      expect(await settle(body)).toMatchObject({
-        errorReason: 'settlement_pending',
-        transaction: first.transaction,
-      })
+    await sent(body)
+    const first = await settle(body)
+    expect(first).toMatchObject({
+      success: false,
+      errorReason: 'settlement_pending',
+      network: 'base-sepolia',
+      transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/) as string,
+      payer: '',
+      blockNumber: 0,
+    })
+    expect(await settle(body)).toMatchObject({
+      errorReason: 'settlement_pending',
+      transaction: first.transaction,
+    })
 
-      const asking = outcome(body)
-      await callRpc(rpcUrl, 'evm_mine')
-      const told = await asking
-      expect(told).toMatchObject({ success: true, transaction: first.transaction, payer: payer.address })
-      expect(await settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
-      expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
-      expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
-    },
-  )
+    const asking = outcome(body)
+    await callRpc(rpcUrl, 'evm_mine')
+    const told = await asking
+    expect(told).toMatchObject({ success: true, transaction: first.transaction, payer: payer.address })
+    expect(await settle(body)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+    expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
+  })
 
   test.concurrent('waits no longer than maxTimeoutSeconds', async () => {
     const { rpcUrl, settle } = await alone({ ...slow, variables: { SETTLE_TIMEOUT_SECONDS: '20' } })
@@ -201,26 +192,23 @@ describe('while the chain is down', () => {
   })
 })
 
-test.concurrent(
-  'a facilitator that stops lets those who wait go, and leaves their settlement to the next one',
-  async () => {
-    const { rpcUrl, signer, facilitator, settle } = await alone({ chain: { blockTime: AN_HOUR } })
-    const body = await paymentRequest(await newPayer(rpcUrl))
-    const waiting = settle(body)
-    for (;;)
-      if ((await facilitator.database.prisma.settlement.count({ where: { status: 'signed' } })) === 1) break
-    facilitator.settlementWaiter.drain()
-    const { transaction } = await waiting
-    expect(await waiting).toMatchObject({ errorReason: 'settlement_pending' })
-    await facilitator.close()
+test.concurrent('a facilitator that stops lets those who wait go, and leaves their settlement to the next one', async () => {
+  const { rpcUrl, signer, facilitator, settle } = await alone({ chain: { blockTime: AN_HOUR } })
+  const body = await paymentRequest(await newPayer(rpcUrl))
+  const waiting = settle(body)
+  for (;;)
+    if ((await facilitator.database.prisma.settlement.count({ where: { status: 'signed' } })) === 1) break
+  facilitator.settlementWaiter.drain()
+  const { transaction } = await waiting
+  expect(await waiting).toMatchObject({ errorReason: 'settlement_pending' })
+  await facilitator.close()
 
-    const { databaseUrl } = facilitator
-    const next = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
-    await callRpc(rpcUrl, 'evm_mine')
-    const { hash, status } = await settledRow(next)
-    expect([hash, status]).toEqual([transaction, 'settled'])
-  },
-)
+  const { databaseUrl } = facilitator
+  const next = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
+  await callRpc(rpcUrl, 'evm_mine')
+  const { hash, status } = await settledRow(next)
+  expect([hash, status]).toEqual([transaction, 'settled'])
+})
 
 async function settledRow({ database }: Awaited<ReturnType<typeof testFacilitator>>) {
   for (;;) {

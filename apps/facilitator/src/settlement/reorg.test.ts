@@ -11,192 +11,171 @@ import { outbid } from '../testing/third-party'
 
 afterAll(closeAll)
 
-test.concurrent(
-  'what a reorg leaves mined but reverted is reversed, and costs what it costs there',
-  async () => {
-    const { rpcUrl, pool, settle, mine, until, onTheirWay } = await withManualMining()
-    const payer = await newSender(rpcUrl)
-    await mine()
-    const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
-    const settling = settle(body)
-    await onTheirWay(1)
-    await mine()
-    expect(await settling).toMatchObject({ success: true })
+test.concurrent('what a reorg leaves mined but reverted is reversed, and costs what it costs there', async () => {
+  const { rpcUrl, pool, settle, mine, until, onTheirWay } = await withManualMining()
+  const payer = await newSender(rpcUrl)
+  await mine()
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = settle(body)
+  await onTheirWay(1)
+  await mine()
+  expect(await settling).toMatchObject({ success: true })
 
-    const { rows } = await pool.query<{ raw: string; hash: string }>('SELECT raw, hash FROM transactions')
-    const [{ raw, hash }] = rows as [{ raw: string; hash: string }]
-    const drain = rawOf(payer, { data: transfer(Wallet.createRandom().address, 1_000_000_000n) })
-    const block = [
-      [drain, 0],
-      [raw, 0],
-    ]
-    await callRpc(rpcUrl, 'anvil_reorg', 1, block)
-    expect(await callRpc(rpcUrl, 'eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x0' })
-    // It may be settled yet: its payer could have money again.
-    await until(
-      "settlements WHERE status = 'claimed' AND attempts = 1 AND success_reported_at IS NOT NULL",
-      1,
-    )
-    const charged = await pool.query<{ exact: boolean }>(
-      'SELECT t.fee = s.fee AS exact FROM transactions t, settlements s',
-    )
-    expect(charged.rows).toEqual([{ exact: true }])
-    await callRpc(rpcUrl, 'evm_increaseTime', 700)
-    await mine()
-    await until("settlements WHERE status = 'reversed' AND error_reason = 'payment_expired'", 1)
-  },
-)
+  const { rows } = await pool.query<{ raw: string; hash: string }>('SELECT raw, hash FROM transactions')
+  const [{ raw, hash }] = rows as [{ raw: string; hash: string }]
+  const drain = rawOf(payer, { data: transfer(Wallet.createRandom().address, 1_000_000_000n) })
+  const block = [
+    [drain, 0],
+    [raw, 0],
+  ]
+  await callRpc(rpcUrl, 'anvil_reorg', 1, block)
+  expect(await callRpc(rpcUrl, 'eth_getTransactionReceipt', hash)).toMatchObject({ status: '0x0' })
+  // It may be settled yet: its payer could have money again.
+  await until("settlements WHERE status = 'claimed' AND attempts = 1 AND success_reported_at IS NOT NULL", 1)
+  const charged = await pool.query<{ exact: boolean }>(
+    'SELECT t.fee = s.fee AS exact FROM transactions t, settlements s',
+  )
+  expect(charged.rows).toEqual([{ exact: true }])
+  await callRpc(rpcUrl, 'evm_increaseTime', 700)
+  await mine()
+  await until("settlements WHERE status = 'reversed' AND error_reason = 'payment_expired'", 1)
+})
 
-test.concurrent(
-  'a batch of which one payment failed is reversed as a whole, and nonces and fees go on',
-  async () => {
-    const { rpcUrl, signer, pool, settle, mine, mineUntil, until, onTheirWay } = await withManualMining()
-    const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
-    const bodies = await Promise.all(
-      payers.map((payer) => paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })),
-    )
-    await mine()
-    const answers = Promise.all(bodies.map((body) => settle(body)))
-    await onTheirWay(6)
-    const { rows } = await pool.query<{ payer: string }>(
-      `SELECT payer FROM settlements WHERE transaction_id IN
+test.concurrent('a batch of which one payment failed is reversed as a whole, and nonces and fees go on', async () => {
+  const { rpcUrl, signer, pool, settle, mine, mineUntil, until, onTheirWay } = await withManualMining()
+  const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
+  const bodies = await Promise.all(
+    payers.map((payer) => paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })),
+  )
+  await mine()
+  const answers = Promise.all(bodies.map((body) => settle(body)))
+  await onTheirWay(6)
+  const { rows } = await pool.query<{ payer: string }>(
+    `SELECT payer FROM settlements WHERE transaction_id IN
        (SELECT transaction_id FROM settlements GROUP BY transaction_id HAVING count(*) > 1) LIMIT 1`,
-    )
-    const poor = rows[0]?.payer ?? ''
-    await callRpc(rpcUrl, 'anvil_dealERC20', poor, USDC_ADDRESS, '0x0')
-    await mine()
-    await until("settlements WHERE status = 'settled'", 5)
-    await until("settlements WHERE status = 'claimed' AND attempts = 1", 1)
+  )
+  const poor = rows[0]?.payer ?? ''
+  await callRpc(rpcUrl, 'anvil_dealERC20', poor, USDC_ADDRESS, '0x0')
+  await mine()
+  await until("settlements WHERE status = 'settled'", 5)
+  await until("settlements WHERE status = 'claimed' AND attempts = 1", 1)
 
-    await callRpc(rpcUrl, 'anvil_reorg', 2, [])
-    await until("settlements WHERE status = 'reversed'", 5)
-    // The reorg gave the poor one its money back.
-    await mineUntil("settlements WHERE status = 'settled'", 6)
-    await answers
-    const { rows: books } = await pool.query<{ charged: string; paid: string }>(
-      `SELECT (SELECT sum(fee)::text FROM settlements) AS charged, (SELECT sum(fee)::text FROM transactions) AS paid`,
-    )
-    expect(books[0]?.charged).toBe(books[0]?.paid)
-    for (const { address } of payers) expect(await transfersFrom(rpcUrl, address)).toHaveLength(1)
+  await callRpc(rpcUrl, 'anvil_reorg', 2, [])
+  await until("settlements WHERE status = 'reversed'", 5)
+  // The reorg gave the poor one its money back.
+  await mineUntil("settlements WHERE status = 'settled'", 6)
+  await answers
+  const { rows: books } = await pool.query<{ charged: string; paid: string }>(
+    `SELECT (SELECT sum(fee)::text FROM settlements) AS charged, (SELECT sum(fee)::text FROM transactions) AS paid`,
+  )
+  expect(books[0]?.charged).toBe(books[0]?.paid)
+  for (const { address } of payers) expect(await transfersFrom(rpcUrl, address)).toHaveLength(1)
 
-    const later = settle(await paymentRequest(await newPayer(rpcUrl)))
-    await onTheirWay(1)
-    await mine()
-    expect(await later).toMatchObject({ success: true })
-    expect(await transactionCount(rpcUrl, signer.address)).toBe(Number(await transactionsOf(pool)))
-  },
-)
+  const later = settle(await paymentRequest(await newPayer(rpcUrl)))
+  await onTheirWay(1)
+  await mine()
+  expect(await later).toMatchObject({ success: true })
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(Number(await transactionsOf(pool)))
+})
 
-test.concurrent(
-  'what a reorg reversed is spoken for in the balance of its payer while it is on its way again',
-  async () => {
-    const { rpcUrl, signer, settle, mine, until, onTheirWay } = await withManualMining()
-    const payer = await newPayer(rpcUrl)
-    await callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
-    await mine()
-    const settling = settle(await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } }))
-    await onTheirWay(1)
-    await mine()
-    expect(await settling).toMatchObject({ success: true })
-    await callRpc(rpcUrl, 'anvil_reorg', 1, [])
-    await until("settlements WHERE status = 'reversed'", 1)
+test.concurrent('what a reorg reversed is spoken for in the balance of its payer while it is on its way again', async () => {
+  const { rpcUrl, signer, settle, mine, until, onTheirWay } = await withManualMining()
+  const payer = await newPayer(rpcUrl)
+  await callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
+  await mine()
+  const settling = settle(await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } }))
+  await onTheirWay(1)
+  await mine()
+  expect(await settling).toMatchObject({ success: true })
+  await callRpc(rpcUrl, 'anvil_reorg', 1, [])
+  await until("settlements WHERE status = 'reversed'", 1)
 
-    const other = settle(await paymentRequest(payer))
-    await until("settlements WHERE last_error = 'waits for other payments of its payer'", 1)
-    await until('transactions WHERE accepted_at IS NOT NULL', 1)
-    await mine()
-    expect(await other).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
-    await until("settlements WHERE status = 'settled'", 1)
-    expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
-  },
-)
+  const other = settle(await paymentRequest(payer))
+  await until("settlements WHERE last_error = 'waits for other payments of its payer'", 1)
+  await until('transactions WHERE accepted_at IS NOT NULL', 1)
+  await mine()
+  expect(await other).toMatchObject({ success: false, errorReason: 'insufficient_funds' })
+  await until("settlements WHERE status = 'settled'", 1)
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
+})
 
-test.concurrent(
-  'what failed because of a block that a reorg drops is settled if its transaction then settles it',
-  async () => {
-    const { rpcUrl, log, settle, mine, until, onTheirWay } = await withManualMining()
-    const payer = await newPayer(rpcUrl)
-    await mine()
-    const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
-    const settling = settle(body)
-    await onTheirWay(1)
-    await cancelFirst(rpcUrl, payer, body)
-    await mine()
-    expect(await settling).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
+test.concurrent('what failed because of a block that a reorg drops is settled if its transaction then settles it', async () => {
+  const { rpcUrl, log, settle, mine, until, onTheirWay } = await withManualMining()
+  const payer = await newPayer(rpcUrl)
+  await mine()
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = settle(body)
+  await onTheirWay(1)
+  await cancelFirst(rpcUrl, payer, body)
+  await mine()
+  expect(await settling).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
 
-    await callRpc(rpcUrl, 'anvil_reorg', 1, [])
-    await log.line('reorg reopened settlements')
-    await onTheirWay(1)
-    await mine()
-    await until("settlements WHERE status = 'settled'", 1)
-    expect(await settle(body)).toMatchObject({ success: true })
-    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-  },
-)
+  await callRpc(rpcUrl, 'anvil_reorg', 1, [])
+  await log.line('reorg reopened settlements')
+  await onTheirWay(1)
+  await mine()
+  await until("settlements WHERE status = 'settled'", 1)
+  expect(await settle(body)).toMatchObject({ success: true })
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+})
 
-test.concurrent(
-  'a payment that failed after its transaction reverted is settled if a reorg drops both and its transaction then settles it',
-  async () => {
-    const { rpcUrl, pool, settle, mine, until, onTheirWay } = await withManualMining()
-    const payer = await newSender(rpcUrl)
-    await mine()
-    const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
-    const settling = settle(body)
-    await onTheirWay(1)
-    const send = (nonce: number, data: string) =>
-      callRpc(
-        rpcUrl,
-        'eth_sendRawTransaction',
-        rawOf(payer, { nonce, data, gasLimit: 200_000, ...aheadOfOurs }),
-      )
-    await send(0, transfer(Wallet.createRandom().address, 1_000_000_000n))
-    await mine()
-    await until("settlements WHERE status = 'claimed' AND attempts = 1", 1)
-    await send(1, await cancellation(payer, body))
-    await mine()
-    expect(await settling).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
-
-    await callRpc(rpcUrl, 'anvil_reorg', 2, [])
-    await until("settlements WHERE status = 'signed'", 1)
-    await until('transactions WHERE accepted_at IS NOT NULL', 1)
-    await mine()
-    await until("settlements WHERE status = 'settled'", 1)
-    expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-    const { rows } = await pool.query('SELECT s.fee = t.fee AS exact FROM settlements s, transactions t')
-    expect(rows).toEqual([{ exact: true }])
-  },
-)
-
-test.concurrent(
-  'a nonce that another transaction had taken is used again once a reorg drops that one',
-  async () => {
-    const { rpcUrl, signer, settle, mine, until } = await withManualMining()
-    await mine()
-    const authorization = { validBefore: inSeconds(600) }
-    const settling = settle(await paymentRequest(await newPayer(rpcUrl), { authorization }))
-    await until("transactions WHERE status = 'signed' AND accepted_at IS NOT NULL", 1)
-    await callRpc(
+test.concurrent('a payment that failed after its transaction reverted is settled if a reorg drops both and its transaction then settles it', async () => {
+  const { rpcUrl, pool, settle, mine, until, onTheirWay } = await withManualMining()
+  const payer = await newSender(rpcUrl)
+  await mine()
+  const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
+  const settling = settle(body)
+  await onTheirWay(1)
+  const send = (nonce: number, data: string) =>
+    callRpc(
       rpcUrl,
       'eth_sendRawTransaction',
-      rawOf(signer, { to: signer.address, data: '0x', ...aheadOfOurs }),
+      rawOf(payer, { nonce, data, gasLimit: 200_000, ...aheadOfOurs }),
     )
-    await mine()
-    await until("transactions WHERE status = 'superseded'", 1)
-    await until("transactions WHERE status = 'signed' AND accepted_at IS NOT NULL", 1)
-    await mine()
-    expect(await settling).toMatchObject({ success: true })
+  await send(0, transfer(Wallet.createRandom().address, 1_000_000_000n))
+  await mine()
+  await until("settlements WHERE status = 'claimed' AND attempts = 1", 1)
+  await send(1, await cancellation(payer, body))
+  await mine()
+  expect(await settling).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
 
-    await callRpc(rpcUrl, 'anvil_reorg', 2, [])
-    await until("settlements WHERE status = 'reversed'", 1)
-    const later = settle(await paymentRequest(await newPayer(rpcUrl), { authorization }))
-    await until("transactions WHERE status = 'signed' AND nonce = 0 AND accepted_at IS NOT NULL", 1)
-    await until("transactions WHERE status = 'signed' AND nonce = 1 AND accepted_at IS NOT NULL", 1)
-    await mine()
-    expect(await later).toMatchObject({ success: true })
-    await until("settlements WHERE status = 'settled'", 2)
-    expect(await transactionCount(rpcUrl, signer.address)).toBe(2)
-  },
-)
+  await callRpc(rpcUrl, 'anvil_reorg', 2, [])
+  await until("settlements WHERE status = 'signed'", 1)
+  await until('transactions WHERE accepted_at IS NOT NULL', 1)
+  await mine()
+  await until("settlements WHERE status = 'settled'", 1)
+  expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
+  const { rows } = await pool.query('SELECT s.fee = t.fee AS exact FROM settlements s, transactions t')
+  expect(rows).toEqual([{ exact: true }])
+})
+
+test.concurrent('a nonce that another transaction had taken is used again once a reorg drops that one', async () => {
+  const { rpcUrl, signer, settle, mine, until } = await withManualMining()
+  await mine()
+  const authorization = { validBefore: inSeconds(600) }
+  const settling = settle(await paymentRequest(await newPayer(rpcUrl), { authorization }))
+  await until("transactions WHERE status = 'signed' AND accepted_at IS NOT NULL", 1)
+  await callRpc(
+    rpcUrl,
+    'eth_sendRawTransaction',
+    rawOf(signer, { to: signer.address, data: '0x', ...aheadOfOurs }),
+  )
+  await mine()
+  await until("transactions WHERE status = 'superseded'", 1)
+  await until("transactions WHERE status = 'signed' AND accepted_at IS NOT NULL", 1)
+  await mine()
+  expect(await settling).toMatchObject({ success: true })
+
+  await callRpc(rpcUrl, 'anvil_reorg', 2, [])
+  await until("settlements WHERE status = 'reversed'", 1)
+  const later = settle(await paymentRequest(await newPayer(rpcUrl), { authorization }))
+  await until("transactions WHERE status = 'signed' AND nonce = 0 AND accepted_at IS NOT NULL", 1)
+  await until("transactions WHERE status = 'signed' AND nonce = 1 AND accepted_at IS NOT NULL", 1)
+  await mine()
+  expect(await later).toMatchObject({ success: true })
+  await until("settlements WHERE status = 'settled'", 2)
+  expect(await transactionCount(rpcUrl, signer.address)).toBe(2)
+})
 
 test.concurrent('what somebody else had sent for a payer and a reorg drops is settled again', async () => {
   const { rpcUrl, pool, log, settle, mine, until, onTheirWay } = await withManualMining()

@@ -48,57 +48,48 @@ async function paymentOf({ rpcUrl, granter }: Ground, payer: CosmosWallet, denom
 const successes = (results: readonly SettleResult[]) => results.filter(({ success }) => success)
 
 describe('an allowance', () => {
-  test.concurrent(
-    'that is gone while its payment waits is signed again, and the payment is settled by one transfer',
-    async () => {
-      const on = await onGaslessChain(IMPATIENT)
-      const { gasless, settle, until, mine, grants, balance, chain } = on
-      const payer = await on.newPayer()
-      const body = await gasless(payer)
-      await on.stop()
-      expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-      await until(GRANT_SENT, 1)
-      await mine()
-      await until(PAYMENT_SENT, 1)
-      await halt(on)
-      await on.revoke(payer)
-      expect(await grants()).toBe(2)
+  test.concurrent('that is gone while its payment waits is signed again, and the payment is settled by one transfer', async () => {
+    const on = await onGaslessChain(IMPATIENT)
+    const { gasless, settle, until, mine, grants, balance, chain } = on
+    const payer = await on.newPayer()
+    const body = await gasless(payer)
+    await on.stop()
+    expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+    await until(GRANT_SENT, 1)
+    await mine()
+    await until(PAYMENT_SENT, 1)
+    await halt(on)
+    await on.revoke(payer)
+    expect(await grants()).toBe(2)
 
-      const next = await on.replica()
-      await next.database.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '2 minutes'")
-      await chain.setPace('at-once')
-      expect(await on.settleAtLast(body, next)).toMatchObject({ success: true, payer: payer.address })
-      expect([await balance(body.paymentRequirements.payTo), await grants()]).toEqual([COSMOS_AMOUNT, 3])
-    },
-  )
+    const next = await on.replica()
+    await next.database.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '2 minutes'")
+    await chain.setPace('at-once')
+    expect(await on.settleAtLast(body, next)).toMatchObject({ success: true, payer: payer.address })
+    expect([await balance(body.paymentRequirements.payTo), await grants()]).toEqual([COSMOS_AMOUNT, 3])
+  })
 
-  test.concurrent(
-    'that goes again and again is not counted as a failed attempt of the payment that it finally serves',
-    async () => {
-      const on = await onGaslessChain(IMPATIENT)
-      const payer = await on.newPayer()
-      const body = await on.gasless(payer)
-      await on.stop()
-      expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
-      for (let time = 0; time < 2; time++) {
-        await on.until(GRANT_SENT, 1)
-        await on.mine()
-        await on.until(PAYMENT_SENT, 1)
-        await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '1uatom')
-        await callRpc(on.rpcUrl, 'dev_dropPending')
-        await on.revoke(payer, '200000')
-        await on.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '2 minutes'")
-        await on.until('transactions WHERE is_fee_grant', time + 2)
-        await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
-      }
-      await on.chain.setPace('at-once')
-      expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
-      expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([
-        COSMOS_AMOUNT,
-        5,
-      ])
-    },
-  )
+  test.concurrent('that goes again and again is not counted as a failed attempt of the payment that it finally serves', async () => {
+    const on = await onGaslessChain(IMPATIENT)
+    const payer = await on.newPayer()
+    const body = await on.gasless(payer)
+    await on.stop()
+    expect(await on.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
+    for (let time = 0; time < 2; time++) {
+      await on.until(GRANT_SENT, 1)
+      await on.mine()
+      await on.until(PAYMENT_SENT, 1)
+      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '1uatom')
+      await callRpc(on.rpcUrl, 'dev_dropPending')
+      await on.revoke(payer, '200000')
+      await on.pool.query("UPDATE transactions SET signed_at = signed_at - INTERVAL '2 minutes'")
+      await on.until('transactions WHERE is_fee_grant', time + 2)
+      await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+    }
+    await on.chain.setPace('at-once')
+    expect(await on.settleAtLast(body)).toMatchObject({ success: true, payer: payer.address })
+    expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 5])
+  })
 
   test.concurrent('that a node behind the same URL lacks for a moment costs no second one', async () => {
     let offers = 0
@@ -161,62 +152,53 @@ describe('an allowance', () => {
     expect(await on.grants()).toBe(1)
   })
 
-  test.concurrent(
-    'that the chain has and the node does not find is not granted again, and its payment is settled',
-    async () => {
-      const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
-      const on = await onGaslessChain({
-        ...PATIENT,
-        async network(rpcUrl) {
-          node.found = await startUnindexedNode(rpcUrl, ['tx'])
-          return { rpcUrls: [node.found.url] }
-        },
-      })
-      const payer = await on.newPayer()
-      const body = await on.gasless(payer)
-      await on.stop()
-      const answer = on.settle(body)
-      await on.until(GRANT_SENT, 1)
-      node.found!.forget()
-      await on.mine()
-      await node.found!.untilRefused(2)
-      expect(await on.count("transactions WHERE status = 'superseded'")).toBe(0)
-      node.found!.recall()
-      await on.chain.setPace('at-once')
-      expect(await answer).toMatchObject({ success: true, payer: payer.address })
-      expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([
-        COSMOS_AMOUNT,
-        1,
-      ])
-    },
-  )
+  test.concurrent('that the chain has and the node does not find is not granted again, and its payment is settled', async () => {
+    const node: { found?: Awaited<ReturnType<typeof startUnindexedNode>> } = {}
+    const on = await onGaslessChain({
+      ...PATIENT,
+      async network(rpcUrl) {
+        node.found = await startUnindexedNode(rpcUrl, ['tx'])
+        return { rpcUrls: [node.found.url] }
+      },
+    })
+    const payer = await on.newPayer()
+    const body = await on.gasless(payer)
+    await on.stop()
+    const answer = on.settle(body)
+    await on.until(GRANT_SENT, 1)
+    node.found!.forget()
+    await on.mine()
+    await node.found!.untilRefused(2)
+    expect(await on.count("transactions WHERE status = 'superseded'")).toBe(0)
+    node.found!.recall()
+    await on.chain.setPace('at-once')
+    expect(await answer).toMatchObject({ success: true, payer: payer.address })
+    expect([await on.balance(body.paymentRequirements.payTo), await on.grants()]).toEqual([COSMOS_AMOUNT, 1])
+  })
 })
 
-test.concurrent(
-  'grants that no node accepts delay no payer with its own fee, and what waits for them says why',
-  async () => {
-    const on = await onGaslessChain(IMPATIENT)
-    const answers: Promise<SettleResult>[] = []
-    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
-    for (let grants = 1; grants <= 16; grants++) {
-      answers.push(on.settle(await on.gasless(await on.newPayer())))
-      await on.until('transactions', grants)
-    }
-    const late = await on.gasless(await on.newPayer())
-    answers.push(on.settle(late))
-    await on.until("settlements WHERE last_error = 'waits for transactions of ours that are not mined'", 1)
-    for (const { errorReason } of await Promise.all(answers)) expect(errorReason).toBe('settlement_pending')
+test.concurrent('grants that no node accepts delay no payer with its own fee, and what waits for them says why', async () => {
+  const on = await onGaslessChain(IMPATIENT)
+  const answers: Promise<SettleResult>[] = []
+  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.1uatom')
+  for (let grants = 1; grants <= 16; grants++) {
+    answers.push(on.settle(await on.gasless(await on.newPayer())))
+    await on.until('transactions', grants)
+  }
+  const late = await on.gasless(await on.newPayer())
+  answers.push(on.settle(late))
+  await on.until("settlements WHERE last_error = 'waits for transactions of ours that are not mined'", 1)
+  for (const { errorReason } of await Promise.all(answers)) expect(errorReason).toBe('settlement_pending')
 
-    const payer = await on.newPayer(4n * COSMOS_AMOUNT)
-    const fee = { amount: [{ denom: 'uatom', amount: '20000' }], gas: '200000' }
-    const own = await on.gasless(payer, { granter: undefined, fee })
-    expect(await on.settleAtLast(own)).toMatchObject({ success: true, payer: payer.address })
-    expect([await on.grants(), await on.count('transactions WHERE is_fee_grant')]).toEqual([0, 16])
+  const payer = await on.newPayer(4n * COSMOS_AMOUNT)
+  const fee = { amount: [{ denom: 'uatom', amount: '20000' }], gas: '200000' }
+  const own = await on.gasless(payer, { granter: undefined, fee })
+  expect(await on.settleAtLast(own)).toMatchObject({ success: true, payer: payer.address })
+  expect([await on.grants(), await on.count('transactions WHERE is_fee_grant')]).toEqual([0, 16])
 
-    await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
-    expect(await on.settleAtLast(late)).toMatchObject({ success: true })
-  },
-)
+  await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
+  expect(await on.settleAtLast(late)).toMatchObject({ success: true })
+})
 
 describe('the cap of a day', () => {
   test.concurrent('lets through as many of those that wait together as it has room for', async () => {

@@ -68,151 +68,139 @@ async function decided({ settle }: Pick<World, 'settle'>, body: PaymentRequest, 
 
 const mined = (results: readonly SettleResult[]) => results.filter(({ success }) => success).length
 
-test.concurrent(
-  'of two users in one batch, the one past its share is refused in part and the other loses nothing, not even time',
-  async () => {
-    const on = await withManualMining({ maxFeesPerDay: CAP, variables: SHARES })
-    const [greedy, modest] = [on.client, await newClient(on.facilitator.api)]
-    const [many, few] = [await payments(on.rpcUrl, 30), await payments(on.rpcUrl, 2)]
-    let settling: Promise<SettleResult>[] = []
-    await beforeAnyFee(on, async () => {
-      settling = [
-        ...many.slice(0, 15).map((body) => on.settle(body, greedy)),
-        ...few.map((body) => on.settle(body, modest)),
-        ...many.slice(15).map((body) => on.settle(body, greedy)),
-      ]
-      await on.until('settlements', 32)
-    })
-    await on.until("settlements WHERE status = 'claimed'", 0)
+test.concurrent('of two users in one batch, the one past its share is refused in part and the other loses nothing, not even time', async () => {
+  const on = await withManualMining({ maxFeesPerDay: CAP, variables: SHARES })
+  const [greedy, modest] = [on.client, await newClient(on.facilitator.api)]
+  const [many, few] = [await payments(on.rpcUrl, 30), await payments(on.rpcUrl, 2)]
+  let settling: Promise<SettleResult>[] = []
+  await beforeAnyFee(on, async () => {
+    settling = [
+      ...many.slice(0, 15).map((body) => on.settle(body, greedy)),
+      ...few.map((body) => on.settle(body, modest)),
+      ...many.slice(15).map((body) => on.settle(body, greedy)),
+    ]
+    await on.until('settlements', 32)
+  })
+  await on.until("settlements WHERE status = 'claimed'", 0)
 
-    const own = await reserved(on, greedy)
-    expect([own > 0n, own <= LIMIT]).toEqual([true, true])
-    const theirs = `settlements WHERE client_id = '${clientOf(modest)}' AND status = 'signed'`
-    expect(await on.count(theirs)).toBe(2)
-    // The first that was claimed went by itself; of the rest, what has room went together.
-    expect(await on.count('transactions')).toBeLessThanOrEqual(3)
+  const own = await reserved(on, greedy)
+  expect([own > 0n, own <= LIMIT]).toEqual([true, true])
+  const theirs = `settlements WHERE client_id = '${clientOf(modest)}' AND status = 'signed'`
+  expect(await on.count(theirs)).toBe(2)
+  // The first that was claimed went by itself; of the rest, what has room went together.
+  expect(await on.count('transactions')).toBeLessThanOrEqual(3)
 
-    await on.mineUntil("settlements WHERE status = 'signed'", 0)
-    const results = await Promise.all(settling)
-    expect(mined(results.slice(15, 17))).toBe(2)
-    const refused = results.filter(({ success }) => !success)
-    expect(refused.length).toBeGreaterThan(0)
-    for (const one of refused) expect(one).toMatchObject(REFUSED)
-    expect(mined(results) + refused.length).toBe(32)
-  },
-)
+  await on.mineUntil("settlements WHERE status = 'signed'", 0)
+  const results = await Promise.all(settling)
+  expect(mined(results.slice(15, 17))).toBe(2)
+  const refused = results.filter(({ success }) => !success)
+  expect(refused.length).toBeGreaterThan(0)
+  for (const one of refused) expect(one).toMatchObject(REFUSED)
+  expect(mined(results) + refused.length).toBe(32)
+})
 
-test.concurrent(
-  'fifty at once over two replicas and two signers never reserve more than the share',
-  async () => {
-    const { rpcUrl } = await ownChain({ blockTime: 3_600 })
-    const wallets = [await newSigner(rpcUrl), await newSigner(rpcUrl)]
-    let signing = 0
-    let bothSign = () => {}
-    const both = new Promise<void>((resolve) => (bothSign = resolve))
-    const families = faulty((chain) => ({
-      signer: {
-        async sign(...batch) {
-          const signed = await chain.signer.sign(...batch)
-          if (++signing === 2) bothSign()
-          await Promise.race([both, delay(TIME_FOR_THE_OTHER_MS)])
-          return signed
-        },
+test.concurrent('fifty at once over two replicas and two signers never reserve more than the share', async () => {
+  const { rpcUrl } = await ownChain({ blockTime: 3_600 })
+  const wallets = [await newSigner(rpcUrl), await newSigner(rpcUrl)]
+  let signing = 0
+  let bothSign = () => {}
+  const both = new Promise<void>((resolve) => (bothSign = resolve))
+  const families = faulty((chain) => ({
+    signer: {
+      async sign(...batch) {
+        const signed = await chain.signer.sign(...batch)
+        if (++signing === 2) bothSign()
+        await Promise.race([both, delay(TIME_FOR_THE_OTHER_MS)])
+        return signed
       },
-    }))
-    const options = {
-      rpcUrl,
-      signerKeys: wallets.map(({ privateKey }) => privateKey),
-      maxFeesPerDay: CAP,
-      families,
-      variables: { ...SHARES, SETTLE_TIMEOUT_SECONDS: '20' },
-    }
-    const one = await testFacilitator(options)
-    const { pool } = one.database
-    const other = await testFacilitator({ ...options, databaseUrl: one.databaseUrl })
-    const client = await newClient(one.api)
-    const bodies = await payments(rpcUrl, 50)
-    const settled = await Promise.all(
-      bodies.map(async (body, n) => {
-        const at = n % 2 === 0 ? one : other
-        return (await at.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
-      }),
-    )
-    const own = await reserved({ pool }, client)
-    expect([own > LIMIT / 2n, own <= LIMIT]).toEqual([true, true])
-    const reasons = new Set(settled.map(({ errorReason }) => errorReason))
-    expect(reasons).toEqual(new Set(['settlement_pending', 'fee_allowance_exceeded']))
-    const { rows } = await pool.query<{ cost: string }>('SELECT sum(max_fee) AS cost FROM transactions')
-    expect(BigInt(rows[0]!.cost)).toBeLessThanOrEqual(LIMIT)
-  },
-)
+    },
+  }))
+  const options = {
+    rpcUrl,
+    signerKeys: wallets.map(({ privateKey }) => privateKey),
+    maxFeesPerDay: CAP,
+    families,
+    variables: { ...SHARES, SETTLE_TIMEOUT_SECONDS: '20' },
+  }
+  const one = await testFacilitator(options)
+  const { pool } = one.database
+  const other = await testFacilitator({ ...options, databaseUrl: one.databaseUrl })
+  const client = await newClient(one.api)
+  const bodies = await payments(rpcUrl, 50)
+  const settled = await Promise.all(
+    bodies.map(async (body, n) => {
+      const at = n % 2 === 0 ? one : other
+      return (await at.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
+    }),
+  )
+  const own = await reserved({ pool }, client)
+  expect([own > LIMIT / 2n, own <= LIMIT]).toEqual([true, true])
+  const reasons = new Set(settled.map(({ errorReason }) => errorReason))
+  expect(reasons).toEqual(new Set(['settlement_pending', 'fee_allowance_exceeded']))
+  const { rows } = await pool.query<{ cost: string }>('SELECT sum(max_fee) AS cost FROM transactions')
+  expect(BigInt(rows[0]!.cost)).toBeLessThanOrEqual(LIMIT)
+})
 
-test.concurrent(
-  'verify refuses what settle would, and both take it once an operator has raised the share',
-  async () => {
-    const on = await withManualMining({
-      maxFeesPerDay: CAP,
-      // The first settlement has room, the second has none.
-      variables: { NEW_USER_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
+test.concurrent('verify refuses what settle would, and both take it once an operator has raised the share', async () => {
+  const on = await withManualMining({
+    maxFeesPerDay: CAP,
+    // The first settlement has room, the second has none.
+    variables: { NEW_USER_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
+  })
+  const [first, second, third] = (await payments(on.rpcUrl, 3)) as [
+    PaymentRequest,
+    PaymentRequest,
+    PaymentRequest,
+  ]
+  expect(await verify(on, second, on.client)).toMatchObject({ isValid: true })
+  expect(await decided(on, first)).toBe('sent')
+  expect(await decided(on, second)).toBe('fee_allowance_exceeded')
+  // What was claimed before is still asked about.
+  expect(await decided(on, first)).toBe('sent')
+  // The share is read again within a second.
+  await delay(1_000)
+  for (const body of [second, third])
+    expect(await verify(on, body, on.client)).toMatchObject({
+      isValid: false,
+      invalidReason: 'fee_allowance_exceeded',
+      payer: '',
     })
-    const [first, second, third] = (await payments(on.rpcUrl, 3)) as [
-      PaymentRequest,
-      PaymentRequest,
-      PaymentRequest,
-    ]
-    expect(await verify(on, second, on.client)).toMatchObject({ isValid: true })
-    expect(await decided(on, first)).toBe('sent')
-    expect(await decided(on, second)).toBe('fee_allowance_exceeded')
-    // What was claimed before is still asked about.
-    expect(await decided(on, first)).toBe('sent')
-    // The share is read again within a second.
-    await delay(1_000)
-    for (const body of [second, third])
-      expect(await verify(on, body, on.client)).toMatchObject({
-        isValid: false,
-        invalidReason: 'fee_allowance_exceeded',
-        payer: '',
-      })
-    const claimed = await on.count('settlements')
-    expect(await decided(on, third)).toBe('fee_allowance_exceeded')
-    expect(await on.count('settlements')).toBe(claimed)
-    const stranger = await newClient(on.facilitator.api)
-    expect(await verify(on, third, stranger)).toMatchObject({ isValid: true })
+  const claimed = await on.count('settlements')
+  expect(await decided(on, third)).toBe('fee_allowance_exceeded')
+  expect(await on.count('settlements')).toBe(claimed)
+  const stranger = await newClient(on.facilitator.api)
+  expect(await verify(on, third, stranger)).toMatchObject({ isValid: true })
 
-    const { rows } = await on.pool.query<{ email: string }>(
-      'SELECT email FROM users u JOIN clients c ON c.user_id = u.id WHERE client_id = $1',
-      [clientOf(on.client)],
-    )
-    await createAccountStore(on.pool).allow({ email: rows[0]!.email }, 5_000)
-    expect(await verify(on, third, on.client)).toMatchObject({ isValid: true })
-    expect(await decided(on, third)).toBe('sent')
-    await on.mineUntil("settlements WHERE status = 'settled'", 2)
-  },
-)
+  const { rows } = await on.pool.query<{ email: string }>(
+    'SELECT email FROM users u JOIN clients c ON c.user_id = u.id WHERE client_id = $1',
+    [clientOf(on.client)],
+  )
+  await createAccountStore(on.pool).allow({ email: rows[0]!.email }, 5_000)
+  expect(await verify(on, third, on.client)).toMatchObject({ isValid: true })
+  expect(await decided(on, third)).toBe('sent')
+  await on.mineUntil("settlements WHERE status = 'settled'", 2)
+})
 
-test.concurrent(
-  'many new users together leave the rest of the fees to those that an operator knows',
-  async () => {
-    const on = await withManualMining({
-      maxFeesPerDay: CAP,
-      variables: { ALL_NEW_USERS_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
-    })
-    const strangers = [on.client, await newClient(on.facilitator.api)] as const
-    const known = await newClient(on.facilitator.api)
-    await on.pool.query(
-      'UPDATE users SET fee_share_bps = 5000 WHERE id = (SELECT user_id FROM clients WHERE client_id = $1)',
-      [clientOf(known)],
-    )
-    const [first, second, third] = (await payments(on.rpcUrl, 3)) as [
-      PaymentRequest,
-      PaymentRequest,
-      PaymentRequest,
-    ]
-    expect(await decided(on, first, strangers[0])).toBe('sent')
-    expect(await decided(on, second, strangers[1])).toBe('fee_allowance_exceeded')
-    expect(await decided(on, third, known)).toBe('sent')
-  },
-)
+test.concurrent('many new users together leave the rest of the fees to those that an operator knows', async () => {
+  const on = await withManualMining({
+    maxFeesPerDay: CAP,
+    variables: { ALL_NEW_USERS_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
+  })
+  const strangers = [on.client, await newClient(on.facilitator.api)] as const
+  const known = await newClient(on.facilitator.api)
+  await on.pool.query(
+    'UPDATE users SET fee_share_bps = 5000 WHERE id = (SELECT user_id FROM clients WHERE client_id = $1)',
+    [clientOf(known)],
+  )
+  const [first, second, third] = (await payments(on.rpcUrl, 3)) as [
+    PaymentRequest,
+    PaymentRequest,
+    PaymentRequest,
+  ]
+  expect(await decided(on, first, strangers[0])).toBe('sent')
+  expect(await decided(on, second, strangers[1])).toBe('fee_allowance_exceeded')
+  expect(await decided(on, third, known)).toBe('sent')
+})
 
 test.concurrent('a client key at its share leaves the other keys of its user theirs', async () => {
   const on = await withManualMining({
@@ -242,57 +230,54 @@ test.concurrent('a client key at its share leaves the other keys of its user the
   expect(await decided(on, fourth, keys[0])).toBe('sent')
 })
 
-test.concurrent(
-  'dust is refused in both versions, and what is the least an asset takes is settled',
-  async () => {
-    const on = await withManualMining({ variables: { ADMIN_TOKEN: 'a'.repeat(32) } })
-    const { api } = on.facilitator
-    const of = async (amount: string) =>
-      paymentRequest(await newPayer(on.rpcUrl), { requirements: { maxAmountRequired: amount } })
-    const least = async (minAmount: string | undefined) => {
-      const asset = {
-        network: 'base-sepolia',
-        asset: (await of('1')).paymentRequirements.asset,
-        symbol: 'USDC',
-        decimals: 6,
-      }
-      const body = { ...asset, ...(minAmount === undefined ? {} : { min_amount: minAmount }) }
-      const answer = await api
-        .post('/admin/assets')
-        .set('Authorization', `Bearer ${'a'.repeat(32)}`)
-        .send(body)
-        .expect(200)
-      return (answer.body as { data: { minAmount?: string } }).data.minAmount
+test.concurrent('dust is refused in both versions, and what is the least an asset takes is settled', async () => {
+  const on = await withManualMining({ variables: { ADMIN_TOKEN: 'a'.repeat(32) } })
+  const { api } = on.facilitator
+  const of = async (amount: string) =>
+    paymentRequest(await newPayer(on.rpcUrl), { requirements: { maxAmountRequired: amount } })
+  const least = async (minAmount: string | undefined) => {
+    const asset = {
+      network: 'base-sepolia',
+      asset: (await of('1')).paymentRequirements.asset,
+      symbol: 'USDC',
+      decimals: 6,
     }
-    const dust = await of('999')
-    expect(await verify(on, dust, on.client)).toMatchObject({
-      isValid: false,
-      invalidReason: 'invalid_payment_requirements',
-    })
-    expect(await on.settle(dust)).toMatchObject({
-      success: false,
-      errorReason: 'invalid_payment_requirements',
-    })
-    const second = await api.post('/api/v2/verify').set(on.client).send(inVersion2(dust)).expect(200)
-    expect(second.body).toMatchObject({ isValid: false, invalidReason: 'invalid_payment_requirements' })
-    expect(await on.count('settlements')).toBe(0)
+    const body = { ...asset, ...(minAmount === undefined ? {} : { min_amount: minAmount }) }
+    const answer = await api
+      .post('/admin/assets')
+      .set('Authorization', `Bearer ${'a'.repeat(32)}`)
+      .send(body)
+      .expect(200)
+    return (answer.body as { data: { minAmount?: string } }).data.minAmount
+  }
+  const dust = await of('999')
+  expect(await verify(on, dust, on.client)).toMatchObject({
+    isValid: false,
+    invalidReason: 'invalid_payment_requirements',
+  })
+  expect(await on.settle(dust)).toMatchObject({
+    success: false,
+    errorReason: 'invalid_payment_requirements',
+  })
+  const second = await api.post('/api/v2/verify').set(on.client).send(inVersion2(dust)).expect(200)
+  expect(second.body).toMatchObject({ isValid: false, invalidReason: 'invalid_payment_requirements' })
+  expect(await on.count('settlements')).toBe(0)
 
-    const enough = await of('1000')
-    expect(await verify(on, enough, on.client)).toMatchObject({ isValid: true })
-    const settling = on.settle(enough)
-    await on.onTheirWay(1)
-    expect([await least(undefined), await least('2500'), await least(undefined)]).toEqual([
-      undefined,
-      '2500',
-      '2500',
-    ])
-    expect(await verify(on, await of('2499'), on.client)).toMatchObject({ isValid: false })
-    // It was claimed before, so its outcome is still reported.
-    await on.mineUntil("settlements WHERE status = 'settled'", 1)
-    expect(await settling).toMatchObject({ success: true })
-    expect(await on.settle(enough)).toMatchObject({ errorReason: 'duplicate_settlement' })
-  },
-)
+  const enough = await of('1000')
+  expect(await verify(on, enough, on.client)).toMatchObject({ isValid: true })
+  const settling = on.settle(enough)
+  await on.onTheirWay(1)
+  expect([await least(undefined), await least('2500'), await least(undefined)]).toEqual([
+    undefined,
+    '2500',
+    '2500',
+  ])
+  expect(await verify(on, await of('2499'), on.client)).toMatchObject({ isValid: false })
+  // It was claimed before, so its outcome is still reported.
+  await on.mineUntil("settlements WHERE status = 'settled'", 1)
+  expect(await settling).toMatchObject({ success: true })
+  expect(await on.settle(enough)).toMatchObject({ errorReason: 'duplicate_settlement' })
+})
 
 test.concurrent('a key with a list of recipients verifies and settles payments to no other', async () => {
   const on = await withManualMining({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
@@ -316,24 +301,21 @@ test.concurrent('a key with a list of recipients verifies and settles payments t
   expect(await decided(on, body, own)).toBe('sent')
 })
 
-test.concurrent(
-  'a key with a list of recipients learns of a payment that another key of its user claimed',
-  async () => {
-    const on = await withManualMining({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
-    const [body] = (await payments(on.rpcUrl, 1)) as [PaymentRequest]
-    const key = { 'Idempotency-Key': 'order-1' }
-    expect(await on.settle(body, { ...on.client, ...key })).toMatchObject({
-      errorReason: 'settlement_pending',
-    })
-    const { rows } = await on.pool.query<{ id: string }>(
-      `INSERT INTO clients (client_id, user_id, token_hash, title, scope, pay_to)
+test.concurrent('a key with a list of recipients learns of a payment that another key of its user claimed', async () => {
+  const on = await withManualMining({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
+  const [body] = (await payments(on.rpcUrl, 1)) as [PaymentRequest]
+  const key = { 'Idempotency-Key': 'order-1' }
+  expect(await on.settle(body, { ...on.client, ...key })).toMatchObject({
+    errorReason: 'settlement_pending',
+  })
+  const { rows } = await on.pool.query<{ id: string }>(
+    `INSERT INTO clients (client_id, user_id, token_hash, title, scope, pay_to)
      SELECT 'client_000000000000000000000002', user_id, token_hash, title, scope, $1 FROM clients
      RETURNING client_id AS id`,
-      [[(await newPayer(on.rpcUrl)).address]],
-    )
-    const listed = { ...on.client, 'X-Client-ID': rows[0]!.id, ...key }
-    expect(await on.settle(body, listed)).toMatchObject({ errorReason: 'settlement_pending' })
-    await on.mineUntil("settlements WHERE status = 'settled'", 1)
-    expect(await on.settle(body, listed)).toMatchObject({ success: true })
-  },
-)
+    [[(await newPayer(on.rpcUrl)).address]],
+  )
+  const listed = { ...on.client, 'X-Client-ID': rows[0]!.id, ...key }
+  expect(await on.settle(body, listed)).toMatchObject({ errorReason: 'settlement_pending' })
+  await on.mineUntil("settlements WHERE status = 'settled'", 1)
+  expect(await on.settle(body, listed)).toMatchObject({ success: true })
+})

@@ -15,7 +15,15 @@ export const clientKey = { id: 'client_gateway', token: 'f'.repeat(64) }
  * `unproven` succeeds without a transaction; `mismatch` moved another amount.
  */
 export type Behaviour =
-  'settle' | 'mismatch' | 'lost' | 'hang' | 'pending' | 'error' | 'denied' | 'garbage' | 'unproven'
+  | 'settle'
+  | 'mismatch'
+  | 'lost'
+  | 'hang'
+  | 'pending'
+  | 'error'
+  | 'denied'
+  | 'garbage'
+  | 'unproven'
 
 type SettleCall = { key: string; request: SettleRequest }
 

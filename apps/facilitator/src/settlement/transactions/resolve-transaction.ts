@@ -31,7 +31,9 @@ export function nextStep(hashes: readonly string[], statuses: readonly Transacti
 
 /** A claim's next state: its outcome, `retry` (validated and signed again) or `wait` (its transaction stays open). */
 export type Decision =
-  { action: 'complete'; outcome: ClaimOutcome } | { action: 'retry' } | { action: 'wait' }
+  | { action: 'complete'; outcome: ClaimOutcome }
+  | { action: 'retry' }
+  | { action: 'wait' }
 
 const complete = (outcome: ClaimOutcome): Decision => ({ action: 'complete', outcome })
 const RETRY: Decision = { action: 'retry' }

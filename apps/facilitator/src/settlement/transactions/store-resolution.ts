@@ -14,7 +14,8 @@ export type Transition = { id: bigint } & (ClaimOutcome | { status: 'claimed' })
 
 /** How a transaction is closed: this version is mined, or another transaction used its nonce. */
 export type Resolution =
-  { status: 'mined'; hash: string; block: BlockId; fee: bigint } | { status: 'superseded' }
+  | { status: 'mined'; hash: string; block: BlockId; fee: bigint }
+  | { status: 'superseded' }
 
 export type ReadTransaction = { id: bigint; transaction: { hash: string }; wasSubmitted: boolean }
 

@@ -8,7 +8,8 @@ import { type Answer } from './upstream-exchange'
  * and `error` are answers to the caller. `isTimeout`: the upstream timed out waiting for its own node.
  */
 export type ResponseClass =
-  { outcome: 'served' | 'error' | 'refused' } | { outcome: 'failed'; isTimeout: boolean }
+  | { outcome: 'served' | 'error' | 'refused' }
+  | { outcome: 'failed'; isTimeout: boolean }
 
 /** These concern the gateway's account at the provider, even with a JSON-RPC body. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 402, 403, 407, 429])

@@ -74,7 +74,7 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     if (earlier) countReplacedFailure(earlier)
     await verificationCache.forget(request)
     logger.info('settlement claimed', {
-      ...idsOf({ ...claimed, paymentId: claimed.idempotencyKey }),
+      ...idsOf(claimed),
       ...logFieldsOf(request),
       client: requester.clientId,
     })

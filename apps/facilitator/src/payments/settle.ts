@@ -94,7 +94,7 @@ export function createSettle(dependencies: SettleDependencies) {
     if (isOver(settlement)) return report(settlement, requester, request)
     const { id, network, transactionHash } = settlement
     logger.warn('settlement pending', {
-      ...idsOf({ id, paymentId: requester.idempotencyKey, requestId }),
+      ...idsOf({ ...requester, id, requestId }),
       network,
       transaction: transactionHash,
       client: requester.clientId,

@@ -1,8 +1,12 @@
 import { type Claim } from './claims/claim'
 
-/** Of every log line about a settlement. `paymentId`: the Idempotency-Key of the request that claimed it. */
-export const idsOf = ({ id, paymentId, requestId }: Pick<Claim, 'id' | 'paymentId' | 'requestId'>) => ({
+/** Of every log line about a settlement. The gateway logs its Idempotency-Key as `paymentId` too: one search finds both. */
+export const idsOf = ({
+  id,
+  idempotencyKey,
+  requestId,
+}: Pick<Claim, 'id' | 'idempotencyKey' | 'requestId'>) => ({
   settlementId: id,
-  paymentId: paymentId ?? undefined,
+  paymentId: idempotencyKey ?? undefined,
   requestId: requestId ?? undefined,
 })

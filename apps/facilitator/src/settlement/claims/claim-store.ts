@@ -18,7 +18,7 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
   version: string | null
 }
 
-export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key AS "paymentId",
+export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key AS "idempotencyKey",
   s.request_id AS "requestId", s.payer, s.payload, s.asset, s.pay_to AS "payTo", s.amount,
   s.created_at AS "createdAt", s.min_block AS "minBlock", s.judged_block AS "judgedBlock", s.seen_block AS "seenBlock",
   s.settled_at IS NOT NULL AS "wasSettled",
@@ -165,7 +165,8 @@ export function createClaimStore() {
 export const storedDetail = (detail: string): string => detail.slice(0, 500).replaceAll('\0', '?')
 
 export function toClaim(row: ClaimRow): Claim {
-  const { id, clientId, paymentId, requestId, payer, createdAt, minBlock, attempts, hasTransaction } = row
+  const { id, clientId, idempotencyKey, requestId, payer, createdAt, minBlock, attempts, hasTransaction } =
+    row
   const { isRetryRequested, isReported, judgedBlock, seenBlock, wasSettled, isAssetSuspended, ownHashes } =
     row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
@@ -181,7 +182,7 @@ export function toClaim(row: ClaimRow): Claim {
   return {
     id,
     clientId,
-    paymentId,
+    idempotencyKey,
     requestId,
     payer,
     payload,

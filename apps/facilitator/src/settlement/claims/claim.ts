@@ -6,7 +6,7 @@ export type Claim = {
   id: bigint
   clientId: string
   /** The Idempotency-Key of the request that claimed it. */
-  paymentId: string | null
+  idempotencyKey: string | null
   requestId: string | null
   payer: string
   payload: unknown

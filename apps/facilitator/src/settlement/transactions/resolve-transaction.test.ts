@@ -28,7 +28,7 @@ const mined = (changes: Partial<MinedVersion> = {}): MinedVersion => ({
 const claim = (changes: Partial<Claim> = {}): Claim => ({
   id: 1n,
   clientId: 'client',
-  paymentId: null,
+  idempotencyKey: null,
   requestId: null,
   payer: 'payer',
   payload: {},

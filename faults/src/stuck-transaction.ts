@@ -32,7 +32,7 @@ export const stuckTransaction: Scenario = {
       await chain.setPace('stopped')
       const first = environment.settleAll(early)
       const stuck = await waiting(environment, payTo, PAYMENTS)
-      // Above every transaction's fee, but below the fee cap.
+      // Above every transaction's fee, but below the gas price cap.
       const baseFee = 2n * stuck.reduce((high, { offer }) => (offer > high ? offer : high), 0n)
       const began = performance.now()
       const second = environment.settleAll(late)

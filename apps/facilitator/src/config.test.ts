@@ -174,13 +174,13 @@ test('refuses publicly known keys in production', () => {
 
 test('requires in production a daily fee limit for each network, and names the setting', () => {
   const production = { NODE_ENV: 'production' }
-  const uncapped = `${yaml}${cosmos}`.replace(/ +max_fees_per_day: .*\n/g, '')
-  expect(problems(production, uncapped)).toEqual([
+  const unlimited = `${yaml}${cosmos}`.replace(/ +max_fees_per_day: .*\n/g, '')
+  expect(problems(production, unlimited)).toEqual([
     expect.stringMatching(/^NETWORKS_FILE: networks\[0\]\.max_fees_per_day: not set; .* base-sepolia /),
     expect.stringMatching(/^NETWORKS_FILE: networks\[1\]\.max_fees_per_day: not set; .* cosmoshub-4 /),
   ])
   expect(problems(production, `${yaml}${cosmos}`)).toEqual([])
-  expect(problems({}, uncapped)).toEqual([])
+  expect(problems({}, unlimited)).toEqual([])
 })
 
 test('has production-safe defaults for sign-up and fee shares, and rejects unknown values', () => {

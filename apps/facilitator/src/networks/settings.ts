@@ -89,7 +89,7 @@ export function readNetworks(path: string, variables: NodeJS.ProcessEnv): Networ
     ...renamedMembers(given),
     ...rejectDuplicates(entries),
     ...(variables.NODE_ENV === 'production'
-      ? [...refuseDevelopmentKeys(entries), ...requireFeeCaps(entries)]
+      ? [...refuseDevelopmentKeys(entries), ...requireDailyFeeLimits(entries)]
       : []),
   ]
   if (problems.length > 0)
@@ -159,7 +159,7 @@ const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
     .map(({ name }) => `the signer_keys of ${name} hold a key that everybody knows; use one of your own`)
 
 /** A user's share of the daily fees needs a daily fee limit. */
-const requireFeeCaps = (entries: readonly NetworkEntry[]) =>
+const requireDailyFeeLimits = (entries: readonly NetworkEntry[]) =>
   entries.flatMap(({ name, max_fees_per_day }, index) =>
     max_fees_per_day === undefined
       ? [

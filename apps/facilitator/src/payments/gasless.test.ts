@@ -81,11 +81,11 @@ describe('a payment whose fee we pay', () => {
   })
 })
 
-describe('the cap of a day', () => {
+describe('the daily fee limit', () => {
   test('holds for concurrent requests on two replicas and after a restart', async () => {
-    const cap = 45_000n
+    const dailyLimit = 45_000n
     const { granter, facilitator, newPayer, gasless, settle, balance, replica } = await onGaslessChain({
-      maxFeesPerDay: cap,
+      maxFeesPerDay: dailyLimit,
     })
     const other = await replica()
     const before = await balance(granter.address)
@@ -100,7 +100,7 @@ describe('the cap of a day', () => {
     const refused = results.filter(({ success }) => !success)
     expect(refused).not.toEqual([])
     for (const { errorReason } of refused) expect(errorReason).toBe('unexpected_settle_error')
-    expect(await spent()).toBeLessThanOrEqual(cap)
+    expect(await spent()).toBeLessThanOrEqual(dailyLimit)
 
     await Promise.all([facilitator.close(), other.close()])
     const restarted = await replica()
@@ -108,7 +108,7 @@ describe('the cap of a day', () => {
     let last = await again()
     for (let tries = 1; last.success && tries < 8; tries++) last = await again()
     expect(last).toMatchObject({ success: false, errorReason: 'unexpected_settle_error' })
-    expect(await spent()).toBeLessThanOrEqual(cap)
+    expect(await spent()).toBeLessThanOrEqual(dailyLimit)
 
     const own = await gasless(await newPayer(COSMOS_AMOUNT + COSMOS_FEE), { granter: undefined })
     expect(await settle(own, restarted)).toMatchObject({ success: true })
@@ -163,9 +163,12 @@ describe('a payer that wastes what it is granted', () => {
     expect(await settle(await gasless(await newPayer()))).toMatchObject({ success: true })
   })
 
-  test('uses up the daily cap, which other payments then cannot use', async () => {
-    const cap = 20_000n
-    const world = await onGaslessChain({ maxFeesPerDay: cap, variables: { SETTLE_TIMEOUT_SECONDS: '20' } })
+  test('uses up the daily fee limit, which other payments then cannot use', async () => {
+    const dailyLimit = 20_000n
+    const world = await onGaslessChain({
+      maxFeesPerDay: dailyLimit,
+      variables: { SETTLE_TIMEOUT_SECONDS: '20' },
+    })
     const { granter, newPayer, gasless, settle, balance } = world
     const before = await balance(granter.address)
     for (let time = 0; time < 2; time++) await waste(world, await newPayer(3n * COSMOS_AMOUNT))
@@ -173,7 +176,7 @@ describe('a payer that wastes what it is granted', () => {
       success: false,
       errorReason: 'unexpected_settle_error',
     })
-    expect(before - (await balance(granter.address))).toBeLessThanOrEqual(cap)
+    expect(before - (await balance(granter.address))).toBeLessThanOrEqual(dailyLimit)
   })
 })
 

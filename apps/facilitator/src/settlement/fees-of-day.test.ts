@@ -12,12 +12,12 @@ import { paymentRequest, type PaymentRequest } from '../testing/payment'
 afterAll(closeAll)
 
 /** In wei: enough for one settlement on a development chain, and too little for two. */
-const CAP = 5n * 10n ** 14n
+const DAILY_LIMIT = 5n * 10n ** 14n
 const TIME_FOR_THE_OTHER_MS = 2_000
 const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 const HELD_BACK = "settlements WHERE last_error LIKE 'it is not mined, and higher fees would not help%'"
 
-test.concurrent('payments past the cap on the fees of a day are refused, and nothing is sent for them', async () => {
+test.concurrent('payments above the daily fee limit are refused, and nothing is sent for them', async () => {
   const paused = await withManualMining({ maxFeesPerDay: 1n })
   const payer = await newPayer(paused.rpcUrl)
   const body = await paymentRequest(payer)
@@ -28,10 +28,10 @@ test.concurrent('payments past the cap on the fees of a day are refused, and not
     transaction: '',
   })
   expect(await paused.count('transactions')).toBe(0)
-  await paused.log.line('fee cap reached')
+  await paused.log.line('daily fee limit reached')
 })
 
-test.concurrent('a network that charges nothing settles under a cap', async () => {
+test.concurrent('a network that charges nothing settles under a daily fee limit', async () => {
   const { rpcUrl } = await ownChain()
   const node = await startNode((messages) =>
     messages.map((message) =>
@@ -46,7 +46,7 @@ test.concurrent('a network that charges nothing settles under a cap', async () =
   const facilitator = await testFacilitator({
     rpcUrl: node,
     signerKeys: [signer.privateKey],
-    maxFeesPerDay: CAP,
+    maxFeesPerDay: DAILY_LIMIT,
   })
   const client = await newClient(facilitator.api)
   const body = await paymentRequest(payer)
@@ -56,7 +56,7 @@ test.concurrent('a network that charges nothing settles under a cap', async () =
   expect(rows).toEqual([{ cost: '0' }])
 })
 
-test.concurrent('two signers at once do not pass the cap together', async () => {
+test.concurrent('two signers at once do not exceed the daily fee limit together', async () => {
   const { rpcUrl } = await ownChain({ blockTime: 3_600 })
   const wallets = [await newSigner(rpcUrl), await newSigner(rpcUrl)]
   let signing = 0
@@ -75,7 +75,7 @@ test.concurrent('two signers at once do not pass the cap together', async () => 
   const facilitator = await testFacilitator({
     rpcUrl,
     signerKeys: wallets.map(({ privateKey }) => privateKey),
-    maxFeesPerDay: CAP,
+    maxFeesPerDay: DAILY_LIMIT,
     families,
   })
   const { pool } = facilitator.database
@@ -101,7 +101,7 @@ test.concurrent('two signers at once do not pass the cap together', async () => 
   const { rows } = await pool.query<{ cost: string }>('SELECT max_fee AS cost FROM transactions')
   expect(rows).toHaveLength(1)
   const cost = BigInt(rows[0]!.cost)
-  expect([cost <= CAP, 2n * cost > CAP]).toEqual([true, true])
+  expect([cost <= DAILY_LIMIT, 2n * cost > DAILY_LIMIT]).toEqual([true, true])
 })
 
 describe('what offers more in place of a settlement or a grant that waits', () => {
@@ -120,9 +120,9 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     return { on, next, body }
   }
 
-  test.concurrent('is not signed where the cap has no room for it: a grant waits until its price will do', async () => {
-    const cap = 20_000n
-    const { on, next, body } = await withGasPrice(5n * 10n ** 17n, cap)
+  test.concurrent('is not signed where the daily fee limit has no room for it: a grant waits until its price will do', async () => {
+    const dailyLimit = 20_000n
+    const { on, next, body } = await withGasPrice(5n * 10n ** 17n, dailyLimit)
     const before = await on.balance(on.granter.address)
     await on.until(HELD_BACK, 1, next)
     await on.until('transaction_versions', 1, next)
@@ -131,7 +131,7 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     const last = await on.replica()
     await callRpc(on.rpcUrl, 'dev_setMinimumGasPrice', '0.025uatom')
     expect(await on.settleAtLast(body, last)).toMatchObject({ success: true })
-    expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(cap)
+    expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(dailyLimit)
   })
 
   test.concurrent('counts as what it may cost, and in place of the other', async () => {
@@ -143,8 +143,8 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     await on.until('transactions', 1, next)
   })
 
-  test.concurrent('is not signed where the cap has no room for it: a settlement waits until the base fee has fallen', async () => {
-    const on = await withManualMining({ ...IMPATIENT, maxFeesPerDay: CAP })
+  test.concurrent('is not signed where the daily fee limit has no room for it: a settlement waits until the base fee has fallen', async () => {
+    const on = await withManualMining({ ...IMPATIENT, maxFeesPerDay: DAILY_LIMIT })
     const baseFee = (gwei: bigint) =>
       callRpc(on.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', `0x${(gwei * 10n ** 9n).toString(16)}`)
     const payer = await newPayer(on.rpcUrl)
@@ -162,7 +162,7 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     await callRpc(on.rpcUrl, 'evm_setIntervalMining', 1)
     await on.until("settlements WHERE status = 'settled'", 1)
     const { rows } = await on.pool.query<{ fee: string }>('SELECT fee FROM transactions')
-    expect(BigInt(rows[0]!.fee)).toBeLessThanOrEqual(CAP)
+    expect(BigInt(rows[0]!.fee)).toBeLessThanOrEqual(DAILY_LIMIT)
     expect(await transfersFrom(on.rpcUrl, payer.address)).toHaveLength(1)
   })
 })

@@ -11,7 +11,7 @@ const LIMIT = 30_000n
 const variables = { NEW_USER_FEE_SHARE_PERCENT: '0.01', SETTLE_TIMEOUT_SECONDS: '20' }
 
 async function world() {
-  // A hundredth of a percent is the least share there is; the cap is chosen by it.
+  // A hundredth of a percent is the least share there is; the daily fee limit is chosen by it.
   const on = await onGaslessChain({ maxFeesPerDay: LIMIT * 10_000n, variables })
   const post = async <T>(path: string, body: CosmosRequest, client: ClientHeaders) =>
     (await on.facilitator.api.post(`/api/v1/${path}`).set(client).send(body).expect(200)).body as T

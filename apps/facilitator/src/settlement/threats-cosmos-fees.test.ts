@@ -200,10 +200,10 @@ test.concurrent('grants that no node accepts delay no payer with its own fee, an
   expect(await on.settleAtLast(late)).toMatchObject({ success: true })
 })
 
-describe('the cap of a day', () => {
+describe('the daily fee limit', () => {
   test.concurrent('lets through as many of those that wait together as it has room for', async () => {
-    const cap = 60_000n
-    const on = await onGaslessChain({ maxFeesPerDay: cap, ...PATIENT })
+    const dailyLimit = 60_000n
+    const on = await onGaslessChain({ maxFeesPerDay: dailyLimit, ...PATIENT })
     const payers = await Promise.all(Array.from({ length: 20 }, () => on.newPayer()))
     const bodies = await Promise.all(payers.map((payer) => on.gasless(payer)))
     const before = await on.balance(on.granter.address)
@@ -214,7 +214,7 @@ describe('the cap of a day', () => {
     })
     const paid = successes(await Promise.all(answers)).length
     expect(paid).toBeGreaterThan(5)
-    expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(cap)
+    expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(dailyLimit)
   })
 
   test.concurrent('counts a grant that was lost', async () => {

@@ -11,9 +11,9 @@ import { inVersion2, paymentRequest, type PaymentRequest } from '../testing/paym
 afterAll(closeAll)
 
 const REFUSED = { success: false, errorReason: 'fee_allowance_exceeded', transaction: '', payer: '' }
-/** Of a cap of an ETH a user has 0.001: a few settlements on a development chain. */
-const CAP = 10n ** 18n
-const LIMIT = CAP / 1_000n
+/** Of a daily fee limit of one ETH a user has 0.001: a few settlements on a development chain. */
+const DAILY_LIMIT = 10n ** 18n
+const LIMIT = DAILY_LIMIT / 1_000n
 const SHARES = { NEW_USER_FEE_SHARE_PERCENT: '0.1' }
 const FEES_LOCK = 'fees base-sepolia'
 const TIME_FOR_THE_OTHER_MS = 2_000
@@ -69,7 +69,7 @@ async function decided({ settle }: Pick<World, 'settle'>, body: PaymentRequest, 
 const mined = (results: readonly SettleResult[]) => results.filter(({ success }) => success).length
 
 test.concurrent('of two users in one batch, the one past its share is refused in part and the other loses nothing, not even time', async () => {
-  const on = await withManualMining({ maxFeesPerDay: CAP, variables: SHARES })
+  const on = await withManualMining({ maxFeesPerDay: DAILY_LIMIT, variables: SHARES })
   const [greedy, modest] = [on.client, await newClient(on.facilitator.api)]
   const [many, few] = [await payments(on.rpcUrl, 30), await payments(on.rpcUrl, 2)]
   let settling: Promise<SettleResult>[] = []
@@ -118,7 +118,7 @@ test.concurrent('fifty at once over two replicas and two signers never reserve m
   const options = {
     rpcUrl,
     signerKeys: wallets.map(({ privateKey }) => privateKey),
-    maxFeesPerDay: CAP,
+    maxFeesPerDay: DAILY_LIMIT,
     families,
     variables: { ...SHARES, SETTLE_TIMEOUT_SECONDS: '20' },
   }
@@ -143,7 +143,7 @@ test.concurrent('fifty at once over two replicas and two signers never reserve m
 
 test.concurrent('verify refuses what settle would, and both take it once an operator has raised the share', async () => {
   const on = await withManualMining({
-    maxFeesPerDay: CAP,
+    maxFeesPerDay: DAILY_LIMIT,
     // The first settlement has room, the second has none.
     variables: { NEW_USER_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
   })
@@ -183,7 +183,7 @@ test.concurrent('verify refuses what settle would, and both take it once an oper
 
 test.concurrent('many new users together leave the rest of the fees to those that an operator knows', async () => {
   const on = await withManualMining({
-    maxFeesPerDay: CAP,
+    maxFeesPerDay: DAILY_LIMIT,
     variables: { ALL_NEW_USERS_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
   })
   const strangers = [on.client, await newClient(on.facilitator.api)] as const
@@ -204,7 +204,7 @@ test.concurrent('many new users together leave the rest of the fees to those tha
 
 test.concurrent('a client key at its share leaves the other keys of its user theirs', async () => {
   const on = await withManualMining({
-    maxFeesPerDay: CAP,
+    maxFeesPerDay: DAILY_LIMIT,
     variables: { CLIENT_KEY_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
   })
   const { api } = on.facilitator

@@ -17,5 +17,5 @@ function outcomeOf({ isRetried, isPayersOwn, state, signer, errorReason }: Retry
   if (!isRetried) return 'refused: it completed just now; show it'
   if (state === 'claimed') return 'retried: it is validated now, and sent if it would succeed'
   const key = signer === null ? 'its signer' : shortened(signer)
-  return `retried: its fees are raised now if that helps and the cap allows it; if the key of ${key} is no longer configured, the transaction is resent as it is`
+  return `retried: its fees are raised now if that helps and the fee limits allow it; if the key of ${key} is no longer configured, the transaction is resent as it is`
 }

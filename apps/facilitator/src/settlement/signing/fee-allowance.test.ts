@@ -8,7 +8,7 @@ import {
 } from './fee-allowance'
 
 const shares = { clientKeyBps: 5_000, newUserBps: 100, newUsersBps: 1_000 }
-const CAP = 10_000n
+const DAILY_LIMIT = 10_000n
 
 const spender = (changes: Partial<Spender> = {}): Spender => ({
   clientId: 'one',
@@ -77,7 +77,7 @@ describe('a share of the fees', () => {
     ],
     ['one with nothing', spender({ userFeeShareBps: 0 }), [], 1n, /^user 1 has used 0 of the 0 /],
   ])('%s', (_, of, before, cost, problem) => {
-    const refusal = createFeeLedger(CAP, shares, before).findRefusal(of, cost)
+    const refusal = createFeeLedger(DAILY_LIMIT, shares, before).findRefusal(of, cost)
     if (problem === undefined) expect(refusal).toBeUndefined()
     else
       expect(refusal).toEqual({
@@ -88,7 +88,8 @@ describe('a share of the fees', () => {
 
   test('is used up once not even the cheapest payment of the day fits, and never by a price alone', () => {
     const isUsedUp = (fees: bigint, cheapest: bigint) =>
-      createFeeLedger(CAP, shares, [spent({ fees, cheapest })]).findUsedUpRefusal(spender()) !== undefined
+      createFeeLedger(DAILY_LIMIT, shares, [spent({ fees, cheapest })]).findUsedUpRefusal(spender()) !==
+      undefined
     expect([isUsedUp(100n, 1n), isUsedUp(90n, 11n), isUsedUp(90n, 10n), isUsedUp(0n, 1_000n)]).toEqual([
       true,
       true,

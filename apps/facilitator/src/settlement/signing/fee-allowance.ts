@@ -33,7 +33,7 @@ type Account = { name: string; bps: number }
 
 const WHOLE_BPS = 10_000
 
-/** The accounts that a payment counts for. One with a share of 100 % is left out: the network's own cap limits it. */
+/** The accounts that a payment counts for. One with a share of 100 % is left out: the network's daily fee limit applies. */
 function accountsOf(spender: Spender, shares: DefaultShares): Account[] {
   const { clientId, userId, feeShareBps, userFeeShareBps } = spender
   const accounts = [
@@ -47,8 +47,8 @@ const NEW_USERS = 'all new users together'
 
 export const isLimited = (spender: Spender, shares: DefaultShares) => accountsOf(spender, shares).length > 0
 
-/** Fees of each account in 24 hours, against its share of the network's `cap`. */
-export function createFeeLedger(cap: bigint, shares: DefaultShares, spent: readonly Spent[]) {
+/** Fees of each account in 24 hours, against its share of the network's `dailyLimit`. */
+export function createFeeLedger(dailyLimit: bigint, shares: DefaultShares, spent: readonly Spent[]) {
   const fees = new Map<string, bigint>()
   const add = (name: string, amount: bigint) => fees.set(name, (fees.get(name) ?? 0n) + amount)
   for (const row of spent) {
@@ -56,7 +56,7 @@ export function createFeeLedger(cap: bigint, shares: DefaultShares, spent: reado
     add(`user ${row.userId}`, row.fees)
     if (row.isNew) add(NEW_USERS, row.fees)
   }
-  const limitOf = ({ bps }: Account) => (cap * BigInt(bps)) / BigInt(WHOLE_BPS)
+  const limitOf = ({ bps }: Account) => (dailyLimit * BigInt(bps)) / BigInt(WHOLE_BPS)
 
   function refusalWhere(
     spender: Spender,

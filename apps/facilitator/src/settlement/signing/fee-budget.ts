@@ -22,7 +22,7 @@ type BatchedClaim = { claim: Claim; sponsorship?: { fee: bigint } }
 
 export type Verdict =
   | { isTaken: true }
-  /** The transaction exceeds the network's cap. */
+  /** The transaction exceeds the network's daily fee limit. */
   | { isTaken: false; refusal: Refusal }
   /** These payments exceed the shares of their users or client keys; the transaction may be signed without them. */
   | { isTaken: false; over: ReadonlyMap<Claim, Refusal> }
@@ -37,7 +37,7 @@ export type Budget = {
   record(batch: readonly BatchedClaim[], transaction: SignedTransaction & { cost: bigint }): Promise<void>
 }
 
-const UNCAPPED: Budget = {
+const UNLIMITED: Budget = {
   findUsedUpRefusal: () => undefined,
   take: () => ({ isTaken: true }),
   record: () => Promise.resolve(),
@@ -46,17 +46,17 @@ const UNCAPPED: Budget = {
 export type FeeBudget = ReturnType<typeof createFeeBudget>
 
 /**
- * Limits a network's fees of 24 hours: a cap for all, and of it a share for each user and each client key. Checked in the
+ * Limits a network's fees of 24 hours: a daily limit for all, and of it a share for each user and each client key. Checked in the
  * database, under one lock for each network, before anything is broadcast.
  */
 export function createFeeBudget({ store, shares }: { store: FeeShareStore; shares: DefaultShares }) {
   const snapshots = new Map<string, { at: number; ledger: Promise<ReturnType<typeof createFeeLedger>> }>()
 
-  function snapshot(network: string, cap: bigint) {
+  function snapshot(network: string, dailyLimit: bigint) {
     const at = performance.now()
     const kept = snapshots.get(network)
     if (kept && at - kept.at < SNAPSHOT_MS) return kept.ledger
-    const ledger = store.spent(network).then((spent) => createFeeLedger(cap, shares, spent))
+    const ledger = store.spent(network).then((spent) => createFeeLedger(dailyLimit, shares, spent))
     snapshots.set(network, { at, ledger })
     ledger.catch(() => snapshots.delete(network))
     return ledger
@@ -64,25 +64,28 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
 
   return {
     /** The refusal of any fee for this spender, by figures at most SNAPSHOT_MS old; undefined if one may fit. */
-    async check({ name, maxFeesPerDay: cap }: Network, spender: Spender): Promise<Refusal | undefined> {
-      if (cap === undefined || !isLimited(spender, shares)) return undefined
-      return (await snapshot(name, cap)).findUsedUpRefusal(spender)
+    async check(
+      { name, maxFeesPerDay: dailyLimit }: Network,
+      spender: Spender,
+    ): Promise<Refusal | undefined> {
+      if (dailyLimit === undefined || !isLimited(spender, shares)) return undefined
+      return (await snapshot(name, dailyLimit)).findUsedUpRefusal(spender)
     },
 
     async open(
       session: PoolClient,
-      { name, maxFeesPerDay: cap }: Network,
+      { name, maxFeesPerDay: dailyLimit }: Network,
       claims: readonly Claim[],
       { signing, logger }: { signing: SigningStore; logger: Logger },
     ): Promise<Budget> {
-      if (cap === undefined || claims.length === 0) return UNCAPPED
+      if (dailyLimit === undefined || claims.length === 0) return UNLIMITED
       let total = await signing.feesOfDay(session, name)
       const clientIds = [...new Set(claims.map(({ clientId }) => clientId))]
       const spenders = new Map(
         (await store.spenders(session, clientIds)).map((spender) => [spender.clientId, spender]),
       )
       const anyIsLimited = [...spenders.values()].some((spender) => isLimited(spender, shares))
-      const ledger = createFeeLedger(cap, shares, anyIsLimited ? await store.spent(name, session) : [])
+      const ledger = createFeeLedger(dailyLimit, shares, anyIsLimited ? await store.spent(name, session) : [])
 
       function spenderOf({ clientId }: Claim): Spender {
         const spender = spenders.get(clientId)
@@ -115,10 +118,10 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
             undo()
             return { isTaken: false, over }
           }
-          if (total + cost > cap) {
+          if (total + cost > dailyLimit) {
             undo()
-            logger.error('fee cap reached', { spent: total, needed: cost, cap })
-            const detail = `fees of ${total} and ${cost} would pass ${cap} a day`
+            logger.error('daily fee limit reached', { spent: total, needed: cost, limit: dailyLimit })
+            const detail = `fees of ${total} and ${cost} would pass ${dailyLimit} a day`
             return { isTaken: false, refusal: { reason: 'unexpected_settle_error', detail } }
           }
           total += cost

@@ -136,7 +136,7 @@ describe('a batch', () => {
       { action: 'stop', cause: { is: 'next-round' }, deferred: [failedFirst, waitingSecond] },
     ],
     [
-      'that the signer cannot pay for stops the round, before the cap counts',
+      'that the signer cannot pay for stops the round, before the daily fee limit counts',
       { spent: 1n, verdict: { isTaken: false, refusal } },
       {
         action: 'stop',
@@ -148,9 +148,9 @@ describe('a batch', () => {
       },
     ],
     [
-      'over the cap of the network stops the round',
+      'over the daily fee limit stops the round',
       { verdict: { isTaken: false, refusal } },
-      { action: 'stop', cause: { is: 'over-cap', refusal } },
+      { action: 'stop', cause: { is: 'over-daily-limit', refusal } },
     ],
   ])('%s', (_, state, action) => {
     expect(decide(state)).toEqual(action)
@@ -183,17 +183,17 @@ describe('a batch that is not stored', () => {
     ['refused as a whole', two, refused, { is: 'unsigned' }, { action: 'retry-individually' }],
     ['refused alone', one, refused, { is: 'unsigned' }, { action: 'refuse', one: one[0], refusal }],
     [
-      'over the cap as a whole',
+      'over the daily fee limit as a whole',
       two,
       signed,
-      { is: 'over-cap', refusal: usedUp },
+      { is: 'over-daily-limit', refusal: usedUp },
       { action: 'retry-individually' },
     ],
     [
-      'over the cap alone',
+      'over the daily fee limit alone',
       one,
       signed,
-      { is: 'over-cap', refusal: usedUp },
+      { is: 'over-daily-limit', refusal: usedUp },
       { action: 'refuse', one: one[0], refusal: usedUp },
     ],
   ])('%s', (_, batch, attempt, cause, action) => {

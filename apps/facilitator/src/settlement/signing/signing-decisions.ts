@@ -77,7 +77,7 @@ export type BatchAction =
 export type StopCause =
   | { is: 'unsigned' }
   | { is: 'no-funds'; needed: bigint; problem: string }
-  | { is: 'over-cap'; refusal: Refusal }
+  | { is: 'over-daily-limit'; refusal: Refusal }
   /** What remains of the batch is signed in the next round. */
   | { is: 'next-round' }
 
@@ -115,7 +115,8 @@ export function decideBatch(
     return { action: 'stop', cause: { is: 'no-funds', needed, problem } }
   }
   // Some of a batch may have room where all of it has none.
-  if ('refusal' in verdict) return { action: 'stop', cause: { is: 'over-cap', refusal: verdict.refusal } }
+  if ('refusal' in verdict)
+    return { action: 'stop', cause: { is: 'over-daily-limit', refusal: verdict.refusal } }
   return { action: 'store', transaction }
 }
 
@@ -137,7 +138,7 @@ export function decideUnsigned(
       return { action: 'next-round' }
     case 'no-funds':
       return { action: 'defer', problem: cause.problem }
-    case 'over-cap':
+    case 'over-daily-limit':
       return refuseBatch(batch, cause.refusal)
     case 'unsigned': {
       if (attempt?.status === 'fulfilled')

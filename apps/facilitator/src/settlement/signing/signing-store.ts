@@ -102,7 +102,7 @@ export function createSigningStore(pool: Pool) {
     /**
      * Fees of our transactions of the last day; of pending ones the maximum fee. A fee grant counts with its whole allowance, so the
      * payers' own transactions do not count again. Locks the network's fees until the database transaction ends, so that two
-     * callers never spend the same remainder of a cap. Excludes the transaction `exceptId`, which is about to be replaced.
+     * callers never spend the same remainder of a daily fee limit. Excludes the transaction `exceptId`, which is about to be replaced.
      */
     async feesOfDay(session: Session, network: string, exceptId?: bigint): Promise<bigint> {
       await session.query(

@@ -26,16 +26,16 @@ export function createStuckReplacer(parts: {
   logger: Logger
 }) {
   const { network, signer, claimStore, signing, transactions, send, metrics, logger } = parts
-  const { chain, name, maxFeesPerDay: cap } = network
+  const { chain, name, maxFeesPerDay: dailyLimit } = network
 
-  const isWithinCap = async (session: PoolClient, id: bigint, cost: bigint) =>
-    cap === undefined || (await signing.feesOfDay(session, name, id)) + cost <= cap
+  const isWithinDailyLimit = async (session: PoolClient, id: bigint, cost: bigint) =>
+    dailyLimit === undefined || (await signing.feesOfDay(session, name, id)) + cost <= dailyLimit
 
   const note = (session: PoolClient, settlements: readonly Claim[]) =>
     claimStore.noteProblem(
       session,
       settlements.map(({ id }) => id),
-      'it is not mined, and higher fees would not help, or a cap does not allow them',
+      'it is not mined, and higher fees would not help, or a fee limit does not allow them',
     )
 
   /** One pass. Each version is stored before it is broadcast; whichever is mined settles the same payments. */
@@ -54,7 +54,7 @@ export function createStuckReplacer(parts: {
       const unreplaced: Claim[] = []
       for (const [index, { id, transaction: old, isOverdue, settlements }] of stuck.entries()) {
         const version = replacements[index]
-        if (!version || !(await isWithinCap(session, id, version.cost))) {
+        if (!version || !(await isWithinDailyLimit(session, id, version.cost))) {
           if (isOverdue || version) unreplaced.push(...settlements)
         } else if (await transactions.storeVersion(session, id, version)) stored.push({ old, version })
       }

@@ -1,4 +1,4 @@
-import { TransactionRejected } from './family'
+import { TransactionRejected } from './errors'
 
 /**
  * Runs an operation, and repeats it once on the node with the highest block if the result may be outdated: a node that is

@@ -1,3 +1,4 @@
+export * from './errors'
 export * from './family'
 export { NativeAmount } from './configuration'
 export { families } from './families'

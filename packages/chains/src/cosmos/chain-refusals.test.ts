@@ -6,7 +6,7 @@ import { QueryAccountResponse } from 'cosmjs-types/cosmos/auth/v1beta1/query'
 import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { Any } from 'cosmjs-types/google/protobuf/any'
-import { ChainUnavailable } from '../family'
+import { ChainUnavailable } from '../errors'
 import { startAlteringProxy } from '../json-rpc/testing/node'
 import {
   type Draft,

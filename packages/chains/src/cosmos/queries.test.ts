@@ -22,7 +22,7 @@ import {
   PeriodicVestingAccount,
   PermanentLockedAccount,
 } from 'cosmjs-types/cosmos/vesting/v1beta1/vesting'
-import { ChainUnavailable } from '../family'
+import { ChainUnavailable } from '../errors'
 import { type AbciResponse, rpcTo, startComet } from './testing/comet'
 
 const ACCOUNT = '/cosmos.auth.v1beta1.Query/Account'

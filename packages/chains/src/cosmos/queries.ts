@@ -20,7 +20,7 @@ import {
 import type { Coin } from 'cosmjs-types/cosmos/base/v1beta1/coin'
 import { QueryAllowanceRequest, QueryAllowanceResponse } from 'cosmjs-types/cosmos/feegrant/v1beta1/query'
 import { SimulateRequest, SimulateResponse } from 'cosmjs-types/cosmos/tx/v1beta1/service'
-import { ChainUnavailable } from '../family'
+import { ChainUnavailable } from '../errors'
 import { type Account, readAccount } from './account'
 import type { Query } from './rpc-schemas'
 import { type Allowance, readAllowance } from './settlement/feegrant/allowance'

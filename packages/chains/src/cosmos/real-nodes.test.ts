@@ -1,4 +1,4 @@
-import { ChainUnavailable, NodeStarting, TransactionRejected } from '../family'
+import { ChainUnavailable, NodeStarting, TransactionRejected } from '../errors'
 import { type AlterReply, startAlteringProxy } from '../json-rpc/testing/node'
 import { hashOf } from './rpc-schemas'
 import { broadcast } from './settlement/broadcast'

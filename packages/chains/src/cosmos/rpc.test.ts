@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ChainUnavailable } from '../family'
+import { ChainUnavailable } from '../errors'
 import { startNode } from '../json-rpc/testing/node'
 import { HASH, metaOf, rpcTo, startComet, statusOf, txOf } from './testing/comet'
 

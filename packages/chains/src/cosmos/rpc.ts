@@ -1,13 +1,9 @@
-import { ChainUnavailable, type Nodes } from '../family'
-import {
-  coalesce,
-  createJsonRpc,
-  type NodeProtocol,
-  NoResponse,
-  RpcError,
-  type RpcErrorObject,
-  type SendRequest,
-} from '../json-rpc/rpc'
+import { ChainUnavailable } from '../errors'
+import { type Nodes } from '../family'
+import { coalesce } from '../json-rpc/coalesce'
+import { type NodeProtocol, type RpcErrorObject } from '../json-rpc/endpoint'
+import { createJsonRpc } from '../json-rpc/rpc'
+import { NoResponse, RpcError, type SendRequest } from '../json-rpc/sender'
 import { type Block, BlockMetas, Broadcast, hashOf, Query, Status, TxResult, TxSearch } from './rpc-schemas'
 import { createQueries, lacksSimulate, type QueryError, SIMULATE } from './queries'
 

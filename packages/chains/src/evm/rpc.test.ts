@@ -1,7 +1,7 @@
 import { AbiCoder } from 'ethers'
-import { ChainUnavailable } from '../family'
+import { ChainUnavailable } from '../errors'
 import { Quantity } from './rpc-schemas'
-import { MethodMissing, RpcError } from '../json-rpc/rpc'
+import { MethodMissing, RpcError } from '../json-rpc/sender'
 import { createRpc, type Rpc } from './rpc'
 import { startJsonRpcNode } from '../json-rpc/testing/node'
 

@@ -1,13 +1,10 @@
 import type { z } from 'zod'
-import { ChainUnavailable, type Nodes } from '../family'
-import {
-  coalesce,
-  createJsonRpc,
-  type NodeProtocol,
-  RpcError,
-  type RpcErrorObject,
-  type SendRequest,
-} from '../json-rpc/rpc'
+import { ChainUnavailable } from '../errors'
+import { type Nodes } from '../family'
+import { coalesce } from '../json-rpc/coalesce'
+import { type NodeProtocol, type RpcErrorObject } from '../json-rpc/endpoint'
+import { createJsonRpc } from '../json-rpc/rpc'
+import { RpcError, type SendRequest } from '../json-rpc/sender'
 import { Block, Quantity, quantity } from './rpc-schemas'
 import { isOutOfGas, revertText } from './revert'
 

@@ -1,4 +1,4 @@
-import { ChainUnavailable } from '../family'
+import { ChainUnavailable } from '../errors'
 import { calls } from './transfer-methods/eip3009/authorization'
 import { payment, signPayload, signPayment, usdc, usdcDomain } from './testing/authorization'
 import { openTestChain, type TestChain } from './testing/chain'

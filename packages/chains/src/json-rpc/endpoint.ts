@@ -22,6 +22,18 @@ export type Identity = {
   problem(result: unknown): string | undefined
 }
 
+/** The conventions of the nodes of one chain family. */
+export type NodeProtocol = {
+  identity: Identity
+  /** `read` returns undefined if the result holds no height. */
+  height: { request: RpcRequest; read(result: unknown): bigint | undefined }
+  /** Maximum requests in one HTTP request. */
+  maxBatch: number
+  /** Whether the error means that the endpoint does not support the request at all. */
+  lacksMethod(error: RpcErrorObject): boolean
+  errorMessage(error: RpcErrorObject): string
+}
+
 /** Why an endpoint gave no response. Never contains its URL, which may hold a key. */
 export class EndpointFailure extends Error {}
 class ResponseTooLong extends EndpointFailure {}

@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
-import { ChainUnavailable } from '../family'
-import { createJsonRpc, type NodeProtocol, type TypedRequest, MethodMissing, RpcError } from './rpc'
+import { ChainUnavailable } from '../errors'
+import { type NodeProtocol } from './endpoint'
+import { createJsonRpc } from './rpc'
+import { type TypedRequest, MethodMissing, RpcError } from './sender'
 import { startJsonRpcNode, startNode } from './testing/node'
 
 function* megabytes() {

@@ -1,95 +1,15 @@
 import { withTimeout } from '@tollgate/protocol'
-import type { z } from 'zod'
-import { ChainUnavailable, type Nodes } from '../family'
+import { type Nodes } from '../family'
+import { coalesce } from './coalesce'
 import {
   createAgent,
   createEndpoint,
   type Endpoint,
-  EndpointFailure,
-  type Identity,
-  NotSent,
-  type RpcErrorObject,
+  type NodeProtocol,
   type RpcRequest,
   type RpcResponse,
 } from './endpoint'
-
-export type { RpcErrorObject } from './endpoint'
-
-/** The node understood the request and refused it. `message` is the node's. */
-export class RpcError extends Error {
-  constructor(
-    readonly code: number,
-    message: string,
-    /** An earlier endpoint, which gave no final response, may have executed the request. */
-    readonly mayHaveExecuted = false,
-  ) {
-    super(message.slice(0, 300))
-  }
-}
-
-/** No endpoint gave a final response. `mayHaveExecuted`: one of them may still have executed the request. */
-export class NoResponse extends ChainUnavailable {
-  constructor(
-    message: string,
-    readonly mayHaveExecuted: boolean,
-  ) {
-    super(message)
-  }
-}
-
-/** No endpoint supports the method with these parameters, so a retry would not help. */
-export class MethodMissing extends ChainUnavailable {}
-
-/** The conventions of the nodes of one chain family. */
-export type NodeProtocol = {
-  identity: Identity
-  /** `read` returns undefined if the result holds no height. */
-  height: { request: RpcRequest; read(result: unknown): bigint | undefined }
-  /** Maximum requests in one HTTP request. */
-  maxBatch: number
-  /** Whether the error means that the endpoint does not support the request at all. */
-  lacksMethod(error: RpcErrorObject): boolean
-  errorMessage(error: RpcErrorObject): string
-}
-
-export type TypedRequest<T> = RpcRequest & {
-  schema: z.ZodType<T>
-  /** Whether an error is final, so that no other endpoint is tried; by default none is. */
-  isFinal?: (error: RpcErrorObject) => boolean
-  /**
-   * Why a well-formed result cannot be used, so that the next endpoint is tried. `mayHaveExecuted`: an earlier endpoint
-   * may have executed the request.
-   */
-  findProblem?: (value: T, mayHaveExecuted: boolean) => string | NotExecuted | undefined
-}
-
-/** The problem of a result whose endpoint certainly did not execute the request. */
-export type NotExecuted = { notExecuted: string }
-
-export type SendRequest = <T>(request: TypedRequest<T>) => Promise<T>
-
-const MAX_PENDING = 5_000
-
-/** Callers with the same key in one turn of the event loop share one promise. */
-export function coalesce<T, Key = void>(load: (key: Key) => Promise<T>) {
-  const loading = new Map<Key, Promise<T>>()
-  return (key: Key): Promise<T> => {
-    const known = loading.get(key)
-    if (known !== undefined) return known
-    if (loading.size === 0) setImmediate(() => loading.clear())
-    const result = load(key)
-    loading.set(key, result)
-    return result
-  }
-}
-
-type PendingRequest = RpcRequest & {
-  /** Settles the request, or returns why the next endpoint must be tried. */
-  accept(response: RpcResponse | undefined): string | NotExecuted | undefined
-  /** An endpoint that gave no final response may have executed the request. */
-  markMayHaveExecuted(): void
-  giveUp(reason: string): void
-}
+import { createSender, type SendRequest } from './sender'
 
 /** `heights` waits this long for an endpoint, and then skips it for `SILENT_MS`. */
 const HEIGHTS_TIMEOUT_MS = 1_000
@@ -113,7 +33,6 @@ export function createJsonRpc(
   const agent = createAgent()
   const endpoints = rpcUrls.map((url) => createEndpoint(url, protocol.identity, rpcTimeoutMs, agent))
   let preferred = 0
-  let pending = 0
   let comparedAt = performance.now()
   let lastHeights: (bigint | undefined)[] = []
 
@@ -149,95 +68,13 @@ export function createJsonRpc(
     return heights.filter((height) => height !== undefined)
   })
 
-  const lacksMethod = (response: RpcResponse | undefined): boolean =>
-    !!response?.error && protocol.lacksMethod(response.error)
-
-  /** Tries the endpoints in order, starting with `getFirst()`; calls `onOther` if a later one finishes a delivery. */
-  function createSender(getFirst: () => number, onOther: (index: number) => void): SendRequest {
-    let queue: PendingRequest[] = []
-
-    async function deliver(requests: readonly PendingRequest[]): Promise<void> {
-      compareIfDue()
-      const failures = new Set<string>()
-      let open = requests
-      for (let attempt = 0, first = getFirst(); attempt < endpoints.length && open.length > 0; attempt++) {
-        const index = (first + attempt) % endpoints.length
-        try {
-          const responses = (await endpoints[index]?.send(open)) ?? []
-          open = open.filter((request, i) => {
-            const problem = request.accept(responses[i])
-            if (problem === undefined) return false
-            const isExecuted = typeof problem === 'string'
-            if (isExecuted && !lacksMethod(responses[i])) request.markMayHaveExecuted()
-            const text = (isExecuted ? problem : problem.notExecuted).slice(0, 100)
-            failures.add(`endpoint ${index + 1} responded to ${request.method} with ${text}`)
-            return true
-          })
-          if (open.length === 0 && index !== first) onOther(index)
-        } catch (error) {
-          if (!(error instanceof NotSent)) for (const request of open) request.markMayHaveExecuted()
-          failures.add(`endpoint ${index + 1} ${error instanceof EndpointFailure ? error.message : 'failed'}`)
-        }
-      }
-      const reason = `${name} is unavailable: ${[...failures].join('; ')}`
-      for (const request of open) request.giveUp(reason)
-    }
-
-    function flush(): void {
-      const requests = queue
-      queue = []
-      for (let i = 0; i < requests.length; i += protocol.maxBatch) {
-        const batch = requests.slice(i, i + protocol.maxBatch)
-        void deliver(batch).finally(() => (pending -= batch.length))
-      }
-    }
-
-    return <T>({
-      method,
-      params,
-      schema,
-      isFinal = () => false,
-      findProblem,
-    }: TypedRequest<T>): Promise<T> => {
-      if (pending >= MAX_PENDING)
-        return Promise.reject(new ChainUnavailable(`${name} has too many pending requests; try again later`))
-      pending++
-      return new Promise((resolve, reject) => {
-        let lacking = 0
-        let mayHaveExecuted = false
-        const accept = (response: RpcResponse | undefined): string | NotExecuted | undefined => {
-          if (response?.error) {
-            const message = protocol.errorMessage(response.error)
-            if (isFinal(response.error)) {
-              reject(new RpcError(response.error.code, message, mayHaveExecuted))
-              return undefined
-            }
-            if (protocol.lacksMethod(response.error)) lacking++
-            return message
-          }
-          const { success, data } = schema.safeParse(response?.result)
-          if (response === undefined || !success) return 'a malformed result'
-          const problem = findProblem?.(data, mayHaveExecuted)
-          if (problem === undefined) resolve(data)
-          return problem
-        }
-        const markMayHaveExecuted = (): void => void (mayHaveExecuted = true)
-        const giveUp = (reason: string): void =>
-          reject(
-            lacking === endpoints.length
-              ? new MethodMissing(reason)
-              : new NoResponse(reason, mayHaveExecuted),
-          )
-        if (queue.push({ method, params, accept, markMayHaveExecuted, giveUp }) === 1) setImmediate(flush)
-      })
-    }
-  }
-
+  const context = { name, endpoints, protocol, pending: { count: 0 }, onDelivery: compareIfDue }
   const senders = new Map<number, SendRequest>()
   function senderStartingWith(index: number): SendRequest {
     const sender =
       senders.get(index) ??
       createSender(
+        context,
         () => index,
         () => undefined,
       )
@@ -252,6 +89,7 @@ export function createJsonRpc(
   return {
     /** Rejects with `RpcError` for a final error, with `MethodMissing` if every endpoint lacks the method, else `NoResponse`. */
     request: createSender(
+      context,
       () => preferred,
       (index) => (preferred = index),
     ),

@@ -1,4 +1,5 @@
-import { ChainUnavailable, type PaymentStatus } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type PaymentStatus } from '../../family'
 import type { CosmosNetwork } from '../network'
 import type { Account } from '../account'
 

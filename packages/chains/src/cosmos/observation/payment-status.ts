@@ -1,4 +1,5 @@
-import { ChainUnavailable, type PaymentStatus, type Terms } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type PaymentStatus, type Terms } from '../../family'
 import type { TxResult } from '../rpc-schemas'
 import { resolveFrom, confirmedHeight, isSpentAt, safeHeight, sequenceOf, voidStatus } from './confirmations'
 import { hasSequence, sequenceOfPayment, settles } from './tx-result'

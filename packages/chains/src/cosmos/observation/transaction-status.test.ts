@@ -1,4 +1,4 @@
-import { ChainUnavailable } from '../../family'
+import { ChainUnavailable } from '../../errors'
 import { type AlterReply, startAlteringProxy } from '../../json-rpc/testing/node'
 import { broadcast } from '../settlement/broadcast'
 import { isSequenceSpent } from './confirmations'

@@ -1,4 +1,5 @@
-import { type BlockId, ChainUnavailable, type TransactionStatus } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type BlockId, type TransactionStatus } from '../../family'
 import { confirmedHeight, sequenceOf } from './confirmations'
 import type { TxResult } from '../rpc-schemas'
 import { feeOf, settles, usedSequence } from './tx-result'

@@ -1,6 +1,7 @@
 import { MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
-import { ChainUnavailable, type Terms } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type Terms } from '../../family'
 import { addressOf, parseAddress } from '../address'
 import type { TxResult } from '../rpc-schemas'
 import type { CosmosNetwork } from '../network'

@@ -1,4 +1,4 @@
-import { ChainUnavailable, TransactionRejected } from '../../family'
+import { ChainUnavailable, TransactionRejected } from '../../errors'
 import { type AlterReply, startAlteringProxy } from '../../json-rpc/testing/node'
 import { hashOf } from '../rpc-schemas'
 import { broadcast } from './broadcast'

@@ -1,5 +1,6 @@
 import { refuse } from '../../checks'
-import { ChainUnavailable, NodeStarting, type SignedTransaction, TransactionRejected } from '../../family'
+import { ChainUnavailable, NodeStarting, TransactionRejected } from '../../errors'
+import { type SignedTransaction } from '../../family'
 import { addressOf } from '../address'
 import { sequenceOf } from '../observation/confirmations'
 import type { CosmosNetwork } from '../network'

@@ -1,5 +1,5 @@
 import { toQuantity } from 'ethers'
-import { ChainUnavailable } from '../../family'
+import { ChainUnavailable } from '../../errors'
 import { signPayment } from '../testing/authorization'
 import { openOwnChain, type OwnChain } from '../testing/chain'
 import { startAlteringProxy } from '../../json-rpc/testing/node'

@@ -1,4 +1,5 @@
-import { ChainUnavailable, type PaymentStatus } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type PaymentStatus } from '../../family'
 import { Quantity, quantity, Receipt, Transaction } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 

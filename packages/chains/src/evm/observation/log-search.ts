@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ChainUnavailable } from '../../family'
+import { ChainUnavailable } from '../../errors'
 import { Log, quantity } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 

@@ -1,5 +1,5 @@
 import type { BlockId, TransactionStatus } from '../../family'
-import { ChainUnavailable } from '../../family'
+import { ChainUnavailable } from '../../errors'
 import { sameAddress } from '../address'
 import type { Receipt } from '../rpc-schemas'
 import { findTransaction } from './confirmations'

@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers'
-import { ChainUnavailable, TransactionRejected } from '../../family'
+import { ChainUnavailable, TransactionRejected } from '../../errors'
 import { signPayment } from '../testing/authorization'
 import { openTestChain, type TestChain } from '../testing/chain'
 import { startAlteringProxy, startNode } from '../../json-rpc/testing/node'

@@ -1,5 +1,6 @@
-import { ChainUnavailable, type SignedTransaction, TransactionRejected } from '../../family'
-import { RpcError } from '../../json-rpc/rpc'
+import { ChainUnavailable, TransactionRejected } from '../../errors'
+import { type SignedTransaction } from '../../family'
+import { RpcError } from '../../json-rpc/sender'
 import { Hash, Transaction } from '../rpc-schemas'
 import type { Rpc } from '../rpc'
 

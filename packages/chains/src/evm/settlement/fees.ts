@@ -1,4 +1,4 @@
-import { ChainUnavailable } from '../../family'
+import { ChainUnavailable } from '../../errors'
 import { Quantity } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 

@@ -1,5 +1,6 @@
 import { hexlify, randomBytes, Wallet } from 'ethers'
-import { ChainUnavailable, type Nodes } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type Nodes } from '../../family'
 import { verifyContractSignIn } from './sign-in'
 import { openTestChain, type TestChain } from '../testing/chain'
 import { credulousWallet, endlessWallet, refusingWallet, talkativeWallet } from '../testing/contracts'

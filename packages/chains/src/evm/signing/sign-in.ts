@@ -1,5 +1,6 @@
 import { keccak256 } from '../../keccak'
-import { ChainUnavailable, type Nodes, type SignInProof } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type Nodes, type SignInProof } from '../../family'
 import { Data, quantity } from '../rpc-schemas'
 import { askContract, vouches } from './eip1271'
 import { createRpc } from '../rpc'

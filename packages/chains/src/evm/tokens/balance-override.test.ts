@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers'
-import { ChainUnavailable } from '../../family'
+import { ChainUnavailable } from '../../errors'
 import { uintWord } from '../abi'
 import { Data } from '../rpc-schemas'
 import { balanceCall } from './erc20'

@@ -1,4 +1,4 @@
-import { MethodMissing } from '../../json-rpc/rpc'
+import { MethodMissing } from '../../json-rpc/sender'
 import { keccak256 } from '../../keccak'
 import { z } from 'zod'
 import { addressWord, answeredWord, bytesWord, uintWord } from '../abi'

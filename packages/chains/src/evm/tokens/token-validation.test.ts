@@ -1,5 +1,6 @@
 import { alterFaultyToken, deployFaultyToken, type TokenFault } from '@tollgate/devnet'
-import { ChainUnavailable, type TokenProblem } from '../../family'
+import { ChainUnavailable } from '../../errors'
+import { type TokenProblem } from '../../family'
 import { createRpc } from '../rpc'
 import { usdc } from '../testing/authorization'
 import { openTestChain, type TestChain } from '../testing/chain'

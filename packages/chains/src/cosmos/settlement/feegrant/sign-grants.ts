@@ -1,5 +1,5 @@
+import { ChainUnavailable } from '../../../errors'
 import {
-  ChainUnavailable,
   type PendingPayment,
   type OwnTransaction,
   type Refusal,

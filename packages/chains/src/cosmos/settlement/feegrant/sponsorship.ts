@@ -1,4 +1,5 @@
-import { ChainUnavailable, type PendingPayment, type Sponsorship } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type PendingPayment, type Sponsorship } from '../../../family'
 import { parseAddress } from '../../address'
 import type { CosmosNetwork } from '../../network'
 import type { CosmosPayment } from '../../transfer-methods/bank-send/payment'

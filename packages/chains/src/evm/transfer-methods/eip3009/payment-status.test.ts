@@ -1,5 +1,6 @@
 import { id, toBeHex, toQuantity } from 'ethers'
-import { ChainUnavailable, type PaymentStatus } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type PaymentStatus } from '../../../family'
 import { signPayment, usdc } from '../../testing/authorization'
 import { openOwnChain, type OwnChain } from '../../testing/chain'
 import { startAlteringProxy, type AlterReply } from '../../../json-rpc/testing/node'

@@ -1,4 +1,5 @@
-import { ChainUnavailable, type PaymentStatus, type Terms } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type PaymentStatus, type Terms } from '../../../family'
 import { answeredWord } from '../../abi'
 import { Data, type Log, quantity, Receipt } from '../../rpc-schemas'
 import { unusedPaymentStatus } from '../relayed-payment'

@@ -1,6 +1,7 @@
 import { permit2Abi } from '@tollgate/devnet'
 import { concat, Interface, MaxUint256, toBeHex, type TransactionRequest, Wallet } from 'ethers'
-import { ChainUnavailable, type Terms } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type Terms } from '../../../family'
 import { aggregate3, MULTICALL3 } from '../../settlement/multicall'
 import { inSeconds, usdc } from '../../testing/authorization'
 import { constructorThatCalls, creating, delegating, talkative, undoing } from '../../testing/callers'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ChainUnavailable } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
 import { Data, hex, type Log } from '../../rpc-schemas'
 import { isTransferOf, transferTopics } from '../../tokens/erc20'
 import type { EvmNetwork } from '../../network'

@@ -1,6 +1,7 @@
 import { permit2Abi } from '@tollgate/devnet'
 import { Interface, MaxUint256, toBeHex, toQuantity, Wallet } from 'ethers'
-import { ChainUnavailable, type PaymentStatus, type Terms } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type PaymentStatus, type Terms } from '../../../family'
 import { aggregate3, MULTICALL3 } from '../../settlement/multicall'
 import { inSeconds, signPayment, usdc } from '../../testing/authorization'
 import { openOwnChain, type OwnChain } from '../../testing/chain'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ChainUnavailable } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
 import { Data, hex } from '../../rpc-schemas'
 import type { EvmNetwork } from '../../network'
 import { PROXY } from './contracts'

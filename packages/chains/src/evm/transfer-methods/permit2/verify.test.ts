@@ -1,5 +1,6 @@
 import { MaxUint256, Signature, Wallet } from 'ethers'
-import { ChainUnavailable, type Refusal, type Terms } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type Refusal, type Terms } from '../../../family'
 import { inSeconds, signPayment, usdc } from '../../testing/authorization'
 import { openTestChain, type TestChain } from '../../testing/chain'
 import { startAlteringProxy } from '../../../json-rpc/testing/node'

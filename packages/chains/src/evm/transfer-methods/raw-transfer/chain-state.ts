@@ -1,4 +1,4 @@
-import { MethodMissing } from '../../../json-rpc/rpc'
+import { MethodMissing } from '../../../json-rpc/sender'
 import { answeredWord } from '../../abi'
 import { Data, Quantity, quantity } from '../../rpc-schemas'
 import type { Case } from '../checks'

@@ -1,4 +1,5 @@
-import { ChainUnavailable, type PaymentStatus, type Terms } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type PaymentStatus, type Terms } from '../../../family'
 import {
   confirmedHeight,
   heightSince,

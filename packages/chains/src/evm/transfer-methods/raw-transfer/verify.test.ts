@@ -1,5 +1,6 @@
 import { parseEther, toQuantity, type TransactionRequest, type Wallet } from 'ethers'
-import { ChainUnavailable, type NetworkSettings, type Terms } from '../../../family'
+import { ChainUnavailable } from '../../../errors'
+import { type NetworkSettings, type Terms } from '../../../family'
 import { usdc } from '../../testing/authorization'
 import { openTestChain, type TestChain } from '../../testing/chain'
 import { startAlteringProxy } from '../../../json-rpc/testing/node'

@@ -37,14 +37,16 @@ const valid = () => fileWith(stringify(catalog))
 
 describe('gateway', () => {
   test('prints its help', async () => {
-    expect(await gateway(['--help'])).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('catalog apply') as string,
-      err: '',
-    })
+    for (const args of [['--help'], ['--unknown', '--help']])
+      expect(await gateway(args)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('catalog apply') as string,
+        err: '',
+      })
     for (const args of [
       ['catalog', '--help'],
       ['catalog', 'apply', '-h'],
+      ['catalog', 'apply', '--unknown', '--help'],
     ])
       expect(await gateway(args)).toMatchObject({
         code: 0,

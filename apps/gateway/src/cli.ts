@@ -18,8 +18,7 @@ import { createDisputes, type Decision, type Dispute } from './payments/disputes
 
 const areaHelps: Readonly<Record<string, string>> = { catalog: CATALOG_HELP, payments: PAYMENTS_HELP }
 
-function helpOf(args: string[]): string | undefined {
-  const area = args.find((word) => !word.startsWith('-'))
+function helpOf([area]: string[]): string | undefined {
   if (area === undefined) return HELP
   return Object.hasOwn(areaHelps, area) ? areaHelps[area] : undefined
 }

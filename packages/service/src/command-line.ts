@@ -11,8 +11,8 @@ export type CommandIo = {
 export type CommandLine = {
   name: string
   help: string
-  /** The help of the command in `args`, which hold no `--help`; undefined if there is no such command. */
-  helpOf: (args: string[]) => string | undefined
+  /** The help of the command that `words`, without options, begin with; undefined if there is no such command. */
+  helpOf: (words: string[]) => string | undefined
   /** Returns 0, or 1 if it printed why it failed. A command changes all or nothing. */
   run: (args: string[], io: CommandIo) => Promise<number>
   /** The reason to print for an error of `run`, without secrets; by default the last line of its message. */
@@ -35,7 +35,7 @@ export function parseOptions<Options extends NonNullable<ParseArgsConfig['option
 }
 
 /**
- * Runs a command, or prints its help for `--help` and `-h`. Prints errors without a stack.
+ * Runs a command, or prints its help for `--help` and `-h`, whatever its other options are. Prints errors without a stack.
  *
  * @returns the exit code: 0 done, 1 refused or failed, 2 usage error, 78 ConfigurationError
  */
@@ -44,14 +44,14 @@ export async function runCommand(
   args: string[],
   io: CommandIo,
 ): Promise<number> {
-  const words = args.filter((word) => word !== '--help' && word !== '-h')
-  const commandHelp = helpOf(words)
-  if (commandHelp !== undefined && words.length < args.length) {
+  const commandArgs = args.filter((word) => word !== '--help' && word !== '-h')
+  const commandHelp = helpOf(commandArgs.filter((word) => !word.startsWith('-')))
+  if (commandHelp !== undefined && commandArgs.length < args.length) {
     io.out(commandHelp)
     return 0
   }
   try {
-    return await run(words, io)
+    return await run(commandArgs, io)
   } catch (error) {
     if (error instanceof UsageError) {
       io.err(`${name}: ${error.message}\n\n${commandHelp ?? help}`)

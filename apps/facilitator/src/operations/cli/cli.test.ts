@@ -16,6 +16,8 @@ describe('facilitator', () => {
     [['settlements', 'list', '--help'], '--older-than'],
     [['settlements', 'list', '--help'], 'reversed-final'],
     [['settlements', 'show', '-h'], 'every signed version'],
+    [['settlements', 'list', '--unknown', '--help'], '--older-than'],
+    [['--unknown', '--help'], 'settlements list'],
     [['settlements', 'retry', '--help'], 'it never pays twice'],
     [['settlements', 'retry', '--help'], 'Restore the key, then retry'],
   ])('prints its help: %j', async (args, words) => {
@@ -28,6 +30,7 @@ describe('facilitator', () => {
   test.each([
     [[], 'a command is missing'],
     [['serve'], 'there is no command "serve"'],
+    [['serve', '--help'], 'there is no command "serve"'],
     [['settlements'], 'settlements needs a verb'],
     [['settlements', 'constructor'], 'there is no "settlements constructor"'],
     [['settlements', 'list', '5'], 'did not understand "5"'],

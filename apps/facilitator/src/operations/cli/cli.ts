@@ -25,7 +25,11 @@ const areas: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
 export const main = (args: string[], io: CommandIo): Promise<number> =>
   runCommand({ name: 'facilitator', help: HELP, helpOf, run: runWork, explain }, args, io)
 
-const helpOf = (args: string[]): string => commandOf(args)?.help ?? HELP
+function helpOf(words: string[]): string | undefined {
+  const [area] = words
+  if (area !== undefined && !find(areas, area)) return undefined
+  return commandOf(words)?.help ?? HELP
+}
 
 async function runWork(args: string[], io: CommandIo): Promise<number> {
   const work = parseCommand(args)

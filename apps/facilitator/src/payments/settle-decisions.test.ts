@@ -96,13 +96,19 @@ describe('a payment is claimed, answered or refused', () => {
     highestBlock: 105n,
     isUnspent: true,
   }
-  const evidence = { basis: 'valid', minBlock: 99n, judgedBlock: 100n, seenBlock: 105n, isSamePayment: false }
+  const evidence = {
+    basis: 'valid',
+    minBlock: 99n,
+    unspentAtBlock: 100n,
+    seenBlock: 105n,
+    isSamePayment: false,
+  }
   const claimWith = (changes: object = {}) => ({ action: 'claim', evidence: { ...evidence, ...changes } })
   const refused = { action: 'refuse', refusal }
   const answered = { action: 'answer-earlier', settlement }
   test.each<[string, Partial<ClaimFacts>, object]>([
     ['valid', {}, claimWith()],
-    ['valid, its nonce not read at the head', { isUnspent: false }, claimWith({ judgedBlock: null })],
+    ['valid, its nonce not read at the head', { isUnspent: false }, claimWith({ unspentAtBlock: null })],
     ['a valid payer transaction', { isPayerTransaction: true }, claimWith({ basis: 'unused' })],
     ['refused', { refusal }, refused],
     ['a refused payer transaction', { refusal, isPayerTransaction: true }, refused],
@@ -126,7 +132,7 @@ describe('a payment is claimed, answered or refused', () => {
     [
       'sent before and paid since',
       { sent: settlement, isSamePayment: true, paidBlock: 103n, isUnspent: false, refusal },
-      claimWith({ basis: 'paid', minBlock: 103n, judgedBlock: null, isSamePayment: true }),
+      claimWith({ basis: 'paid', minBlock: 103n, unspentAtBlock: null, isSamePayment: true }),
     ],
     [
       'a payer transaction sent before and paid since',
@@ -139,7 +145,7 @@ describe('a payment is claimed, answered or refused', () => {
 })
 
 describe('a payment that was sent before is paid by', () => {
-  const earlierClaim = { judgedBlock: 80n, seenBlock: 90n }
+  const earlierClaim = { unspentAtBlock: 80n, seenBlock: 90n }
   const settled = (blockNumber: bigint): PaymentStatus => ({ status: 'settled', hash: '0x1', blockNumber })
   test.each<[string, PaymentStatus, bigint | undefined]>([
     ['the head, if the transfer is not confirmed yet', { status: 'pending' }, 100n],

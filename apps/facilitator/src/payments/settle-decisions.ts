@@ -82,7 +82,7 @@ const claimOn = (
     basis,
     // A node may announce a block before it serves its state. `paidBlock` was read from the state itself.
     minBlock: paidBlock ?? headBlock - 1n,
-    judgedBlock: isUnspent ? headBlock : null,
+    unspentAtBlock: isUnspent ? headBlock : null,
     seenBlock: highestBlock,
     isSamePayment,
   },
@@ -94,7 +94,7 @@ const claimOn = (
  */
 export function paidBlockOf(
   status: PaymentStatus,
-  earlierClaim: Pick<EarlierClaim, 'judgedBlock' | 'seenBlock'>,
+  earlierClaim: Pick<EarlierClaim, 'unspentAtBlock' | 'seenBlock'>,
   headBlock: bigint,
 ): bigint | undefined {
   if (status.status === 'pending') return headBlock

@@ -66,7 +66,7 @@ const claim = (request: PaymentRequest, overrides: Overrides = {}) => {
     {
       basis,
       minBlock: 6n,
-      judgedBlock: 7n,
+      unspentAtBlock: 7n,
       seenBlock: 8n,
       isSamePayment: false,
       requestId: `request-${caller}`,

@@ -37,10 +37,10 @@ export type ClaimEvidence = {
   /** The payment was found valid or paid by this block. */
   minBlock: bigint
   /** The payment's nonce was unused in this block. */
-  judgedBlock: bigint | null
+  unspentAtBlock: bigint | null
   /** The newest block of any node: a later transfer may be for this claim. */
   seenBlock: bigint
-  /** The earlier claim was for the same payment: its `judgedBlock` and `seenBlock` still hold. */
+  /** The earlier claim was for the same payment: its `unspentAtBlock` and `seenBlock` still hold. */
   isSamePayment: boolean
 }
 
@@ -50,7 +50,7 @@ export type NewClaim = ClaimEvidence & {
   until: Date
 }
 
-export type EarlierClaim = { payload: unknown; judgedBlock: bigint | null; seenBlock: bigint }
+export type EarlierClaim = { payload: unknown; unspentAtBlock: bigint | null; seenBlock: bigint }
 
 /** `replaced`: the claiming key is deleted or expired. `same-user`: both keys of the user are valid. */
 export type KeyRelation = 'same' | 'replaced' | 'same-user' | 'unrelated'
@@ -75,7 +75,7 @@ const notifyClaimed = `pg_notify('${CLAIMED_CHANNEL}', network)`
 const INSERT_CLAIM = `
 WITH claimed AS (
   INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
-    request_id, min_block, seen_block, judged_block)
+    request_id, min_block, seen_block, unspent_at_block)
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 WHERE clock_timestamp() <= $15
   ON CONFLICT (network, asset, payer, nonce) DO NOTHING
   RETURNING *)
@@ -100,7 +100,7 @@ UPDATE settlements
 SET pay_to = $2, amount = $3, client_id = $4, request_hash = $5, idempotency_key = $6, payload = $7, request_id = $8,
   min_block = greatest(min_block, $9),
   seen_block = CASE WHEN $14 THEN seen_block ELSE $10 END,
-  judged_block = CASE WHEN $14 THEN judged_block ELSE $11 END,
+  unspent_at_block = CASE WHEN $14 THEN unspent_at_block ELSE $11 END,
   settled_at = CASE WHEN $14 THEN settled_at END,
   transaction_hash = CASE WHEN $13 = 'unused' THEN NULL ELSE transaction_hash END,
   status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
@@ -167,7 +167,7 @@ export function createSettlementStore(pool: Pool) {
     /** The payload of the latest claim, with the blocks of the first claim of the same payment. */
     async findEarlierClaim(id: bigint): Promise<EarlierClaim | undefined> {
       const { rows } = await pool.query<EarlierClaim & { payload: string }>(
-        `SELECT payload, judged_block AS "judgedBlock", seen_block AS "seenBlock" FROM settlements WHERE id = $1`,
+        `SELECT payload, unspent_at_block AS "unspentAtBlock", seen_block AS "seenBlock" FROM settlements WHERE id = $1`,
         [id],
       )
       return rows[0] && { ...rows[0], payload: JSON.parse(rows[0].payload) as unknown }
@@ -212,7 +212,7 @@ export function createSettlementStore(pool: Pool) {
 const valuesOf = (
   { terms, payload }: PaymentRequest,
   { clientId, requestHash, idempotencyKey }: Requester,
-  { requestId, minBlock, seenBlock, judgedBlock, until }: NewClaim,
+  { requestId, minBlock, seenBlock, unspentAtBlock, until }: NewClaim,
 ) => [
   terms.payTo,
   terms.amount.toString(),
@@ -223,7 +223,7 @@ const valuesOf = (
   requestId,
   minBlock,
   seenBlock,
-  judgedBlock,
+  unspentAtBlock,
   until,
 ]
 

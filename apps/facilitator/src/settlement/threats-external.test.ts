@@ -176,7 +176,7 @@ test('a payment that was used before its failed claim costs no call of a node wh
   expect(await settle(body)).toMatchObject({ success: true })
   await facilitator.database.pool.query(
     `UPDATE settlements SET status = 'failed', error_reason = 'payment_expired', success_reported_at = NULL,
-       judged_block = 0, seen_block = 1000000`,
+       unspent_at_block = 0, seen_block = 1000000`,
   )
   expect(await settle(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
   made()

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { emptyDatabase, migrationsFolder, query } from '../testing/database'
-import { defaultMigrationsFolder, readMigrations } from './folder'
+import { emptyDatabase, facilitatorMigrations, query } from '../testing/database'
 import { migrate } from './migrate'
 
 const RENAMING = '20261123180000_standard_names'
@@ -9,12 +8,15 @@ const SETTLEMENT_STATES = ['claimed', 'signed', 'settled', 'failed', 'reversed']
 const TRANSACTION_STATES = ['signed', 'mined', 'final', 'lost'] as const
 
 async function databaseBefore() {
-  const all = await readMigrations(defaultMigrationsFolder('facilitator'))
-  const before = all.filter(({ name }) => name < RENAMING).map(({ name, sql }) => [name, sql] as const)
   const url = await emptyDatabase()
-  const folder = await migrationsFolder(Object.fromEntries(before))
+  const folder = await facilitatorMigrations((name) => name < RENAMING)
   await migrate({ url, service: 'facilitator', migrationsFolder: folder })
   return url
+}
+
+async function rename(url: string) {
+  const folder = await facilitatorMigrations((name) => name <= RENAMING)
+  return migrate({ url, service: 'facilitator', migrationsFolder: folder })
 }
 
 async function fill(url: string) {
@@ -67,9 +69,9 @@ test('renames columns and a status, and keeps every value of rows in every state
   const fees = await query(url, 'SELECT * FROM charges ORDER BY 1, 2')
   expect([settlements.length, transactions.length, fees.length]).toEqual([5, 4, 5])
 
-  const { applied } = await migrate({ url, service: 'facilitator' })
+  const { applied } = await rename(url)
 
-  expect(applied[0]).toBe(RENAMING)
+  expect(applied).toEqual([RENAMING])
   expect(await query(url, SETTLEMENTS_AFTER)).toEqual(settlements)
   expect(await query(url, 'SELECT * FROM fee_allocations ORDER BY 1, 2')).toEqual(fees)
   expect(await query(url, TRANSACTIONS_AFTER)).toEqual(
@@ -80,7 +82,7 @@ test('renames columns and a status, and keeps every value of rows in every state
 test('one transaction of a signer has a nonce, unless others superseded it', async () => {
   const url = await databaseBefore()
   await fill(url)
-  await migrate({ url, service: 'facilitator' })
+  await rename(url)
   const insert = (hash: string, status: string) =>
     query(
       url,
@@ -108,12 +110,12 @@ test('waits for a signing round of the release before, and deadlocks with none t
   try {
     await begin(first)
     await lockClaims(first)
-    const migrating = migrate({ url, service: 'facilitator' })
+    const migrating = rename(url)
     await waiting(1)
     const later = begin(second).then(() => lockClaims(second))
     await waiting(2)
     await first.query('COMMIT')
-    expect((await migrating).applied[0]).toBe(RENAMING)
+    expect((await migrating).applied).toEqual([RENAMING])
     expect((await later).rowCount).toBe(SETTLEMENT_STATES.length)
     await second.query('ROLLBACK')
   } finally {

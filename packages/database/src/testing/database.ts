@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { withDatabase } from '../address'
+import { defaultMigrationsFolder, readMigrations } from '../migrations/folder'
 
 export function serverUrl(): string {
   const url = process.env['TEST_POSTGRES_URL']
@@ -40,6 +41,13 @@ export async function migrationsFolder(migrations: Record<string, string>, schem
   await writeMigrations(folder, migrations)
   if (schema) await writeFile(join(root, 'schema.prisma'), schema)
   return folder
+}
+
+/** A folder of the facilitator's migrations that `isWanted` selects by name. */
+export async function facilitatorMigrations(isWanted: (name: string) => boolean): Promise<string> {
+  const all = await readMigrations(defaultMigrationsFolder('facilitator'))
+  const wanted = all.filter(({ name }) => isWanted(name)).map(({ name, sql }) => [name, sql] as const)
+  return migrationsFolder(Object.fromEntries(wanted))
 }
 
 export async function writeMigrations(folder: string, migrations: Record<string, string>): Promise<void> {

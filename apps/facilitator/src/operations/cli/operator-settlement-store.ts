@@ -72,7 +72,7 @@ WITH open AS MATERIALIZED (
   SELECT id FROM settlements s WHERE id = ANY ($1::bigint[]) AND ${isOpenSql('s')} AND NOT ${isPayersOwn}
   ORDER BY id FOR UPDATE
 ), retried AS (
-  UPDATE settlements SET retry_at = now() FROM open WHERE settlements.id = open.id
+  UPDATE settlements SET retry_requested_at = now() FROM open WHERE settlements.id = open.id
   RETURNING settlements.id, pg_notify($2, network)
 )
 SELECT asked.id, retried.id IS NOT NULL AS "isRetried", ${isPayersOwn} AS "isPayersOwn", s.status AS state,

@@ -36,8 +36,8 @@ test('retry replaces a pending transaction at once, and the payment settles once
   await mine()
   expect(await answer).toMatchObject({ success: true })
   expect(await transfersFrom(rpcUrl, payer.address)).toMatchObject([{ value: AMOUNT }])
-  const { rows } = await pool.query('SELECT retry_at FROM settlements')
-  expect(rows).toEqual([{ retry_at: null }])
+  const { rows } = await pool.query('SELECT retry_requested_at FROM settlements')
+  expect(rows).toEqual([{ retry_requested_at: null }])
   expect(await command('show', '1')).toMatch(/success reported [^]*Next: none-settled/)
 })
 

@@ -11,7 +11,7 @@ describe('facilitator settlements retry', () => {
   const retriedIds = async () =>
     (
       await here.pool.query<{ id: bigint }>(
-        'SELECT id FROM settlements WHERE retry_at IS NOT NULL ORDER BY id',
+        'SELECT id FROM settlements WHERE retry_requested_at IS NOT NULL ORDER BY id',
       )
     ).rows.map(({ id }) => id)
 
@@ -71,7 +71,9 @@ describe('facilitator settlements retry', () => {
       1,
       expect.stringMatching(/^1 +signed +refused: the payer signed the transaction/),
     ])
-    expect((await here.pool.query('SELECT retry_at FROM settlements')).rows).toEqual([{ retry_at: null }])
+    expect((await here.pool.query('SELECT retry_requested_at FROM settlements')).rows).toEqual([
+      { retry_requested_at: null },
+    ])
   })
 
   test('refuses a settlement that completes concurrently', async () => {
@@ -104,6 +106,6 @@ describe('facilitator settlements retry', () => {
     const before = await all()
     await here.settlements('retry', signed.toString())
     const after = await all()
-    expect(after.map((row) => ({ ...row, retry_at: null }))).toEqual(before)
+    expect(after.map((row) => ({ ...row, retry_requested_at: null }))).toEqual(before)
   })
 })

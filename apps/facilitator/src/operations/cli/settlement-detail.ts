@@ -22,7 +22,7 @@ export type SettlementDetail = {
   attempts: number
   lastError: string | null
   errorReason: string | null
-  retryAt: Date | null
+  retryRequestedAt: Date | null
   createdAt: Date
   updatedAt: Date
   settledAt: Date | null
@@ -69,7 +69,7 @@ const SETTLEMENT = `
 SELECT s.id, s.network, s.status AS state, extract(epoch FROM now() - s.created_at)::float8 AS "ageSeconds", s.payer,
   s.amount, a.symbol, a.decimals, s.transaction_hash AS "transactionHash", s.attempts, s.last_error AS "lastError", s.asset,
   s.pay_to AS "payTo", s.nonce AS "paymentNonce", s.block_number AS "blockNumber", s.fee, s.error_reason AS "errorReason",
-  s.retry_at AS "retryAt", s.created_at AS "createdAt", s.updated_at AS "updatedAt", s.settled_at AS "settledAt",
+  s.retry_requested_at AS "retryRequestedAt", s.created_at AS "createdAt", s.updated_at AS "updatedAt", s.settled_at AS "settledAt",
   s.success_reported_at AS "successReportedAt", s.transaction_id AS "transactionId", c.client_id AS "clientId", c.title,
   c.deleted_at IS NOT NULL AS "isDeleted"
 FROM settlements s JOIN assets a USING (network, asset) JOIN clients c USING (client_id)

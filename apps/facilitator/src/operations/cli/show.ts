@@ -16,7 +16,7 @@ export function showText(settlement: SettlementDetail): string {
 }
 
 function factsOf(settlement: SettlementDetail): Fact[] {
-  const { client, errorReason, lastError, settledAt, successReportedAt, retryAt, transactionHash } =
+  const { client, errorReason, lastError, settledAt, successReportedAt, retryRequestedAt, transactionHash } =
     settlement
   return [
     ['network', inOneLine(settlement.network)],
@@ -34,7 +34,7 @@ function factsOf(settlement: SettlementDetail): Fact[] {
     ...optional('success reported', successReportedAt && timeOf(successReportedAt)),
     ...optional('reason', errorReason),
     ...optional('problem', lastError && inOneLine(lastError)),
-    ...optional('retry requested', retryAt && timeOf(retryAt)),
+    ...optional('retry requested', retryRequestedAt && timeOf(retryRequestedAt)),
     ['failed attempts', failedAttemptsOf(settlement)],
     ['fee', `${settlement.fee}, its share so far, in the smallest native unit`],
     ...settlement.feeAllocations.map(chargeFactOf),

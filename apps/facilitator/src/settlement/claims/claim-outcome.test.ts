@@ -27,13 +27,13 @@ describe('a node is far behind', () => {
 
 describe('a settlement may have been there when its payment was claimed', () => {
   test.each<[string, bigint | null, bigint, boolean]>([
-    ['not where the node that judged the payment had the block', 100n, 99n, false],
-    ['not in the newest block of that node', 100n, 100n, false],
+    ['not below the block in which its nonce was unspent', 100n, 99n, false],
+    ['not in that block', 100n, 100n, false],
     ['in a block that only another node had', 100n, 101n, true],
     ['in the newest block of that other node', 100n, 110n, true],
     ['not in a block that no node had', 100n, 111n, false],
     ['in any block up to then, of an older claim', null, 1n, true],
-  ])('%s', (_, judgedBlock, block, expected) => {
-    expect(mayHaveBeenThere({ judgedBlock, seenBlock: 110n }, block)).toBe(expected)
+  ])('%s', (_, unspentAtBlock, block, expected) => {
+    expect(mayHaveBeenThere({ unspentAtBlock, seenBlock: 110n }, block)).toBe(expected)
   })
 })

@@ -26,9 +26,9 @@ export const predatesClaim = (claim: Claim, block: bigint): boolean =>
 
 /** Whether a node may have had the block, with a settlement in it, at the time of the claim. */
 export const mayHaveBeenThere = (
-  { judgedBlock, seenBlock }: Pick<Claim, 'judgedBlock' | 'seenBlock'>,
+  { unspentAtBlock, seenBlock }: Pick<Claim, 'unspentAtBlock' | 'seenBlock'>,
   block: bigint,
-): boolean => block <= seenBlock && block > (judgedBlock ?? -1n)
+): boolean => block <= seenBlock && block > (unspentAtBlock ?? -1n)
 
 /** Blocks. A node further ahead of the verifying one is ignored. */
 const MAX_LEAD = 256n

@@ -20,12 +20,12 @@ export type ClaimRow = Omit<Claim, 'payload' | 'terms'> & {
 
 export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key AS "idempotencyKey",
   s.request_id AS "requestId", s.payer, s.payload, s.asset, s.pay_to AS "payTo", s.amount,
-  s.created_at AS "createdAt", s.min_block AS "minBlock", s.judged_block AS "judgedBlock", s.seen_block AS "seenBlock",
+  s.created_at AS "createdAt", s.min_block AS "minBlock", s.unspent_at_block AS "unspentAtBlock", s.seen_block AS "seenBlock",
   s.settled_at IS NOT NULL AS "wasSettled",
   a.suspended_at IS NOT NULL AS "isAssetSuspended",
   ARRAY(SELECT v.hash FROM fee_allocations c JOIN transaction_versions v ON v.transaction_id = c.transaction_id
         WHERE c.settlement_id = s.id) AS "ownHashes", s.attempts, s.transaction_hash IS NOT NULL AS "hasTransaction",
-  s.retry_at IS NOT NULL AS "isRetryRequested", s.success_reported_at IS NOT NULL AS "isReported", a.symbol, a.decimals, a.name, a.version`
+  s.retry_requested_at IS NOT NULL AS "isRetryRequested", s.success_reported_at IS NOT NULL AS "isReported", a.symbol, a.decimals, a.name, a.version`
 
 /** Claims of one payer in a batch: a payer with many claims must not delay others. */
 const OF_ONE_PAYER = 10
@@ -42,16 +42,16 @@ export const settledAt = (status: string) =>
 
 /** Locks rows in the order of their ids, as every statement does, to avoid deadlocks. */
 const NOTE_PROBLEM = `
-UPDATE settlements SET last_error = $2, retry_at = NULL
+UPDATE settlements SET last_error = $2, retry_requested_at = NULL
 FROM (
   SELECT id FROM settlements
-  WHERE id = ANY($1) AND (last_error IS DISTINCT FROM $2 OR retry_at IS NOT NULL) ORDER BY id FOR UPDATE
+  WHERE id = ANY($1) AND (last_error IS DISTINCT FROM $2 OR retry_requested_at IS NOT NULL) ORDER BY id FOR UPDATE
 ) AS noted WHERE settlements.id = noted.id`
 
 const CONCLUDE = `
 UPDATE settlements
 SET status = ${outcomeStatus('$2')}, transaction_hash = coalesce($3, transaction_hash), block_number = $4,
-  error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, last_error = NULL, retry_at = NULL,
+  error_reason = $5, error_detail = $6, settled_at = ${settledAt('$2')}, last_error = NULL, retry_requested_at = NULL,
   updated_at = now()
 WHERE id = $1 AND status = 'claimed' RETURNING pg_notify('${FINAL_CHANNEL}', id::text)`
 
@@ -74,7 +74,7 @@ export function createClaimStore() {
          WHERE s.id IN (
            SELECT id FROM (
              SELECT id, row_number() OVER (PARTITION BY asset, payer ORDER BY id) AS place FROM settlements c
-             WHERE network = $1 AND status = 'claimed' AND (id <> ALL($3) OR retry_at IS NOT NULL)
+             WHERE network = $1 AND status = 'claimed' AND (id <> ALL($3) OR retry_requested_at IS NOT NULL)
                AND (attempts > 0 OR NOT EXISTS (
                  SELECT FROM settlements o WHERE o.network = $1 AND o.asset = c.asset AND o.payer = c.payer
                    AND o.attempts > 0
@@ -167,7 +167,7 @@ export const storedDetail = (detail: string): string => detail.slice(0, 500).rep
 export function toClaim(row: ClaimRow): Claim {
   const { id, clientId, idempotencyKey, requestId, payer, createdAt, minBlock, attempts, hasTransaction } =
     row
-  const { isRetryRequested, isReported, judgedBlock, seenBlock, wasSettled, isAssetSuspended, ownHashes } =
+  const { isRetryRequested, isReported, unspentAtBlock, seenBlock, wasSettled, isAssetSuspended, ownHashes } =
     row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
@@ -189,7 +189,7 @@ export function toClaim(row: ClaimRow): Claim {
     terms,
     createdAt,
     minBlock,
-    judgedBlock,
+    unspentAtBlock,
     seenBlock,
     wasSettled,
     isAssetSuspended,

@@ -15,7 +15,7 @@ export type Claim = {
   /** The state of an older block does not count for this payment. */
   minBlock: bigint
   /** The newest block at the claim, if the payment's nonce was unused as of that block. */
-  judgedBlock: bigint | null
+  unspentAtBlock: bigint | null
   /** The highest block of any node at the claim. */
   seenBlock: bigint
   /** It was settled once; a reorg may have reversed that since. */

@@ -20,7 +20,7 @@ INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3)
 const SIGN_CLAIMS = `
 UPDATE settlements
 SET status = 'signed', transaction_id = $1, transaction_hash = coalesce($3, transaction_hash), last_error = NULL,
-  retry_at = NULL, updated_at = now()
+  retry_requested_at = NULL, updated_at = now()
 WHERE id = ANY($2)`
 
 /** A signer's nonces, fees and stored transactions. Statements on a `session` are part of the database transaction open there. */

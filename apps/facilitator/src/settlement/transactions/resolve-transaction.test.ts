@@ -35,7 +35,7 @@ const claim = (changes: Partial<Claim> = {}): Claim => ({
   terms: { token: { asset: 'asset', symbol: 'USDC', decimals: 6 }, payTo: 'payee', amount: 1n },
   createdAt: new Date(0),
   minBlock: 50n,
-  judgedBlock: 50n,
+  unspentAtBlock: 50n,
   seenBlock: 60n,
   wasSettled: false,
   isAssetSuspended: false,

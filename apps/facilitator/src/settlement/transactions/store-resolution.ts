@@ -52,7 +52,7 @@ SET status = ${outcomeStatus('next.status')},
   block_number = next.block_number, min_block = greatest(s.min_block, $2),
   error_reason = next.reason, error_detail = next.detail, settled_at = ${settledAt('next.status')},
   attempts = s.attempts + CASE WHEN next.status = 'settled' THEN 0 ELSE 1 END,
-  last_error = NULL, retry_at = NULL, updated_at = now()
+  last_error = NULL, retry_requested_at = NULL, updated_at = now()
 FROM unnest($3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::boolean[])
   AS next (id, status, hash, block_number, reason, detail, is_unsent)
 WHERE s.id = next.id AND s.transaction_id = $1 AND ${isInFlightSql('s')}

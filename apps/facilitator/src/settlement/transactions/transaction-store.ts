@@ -54,7 +54,7 @@ UPDATE transactions SET raw = $3, hash = $2, max_fee = $4, signed_at = now(), ac
 WHERE id = $1 AND status = 'signed'`
 const ADD_VERSION = 'INSERT INTO transaction_versions (transaction_id, hash, raw) VALUES ($1, $2, $3)'
 const SET_SETTLEMENT_HASHES = `
-UPDATE settlements s SET transaction_hash = CASE WHEN s.transaction_hash IS NOT NULL THEN $2 END, retry_at = NULL, updated_at = now()
+UPDATE settlements s SET transaction_hash = CASE WHEN s.transaction_hash IS NOT NULL THEN $2 END, retry_requested_at = NULL, updated_at = now()
 WHERE s.transaction_id = $1 AND ${isInFlight}`
 
 const ADD_ASSET_FAULT = `
@@ -68,7 +68,7 @@ WHERE network = $1 AND asset = $2 AND suspended_at IS NULL AND $3 <= (
 
 const FAIL_SETTLEMENT = `
 UPDATE settlements s
-SET status = ${outcomeStatus("'failed'")}, error_reason = $2, error_detail = $3, last_error = NULL, retry_at = NULL, updated_at = now()
+SET status = ${outcomeStatus("'failed'")}, error_reason = $2, error_detail = $3, last_error = NULL, retry_requested_at = NULL, updated_at = now()
 WHERE id = $1 AND transaction_id = $4 AND ${isInFlight} RETURNING pg_notify('${FINAL_CHANNEL}', id::text)`
 
 /** Transactions from their signature until they are resolved; see reorg-store for mined ones. */
@@ -121,7 +121,7 @@ export function createTransactionStore(pool: Pool) {
         `SELECT id, is_retry_requested OR (place = 1 AND signed_at < now() - make_interval(secs => $4)) AS "isOverdue"
          FROM (
            SELECT id, nonce, signed_at, row_number() OVER (ORDER BY nonce) AS place,
-             EXISTS (SELECT FROM settlements s WHERE s.transaction_id = t.id AND s.retry_at IS NOT NULL) AS is_retry_requested
+             EXISTS (SELECT FROM settlements s WHERE s.transaction_id = t.id AND s.retry_requested_at IS NOT NULL) AS is_retry_requested
            FROM transactions t WHERE network = $1 AND signer = $2 AND status = 'signed' AND nonce IS NOT NULL
          ) AS ours
          WHERE is_retry_requested OR signed_at < now() - make_interval(secs => $3) ORDER BY nonce`,

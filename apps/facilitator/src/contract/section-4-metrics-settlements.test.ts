@@ -122,8 +122,8 @@ describe('4. GET /x402-metrics/daily, /x402-metrics/monthly, /x402-metrics/summa
     // Payments wait while another session owns the signer, then form one batch.
     const owner = openFacilitatorDatabase({ url: databaseUrl, poolSize: 1 })
     closeLater(() => owner.close())
-    const lane = `settler eip155:84532 ${signer.address}`
-    await owner.pool.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [lane])
+    const signerLock = `settler eip155:84532 ${signer.address}`
+    await owner.pool.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [signerLock])
 
     const here = await facilitatorAtMoment({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
     const [merchant, other, root] = [

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 describe('a reorg that drops a settlement', () => {
-  test('is seen by its block, its transaction and the fate of its payment, and can be made good', async () => {
+  test('changes the block hash, the transaction status and the payment status, and the payment can be settled again', async () => {
     await world.mine()
     const before = await world.provider.getBlock('latest')
     const payment = await signPayment(world.payer, world.terms)

@@ -27,7 +27,7 @@ async function settled() {
 
 const validFor = (seconds: number) => ({ validBefore: String(Math.floor(Date.now() / 1000) + seconds) })
 
-describe('the fate of a payment is', () => {
+describe('the status of a payment is', () => {
   test('open while its authorization is unused', async () =>
     expect(
       await world.chain.payments.paymentStatus({
@@ -176,7 +176,7 @@ describe('the fate of a payment is', () => {
   })
 })
 
-describe('the fate of a payment, as a node tells it that lacks the newest block', () => {
+describe('the status of a payment, read from a node that lacks the newest block,', () => {
   let paid: AuthorizedPayment
   let paymentStatus: PaymentStatus & { status: 'settled' }
   /** The block in which somebody else settled `paid`; the newest. */

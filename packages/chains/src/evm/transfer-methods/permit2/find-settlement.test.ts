@@ -196,7 +196,7 @@ async function transferEqually(times: number): Promise<void> {
 }
 
 describe('the settlement of a payment by Permit2 is looked for', () => {
-  test('among the newest equal transfers first, a few at a time and fifty in all; past that its fate is unknown', async () => {
+  test('among the newest equal transfers first, a few at a time and fifty in all; past that its status is unknown', async () => {
     const payment = await pay()
     const hash = await strangerSends(directly(payment))
     await transferEqually(49)

@@ -84,7 +84,7 @@ async function fateBy(lie: AlterReply, payment: PermittedPayment, seen?: bigint,
   }
 }
 
-describe('the fate of a transfer by Permit2 is', () => {
+describe('the status of a transfer by Permit2 is', () => {
   test('open while its nonce is unused, whatever else its payer pays', async () => {
     await settledByAnybody(await pay())
     expect(await fateOf(await pay())).toEqual({ status: 'open' })
@@ -210,7 +210,7 @@ describe('the fate of a transfer by Permit2 is', () => {
   })
 })
 
-describe('the fate of a transfer by Permit2, as a node tells it that lacks the newest block', () => {
+describe('the status of a transfer by Permit2, read from a node that lacks the newest block,', () => {
   let payment: PermittedPayment
   let paymentStatus: PaymentStatus & { status: 'settled' }
   let seen: bigint

@@ -58,7 +58,7 @@ describe('a raw transfer', () => {
   })
 })
 
-describe('the fate of a raw transfer is', () => {
+describe('the status of a raw transfer is', () => {
   test('open while its account nonce is unused', async () =>
     expect(
       await world.chain.payments.paymentStatus({
@@ -110,7 +110,7 @@ describe('the fate of a raw transfer is', () => {
   })
 })
 
-describe('the fate of a raw transfer, as a node tells it that lacks the newest blocks', () => {
+describe('the status of a raw transfer, read from a node that lacks the newest blocks,', () => {
   const lags = expect.objectContaining({ name: 'ChainUnavailable' }) as Error
   let payment: RawTransfer
   let paymentStatus: object

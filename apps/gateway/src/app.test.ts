@@ -26,29 +26,6 @@ describe('GET /health and /ready', () => {
   })
 })
 
-describe('GET /credits/:wallet', () => {
-  test('lists the balance of each plan, for the wallet in any letter case', async () => {
-    const { address } = gateway.wallet()
-    await gateway.fund(address, 7)
-    for (const wallet of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`]) {
-      const answer = await gateway.api.get(`/credits/${wallet}`).expect(200)
-      expect(answer.body).toEqual([{ pricing_plan_id: 1, remaining_credits: 7 }])
-      expect(answer.headers['cache-control']).toBe('no-store')
-    }
-  })
-
-  test('is empty for a wallet that never bought', async () => {
-    expect((await gateway.api.get(`/credits/${gateway.wallet().address}`).expect(200)).body).toEqual([])
-  })
-
-  test.each(['alice', '0x12', '%00', `0x${'0'.repeat(41)}`, "0x' OR 1=1 --"])(
-    'refuses %j',
-    async (wallet) => {
-      expect(outcomeOf(await gateway.api.get(`/credits/${wallet}`))).toEqual([400, 'INVALID_REQUEST'])
-    },
-  )
-})
-
 describe('pages of every origin', () => {
   const origin = 'https://wallet.example'
 

@@ -88,30 +88,6 @@ describe('GET /history/:wallet', () => {
     }
   })
 
-  test('contains these fields and no others', async () => {
-    const { address, onFirst } = await caller()
-    await onFirst().expect(200)
-    const answer = await gateway.api.get(`/history/${address}`).expect(200)
-    expect(answer.headers['cache-control']).toBe('no-store')
-    const [record] = (answer.body as { data: object[] }).data
-    expect(Object.keys(record!)).toEqual([
-      'id',
-      'pricing_plan_id',
-      'provider_id',
-      'ecosystem',
-      'chain_id',
-      'transport',
-      'method',
-      'resource',
-      'rpc_method',
-      'credits',
-      'status_code',
-      'outcome',
-      'latency_ms',
-      'created_at',
-    ])
-  })
-
   test('shows an unfinished call as reserved', async () => {
     const { address, onFirst } = await caller()
     let records: unknown
@@ -122,21 +98,6 @@ describe('GET /history/:wallet', () => {
     await onFirst({ chain_id: await gateway.chain(upstream.url) }).expect(200)
     expect(records).toEqual([
       expect.objectContaining({ outcome: 'reserved', credits: 1, status_code: null, latency_ms: null }),
-    ])
-  })
-
-  test('filters by plan', async () => {
-    const { address, onFirst, onSecond } = await caller()
-    for (const call of [onFirst, onSecond, onFirst]) await call().expect(200)
-    const ofPlan = async (plan_id?: number) => {
-      const { data, pagination } = await history(address, { plan_id })
-      return [pagination.total, ...data.map(({ pricing_plan_id }) => pricing_plan_id)]
-    }
-    expect([await ofPlan(1), await ofPlan(2), await ofPlan(3), await ofPlan()]).toEqual([
-      [2, 1, 1],
-      [1, 2],
-      [0],
-      [3, 1, 2, 1],
     ])
   })
 
@@ -218,30 +179,6 @@ describe('GET /payments/:wallet', () => {
     expect(wallet.address.toLowerCase()).toBe(data[0]!.payer.toLowerCase())
   })
 
-  test('contains these fields and no others', async () => {
-    const { address } = gateway.wallet()
-    await gateway.fund(address, 5)
-    const answer = await gateway.api.get(`/payments/${address}`).expect(200)
-    expect(answer.headers['cache-control']).toBe('no-store')
-    const [record] = (answer.body as { data: object[] }).data
-    expect(Object.keys(record!)).toEqual([
-      'id',
-      'pricing_plan_id',
-      'network',
-      'chain_id',
-      'asset',
-      'amount',
-      'payer',
-      'pay_to',
-      'credits',
-      'status',
-      'transaction',
-      'block_number',
-      'created_at',
-      'settled_at',
-    ])
-  })
-
   test('pages by offset and by `before`, also over payments with equal times', async () => {
     const wallet = gateway.wallet().address
     for (let index = 0; index < 6; index++) await insertPayment(gateway.pool, { wallet, credits: 1 })
@@ -278,21 +215,6 @@ describe('GET /payments/:wallet', () => {
 })
 
 describe.each(['/history', '/payments'])('GET %s/:wallet', (path) => {
-  test('is an empty page for an unknown wallet', async () => {
-    const answer = await gateway.api.get(`${path}/${gateway.wallet().address}`).expect(200)
-    expect(answer.body).toEqual({
-      data: [],
-      pagination: { limit: path === '/history' ? 20 : 30, offset: 0, total: 0 },
-    })
-  })
-
-  test.each(['alice', '0x12', '%00', `0x${'0'.repeat(41)}`, "0x' OR 1=1 --"])(
-    'refuses the wallet %j',
-    async (wallet) => {
-      expect(outcomeOf(await gateway.api.get(`${path}/${wallet}`))).toEqual([400, 'INVALID_REQUEST'])
-    },
-  )
-
   const wrong = [
     ...[
       '-1',

@@ -33,26 +33,6 @@ const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('ba
 const hs256 = (text: string, secret: string) => createHmac('sha256', secret).update(text).digest('base64url')
 
 describe('a bearer token', () => {
-  test('is valid for one hour', async () => {
-    const on = await testGateway({ inProcess: true })
-    const { token } = await signedIn(on)
-    on.clock.advance(3_590)
-    expect(await use(token, on)).toEqual([200, undefined])
-    on.clock.advance(11)
-    expect(await use(token, on)).toEqual([401, 'EXPIRED_TOKEN'])
-    expect(await logout(token, on)).toEqual([401, 'EXPIRED_TOKEN'])
-  })
-
-  test('is required', async () => {
-    expect(outcomeOf(await gateway.api.post('/rpc').send({}))).toEqual([401, 'INVALID_TOKEN'])
-    expect(outcomeOf(await gateway.api.post('/auth/logout'))).toEqual([401, 'INVALID_TOKEN'])
-    for (const header of ['Bearer', 'Bearer ', 'Basic YTpi', 'Bearer a b', 'nonsense'])
-      expect(outcomeOf(await gateway.api.post('/auth/logout').set('Authorization', header))).toEqual([
-        401,
-        'INVALID_TOKEN',
-      ])
-  })
-
   const forgeries: [string, (parts: { header: string; claims: string; session: SessionTokens }) => string][] =
     [
       ['an invalid token', () => 'not.a.token'],
@@ -128,23 +108,6 @@ describe('a bearer token', () => {
 })
 
 describe('POST /auth/refresh', () => {
-  test('returns a new pair for the same session, wallet and plan', async () => {
-    const session = await signedIn()
-    const answer = await refresh(session.refresh_token).expect(200)
-    const next = answer.body as SessionTokens
-    const claimsOf = (token: string) =>
-      JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>
-
-    expect(answer.headers['cache-control']).toBe('no-store')
-    expect(next.refresh_token).not.toBe(session.refresh_token)
-    const { jti, ...same } = claimsOf(next.token)
-    expect(same).toMatchObject({ sid: claimsOf(session.token).sid, wallet: claimsOf(session.token).wallet })
-    expect(jti).not.toBe(claimsOf(session.token).jti)
-    expect(new Date(next.expires_at).getTime()).toBe(Number(same.exp) * 1000)
-    expect(await use(next.token)).toEqual([200, undefined])
-    expect(outcomeOf(await refresh(next.refresh_token))).toEqual([200, undefined])
-  })
-
   test('with a reused token ends the session and all its tokens', async () => {
     const session = await signedIn()
     const next = (await refresh(session.refresh_token).expect(200)).body as SessionTokens
@@ -258,22 +221,8 @@ describe('POST /auth/refresh', () => {
     expect(outcomeOf(await refresh(pair.refresh_token, on))).toEqual([200, undefined])
   })
 
-  test('refuses a token after thirty days', async () => {
-    const on = await testGateway({ inProcess: true })
-    const [one, other] = [await signedIn(on), await signedIn(on)]
-    on.clock.advance(30 * 86_400 - 60)
-    expect(outcomeOf(await refresh(one.refresh_token, on))).toEqual([200, undefined])
-    on.clock.advance(61)
-    expect(outcomeOf(await refresh(other.refresh_token, on))).toEqual([401, 'EXPIRED_TOKEN'])
-  })
-
-  test.each([
-    ['that was never issued', 'a'.repeat(43), [401, 'INVALID_TOKEN']],
-    ['that is invalid', undefined, [400, 'INVALID_REQUEST']],
-    ['that is not a string', 5, [400, 'INVALID_REQUEST']],
-    ['that is oversized', 'a'.repeat(5_000), [400, 'INVALID_REQUEST']],
-  ])('refuses a token %s', async (_, token, refusal) => {
-    expect(outcomeOf(await refresh(token))).toEqual(refusal)
+  test('refuses an oversized token', async () => {
+    expect(outcomeOf(await refresh('a'.repeat(5_000)))).toEqual([400, 'INVALID_REQUEST'])
   })
 
   test('refuses a bearer token as a refresh token', async () => {

@@ -30,7 +30,9 @@ beforeAll(async () => {
 afterAll(closeAll)
 
 const get = (path: string, query: object = {}) => gateway.api.get(path).query(query)
-const pageOf = async (path: string, query: object = {}) => (await get(path, query).expect(200)).body as Page
+const found = async (path: string, query: object = {}) =>
+  (await get(path, query).expect(200).expect('cache-control', 'no-store')).body as unknown
+const pageOf = async (path: string, query: object = {}) => (await found(path, query)) as Page
 const idsOf = ({ data }: Page) => data.map(({ id }) => id)
 
 const spellings = () => [
@@ -44,7 +46,7 @@ describe('4. GET /credits/:wallet', () => {
   test('response | array of credit balances, one per pricing plan', async () => {
     const left = planOf().credits + (PAYMENTS - 2) - (CALLS - 1)
     for (const address of spellings())
-      expect((await get(`/credits/${address}`).expect(200)).body).toEqual([
+      expect(await found(`/credits/${address}`)).toEqual([
         { pricing_plan_id: 1, remaining_credits: left },
         { pricing_plan_id: 2, remaining_credits: 1 },
       ])

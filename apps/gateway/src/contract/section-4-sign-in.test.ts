@@ -281,7 +281,9 @@ describe('4. POST /auth/refresh', () => {
 
   test('response | `token` (string), `expires_at` (ISO 8601 timestamp) and a new refresh token', async () => {
     const session = await gateway.wallet().signIn()
-    const next = (await refresh({ refresh_token: session.refresh_token }).expect(200)).body as SessionTokens
+    const answer = await refresh({ refresh_token: session.refresh_token }).expect(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    const next = answer.body as SessionTokens
     expect(typesOf(next)).toEqual({ token: 'string', refresh_token: 'string', expires_at: 'string' })
     expect(next.refresh_token).not.toBe(session.refresh_token)
     expect(new Date(next.expires_at).getTime() / 1000).toBe(claimsOf(next.token).exp)

@@ -67,6 +67,7 @@ describe('4. Endpoints, with a bearer JWT', () => {
         `bearer: ${token}`,
         'Bearer',
         `Bearer ${token}x`,
+        `Bearer ${token} x`,
       ]) {
         const answer = await send('post', path, authorization === undefined ? {} : { authorization })
         expect([authorization, ...outcomeOf(answer)]).toEqual([authorization, 401, 'INVALID_TOKEN'])

@@ -56,24 +56,6 @@ async function list(accessToken: string, query = ''): Promise<Partial<Key>[]> {
 }
 
 describe('a client key', () => {
-  test('returns its token once, and works at once', async () => {
-    const { accessToken } = await newUser(api)
-    const key = await create(accessToken)
-    expect(key).toEqual({
-      clientId: expect.stringMatching(/^[\w-]+$/) as string,
-      token: expect.stringMatching(/^[\w-]{43}$/) as string,
-      title: 'Shop',
-      scope: '',
-      createdAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
-      expiresAt: null,
-    })
-    const { token, ...rest } = key
-    expect(await list(accessToken)).toEqual([rest])
-    expect(JSON.stringify(await facilitator.database.prisma.client.findMany())).not.toContain(token)
-    const answer = await supported(headersOf(key)).expect(200)
-    expect(answer.body).toEqual((await api.get('/api/v1/networks').expect(200)).body)
-  })
-
   test('is rejected on every replica as soon as it is deleted', async () => {
     const { accessToken } = await newUser(api)
     const key = await create(accessToken)
@@ -87,39 +69,6 @@ describe('a client key', () => {
     for (const one of [api, replica.api]) await supported(headersOf(key), one).expect(401)
     expect(await list(accessToken)).toEqual([])
     await api.delete(path).set(bearer(accessToken)).expect(404)
-  })
-
-  test('expires after ttl_hours', async () => {
-    const { accessToken } = await newUser(api)
-    const key = await create(accessToken, { ttl_hours: 0.5 })
-    expect(Date.parse(key.expiresAt ?? '') - Date.parse(key.createdAt)).toBe(1_800_000)
-    aheadMs = 29 * 60_000
-    await supported(headersOf(key)).expect(200)
-    aheadMs = 31 * 60_000
-    await supported(headersOf(key)).expect(401)
-  })
-
-  test('missing, unknown, wrong or of another client is 401 UNAUTHORIZED', async () => {
-    const { accessToken } = await newUser(api)
-    const [key, other] = [await create(accessToken), await create(accessToken)]
-    const good = headersOf(key)
-    const wrong = [
-      {},
-      { 'X-Client-ID': key.clientId },
-      { 'X-Client-Token': key.token },
-      { ...good, 'X-Client-ID': 'client_unknown' },
-      { ...good, 'X-Client-ID': `${key.clientId} or 1=1` },
-      { ...good, 'X-Client-Token': '' },
-      { ...good, 'X-Client-Token': `${key.token.slice(0, -1)}!` },
-      { ...good, 'X-Client-Token': other.token },
-      { ...good, 'X-Client-ID': 'x'.repeat(5_000) },
-    ]
-    for (const headers of wrong) {
-      const answer = await supported(headers)
-      expect([answer.status, (answer.body as { code: string }).code]).toEqual([401, 'UNAUTHORIZED'])
-    }
-    await api.post('/api/v1/verify').send({}).expect(401)
-    await api.post('/api/v1/settle').send({}).expect(401)
   })
 
   test('authenticates only with its own token when checked in one batch with others', async () => {
@@ -228,49 +177,6 @@ test('no column holds a token or a password in any form', async () => {
       expect(stored).not.toContain(form)
   }
   for (const secret of [token, refreshToken]) expect(stored).toContain(sha256(secret).toString('hex'))
-})
-
-describe('POST /clients', () => {
-  test.each([
-    {},
-    { title: '' },
-    { title: 'a\u0000b' },
-    { title: 'Shop', scope: 'verify,refund' },
-    { title: 'Shop', scope: ['verify'] },
-    { title: 'Shop', ttl_hours: 0 },
-    { title: 'Shop', ttl_hours: -1 },
-    { title: 'Shop', ttl_hours: '1' },
-  ])('answers 400 to %j', async (body) => {
-    const { accessToken } = await newUser(api)
-    const answer = await api.post('/api/v1/clients').set(bearer(accessToken)).send(body)
-    expect([answer.status, (answer.body as { code: string }).code]).toEqual([400, 'INVALID_REQUEST'])
-  })
-})
-
-describe('GET /clients', () => {
-  test('pages newest first, and lists only own keys', async () => {
-    const [ada, bob] = [await newUser(api), await newUser(api)]
-    for (const title of ['first', 'second', 'third']) await create(ada.accessToken, { title })
-    await create(bob.accessToken, { title: 'foreign' })
-    const titles = async (query: string) => (await list(ada.accessToken, query)).map(({ title }) => title)
-    expect(await titles('')).toEqual(['third', 'second', 'first'])
-    expect(await titles('?limit=1&offset=1')).toEqual(['second'])
-    expect(await titles('?offset=3')).toEqual([])
-  })
-
-  test.each([
-    'limit=-1',
-    'limit=1e9',
-    'limit=101',
-    'offset=NaN',
-    'offset=-1',
-    'limit=',
-    'limit=1&limit=2',
-    'offset=1.5',
-  ])('answers 400 to %s', async (query) => {
-    const { accessToken } = await newUser(api)
-    await api.get(`/api/v1/clients?${query}`).set(bearer(accessToken)).expect(400)
-  })
 })
 
 test("a user cannot delete another's key, an admin can", async () => {

@@ -17,7 +17,6 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
-const text = expect.any(String) as string
 const time = expect.stringMatching(TIME) as string
 
 describe('4. /clients', () => {
@@ -49,8 +48,8 @@ describe('4. /clients', () => {
       {
         data: {
           client: {
-            clientId: text,
-            token: text,
+            clientId: expect.stringMatching(/^[\w-]+$/) as string,
+            token: expect.stringMatching(/^[\w-]{43}$/) as string,
             title: 'Shop',
             scope: 'verify,settle',
             createdAt: time,

@@ -384,6 +384,7 @@ describe('7. Errors', () => {
     ['no fields', '{}'],
     ['no requirements', '{"paymentPayload":{}}'],
     ['no payload', '{"paymentRequirements":{}}'],
+    ['texts for objects', '{"paymentPayload":"x","paymentRequirements":"y"}'],
     ['objects without fields', '{"paymentPayload":{},"paymentRequirements":{}}'],
     ['members of the prototype', '{"__proto__":{"paymentPayload":{},"paymentRequirements":{}}}'],
     ['ten thousand levels', '['.repeat(10_000)],

@@ -3,7 +3,7 @@ import { type Asset } from '@tollgate/protocol'
 import { closeAll, readableLog } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { callRpc, newPayer, newSigner, ownChain, sharedChain } from '../testing/chain'
-import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { newClient, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { startFailingNode } from '../testing/failing-node'
 import { outcomeOf } from '../testing/outcome'
 import { paymentRequest } from '../testing/payment'
@@ -274,11 +274,7 @@ describe('an asset is retired', () => {
   test('while its chain is unavailable; requests that need the chain are 503 with Retry-After', async () => {
     const chain = await ownChain()
     const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
-    const away = await testFacilitator({
-      rpcUrl: chain.rpcUrl,
-      signerKeys,
-      variables: { ADMIN_TOKEN },
-    })
+    const away = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, variables: { ADMIN_TOKEN } })
     expect(await listed(away.api)).toMatchObject([{ asset: USDC_ADDRESS, active: true }])
     await chain.stop()
 
@@ -422,33 +418,5 @@ describe('configured assets', () => {
     await register({ active: false }, first.api).expect(200)
     const restarted = await second()
     expect(await listed(restarted.api)).toEqual([])
-  })
-})
-
-describe('POST /admin/assets requires the admin token', () => {
-  test.each(['/admin/assets', '/api/v1/admin/assets'])('%s', async (path) => {
-    const { accessToken } = await newUser(api)
-    const send = (headers: Record<string, string>) => api.post(path).set(headers).send(registration())
-    for (const token of [
-      '',
-      'Bearer',
-      'Bearer ',
-      `Bearer ${accessToken}`,
-      `Bearer ${ADMIN_TOKEN}x`,
-      ADMIN_TOKEN,
-    ])
-      expect(outcomeOf(await send({ Authorization: token }))).toEqual([401, 'UNAUTHORIZED'])
-    expect(outcomeOf(await send({}))).toEqual([401, 'UNAUTHORIZED'])
-    expect(outcomeOf(await send({ ...(await newClient(api)) }))).toEqual([401, 'UNAUTHORIZED'])
-    expect(outcomeOf(await send(asAdmin))).toEqual([200, undefined])
-  })
-
-  test('and is disabled without a configured admin token', async () => {
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const plain = await testFacilitator({ rpcUrl, signerKeys })
-    for (const token of ['', 'Bearer undefined', 'Bearer ', `Bearer ${ADMIN_TOKEN}`]) {
-      const answer = await plain.api.post('/admin/assets').set('Authorization', token).send(registration())
-      expect(outcomeOf(answer)).toEqual([401, 'UNAUTHORIZED'])
-    }
   })
 })

@@ -44,11 +44,6 @@ const kind = () => ({
 })
 
 describe('GET /networks', () => {
-  test('lists the available networks, with their fee payers', async () => {
-    const answer = await api.get('/api/v1/networks').expect(200)
-    expect(answer.body).toEqual({ kinds: [kind()] })
-  })
-
   test('returns the newest block within seconds', async () => {
     const mined = async () => Number(await callRpc(rpcUrl, 'eth_blockNumber'))
     const block = async () =>

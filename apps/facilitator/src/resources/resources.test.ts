@@ -248,14 +248,6 @@ describe('a resource', () => {
     expect(messageOf(answer)).toMatch(/resource: /)
   })
 
-  test('requires a user token', async () => {
-    const id = await newResource(api, owner)
-    for (const token of ['', 'nonsense', owner.slice(0, -2)]) {
-      expect(outcomeOf(await post(registration(), token))).toEqual([401, 'UNAUTHORIZED'])
-      expect(outcomeOf(await put(id, registration(), token))).toEqual([401, 'UNAUTHORIZED'])
-    }
-  })
-
   test('is changed by its owner and by an admin, and by no other user', async () => {
     const id = await newResource(api, owner)
     const { accessToken: other } = await newUser(api)

@@ -5,12 +5,8 @@ import { type Request, type Response as ExpressResponse } from 'express'
 import { createBulkhead } from './bulkhead'
 import { paymentRequest } from './testing/payment'
 import { newPayer, sharedChain } from './testing/chain'
-import {
-  facilitatorWithClient,
-  newUser,
-  type ClientHeaders,
-  type TestFacilitator,
-} from './testing/facilitator'
+import { newUser, type ClientHeaders, type TestFacilitator } from './testing/facilitator'
+import { facilitatorWithClient } from './testing/facilitator-with-client'
 
 let facilitator: TestFacilitator
 let client: ClientHeaders

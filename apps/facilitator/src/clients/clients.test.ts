@@ -1,6 +1,6 @@
 import { closeAll } from '@tollgate/testing'
 import { sha256 } from '../digest'
-import { newPayer, newSigner, sharedChain } from '../testing/chain'
+import { newPayer, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { paymentRequest } from '../testing/payment'
@@ -8,16 +8,10 @@ import { paymentRequest } from '../testing/payment'
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']
-let signerKey: string
 let aheadMs = 0
 
 beforeAll(async () => {
-  signerKey = (await newSigner(rpcUrl)).privateKey
-  facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [signerKey],
-    now: () => new Date(Date.now() + aheadMs),
-  })
+  facilitator = await testFacilitator({ now: () => new Date(Date.now() + aheadMs) })
   api = facilitator.api
 })
 beforeEach(() => (aheadMs = 0))
@@ -59,8 +53,7 @@ describe('a client key', () => {
   test('is rejected on every replica as soon as it is deleted', async () => {
     const { accessToken } = await newUser(api)
     const key = await create(accessToken)
-    const { databaseUrl } = facilitator
-    const replica = await testFacilitator({ rpcUrl, signerKeys: [signerKey], databaseUrl })
+    const replica = await testFacilitator(facilitator.settings)
     await supported(headersOf(key), replica.api).expect(200)
 
     const path = `/api/v1/clients/${key.clientId}`
@@ -195,11 +188,7 @@ test("a user cannot delete another's key, an admin can", async () => {
 
 test('the rate limit applies to each key separately', async () => {
   const variables = { RATE_LIMIT_PAYMENTS_PER_MINUTE: '2' }
-  const limited = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
-    variables,
-  })
+  const limited = await testFacilitator({ variables })
   const [hasty, other] = [await newClient(limited.api), await newClient(limited.api)]
   const verify = (headers: object) =>
     limited.api

@@ -1,5 +1,4 @@
 import { closeAll } from '@tollgate/testing'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 
@@ -11,10 +10,8 @@ const startedAt = Date.now()
 let elapsedMs = 0
 let api: TestFacilitator['api']
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  const signerKeys = [(await newSigner(rpcUrl)).privateKey]
   const now = () => new Date(startedAt + elapsedMs)
-  ;({ api } = await testFacilitator({ rpcUrl, signerKeys, now }))
+  ;({ api } = await testFacilitator({ now }))
 })
 beforeEach(() => (elapsedMs = 0))
 afterAll(closeAll)

@@ -1,6 +1,5 @@
 import { closeAll } from '@tollgate/testing'
 import { randomBytes } from 'node:crypto'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { expectRefused, nonStrings, type Body, type Send } from '../testing/fields'
 import { outcomeOf } from '../testing/outcome'
@@ -13,12 +12,7 @@ const MALFORMED = [400, 'INVALID_REQUEST']
 let api: TestFacilitator['api']
 let facilitator: TestFacilitator
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
-    variables: { ADMIN_TOKEN },
-  })
+  facilitator = await testFacilitator({ variables: { ADMIN_TOKEN } })
   api = facilitator.api
 })
 afterAll(closeAll)

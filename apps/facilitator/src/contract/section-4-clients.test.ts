@@ -1,5 +1,4 @@
 import { closeAll } from '@tollgate/testing'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { expectRefused, nonStrings, type Body } from '../testing/fields'
 import { outcomeOf } from '../testing/outcome'
@@ -11,9 +10,7 @@ const MALFORMED = [400, 'INVALID_REQUEST']
 
 let api: TestFacilitator['api']
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-  ;({ api } = await testFacilitator({ rpcUrl, signerKeys, variables: { ADMIN_TOKEN } }))
+  ;({ api } = await testFacilitator({ variables: { ADMIN_TOKEN } }))
 })
 afterAll(closeAll)
 

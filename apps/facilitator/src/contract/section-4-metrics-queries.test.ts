@@ -1,10 +1,6 @@
 import { closeAll } from '@tollgate/testing'
-import {
-  facilitatorWithClient,
-  newUser,
-  type ClientHeaders,
-  type TestFacilitator,
-} from '../testing/facilitator'
+import { newUser, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { metricsOf } from '../testing/metrics'
 
 const http = ['/metrics/daily', '/metrics/monthly', '/metrics/summary']

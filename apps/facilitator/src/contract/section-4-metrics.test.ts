@@ -1,10 +1,7 @@
 import { type HttpMetrics } from '@tollgate/protocol'
 import { closeAll, readableLog } from '@tollgate/testing'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { metricsOf, until } from '../testing/metrics'
-
-const rpcUrl = sharedChain()
 
 let at = new Date('2027-03-10T12:00:00Z')
 const setClock = (time: string) => (at = new Date(time))
@@ -12,8 +9,7 @@ const setClock = (time: string) => (at = new Date(time))
 let facilitator: TestFacilitator
 let metrics: ReturnType<typeof metricsOf>
 beforeAll(async () => {
-  const signer = await newSigner(rpcUrl)
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], now: () => at })
+  facilitator = await testFacilitator({ now: () => at })
   metrics = metricsOf(facilitator)
 })
 afterAll(closeAll)
@@ -214,8 +210,7 @@ describe('4. GET /metrics/daily, /metrics/monthly, /metrics/summary', () => {
 
   test('a request whose client disconnects during authentication counts as 499, for the user of its token', async () => {
     const log = readableLog()
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const here = await testFacilitator({ rpcUrl, signerKeys, log: log.stream })
+    const here = await testFacilitator({ log: log.stream })
     const { accessToken } = await newUser(here.api)
     const { pool } = here.database
     const holder = await pool.connect()

@@ -1,14 +1,9 @@
 import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import {
-  facilitatorWithClient,
-  newClient,
-  testFacilitator,
-  type ClientHeaders,
-  type TestFacilitator,
-} from '../testing/facilitator'
+import { newPayer, sharedChain, transfersFrom } from '../testing/chain'
+import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { faulty } from '../testing/faulty'
 import { outcomeOf } from '../testing/outcome'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
@@ -20,10 +15,10 @@ import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testi
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let client: ClientHeaders
-let signer: string
+let sent: () => Promise<number>
 
 beforeAll(async () => {
-  ;({ facilitator, client, signer } = await facilitatorWithClient())
+  ;({ facilitator, client, sent } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 
@@ -55,7 +50,7 @@ const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('
 
 async function spent() {
   const claims = await facilitator.database.prisma.settlement.count()
-  return { transactions: await transactionCount(rpcUrl, signer), claims }
+  return { transactions: await sent(), claims }
 }
 
 /** Expects 400 with the name of the field for each value; undefined omits the field. */
@@ -418,8 +413,6 @@ describe('7. Errors', () => {
   test('VERIFICATION_FAILED and SETTLEMENT_FAILED | 500 | tell nothing of what went wrong, and nothing is claimed', async () => {
     const secret = 'https://rpc.example/a-key'
     const broken = await testFacilitator({
-      rpcUrl,
-      signerKeys: [(await newSigner(rpcUrl)).privateKey],
       families: faulty(() => ({ payments: { verify: () => Promise.reject(new Error(secret)) } })),
     })
     const headers = await newClient(broken.api)

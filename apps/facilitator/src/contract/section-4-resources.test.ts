@@ -1,17 +1,14 @@
 import { closeAll } from '@tollgate/testing'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { bearer, newResource, PAY_TO, registration, resourcesOf, way } from '../testing/resource'
 
-const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']
 let owner: string
 
 beforeAll(async () => {
-  const { privateKey } = await newSigner(rpcUrl)
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [privateKey] })
+  facilitator = await testFacilitator()
   api = facilitator.api
   owner = (await newUser(api)).accessToken
 })

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import jwt from 'jsonwebtoken'
-import { newSigner, sharedChain } from '../testing/chain'
 import {
   newClient,
   newUser,
@@ -74,12 +73,7 @@ let clientKey: ClientHeaders
 let revokedKey: ClientHeaders
 let expiredKey: ClientHeaders
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
-    variables: { ADMIN_TOKEN, JWT_SECRET },
-  })
+  facilitator = await testFacilitator({ variables: { ADMIN_TOKEN, JWT_SECRET } })
   api = facilitator.api
   clientKey = await newClient(api)
   revokedKey = await newClient(api)
@@ -294,10 +288,7 @@ describe('5. Authorization', () => {
 
 describe('5. Admin token', () => {
   test.each([undefined, ''])('rejects all requests if the configuration has %j', async (configured) => {
-    const rpcUrl = sharedChain()
     const closed = await testFacilitator({
-      rpcUrl,
-      signerKeys: [(await newSigner(rpcUrl)).privateKey],
       variables: configured === undefined ? {} : { ADMIN_TOKEN: configured },
     })
     for (const headers of [

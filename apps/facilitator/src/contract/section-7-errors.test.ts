@@ -1,7 +1,7 @@
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { operationsOf, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
-import { newPayer, newSigner, ownChain, sharedChain, transfersFrom } from '../testing/chain'
+import { newPayer, ownChain, sharedChain, transfersFrom } from '../testing/chain'
 import {
   newClient,
   newUser,
@@ -23,11 +23,7 @@ let credentials: { email: string; password: string }
 const admin = { Authorization: `Bearer ${ADMIN_TOKEN}` }
 
 beforeAll(async () => {
-  facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
-    variables: { ADMIN_TOKEN },
-  })
+  facilitator = await testFacilitator({ variables: { ADMIN_TOKEN } })
   const { accessToken, ...rest } = await newUser(facilitator.api)
   user = { Authorization: `Bearer ${accessToken}` }
   credentials = rest
@@ -248,8 +244,7 @@ describe('7. UNAUTHORIZED | 401', () => {
 describe('7. VERIFICATION_FAILED and SETTLEMENT_FAILED | 500', () => {
   test('error during verification, error during settlement | the chain is unavailable', async () => {
     const chain = await ownChain()
-    const signer = await newSigner(chain.rpcUrl)
-    const other = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys: [signer.privateKey] })
+    const other = await testFacilitator({ rpcUrl: chain.rpcUrl })
     const key = await newClient(other.api)
     const body = await paymentRequest(await newPayer(chain.rpcUrl))
     await chain.stop()
@@ -282,7 +277,7 @@ describe('7. INTERNAL_ERROR | 500', () => {
 
 describe('7. UNAVAILABLE | 503, beside the table', () => {
   test('a database outage leaks no details, and the service recovers', async () => {
-    const other = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+    const other = await testFacilitator()
     const { api } = other
     const { email, password, accessToken } = await newUser(api)
     const key = await newClient(api)

@@ -2,14 +2,12 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { closeAll } from '@tollgate/testing'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 
 let facilitator: TestFacilitator
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+  facilitator = await testFacilitator()
 })
 afterAll(closeAll)
 
@@ -116,12 +114,7 @@ describe('beside the table of section 7', () => {
   })
 
   test('429 | bodies that weigh more than their client key may send', async () => {
-    const rpcUrl = sharedChain()
-    const { api } = await testFacilitator({
-      rpcUrl,
-      signerKeys: [(await newSigner(rpcUrl)).privateKey],
-      variables: { RATE_LIMIT_PAYMENTS_PER_MINUTE: '10' },
-    })
+    const { api } = await testFacilitator({ variables: { RATE_LIMIT_PAYMENTS_PER_MINUTE: '10' } })
     const client = await newClient(api)
     const verify = async (text: string) =>
       outcomeOf(await api.post('/api/v1/verify').set(client).type('application/json').send(text))

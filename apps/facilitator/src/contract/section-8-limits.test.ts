@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { newPayer, newSigner, sharedChain } from '../testing/chain'
+import { newPayer, sharedChain } from '../testing/chain'
 import {
   newClient,
   newUser,
@@ -20,9 +20,8 @@ const startedAt = Date.now()
 let elapsedMs = 0
 let api: TestFacilitator['api']
 beforeAll(async () => {
-  const signerKeys = [(await newSigner(rpcUrl)).privateKey]
   const now = () => new Date(startedAt + elapsedMs)
-  ;({ api } = await testFacilitator({ rpcUrl, signerKeys, now }))
+  ;({ api } = await testFacilitator({ now }))
 })
 beforeEach(() => (elapsedMs = 0))
 afterAll(closeAll)

@@ -16,8 +16,7 @@ let facilitator: TestFacilitator
 let api: TestFacilitator['api']
 
 beforeAll(async () => {
-  const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-  facilitator = await testFacilitator({ rpcUrl, signerKeys, variables: { ADMIN_TOKEN } })
+  facilitator = await testFacilitator({ variables: { ADMIN_TOKEN } })
   api = facilitator.api
 })
 afterAll(closeAll)
@@ -273,8 +272,7 @@ describe('an asset is retired', () => {
 
   test('while its chain is unavailable; requests that need the chain are 503 with Retry-After', async () => {
     const chain = await ownChain()
-    const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
-    const away = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, variables: { ADMIN_TOKEN } })
+    const away = await testFacilitator({ rpcUrl: chain.rpcUrl, variables: { ADMIN_TOKEN } })
     expect(await listed(away.api)).toMatchObject([{ asset: USDC_ADDRESS, active: true }])
     await chain.stop()
 
@@ -291,7 +289,6 @@ describe('an asset is retired', () => {
 describe('configured assets', () => {
   test('that fail validation are logged and not registered; the others are registered', async () => {
     const log = readableLog()
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const hostile = await deployFaultyToken(rpcUrl, { fault: 'Replayable' })
     const sound = await deployFaultyToken(rpcUrl, { decimals: 2 })
     const entry = { symbol: 'FLT', decimals: 6 }
@@ -302,7 +299,7 @@ describe('configured assets', () => {
       { asset: sound, symbol: 'FLT', decimals: 2 },
     ]
     const networks = [{ name: 'other', assets }]
-    const started = await testFacilitator({ rpcUrl, signerKeys, networks, log: log.stream })
+    const started = await testFacilitator({ networks, log: log.stream })
 
     expect(await listed(started.api)).toMatchObject([
       { network: 'base-sepolia', asset: USDC_ADDRESS },

@@ -2,7 +2,7 @@ import { startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
 import { type AssetList, type SettleResult, StatusReport, SupportedKinds } from '@tollgate/protocol'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { getAddress } from 'ethers'
-import { callRpc, newPayer, newSigner, ownChain } from '../testing/chain'
+import { callRpc, newPayer, ownChain } from '../testing/chain'
 import { newClient, testFacilitator, type Api, type TestFacilitator } from '../testing/facilitator'
 import { startLyingNode } from '../testing/failing-node'
 import { outcomeOf } from '../testing/outcome'
@@ -15,9 +15,8 @@ let feePayer: string
 
 beforeAll(async () => {
   rpcUrl = (await ownChain()).rpcUrl
-  const signer = await newSigner(rpcUrl)
-  feePayer = signer.address
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+  facilitator = await testFacilitator({ rpcUrl })
+  feePayer = facilitator.signers[0]!.address
   api = facilitator.api
 })
 afterAll(closeAll)
@@ -139,8 +138,7 @@ describe('an unavailable network', () => {
     async (how) => {
       const chain = await startAnvil()
       closeLater(() => chain.stop())
-      const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
-      const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys })
+      const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl })
       const client = await newClient(api)
       const offers = async () => [
         await kindsAt(api, '/api/v1/networks'),
@@ -171,8 +169,7 @@ describe('an unavailable network', () => {
 
   test('does not affect the others', async () => {
     const other = { name: 'other', chainId: '1', rpcUrls: ['http://127.0.0.1:9'] }
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const { api } = await testFacilitator({ rpcUrl, signerKeys, networks: [other] })
+    const { api } = await testFacilitator({ rpcUrl, networks: [other] })
     expect(await kindsAt(api, '/api/v1/networks')).toMatchObject([{ network: 'base-sepolia' }])
     await api.get('/api/v1/networks/other').expect(503)
   })
@@ -186,9 +183,8 @@ describe('an unavailable network', () => {
       eth_chainId: () => '0x1',
       eth_getBlockByNumber: (block) => ({ ...(block as object), ...odd }),
     })
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
     const networks = [{ name: 'other', chainId: '1', rpcUrls: [node] }]
-    const { api } = await testFacilitator({ rpcUrl, signerKeys, networks })
+    const { api } = await testFacilitator({ rpcUrl, networks })
     const offered = await api.get('/api/v1/networks').expect(200)
     expect(SupportedKinds.parse(offered.body).kinds).toMatchObject([{ network: 'base-sepolia' }])
     await api.get('/api/v1/networks/other').expect(503)
@@ -201,8 +197,7 @@ describe('an unavailable network', () => {
 
   test('with another chain than configured is not offered', async () => {
     const other = { name: 'other', chainId: '1' }
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const { api } = await testFacilitator({ rpcUrl, signerKeys, networks: [other] })
+    const { api } = await testFacilitator({ rpcUrl, networks: [other] })
     expect(await kindsAt(api, '/api/v1/networks')).toMatchObject([{ network: 'base-sepolia' }])
   })
 })

@@ -3,7 +3,6 @@ import { closeAll, readableLog } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc } from '../testing/chain'
 import { cosmosNetwork, newCosmosWallet, ownCosmosChain } from '../testing/cosmos'
-import { newSigner, sharedChain } from '../testing/chain'
 import { testFacilitator, type Api } from '../testing/facilitator'
 import { startOddNode } from '../testing/failing-node'
 
@@ -15,17 +14,11 @@ async function onCosmos(nodes: (rpcUrl: string) => Promise<string[]>) {
   const { rpcUrl } = await ownCosmosChain()
   const log = readableLog()
   const network = cosmosNetwork(rpcUrl, await newCosmosWallet(rpcUrl, 1_000_000n))
-  const signer = await newSigner(sharedChain())
   return {
     rpcUrl,
     log,
     begin: async () =>
-      testFacilitator({
-        rpcUrl: sharedChain(),
-        signerKeys: [signer.privateKey],
-        networks: [{ ...network, rpcUrls: await nodes(rpcUrl) }],
-        log: log.stream,
-      }),
+      testFacilitator({ networks: [{ ...network, rpcUrls: await nodes(rpcUrl) }], log: log.stream }),
   }
 }
 

@@ -31,8 +31,7 @@ async function inTime<T>(work: () => Promise<T>): Promise<T> {
 describe('GET /api/v1/status', () => {
   test.concurrent('returns the version, the uptime in seconds, and the status of database and networks', async () => {
     const { rpcUrl } = await ownChain()
-    const signer = await newSigner(rpcUrl)
-    const { api } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
+    const { api, signers } = await testFacilitator({ rpcUrl })
     const status = await statusOf(api)
     expect(status).toEqual({
       status: 'ok',
@@ -45,7 +44,7 @@ describe('GET /api/v1/status', () => {
           network: 'base-sepolia',
           status: 'active',
           block: expect.any(Number) as number,
-          feePayer: signer.address,
+          feePayer: signers[0]!.address,
         },
       ],
       database: { status: 'ok' },
@@ -80,8 +79,7 @@ describe('GET /api/v1/status', () => {
   test.concurrent('responds in time, and never 5xx, while the database hangs, is down, and is available again', async () => {
     const proxy = await startTcpProxy(await migratedDatabase('facilitator'))
     const { rpcUrl } = await ownChain()
-    const signerKeys = [(await newSigner(rpcUrl)).privateKey]
-    const { api } = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: proxy.url })
+    const { api } = await testFacilitator({ rpcUrl, databaseUrl: proxy.url })
     const databaseIs = (word: string) => (status: SystemStatus) => status.database.status === word
 
     for (const fault of ['silent', 'shut'] as const) {
@@ -98,10 +96,9 @@ describe('GET /api/v1/status', () => {
   test.concurrent('responds in time while a chain hangs, also to many concurrent requests', async () => {
     const chain = await startAnvil()
     closeLater(() => chain.stop())
-    const signerKeys = [(await newSigner(chain.rpcUrl)).privateKey]
     // This chain's timeout exceeds the maximum duration of the status.
     const networks = [{ name: 'patient', rpcTimeoutMs: 50_000 }]
-    const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, signerKeys, networks })
+    const { api } = await testFacilitator({ rpcUrl: chain.rpcUrl, networks })
     process.kill(chain.pid, 'SIGSTOP')
     try {
       await statusBecomes(api, (status) => status.networks.every(({ status }) => status === 'unreachable'))

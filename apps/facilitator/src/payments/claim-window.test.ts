@@ -1,7 +1,7 @@
 import { ChainUnavailable } from '@tollgate/chains'
 import { openFacilitatorDatabase } from '@tollgate/database'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
-import { newPayer, newSigner, sharedChain } from '../testing/chain'
+import { newPayer, sharedChain } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
 import { paymentRequest } from '../testing/payment'
@@ -69,8 +69,6 @@ test('a claim that reaches Postgres after its window claims nothing', async () =
   let isLate = false
   let refusals = 0
   const facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
     databaseUrl: moved.href,
     families: faulty((chain) => ({
       payments: {
@@ -114,8 +112,6 @@ test('a claim that reaches Postgres after its window claims nothing', async () =
 test('a request whose client disconnected claims nothing', async () => {
   const [verifying, disconnected] = [gate(), gate()]
   const facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
     families: faulty((chain) => ({
       payments: {
         async verify(...payment) {

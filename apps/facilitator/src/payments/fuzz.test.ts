@@ -1,16 +1,17 @@
 import { closeAll } from '@tollgate/testing'
 import fc from 'fast-check'
-import { newPayer, sharedChain, transactionCount } from '../testing/chain'
-import { facilitatorWithClient, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { newPayer, sharedChain } from '../testing/chain'
+import { type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let client: ClientHeaders
-let signer: string
+let sent: () => Promise<number>
 
 beforeAll(async () => {
-  ;({ facilitator, client, signer } = await facilitatorWithClient())
+  ;({ facilitator, client, sent } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 
@@ -78,5 +79,5 @@ test('any replaced member of a request gives a refusal or a 400, and no gas is s
     ),
     { numRuns: 300 },
   )
-  expect(await transactionCount(rpcUrl, signer)).toBe(0)
+  expect(await sent()).toBe(0)
 })

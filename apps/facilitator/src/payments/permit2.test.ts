@@ -1,18 +1,19 @@
 import { PERMIT2_ADDRESS, USDC_ADDRESS } from '@tollgate/devnet'
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { facilitatorWithClient, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { callRpc, newPayer, sharedChain, transfersFrom } from '../testing/chain'
+import { type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { AMOUNT, paymentRequest } from '../testing/payment'
 import { byPermit2 } from '../testing/permit2'
 
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let client: ClientHeaders
-let signer: string
+let sent: () => Promise<number>
 
 beforeAll(async () => {
-  ;({ facilitator, client, signer } = await facilitatorWithClient())
+  ;({ facilitator, client, sent } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 
@@ -40,7 +41,7 @@ test('a payment by Permit2 of a wallet that approved nothing is valid, and settl
   const request = await paymentRequest(payer)
   const body = await byPermit2(payer, request)
   expect(await verify(body)).toMatchObject({ isValid: true, payer: payer.address })
-  const sent = await transactionCount(rpcUrl, signer)
+  const before = await sent()
 
   const result = await settle(body)
   expect(result).toMatchObject({ success: true, network: 'eip155:84532', payer: payer.address })
@@ -58,7 +59,7 @@ test('a payment by Permit2 of a wallet that approved nothing is valid, and settl
       transaction: result.transaction,
     },
   ])
-  expect(await transactionCount(rpcUrl, signer)).toBe(sent + 1)
+  expect(await sent()).toBe(before + 1)
 })
 
 test('one in version 1 settles likewise', async () => {
@@ -83,13 +84,13 @@ test('many with one permit of one payer, all at once, pay once, and cost no tran
   const bodies = await Promise.all(
     Array.from({ length: 10 }, async () => byPermit2(payer, await paymentRequest(payer))),
   )
-  const sent = await transactionCount(rpcUrl, signer)
+  const before = await sent()
 
   const results = await Promise.all(bodies.map(settle))
 
   expect(results.filter(({ success }) => success)).toHaveLength(1)
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
-  expect(await transactionCount(rpcUrl, signer)).toBe(sent + 1)
+  expect(await sent()).toBe(before + 1)
 })
 
 test('a permit that would lower the allowance of Permit2 is not submitted, and costs no transaction', async () => {
@@ -102,14 +103,14 @@ test('a permit that would lower the allowance of Permit2 is not submitted, and c
     ...body,
     paymentPayload: { ...body.paymentPayload, extensions: undefined },
   }))
-  const sent = await transactionCount(rpcUrl, signer)
+  const before = await sent()
 
   expect(await settle(sponsored)).toMatchObject({ success: false, errorReason: 'invalid_transaction_state' })
   const results = await Promise.all(bare.map(settle))
 
   expect(results.map(({ success }) => success)).toEqual(Array(bare.length).fill(true))
   expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(bare.length)
-  expect(await transactionCount(rpcUrl, signer)).toBe(sent + bare.length)
+  expect(await sent()).toBe(before + bare.length)
 })
 
 test('concurrent payments of many payers are each paid once', async () => {

@@ -1,17 +1,18 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { newPayer, sharedChain, transactionCount } from '../testing/chain'
-import { facilitatorWithClient, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { newPayer, sharedChain } from '../testing/chain'
+import { type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let client: ClientHeaders
-let signer: string
+let sent: () => Promise<number>
 
 beforeAll(async () => {
-  ;({ facilitator, client, signer } = await facilitatorWithClient())
+  ;({ facilitator, client, sent } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 
@@ -88,7 +89,7 @@ describe('POST /settle', () => {
     test.each(cases)('%s (%s)', async (_name, reason, change) => {
       const body = await paymentRequest(await newPayer(rpcUrl))
       change(body)
-      const before = await transactionCount(rpcUrl, signer)
+      const before = await sent()
       const claims = await claimCount()
 
       expect(await settle(body)).toMatchObject({
@@ -105,7 +106,7 @@ describe('POST /settle', () => {
         cachedResult: false,
       })
 
-      expect(await transactionCount(rpcUrl, signer)).toBe(before)
+      expect(await sent()).toBe(before)
       expect(await claimCount()).toBe(claims)
     })
 

@@ -1,19 +1,19 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll, readableLog } from '@tollgate/testing'
-import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { type BaseWallet } from 'ethers'
+import { newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { sendAuthorization } from '../testing/third-party'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let client: ClientHeaders
-let signer: Awaited<ReturnType<typeof newSigner>>
+let signer: BaseWallet
 
 beforeAll(async () => {
-  signer = await newSigner(rpcUrl)
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
-  client = await newClient(facilitator.api)
+  ;({ facilitator, client, signer } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 
@@ -62,8 +62,7 @@ describe('POST /settle', () => {
       expect(await settle(body, await newClient(facilitator.api))).toEqual(duplicate)
       const changed = { ...body, paymentRequirements: { ...body.paymentRequirements, description: 'other' } }
       expect(await settle(changed)).toEqual(duplicate)
-      const { databaseUrl } = facilitator
-      const restarted = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
+      const restarted = await testFacilitator(facilitator.settings)
       expect(await settle(body, {}, restarted)).toEqual(duplicate)
 
       expect(await transactionCount(rpcUrl, signer.address)).toBe(sent)
@@ -161,27 +160,24 @@ describe('POST /settle', () => {
   test('sends nothing while fees exceed the cap, and settles the payment afterwards', async () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
-    const cappedSigner = await newSigner(rpcUrl)
-    const settings = { rpcUrl, signerKeys: [cappedSigner.privateKey] }
-    const capped = await testFacilitator({ ...settings, maxFeePerGas: 1n })
-    const headers = await newClient(capped.api)
+    const { facilitator: capped, client: headers, sent } = await facilitatorWithClient({ maxFeePerGas: 1n })
     expect(await settle(body, headers, capped)).toMatchObject({
       success: false,
       errorReason: 'unexpected_settle_error',
       transaction: '',
     })
-    expect(await transactionCount(rpcUrl, cappedSigner.address)).toBe(0)
+    expect(await sent()).toBe(0)
     await capped.close()
 
-    const uncapped = await testFacilitator({ ...settings, databaseUrl: capped.databaseUrl })
+    const { maxFeePerGas: _, ...settings } = capped.settings
+    const uncapped = await testFacilitator(settings)
     expect(await settle(body, headers, uncapped)).toMatchObject({ success: true })
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
   test('repeats the failure to a repeat under its Idempotency-Key', async () => {
     const body = await paymentRequest(await newPayer(rpcUrl))
-    const cappedSigner = await newSigner(rpcUrl)
-    const capped = await testFacilitator({ rpcUrl, signerKeys: [cappedSigner.privateKey], maxFeePerGas: 1n })
+    const capped = await testFacilitator({ maxFeePerGas: 1n })
     const headers = { ...(await newClient(capped.api)), 'Idempotency-Key': 'order-3' }
     const first = await settle(body, headers, capped)
     const { rows } = await capped.database.pool.query('SELECT created_at FROM settlements')
@@ -212,11 +208,11 @@ describe('POST /settle', () => {
 
 test('the log has the events of a settlement and no secrets', async () => {
   const log = readableLog()
-  const [key, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
-  const logged = await testFacilitator({ rpcUrl, signerKeys: [key.privateKey], log: log.stream })
-  const headers = await newClient(logged.api)
+  const logged = await facilitatorWithClient({ log: log.stream })
+  const { client: headers, signer: key } = logged
+  const payer = await newPayer(rpcUrl)
   const body = await paymentRequest(payer)
-  const { transaction } = await settle(body, headers, logged)
+  const { transaction } = await logged.settle(body)
 
   // The response may precede the log line: it is triggered by the commit.
   await log.line('settlement settled')

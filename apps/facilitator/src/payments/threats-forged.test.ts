@@ -2,18 +2,13 @@ import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { AbiCoder, Wallet, ZeroAddress, type BaseWallet } from 'ethers'
 import { callRpc, newPayer, sharedChain, transfersFrom } from '../testing/chain'
-import {
-  hostileInfrastructure,
-  signInDomain,
-  malleatedForms,
-  walletForms,
-  withSignature,
-} from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
+import { signInDomain, malleatedForms, walletForms, withSignature } from '../testing/hostile'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
-let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
-beforeAll(async () => (harness = await hostileInfrastructure()))
+let harness: FacilitatorWithClient
+beforeAll(async () => (harness = await facilitatorWithClient()))
 afterAll(closeAll)
 
 const other = Wallet.createRandom()

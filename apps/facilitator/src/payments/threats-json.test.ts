@@ -1,12 +1,12 @@
 import { closeAll } from '@tollgate/testing'
 import { newPayer, sharedChain, transfersFrom } from '../testing/chain'
-import { hostileInfrastructure } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
 import { outcomeOf } from '../testing/outcome'
 import { inVersion2, paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
-let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
-beforeAll(async () => (harness = await hostileInfrastructure()))
+let harness: FacilitatorWithClient
+beforeAll(async () => (harness = await facilitatorWithClient()))
 afterAll(closeAll)
 
 const deep = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

@@ -2,7 +2,7 @@ import { closeAll } from '@tollgate/testing'
 import { hexlify, randomBytes } from 'ethers'
 import { newPayer, sharedChain, transfersFrom } from '../testing/chain'
 import { startFailingNode, startLyingNode } from '../testing/failing-node'
-import { hostileInfrastructure } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
 import { paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
@@ -12,7 +12,7 @@ type Lies = Record<string, Lie>
 /** How the node falsifies its results, by method. */
 let lies: Lies = {}
 let nodeError: { code: number; message: string } | undefined
-let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
+let harness: FacilitatorWithClient
 
 beforeAll(async () => {
   const methods = [
@@ -28,7 +28,11 @@ beforeAll(async () => {
   ])
   const failing = await startFailingNode(rpcUrl, 'eth_sendRawTransaction', () => nodeError)
   const url = await startLyingNode(failing, Object.fromEntries(lying))
-  harness = await hostileInfrastructure({ rpcUrl: url, variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
+  harness = await facilitatorWithClient({
+    rpcUrl: url,
+    chainUrl: rpcUrl,
+    variables: { SETTLE_TIMEOUT_SECONDS: '1' },
+  })
 })
 afterAll(closeAll)
 

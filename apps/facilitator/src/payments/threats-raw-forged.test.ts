@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import { Signature, Transaction, Wallet, ZeroAddress, type BaseWallet, type TransactionLike } from 'ethers'
 import { ownChain, transactionCount } from '../testing/chain'
-import { hostileInfrastructure } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
 import { outcomeOf } from '../testing/outcome'
 import { AMOUNT } from '../testing/payment'
 import {
@@ -17,10 +17,10 @@ import {
 } from '../testing/raw-transfer'
 
 let rpcUrl: string
-let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
+let harness: FacilitatorWithClient
 beforeAll(async () => {
   ;({ rpcUrl } = await ownChain())
-  harness = await hostileInfrastructure({ chainUrl: rpcUrl })
+  harness = await facilitatorWithClient({ rpcUrl })
 })
 afterAll(closeAll)
 const payerOn = (url = rpcUrl) => newSender(url)

@@ -7,16 +7,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, ownChain, transfersFrom } from '../testing/chain'
 import { newClient } from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
-import { hostileInfrastructure, SENT } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
+import { SENT } from '../testing/hostile'
 import { withManualMining } from '../testing/manual-mining'
 import { AMOUNT, paymentRequest } from '../testing/payment'
 import { GWEI, legacyFees, newSender, payTo, rawOf, rawRequest } from '../testing/raw-transfer'
 
 let rpcUrl: string
-let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
+let harness: FacilitatorWithClient
 beforeAll(async () => {
   ;({ rpcUrl } = await ownChain())
-  harness = await hostileInfrastructure({ chainUrl: rpcUrl })
+  harness = await facilitatorWithClient({ rpcUrl })
 })
 afterAll(closeAll)
 const payerOn = (url = rpcUrl) => newSender(url)

@@ -2,15 +2,16 @@ import { alterFaultyToken, deployFaultyToken, USDC_ADDRESS, type TokenFault } fr
 import { closeAll } from '@tollgate/testing'
 import { id } from 'ethers'
 import { callRpc, newPayer, sharedChain, transfersFrom } from '../testing/chain'
-import { hostileInfrastructure, SENT, signInDomain } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
+import { SENT, signInDomain } from '../testing/hostile'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 import { withManualMining } from '../testing/manual-mining'
 
 const ADMIN_TOKEN = 'the admin token of this test, long enough'
 const rpcUrl = sharedChain()
-let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
+let harness: FacilitatorWithClient
 beforeAll(async () => {
-  harness = await hostileInfrastructure({ variables: { ADMIN_TOKEN, SETTLE_TIMEOUT_SECONDS: '3' } })
+  harness = await facilitatorWithClient({ variables: { ADMIN_TOKEN, SETTLE_TIMEOUT_SECONDS: '3' } })
 })
 afterAll(closeAll)
 
@@ -90,7 +91,7 @@ test('a token that accepts a used authorization again is paid once: nothing is s
   expect(await transfers()).toHaveLength(1)
 
   // Another facilitator has no record of the payment.
-  const other = await hostileInfrastructure({ variables: { ADMIN_TOKEN } })
+  const other = await facilitatorWithClient({ variables: { ADMIN_TOKEN } })
   await alterFaultyToken(rpcUrl, asset, {})
   await other.facilitator.api
     .post('/admin/assets')

@@ -3,7 +3,8 @@ import { closeAll } from '@tollgate/testing'
 import { id, Wallet } from 'ethers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { hostileInfrastructure, SENT, withSignature } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
+import { SENT, withSignature } from '../testing/hostile'
 import { withManualMining } from '../testing/manual-mining'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 
@@ -58,8 +59,8 @@ async function delegatedPayment(rpcUrl: string, code: string): Promise<PaymentRe
 const payerOf = ({ paymentPayload }: PaymentRequest) => paymentPayload.payload.authorization.from
 
 describe('a contract wallet is refused without gas if it', () => {
-  let harness: Awaited<ReturnType<typeof hostileInfrastructure>>
-  beforeAll(async () => (harness = await hostileInfrastructure()))
+  let harness: FacilitatorWithClient
+  beforeAll(async () => (harness = await facilitatorWithClient()))
 
   test.each([
     ['accepts no signature', 'refusing'],

@@ -1,23 +1,21 @@
-import { type VerifyResult } from '@tollgate/protocol'
 import { createLogger, openEphemeralStore } from '@tollgate/service'
 import { closeAll, readableLog } from '@tollgate/testing'
-import { callRpc, newPayer, newSigner, ownChain, sharedChain } from '../testing/chain'
+import { callRpc, newPayer, ownChain, sharedChain } from '../testing/chain'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
 import { inSeconds, paymentRequest } from '../testing/payment'
 
 const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let client: ClientHeaders
+let verify: FacilitatorWithClient['verify']
 
 beforeAll(async () => {
-  const signer = await newSigner(rpcUrl)
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
-  client = await newClient(facilitator.api)
+  ;({ facilitator, client, verify } = await facilitatorWithClient())
 })
 afterAll(closeAll)
 
 const post = (path: string, body: object) => facilitator.api.post(path).set(client).send(body)
-const verify = async (body: object) => (await post('/api/v1/verify', body).expect(200)).body as VerifyResult
 
 describe('POST /verify', () => {
   test('caches a valid payment for seconds, and only for the same request', async () => {
@@ -43,12 +41,11 @@ describe('POST /verify', () => {
 
   test('does not cache a payment while its settlement is open', async () => {
     const chain = await ownChain({ blockTime: 3_600 })
-    const [log, signer] = [readableLog(), await newSigner(chain.rpcUrl)]
+    const log = readableLog()
     let elapsedMs = 0
     const now = () => new Date(Date.now() + elapsedMs)
-    const own = await testFacilitator({
+    const own = await facilitatorWithClient({
       rpcUrl: chain.rpcUrl,
-      signerKeys: [signer.privateKey],
       ephemeral: await openEphemeralStore({
         logger: createLogger({ service: 'test', level: 'info', stream: log.stream }),
         now,
@@ -56,39 +53,34 @@ describe('POST /verify', () => {
       log: log.stream,
       now,
     })
-    const headers = await newClient(own.api)
-    const ask = async (path: string, body: object) =>
-      (await own.api.post(path).set(headers).send(body).expect(200)).body as object
     const body = await paymentRequest(await newPayer(chain.rpcUrl), {
       requirements: { maxTimeoutSeconds: 1 },
       authorization: { validBefore: inSeconds(300) },
     })
-    expect(await ask('/api/v1/settle', body)).toMatchObject({ errorReason: 'settlement_pending' })
+    expect(await own.settle(body)).toMatchObject({ errorReason: 'settlement_pending' })
     elapsedMs = 60_000
     for (let i = 0; i < 2; i++)
-      expect(await ask('/api/v1/verify', body)).toMatchObject({ isValid: true, cachedResult: false })
+      expect(await own.verify(body)).toMatchObject({ isValid: true, cachedResult: false })
 
     await callRpc(chain.rpcUrl, 'evm_mine')
     await log.line('settlement settled')
-    expect(await ask('/api/v1/verify', body)).toMatchObject({
+    expect(await own.verify(body)).toMatchObject({
       isValid: false,
       invalidReason: 'invalid_transaction_state',
     })
-    expect(await ask('/api/v1/settle', body)).toMatchObject({ success: true })
+    expect(await own.settle(body)).toMatchObject({ success: true })
   })
 
   test('is never valid after success was reported, even if the cache lost the mark', async () => {
     const chain = await ownChain({ blockTime: 3_600 })
-    const [log, signer] = [readableLog(), await newSigner(chain.rpcUrl)]
-    const settings = {
+    const log = readableLog()
+    // Each facilitator has its own cache, so the second one has no mark of the claim.
+    const first = await testFacilitator({
       rpcUrl: chain.rpcUrl,
-      signerKeys: [signer.privateKey],
       variables: { VERIFICATION_CACHE_TTL_SECONDS: '60' },
       log: log.stream,
-    }
-    // Each facilitator has its own cache, so the second one has no mark of the claim.
-    const first = await testFacilitator(settings)
-    const second = await testFacilitator({ ...settings, databaseUrl: first.databaseUrl })
+    })
+    const second = await testFacilitator(first.settings)
     const headers = await newClient(first.api)
     const ask = async ({ api }: TestFacilitator, path: string, body: object) =>
       (await api.post(path).set(headers).send(body).expect(200)).body as object

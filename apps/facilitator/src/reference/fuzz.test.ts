@@ -2,7 +2,7 @@ import { encodeJson } from '@tollgate/protocol'
 import { operationsOf, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { createContract, fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
-import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 import { liveCounts, requestOptions } from '../testing/requests'
@@ -15,13 +15,8 @@ const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let signer: string
 beforeAll(async () => {
-  const wallet = await newSigner(rpcUrl)
-  signer = wallet.address
-  facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [wallet.privateKey],
-    variables: { ADMIN_TOKEN },
-  })
+  facilitator = await testFacilitator({ variables: { ADMIN_TOKEN } })
+  signer = facilitator.signers[0]!.address
 })
 afterAll(closeAll)
 

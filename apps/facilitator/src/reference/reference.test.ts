@@ -30,7 +30,6 @@ import {
 } from '@tollgate/testing/reference'
 import fc from 'fast-check'
 import { type z } from 'zod'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 
 const ADMIN_TOKEN = 'the admin token of this test and no other'
@@ -40,10 +39,7 @@ let document: OpenApiDocument
 let contract: Contract
 
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
   facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
     variables: { PUBLIC_URL: 'https://facilitator.example', ADMIN_TOKEN },
   })
   document = (await facilitator.api.get('/openapi.json').expect(200)).body as OpenApiDocument

@@ -7,26 +7,23 @@ import {
 } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { bearer, newResource, PAY_TO, registration, resourcesOf, way } from '../testing/resource'
 
-const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']
 let owner: string
 let aheadMs = 0
 
 beforeAll(async () => {
-  const { privateKey } = await newSigner(rpcUrl)
   const networks = [
     { name: 'our-own-chain', chainId: '31337' },
     // A name that version 1 maps to another chain.
     { name: 'polygon', chainId: '31338' },
   ]
   const now = () => new Date(Date.now() + aheadMs)
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [privateKey], networks, now })
+  facilitator = await testFacilitator({ networks, now })
   api = facilitator.api
   owner = (await newUser(api)).accessToken
 })

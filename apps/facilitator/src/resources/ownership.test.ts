@@ -3,23 +3,20 @@ import { type RegisteredResource } from '@tollgate/protocol'
 import { once } from 'node:events'
 import http from 'node:http'
 import { type AddressInfo } from 'node:net'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { bearer, newResource, registration, resourcesOf } from '../testing/resource'
 import { MAX_ORIGINS } from './origins'
 
 const DAY_SECONDS = 86_400
 
-const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']
 let aheadMs = 0
 const pass = (seconds: number) => (aheadMs += seconds * 1000)
 
 beforeAll(async () => {
-  const { privateKey } = await newSigner(rpcUrl)
   const now = () => new Date(Date.now() + aheadMs)
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [privateKey], now })
+  facilitator = await testFacilitator({ now })
   api = facilitator.api
 })
 afterAll(closeAll)
@@ -149,9 +146,8 @@ test('an origin gets at most one request a minute, for any number of resources, 
   const { said, url } = await startOrigin()
   const { accessToken } = await newUser(api)
   const { databaseUrl } = facilitator
-  const { privateKey } = await newSigner(rpcUrl)
   const now = () => new Date(Date.now() + aheadMs)
-  const replica = await testFacilitator({ rpcUrl, signerKeys: [privateKey], databaseUrl, now })
+  const replica = await testFacilitator({ databaseUrl, now })
   for (let count = 0; count < 10; count++)
     await newResource(api, accessToken, { resource: url(String(count)) })
   await Promise.all([check(), replica.ownershipChecks.round()])
@@ -182,10 +178,7 @@ test('a check whose replica died is repeated by another after a minute', async (
 })
 
 test('a user has a limit of checks per minute, and of origins', async () => {
-  const { privateKey } = await newSigner(rpcUrl)
   const limited = await testFacilitator({
-    rpcUrl,
-    signerKeys: [privateKey],
     databaseUrl: facilitator.databaseUrl,
     variables: { OWNERSHIP_CHECKS_PER_MINUTE: '3' },
     now: () => new Date(Date.now() + aheadMs),

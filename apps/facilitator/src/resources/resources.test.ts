@@ -1,22 +1,20 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
-import { newSigner, sharedChain } from '../testing/chain'
+import { sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { bearer, newResource, PAY_TO, registration, resourcesOf, way } from '../testing/resource'
 import { MAX_RESOURCES } from './store'
 
-const rpcUrl = sharedChain()
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']
 let signer: string
 let owner: string
 
 beforeAll(async () => {
-  const wallet = await newSigner(rpcUrl)
-  signer = wallet.address
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [wallet.privateKey] })
+  facilitator = await testFacilitator()
+  signer = facilitator.signers[0]!.address
   api = facilitator.api
   owner = (await newUser(api)).accessToken
 })
@@ -148,8 +146,7 @@ describe('a payment option', () => {
   })
 
   test('waits, with 503 and Retry-After, for a network that was never reached', async () => {
-    const { privateKey } = await newSigner(rpcUrl)
-    const apart = await testFacilitator({ rpcUrl: 'http://127.0.0.1:9', signerKeys: [privateKey] })
+    const apart = await testFacilitator({ rpcUrl: 'http://127.0.0.1:9', chainUrl: sharedChain() })
     const { accessToken } = await newUser(apart.api)
     const answer = await apart.api.post('/api/v1/resources').set(bearer(accessToken)).send(registration())
     expect(outcomeOf(answer)).toEqual([503, 'UNAVAILABLE'])

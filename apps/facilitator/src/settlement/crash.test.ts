@@ -40,7 +40,7 @@ describe('a facilitator killed while it settles', () => {
     const client = await settleAndCrash({ step, rpcUrl, signerKey, databaseUrl, body })
     expect(await transactionCount(rpcUrl, signer.address)).toBe(step === 'sent' ? 1 : 0)
 
-    const { api, database } = await testFacilitator({ rpcUrl, signerKeys: [signerKey], databaseUrl })
+    const { api, database } = await testFacilitator({ signerKeys: [signerKey], databaseUrl })
     const answer = await api.post('/api/v1/settle').set(client).send(body).expect(200)
     const result = answer.body as SettleResult
 

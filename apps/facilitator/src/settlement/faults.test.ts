@@ -1,11 +1,10 @@
 import { ChainUnavailable, type Chain } from '@tollgate/chains'
 import { USDC_ADDRESS } from '@tollgate/devnet'
-import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { Transaction } from 'ethers'
+import { Transaction, type BaseWallet } from 'ethers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { callRpc, newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { newClient, testFacilitator } from '../testing/facilitator'
+import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { faulty, type Faults } from '../testing/faulty'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 import { sendAuthorization } from '../testing/third-party'
@@ -19,26 +18,17 @@ async function settleWith(
   fault: (chain: Chain, parts: { body: PaymentRequest; drain: () => Promise<unknown> }) => Faults,
   authorization: { validBefore?: string } = {},
 ) {
-  const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
+  const payer = await newPayer(rpcUrl)
   const body = await paymentRequest(payer, { authorization })
   const drain = () => callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, '0x0')
-  const facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [signer.privateKey],
-    families: faulty((chain) => fault(chain, { body, drain })),
-  })
-  const client = await newClient(facilitator.api)
-  const settle = async () =>
-    (await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
-  return { result: await settle(), settle, facilitator, signer, payer }
+  const families = faulty((chain) => fault(chain, { body, drain }))
+  const { settle, facilitator, signer } = await facilitatorWithClient({ families })
+  return { result: await settle(body), settle, body, facilitator, signer, payer }
 }
 
 test.concurrent('a payment whose chain took more than a minute to judge it is not claimed, and is settled when sent again', async () => {
-  const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
   let lateMs = 0
-  const { api, database } = await testFacilitator({
-    rpcUrl,
-    signerKeys: [signer.privateKey],
+  const { api, client, pool, sent } = await facilitatorWithClient({
     now: () => new Date(Date.now() + lateMs),
     families: faulty((chain) => ({
       payments: {
@@ -50,47 +40,38 @@ test.concurrent('a payment whose chain took more than a minute to judge it is no
       },
     })),
   })
-  const client = await newClient(api)
-  const body = await paymentRequest(payer)
+  const body = await paymentRequest(await newPayer(rpcUrl))
   const settle = () => api.post('/api/v1/settle').set(client).send(body)
   expect((await settle().expect(500)).body).toMatchObject({ code: 'SETTLEMENT_FAILED' })
-  expect((await database.pool.query('SELECT FROM settlements')).rowCount).toBe(0)
-  expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
+  expect((await pool.query('SELECT FROM settlements')).rowCount).toBe(0)
+  expect(await sent()).toBe(0)
 })
 
 test.concurrent('a payment that cannot be written down holds up no other, and is settled once it can be', async () => {
-  const signer = await newSigner(rpcUrl)
-  const { api, database } = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey] })
-  const client = await newClient(api)
+  const { pool, settle } = await facilitatorWithClient()
   const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
   const [spoilt] = payers
-  await database.pool.query(`
+  await pool.query(`
     CREATE function refuse() returns trigger language plpgsql AS $$ BEGIN raise exception 'not this one'; END $$;
     CREATE trigger refuse before UPDATE ON settlements FOR each row
       WHEN (new.status = 'signed' AND new.payer = '${spoilt!.address}') execute function refuse()`)
   const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
-  const answers = bodies.map(
-    async (body) => (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult,
-  )
+  const answers = bodies.map((body) => settle(body))
   const others = await Promise.all(answers.slice(1))
   expect(others.map(({ success }) => success)).toEqual(others.map(() => true))
-  const { rows } = await database.pool.query(
-    'SELECT last_error AS problem FROM settlements WHERE status = $1',
-    ['claimed'],
-  )
+  const { rows } = await pool.query('SELECT last_error AS problem FROM settlements WHERE status = $1', [
+    'claimed',
+  ])
   expect(rows).toEqual([{ problem: 'not this one' }])
 
-  await database.pool.query('drop trigger refuse on settlements')
+  await pool.query('drop trigger refuse on settlements')
   expect(await answers[0]).toMatchObject({ success: true, payer: spoilt!.address })
 })
 
 test.concurrent('a payment that cannot be signed holds up no other', async () => {
-  const signer = await newSigner(rpcUrl)
   const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
   const [spoilt] = payers
-  const { api, database } = await testFacilitator({
-    rpcUrl,
-    signerKeys: [signer.privateKey],
+  const { pool, settle } = await facilitatorWithClient({
     families: faulty((chain) => ({
       signer: {
         async sign(batch, from) {
@@ -101,15 +82,12 @@ test.concurrent('a payment that cannot be signed holds up no other', async () =>
       },
     })),
   })
-  const client = await newClient(api)
   const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
-  const settle = async (body: PaymentRequest) =>
-    (await api.post('/api/v1/settle').set(client).send(body)).body as SettleResult
   const [first, ...others] = bodies
   settle(first!).catch(() => undefined)
-  while ((await database.pool.query('SELECT FROM settlements WHERE last_error IS NOT NULL')).rowCount === 0)
+  while ((await pool.query('SELECT FROM settlements WHERE last_error IS NOT NULL')).rowCount === 0)
     await delay(20)
-  const results = await Promise.all(others.map(settle))
+  const results = await Promise.all(others.map((body) => settle(body)))
   expect(results.map(({ success }) => success)).toEqual(others.map(() => true))
 })
 
@@ -156,7 +134,7 @@ describe('a claimed payment', () => {
   })
 
   test.concurrent('that cannot be signed delays no other', async () => {
-    const { facilitator } = await settleWith((chain, { body }) => ({
+    const { settle } = await settleWith((chain, { body }) => ({
       signer: {
         sign: (batch, from) =>
           batch.some(({ payment }) => payment.nonce === body.paymentPayload.payload.authorization.nonce)
@@ -164,16 +142,13 @@ describe('a claimed payment', () => {
             : chain.signer.sign(batch, from),
       },
     }))
-    const client = await newClient(facilitator.api)
-    const other = await paymentRequest(await newPayer(rpcUrl))
-    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(other).expect(200)
-    expect(answer.body).toMatchObject({ success: true })
+    expect(await settle(await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({ success: true })
   })
 })
 
 describe('a signed transaction', () => {
   test.concurrent('that was reverted is never a success, not sent again while it would fail, and over once it has lapsed', async () => {
-    const { result, settle, signer, payer, facilitator } = await settleWith(
+    const { result, body, settle, signer, payer, facilitator } = await settleWith(
       (chain, { drain }) => ({
         node: {
           async broadcast(transaction) {
@@ -185,9 +160,9 @@ describe('a signed transaction', () => {
       { validBefore: inSeconds(20) },
     )
     let told = result
-    while (told.errorReason === 'settlement_pending') told = await settle()
+    while (told.errorReason === 'settlement_pending') told = await settle(body)
     expect(told).toMatchObject({ success: false, errorReason: 'payment_expired', transaction: '' })
-    expect(await settle()).toMatchObject({ success: false, errorReason: 'payment_expired' })
+    expect(await settle(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
     expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
     expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
     const [transaction] = await facilitator.database.prisma.transaction.findMany()
@@ -226,7 +201,7 @@ describe('a signed transaction', () => {
   })
 
   test.concurrent('that the chain has lost is sent again before the next one, so that no nonce is missing', async () => {
-    const { result, facilitator, signer } = await settleWith(() => ({}))
+    const { result, settle, facilitator, signer } = await settleWith(() => ({}))
     expect(result).toMatchObject({ success: true })
     // As if the chain had been set back by one block.
     await facilitator.database.pool.query(
@@ -237,16 +212,13 @@ describe('a signed transaction', () => {
        INSERT INTO transaction_versions (hash, transaction_id, raw) SELECT $2, id, $1 FROM stored`,
       await nextRaw(signer),
     )
-    const client = await newClient(facilitator.api)
-    const body = await paymentRequest(await newPayer(rpcUrl))
-    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
-    expect(answer.body).toMatchObject({ success: true })
+    expect(await settle(await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({ success: true })
     expect(await transactionCount(rpcUrl, signer.address)).toBe(3)
   })
 })
 
 /** A transaction of `signer` with the nonce 1 that only costs gas, and its hash. */
-async function nextRaw(signer: Awaited<ReturnType<typeof newSigner>>): Promise<[string, string]> {
+async function nextRaw(signer: BaseWallet): Promise<[string, string]> {
   const raw = await signer.signTransaction({
     type: 2,
     chainId: 84532,

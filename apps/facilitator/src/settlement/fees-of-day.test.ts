@@ -1,19 +1,17 @@
-import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
-import { callRpc, newPayer, newSigner, ownChain, transfersFrom } from '../testing/chain'
-import { newClient, testFacilitator } from '../testing/facilitator'
+import { callRpc, newPayer, ownChain, transfersFrom } from '../testing/chain'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { forward, startNode } from '../testing/failing-node'
-import { faulty } from '../testing/faulty'
 import { onGaslessChain } from '../testing/gasless'
 import { withManualMining } from '../testing/manual-mining'
-import { paymentRequest, type PaymentRequest } from '../testing/payment'
+import { paymentRequest } from '../testing/payment'
+import { withTwoSigners } from '../testing/two-signers'
 
 afterAll(closeAll)
 
 /** In wei: enough for one settlement on a development chain, and too little for two. */
 const DAILY_LIMIT = 5n * 10n ** 14n
-const TIME_FOR_THE_OTHER_MS = 2_000
 const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 const HELD_BACK = "settlements WHERE last_error LIKE 'it is not mined, and higher fees would not help%'"
 
@@ -40,64 +38,33 @@ test.concurrent('a network that charges nothing settles under a daily fee limit'
         : forward(rpcUrl, message),
     ),
   )
-  const [signer, payer] = [await newSigner(rpcUrl), await newPayer(rpcUrl)]
+  const payer = await newPayer(rpcUrl)
   await callRpc(rpcUrl, 'anvil_setNextBlockBaseFeePerGas', '0x0')
   await callRpc(rpcUrl, 'evm_mine')
-  const facilitator = await testFacilitator({
+  const { settle, pool } = await facilitatorWithClient({
     rpcUrl: node,
-    signerKeys: [signer.privateKey],
+    chainUrl: rpcUrl,
     maxFeesPerDay: DAILY_LIMIT,
   })
-  const client = await newClient(facilitator.api)
-  const body = await paymentRequest(payer)
-  const told = await facilitator.api.post('/api/v1/settle').set(client).send(body)
-  expect(told.body).toMatchObject({ success: true })
-  const { rows } = await facilitator.database.pool.query('SELECT max_fee AS cost FROM transactions')
+  expect(await settle(await paymentRequest(payer))).toMatchObject({ success: true })
+  const { rows } = await pool.query('SELECT max_fee AS cost FROM transactions')
   expect(rows).toEqual([{ cost: '0' }])
 })
 
 test.concurrent('two signers at once do not exceed the daily fee limit together', async () => {
-  const { rpcUrl } = await ownChain({ blockTime: 3_600 })
-  const wallets = [await newSigner(rpcUrl), await newSigner(rpcUrl)]
-  let signing = 0
-  let bothSign = () => {}
-  const both = new Promise<void>((resolve) => (bothSign = resolve))
-  const families = faulty((chain) => ({
-    signer: {
-      async sign(...batch) {
-        const signed = await chain.signer.sign(...batch)
-        if (++signing === 2) bothSign()
-        await Promise.race([both, delay(TIME_FOR_THE_OTHER_MS)])
-        return signed
-      },
-    },
-  }))
-  const facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: wallets.map(({ privateKey }) => privateKey),
-    maxFeesPerDay: DAILY_LIMIT,
-    families,
-  })
-  const { pool } = facilitator.database
-  const client = await newClient(facilitator.api)
+  const { rpcUrl, pool, hasSigned, settle } = await withTwoSigners({ maxFeesPerDay: DAILY_LIMIT })
   const newPayment = async () =>
     paymentRequest(await newPayer(rpcUrl), { requirements: { maxTimeoutSeconds: 10 } })
   // Made before the first is signed: that waits a while for the second, and no longer.
   const bodies = [await newPayment(), await newPayment()] as const
-  const settle = async (body: PaymentRequest) => {
-    const answer = await facilitator.api
-      .post('/api/v1/settle')
-      .set({ ...client })
-      .send(body)
-      .expect(200)
-    return (answer.body as SettleResult).errorReason
-  }
-
   const first = settle(bodies[0])
-  while (signing === 0) await delay(10)
-  const reasons = await Promise.all([first, settle(bodies[1])])
+  while (!hasSigned()) await delay(10)
+  const results = await Promise.all([first, settle(bodies[1])])
 
-  expect(reasons).toEqual(['settlement_pending', 'unexpected_settle_error'])
+  expect(results.map(({ errorReason }) => errorReason)).toEqual([
+    'settlement_pending',
+    'unexpected_settle_error',
+  ])
   const { rows } = await pool.query<{ cost: string }>('SELECT max_fee AS cost FROM transactions')
   expect(rows).toHaveLength(1)
   const cost = BigInt(rows[0]!.cost)

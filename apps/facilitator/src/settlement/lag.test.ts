@@ -1,8 +1,7 @@
 import { type Chain } from '@tollgate/chains'
-import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { callRpc, newPayer, newSigner, ownChain, transfersFrom } from '../testing/chain'
-import { newClient, testFacilitator } from '../testing/facilitator'
+import { callRpc, newPayer, ownChain, transfersFrom } from '../testing/chain'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { startLaggingNode } from '../testing/failing-node'
 import { faulty, type Faults } from '../testing/faulty'
 import { paymentRequest } from '../testing/payment'
@@ -35,25 +34,21 @@ async function onLaggingChain(lag: Lag, fault: (chain: Chain, lagging: Lagging) 
     lagging.requests--
     return lagging.blocks
   })
-  const signer = await newSigner(rpcUrl)
-  const { api } = await testFacilitator({
+  const { signer, ...facilitator } = await facilitatorWithClient({
     rpcUrl: url,
-    signerKeys: [signer.privateKey],
+    chainUrl: rpcUrl,
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     families: faulty((chain) => fault(chain, lagging)),
   })
-  const client = await newClient(api)
   // There are blocks by whose state the payer has nothing.
   for (let block = 0; block < 2; block++) await callRpc(rpcUrl, 'evm_mine')
   const payer = await newPayer(rpcUrl)
   const body = await paymentRequest(payer)
-  const settle = async () =>
-    (await api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
 
   /** The transaction reported for the pending payment, once the node has it. */
   async function sent(): Promise<string> {
     for (;;) {
-      const { errorReason, transaction } = await settle()
+      const { errorReason, transaction } = await facilitator.settle(body)
       expect(errorReason).toBe('settlement_pending')
       if (transaction !== '' && (await callRpc(rpcUrl, 'eth_getTransactionByHash', transaction)) !== null)
         return transaction
@@ -62,8 +57,7 @@ async function onLaggingChain(lag: Lag, fault: (chain: Chain, lagging: Lagging) 
 
   /** The final response, after the node that lags has answered as often as it was to. */
   async function outcome() {
-    let told = await settle()
-    while (told.errorReason === 'settlement_pending') told = await settle()
+    const told = await facilitator.settleAtLast(body)
     expect(lagging.requests).toBe(0)
     return told
   }

@@ -1,6 +1,6 @@
 import { closeAll, readableLog } from '@tollgate/testing'
 import { once } from 'node:events'
-import { newPayer, newSigner, sharedChain } from '../testing/chain'
+import { newPayer, sharedChain } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
 import { paymentRequest } from '../testing/payment'
 
@@ -10,9 +10,8 @@ type Line = Record<string, unknown>
 
 test('each line about a settlement is found by its id, by the payment of the gateway and by its request', async () => {
   const rpcUrl = sharedChain()
-  const { privateKey } = await newSigner(rpcUrl)
   const log = readableLog()
-  const { api, database } = await testFacilitator({ rpcUrl, signerKeys: [privateKey], log: log.stream })
+  const { api, database } = await testFacilitator({ log: log.stream })
   const client = await newClient(api)
   const [paymentId, requestId] = ['0c5b1f9e-6f0f-4a53-9f0a-9e64a26c1b1a', 'request-of-the-gateway']
   const settle = async (headers: object) =>

@@ -1,7 +1,7 @@
 import { createMetrics } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
-import { newPayer, newSigner, sharedChain } from '../testing/chain'
-import { newClient, testFacilitator } from '../testing/facilitator'
+import { newPayer, sharedChain } from '../testing/chain'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { figuresOf, untilFigure } from '../testing/scrape-metrics'
 import { paymentRequest } from '../testing/payment'
 import { createSettlementMetrics } from './metrics'
@@ -71,17 +71,12 @@ test('counts ends by how and why with the time they took, replacements, reversal
 })
 
 test('what is scraped of a facilitator tells what it settled, what is open, and of its signer', async () => {
-  const { address: signer, privateKey } = await newSigner(rpcUrl)
-  const { api, scrape } = await testFacilitator({ rpcUrl, signerKeys: [privateKey] })
-  const labels = `network="base-sepolia",signer="${signer}"`
+  const { facilitator, signer, settle } = await facilitatorWithClient()
+  const { scrape } = facilitator
+  const labels = `network="base-sepolia",signer="${signer.address}"`
   await untilFigure(scrape, 'tollgate_signer_balance', labels, 1e19)
   const body = await paymentRequest(await newPayer(rpcUrl))
-  const answer = await api
-    .post('/api/v1/settle')
-    .set(await newClient(api))
-    .send(body)
-    .expect(200)
-  expect(answer.body).toMatchObject({ success: true })
+  expect(await settle(body)).toMatchObject({ success: true })
   await untilFigure(
     scrape,
     'tollgate_settlements_completed_total',

@@ -1,8 +1,8 @@
 import { type AnvilOptions } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
-import { type SettleResult } from '@tollgate/protocol'
 import { callRpc, newPayer, newSigner, ownChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, testFacilitator } from '../testing/facilitator'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 
 const AN_HOUR = 3_600
@@ -13,27 +13,11 @@ afterAll(closeAll)
 async function alone(options: { chain?: AnvilOptions; variables?: Record<string, string> } = {}) {
   const chain = await ownChain(options.chain)
   const { rpcUrl } = chain
-  const signer = await newSigner(rpcUrl)
-  const facilitator = await testFacilitator({
+  const { api, client, signer, facilitator, settle, settleAtLast } = await facilitatorWithClient({
     rpcUrl,
-    signerKeys: [signer.privateKey],
     variables: options.variables ?? {},
   })
-  const client = await newClient(facilitator.api)
-  const post = (path: string, body: PaymentRequest, headers: object = {}) =>
-    facilitator.api
-      .post(path)
-      .set({ ...client, ...headers })
-      .send(body)
-  const settle = async (body: PaymentRequest, headers: object = {}) =>
-    (await post('/api/v1/settle', body, headers).expect(200)).body as SettleResult
-
-  /** Repeats the request until the response is not pending. */
-  async function outcome(body: PaymentRequest) {
-    let told = await settle(body)
-    while (told.errorReason === 'settlement_pending') told = await settle(body)
-    return told
-  }
+  const post = (path: string, body: PaymentRequest) => api.post(path).set(client).send(body)
 
   /** The transaction reported for a pending payment, once the node has it. */
   async function sent(body: PaymentRequest): Promise<string> {
@@ -44,14 +28,14 @@ async function alone(options: { chain?: AnvilOptions; variables?: Record<string,
         return transaction
     }
   }
-  return { chain, rpcUrl, signer, facilitator, post, settle, outcome, sent }
+  return { chain, rpcUrl, signer, facilitator, post, settle, settleAtLast, sent }
 }
 
 describe('while the chain mines nothing', () => {
   const slow = { chain: { blockTime: AN_HOUR }, variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 
   test.concurrent('an asset that is withdrawn meanwhile refuses new payments, and not the one that is under way', async () => {
-    const { rpcUrl, settle, sent, outcome, facilitator } = await alone(slow)
+    const { rpcUrl, settle, sent, settleAtLast, facilitator } = await alone(slow)
     const body = await paymentRequest(await newPayer(rpcUrl))
     const transaction = await sent(body)
 
@@ -60,13 +44,13 @@ describe('while the chain mines nothing', () => {
       errorReason: 'invalid_payment_requirements',
     })
     expect(await settle(body)).toMatchObject({ errorReason: 'settlement_pending', transaction })
-    const asking = outcome(body)
+    const asking = settleAtLast(body)
     await callRpc(rpcUrl, 'evm_mine')
     expect(await asking).toMatchObject({ success: true, transaction })
   })
 
   test.concurrent('a settlement whose nonce goes to another transaction is sent again under the next one, and settles once', async () => {
-    const { rpcUrl, signer, settle, sent, outcome } = await alone(slow)
+    const { rpcUrl, signer, settle, sent, settleAtLast } = await alone(slow)
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const transaction = await sent(body)
@@ -85,12 +69,12 @@ describe('while the chain mines nothing', () => {
     expect(next).not.toBe(transaction)
 
     await callRpc(rpcUrl, 'evm_mine')
-    expect(await outcome(body)).toMatchObject({ success: true, transaction: next })
+    expect(await settleAtLast(body)).toMatchObject({ success: true, transaction: next })
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
   test.concurrent('a settlement is pending in time; its outcome is reported once to a repeated request', async () => {
-    const { rpcUrl, signer, settle, sent, outcome } = await alone(slow)
+    const { rpcUrl, signer, settle, sent, settleAtLast } = await alone(slow)
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
 
@@ -109,7 +93,7 @@ describe('while the chain mines nothing', () => {
       transaction: first.transaction,
     })
 
-    const asking = outcome(body)
+    const asking = settleAtLast(body)
     await callRpc(rpcUrl, 'evm_mine')
     const told = await asking
     expect(told).toMatchObject({ success: true, transaction: first.transaction, payer: payer.address })
@@ -127,7 +111,7 @@ describe('while the chain mines nothing', () => {
   })
 
   test.concurrent('sends a transaction again that its node has forgotten', async () => {
-    const { rpcUrl, signer, sent, outcome } = await alone(slow)
+    const { rpcUrl, signer, sent, settleAtLast } = await alone(slow)
     const body = await paymentRequest(await newPayer(rpcUrl))
     const transaction = await sent(body)
     await callRpc(rpcUrl, 'anvil_dropTransaction', transaction)
@@ -137,7 +121,7 @@ describe('while the chain mines nothing', () => {
       if (pooled) break
     }
     await callRpc(rpcUrl, 'evm_mine')
-    expect(await outcome(body)).toMatchObject({ success: true, transaction })
+    expect(await settleAtLast(body)).toMatchObject({ success: true, transaction })
     expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
   })
 })
@@ -193,7 +177,7 @@ describe('while the chain is down', () => {
 })
 
 test.concurrent('a facilitator that stops lets those who wait go, and leaves their settlement to the next one', async () => {
-  const { rpcUrl, signer, facilitator, settle } = await alone({ chain: { blockTime: AN_HOUR } })
+  const { rpcUrl, facilitator, settle } = await alone({ chain: { blockTime: AN_HOUR } })
   const body = await paymentRequest(await newPayer(rpcUrl))
   const waiting = settle(body)
   for (;;)
@@ -203,8 +187,7 @@ test.concurrent('a facilitator that stops lets those who wait go, and leaves the
   expect(await waiting).toMatchObject({ errorReason: 'settlement_pending' })
   await facilitator.close()
 
-  const { databaseUrl } = facilitator
-  const next = await testFacilitator({ rpcUrl, signerKeys: [signer.privateKey], databaseUrl })
+  const next = await testFacilitator(facilitator.settings)
   await callRpc(rpcUrl, 'evm_mine')
   const { hash, status } = await settledRow(next)
   expect([hash, status]).toEqual([transaction, 'settled'])

@@ -11,9 +11,8 @@ afterAll(closeAll)
 /** Two facilitators with the same signers over one database. */
 async function replicas(signers = 1) {
   const wallets = await Promise.all(Array.from({ length: signers }, () => newSigner(rpcUrl)))
-  const signerKeys = wallets.map(({ privateKey }) => privateKey)
-  const first = await testFacilitator({ rpcUrl, signerKeys })
-  const second = await testFacilitator({ rpcUrl, signerKeys, databaseUrl: first.databaseUrl })
+  const first = await testFacilitator({ signerKeys: wallets.map(({ privateKey }) => privateKey) })
+  const second = await testFacilitator(first.settings)
   return {
     first,
     second,
@@ -97,14 +96,12 @@ describe('two replicas', () => {
   })
 
   test('have one leader of a signer at a time; when it stops, the other one takes over and settles', async () => {
-    const [signer, payer] = await Promise.all([newSigner(rpcUrl), newPayer(rpcUrl)])
-    const settings = { rpcUrl, signerKeys: [signer.privateKey] }
+    const payer = await newPayer(rpcUrl)
     const [firstLog, secondLog] = [readableLog(), readableLog()]
-    const first = await testFacilitator({ ...settings, log: firstLog.stream })
+    const first = await testFacilitator({ log: firstLog.stream })
     const client = await newClient(first.api)
     expect(await settle(first, client, await paymentRequest(payer))).toMatchObject({ success: true })
-    const { databaseUrl } = first
-    const second = await testFacilitator({ ...settings, databaseUrl, log: secondLog.stream })
+    const second = await testFacilitator({ ...first.settings, log: secondLog.stream })
     expect(await settle(second, client, await paymentRequest(payer))).toMatchObject({ success: true })
     await firstLog.line('signer lock acquired')
     expect(secondLog.text()).not.toContain('signer lock acquired')

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { openFacilitatorDatabase } from '@tollgate/database'
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
@@ -87,7 +88,7 @@ describe('the leader of a signer that is stopped in the middle of a settlement',
       const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(300) } })
       const signerKey = signer.privateKey
       const stopped = await settleAndStop({ step, rpcUrl, signerKey, databaseUrl, body })
-      const other = await testFacilitator({ rpcUrl, signerKeys: [signerKey], databaseUrl })
+      const other = await testFacilitator({ signerKeys: [signerKey], databaseUrl })
       const result = await settled(other, stopped.client, body)
       expect(result).toMatchObject({ success: true, payer: payer.address })
 
@@ -109,8 +110,6 @@ describe('the leader of a signer that is stopped in the middle of a settlement',
 })
 
 test('success is reported once where the connection to Postgres of one of two waiting requests is paused', async () => {
-  const signer = await newSigner(rpcUrl)
-  const settings = { rpcUrl, signerKeys: [signer.privateKey] }
   let go: () => void = () => undefined
   let mayBroadcast = Promise.resolve()
   const families = faulty((chain) => ({
@@ -121,13 +120,14 @@ test('success is reported once where the connection to Postgres of one of two wa
       },
     },
   }))
-  const other = await testFacilitator({ ...settings, families })
+  const other = await testFacilitator({ families })
   const postgres = await startTcpProxy(other.databaseUrl)
   const client = await newClient(other.api)
   expect(await ask(other, client, await paymentRequest(await newPayer(rpcUrl)))).toMatchObject({
     success: true,
   })
-  const stalled = await testFacilitator({ ...settings, databaseUrl: postgres.url })
+  const { signerKeys } = other.settings
+  const stalled = await testFacilitator({ signerKeys, databaseUrl: postgres.url })
   const body = await paymentRequest(await newPayer(rpcUrl))
 
   mayBroadcast = new Promise((resolve) => (go = resolve))
@@ -147,8 +147,9 @@ test('success is reported once where the connection to Postgres of one of two wa
 
 describe('what a stalled leader has read', () => {
   async function rowsOf() {
-    const { database } = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
-    const { pool } = database
+    const url = await migratedDatabase('facilitator')
+    const { pool, close } = openFacilitatorDatabase({ url, poolSize: 2 })
+    closeLater(close)
     const rows = settlementRows(pool)
     await rows.asset()
     const client = await rows.client(await rows.user('shop@example.com'))

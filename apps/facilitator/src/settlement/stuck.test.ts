@@ -1,5 +1,5 @@
 import { closeAll } from '@tollgate/testing'
-import { callRpc, newPayer, newSigner, transactionCount, transfersFrom } from '../testing/chain'
+import { callRpc, newPayer, transactionCount, transfersFrom } from '../testing/chain'
 import { newClient, newUser, testFacilitator } from '../testing/facilitator'
 import { withManualMining } from '../testing/manual-mining'
 import { inSeconds, paymentRequest } from '../testing/payment'
@@ -118,8 +118,7 @@ test.concurrent('what a signer has on its way is seen to its end after the signe
   await facilitator.close()
 
   const { databaseUrl } = facilitator
-  const { privateKey } = await newSigner(rpcUrl)
-  const { api } = await testFacilitator({ rpcUrl, databaseUrl, signerKeys: [privateKey] })
+  const { api } = await testFacilitator({ rpcUrl, databaseUrl })
   await mine()
   const answer = await api.post('/api/v1/settle').set(client).send(payment).expect(200)
   expect(answer.body).toMatchObject({ success: true })

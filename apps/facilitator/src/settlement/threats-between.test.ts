@@ -3,7 +3,8 @@ import { closeAll } from '@tollgate/testing'
 import { type BaseWallet } from 'ethers'
 import { cancellation } from '../testing/cancel'
 import { callRpc, newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
-import { hostileInfrastructure, SENT } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
+import { SENT } from '../testing/hostile'
 import { withManualMining } from '../testing/manual-mining'
 import { AMOUNT, paymentRequest, type PaymentRequest } from '../testing/payment'
 import { outbid } from '../testing/third-party'
@@ -11,9 +12,9 @@ import { outbid } from '../testing/third-party'
 const GWEI = 1_000_000_000n
 const rpcUrl = sharedChain()
 let lateMs = 0
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+let ground: FacilitatorWithClient
 beforeAll(async () => {
-  ground = await hostileInfrastructure({ now: () => new Date(Date.now() + lateMs) })
+  ground = await facilitatorWithClient({ now: () => new Date(Date.now() + lateMs) })
 })
 afterAll(closeAll)
 

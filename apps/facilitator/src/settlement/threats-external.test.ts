@@ -2,10 +2,9 @@ import { USDC_ADDRESS } from '@tollgate/devnet'
 import { closeAll } from '@tollgate/testing'
 import { type BaseWallet } from 'ethers'
 import { cancellation } from '../testing/cancel'
-import { callRpc, newPayer, newSigner, ownChain, transfersFrom } from '../testing/chain'
+import { callRpc, newPayer, ownChain, transfersFrom } from '../testing/chain'
 import { forward, startNode } from '../testing/failing-node'
-import { newClient, testFacilitator } from '../testing/facilitator'
-import { hostileInfrastructure } from '../testing/hostile'
+import { facilitatorWithClient } from '../testing/facilitator-with-client'
 import { withManualMining } from '../testing/manual-mining'
 import { inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
 import { newSender, rawOf, rawRequest } from '../testing/raw-transfer'
@@ -31,7 +30,7 @@ async function counted() {
     calls.push(...messages.map(({ method }) => method))
     return messages.map((message) => forward(rpcUrl, message))
   })
-  const ground = await hostileInfrastructure({ chainUrl: rpcUrl, rpcUrl: url })
+  const ground = await facilitatorWithClient({ chainUrl: rpcUrl, rpcUrl: url })
   const made = () => {
     const before = calls
     calls = []
@@ -42,10 +41,7 @@ async function counted() {
 
 describe('a payment that was settled before it came', () => {
   test('buys nothing, at the shop next door with the same recipient: verify and settle agree', async () => {
-    const [first, second] = [
-      await hostileInfrastructure({ chainUrl: rpcUrl }),
-      await hostileInfrastructure({ chainUrl: rpcUrl }),
-    ]
+    const [first, second] = [await facilitatorWithClient({ rpcUrl }), await facilitatorWithClient({ rpcUrl })]
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     expect(await first.settle(body)).toMatchObject({ success: true })
@@ -108,25 +104,17 @@ describe('a payment that was settled before it came', () => {
         ),
       ),
     )
-    const signer = await newSigner(rpcUrl)
-    const facilitator = await testFacilitator({
+    const { facilitator, settle, settleAtLast } = await facilitatorWithClient({
       rpcUrl: urls[0] ?? '',
       moreRpcUrls: urls.slice(1),
-      signerKeys: [signer.privateKey],
+      chainUrl: rpcUrl,
       variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     })
-    const client = await newClient(facilitator.api)
-    const settle = async () =>
-      (await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as {
-        success: boolean
-        errorReason: string
-      }
     // By the old state it is good, and claimed.
-    let told = await settle()
+    await settle(body)
     expect(await facilitator.database.prisma.settlement.count()).toBe(1)
     isBehind = false
-    while (told.errorReason === 'settlement_pending') told = await settle()
-    expect(told).toMatchObject({ success: false, errorReason: spent, transaction: '' })
+    expect(await settleAtLast(body)).toMatchObject({ success: false, errorReason: spent, transaction: '' })
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 })
@@ -196,17 +184,13 @@ test.each([5_000n, 2n ** 70n])(
         return { ...answer, result: `0x${(BigInt(answer.result) + more).toString(16)}` }
       }),
     )
-    const signer = await newSigner(rpcUrl)
-    const facilitator = await testFacilitator({
+    const { settle } = await facilitatorWithClient({
       rpcUrl,
       moreRpcUrls: [high],
-      signerKeys: [signer.privateKey],
       variables: { SETTLE_TIMEOUT_SECONDS: '30' },
     })
-    const client = await newClient(facilitator.api)
     const body = await rawRequest(rawOf(await newSender(rpcUrl)))
-    const answer = await facilitator.api.post('/api/v1/settle').set(client).send(body).expect(200)
-    expect(answer.body).toMatchObject({ success: true })
+    expect(await settle(body)).toMatchObject({ success: true })
   },
 )
 

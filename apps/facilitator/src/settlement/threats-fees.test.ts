@@ -1,12 +1,12 @@
-import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
+import { type SettleResult } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createAccountStore } from '../operations/cli/operator-account-store'
-import { newPayer, newSigner, ownChain } from '../testing/chain'
+import { newPayer } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type ClientHeaders } from '../testing/facilitator'
-import { faulty } from '../testing/faulty'
 import { withManualMining } from '../testing/manual-mining'
 import { inVersion2, paymentRequest, type PaymentRequest } from '../testing/payment'
+import { withTwoSigners } from '../testing/two-signers'
 
 afterAll(closeAll)
 
@@ -16,7 +16,6 @@ const DAILY_LIMIT = 10n ** 18n
 const LIMIT = DAILY_LIMIT / 1_000n
 const SHARES = { NEW_USER_FEE_SHARE_PERCENT: '0.1' }
 const FEES_LOCK = 'fees base-sepolia'
-const TIME_FOR_THE_OTHER_MS = 2_000
 
 type World = Awaited<ReturnType<typeof withManualMining>>
 
@@ -46,15 +45,6 @@ const payments = async (rpcUrl: string, count: number) => {
   const bodies: PaymentRequest[] = []
   for (let n = 0; n < count; n++) bodies.push(await paymentRequest(await newPayer(rpcUrl)))
   return bodies
-}
-
-async function verify(
-  { facilitator }: Pick<World, 'facilitator'>,
-  body: PaymentRequest,
-  headers: ClientHeaders,
-) {
-  const answer = await facilitator.api.post('/api/v1/verify').set(headers).send(body).expect(200)
-  return answer.body as VerifyResult
 }
 
 /** Why the payment is refused, or `sent` once a transaction is signed for it. */
@@ -100,37 +90,16 @@ test.concurrent('of two users in one batch, the one past its share is refused in
 })
 
 test.concurrent('fifty at once over two replicas and two signers never reserve more than the share', async () => {
-  const { rpcUrl } = await ownChain({ blockTime: 3_600 })
-  const wallets = [await newSigner(rpcUrl), await newSigner(rpcUrl)]
-  let signing = 0
-  let bothSign = () => {}
-  const both = new Promise<void>((resolve) => (bothSign = resolve))
-  const families = faulty((chain) => ({
-    signer: {
-      async sign(...batch) {
-        const signed = await chain.signer.sign(...batch)
-        if (++signing === 2) bothSign()
-        await Promise.race([both, delay(TIME_FOR_THE_OTHER_MS)])
-        return signed
-      },
-    },
-  }))
-  const options = {
-    rpcUrl,
-    signerKeys: wallets.map(({ privateKey }) => privateKey),
+  const { rpcUrl, pool, client, ...one } = await withTwoSigners({
     maxFeesPerDay: DAILY_LIMIT,
-    families,
     variables: { ...SHARES, SETTLE_TIMEOUT_SECONDS: '20' },
-  }
-  const one = await testFacilitator(options)
-  const { pool } = one.database
-  const other = await testFacilitator({ ...options, databaseUrl: one.databaseUrl })
-  const client = await newClient(one.api)
+  })
+  const other = await testFacilitator(one.facilitator.settings)
   const bodies = await payments(rpcUrl, 50)
   const settled = await Promise.all(
     bodies.map(async (body, n) => {
-      const at = n % 2 === 0 ? one : other
-      return (await at.api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
+      const { api } = n % 2 === 0 ? one : other
+      return (await api.post('/api/v1/settle').set(client).send(body).expect(200)).body as SettleResult
     }),
   )
   const own = await reserved({ pool }, client)
@@ -152,7 +121,7 @@ test.concurrent('verify refuses what settle would, and both take it once an oper
     PaymentRequest,
     PaymentRequest,
   ]
-  expect(await verify(on, second, on.client)).toMatchObject({ isValid: true })
+  expect(await on.verify(second)).toMatchObject({ isValid: true })
   expect(await decided(on, first)).toBe('sent')
   expect(await decided(on, second)).toBe('fee_allowance_exceeded')
   // What was claimed before is still asked about.
@@ -160,7 +129,7 @@ test.concurrent('verify refuses what settle would, and both take it once an oper
   // The share is read again within a second.
   await delay(1_000)
   for (const body of [second, third])
-    expect(await verify(on, body, on.client)).toMatchObject({
+    expect(await on.verify(body)).toMatchObject({
       isValid: false,
       invalidReason: 'fee_allowance_exceeded',
       payer: '',
@@ -169,14 +138,14 @@ test.concurrent('verify refuses what settle would, and both take it once an oper
   expect(await decided(on, third)).toBe('fee_allowance_exceeded')
   expect(await on.count('settlements')).toBe(claimed)
   const stranger = await newClient(on.facilitator.api)
-  expect(await verify(on, third, stranger)).toMatchObject({ isValid: true })
+  expect(await on.verify(third, stranger)).toMatchObject({ isValid: true })
 
   const { rows } = await on.pool.query<{ email: string }>(
     'SELECT email FROM users u JOIN clients c ON c.user_id = u.id WHERE client_id = $1',
     [clientOf(on.client)],
   )
   await createAccountStore(on.pool).allow({ email: rows[0]!.email }, 5_000)
-  expect(await verify(on, third, on.client)).toMatchObject({ isValid: true })
+  expect(await on.verify(third)).toMatchObject({ isValid: true })
   expect(await decided(on, third)).toBe('sent')
   await on.mineUntil("settlements WHERE status = 'settled'", 2)
 })
@@ -251,7 +220,7 @@ test.concurrent('dust is refused in both versions, and what is the least an asse
     return (answer.body as { data: { minAmount?: string } }).data.minAmount
   }
   const dust = await of('999')
-  expect(await verify(on, dust, on.client)).toMatchObject({
+  expect(await on.verify(dust)).toMatchObject({
     isValid: false,
     invalidReason: 'invalid_payment_requirements',
   })
@@ -264,7 +233,7 @@ test.concurrent('dust is refused in both versions, and what is the least an asse
   expect(await on.count('settlements')).toBe(0)
 
   const enough = await of('1000')
-  expect(await verify(on, enough, on.client)).toMatchObject({ isValid: true })
+  expect(await on.verify(enough)).toMatchObject({ isValid: true })
   const settling = on.settle(enough)
   await on.onTheirWay(1)
   expect([await least(undefined), await least('2500'), await least(undefined)]).toEqual([
@@ -272,7 +241,7 @@ test.concurrent('dust is refused in both versions, and what is the least an asse
     '2500',
     '2500',
   ])
-  expect(await verify(on, await of('2499'), on.client)).toMatchObject({ isValid: false })
+  expect(await on.verify(await of('2499'))).toMatchObject({ isValid: false })
   // It was claimed before, so its outcome is still reported.
   await on.mineUntil("settlements WHERE status = 'settled'", 1)
   expect(await settling).toMatchObject({ success: true })
@@ -286,7 +255,7 @@ test.concurrent('a key with a list of recipients verifies and settles payments t
   const stranger = await newClient(on.facilitator.api, {
     pay_to: [(await newPayer(on.rpcUrl)).address, 'cosmos1x'],
   })
-  expect(await verify(on, body, stranger)).toMatchObject({
+  expect(await on.verify(body, stranger)).toMatchObject({
     isValid: false,
     invalidReason: 'invalid_payment_requirements',
   })
@@ -297,7 +266,7 @@ test.concurrent('a key with a list of recipients verifies and settles payments t
   expect(await on.count('settlements')).toBe(0)
 
   const own = await newClient(on.facilitator.api, { pay_to: [payTo.toLowerCase()] })
-  expect(await verify(on, body, own)).toMatchObject({ isValid: true })
+  expect(await on.verify(body, own)).toMatchObject({ isValid: true })
   expect(await decided(on, body, own)).toBe('sent')
 })
 

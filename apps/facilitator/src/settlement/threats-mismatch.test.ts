@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { callRpc, newPayer, newSigner, ownChain } from '../testing/chain'
 import { forward, startNode } from '../testing/failing-node'
 import { newClient } from '../testing/facilitator'
-import { hostileInfrastructure, signInDomain } from '../testing/hostile'
+import { facilitatorWithClient, type FacilitatorWithClient } from '../testing/facilitator-with-client'
+import { signInDomain } from '../testing/hostile'
 import { withManualMining } from '../testing/manual-mining'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
 
@@ -14,12 +15,12 @@ const GWEI = 1_000_000_000n
 const mismatch = 'transfer_event_mismatch'
 
 let rpcUrl: string
-let ground: Awaited<ReturnType<typeof hostileInfrastructure>>
+let ground: FacilitatorWithClient
 const log = readableLog()
 beforeAll(async () => {
   ;({ rpcUrl } = await ownChain())
-  ground = await hostileInfrastructure({
-    chainUrl: rpcUrl,
+  ground = await facilitatorWithClient({
+    rpcUrl,
     log: log.stream,
     variables: { ADMIN_TOKEN, SETTLE_TIMEOUT_SECONDS: '30' },
   })
@@ -128,7 +129,7 @@ test('a mismatch stays one where its payment lapses before the node that is aske
       return isForgetful && isForgotten ? { jsonrpc: '2.0', id, result: null } : forward(chainUrl, message)
     }),
   )
-  const on = await hostileInfrastructure({
+  const on = await facilitatorWithClient({
     chainUrl,
     rpcUrl: node,
     variables: { ADMIN_TOKEN, SETTLE_TIMEOUT_SECONDS: '30' },

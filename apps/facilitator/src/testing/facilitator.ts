@@ -13,6 +13,7 @@ import {
   type EphemeralStore,
   readEnvironment,
 } from '@tollgate/service'
+import { Wallet } from 'ethers'
 import request from 'supertest'
 import { Environment, type Configuration } from '../config'
 import { sessionsOf, composeFacilitator } from '../facilitator'
@@ -21,9 +22,13 @@ import { type NetworkConfiguration } from '../networks/settings'
 import { newSigner, sharedChain } from './chain'
 
 export type TestOptions = {
-  rpcUrl: string
+  /** The shared chain by default. */
+  rpcUrl?: string
   moreRpcUrls?: readonly string[]
-  signerKeys: readonly string[]
+  /** One new signer by default, with ether on the chain at `chainUrl`. */
+  signerKeys?: readonly string[]
+  /** The chain itself, if `rpcUrl` is another node in front of it. */
+  chainUrl?: string
   /** The database of another replica; a new one by default. */
   databaseUrl?: string
   families?: Families
@@ -40,10 +45,12 @@ const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() 
 
 export type TestFacilitator = Awaited<ReturnType<typeof testFacilitator>>
 
-export async function testFacilitator(options: TestOptions) {
-  const { now = () => new Date() } = options
+export async function testFacilitator(options: TestOptions = {}) {
+  const { rpcUrl = sharedChain(), chainUrl = rpcUrl, now = () => new Date() } = options
+  const { signerKeys = [(await newSigner(chainUrl)).privateKey] } = options
   const databaseUrl = options.databaseUrl ?? (await migratedDatabase('facilitator'))
-  const configuration = configurationOf({ ...options, databaseUrl })
+  const settings = { ...options, rpcUrl, signerKeys, databaseUrl }
+  const configuration = configurationOf(settings)
   const logger = createLogger({ service: 'facilitator', level: 'debug', stream: options.log ?? nowhere() })
   const database = openFacilitatorDatabase({ url: databaseUrl, poolSize: 10 + sessionsOf(configuration) })
   const ephemeral =
@@ -92,10 +99,24 @@ export async function testFacilitator(options: TestOptions) {
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const scrape = () => metrics.register.metrics()
-  return { ...facilitator, api: request(server), url, ephemeral, database, databaseUrl, scrape, close }
+  return {
+    ...facilitator,
+    api: request(server),
+    url,
+    ephemeral,
+    database,
+    databaseUrl,
+    scrape,
+    close,
+    /** Starts a replica of this facilitator. */
+    settings,
+    signers: signerKeys.map((key) => new Wallet(key)),
+  }
 }
 
-function configurationOf(options: TestOptions & { databaseUrl: string }): Configuration {
+type Settings = TestOptions & Required<Pick<TestOptions, 'rpcUrl' | 'signerKeys' | 'databaseUrl'>>
+
+function configurationOf(options: Settings): Configuration {
   const {
     rpcUrl,
     signerKeys,
@@ -145,12 +166,6 @@ function configurationOf(options: TestOptions & { databaseUrl: string }): Config
 
 export type Api = TestFacilitator['api']
 export type ClientHeaders = { 'X-Client-ID': string; 'X-Client-Token': string }
-
-export async function facilitatorWithClient() {
-  const { address: signer, privateKey } = await newSigner(sharedChain())
-  const facilitator = await testFacilitator({ rpcUrl: sharedChain(), signerKeys: [privateKey] })
-  return { facilitator, signer, client: await newClient(facilitator.api) }
-}
 
 export async function newUser(api: Api): Promise<{ email: string; password: string; accessToken: string }> {
   const email = `${randomBytes(8).toString('hex')}@example.com`

@@ -4,7 +4,7 @@ import { COSMOS_CHAIN_ID } from '@tollgate/cosmos-devchain'
 import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { MsgRevokeAllowance } from 'cosmjs-types/cosmos/feegrant/v1beta1/tx'
 import { setTimeout as delay } from 'node:timers/promises'
-import { callRpc, newSigner, sharedChain } from './chain'
+import { callRpc } from './chain'
 import {
   COSMOS_AMOUNT,
   COSMOS_FEE,
@@ -23,7 +23,7 @@ import { hashOf, txOf } from './forged-cosmos'
 
 const PATIENCE_MS = 40_000
 
-type Options = Partial<TestOptions> & {
+type Options = TestOptions & {
   gaslessMaxFee?: bigint | undefined
   maxFeesPerDay?: bigint
   /** More settings of the network, such as other nodes. */
@@ -36,16 +36,10 @@ export async function onGaslessChain(options: Options = {}) {
   const chain = await ownCosmosChain()
   const { rpcUrl } = chain
   const granter = await newCosmosWallet(rpcUrl, 1_000_000_000n)
-  const evmSigner = await newSigner(sharedChain())
   const more = await network?.(rpcUrl)
   const changes = { gaslessMaxFee, ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }), ...more }
-  const settings = {
-    rpcUrl: sharedChain(),
-    signerKeys: [evmSigner.privateKey],
-    networks: [cosmosNetwork(rpcUrl, granter, changes)],
-    ...rest,
-  }
-  const facilitator = await testFacilitator(settings)
+  const networks = [cosmosNetwork(rpcUrl, granter, changes)]
+  const facilitator = await testFacilitator({ networks, ...rest })
   const client = await newClient(facilitator.api)
   const { pool } = facilitator.database
   type Facilitator = Pick<typeof facilitator, 'database'>
@@ -144,9 +138,8 @@ export async function onGaslessChain(options: Options = {}) {
 
     replica: (own: Record<string, unknown> = {}) =>
       testFacilitator({
-        ...settings,
-        networks: settings.networks.map((one) => ({ ...one, own: { ...one.own, ...own } })),
-        databaseUrl: facilitator.databaseUrl,
+        ...facilitator.settings,
+        networks: networks.map((one) => ({ ...one, own: { ...one.own, ...own } })),
       }),
     network: COSMOS_CHAIN_ID,
   }

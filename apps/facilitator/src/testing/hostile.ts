@@ -1,53 +1,5 @@
-import { type SettleResult, type VerifyResult } from '@tollgate/protocol'
 import { type BaseWallet, type TypedDataDomain } from 'ethers'
-import { newSigner, sharedChain, transactionCount } from './chain'
-import { newClient, testFacilitator, type TestOptions } from './facilitator'
 import { transferTypes, usdcDomain, type PaymentRequest } from './payment'
-
-export async function hostileInfrastructure({
-  chainUrl = sharedChain(),
-  ...options
-}: Partial<TestOptions> & { chainUrl?: string } = {}) {
-  const signer = await newSigner(chainUrl)
-  const facilitator = await testFacilitator({ rpcUrl: chainUrl, signerKeys: [signer.privateKey], ...options })
-  const client = await newClient(facilitator.api)
-
-  const post = async (path: string, body: object, headers: object) =>
-    (
-      await facilitator.api
-        .post(path)
-        .set({ ...client, ...headers })
-        .send(body)
-        .expect(200)
-    ).body as object
-  const verify = async (body: object) => (await post('/api/v1/verify', body, {})) as VerifyResult
-  const settle = async (body: object, headers: object = {}) =>
-    (await post('/api/v1/settle', body, headers)) as SettleResult
-  const claims = () => facilitator.database.prisma.settlement.count()
-  const sent = () => transactionCount(chainUrl, signer.address)
-
-  return {
-    facilitator,
-    signer,
-    client,
-    verify,
-    settle,
-    sent,
-    /** Expects the same reason from verify and settle, no claim, and no gas spent. */
-    async expectRefused(body: object, reason: string): Promise<void> {
-      const before = [await claims(), await sent()]
-      expect(await verify(body)).toMatchObject({ isValid: false, invalidReason: reason, payer: '' })
-      expect(await settle(body)).toMatchObject({
-        success: false,
-        errorReason: reason,
-        transaction: '',
-        payer: '',
-        blockNumber: 0,
-      })
-      expect([await claims(), await sent()]).toEqual(before)
-    },
-  }
-}
 
 export const SENT = `settlements s JOIN transactions t ON t.id = s.transaction_id
   WHERE s.status = 'signed' AND t.accepted_at IS NOT NULL`

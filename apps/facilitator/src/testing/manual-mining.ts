@@ -1,32 +1,24 @@
-import { type SettleResult } from '@tollgate/protocol'
 import { readableLog } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
-import { callRpc, newSigner, ownChain } from './chain'
-import { newClient, testFacilitator, type TestOptions } from './facilitator'
+import { callRpc, ownChain } from './chain'
+import { type TestOptions } from './facilitator'
+import { facilitatorWithClient } from './facilitator-with-client'
 import { SENT } from './hostile'
-import { type PaymentRequest } from './payment'
 
 const AN_HOUR = 3_600
 const PATIENCE_MS = 40_000
 
-export async function withManualMining(options: Partial<TestOptions> = {}) {
+export async function withManualMining(options: TestOptions = {}) {
   const { rpcUrl } = await ownChain({ blockTime: AN_HOUR })
-  const signer = await newSigner(rpcUrl)
   const log = readableLog()
   // As long as the timeout of `until`: the response arrives once the transaction is mined.
   const variables = { SETTLE_TIMEOUT_SECONDS: '50', ...options.variables }
-  const settings = { rpcUrl, signerKeys: [signer.privateKey], log: log.stream, ...options, variables }
-  const facilitator = await testFacilitator(settings)
-  const client = await newClient(facilitator.api)
-  const settle = async (body: PaymentRequest, headers: object = client) =>
-    (
-      await facilitator.api
-        .post('/api/v1/settle')
-        .set({ ...headers })
-        .send(body)
-        .expect(200)
-    ).body as SettleResult
-  const { pool } = facilitator.database
+  const { facilitator, signer, client, pool, settle, verify } = await facilitatorWithClient({
+    rpcUrl,
+    log: log.stream,
+    ...options,
+    variables,
+  })
   const count = async (what: string) => {
     const { rows } = await pool.query<{ count: bigint }>(`SELECT count(*) FROM ${what}`)
     return Number(rows[0]?.count)
@@ -65,6 +57,7 @@ export async function withManualMining(options: Partial<TestOptions> = {}) {
     pool,
     client,
     settle,
+    verify,
     count,
     mine,
     mineUntil,

@@ -1,6 +1,5 @@
 import { closeAll } from '@tollgate/testing'
 import { createAccountStore } from '../operations/cli/operator-account-store'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type Api } from '../testing/facilitator'
 
 afterAll(closeAll)
@@ -8,10 +7,8 @@ afterAll(closeAll)
 const JWT_SECRET = 's'.repeat(32)
 
 async function twoReplicas() {
-  const { privateKey } = await newSigner(sharedChain())
-  const options = { rpcUrl: sharedChain(), signerKeys: [privateKey], variables: { JWT_SECRET } }
-  const one = await testFacilitator(options)
-  const other = await testFacilitator({ ...options, databaseUrl: one.databaseUrl })
+  const one = await testFacilitator({ variables: { JWT_SECRET } })
+  const other = await testFacilitator(one.settings)
   return { one, other, accounts: createAccountStore(one.database.pool) }
 }
 

@@ -1,5 +1,4 @@
 import { closeAll } from '@tollgate/testing'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator } from '../testing/facilitator'
 
 afterAll(closeAll)
@@ -7,10 +6,7 @@ afterAll(closeAll)
 const PER_MINUTE = 5
 
 async function limited() {
-  const { privateKey } = await newSigner(sharedChain())
   const { api } = await testFacilitator({
-    rpcUrl: sharedChain(),
-    signerKeys: [privateKey],
     variables: { RATE_LIMIT_LOGINS_PER_MINUTE: String(PER_MINUTE), TRUSTED_PROXIES: '1' },
   })
   const login = async (email: string, password: string, from: string) => {

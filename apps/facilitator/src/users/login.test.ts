@@ -1,6 +1,5 @@
 import { closeAll } from '@tollgate/testing'
 import type * as Argon2 from '@node-rs/argon2'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 
 /** The real function, spied on: a busy machine changes its duration, but not the number of calls. */
@@ -12,8 +11,7 @@ let api: TestFacilitator['api']
 let email: string
 
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+  facilitator = await testFacilitator()
   api = facilitator.api
   email = (await newUser(api)).email
 })

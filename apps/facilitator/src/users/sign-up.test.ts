@@ -1,6 +1,5 @@
 import { closeAll } from '@tollgate/testing'
 import { createAccountStore } from '../operations/cli/operator-account-store'
-import { newSigner, sharedChain } from '../testing/chain'
 import { testFacilitator } from '../testing/facilitator'
 
 afterAll(closeAll)
@@ -8,13 +7,8 @@ afterAll(closeAll)
 const ADMIN_TOKEN = 'a'.repeat(32)
 
 async function facilitatorWith(SIGN_UP: string) {
-  const { privateKey } = await newSigner(sharedChain())
   const variables = { SIGN_UP, ADMIN_TOKEN }
-  const { api, database } = await testFacilitator({
-    rpcUrl: sharedChain(),
-    signerKeys: [privateKey],
-    variables,
-  })
+  const { api, database } = await testFacilitator({ variables })
   let count = 0
   const account = () => ({ email: `shop-${++count}@example.com`, password: 'correct horse' })
   return {

@@ -1,12 +1,10 @@
 import { closeAll } from '@tollgate/testing'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 
 let facilitator: TestFacilitator
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  facilitator = await testFacilitator({ rpcUrl, signerKeys: [(await newSigner(rpcUrl)).privateKey] })
+  facilitator = await testFacilitator()
 })
 afterAll(closeAll)
 

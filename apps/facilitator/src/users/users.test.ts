@@ -1,7 +1,6 @@
 import { closeAll } from '@tollgate/testing'
 import { createHmac, createSecretKey } from 'node:crypto'
 import jwt from 'jsonwebtoken'
-import { newSigner, sharedChain } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { MAX_REFRESH_TOKENS } from './store'
@@ -12,11 +11,7 @@ let api: TestFacilitator['api']
 let aheadMs = 0
 
 beforeAll(async () => {
-  const rpcUrl = sharedChain()
-  const signer = await newSigner(rpcUrl)
   facilitator = await testFacilitator({
-    rpcUrl,
-    signerKeys: [signer.privateKey],
     variables: { JWT_SECRET },
     now: () => new Date(Date.now() + aheadMs),
   })
@@ -223,12 +218,7 @@ describe('the refresh tokens of one user', () => {
 })
 
 test('rate limits are per user', async () => {
-  const rpcUrl = sharedChain()
-  const limited = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
-    variables: { RATE_LIMIT_USERS_PER_MINUTE: '3' },
-  })
+  const limited = await testFacilitator({ variables: { RATE_LIMIT_USERS_PER_MINUTE: '3' } })
   const [hasty, other] = [await newUser(limited.api), await newUser(limited.api)]
   const ask = (token: string) => limited.api.get('/api/v1/clients').set('Authorization', `Bearer ${token}`)
   for (let i = 0; i < 3; i++) {
@@ -242,13 +232,8 @@ test('rate limits are per user', async () => {
 })
 
 test('signup and login are limited per address', async () => {
-  const rpcUrl = sharedChain()
   const variables = { RATE_LIMIT_ACCOUNTS_PER_MINUTE: '3' }
-  const limited = await testFacilitator({
-    rpcUrl,
-    signerKeys: [(await newSigner(rpcUrl)).privateKey],
-    variables,
-  })
+  const limited = await testFacilitator({ variables })
   for (let i = 0; i < 3; i++)
     await limited.api.post('/api/v1/login').send({ email: 'a', password: 'b' }).expect(401)
   const answer = await limited.api.post('/api/v1/login').send({ email: 'a', password: 'b' })

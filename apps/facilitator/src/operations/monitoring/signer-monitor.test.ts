@@ -1,6 +1,6 @@
 import { createLogger, createMetrics } from '@tollgate/service'
 import { closeAll, closeLater, readableLog } from '@tollgate/testing'
-import { callRpc, newSigner, sharedChain } from '../../testing/chain'
+import { callRpc, sharedChain } from '../../testing/chain'
 import { testFacilitator, type TestOptions } from '../../testing/facilitator'
 import { figuresOf, untilFigure } from '../../testing/scrape-metrics'
 import { settlementRows } from '../../testing/settlement-rows'
@@ -15,9 +15,9 @@ const LOW = 'signer balance low'
 const EMPTY = 'signer balance insufficient'
 const ENOUGH = 'signer balance restored'
 
-async function monitorSigner(options: Partial<TestOptions> = {}) {
-  const { address: signer, privateKey } = await newSigner(rpcUrl)
-  const { networks, database } = await testFacilitator({ rpcUrl, signerKeys: [privateKey], ...options })
+async function monitorSigner(options: TestOptions = {}) {
+  const { networks, database, signers } = await testFacilitator(options)
+  const signer = signers[0]!.address
   const log = readableLog()
   const metrics = createMetrics()
   const scrape = () => metrics.register.metrics()

@@ -1,22 +1,16 @@
 import { type SettleResult, type SupportedKindsV2 } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { Wallet } from 'ethers'
+import { Wallet, type BaseWallet } from 'ethers'
 import {
   callRpc,
   newPayer,
-  newSigner,
   ownChain,
   sharedChain,
   transactionCount,
   transfersFrom,
 } from '../../testing/chain'
-import {
-  facilitatorWithClient,
-  newClient,
-  testFacilitator,
-  type ClientHeaders,
-  type TestFacilitator,
-} from '../../testing/facilitator'
+import { newClient, type ClientHeaders, type TestFacilitator } from '../../testing/facilitator'
+import { facilitatorWithClient } from '../../testing/facilitator-with-client'
 import { outcomeOf } from '../../testing/outcome'
 import { AMOUNT, inVersion2, paymentRequest, type PaymentRequestV2 } from '../../testing/payment'
 
@@ -24,7 +18,7 @@ const rpcUrl = sharedChain()
 const network = 'eip155:84532'
 let facilitator: TestFacilitator
 let client: ClientHeaders
-let signer: string
+let signer: BaseWallet
 
 beforeAll(async () => {
   ;({ facilitator, client, signer } = await facilitatorWithClient())
@@ -46,7 +40,7 @@ const payment = async (changes: Parameters<typeof paymentRequest>[1] = {}) =>
 /** The request causes neither a transaction nor a claim. */
 async function expectNothingDone(ask: () => Promise<void>) {
   const done = async () => [
-    await transactionCount(rpcUrl, signer),
+    await transactionCount(rpcUrl, signer.address),
     await facilitator.database.prisma.settlement.count(),
   ]
   const before = await done()
@@ -326,7 +320,7 @@ describe('one authorization that comes by version 1 and by version 2', () => {
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
     const other = clients === 2 ? await newClient(facilitator.api) : client
-    const sent = await transactionCount(rpcUrl, signer)
+    const sent = await transactionCount(rpcUrl, signer.address)
 
     const results = await Promise.all(
       Array.from({ length: 20 }, (_, i) => (i % 2 ? settle(inVersion2(body), other) : settleV1(body))),
@@ -336,7 +330,7 @@ describe('one authorization that comes by version 1 and by version 2', () => {
     expect(new Set(results.filter(({ success }) => !success).map(({ errorReason }) => errorReason))).toEqual(
       new Set(['duplicate_settlement']),
     )
-    expect(await transactionCount(rpcUrl, signer)).toBe(sent + 1)
+    expect(await transactionCount(rpcUrl, signer.address)).toBe(sent + 1)
     expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
   })
 
@@ -369,7 +363,7 @@ describe('GET /api/v2/supported', () => {
     expect(answer.body).toEqual({
       kinds: [{ x402Version: 2, scheme: 'exact', network }],
       extensions: ['eip2612GasSponsoring'],
-      signers: { [network]: [signer] },
+      signers: { [network]: [signer.address] },
     } satisfies SupportedKindsV2)
   })
 })
@@ -405,20 +399,17 @@ test('the three routes take a client key whose scope covers them, and nothing el
 describe('on a chain of its own', () => {
   async function alone(blockTime?: number) {
     const chain = await ownChain(blockTime === undefined ? {} : { blockTime })
-    const key = await newSigner(chain.rpcUrl)
-    const { api } = await testFacilitator({
+    const { api, client } = await facilitatorWithClient({
       rpcUrl: chain.rpcUrl,
-      signerKeys: [key.privateKey],
       variables: { SETTLE_TIMEOUT_SECONDS: '1' },
     })
-    const headers = await newClient(api)
     const body = inVersion2(await paymentRequest(await newPayer(chain.rpcUrl)))
     return {
       chain,
       body,
       payer: body.paymentPayload.payload.authorization.from,
-      supported: () => api.get('/api/v2/supported').set(headers).expect(200),
-      post: (path: string) => api.post(path).set(headers).send(body),
+      supported: () => api.get('/api/v2/supported').set(client).expect(200),
+      post: (path: string) => api.post(path).set(client).send(body),
     }
   }
 

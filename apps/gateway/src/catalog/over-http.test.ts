@@ -1,19 +1,14 @@
-import { closeAll } from '@tollgate/testing'
 import { stringify } from 'yaml'
-import { balanceOf, findViolations } from '../testing/accounts'
+import { balanceOf } from '../testing/accounts'
 import { planOf, providerOf } from '../testing/catalog'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { applyCatalog } from './apply'
 import { parseCatalog } from './catalog-file'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 async function applied(text: string) {
   const lines = await applyCatalog(gateway.database, parseCatalog(text))

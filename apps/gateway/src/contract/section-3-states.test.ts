@@ -1,8 +1,7 @@
 import { type SessionTokens } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
 import { decode } from 'jsonwebtoken'
-import { balanceOf, findViolations } from '../testing/accounts'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { balanceOf } from '../testing/accounts'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, startUpstream } from '../testing/upstream'
 import { createCall } from '../testing/wallet'
@@ -12,11 +11,7 @@ beforeAll(async () => {
   gateway = await testGateway({ inProcess: true })
   gateway.clock.stop()
 })
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 const login = (body: object) => gateway.api.post('/auth/login').send(body)
 const refresh = (refresh_token: string) => gateway.api.post('/auth/refresh').send({ refresh_token })

@@ -1,10 +1,9 @@
 import { encodeJson, type PaymentRequired } from '@tollgate/protocol'
-import { closeAll } from '@tollgate/testing'
 import { request } from 'undici'
-import { balanceOf, findViolations } from '../testing/accounts'
+import { balanceOf } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { NON_STRINGS, nonEnumValues, typesOf, findAcceptedValues } from '../testing/fields'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { paymentHeader, signPayment, usdc, x402 } from '../testing/payment'
 import { answers, startUpstream, type Answer } from '../testing/upstream'
@@ -19,11 +18,7 @@ beforeAll(async () => {
   await gateway.fund(wallet.address, 1_000)
   session = await wallet.signIn()
 })
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 const good = {
   ecosystem: 'evm',

@@ -1,7 +1,6 @@
-import { closeAll } from '@tollgate/testing'
-import { balanceOf, findViolations, insertPayment } from '../testing/accounts'
+import { balanceOf, insertPayment } from '../testing/accounts'
 import { createClock } from '../testing/clock'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { createCall } from '../testing/wallet'
@@ -17,10 +16,7 @@ beforeAll(async () => {
     beside: { infrastructure: { ...other.infrastructure, databaseUrl: postgres.url, clock } },
   })
 })
-afterAll(async () => {
-  expect(await findViolations(other.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(other, stalled))
 
 async function paymentOf(wallet: string) {
   const text = 'SELECT id, status, attempts FROM payments WHERE wallet = $1'

@@ -1,10 +1,8 @@
-import { closeAll } from '@tollgate/testing'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findViolations } from '../testing/accounts'
 import { createCaller } from '../testing/callers'
 import { startRaw } from '../testing/faults'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { answers, startUpstream, type Answer } from '../testing/upstream'
 
 const TIMEOUT_SECONDS = 3_600
@@ -17,11 +15,7 @@ beforeAll(async () => {
   await gateway.fund(owner.address, 1_000)
   call = createCaller(gateway, (await owner.signIn()).token)
 })
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 async function watchedUpstream(answer: Answer = answers.hang) {
   let asked: ((res: Parameters<Answer>[0]) => void) | undefined

@@ -1,9 +1,7 @@
-import { closeAll } from '@tollgate/testing'
 import { type Socket } from 'node:net'
-import { findViolations } from '../testing/accounts'
 import { bytesOf, createCaller } from '../testing/callers'
 import { startRaw } from '../testing/faults'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 
 let gateway: TestGateway
 let call: ReturnType<typeof createCaller>
@@ -13,11 +11,7 @@ beforeAll(async () => {
   await gateway.fund(owner.address, 1_000)
   call = createCaller(gateway, (await owner.signIn()).token)
 })
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 const lines = (...all: string[]) => all.join('\r\n')
 const says =

@@ -1,19 +1,14 @@
-import { closeAll } from '@tollgate/testing'
 import { JsonRpcProvider } from 'ethers'
-import { balanceOf, findViolations } from '../testing/accounts'
+import { balanceOf } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, startUpstream, type ReceivedRequest } from '../testing/upstream'
 import { createCall } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 async function customer(credits: number) {
   const wallet = gateway.wallet()

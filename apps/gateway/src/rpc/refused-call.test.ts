@@ -1,15 +1,10 @@
-import { closeAll } from '@tollgate/testing'
-import { balanceOf, findViolations } from '../testing/accounts'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { balanceOf } from '../testing/accounts'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 async function customer(credits: number) {
   const wallet = gateway.wallet()

@@ -1,8 +1,7 @@
-import { closeAll } from '@tollgate/testing'
 import { type ServerResponse } from 'node:http'
-import { balanceOf, findViolations } from '../testing/accounts'
+import { balanceOf } from '../testing/accounts'
 import { bytesOf, createCaller } from '../testing/callers'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { times } from '../testing/ledgers'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { startUpstream } from '../testing/upstream'
@@ -20,11 +19,7 @@ beforeAll(async () => {
   stalled = await testGateway({ environment, beside: { infrastructure } })
 })
 beforeEach(() => stalled.ledger.sendHeartbeat())
-afterAll(async () => {
-  await stalled.ledger.drain()
-  expect(await findViolations(other.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(other, stalled))
 
 async function underWay(count: number) {
   const wallet = other.wallet()

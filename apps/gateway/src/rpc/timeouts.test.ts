@@ -1,6 +1,5 @@
-import { closeAll } from '@tollgate/testing'
-import { balanceOf, findViolations } from '../testing/accounts'
-import { testGateway, type TestGateway } from '../testing/gateway'
+import { balanceOf } from '../testing/accounts'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, getRefusingUrl, startUpstream, type Answer } from '../testing/upstream'
 import { createCall } from '../testing/wallet'
@@ -15,11 +14,7 @@ beforeAll(async () => {
   const environment = { UPSTREAM_TIMEOUT_SECONDS: TIMEOUT_SECONDS, FREE_TIMEOUTS_PER_MINUTE: FREE }
   gateway = await testGateway({ environment })
 })
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 async function customer(credits = 100) {
   const wallet = gateway.wallet()

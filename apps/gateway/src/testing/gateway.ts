@@ -1,14 +1,14 @@
 import { openGatewayDatabase } from '@tollgate/database'
 import { createFacilitatorClient } from '@tollgate/facilitator-client'
 import { closeServer, createMetrics, createServer, listen } from '@tollgate/service'
-import { closeLater } from '@tollgate/testing'
+import { closeAll, closeLater } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import supertest from 'supertest'
 import { applyCatalog } from '../catalog/apply'
 import { readConfiguration, type Environment } from '../config'
 import { composeGateway } from '../gateway'
 import { startReconciler } from '../payments/reconciler'
-import { fund } from './accounts'
+import { findViolations, fund } from './accounts'
 import { catalogOf, providerOf } from './catalog'
 import { clientKey } from './facilitator'
 import { openInfrastructure, openStore, type Infrastructure } from './infrastructure'
@@ -135,4 +135,11 @@ export async function testGateway(options: Options = {}) {
       await startReconciler({ settlements: gateway.settlements, processor: gateway.processor, logger }).stop()
     },
   }
+}
+
+/** Closes everything, once the ledger that these replicas share has passed the audit. */
+export async function auditAndClose(gateway: TestGateway, ...replicas: TestGateway[]) {
+  await Promise.all([gateway, ...replicas].map(({ ledger }) => ledger.drain()))
+  expect(await findViolations(gateway.pool)).toEqual([])
+  await closeAll()
 }

@@ -1,13 +1,12 @@
-import { closeAll } from '@tollgate/testing'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { balanceOf, findViolations } from '../../testing/accounts'
+import { balanceOf } from '../../testing/accounts'
 import { createCaller } from '../../testing/callers'
-import { testGateway, type TestGateway } from '../../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../../testing/gateway'
 import { outcomeOf } from '../../testing/outcome'
 import { answers, getRefusingUrl, startUpstream, type Answer } from '../../testing/upstream'
 import { createCall, type TestSession } from '../../testing/wallet'
@@ -25,11 +24,7 @@ beforeAll(async () => {
   await gateway.fund(wallet, CREDITS)
   session = await owner.signIn()
 })
-afterAll(async () => {
-  await gateway.ledger.drain()
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway))
 
 async function chargedFor<T>(work: () => Promise<T>): Promise<{ charged: bigint; result: T }> {
   const before = await balanceOf(gateway.ledger, wallet)

@@ -1,9 +1,7 @@
-import { closeAll } from '@tollgate/testing'
 import { setTimeout as delay } from 'node:timers/promises'
-import { findViolations } from '../../testing/accounts'
 import { bytesOf, createCaller } from '../../testing/callers'
 import { faults, startRaw, unreachable, type FaultyUpstream } from '../../testing/faults'
-import { testGateway, type TestGateway } from '../../testing/gateway'
+import { auditAndClose, testGateway, type TestGateway } from '../../testing/gateway'
 import { answers, startUpstream } from '../../testing/upstream'
 
 /** Long enough for the second upstream on a busy machine. */
@@ -22,11 +20,7 @@ beforeAll(async () => {
   await gateway.fund(owner.address, 1_000_000)
   token = (await owner.signIn()).token
 })
-afterAll(async () => {
-  await Promise.all([gateway.ledger.drain(), shortTimeout.ledger.drain()])
-  expect(await findViolations(gateway.pool)).toEqual([])
-  await closeAll()
-})
+afterAll(() => auditAndClose(gateway, shortTimeout))
 
 const methods = { read: 'eth_call', idempotent: 'eth_sendRawTransaction', write: 'eth_sendTransaction' }
 type Kind = keyof typeof methods

@@ -1,6 +1,4 @@
-import { createDatabase, openGatewayDatabase } from '@tollgate/database'
-import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
-import { execFile } from 'node:child_process'
+import { closeAll, emptyDatabase, migratedDatabase, runBin, runMain } from '@tollgate/testing'
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,16 +12,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function gateway(args: string[], environment: NodeJS.ProcessEnv = {}) {
-  let [out, err] = ['', '']
-  const code = await main(args, {
-    environment,
-    out: (text) => (out += text),
-    err: (text) => (err += text),
-  })
-  expect(out + err).not.toMatch(/\n\s+at /)
-  return { code, out, err }
-}
+const gateway = (args: string[], environment?: NodeJS.ProcessEnv) => runMain(main, args, environment)
 function fileWith(content: string | Buffer, name = 'catalog.yaml') {
   const file = join(folder, name)
   writeFileSync(file, content)
@@ -126,13 +115,9 @@ describe('gateway catalog apply', () => {
   })
 
   test('names the missing migrations, and never the password', async () => {
-    const DATABASE_URL = (await migratedDatabase('gateway')).replace(/test_\w+$/, `empty_${Date.now()}`)
-    await createDatabase(DATABASE_URL)
+    const DATABASE_URL = await emptyDatabase()
+    const { password } = new URL(DATABASE_URL)
     const { code, err } = await gateway(['catalog', 'apply', valid()], { DATABASE_URL })
-    const { password, pathname } = new URL(DATABASE_URL)
-    const server = openGatewayDatabase({ url: DATABASE_URL.replace(pathname, '/postgres'), poolSize: 1 })
-    closeLater(() => server.close())
-    await server.pool.query(`DROP DATABASE ${pathname.slice(1)} WITH (force)`)
     expect([code, err]).toEqual([1, expect.stringContaining('run its migrations first')])
     if (password !== '') expect(err).not.toContain(password)
   })
@@ -147,24 +132,15 @@ describe('gateway catalog apply', () => {
 
 test('bin/gateway.js runs it', async () => {
   const bin = join(__dirname, '../bin/gateway.js')
-  const runBin = (args: string[], env: NodeJS.ProcessEnv = {}) =>
-    new Promise<unknown[]>((resolve) =>
-      execFile(
-        process.execPath,
-        [bin, ...args],
-        { env: { PATH: process.env.PATH, ...env } },
-        (error, out, err) => resolve([error?.code ?? 0, out, err]),
-      ),
-    )
   const DATABASE_URL = await migratedDatabase('gateway')
-  expect(await runBin(['catalog', 'apply', valid()], { DATABASE_URL })).toEqual([
+  expect(await runBin(bin, ['catalog', 'apply', valid()], { DATABASE_URL })).toEqual([
     0,
     '+ plan 1 "Starter"\n+ provider "provider-1" (evm, 1)\n',
     '',
   ])
-  expect(await runBin(['catalog', 'apply'])).toEqual([2, '', expect.stringContaining('requires a file')])
+  expect(await runBin(bin, ['catalog', 'apply'])).toEqual([2, '', expect.stringContaining('requires a file')])
   const complexKey = fileWith('? [a]\n: 1\n', 'complex.yaml')
-  expect(await runBin(['catalog', 'apply', complexKey], { DATABASE_URL })).toEqual([
+  expect(await runBin(bin, ['catalog', 'apply', complexKey], { DATABASE_URL })).toEqual([
     1,
     '',
     expect.stringMatching(/^gateway: The catalog is not valid:\n {2}line 1, /),

@@ -18,7 +18,13 @@ const IN_USE = '55006'
  * the server at `TEST_POSTGRES_URL`.
  */
 export async function migratedDatabase(service: Service): Promise<string> {
-  const template = await (templates[service] ??= createTemplate(service))
+  return newDatabase(await (templates[service] ??= createTemplate(service)))
+}
+
+/** The URL of a new database without tables, which {@link closeAll} drops. */
+export const emptyDatabase = (): Promise<string> => newDatabase('template0')
+
+async function newDatabase(template: string): Promise<string> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   // The default strategy writes every page to the WAL as well, at twice the CPU time.
   await onServer(`CREATE DATABASE ${name} template ${template} strategy file_copy`)

@@ -2,7 +2,15 @@ import * as testing from './index'
 import * as reference from './reference'
 
 test('exports these names and no others', () => {
-  expect(Object.keys(testing).sort()).toEqual(['closeAll', 'closeLater', 'migratedDatabase', 'readableLog'])
+  expect(Object.keys(testing).sort()).toEqual([
+    'closeAll',
+    'closeLater',
+    'emptyDatabase',
+    'migratedDatabase',
+    'readableLog',
+    'runBin',
+    'runMain',
+  ])
 })
 
 test('the reference entry exports these names and no others', () => {

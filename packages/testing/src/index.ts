@@ -1,3 +1,4 @@
 export { closeAll, closeLater } from './closing'
-export { migratedDatabase } from './database'
+export { runBin, runMain } from './command-line'
+export { emptyDatabase, migratedDatabase } from './database'
 export { type Line, readableLog } from './log'

@@ -1,5 +1,5 @@
 import { openFacilitatorDatabase } from '@tollgate/database'
-import { closeLater, migratedDatabase } from '@tollgate/testing'
+import { closeLater, migratedDatabase, runMain } from '@tollgate/testing'
 import { main } from '../operations/cli/cli'
 import { settlementRows } from './settlement-rows'
 
@@ -17,16 +17,8 @@ export async function newOperator() {
   const clientId = await rows.client(await rows.user('shop@example.com'), 'The "Shop"')
   for (const network of ['base-sepolia', 'base']) await rows.asset(network)
 
-  async function facilitator(args: string[], environment: NodeJS.ProcessEnv = { DATABASE_URL }) {
-    let [out, err] = ['', '']
-    const code = await main(args, {
-      environment,
-      out: (text) => (out += text),
-      err: (text) => (err += text),
-    })
-    expect(out + err).not.toMatch(/\n\s+at /)
-    return { code, out, err }
-  }
+  const facilitator = (args: string[], environment: NodeJS.ProcessEnv = { DATABASE_URL }) =>
+    runMain(main, args, environment)
 
   const settlement = (row: Parameters<typeof rows.settlement>[1] = {}) => rows.settlement(clientId, row)
 

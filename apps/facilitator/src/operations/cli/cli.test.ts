@@ -1,6 +1,4 @@
-import { createDatabase, openGatewayDatabase } from '@tollgate/database'
-import { closeAll, closeLater } from '@tollgate/testing'
-import { execFile } from 'node:child_process'
+import { closeAll, emptyDatabase, runBin } from '@tollgate/testing'
 import { join } from 'node:path'
 import { newOperator, type Operator } from '../../testing/operator'
 
@@ -62,13 +60,9 @@ describe('facilitator', () => {
   })
 
   test('asks to migrate a database without tables, and never prints its password', async () => {
-    const url = here.DATABASE_URL.replace(/test_\w+$/, `empty_${Date.now()}`)
-    await createDatabase(url)
-    const { code, err } = await here.facilitator(['settlements', 'list'], { DATABASE_URL: url })
-    const { password, pathname } = new URL(url)
-    const server = openGatewayDatabase({ url: url.replace(pathname, '/postgres'), poolSize: 1 })
-    closeLater(() => server.close())
-    await server.pool.query(`DROP DATABASE ${pathname.slice(1)} WITH (force)`)
+    const DATABASE_URL = await emptyDatabase()
+    const { password } = new URL(DATABASE_URL)
+    const { code, err } = await here.facilitator(['settlements', 'list'], { DATABASE_URL })
     expect([code, err]).toEqual([1, expect.stringContaining('run its migrations first')])
     if (password !== '') expect(err).not.toContain(password)
   })
@@ -76,42 +70,37 @@ describe('facilitator', () => {
 
 test('bin/facilitator.js runs the command line', async () => {
   const bin = join(__dirname, '../../../bin/facilitator.js')
-  const runBin = (args: string[], env: NodeJS.ProcessEnv = {}) =>
-    new Promise<unknown[]>((resolve) =>
-      execFile(
-        process.execPath,
-        [bin, ...args],
-        { env: { PATH: process.env.PATH, ...env } },
-        (error, out, err) => resolve([error?.code ?? 0, out, err]),
-      ),
-    )
   const id = (await here.settlement({ ageSeconds: 60 })).toString()
   const { DATABASE_URL } = here
   const env = { DATABASE_URL }
-  expect(await runBin(['settlements', 'list'], env)).toEqual([
+  expect(await runBin(bin, ['settlements', 'list'], env)).toEqual([
     0,
     expect.stringMatching(/^ID .*\n1 .*\n$/),
     '',
   ])
-  expect(await runBin(['settlements', 'show', id], env)).toEqual([
+  expect(await runBin(bin, ['settlements', 'show', id], env)).toEqual([
     0,
     expect.stringContaining(`Settlement ${id}: claimed`),
     '',
   ])
-  expect(await runBin(['settlements', 'retry', id], env)).toEqual([
+  expect(await runBin(bin, ['settlements', 'retry', id], env)).toEqual([
     0,
     expect.stringContaining('retried: '),
     '',
   ])
-  expect(await runBin(['settlements', 'retry', id, '999'], env)).toEqual([
+  expect(await runBin(bin, ['settlements', 'retry', id, '999'], env)).toEqual([
     1,
     expect.stringContaining('999'),
     '',
   ])
-  expect(await runBin(['settlements'], env)).toEqual([
+  expect(await runBin(bin, ['settlements'], env)).toEqual([
     2,
     '',
     expect.stringContaining('settlements needs a verb'),
   ])
-  expect(await runBin(['settlements', 'list'])).toEqual([78, '', expect.stringContaining('DATABASE_URL')])
+  expect(await runBin(bin, ['settlements', 'list'])).toEqual([
+    78,
+    '',
+    expect.stringContaining('DATABASE_URL'),
+  ])
 })

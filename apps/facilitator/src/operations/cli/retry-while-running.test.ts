@@ -1,4 +1,4 @@
-import { closeAll } from '@tollgate/testing'
+import { closeAll, runMain } from '@tollgate/testing'
 import { callRpc, newPayer, newSigner, transfersFrom } from '../../testing/chain'
 import { testFacilitator } from '../../testing/facilitator'
 import { withManualMining } from '../../testing/manual-mining'
@@ -12,10 +12,9 @@ async function atWork(variables: Record<string, string> = {}) {
   const here = await withManualMining({ variables })
   const environment = { DATABASE_URL: here.facilitator.databaseUrl }
   async function command(...args: string[]): Promise<string> {
-    let said = ''
-    const out = (text: string) => (said += text)
-    expect(await main(['settlements', ...args], { environment, out, err: out })).toBe(0)
-    return said
+    const { code, out, err } = await runMain(main, ['settlements', ...args], environment)
+    expect([code, err]).toEqual([0, ''])
+    return out
   }
   return { ...here, command }
 }

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openFacilitatorDatabase } from '@tollgate/database'
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll, closeLater, migratedDatabase } from '@tollgate/testing'
 import { newPayer, newSigner, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
@@ -10,10 +9,7 @@ import { type CrashOrder, type Step } from '../testing/crashing'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
 import { faulty } from '../testing/faulty'
 import { AMOUNT, inSeconds, paymentRequest, type PaymentRequest } from '../testing/payment'
-import { settlementRows } from '../testing/settlement-rows'
 import { startTcpProxy } from '../testing/tcp-proxy'
-import { createReorgStore } from './reorgs/reorg-store'
-import { createTransactionStore } from './transactions/transaction-store'
 
 const rpcUrl = sharedChain()
 const testing = join(__dirname, '../testing')
@@ -69,8 +65,6 @@ async function settleAndStop(order: CrashOrder) {
     },
   }
 }
-
-const REFUSAL = { reason: 'invalid_transaction_state', detail: '' } as const
 
 describe('the leader of a signer that is stopped in the middle of a settlement', () => {
   test.concurrent.each<[Step, string]>([
@@ -144,91 +138,3 @@ test('success is reported once where the connection to Postgres of one of two wa
   postgres.become('open')
   expect(await late).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
 }, 60_000)
-
-describe('what a stalled leader has read', () => {
-  async function rowsOf() {
-    const url = await migratedDatabase('facilitator')
-    const { pool, close } = openFacilitatorDatabase({ url, poolSize: 2 })
-    closeLater(close)
-    const rows = settlementRows(pool)
-    await rows.asset()
-    const client = await rows.client(await rows.user('shop@example.com'))
-    // Of a network that is not configured here: no settler processes it.
-    const network = 'unserved'
-    await rows.asset(network)
-    const stateOf = async (id: bigint) =>
-      (await pool.query<{ status: string }>('SELECT status FROM settlements WHERE id = $1', [id])).rows[0]!
-        .status
-    return { pool, rows, client, network, stateOf }
-  }
-
-  test('fails no payment that was claimed again since, with another transaction', async () => {
-    const { pool, rows, client, network, stateOf } = await rowsOf()
-    const [old, next] = [
-      await rows.transaction({ network, nonce: null, status: 'superseded' }),
-      await rows.transaction({ network, nonce: null }),
-    ]
-    const id = await rows.settlement(client, { network, status: 'signed', transactionId: next })
-    const store = createTransactionStore(pool)
-    expect(await store.fail({ id: old }, id, REFUSAL)).toBe(false)
-    expect(await stateOf(id)).toBe('signed')
-    expect(await store.fail({ id: next }, id, REFUSAL)).toBe(true)
-    expect(await stateOf(id)).toBe('failed')
-  })
-
-  test('reverses no payment whose transaction was mined again since, in another block', async () => {
-    const { pool, rows, client, network, stateOf } = await rowsOf()
-    const transactionId = await rows.transaction({ network, status: 'mined' })
-    const id = await rows.settlement(client, { network, status: 'settled', transactionId, fee: '100' })
-    const { rows: blocks } = await pool.query<{ hash: string }>(
-      'SELECT block_hash AS hash FROM transactions WHERE id = $1',
-      [transactionId],
-    )
-    await rows.charge(transactionId, id, '100')
-    const store = createReorgStore(pool)
-    const dropped = { number: 16n, hash: `0x${'dd'.repeat(32)}` }
-    expect(await store.reverse(transactionId, dropped)).toEqual({ reversed: [], reopened: [] })
-    expect(await stateOf(id)).toBe('settled')
-    const block = { number: 17n, hash: blocks[0]!.hash }
-    expect(await store.reverse(transactionId, block)).toEqual({ reversed: [id], reopened: [] })
-  })
-
-  test('keeps no word of the failure of a payment that a reorg opens again', async () => {
-    const { pool, rows, client, network, stateOf } = await rowsOf()
-    const transactionId = await rows.transaction({ network, status: 'mined' })
-    const errorReason = 'invalid_transaction_state'
-    const id = await rows.settlement(client, {
-      network,
-      status: 'failed',
-      transactionId,
-      fee: '100',
-      errorReason,
-    })
-    await rows.charge(transactionId, id, '100')
-    await pool.query("UPDATE settlements SET error_detail = 'it reverted' WHERE id = $1", [id])
-    const { rows: blocks } = await pool.query<{ number: bigint; hash: string }>(
-      'SELECT block_number AS number, block_hash AS hash FROM transactions WHERE id = $1',
-      [transactionId],
-    )
-    expect(await createReorgStore(pool).reverse(transactionId, blocks[0]!)).toEqual({
-      reversed: [],
-      reopened: [id],
-    })
-    expect(await stateOf(id)).toBe('signed')
-    const { rows: errors } = await pool.query(
-      'SELECT error_reason AS reason, error_detail AS detail FROM settlements WHERE id = $1',
-      [id],
-    )
-    expect(errors).toEqual([{ reason: null, detail: null }])
-  })
-
-  test('takes back no payment that others settled again since, in another block', async () => {
-    const { pool, rows, client, network, stateOf } = await rowsOf()
-    const hash = `0x${'ab'.repeat(32)}`
-    const id = await rows.settlement(client, { network, status: 'settled', transactionHash: hash })
-    const store = createReorgStore(pool)
-    expect(await store.reclaim({ id, hash, blockNumber: 16n })).toBe(false)
-    expect(await stateOf(id)).toBe('settled')
-    expect(await store.reclaim({ id, hash, blockNumber: 17n })).toBe(true)
-  })
-})

@@ -96,6 +96,32 @@ test('a final transaction is not reversed', async () => {
   expect(await settlement(ids[0]!)).toMatchObject({ status: 'settled', fee: '130', allocations: 1n })
 })
 
+test('a transaction that was mined again since, in another block, is not reversed', async () => {
+  const { id, ids, block } = await mined({ status: 'settled' })
+  const dropped = { number: block.number - 1n, hash: `0x${'dd'.repeat(32)}` }
+  expect(await store.reverse(id, dropped)).toEqual({ reversed: [], reopened: [] })
+  expect(await settlement(ids[0]!)).toMatchObject({ status: 'settled' })
+  expect(await store.reverse(id, block)).toEqual({ reversed: ids, reopened: [] })
+})
+
+test('a reopened payment keeps no detail of its failure', async () => {
+  const { id, ids, block } = await mined({ status: 'failed', errorReason })
+  await pool.query("UPDATE settlements SET error_detail = 'it reverted' WHERE id = $1", [ids[0]])
+  expect(await store.reverse(id, block)).toEqual({ reversed: [], reopened: ids })
+  const { rows: details } = await pool.query('SELECT error_detail AS detail FROM settlements WHERE id = $1', [
+    ids[0],
+  ])
+  expect(details).toEqual([{ detail: null }])
+})
+
+test('a payment that a third party settled again since, in another block, is not reclaimed', async () => {
+  const hash = `0x${'ab'.repeat(32)}`
+  const id = await rows.settlement(client, { status: 'settled', transactionHash: hash })
+  expect(await store.reclaim({ id, hash, blockNumber: 16n })).toBe(false)
+  expect(await settlement(id)).toMatchObject({ status: 'settled' })
+  expect(await store.reclaim({ id, hash, blockNumber: 17n })).toBe(true)
+})
+
 test('a payment that is claimed again meanwhile is neither reversed nor reopened', async () => {
   const { id, ids, block } = await mined({ status: 'failed', errorReason })
   const reversal = await whileBlocked(

@@ -146,6 +146,18 @@ describe('a mined transaction', () => {
   }, 40_000)
 })
 
+test('a settlement that was claimed again with another transaction is not failed by the first one', async () => {
+  const [old, next] = [await signed(), await signed()]
+  const [id] = old.ids as [bigint]
+  await pool.query('UPDATE settlements SET transaction_id = $2 WHERE id = $1', [id, next.id])
+  const store = createTransactionStore(pool)
+  const refusal = { reason: 'invalid_transaction_state', detail: '' } as const
+  expect(await store.fail(old.open, id, refusal)).toBe(false)
+  expect(await settlement(id)).toMatchObject({ status: 'signed' })
+  expect(await store.fail(next.open, id, refusal)).toBe(true)
+  expect(await settlement(id)).toMatchObject({ status: 'failed' })
+})
+
 describe('a superseded transaction', () => {
   const retry = (ids: readonly bigint[]): Transition[] => ids.map((id) => ({ id, status: 'claimed' }))
 

@@ -1,6 +1,7 @@
 import { type SettleResult } from '@tollgate/protocol'
 import { closeAll, readableLog } from '@tollgate/testing'
 import { type BaseWallet } from 'ethers'
+import { once } from 'node:events'
 import { newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { sendAuthorization } from '../testing/third-party'
 import { newClient, testFacilitator, type ClientHeaders, type TestFacilitator } from '../testing/facilitator'
@@ -233,4 +234,45 @@ test('the log has the events of a settlement and no secrets', async () => {
   const { signature } = body.paymentPayload.payload
   for (const secret of [signature.slice(2), headers['X-Client-Token'], key.privateKey.slice(2)])
     expect(log.text()).not.toContain(secret)
+})
+
+test('each line about a settlement is found by its id, by the payment of the gateway and by its request', async () => {
+  const log = readableLog()
+  const { facilitator, settle } = await facilitatorWithClient({ log: log.stream })
+  const [paymentId, requestId] = ['0c5b1f9e-6f0f-4a53-9f0a-9e64a26c1b1a', 'request-of-the-gateway']
+  const payment = async () => paymentRequest(await newPayer(rpcUrl))
+  await settle(await payment(), { 'Idempotency-Key': paymentId, 'X-Request-Id': requestId })
+  await settle(await payment())
+
+  const { id } = await facilitator.database.prisma.settlement.findFirstOrThrow({
+    where: { idempotencyKey: paymentId },
+  })
+  const settlementId = id.toString()
+  const ofRequests = () =>
+    log.lines().filter(({ message, path }) => message === 'request' && path === '/api/v1/settle')
+  const settled = () => log.lines().filter(({ message }) => message === 'settlement settled')
+  while (ofRequests().length < 2 || settled().length < 2) await once(log.stream, 'data')
+  const lines: Record<string, unknown>[] = log.lines()
+  const ids = { settlementId, paymentId, requestId }
+  const about = (name: keyof typeof ids) => lines.filter((line) => line[name] === ids[name])
+  const messages = ['settlement claimed', 'settlement signed', 'settlement settled']
+  for (const name of ['settlementId', 'paymentId'] as const)
+    expect(about(name)).toEqual(
+      messages.map((message) => expect.objectContaining({ message, ...ids }) as unknown),
+    )
+  expect(
+    about('requestId')
+      .map(({ message }) => message)
+      .sort(),
+  ).toEqual(['request', ...messages].sort())
+  expect(log.text()).not.toContain('[masked]')
+
+  const others = lines.filter(
+    (line) => messages.includes(String(line.message)) && line.settlementId !== settlementId,
+  )
+  expect(others.map(({ message }) => message)).toEqual(messages)
+  for (const line of others) {
+    expect(line).not.toHaveProperty('paymentId')
+    expect(line.requestId).toMatch(/^[0-9a-f-]{36}$/)
+  }
 })

@@ -1,6 +1,7 @@
 import { balanceOf } from '../testing/accounts'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { blockNumberCall } from '../testing/wallet'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
@@ -47,6 +48,34 @@ describe('a refused call costs nothing', () => {
     const asked = gateway.upstream.requests.length
     expect(outcomeOf(await call(changes))).toEqual(refusal)
     expect([await balance(), gateway.upstream.requests.length]).toEqual([10n, asked])
+  })
+
+  const good = JSON.stringify(blockNumberCall)
+  const ambiguous: [string, string][] = [
+    ['its payload twice', good.replace('"payload":', '"payload":{},"payload":')],
+    ['its payload twice, once escaped', good.replace('"payload":', '"\\u0070ayload":{},"payload":')],
+    ['a method within twice', good.replace('"id":1', '"id":1,"method":"eth_call"')],
+    ['a resource twice', good.replace('"resource":', '"resource":"../x","resource":')],
+    ['a __proto__', good.replace('{', '{"__proto__":{"cost":0},')],
+    ['a __proto__ within', good.replace('"id":1', '"id":1,"__proto__":{}')],
+    ['a constructor within', good.replace('"id":1', '"id":1,"constructor":{}')],
+    [
+      'ten thousand levels within',
+      good.replace('"params":[]', `"params":${'['.repeat(10_000)}${']'.repeat(10_000)}`),
+    ],
+    ['trailing content', `${good}{}`],
+  ]
+  test.each(ambiguous)('with JSON that has %s', async (_, body) => {
+    const { token, call, balance } = await customer(5)
+    const asked = gateway.upstream.requests.length
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    expect(body).not.toBe(good)
+    expect(outcomeOf(await gateway.api.post('/rpc').set(headers).send(body))).toEqual([
+      400,
+      'INVALID_REQUEST',
+    ])
+    expect([await balance(), gateway.upstream.requests.length]).toEqual([5n, asked])
+    await call().expect(200)
   })
 
   test("over a transport that the chain's providers do not serve", async () => {

@@ -19,9 +19,11 @@ const MALFORMED = [400, 'INVALID_REQUEST']
 const startedAt = Date.now()
 let elapsedMs = 0
 let api: TestFacilitator['api']
+let accessToken: string
 beforeAll(async () => {
   const now = () => new Date(startedAt + elapsedMs)
   ;({ api } = await testFacilitator({ now }))
+  accessToken = (await newUser(api)).accessToken
 })
 beforeEach(() => (elapsedMs = 0))
 afterAll(closeAll)
@@ -72,7 +74,6 @@ describe.each([
     [-1, 400],
     [1e9, 400],
   ])('limit %d | %d', async (limit, status) => {
-    const { accessToken } = await newUser(api)
     expect((await list(accessToken, { limit })).status).toBe(status)
   })
 })
@@ -81,7 +82,6 @@ describe('8. ttl_hours | number; omitted means no expiry', () => {
   test.each([1 / 3_600, 0.001, 0.5, 1, 24.25, TEN_YEARS_HOURS])(
     '%d | expires after so many hours',
     async (ttl_hours) => {
-      const { accessToken } = await newUser(api)
       const answer = await newKey(accessToken, { ttl_hours }).expect(200)
       const { client } = (answer.body as { data: { client: { createdAt: string; expiresAt: string } } }).data
       expect(client.createdAt).toBe(new Date(startedAt).toISOString())
@@ -90,12 +90,10 @@ describe('8. ttl_hours | number; omitted means no expiry', () => {
   )
 
   test.each([0, -1, TEN_YEARS_HOURS + 1, '1', null, true])('%j | 400', async (ttl_hours) => {
-    const { accessToken } = await newUser(api)
     expect(outcomeOf(await newKey(accessToken, { ttl_hours }))).toEqual(MALFORMED)
   })
 
   test('omitted | `expiresAt` is null, and the key works for ever', async () => {
-    const { accessToken } = await newUser(api)
     const answer = await newKey(accessToken).expect(200)
     const { client } = (answer.body as { data: { client: Record<string, string | null> } }).data
     expect(client.expiresAt).toBeNull()

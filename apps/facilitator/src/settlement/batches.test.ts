@@ -63,7 +63,7 @@ test('payments of one payer beyond its balance cost no gas: nothing that reverts
   expect(reverted.rowCount).toBe(0)
 })
 
-test('one that fails when its batch is mined leaves the others settled, and fails only when it cannot be settled any more', async () => {
+test('a payment that fails when its batch is mined leaves the others settled, and fails only once it cannot be settled any more', async () => {
   const { rpcUrl, pool, settle, until, mine, onTheirWay } = await withManualMining()
   const [bad, ...good] = await payments(rpcUrl, 5)
   const body = await paymentRequest(bad!.payer, { authorization: { validBefore: inSeconds(20) } })
@@ -83,7 +83,7 @@ test('one that fails when its batch is mined leaves the others settled, and fail
   expect(rowCount).toBe(4)
 })
 
-test('one that failed in a batch and may still be settled is sent again, alone', async () => {
+test('a payment that failed in a batch and may still be settled is sent again alone', async () => {
   const { rpcUrl, signer, settle, until, mine, onTheirWay } = await withManualMining()
   const [unlucky, ...others] = await payments(rpcUrl, 3)
   const answers = Promise.all([unlucky!, ...others].map(({ body }) => settle(body)))
@@ -124,7 +124,7 @@ test('hundreds of claims that wait for their payer delay no other payment', asyn
   expect(await transactionCount(rpcUrl, signer.address)).toBe(2)
 })
 
-test('a gap that a node left in the nonces, which once named too high a one, is filled by the next payment', async () => {
+test('a gap in the nonces, left by a node that once returned too high a nonce, is filled by the next payment', async () => {
   let added = 2n
   const { rpcUrl, signer, settle, mine, onTheirWay } = await withManualMining({
     families: faulty((chain) => ({

@@ -29,7 +29,7 @@ describe('a facilitator killed while it settles', () => {
     ['signed', 'before the transaction is stored'],
     ['stored', 'between storing the transaction and sending it'],
     ['sent', 'between sending the transaction and its receipt'],
-  ])('%s: %s, it settles with one transaction after the restart, and tells its client', async (step) => {
+  ])('%s: %s, it settles with one transaction after the restart, and reports to its client', async (step) => {
     const [signer, payer, databaseUrl] = await Promise.all([
       newSigner(rpcUrl),
       newPayer(rpcUrl),

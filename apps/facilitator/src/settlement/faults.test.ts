@@ -26,7 +26,7 @@ async function settleWith(
   return { result: await settle(body), settle, body, facilitator, signer, payer }
 }
 
-test.concurrent('a payment whose chain took more than a minute to judge it is not claimed, and is settled when sent again', async () => {
+test.concurrent('a payment whose verification took more than a minute is not claimed', async () => {
   let lateMs = 0
   const { api, client, pool, sent } = await facilitatorWithClient({
     now: () => new Date(Date.now() + lateMs),
@@ -47,7 +47,7 @@ test.concurrent('a payment whose chain took more than a minute to judge it is no
   expect(await sent()).toBe(0)
 })
 
-test.concurrent('a payment that cannot be written down holds up no other, and is settled once it can be', async () => {
+test.concurrent('a payment that cannot be stored delays no other, and is settled once it can be stored', async () => {
   const { pool, settle } = await facilitatorWithClient()
   const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
   const [spoilt] = payers
@@ -68,7 +68,7 @@ test.concurrent('a payment that cannot be written down holds up no other, and is
   expect(await answers[0]).toMatchObject({ success: true, payer: spoilt!.address })
 })
 
-test.concurrent('a payment that cannot be signed holds up no other', async () => {
+test.concurrent('a payment whose signing throws delays no other', async () => {
   const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
   const [spoilt] = payers
   const { pool, settle } = await facilitatorWithClient({
@@ -92,7 +92,7 @@ test.concurrent('a payment that cannot be signed holds up no other', async () =>
 })
 
 describe('a claimed payment', () => {
-  test.concurrent('waits while its chain cannot be asked, and is settled once it can', async () => {
+  test.concurrent('waits while its chain is unavailable, and is settled afterwards', async () => {
     let refusals = 3
     const { result, signer, payer } = await settleWith((chain) => ({
       signer: {
@@ -119,7 +119,7 @@ describe('a claimed payment', () => {
     expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
   })
 
-  test.concurrent('that somebody else settles before it is signed is a success all the same, without gas', async () => {
+  test.concurrent('that a third party settles before it is signed is a success, without gas', async () => {
     let theirs = ''
     const { result, signer } = await settleWith((chain, { body }) => ({
       signer: {
@@ -133,7 +133,7 @@ describe('a claimed payment', () => {
     expect(await transactionCount(rpcUrl, signer.address)).toBe(0)
   })
 
-  test.concurrent('that cannot be signed delays no other', async () => {
+  test.concurrent('that would revert delays no other', async () => {
     const { settle } = await settleWith((chain, { body }) => ({
       signer: {
         sign: (batch, from) =>
@@ -147,7 +147,7 @@ describe('a claimed payment', () => {
 })
 
 describe('a signed transaction', () => {
-  test.concurrent('that was reverted is never a success, not sent again while it would fail, and over once it has lapsed', async () => {
+  test.concurrent('that reverted is never a success, is not sent again while it would fail, and fails once it has expired', async () => {
     const { result, body, settle, signer, payer, facilitator } = await settleWith(
       (chain, { drain }) => ({
         node: {
@@ -170,7 +170,7 @@ describe('a signed transaction', () => {
     expect(Number(transaction?.fee)).toBeGreaterThan(0)
   })
 
-  test.concurrent('that somebody else came before is a success all the same, told with their transaction', async () => {
+  test.concurrent('that a third party settled first is a success, reported with the third party’s transaction', async () => {
     let theirs = ''
     const { result, payer } = await settleWith((chain, { body }) => ({
       node: {
@@ -184,7 +184,7 @@ describe('a signed transaction', () => {
     expect(await transfersFrom(rpcUrl, payer.address)).toHaveLength(1)
   })
 
-  test.concurrent('whose sending failed is sent again, the same one', async () => {
+  test.concurrent('whose broadcast failed is broadcast again unchanged', async () => {
     let failures = 2
     const { result, signer, facilitator } = await settleWith((chain) => ({
       node: {
@@ -200,7 +200,7 @@ describe('a signed transaction', () => {
     expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
   })
 
-  test.concurrent('that the chain has lost is sent again before the next one, so that no nonce is missing', async () => {
+  test.concurrent('that the chain has lost is broadcast again before the next one, so that no nonce is missing', async () => {
     const { result, settle, facilitator, signer } = await settleWith(() => ({}))
     expect(result).toMatchObject({ success: true })
     // As if the chain had been set back by one block.

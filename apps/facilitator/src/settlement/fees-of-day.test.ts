@@ -15,7 +15,7 @@ const DAILY_LIMIT = 5n * 10n ** 14n
 const IMPATIENT = { variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 const HELD_BACK = "settlements WHERE last_error LIKE 'it is not mined, and higher fees would not help%'"
 
-test.concurrent('payments above the daily fee limit are refused, and nothing is sent for them', async () => {
+test.concurrent('a payment beyond the daily fee limit is refused, and nothing is sent', async () => {
   const paused = await withManualMining({ maxFeesPerDay: 1n })
   const payer = await newPayer(paused.rpcUrl)
   const body = await paymentRequest(payer)
@@ -29,7 +29,7 @@ test.concurrent('payments above the daily fee limit are refused, and nothing is 
   await paused.log.line('daily fee limit reached')
 })
 
-test.concurrent('a network that charges nothing settles under a daily fee limit', async () => {
+test.concurrent('a network without fees settles under a daily fee limit', async () => {
   const { rpcUrl } = await ownChain()
   const node = await startNode((messages) =>
     messages.map((message) =>
@@ -51,7 +51,7 @@ test.concurrent('a network that charges nothing settles under a daily fee limit'
   expect(rows).toEqual([{ cost: '0' }])
 })
 
-test.concurrent('two signers at once do not exceed the daily fee limit together', async () => {
+test.concurrent('two concurrent signers stay within the daily fee limit together', async () => {
   const { rpcUrl, pool, hasSigned, settle } = await withTwoSigners({ maxFeesPerDay: DAILY_LIMIT })
   const newPayment = async () =>
     paymentRequest(await newPayer(rpcUrl), { requirements: { maxTimeoutSeconds: 10 } })
@@ -71,7 +71,7 @@ test.concurrent('two signers at once do not exceed the daily fee limit together'
   expect([cost <= DAILY_LIMIT, 2n * cost > DAILY_LIMIT]).toEqual([true, true])
 })
 
-describe('what offers more in place of a settlement or a grant that waits', () => {
+describe('a replacement with higher fees, of a pending settlement or grant,', () => {
   const feeOf = (amount: string, gas: string) => ({ fee: { amount: [{ denom: 'uatom', amount }], gas } })
 
   /** A grant that no node takes for what it offers, and a facilitator that would offer so much more. */
@@ -87,9 +87,9 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     return { on, next, body }
   }
 
-  test.concurrent('is not signed where the daily fee limit has no room for it: a grant waits until its price will do', async () => {
-    const dailyLimit = 20_000n
-    const { on, next, body } = await withGasPrice(5n * 10n ** 17n, dailyLimit)
+  test.concurrent('is not signed beyond the daily fee limit: a grant waits until its gas price suffices', async () => {
+    const cap = 20_000n
+    const { on, next, body } = await withGasPrice(5n * 10n ** 17n, cap)
     const before = await on.balance(on.granter.address)
     await on.until(HELD_BACK, 1, next)
     await on.until('transaction_versions', 1, next)
@@ -101,7 +101,7 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     expect(before - (await on.balance(on.granter.address))).toBeLessThanOrEqual(dailyLimit)
   })
 
-  test.concurrent('counts as what it may cost, and in place of the other', async () => {
+  test.concurrent('counts with its maximum cost, in place of the transaction that it replaces', async () => {
     // The grant may cost 12,394 with what it allows, and 17,182 once dearer; the one after it 14,682.
     const { on, next } = await withGasPrice(75n * 10n ** 15n, 28_500n)
     await on.until('transaction_versions', 2, next)
@@ -110,7 +110,7 @@ describe('what offers more in place of a settlement or a grant that waits', () =
     await on.until('transactions', 1, next)
   })
 
-  test.concurrent('is not signed where the daily fee limit has no room for it: a settlement waits until the base fee has fallen', async () => {
+  test.concurrent('is not signed beyond the daily fee limit: a settlement waits until the base fee falls', async () => {
     const on = await withManualMining({ ...IMPATIENT, maxFeesPerDay: DAILY_LIMIT })
     const baseFee = (gwei: bigint) =>
       callRpc(on.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', `0x${(gwei * 10n ** 9n).toString(16)}`)

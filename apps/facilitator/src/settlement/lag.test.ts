@@ -64,12 +64,12 @@ async function onLaggingChain(lag: Lag, fault: (chain: Chain, lagging: Lagging) 
   return { rpcUrl, signer, payer, body, lagging, sent, outcome }
 }
 
-describe('a payment that somebody else settled is not told as failed on the word of a node that lags', () => {
+describe('a payment that a third party settled is not reported as failed because of a lagging node', () => {
   test.concurrent.each<[string, Lag]>([
     ['height and state', heightAndState],
     ['state', (methods) => asks(methods, 'eth_call')],
     ['events', (methods) => asks(methods, 'eth_getLogs')],
-  ])('in %s, where theirs came first in the block of ours', async (_, lag) => {
+  ])('that lags in %s, where the third party’s transaction precedes ours in the block', async (_, lag) => {
     const { rpcUrl, payer, body, lagging, sent, outcome } = await onLaggingChain(lag)
     const transaction = await sent()
     const theirs = await outbid(rpcUrl, body)
@@ -121,7 +121,7 @@ describe('a payment that somebody else settled is not told as failed on the word
   })
 })
 
-test.concurrent('a payment that was good when it was claimed is not refused by a node that is behind that', async () => {
+test.concurrent('a claimed payment is not refused because of a node that is behind the block of its claim', async () => {
   let looks = 0
   const { rpcUrl, payer, sent, outcome } = await onLaggingChain(everything, (chain, lagging) => ({
     payments: {

@@ -11,7 +11,7 @@ afterAll(closeAll)
 const rpcUrl = sharedChain()
 const networks = [{ name: 'base', chain: { signer: { addresses: ['0xabc'] } } }]
 
-test('all that may be counted is there as zero from the start, so that the first of its kind is seen as a rise', async () => {
+test('every counter starts at zero, so that its first increment is visible', async () => {
   const metrics = createMetrics()
   const scrape = () => metrics.register.metrics()
   createSettlementMetrics({ metrics, networks, now: () => new Date() })
@@ -32,7 +32,7 @@ test('all that may be counted is there as zero from the start, so that the first
   for (const [name, figures] of zeros) expect([name, await figuresOf(scrape, name)]).toEqual([name, figures])
 })
 
-test('counts ends by how and why with the time they took, replacements, reversals, and payments in a transaction', async () => {
+test('counts completed settlements by outcome, reason and duration, replacements, reversals and batch sizes', async () => {
   const metrics = createMetrics()
   const scrape = () => metrics.register.metrics()
   const now = new Date('2027-01-01T00:00:10Z')
@@ -70,7 +70,7 @@ test('counts ends by how and why with the time they took, replacements, reversal
   expect(await figuresOf(scrape, 'tollgate_batch_size_count')).toEqual({ 'network="base"': 2 })
 })
 
-test('what is scraped of a facilitator tells what it settled, what is open, and of its signer', async () => {
+test('a facilitator exports its completed and open settlements and its signer', async () => {
   const { facilitator, signer, settle } = await facilitatorWithClient()
   const { scrape } = facilitator
   const labels = `network="base-sepolia",signer="${signer.address}"`

@@ -34,7 +34,7 @@ async function alone(options: { chain?: AnvilOptions; variables?: Record<string,
 describe('while the chain mines nothing', () => {
   const slow = { chain: { blockTime: AN_HOUR }, variables: { SETTLE_TIMEOUT_SECONDS: '1' } }
 
-  test.concurrent('an asset that is withdrawn meanwhile refuses new payments, and not the one that is under way', async () => {
+  test.concurrent('an asset that is retired meanwhile refuses new payments, and not the pending one', async () => {
     const { rpcUrl, settle, sent, settleAtLast, facilitator } = await alone(slow)
     const body = await paymentRequest(await newPayer(rpcUrl))
     const transaction = await sent(body)
@@ -49,7 +49,7 @@ describe('while the chain mines nothing', () => {
     expect(await asking).toMatchObject({ success: true, transaction })
   })
 
-  test.concurrent('a settlement whose nonce goes to another transaction is sent again under the next one, and settles once', async () => {
+  test.concurrent('a settlement whose nonce goes to another transaction is sent again with the next nonce, and settles once', async () => {
     const { rpcUrl, signer, settle, sent, settleAtLast } = await alone(slow)
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
@@ -110,7 +110,7 @@ describe('while the chain mines nothing', () => {
     expect(performance.now() - askedAt).toBeLessThan(10_000)
   })
 
-  test.concurrent('sends a transaction again that its node has forgotten', async () => {
+  test.concurrent('broadcasts a transaction again that its node has forgotten', async () => {
     const { rpcUrl, signer, sent, settleAtLast } = await alone(slow)
     const body = await paymentRequest(await newPayer(rpcUrl))
     const transaction = await sent(body)
@@ -127,7 +127,7 @@ describe('while the chain mines nothing', () => {
 })
 
 describe('while the chain is down', () => {
-  test.concurrent('nothing is claimed, nothing is listed, and all goes on once it is back', async () => {
+  test.concurrent('nothing is claimed or listed, and everything continues once the chain is back', async () => {
     const { chain, rpcUrl, facilitator, post, settle } = await alone()
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
@@ -176,7 +176,7 @@ describe('while the chain is down', () => {
   })
 })
 
-test.concurrent('a facilitator that stops lets those who wait go, and leaves their settlement to the next one', async () => {
+test.concurrent('a stopping facilitator answers its waiting requests, and the next one finishes their settlement', async () => {
   const { rpcUrl, facilitator, settle } = await alone({ chain: { blockTime: AN_HOUR } })
   const body = await paymentRequest(await newPayer(rpcUrl))
   const waiting = settle(body)

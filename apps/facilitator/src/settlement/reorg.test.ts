@@ -11,7 +11,7 @@ import { outbid } from '../testing/third-party'
 
 afterAll(closeAll)
 
-test.concurrent('what a reorg leaves mined but reverted is reversed, and costs what it costs there', async () => {
+test.concurrent('a settlement that a reorg leaves mined but reverted is reversed, and charged the fee of the reverted transaction', async () => {
   const { rpcUrl, pool, settle, mine, until, onTheirWay } = await withManualMining()
   const payer = await newSender(rpcUrl)
   await mine()
@@ -41,7 +41,7 @@ test.concurrent('what a reorg leaves mined but reverted is reversed, and costs w
   await until("settlements WHERE status = 'reversed' AND error_reason = 'payment_expired'", 1)
 })
 
-test.concurrent('a batch of which one payment failed is reversed as a whole, and nonces and fees go on', async () => {
+test.concurrent('a batch with one failed payment is reversed as a whole, and its nonces and fees stay correct', async () => {
   const { rpcUrl, signer, pool, settle, mine, mineUntil, until, onTheirWay } = await withManualMining()
   const payers = await Promise.all(Array.from({ length: 6 }, () => newPayer(rpcUrl)))
   const bodies = await Promise.all(
@@ -78,7 +78,7 @@ test.concurrent('a batch of which one payment failed is reversed as a whole, and
   expect(await transactionCount(rpcUrl, signer.address)).toBe(Number(await transactionsOf(pool)))
 })
 
-test.concurrent('what a reorg reversed is spoken for in the balance of its payer while it is on its way again', async () => {
+test.concurrent('a reversed payment counts against the balance of its payer until it is settled again', async () => {
   const { rpcUrl, signer, settle, mine, until, onTheirWay } = await withManualMining()
   const payer = await newPayer(rpcUrl)
   await callRpc(rpcUrl, 'anvil_dealERC20', payer.address, USDC_ADDRESS, `0x${AMOUNT.toString(16)}`)
@@ -99,7 +99,7 @@ test.concurrent('what a reorg reversed is spoken for in the balance of its payer
   expect(await transactionCount(rpcUrl, signer.address)).toBe(1)
 })
 
-test.concurrent('what failed because of a block that a reorg drops is settled if its transaction then settles it', async () => {
+test.concurrent('a payment that failed in a block that a reorg drops is settled if its transaction then settles it', async () => {
   const { rpcUrl, log, settle, mine, until, onTheirWay } = await withManualMining()
   const payer = await newPayer(rpcUrl)
   await mine()
@@ -149,7 +149,7 @@ test.concurrent('a payment that failed after its transaction reverted is settled
   expect(rows).toEqual([{ exact: true }])
 })
 
-test.concurrent('a nonce that another transaction had taken is used again once a reorg drops that one', async () => {
+test.concurrent('a nonce lost to another transaction is reused once a reorg drops that transaction', async () => {
   const { rpcUrl, signer, settle, mine, until } = await withManualMining()
   await mine()
   const authorization = { validBefore: inSeconds(600) }
@@ -177,7 +177,7 @@ test.concurrent('a nonce that another transaction had taken is used again once a
   expect(await transactionCount(rpcUrl, signer.address)).toBe(2)
 })
 
-test.concurrent('what somebody else had sent for a payer and a reorg drops is settled again', async () => {
+test.concurrent('a payment whose third-party settlement is dropped by a reorg is settled again', async () => {
   const { rpcUrl, pool, log, settle, mine, until, onTheirWay } = await withManualMining()
   const payer = await newPayer(rpcUrl)
   await mine()

@@ -37,7 +37,7 @@ async function settle(
 const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0)
 
 describe('two replicas', () => {
-  test('asked twenty times at once for one payment, send one transaction and tell one success', async () => {
+  test('send one transaction and report one success for twenty concurrent requests of one payment', async () => {
     const { first, second, client, addresses } = await replicas()
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
@@ -53,7 +53,7 @@ describe('two replicas', () => {
     expect((await transfersFrom(rpcUrl, payer.address)).map(({ value }) => value)).toEqual([AMOUNT])
   })
 
-  test('asked twenty times at once with one Idempotency-Key, tell all of them the same success', async () => {
+  test('report the same success to twenty concurrent requests with one Idempotency-Key', async () => {
     const { first, second, client, addresses } = await replicas()
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
@@ -68,7 +68,7 @@ describe('two replicas', () => {
     expect(await transactionCount(rpcUrl, addresses[0]!)).toBe(1)
   })
 
-  test('asked by twenty clients at once for one payment, tell one of them', async () => {
+  test('report success to one of twenty clients that request one payment concurrently', async () => {
     const { first, second } = await replicas()
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
@@ -111,7 +111,7 @@ describe('two replicas', () => {
     await secondLog.line('signer lock acquired')
   })
 
-  test('go on when Postgres ends their sessions', async () => {
+  test('continue after Postgres ends their sessions', async () => {
     const { first, second, client, addresses } = await replicas()
     const payer = await newPayer(rpcUrl)
     await first.database.pool.query(

@@ -72,7 +72,7 @@ describe('the leader of a signer that is stopped in the middle of a settlement',
     ['stored', 'with its lock, between storing the transaction and sending it'],
     ['sent', 'with its lock, between sending the transaction and its receipt'],
   ])(
-    '%s: %s, loses the signer to another, and woken sends nothing else and reports no second success',
+    '%s: %s, loses the signer to another replica, and once it continues, sends nothing else and reports no second success',
     async (step) => {
       const [signer, payer, databaseUrl] = await Promise.all([
         newSigner(rpcUrl),

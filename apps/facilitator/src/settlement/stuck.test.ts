@@ -13,7 +13,7 @@ const REPLACED = `transactions t
 
 afterAll(closeAll)
 
-test.concurrent('a transaction that offers too little is replaced under its own nonce, and the ones after it are mined with it', async () => {
+test.concurrent('a transaction with too low fees is replaced with the same nonce, and the ones after it are mined with it', async () => {
   const { rpcUrl, signer, pool, settle, mine, mineUntil, until, onTheirWay } = await withManualMining()
   const [first, second] = await Promise.all([newPayer(rpcUrl), newPayer(rpcUrl)])
   const settling = settle(await paymentRequest(first))
@@ -36,7 +36,7 @@ test.concurrent('a transaction that offers too little is replaced under its own 
   expect(rows).toMatchObject([{ nonce: 0n, versions: 2n, hash: result.transaction }, { nonce: 1n }])
 })
 
-test.concurrent('a payment that lapses while its transaction waits ends then, and the nonce is not lost', async () => {
+test.concurrent('a payment that expires while its transaction is pending fails, and the nonce is not lost', async () => {
   const { rpcUrl, signer, settle, mine, until, onTheirWay } = await withManualMining()
   const settling = settle(
     await paymentRequest(await newPayer(rpcUrl), { authorization: { validBefore: inSeconds(20) } }),
@@ -63,7 +63,7 @@ test.concurrent('a signer that cannot pay the fees sends nothing, and the paymen
   expect(await settling).toMatchObject({ success: true })
 })
 
-test.concurrent('what a reorg drops is reversed, sent again, and settled by the same transaction', async () => {
+test.concurrent('a settlement that a reorg drops is reversed, broadcast again, and settled by the same transaction', async () => {
   const { rpcUrl, log, pool, settle, mine, until, onTheirWay } = await withManualMining()
   const payer = await newPayer(rpcUrl)
   await mine()
@@ -108,7 +108,7 @@ test.concurrent('a reversal that is final after success was reported counts as r
   expect(await transfersFrom(rpcUrl, payer.address)).toEqual([])
 })
 
-test.concurrent('what a signer has on its way is seen to its end after the signer was taken out', async () => {
+test.concurrent('pending transactions of a removed signer are tracked until they are resolved', async () => {
   const { rpcUrl, facilitator, settle, mine, onTheirWay, client } = await withManualMining({
     variables: { SETTLE_TIMEOUT_SECONDS: '1' },
   })
@@ -143,7 +143,7 @@ describe('a client key that is changed while a payment settles', () => {
     return { api, asUser, createKey, rpcUrl, settle, settled }
   }
 
-  test.concurrent('has its outcome told to the next key of the same user, once, and to no other', async () => {
+  test.concurrent('leaves its outcome to the next key of the same user, once, and to no other', async () => {
     const { api, asUser, createKey, rpcUrl, settle, settled } = await shop()
     const [old, next, stranger] = [await createKey(), await createKey(), await newClient(api)]
     const payment = await paymentRequest(await newPayer(rpcUrl))
@@ -157,7 +157,7 @@ describe('a client key that is changed while a payment settles', () => {
     expect(await settle(payment, next)).toMatchObject({ errorReason: 'duplicate_settlement' })
   })
 
-  test.concurrent('has it told to a key beside it that comes with its Idempotency-Key first, and from then on to that one', async () => {
+  test.concurrent('leaves its outcome to another key that repeats its Idempotency-Key first, and from then on to that key', async () => {
     const { api, createKey, rpcUrl, settle, settled } = await shop()
     const order = { 'Idempotency-Key': 'order-1' }
     const [old, next, stranger] = [await createKey(), await createKey(), await newClient(api)]

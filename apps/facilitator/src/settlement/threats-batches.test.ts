@@ -39,7 +39,7 @@ async function expectPaidOnce(paused: Paused, { others }: Awaited<ReturnType<typ
   }
 }
 
-test('one of a batch that somebody else settles in the same block is paid once, by theirs, and takes no other along', async () => {
+test('a payment of a batch that a third party settles in the same block is paid once, by the third party, and the others settle', async () => {
   const paused = await withManualMining()
   const batch = await underWay(paused, 6)
   const theirs = await outbid(paused.rpcUrl, batch.body)
@@ -52,7 +52,7 @@ test('one of a batch that somebody else settles in the same block is paid once, 
   expect(await paused.settle(batch.body)).toMatchObject({ errorReason: 'duplicate_settlement' })
 })
 
-test('all of a batch that somebody else settles in the same block are paid once, by theirs', async () => {
+test('a batch whose payments a third party settles in the same block is paid once, by the third party', async () => {
   const paused = await withManualMining()
   const payers = await Promise.all(Array.from({ length: 5 }, () => newPayer(paused.rpcUrl)))
   const bodies = await Promise.all(payers.map((payer) => paymentRequest(payer)))
@@ -66,7 +66,7 @@ test('all of a batch that somebody else settles in the same block are paid once,
   for (const { address } of payers) expect(await transfersFrom(paused.rpcUrl, address)).toHaveLength(1)
 })
 
-test('one of a batch whose authorization is cancelled in the same block fails, and takes no other along', async () => {
+test('a payment of a batch that is cancelled in the same block fails, and the others settle', async () => {
   const paused = await withManualMining()
   const batch = await underWay(paused, 6)
   await cancelFirst(paused.rpcUrl, batch.payer, batch.body)
@@ -80,7 +80,7 @@ test('one of a batch whose authorization is cancelled in the same block fails, a
   expect(await transfersFrom(paused.rpcUrl, batch.payer.address)).toEqual([])
 })
 
-test('one of a batch that burns all gas of its transaction holds the others up, and takes none along', async () => {
+test('a payment of a batch that burns all gas delays the others, and they settle', async () => {
   const paused = await withManualMining()
   const batch = await underWay(paused, 6)
   // Its payer has handed the account over, since, to code that never ends: the token asks that for the signature.

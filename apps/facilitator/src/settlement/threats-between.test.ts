@@ -29,7 +29,7 @@ async function cancel(payer: BaseWallet, body: PaymentRequest): Promise<void> {
 const hold = (address: string, units: bigint) =>
   callRpc(rpcUrl, 'anvil_dealERC20', address, USDC_ADDRESS, `0x${units.toString(16)}`)
 
-describe('what verify found valid, and remembers, settle refuses without claim or gas once', () => {
+describe('a payment that verify accepted and cached is refused by settle, without claim or gas, once', () => {
   type Change = (payer: BaseWallet, body: PaymentRequest) => Promise<unknown>
   test.each<[string, string, Change]>([
     ['the payer is drained', 'insufficient_funds', ({ address }) => hold(address, 0n)],
@@ -75,7 +75,7 @@ describe('what verify found valid, and remembers, settle refuses without claim o
   })
 })
 
-test('verify and settle agree however few seconds are left, and what they take is paid', async () => {
+test('verify and settle agree for any remaining validity, and what they accept is paid', async () => {
   const clock = { now: () => new Date() }
   const paused = await withManualMining({ now: () => clock.now() })
   const stopped = new Date()
@@ -117,7 +117,7 @@ test('verify and settle agree however few seconds are left, and what they take i
   expect(transfers.map(({ length }) => length)).toEqual([0, 0, 0, 0, 0, 0, 1, 1, 1])
 })
 
-test('nothing is sent while fees spike past the cap, and no nonce is lost by it', async () => {
+test('nothing is sent while gas prices exceed the cap, and no nonce is lost', async () => {
   const paused = await withManualMining({ maxFeePerGas: 20n * GWEI })
   const setFee = async (fee: bigint) => {
     await callRpc(paused.rpcUrl, 'anvil_setNextBlockBaseFeePerGas', `0x${fee.toString(16)}`)

@@ -39,8 +39,8 @@ async function counted() {
   return { ...ground, made }
 }
 
-describe('a payment that was settled before it came', () => {
-  test('buys nothing, at the shop next door with the same recipient: verify and settle agree', async () => {
+describe('a payment that was settled before the request', () => {
+  test('buys nothing from another merchant with the same recipient: verify and settle agree', async () => {
     const [first, second] = [await facilitatorWithClient({ rpcUrl }), await facilitatorWithClient({ rpcUrl })]
     const payer = await newPayer(rpcUrl)
     const body = await paymentRequest(payer)
@@ -60,7 +60,7 @@ describe('a payment that was settled before it came', () => {
 
   test.each<[string, (newest: string) => ((message: Message) => unknown)[]]>([
     [
-      'the node that judges it lags behind another of the network',
+      'the node that verifies it lags behind another of the network',
       (newest) => [
         ({ id, ...message }) =>
           message.method === 'eth_blockNumber'
@@ -140,7 +140,7 @@ test('a use that is mined after our claim pays, also where our own was mined fir
   expect(await paused.settle(body)).toMatchObject({ success: false, errorReason: 'payment_expired' })
 })
 
-test('a verification of a payment that was paid after its failed claim does not hide that it was paid', async () => {
+test('verifying a payment that was paid after its failed claim does not hide that it was paid', async () => {
   const paused = await withManualMining()
   const payer = await newPayer(paused.rpcUrl)
   const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
@@ -157,7 +157,7 @@ test('a verification of a payment that was paid after its failed claim does not 
   expect(await paused.settle(body)).toMatchObject({ success: true, transaction: theirs })
 })
 
-test('a payment that was used before its failed claim costs no call of a node when it is asked again', async () => {
+test('a repeated request of a payment that was settled before its failed claim costs no node call', async () => {
   const { settle, made, facilitator } = await counted()
   const payer = await newPayer(rpcUrl)
   const body = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
@@ -211,7 +211,7 @@ test('a payer’s own transfer that we sent pays, also in a block no higher than
   expect(told.blockNumber).toBeLessThan(Number(claimedAt))
 })
 
-test('another authorization under the nonce of one that lapsed here, used elsewhere since, buys nothing', async () => {
+test('another authorization with the nonce of one that expired here, used elsewhere since, buys nothing', async () => {
   const paused = await withManualMining()
   const payer = await newPayer(paused.rpcUrl)
   const first = await paymentRequest(payer, { authorization: { validBefore: inSeconds(600) } })
@@ -232,7 +232,7 @@ test('another authorization under the nonce of one that lapsed here, used elsewh
   expect(theirs).toMatch(/^0x/)
 })
 
-describe('a spent authorization is not searched for: asked again, it costs next to no call of a node', () => {
+describe('a repeated request of a spent authorization causes no search and few node calls', () => {
   type Spend = (payer: BaseWallet, body: PaymentRequest) => Promise<unknown>
   const ways: [string, Spend][] = [
     ['used', (_, body) => sendAuthorization(rpcUrl, body)],

@@ -58,7 +58,7 @@ async function decided({ settle }: Pick<World, 'settle'>, body: PaymentRequest, 
 
 const mined = (results: readonly SettleResult[]) => results.filter(({ success }) => success).length
 
-test.concurrent('of two users in one batch, the one past its share is refused in part and the other loses nothing, not even time', async () => {
+test.concurrent('of two users in one batch, one exceeds its share and is refused in part, and the other is settled in full without delay', async () => {
   const on = await withManualMining({ maxFeesPerDay: DAILY_LIMIT, variables: SHARES })
   const [greedy, modest] = [on.client, await newClient(on.facilitator.api)]
   const [many, few] = [await payments(on.rpcUrl, 30), await payments(on.rpcUrl, 2)]
@@ -89,7 +89,7 @@ test.concurrent('of two users in one batch, the one past its share is refused in
   expect(mined(results) + refused.length).toBe(32)
 })
 
-test.concurrent('fifty at once over two replicas and two signers never reserve more than the share', async () => {
+test.concurrent('fifty concurrent payments on two replicas and two signers never reserve more than the share', async () => {
   const { rpcUrl, pool, client, ...one } = await withTwoSigners({
     maxFeesPerDay: DAILY_LIMIT,
     variables: { ...SHARES, SETTLE_TIMEOUT_SECONDS: '20' },
@@ -110,7 +110,7 @@ test.concurrent('fifty at once over two replicas and two signers never reserve m
   expect(BigInt(rows[0]!.cost)).toBeLessThanOrEqual(LIMIT)
 })
 
-test.concurrent('verify refuses what settle would, and both take it once an operator has raised the share', async () => {
+test.concurrent('verify and settle refuse the same payments, and accept them once an operator raises the share', async () => {
   const on = await withManualMining({
     maxFeesPerDay: DAILY_LIMIT,
     // The first settlement has room, the second has none.
@@ -150,7 +150,7 @@ test.concurrent('verify refuses what settle would, and both take it once an oper
   await on.mineUntil("settlements WHERE status = 'settled'", 2)
 })
 
-test.concurrent('many new users together leave the rest of the fees to those that an operator knows', async () => {
+test.concurrent('all new users together leave the rest of the fees to users with a share of their own', async () => {
   const on = await withManualMining({
     maxFeesPerDay: DAILY_LIMIT,
     variables: { ALL_NEW_USERS_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
@@ -171,7 +171,7 @@ test.concurrent('many new users together leave the rest of the fees to those tha
   expect(await decided(on, third, known)).toBe('sent')
 })
 
-test.concurrent('a client key at its share leaves the other keys of its user theirs', async () => {
+test.concurrent('a client key that used up its share does not limit the other keys of its user', async () => {
   const on = await withManualMining({
     maxFeesPerDay: DAILY_LIMIT,
     variables: { CLIENT_KEY_FEE_SHARE_PERCENT: '0.05', SETTLE_TIMEOUT_SECONDS: '1' },
@@ -199,7 +199,7 @@ test.concurrent('a client key at its share leaves the other keys of its user the
   expect(await decided(on, fourth, keys[0])).toBe('sent')
 })
 
-test.concurrent('dust is refused in both versions, and what is the least an asset takes is settled', async () => {
+test.concurrent('an amount below the minimum of its asset is refused in both versions, and the minimum is settled', async () => {
   const on = await withManualMining({ variables: { ADMIN_TOKEN: 'a'.repeat(32) } })
   const { api } = on.facilitator
   const of = async (amount: string) =>
@@ -248,7 +248,7 @@ test.concurrent('dust is refused in both versions, and what is the least an asse
   expect(await on.settle(enough)).toMatchObject({ errorReason: 'duplicate_settlement' })
 })
 
-test.concurrent('a key with a list of recipients verifies and settles payments to no other', async () => {
+test.concurrent('a key with a list of recipients verifies and settles payments to these only', async () => {
   const on = await withManualMining({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
   const [body] = (await payments(on.rpcUrl, 1)) as [PaymentRequest]
   const { payTo } = body.paymentRequirements
@@ -270,7 +270,7 @@ test.concurrent('a key with a list of recipients verifies and settles payments t
   expect(await decided(on, body, own)).toBe('sent')
 })
 
-test.concurrent('a key with a list of recipients learns of a payment that another key of its user claimed', async () => {
+test.concurrent('a key with a list of recipients can ask for a payment that another key of its user claimed', async () => {
   const on = await withManualMining({ variables: { SETTLE_TIMEOUT_SECONDS: '1' } })
   const [body] = (await payments(on.rpcUrl, 1)) as [PaymentRequest]
   const key = { 'Idempotency-Key': 'order-1' }

@@ -88,8 +88,8 @@ describe('a replacement with higher fees, of a pending settlement or grant,', ()
   }
 
   test.concurrent('is not signed beyond the daily fee limit: a grant waits until its gas price suffices', async () => {
-    const cap = 20_000n
-    const { on, next, body } = await withGasPrice(5n * 10n ** 17n, cap)
+    const dailyLimit = 20_000n
+    const { on, next, body } = await withGasPrice(5n * 10n ** 17n, dailyLimit)
     const before = await on.balance(on.granter.address)
     await on.until(HELD_BACK, 1, next)
     await on.until('transaction_versions', 1, next)

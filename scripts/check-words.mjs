@@ -20,7 +20,7 @@ const WORDS = [
   'for it is',
 ]
 const SQL =
-  /(?<=^|[\s'"`(])(insert into|delete from|update \S+ set|select [^']*\sfrom|left join|order by|on conflict)\s/g
+  /(?<=[\s'"`(])(insert into|delete from|update \S+ set|select [^'`;]*?\sfrom|left join|order by|on conflict)\s/g
 const CODE = /\.(ts|mjs|cjs|js)$/
 const TEXT = /\.(ts|mjs|cjs|js|md|prisma|proto|sol|ya?ml|json|sh|example)$|Dockerfile/
 /** Applied migrations cannot change, and this file contains the words. */
@@ -37,15 +37,12 @@ const files = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--
   .split('\0')
   .filter((file) => TEXT.test(file) && !SKIPPED.test(file))
 
-const found = files.flatMap((file) =>
-  read(file)
-    .split('\n')
-    .flatMap((line, index) =>
-      [...line.matchAll(pattern), ...(CODE.test(file) ? line.matchAll(SQL) : [])]
-        .filter(([word]) => !ALLOWED.has(`${file}: ${word}`))
-        .map(([word]) => `${file}:${index + 1}: ${word}`),
-    ),
-)
+const found = files.flatMap((file) => {
+  const text = read(file)
+  return [...text.matchAll(pattern), ...(CODE.test(file) ? text.matchAll(SQL) : [])]
+    .filter(([word]) => !ALLOWED.has(`${file}: ${word}`))
+    .map(({ 0: word, index }) => `${file}:${text.slice(0, index).split('\n').length}: ${word}`)
+})
 for (const place of found) console.log(place)
 console.log(found.length === 0 ? `${files.length} files use plain words` : `${found.length} words to replace`)
 process.exitCode = found.length === 0 ? 0 : 1

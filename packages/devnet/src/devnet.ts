@@ -14,7 +14,7 @@ const startCompiler = (root: string, state: State) =>
     cwd: root,
     logFile: state.at('compiler.log'),
     ready: /Watching/,
-    timeoutSeconds: 10,
+    timeoutSeconds: 120,
   })
 
 /** Starts everything, registers each process in `processes`, and writes `devnet.json`. `root` is a built checkout. */

@@ -35,7 +35,7 @@ export function parseOptions<Options extends NonNullable<ParseArgsConfig['option
 }
 
 /**
- * Runs a command, or prints its help for `--help` and `-h`, whatever its other options are. Prints errors without a stack.
+ * Runs a command, or prints its help for `--help` and `-h`, whatever options follow the command. Prints errors without a stack.
  *
  * @returns the exit code: 0 done, 1 refused or failed, 2 usage error, 78 ConfigurationError
  */

@@ -20,7 +20,7 @@ export function respondWithError(
   logger: Logger,
   unavailableReason: UnavailableReason = () => undefined,
 ): ErrorRequestHandler {
-  // Express knows an error handler by its four parameters.
+  // oxlint-disable-next-line no-unused-vars -- Express knows an error handler by its four parameters
   return (error: unknown, req, res, _next) => {
     const reason = unavailableReason(error instanceof ApiError ? error.cause : error)
     const { code, message, status, details, retryAfterSeconds, challenge } = toApiError(

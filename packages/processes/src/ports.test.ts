@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { once } from 'node:events'
 import { freePort, onFreePort } from './ports'
@@ -29,6 +30,15 @@ describe('freePort', () => {
       server.close()
     },
   )
+
+  test('returns a port that the system gives to no outgoing connection', async () => {
+    const range = '/proc/sys/net/ipv4/ip_local_port_range'
+    const lowest = existsSync(range) ? Number.parseInt(readFileSync(range, 'utf8'), 10) : 49_152
+
+    const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()))
+
+    expect(Math.max(...ports)).toBeLessThan(lowest)
+  })
 
   test('returns different ports to concurrent callers', async () => {
     const ports = await Promise.all(Array.from({ length: 50 }, () => freePort()))

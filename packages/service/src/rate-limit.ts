@@ -4,6 +4,7 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import { type EphemeralStore } from './ephemeral'
 import { ApiError } from './errors'
 import { type Logger } from './logger'
+import { createPointsInAdvance, type LimitState } from './points-in-advance'
 
 export type LimiterOptions = {
   store: EphemeralStore
@@ -16,10 +17,11 @@ export type LimiterOptions = {
 
 const MAX_KEY_LENGTH = 128
 
-type Counter = (key: string, cost?: number) => Promise<{ state: RateLimiterRes; isExceeded: boolean }>
-
-/** Counts in Redis, for all replicas; while Redis is unavailable each replica counts for itself. */
-function createCounter({ store, name, points, durationSeconds, logger }: LimiterOptions): Counter {
+/**
+ * Counts in Redis, for all replicas, and takes points for a busy key in advance; while Redis is unavailable each replica counts
+ * for itself.
+ */
+function createCounter({ store, name, points, durationSeconds, logger }: LimiterOptions) {
   const local = new RateLimiterMemory({ keyPrefix: name, points, duration: durationSeconds })
   const shared =
     store.redis &&
@@ -32,13 +34,19 @@ function createCounter({ store, name, points, durationSeconds, logger }: Limiter
       points,
       duration: durationSeconds,
     })
+  const inAdvance =
+    shared &&
+    createPointsInAdvance(
+      (key, cost) => shared.consume(key, cost),
+      () => performance.now(),
+    )
   const slotOf = createSlots()
   let isLocal = false
 
-  async function consume(key: string, cost: number): Promise<RateLimiterRes> {
-    if (shared) {
+  async function consume(key: string, cost: number): Promise<LimitState> {
+    if (inAdvance) {
       try {
-        const state = await shared.consume(key, cost)
+        const state = await inAdvance.useOrTake(key, cost)
         isLocal = false
         return state
       } catch (error) {
@@ -49,15 +57,21 @@ function createCounter({ store, name, points, durationSeconds, logger }: Limiter
     }
     return local.consume(slotOf(key), cost)
   }
+  const keyOf = (key: string) => (key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key)
 
-  return (key, cost = 1) =>
-    consume(key.length > MAX_KEY_LENGTH ? hash('sha256', key) : key, cost).then(
-      (state) => ({ state, isExceeded: false }),
-      (error: unknown) => {
+  return {
+    /** The state, if it needs no request. */
+    countHere: (key: string, cost: number) => inAdvance?.use(keyOf(key), cost),
+
+    async count(key: string, cost: number): Promise<{ state: LimitState; isExceeded: boolean }> {
+      try {
+        return { state: await consume(keyOf(key), cost), isExceeded: false }
+      } catch (error) {
         if (error instanceof RateLimiterRes) return { state: error, isExceeded: true }
         throw error
-      },
-    )
+      }
+    },
+  }
 }
 
 export type Limiter = (key: string, res?: Response, cost?: number) => Promise<void>
@@ -65,33 +79,48 @@ export type Limiter = (key: string, res?: Response, cost?: number) => Promise<vo
 /** A limiter for handlers: it throws ApiError RATE_LIMITED with Retry-After once a key has exceeded its limit. */
 export function createLimiter(options: LimiterOptions): Limiter {
   const { name, points, durationSeconds } = options
-  const count = createCounter(options)
-  return async (key, res, cost) => {
-    const { state, isExceeded } = await count(key, cost)
-    const resetSeconds = Math.max(1, Math.ceil(state.msBeforeNext / 1000))
+  const { countHere, count } = createCounter(options)
+  const policy = `q=${points};w=${durationSeconds}`
+
+  function describe(res: Response | undefined, { remainingPoints, msBeforeNext }: LimitState): number {
+    const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
     if (res) {
-      setItem(res, 'RateLimit-Policy', name, `q=${points};w=${durationSeconds}`)
-      setItem(res, 'RateLimit', name, `r=${state.remainingPoints};t=${resetSeconds}`)
+      setItem(res, 'RateLimit-Policy', name, policy)
+      setItem(res, 'RateLimit', name, `r=${remainingPoints};t=${resetSeconds}`)
     }
+    return resetSeconds
+  }
+  async function countAndCheck(key: string, res: Response | undefined, cost: number) {
+    const { state, isExceeded } = await count(key, cost)
+    const resetSeconds = describe(res, state)
     if (isExceeded)
       throw new ApiError('RATE_LIMITED', `Too many requests; try again in ${resetSeconds} s`, {
         retryAfterSeconds: resetSeconds,
       })
   }
+  return (key, res, cost = 1) => {
+    const state = countHere(key, cost)
+    if (!state) return countAndCheck(key, res, cost)
+    describe(res, state)
+    return WITHIN_LIMIT
+  }
 }
+
+const WITHIN_LIMIT = Promise.resolve()
 
 export type Budget = (key: string) => Promise<boolean>
 
 /** A limit that refuses no request: the caller decides what to do above it. */
 export function createBudget(options: LimiterOptions): Budget {
-  const count = createCounter(options)
-  return async (key) => !(await count(key)).isExceeded
+  const { count } = createCounter(options)
+  return async (key) => !(await count(key, 1)).isExceeded
 }
 
 function setItem(res: Response, header: string, name: string, parameters: string) {
-  const items = [res.getHeader(header) ?? []].flat().map(String)
-  const others = items.filter((item) => !item.startsWith(`"${name}";`))
-  res.setHeader(header, [...others, `"${name}";${parameters}`])
+  const item = `"${name}";${parameters}`
+  const set = res.getHeader(header)
+  const others = [set ?? []].flat().filter((other) => !String(other).startsWith(`"${name}";`))
+  res.setHeader(header, others.length === 0 ? item : [...others.map(String), item])
 }
 
 /** Middleware that limits requests per key: see {@link createLimiter}. Headers: draft-ietf-httpapi-ratelimit-headers. */

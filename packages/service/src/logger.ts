@@ -8,27 +8,68 @@ export type Logger = winston.Logger
 
 /**
  * A logger of JSON lines, `{ time, level, service, message, ...fields }`, that masks secrets (see redact.ts) and never throws.
- * Lines are written in batches, one turn of the event loop later: see {@link flushed}.
+ * Lines are written in batches, up to FLUSH_AFTER_MS later, to a given stream within a turn of the event loop: see
+ * {@link flushed}.
  */
 export function createLogger(options: {
   service: string
   level: string
   stream?: NodeJS.WritableStream
 }): Logger {
-  const { service, level, stream = process.stdout } = options
-  return winston.createLogger({
+  const { service, level, stream } = options
+  const batch = stream ? createBatch(stream, 0) : createBatch(process.stdout, FLUSH_AFTER_MS)
+  const logger = winston.createLogger({
     level,
     format: jsonLine({ service }),
-    transports: [new winston.transports.Stream({ stream: inBatches(stream), eol: '\n' })],
+    transports: [new winston.transports.Stream({ stream: writableOf(batch), eol: '\n' })],
   })
+  if (logger.isInfoEnabled()) requestLines.set(logger, (facts) => batch.add(requestLine(service, facts)))
+  return logger
+}
+
+/** What a request's log line says. Only `path` comes from the client as it is. */
+export type RequestFacts = {
+  method: string
+  path: string
+  status: number
+  durationMs: number
+  requestId: string
+  code: unknown
+  aborted: true | undefined
+}
+
+const requestLines = new WeakMap<Logger, (facts: RequestFacts) => void>()
+
+/** Writes the line of a request as `logger.info` would. Winston's streams would take a tenth of the time of a paid call. */
+export function logRequest(logger: Logger, facts: RequestFacts): void {
+  requestLines.get(logger)?.(facts)
+}
+
+function requestLine(service: string, facts: RequestFacts): string {
+  const { method, path, status, durationMs, requestId, code, aborted } = facts
+  return `${JSON.stringify({
+    time: new Date().toISOString(),
+    level: 'info',
+    service,
+    message: 'request',
+    method,
+    path: redactField('path', path),
+    status,
+    durationMs,
+    requestId,
+    code,
+    aborted,
+  })}\n`
 }
 
 const FLUSH_TIMEOUT_MS = 1_000
 
 /** Resolves once all lines are written, or after FLUSH_TIMEOUT_MS. Call it before the process exits. */
 export async function flushed(stream: NodeJS.WritableStream = process.stdout): Promise<void> {
+  // Winston passes a line on within two turns of the event loop.
   await nextTurn()
   await nextTurn()
+  for (const flush of flushes.get(stream) ?? []) flush()
   const written = new Promise<void>((resolve) => void stream.write('', () => resolve()))
   await withTimeout(written, FLUSH_TIMEOUT_MS, () => undefined)
 }
@@ -53,23 +94,37 @@ const jsonLine = winston.format((info, options) => {
   return info
 })
 
-/**
- * Batches the lines of one turn of the event loop: a system call for each line would dominate the cost of
- * logging.
- */
-function inBatches(stream: NodeJS.WritableStream) {
+/** A batch is written once it is this old or this long: a system call for each line would dominate the cost of logging. */
+const FLUSH_AFTER_MS = 10
+const FLUSH_AT_LENGTH = 65_536
+
+type Batch = ReturnType<typeof createBatch>
+
+const flushes = new WeakMap<NodeJS.WritableStream, Set<() => void>>()
+
+function createBatch(stream: NodeJS.WritableStream, flushAfterMs: number) {
   let pending = ''
   const flush = () => {
     const lines = pending
     pending = ''
-    stream.write(lines)
+    if (lines !== '') stream.write(lines)
   }
-  return new Writable({
+  const flushLater = () => void (flushAfterMs > 0 ? setTimeout(flush, flushAfterMs) : setImmediate(flush))
+  flushes.set(stream, (flushes.get(stream) ?? new Set()).add(flush))
+  return {
+    add(line: string) {
+      if (pending === '') flushLater()
+      pending += line
+      if (pending.length >= FLUSH_AT_LENGTH) flush()
+    },
+  }
+}
+
+const writableOf = (batch: Batch) =>
+  new Writable({
     decodeStrings: false,
     write(line: string, _encoding, done) {
-      if (pending === '') setImmediate(flush)
-      pending += line
+      batch.add(line)
       done()
     },
   })
-}

@@ -35,6 +35,14 @@ export function createBodyReader(): ReadBody {
     await limit?.(declared === undefined || declared > limitBytes ? 1 : pointsFor(declared))
     if (declared === 0) return
     refuseOtherMediaTypes(req)
+    if (declared !== undefined && declared <= SMALL_BYTES) {
+      if (!req.complete) await endOfTurn()
+      const bytes = arrivedBody(req, declared)
+      if (bytes) {
+        parseBody(req, bytes)
+        return
+      }
+    }
     const { bytes, memory } = await receive(req, { declared, limitBytes, sender })
     stateOf(req).memory = memory
     res.once('close', () => memory?.release())
@@ -45,6 +53,26 @@ export function createBodyReader(): ReadBody {
     else parseBody(req, bytes)
   }
 }
+
+/**
+ * A small body that arrived with its head, as most do; after this turn of the event loop the parser has read both. It needs no
+ * limits: nothing is waited for, and its memory is in use already.
+ */
+function arrivedBody(req: Request, length: number): Buffer | undefined {
+  const bytes: unknown = req.complete ? req.read() : undefined
+  return Buffer.isBuffer(bytes) && bytes.length === length ? bytes : undefined
+}
+
+let turn: Promise<void> | undefined
+
+/** One timer for all requests of a turn. */
+const endOfTurn = (): Promise<void> =>
+  (turn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      turn = undefined
+      resolve()
+    })
+  }))
 
 const pointsFor = (bytes: number): number => Math.max(1, Math.ceil(bytes / POINT_BYTES))
 
@@ -57,19 +85,15 @@ export const bodyOf =
   }
 
 type BodyState = {
-  document?: { text: string } & Pick<JsonDocument, 'members'>
+  document?: ({ text: string } & Pick<JsonDocument, 'members'>) | undefined
   memory?: Reservation | undefined
 }
-const states = new WeakMap<Request, BodyState>()
-const stateOf = (req: Request): BodyState => {
-  const state = states.get(req) ?? {}
-  states.set(req, state)
-  return state
-}
+const stateKey = Symbol('body')
+const stateOf = (req: Request & { [stateKey]?: BodyState }): BodyState => (req[stateKey] ??= {})
 
 /** The exact text of a member of the JSON body, so that it can be forwarded without changing a number in it. */
 export function rawMember(req: Request, name: string): string | undefined {
-  const document = states.get(req)?.document
+  const { document } = stateOf(req)
   const range = document?.members.get(name)
   return document && range && document.text.slice(...range).trim()
 }
@@ -77,7 +101,7 @@ export function rawMember(req: Request, name: string): string | undefined {
 /** Drops the body, parsed and as text. Its memory stays reserved for values derived from it: see releaseBody. */
 export function forgetBody(req: Request): void {
   req.body = undefined
-  delete stateOf(req).document
+  stateOf(req).document = undefined
 }
 
 /** Drops the body and releases its memory. Call it once no value derived from the body is in use. */

@@ -1,11 +1,11 @@
-import { type RequestHandler } from 'express'
+import { type Request, type Response } from 'express'
 import { ApiError } from '../errors'
 
 /**
- * Refuses what HTTP/1.1 requires to refuse, and closes the connection: a request without exactly one Host header
+ * The refusal of what HTTP/1.1 requires to refuse; it closes the connection: a request without exactly one Host header
  * (RFC 9112, 3.2), and one with an unknown expectation (RFC 9110, 10.1.1).
  */
-export const refuseNonconforming: RequestHandler = (req, res, next) => {
+export function refusalOf(req: Request, res: Response): ApiError | undefined {
   const { expect } = req.headers
   const hosts = countOf('host', req.rawHeaders)
   const lacksHost = hosts === 0 && req.httpVersion === '1.1'
@@ -16,7 +16,7 @@ export const refuseNonconforming: RequestHandler = (req, res, next) => {
         ? new ApiError('EXPECTATION_FAILED', 'Send no Expect header, or Expect: 100-continue')
         : undefined
   if (reason) res.setHeader('Connection', 'close')
-  next(reason)
+  return reason
 }
 
 /** The list alternates names and values. */

@@ -12,19 +12,22 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 type Refusal = { code: ErrorCode; message: string; id?: string }
 type Exchange = { req: http.IncomingMessage; res: http.ServerResponse }
 
+const exchangesKey = Symbol('exchanges')
+/** The requests of a connection whose responses may be unfinished: several if the client pipelines. */
+type TrackedSocket = Duplex & { [exchangesKey]?: Exchange[] }
+
 /**
  * Responds in the error shape to requests that never reach the app (malformed HTTP, request timeouts, CONNECT) and closes the
  * connection. It waits for earlier responses first, so that a client cannot mistake this response for one of them.
  */
 export function answerMalformed(server: http.Server, { maxHeaderBytes }: { maxHeaderBytes: number }): void {
-  const exchanges = new WeakMap<Duplex, Exchange[]>()
   const refused = new WeakSet<Duplex>()
 
-  async function refuse(socket: Duplex, refusal: Refusal) {
+  async function refuse(socket: TrackedSocket, refusal: Refusal) {
     if (refused.has(socket)) return
     refused.add(socket)
     socket.on('error', () => undefined)
-    const pending = exchanges.get(socket) ?? []
+    const pending = socket[exchangesKey] ?? []
     const incomplete = pending.find(({ req }) => !req.complete)?.res
     await Promise.all(pending.filter(({ res }) => res !== incomplete).map(finished))
     const hasResponse = incomplete?.headersSent === true
@@ -33,8 +36,10 @@ export function answerMalformed(server: http.Server, { maxHeaderBytes }: { maxHe
   }
 
   server.on('request', (req, res) => {
-    const pending = exchanges.get(req.socket)?.filter(({ res: { writableFinished } }) => !writableFinished)
-    exchanges.set(req.socket, [...(pending ?? []), { req, res }])
+    const socket: TrackedSocket = req.socket
+    const exchanges = (socket[exchangesKey] ??= [])
+    while (exchanges[0]?.res.writableFinished) exchanges.shift()
+    exchanges.push({ req, res })
   })
   server.on('connect', (req, socket: Duplex) => {
     const message = 'This server is not a proxy: CONNECT is not supported'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage } from 'node:http'
-import { type Request, type RequestHandler } from 'express'
-import { type Logger } from '../logger'
+import { type Request, type Response } from 'express'
+import { logRequest, type Logger } from '../logger'
 
 export type CompletedRequest = {
   method: string
@@ -43,13 +43,15 @@ export function trackRequest(options: {
   logger: Logger
   now: () => Date
   onCompleted?: (request: CompletedRequest) => void
-}): RequestHandler {
+}) {
   const { logger, now, onCompleted } = options
-  return (req, res, next) => {
+  return (req: Request, res: Response) => {
     const startedAt = now().getTime()
     const id = idFor(req)
     const arrival = { at: new Date(startedAt), monotonicMs: performance.now(), order: ++latest }
-    Object.assign(req, { [idKey]: id, [arrivalKey]: arrival } satisfies Partial<TrackedRequest>)
+    const tracked: TrackedRequest = req
+    tracked[idKey] = id
+    tracked[arrivalKey] = arrival
     res.setHeader('X-Request-Id', id)
     // Express parses the path as for routing, where a backslash can be a slash. Mounted routers shorten it later.
     const { path } = req
@@ -60,10 +62,15 @@ export function trackRequest(options: {
       const { method } = req
       const status = res.headersSent ? res.statusCode : CLIENT_CLOSED_REQUEST
       const durationMs = Math.max(0, now().getTime() - startedAt)
-      const facts: Record<string, unknown> = { method, path: pathOf(req), status, durationMs, requestId: id }
-      if (res.locals.code !== undefined) facts.code = res.locals.code
-      if (!res.writableFinished || (req.destroyed && !req.complete)) facts.aborted = true
-      logger.info('request', facts)
+      logRequest(logger, {
+        method,
+        path: pathOf(req),
+        status,
+        durationMs,
+        requestId: id,
+        code: res.locals.code as unknown,
+        aborted: !res.writableFinished || (req.destroyed && !req.complete) ? true : undefined,
+      })
       onCompleted?.({
         method,
         route: routeOf(req, path),
@@ -72,11 +79,10 @@ export function trackRequest(options: {
         locals: res.locals,
       })
     })
-    next()
   }
 }
 
-const pathOf = (req: Request) => req.originalUrl.split('?', 1)[0]?.slice(0, 256)
+const pathOf = (req: Request) => (req.originalUrl.split('?', 1)[0] ?? '').slice(0, 256)
 
 function routeOf(req: Request, path: string) {
   const route = req.route as { path: unknown } | undefined

@@ -52,14 +52,17 @@ export function createServer(app: Express): http.Server {
   const serve = app as unknown as (req: object, res: object, onUnhandled: () => void) => void
   server.on('request', (req, res) => {
     unused.delete(req.socket)
-    // The response is written but not yet sent. Node destroys the socket at this timeout, and replaces it once all is sent.
-    res.once('prefinish', () => {
-      if (req.socket.writableLength > 0) req.socket.setTimeout(UNREAD_TIMEOUT_MS)
-    })
+    res.once('prefinish', limitUnread)
     serve(req, res, () => refuseTarget(res))
   })
   server.on('checkExpectation', (req, res) => void server.emit('request', req, res))
   return server
+}
+
+/** For a response that is written but not yet sent. Node destroys the socket at this timeout, and replaces it once all is sent. */
+function limitUnread(this: http.ServerResponse) {
+  const { socket } = this.req
+  if (socket.writableLength > 0) socket.setTimeout(UNREAD_TIMEOUT_MS)
 }
 
 /** Listens on the port; 0 takes any free one. @throws ConfigurationError if the port is unavailable */

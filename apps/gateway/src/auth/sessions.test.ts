@@ -91,6 +91,19 @@ describe('a bearer token', () => {
     expect(await use(session.token)).toEqual([200, undefined])
   })
 
+  test('is refused once it has expired, or if a character of it differs, after it was accepted', async () => {
+    const { token } = await signedIn()
+    expect(await use(token)).toEqual([200, undefined])
+    expect(await use(`${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`)).toEqual([
+      401,
+      'INVALID_TOKEN',
+    ])
+    gateway.clock.advance(3_599)
+    expect(await use(token)).toEqual([200, undefined])
+    gateway.clock.advance(1)
+    expect(await use(token)).toEqual([401, 'EXPIRED_TOKEN'])
+  })
+
   test('stays valid after a secret rotation while the old secret is configured', async () => {
     const { token } = await signedIn()
     const JWT_SECRET = 'the secret that came after that one'

@@ -15,3 +15,7 @@ export const createBatchExecutor =
       return (await pool.query<Row>({ name: `${name}-skipping`, text: skipping, values })).rows
     }
   }
+
+/** A list parameter of values that need no quotes: numbers, UUIDs and words of this code. The driver would quote each. */
+export const listOf = (values: readonly (string | number | bigint | boolean | null)[]): string =>
+  `{${values.map((value) => (value === null ? 'NULL' : value)).join(',')}}`

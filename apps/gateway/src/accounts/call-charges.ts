@@ -1,6 +1,6 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { type Ecosystem } from '@tollgate/protocol'
-import { batchOptions, createBatchExecutor } from './batch-statement'
+import { batchOptions, createBatchExecutor, listOf } from './batch-statement'
 import { createContendedAccounts } from './contended-accounts'
 import { createGroupCommit } from './group-commit'
 import { accountBusy } from './ledger-errors'
@@ -23,42 +23,63 @@ export type Charge = {
 /** Charges for calls in batches. Calls of contended accounts go through a batch of their own, so that they delay only each other. */
 export function createCallCharges(database: Pick<GatewayDatabase, 'pool'>, replicaId: string) {
   const execute = createBatchExecutor(database)
-  const flush = (charges: Charge[]) => execute<SpendRow>('spend', SPEND, [replicaId, ...columnsOf(charges)])
+  const flush = (charges: Charge[]) =>
+    execute<SpendRow>('spend', SPEND, [replicaId, ...parametersOf(charges)])
   const charges = createGroupCommit({ ...batchOptions, flush, lanes: 2, maxWaiting: 8_192 })
   const contendedCharges = createGroupCommit({ ...batchOptions, flush, lanes: 1, maxWaiting: 1_024 })
   const contended = createContendedAccounts()
 
-  /** @throws ApiError UNAVAILABLE if the account stays locked */
-  async function submit(charge: Charge): Promise<SpendRow> {
-    const isContended = contended.has(charge)
-    const row = await (isContended ? contendedCharges : charges).submit(charge)
-    if (row.outcome !== 'locked') {
-      if (isContended) contended.remove(charge)
-      return row
-    }
+  function submit(charge: Charge): Promise<SpendRow> {
+    return contended.has(charge) ? submitContended(charge) : charges.submit(charge)
+  }
+
+  /** For an account that was found locked. @throws ApiError UNAVAILABLE if it stays locked */
+  async function submitContended(charge: Charge): Promise<SpendRow> {
     contended.add(charge)
-    if (isContended) throw accountBusy()
-    return submit(charge)
+    const row = await contendedCharges.submit(charge)
+    if (row.outcome === 'locked') throw accountBusy()
+    contended.remove(charge)
+    return row
   }
 
   return {
     submit,
+    submitContended,
     async drain(): Promise<void> {
       await Promise.all([charges.drain(), contendedCharges.drain()])
     },
   }
 }
 
-const columnsOf = (charges: Charge[]) => [
-  charges.map((charge) => charge.sessionId),
-  charges.map((charge) => charge.wallet),
-  charges.map((charge) => charge.planId),
-  charges.map((charge) => charge.cost),
-  charges.map((charge) => charge.providerId),
-  charges.map((charge) => charge.ecosystem),
-  charges.map((charge) => charge.chainId),
-  charges.map((charge) => charge.transport),
-  charges.map((charge) => charge.method),
-  charges.map((charge) => charge.resource),
-  charges.map((charge) => charge.rpcMethod),
-]
+type CallKind = Pick<Charge, (typeof kindMembers)[number]>
+const kindMembers = [
+  'providerId',
+  'ecosystem',
+  'chainId',
+  'transport',
+  'method',
+  'resource',
+  'rpcMethod',
+] as const
+
+/** The parameters of SPEND. Most calls of a batch are of the same few kinds, each of which is sent once. */
+function parametersOf(charges: Charge[]): unknown[] {
+  const numbers = new Map<string, number>()
+  const kinds: CallKind[] = []
+  const kindOf = charges.map((charge) => {
+    const key = kindMembers.map((member) => charge[member]).join('\n')
+    let number = numbers.get(key)
+    if (number === undefined) {
+      number = kinds.push(charge)
+      numbers.set(key, number)
+    }
+    return number
+  })
+  return [
+    listOf(charges.map(({ sessionId }) => sessionId)),
+    listOf(charges.map(({ planId }) => planId)),
+    listOf(charges.map(({ cost }) => cost)),
+    listOf(kindOf),
+    ...kindMembers.map((member) => kinds.map((kind) => kind[member])),
+  ]
+}

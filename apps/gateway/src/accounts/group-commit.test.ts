@@ -50,6 +50,22 @@ describe('createGroupCommit', () => {
     expect(await results).toEqual([2, 4, 6, 8, 10])
   })
 
+  test('with a pause, flushes a lone item at once, and those that come within the pause together', async () => {
+    const { submit, flushes, itemsOf } = heldCommit({ pauseMs: 5 })
+    const lone = submit(1)
+    await nextTurn()
+    flushes[0]!.end()
+    await lone
+    const others = [submit(2)]
+    await nextTurn()
+    others.push(submit(3))
+    expect(itemsOf()).toEqual([[1]])
+    while (flushes.length < 2) await nextTurn()
+    expect(itemsOf()).toEqual([[1], [2, 3]])
+    flushes[1]!.end()
+    expect(await Promise.all(others)).toEqual([4, 6])
+  })
+
   test('flushes in at most `lanes` batches at once', async () => {
     const { submit, flushes, itemsOf } = heldCommit({ lanes: 2, maxItems: 1 })
     const results = Promise.all([1, 2, 3].map(submit))

@@ -1,7 +1,9 @@
 import { ApiError } from '@tollgate/service'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /**
- * Batches writes: items that arrive during a flush go into the next one. A lone item is flushed at once; there is no timer.
+ * Batches writes: items that arrive during a flush, or within `pauseMs` after it, go into the next one. A lone item is flushed at
+ * once.
  *
  * `flush` returns one result for each item, in order. After an error that `isRolledBack` accepts, nothing was written and the
  * batch is flushed again in halves, so that a bad item fails alone. After any other error the outcome is unknown and the whole
@@ -18,8 +20,10 @@ export function createGroupCommit<Item, Result>(options: {
   maxWaiting: number
   /** Limits how long other items wait while a batch is split. */
   maxSplittingMs: number
+  /** 0 by default. */
+  pauseMs?: number
 }) {
-  const { flush, isRolledBack, lanes, maxItems, maxWaiting, maxSplittingMs } = options
+  const { flush, isRolledBack, lanes, maxItems, maxWaiting, maxSplittingMs, pauseMs = 0 } = options
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
   const waiting: Waiting[] = []
   let activeLanes = 0
@@ -56,7 +60,10 @@ export function createGroupCommit<Item, Result>(options: {
     activeLanes++
     // Collects the items submitted in this turn of the event loop.
     await Promise.resolve()
-    while (waiting.length > 0) await flushBatch(waiting.splice(0, maxItems))
+    while (waiting.length > 0) {
+      await flushBatch(waiting.splice(0, maxItems))
+      if (pauseMs > 0 && waiting.length < maxItems) await delay(pauseMs)
+    }
     activeLanes--
     if (activeLanes === 0) {
       for (const done of onIdle) done()

@@ -24,15 +24,15 @@ export type SpendRow =
 export const SPEND = withLockModes(
   (lock) => `
 WITH asked AS MATERIALIZED (
-  SELECT * FROM unnest($2::uuid[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
-    WITH ORDINALITY AS call (session_id, wallet, plan_id, cost, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, position)
+  SELECT call.*, sessions.id IS NOT NULL AS live, sessions.wallet
+  FROM unnest($2::uuid[], $3::int[], $4::int[], $5::int[]) WITH ORDINALITY AS call (session_id, plan_id, cost, kind, position)
+    LEFT JOIN sessions ON sessions.id = call.session_id AND sessions.revoked_at IS NULL
 ), locked AS MATERIALIZED (
   SELECT id, wallet, pricing_plan_id AS plan_id, balance, calls FROM accounts
   WHERE (wallet, pricing_plan_id) IN (SELECT wallet, plan_id FROM asked)
   ORDER BY id ${lock}
 ), judged AS MATERIALIZED (
-  SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance, locked.calls,
-    EXISTS (SELECT FROM sessions WHERE sessions.id = asked.session_id AND revoked_at IS NULL) AS live
+  SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance, locked.calls
   FROM asked LEFT JOIN locked USING (wallet, plan_id)
 ), summed AS (
   SELECT judged.*, sum(cost) OVER (PARTITION BY account_id ORDER BY position) AS total
@@ -47,7 +47,9 @@ WITH asked AS MATERIALIZED (
   WHERE accounts.id = bill.account_id
 ), booked AS (
   INSERT INTO usage (id, account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits)
-  SELECT usage_id, account_id, $1::uuid, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, cost FROM paid
+  SELECT usage_id, account_id, $1::uuid, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, cost
+  FROM paid JOIN unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
+    WITH ORDINALITY AS kinds (provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, kind) USING (kind)
 )
 SELECT
   CASE
@@ -64,8 +66,8 @@ FROM judged LEFT JOIN paid USING (position)
 ORDER BY position`,
 )
 
-/** One row for each ending, in order: it ended its call `now`, or the call had ended `before`. */
-export type FinishRow = { ended: 'now' | 'before' | 'locked' }
+/** A row for each ending that did not end its call: the call had ended `before`, or its rows are `locked`. Positions from 1. */
+export type FinishRow = { position: bigint; ended: 'before' | 'locked' }
 
 /**
  * Ends each reserved call once, by the first ending that names it, and refunds credits. An ending with `takes_back` ($6) has
@@ -98,14 +100,13 @@ WITH asked AS MATERIALIZED (
   FROM (SELECT account_id, sum(credits) AS credits FROM finished WHERE state = 'refunded' GROUP BY account_id) AS back
   WHERE accounts.id = back.account_id
 )
-SELECT CASE
-    WHEN finished.position IS NOT NULL THEN 'now'
+SELECT asked.position, CASE
     WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id
       AND (usage.state = 'reserved' OR usage.state = 'done' AND asked.takes_back)) THEN 'locked'
     ELSE 'before'
   END AS ended
 FROM asked LEFT JOIN finished USING (position)
-ORDER BY position`,
+WHERE finished.position IS NULL`,
 )
 
 /** Leaves a call unchanged that another replica has refunded. */

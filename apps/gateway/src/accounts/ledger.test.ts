@@ -39,6 +39,23 @@ describe('spending', () => {
     expect(outcomes.map((spent) => 'remaining' in spent && spent.remaining)).toEqual([3n, 1n, 0n, 0n])
   })
 
+  test('records each call of a batch with its own kind', async () => {
+    const { wallet, call } = await spender(4)
+    const kinds = [
+      { providerId: 'node', chainId: '84532', rpcMethod: 'eth_call' },
+      { providerId: 'other', chainId: 'cosmoshub-4', rpcMethod: null },
+      { providerId: 'node', chainId: '84532', rpcMethod: 'a,"b\\{c}' },
+      { providerId: 'node', chainId: '84532', rpcMethod: 'eth_call' },
+    ]
+    await Promise.all(kinds.map((kind) => ledgers[0].spend(call(1, kind))))
+    const rows = await usageOf(wallet)
+    expect(rows).toEqual(
+      kinds.map(({ providerId, chainId, rpcMethod }) =>
+        expect.objectContaining({ provider_id: providerId, chain_id: chainId, rpc_method: rpcMethod }),
+      ),
+    )
+  })
+
   test('refuses a call above the balance, and pays a cheaper later one', async () => {
     const { call, balance } = await spender(6)
     const outcomes = await Promise.all([5, 5, 1].map((cost) => ledgers[0].spend(call(cost))))

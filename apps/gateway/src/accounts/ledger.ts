@@ -5,7 +5,7 @@ import { createCallCharges, type Charge } from './call-charges'
 import { createCallEndings } from './call-endings'
 import { createLease, DEAD_AFTER_SECONDS } from './lease'
 import { apiErrorOf, creditsPending, isLockTimeout } from './ledger-errors'
-import { CUT_OFF, DELETE_DEAD_REPLICAS, GRANT, HEARTBEAT, ORPHANS } from './ledger-sql'
+import { CUT_OFF, DELETE_DEAD_REPLICAS, GRANT, HEARTBEAT, ORPHANS, type SpendRow } from './ledger-sql'
 
 export type SpendResult =
   | { outcome: 'paid'; usageId: bigint; remaining: bigint }
@@ -32,6 +32,15 @@ export function createLedger(database: GatewayDatabase, clocks: Clocks = systemC
   const endings = createCallEndings(database)
   const { activeCalls, finish, finishUnwritten, confirm } = endings
 
+  async function submit(charge: Charge): Promise<SpendRow> {
+    try {
+      const row = await charges.submit(charge)
+      return row.outcome === 'locked' ? await charges.submitContended(charge) : row
+    } catch (error) {
+      throw apiErrorOf(error)
+    }
+  }
+
   return {
     replicaId,
     finish,
@@ -47,9 +56,7 @@ export function createLedger(database: GatewayDatabase, clocks: Clocks = systemC
     async spend(charge: Charge): Promise<SpendResult> {
       for (;;) {
         const term = lease.term()
-        const row = await charges.submit(charge).catch((error: unknown) => {
-          throw apiErrorOf(error)
-        })
+        const row = await submit(charge)
         if (row.outcome === 'paid') {
           activeCalls.set(row.usage_id, term)
           return { outcome: 'paid', usageId: row.usage_id, remaining: row.remaining }

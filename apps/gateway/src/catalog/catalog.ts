@@ -33,6 +33,12 @@ export type Provider = {
   methods: Record<string, number>
 }
 
+/** `provider`: the key of a provider in the configuration. */
+export type Endpoint = { provider: string; baseUrl: string }
+
+/** The upstreams of a chain, in order. The first provider's weights are charged. */
+export type Route = { provider: Provider; endpoints: readonly Endpoint[] }
+
 /** A retired plan is sold for this long at most. */
 const MAX_AGE_MS = 1_000
 
@@ -41,39 +47,70 @@ const Methods = z.record(z.string(), z.int().min(1))
 export type Catalog = ReturnType<typeof createCatalog>
 
 export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
-  const plans = cached(now, async () =>
+  const readPlans = async () =>
     (await prisma.plan.findMany({ orderBy: { id: 'asc' } })).map((row): Plan => ({
       ...row,
       ecosystem: Ecosystem.parse(row.ecosystem),
       amount: BigInt(row.amount.toFixed()),
-    })),
-  )
-  const providers = cached(now, async () =>
+    }))
+  const readProviders = async () =>
     (await prisma.provider.findMany({ where: { active: true }, orderBy: { id: 'asc' } })).map(
       (row): Provider => ({
         ...row,
         category: Ecosystem.parse(row.category),
         methods: Methods.parse(row.methods),
       }),
-    ),
-  )
+    )
+  const read = cached(now, async () => contentOf(await readPlans(), await readProviders()))
 
   return {
-    getActivePlans: async () => (await plans()).filter((plan) => plan.active),
-    /** Includes retired plans, whose credits can still be spent. */
-    findPlan: async (id: number) => (await plans()).find((plan) => plan.id === id),
-    getProviders: providers,
+    /** Everything as of one reading, for more than one question. */
+    read,
+    getActivePlans: async () => (await read()).plans.filter((plan) => plan.active),
+    findPlan: async (id: number) => (await read()).findPlan(id),
+    getProviders: async () => (await read()).providers,
     findProviders: async (category: string, chainId: string) =>
-      (await providers()).filter(
+      (await read()).providers.filter(
         (provider) => provider.category === category && provider.chainId === chainId,
       ),
   }
 }
 
+function contentOf(plans: Plan[], providers: Provider[]) {
+  const plansById = new Map(plans.map((plan) => [plan.id, plan]))
+  const routes = routesOf(providers)
+  return {
+    plans,
+    providers,
+    /** Includes retired plans, whose credits can still be spent. */
+    findPlan: (id: number) => plansById.get(id),
+    findRoute: (category: string, chainId: string, transport: 'rpc' | 'rest') =>
+      routes.get(routeKey(category, chainId, transport)),
+  }
+}
+
+function routesOf(providers: readonly Provider[]) {
+  const routes = new Map<string, Route>()
+  for (const transport of ['rpc', 'rest'] as const)
+    for (const provider of providers) {
+      const endpoints = provider[transport].map((baseUrl) => ({ provider: provider.key, baseUrl }))
+      if (endpoints.length === 0) continue
+      const key = routeKey(provider.category, provider.chainId, transport)
+      const route = routes.get(key)
+      routes.set(key, {
+        provider: route?.provider ?? provider,
+        endpoints: [...(route?.endpoints ?? []), ...endpoints],
+      })
+    }
+  return routes
+}
+const routeKey = (category: string, chainId: string, transport: 'rpc' | 'rest') =>
+  `${transport} ${category} ${chainId}`
+
 /** Shares one read for MAX_AGE_MS. A failed read is not cached. */
 function cached<T>(now: () => Date, read: () => Promise<T>): () => Promise<T> {
   let latest: { at: number; value: Promise<T> } | undefined
-  return async () => {
+  return () => {
     const at = now().getTime()
     if (latest && at >= latest.at && at - latest.at < MAX_AGE_MS) return latest.value
     const reading = { at, value: read() }

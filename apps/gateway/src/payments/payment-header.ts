@@ -14,6 +14,7 @@ export const MAX_PAYMENT_HEADER_LENGTH = 12_288
 /** Of x402 version 1 and version 2; each accepts every form. */
 const headers = ['X-PAYMENT', 'PAYMENT-SIGNATURE'] as const
 type Header = (typeof headers)[number]
+const names = headers.map((header) => header.toLowerCase())
 
 const Members = z.record(z.string(), z.unknown())
 const Accepted = PaymentPayloadV2.transform(({ payload, accepted }) => ({ payload, accepted }))
@@ -40,6 +41,7 @@ const RAW_TRANSACTION = /^0x(?:[0-9a-f]{2})+$/i
  * @throws ApiError INVALID_REQUEST for two different payments, or another form
  */
 export function parsePaymentHeader(req: Request): PaymentHeader | undefined {
+  if (!names.some((name) => name in req.headers)) return undefined
   const proofs = headers.flatMap((header) => readHeader(req, header) ?? [])
   const [first, second] = proofs
   if (first && second && !isDeepStrictEqual(first.payload, second.payload))

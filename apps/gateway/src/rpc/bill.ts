@@ -19,14 +19,14 @@ type Minimum = 'nothing' | 'one' | 'url'
 export function billOf(call: RpcRequest): Bill {
   const entries = new Map<string, { methods: string[]; minimum: Minimum; count: number }>()
   for (const entry of entriesOf(call)) {
-    const methods = [...methodMembers(entry)].map(([, method]) => methodNameOf(method))
+    const methods = methodMembers(entry).map(([, method]) => methodNameOf(method))
     const minimum = call.transport === 'rest' ? 'nothing' : 'method' in entry ? 'one' : 'url'
     const key = [minimum, ...methods].join(' ')
     const existing = entries.get(key)
     if (existing) existing.count++
     else entries.set(key, { methods, minimum, count: 1 })
   }
-  return { urlMethods: [...methodsInUrl(call)], entries: [...entries.values()] }
+  return { urlMethods: methodsInUrl(call), entries: [...entries.values()] }
 }
 
 /**

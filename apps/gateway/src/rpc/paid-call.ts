@@ -3,7 +3,7 @@ import { ApiError, type Budget, type Logger } from '@tollgate/service'
 import { type Charge } from '../accounts/call-charges'
 import { type Ledger, type SpendResult } from '../accounts/ledger'
 import { revokedToken, type Session, type Sessions } from '../auth/sessions'
-import { type Catalog, type Plan, type Provider } from '../catalog/catalog'
+import { type Catalog, type Plan, type Provider, type Route } from '../catalog/catalog'
 import { type Supported } from '../catalog/supported'
 import {
   disputedPayment,
@@ -16,10 +16,10 @@ import {
 import { type PaymentHeader } from '../payments/payment-header'
 import { assertPlanActive, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
 import { type PaymentStore } from '../payments/store'
-import { costOf, type Bill, type MethodWeights } from './bill'
+import { costOf, type Bill } from './bill'
 import { createCallRecord } from './call-record'
-import { type Forward, type Endpoint, type Forwarded } from './upstream/forward'
-import { type Answer } from './upstream/upstream-exchange'
+import { type Forward, type Forwarded } from './upstream/forward'
+import { type Answer, type Caller } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
 
 type Dependencies = {
@@ -40,7 +40,8 @@ export type CallRequest = {
   call: Call
   bill: Bill
   outgoing: UpstreamRequest
-  buyer: Buyer
+  session: Session
+  buyer: () => Buyer
   parsePayment: () => PaymentHeader | undefined
 }
 type Call = Pick<RpcRequest, 'ecosystem' | 'transport' | 'method' | 'resource'> & {
@@ -48,10 +49,9 @@ type Call = Pick<RpcRequest, 'ecosystem' | 'transport' | 'method' | 'resource'> 
   rpcMethod: string | null
 }
 
-export type CallResponse = {
+export type CallResponse = Caller & {
   setHeaders: (headers: Record<string, string>) => void
   requirePayment: (body: PaymentRequired, offer: PaymentRequiredV2) => void
-  abortOnClose: () => AbortSignal
   releaseRequestBody: () => void
   /** Writes the first byte synchronously. `cut_off`: the upstream broke off a streamed answer. */
   send: (answer: Answer) => Promise<'sent' | 'cut_off'>
@@ -65,52 +65,37 @@ export function createPaidCall(dependencies: Dependencies) {
   const { catalog, ledger } = dependencies
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
-    const { call, bill, buyer } = request
-    const { session } = buyer
-    const plan = await getPlan(catalog, session)
-    const route = await findRoute(catalog, call)
-    const cost = costOf(bill, route.weights)
+    const { call, bill, session } = request
+    const { findPlan, findRoute } = await catalog.read()
+    const plan = findPlan(session.planId)
+    if (!plan) throw planIsGone()
+    const route = findRoute(call.ecosystem, call.chainId, call.transport)
+    if (!route) throw noRoute(call)
+    const cost = costOf(bill, route.provider.methods)
     const payment = request.parsePayment()
 
     let purchase: Purchase | undefined
     if (payment) {
       await dependencies.sessions.assertSessionActive(session)
       await assertPaymentCovers(ledger, session, plan, cost)
-      purchase = await dependencies.buyCredits(buyer, plan, payment)
+      purchase = await dependencies.buyCredits(request.buyer(), plan, payment)
       response.setHeaders(purchase.receipt)
     }
 
-    const spent = await spend(dependencies, chargeOf(call, session, plan, route.provider, cost))
+    const charge = chargeOf(call, session, plan, route.provider, cost)
+    let spent = await ledger.spend(charge)
+    if (spent.outcome === 'insufficient') spent = await confirmShortage(dependencies, charge)
     if (spent.outcome === 'revoked') throw revokedToken()
     if (spent.outcome === 'paid') await serve(dependencies, request, response, { route, cost, spent })
     else await requirePayment(dependencies, response, { plan, cost, remaining: spent.remaining, purchase })
   }
 }
 
-async function getPlan(catalog: Catalog, session: Session): Promise<Plan> {
-  const plan = await catalog.findPlan(session.planId)
-  if (!plan)
-    throw new ApiError('NOT_FOUND', 'The plan of this session no longer exists; sign in on another one')
-  return plan
-}
+const planIsGone = () =>
+  new ApiError('NOT_FOUND', 'The plan of this session no longer exists; sign in on another one')
 
-type Route = { provider: Provider; weights: MethodWeights; endpoints: Endpoint[] }
-
-async function findRoute(catalog: Catalog, { ecosystem, chainId, transport }: Call): Promise<Route> {
-  const candidates = (await catalog.findProviders(ecosystem, chainId)).filter(
-    (candidate) => candidate[transport].length > 0,
-  )
-  const [provider] = candidates
-  if (!provider)
-    throw new ApiError('NOT_FOUND', `No provider serves ${transport} on that chain; see GET /providers`)
-  return {
-    provider,
-    weights: provider.methods,
-    endpoints: candidates.flatMap((candidate) =>
-      candidate[transport].map((baseUrl) => ({ provider: candidate.key, baseUrl })),
-    ),
-  }
-}
+const noRoute = ({ transport }: Call) =>
+  new ApiError('NOT_FOUND', `No provider serves ${transport} on that chain; see GET /providers`)
 
 async function assertPaymentCovers(ledger: Ledger, { wallet }: Session, plan: Plan, cost: number) {
   if (cost <= plan.credits) return
@@ -128,21 +113,36 @@ const chargeOf = (
   { id: planId }: Plan,
   { key: providerId }: Provider,
   cost: number,
-): Charge => ({ ...call, sessionId, wallet, planId, providerId, cost })
+): Charge => ({
+  sessionId,
+  wallet,
+  planId,
+  cost,
+  providerId,
+  ecosystem: call.ecosystem,
+  chainId: call.chainId,
+  transport: call.transport,
+  method: call.method,
+  resource: call.resource,
+  rpcMethod: call.rpcMethod,
+})
 
 /**
- * Returns `insufficient` only if it is safe to ask for a payment: a client pays on every 402.
+ * Returns `insufficient` only if it is safe to ask for a payment: a client pays on every 402. Otherwise the call is paid after all.
  *
  * @throws ApiError PAYMENT_PENDING while an earlier payment may still settle, PAYMENT_DISPUTED while an operator must decide
  */
-async function spend({ ledger, payments }: Pick<Dependencies, 'ledger' | 'payments'>, charge: Charge) {
+async function confirmShortage(
+  { ledger, payments }: Pick<Dependencies, 'ledger' | 'payments'>,
+  charge: Charge,
+) {
   for (;;) {
-    const spent = await ledger.spend(charge)
-    if (spent.outcome !== 'insufficient') return spent
     const { isPaying, disputed, balance } = await payments.getWalletStatus(charge.wallet, charge.planId)
     if (isPaying) throw pendingPayment()
     if (balance < BigInt(charge.cost) && disputed !== null) throw disputedPayment(disputed)
-    if (balance < BigInt(charge.cost)) return { ...spent, remaining: balance }
+    if (balance < BigInt(charge.cost)) return { outcome: 'insufficient', remaining: balance } as const
+    const spent = await ledger.spend(charge)
+    if (spent.outcome !== 'insufficient') return spent
   }
 }
 
@@ -164,13 +164,12 @@ async function requirePayment(
 
 async function serve(
   dependencies: Dependencies,
-  { outgoing, buyer }: CallRequest,
+  { outgoing, session: { wallet } }: CallRequest,
   response: CallResponse,
   { route, cost, spent }: { route: Route; cost: number; spent: Paid },
 ) {
-  const { wallet } = buyer.session
   const record = createCallRecord(dependencies, spent.usageId)
-  const client = { caller: response.abortOnClose(), wallet }
+  const client = { caller: response, wallet }
   const forwarded = await dependencies
     .forward(outgoing, route.endpoints, client)
     .catch(async (error: unknown) => {

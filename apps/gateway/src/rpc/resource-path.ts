@@ -1,4 +1,5 @@
 import { ApiError } from '@tollgate/service'
+import { LRUCache } from 'lru-cache'
 
 const MAX_DECODINGS = 4
 
@@ -15,9 +16,10 @@ const UNSAFE_PATTERNS: readonly [RegExp, string][] = [
 ]
 
 /** @throws ApiError INVALID_REQUEST unless `resource` is a path below `baseUrl`, plain or percent-encoded */
-export function resolveUrl(baseUrl: string, resource: string): URL {
+export function resolveUrl(baseUrl: string, resource: string): Readonly<URL> {
+  if (resource === '') return baseOf(baseUrl)
   assertResourcePath(resource)
-  const base = new URL(baseUrl)
+  const base = baseOf(baseUrl)
   const prefix = base.pathname.replace(/\/+$/, '')
   const [path = '', ...query] = resource.replace(/^\//, '').split('?')
   const address = new URL(base)
@@ -29,7 +31,14 @@ export function resolveUrl(baseUrl: string, resource: string): URL {
   return address
 }
 
+const bases = new LRUCache<string, URL>({ max: 1_024, memoMethod: (text) => new URL(text) })
+const baseOf = (baseUrl: string): Readonly<URL> => bases.memo(baseUrl)
+
+/** Needs no further check: nothing in it can be read in two ways. */
+const PLAIN_PATH = /^\/?(?:[\w-]+\/)*[\w-]*$/
+
 export function assertResourcePath(resource: string) {
+  if (PLAIN_PATH.test(resource)) return
   let text = resource
   for (let decodings = 0; ; decodings++) {
     // Some servers read a full-width dot or slash as a plain one.

@@ -11,15 +11,17 @@ export const methodNameOf = (method: unknown) =>
   typeof method === 'string' && METHOD_NAME.test(method) ? method : 'unknown'
 
 export type Entry = Record<string, unknown>
-export const entriesOf = ({ payload }: RpcRequest): Entry[] => [payload].flat()
+export const entriesOf = ({ payload }: RpcRequest): Entry[] => (Array.isArray(payload) ? payload : [payload])
 
-/** One method for each entry of a batch; the path names the method of an entry without one. Empty for REST. */
-export const rpcMethodsOf = (call: RpcRequest): string[] =>
-  call.transport === 'rest'
-    ? []
-    : entriesOf(call).map(({ method = methodOfPath(call.resource) }) => methodNameOf(method))
+/** Of a batch, the method of its first entry; the path names the method of an entry without one. Null for REST. */
+export function rpcMethodOf(call: RpcRequest): string | null {
+  const [entry] = entriesOf(call)
+  if (call.transport === 'rest' || !entry) return null
+  return methodNameOf(entry.method === undefined ? methodOfPath(call.resource) : entry.method)
+}
 
 function methodOfPath(resource: string): string | undefined {
+  if (resource === '') return undefined
   const [path = ''] = resource.split('?', 1)
   return fullyDecoded(path)
     .replace(/;[^/]*/g, '')
@@ -32,16 +34,20 @@ function fullyDecoded(path: string): string {
   return once === path ? path : fullyDecoded(once)
 }
 
-export function* methodMembers(entry: Entry): Generator<[name: string, method: unknown]> {
-  for (const name of Object.keys(entry)) if (isMethodKey(name)) yield [name, entry[name]]
-}
+export const methodMembers = (entry: Entry): [name: string, method: unknown][] =>
+  Object.entries(entry).filter(([name]) => isMethodKey(name))
 
 /** CometBFT takes the method from the path and ignores the body; some JSON-RPC servers take it from the query. */
-export function* methodsInUrl({ resource, method }: RpcRequest): Generator<string> {
+export function methodsInUrl({ resource, method }: RpcRequest): readonly string[] {
+  if (resource === '') return NO_METHODS
+  const methods: string[] = []
   const pathMethod = methodOfPath(resource)
-  if (pathMethod !== undefined) yield methodNameOf(pathMethod)
+  if (pathMethod !== undefined) methods.push(methodNameOf(pathMethod))
   const query = resource.indexOf('?')
   if (method === 'GET' && query >= 0)
     for (const [name, value] of new URLSearchParams(resource.slice(query + 1)))
-      if (name.toLowerCase() === 'method') yield methodNameOf(value)
+      if (name.toLowerCase() === 'method') methods.push(methodNameOf(value))
+  return methods
 }
+
+const NO_METHODS: readonly string[] = []

@@ -1,7 +1,8 @@
-import { exchange, type Answer, type UpstreamExchange } from './upstream-exchange'
+import { type Endpoint } from '../../catalog/catalog'
+import { exchange, type Answer, type Caller, type UpstreamExchange } from './upstream-exchange'
 import { type CallKind } from '../call-kind'
 import { buildRequest, type UpstreamRequest } from './upstream-request'
-import { classifyResponse, type ResponseClass } from './upstream-response'
+import { classifyFailure, isServed, type ResponseClass } from './upstream-response'
 import { type Upstreams } from './upstreams'
 
 /** `isTimeout`: an upstream held the failed call for at least half the timeout. `abandoned`: the caller disconnected. */
@@ -10,10 +11,7 @@ export type Forwarded =
   | { outcome: 'failed'; isTimeout: boolean }
   | Extract<UpstreamExchange, { outcome: 'abandoned' }>
 
-/** `provider`: the key of a provider in the configuration. */
-export type Endpoint = { provider: string; baseUrl: string }
-
-type Client = { caller: AbortSignal; wallet: string }
+type Client = { caller: Caller; wallet: string }
 
 export type Forward = ReturnType<typeof createForward>
 
@@ -41,7 +39,7 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
   return async (
     outgoing: UpstreamRequest,
     endpoints: readonly Endpoint[],
-    client: Client,
+    { caller, wallet }: Client,
   ): Promise<Forwarded> => {
     const deadline = performance.now() + MAX_TOTAL_TIMEOUTS * timeoutMs
     const attempts = createAttempts(endpoints)
@@ -53,8 +51,8 @@ export function createForward(upstreams: Upstreams, timeoutMs: number) {
       if (!attempts.canTry(baseUrl)) continue
       const responseTimeoutMs = Math.min(timeoutMs, deadline - performance.now())
       if (responseTimeoutMs < timeoutMs / 10) break
-      const timeouts = { timeoutMs, responseTimeoutMs }
-      const attempt = await attemptAt(baseUrl, { upstreams, outgoing, client, timeouts })
+      const options = { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs }
+      const attempt = await attemptAt(baseUrl, options)
       if (attempt.outcome === 'unsent') continue
       if (attempt.outcome === 'abandoned')
         return { outcome: 'abandoned', wasSent: wasSent || attempt.wasSent }
@@ -78,22 +76,30 @@ type Attempt =
   | { outcome: 'abandoned'; wasSent: boolean }
   | { outcome: Failure; upstreamTimedOut: boolean; isTimeout: boolean; nodeError?: Answer }
 
-type AttemptOptions = {
+type AttemptOptions = Client & {
   upstreams: Upstreams
   outgoing: UpstreamRequest
-  client: Client
-  timeouts: { timeoutMs: number; responseTimeoutMs: number }
+  timeoutMs: number
+  responseTimeoutMs: number
 }
 
 /** Sends the call to one upstream, and records for its circuit whether it served it. */
-async function attemptAt(
-  baseUrl: string,
-  { upstreams, outgoing, client: { caller, wallet }, timeouts }: AttemptOptions,
-): Promise<Attempt> {
+function attemptAt(baseUrl: string, options: AttemptOptions): Promise<Attempt> {
+  const { upstreams, outgoing, caller, wallet, timeoutMs, responseTimeoutMs } = options
   const request = buildRequest(baseUrl, outgoing)
   const slot = upstreams.slotAt(String(request.origin), wallet)
   const startedAt = performance.now()
-  const exchanged = await exchange(upstreams.dispatcher, request, { ...timeouts, caller, slot })
+  return exchange(upstreams.dispatcher, request, { timeoutMs, responseTimeoutMs, caller, slot }).then(
+    (exchanged) => judge(baseUrl, exchanged, options, startedAt),
+  )
+}
+
+function judge(
+  baseUrl: string,
+  exchanged: UpstreamExchange,
+  { upstreams, outgoing, timeoutMs }: AttemptOptions,
+  startedAt: number,
+): Attempt | Promise<Attempt> {
   if (exchanged.outcome === 'abandoned') return exchanged
   if (exchanged.outcome !== 'answered') {
     upstreams.recordFailure(baseUrl)
@@ -103,53 +109,57 @@ async function attemptAt(
   }
 
   const { answer } = exchanged
-  const response = await classifyResponse(answer, outgoing.transport)
-  if (response.outcome === 'served') {
+  if (isServed(answer.status)) {
     upstreams.recordSuccess(baseUrl)
     return { outcome: 'served', answer }
   }
-  upstreams.recordFailure(baseUrl, retryAfterOf(answer))
-  if (response.outcome !== 'error') answer.rest?.destroy()
-  const upstreamTimedOut = response.outcome === 'failed' && response.isTimeout
-  return {
-    outcome: response.outcome,
-    upstreamTimedOut,
-    // A timeout status returned at once is an outage of the upstream, not a call that blocked it.
-    isTimeout: upstreamTimedOut && performance.now() - startedAt >= timeouts.timeoutMs / 2,
-    ...(response.outcome === 'error' ? { nodeError: answer } : {}),
-  }
+  return classifyFailure(answer, outgoing.transport).then((failure) => {
+    upstreams.recordFailure(baseUrl, retryAfterOf(answer))
+    if (failure.outcome !== 'error') answer.rest?.destroy()
+    const upstreamTimedOut = failure.outcome === 'failed' && failure.isTimeout
+    return {
+      outcome: failure.outcome,
+      upstreamTimedOut,
+      // A timeout status returned at once is an outage of the upstream, not a call that blocked it.
+      isTimeout: upstreamTimedOut && performance.now() - startedAt >= timeoutMs / 2,
+      ...(failure.outcome === 'error' ? { nodeError: answer } : {}),
+    }
+  })
 }
 
 /** Allows at most MAX_ATTEMPTS; after a timeout one more, at another provider if there is one. */
 function createAttempts(endpoints: readonly Endpoint[]) {
-  const providers = new Map<string, string>()
-  for (const { provider, baseUrl } of endpoints) if (!providers.has(baseUrl)) providers.set(baseUrl, provider)
-  const hasOthers = new Set(providers.values()).size > 1
-  const timedOut = new Set<string | undefined>()
+  const providerOf = (url: string) => endpoints.find(({ baseUrl }) => baseUrl === url)?.provider
+  const hasOthers = endpoints.some(({ provider }) => provider !== endpoints[0]?.provider)
+  let timedOut: string | undefined
   let remaining = MAX_ATTEMPTS
   return {
-    baseUrls: [...providers.keys()],
-    canTry: (baseUrl: string) => remaining > 0 && !(hasOthers && timedOut.has(providers.get(baseUrl))),
+    baseUrls: [...new Set(endpoints.map(({ baseUrl }) => baseUrl))],
+    canTry: (baseUrl: string) =>
+      remaining > 0 && !(hasOthers && timedOut !== undefined && timedOut === providerOf(baseUrl)),
     recordSent(baseUrl: string, isTimeout: boolean) {
       remaining--
-      if (timedOut.size > 0) remaining = 0
+      if (timedOut !== undefined) remaining = 0
       if (!isTimeout) return
       remaining = Math.min(remaining, 1)
-      timedOut.add(providers.get(baseUrl))
+      timedOut = providerOf(baseUrl)
     },
   }
 }
 
 const retryAfterOf = ({ headers }: Answer) => [headers['retry-after']].flat()[0]
 
-type Failure = 'reset' | 'timeout' | Exclude<ResponseClass['outcome'], 'served'>
+type Failure = 'reset' | 'timeout' | ResponseClass['outcome']
 
 /** A provider that refused the gateway did not execute the call, but a write does not rely on that. */
 const isRetryable = (kind: CallKind, failure: Failure) =>
   kind === 'read' || (kind === 'idempotent' && (failure === 'reset' || failure === 'refused'))
 
-function withReturnedHeaders({ headers, ...answer }: Answer): Answer {
+function withReturnedHeaders(answer: Answer): Answer {
   const kept: Answer['headers'] = {}
-  for (const name of RETURNED_HEADERS) if (headers[name] !== undefined) kept[name] = headers[name]
-  return { ...answer, headers: kept }
+  for (const name of RETURNED_HEADERS) {
+    const value = answer.headers[name]
+    if (value !== undefined) kept[name] = value
+  }
+  return { status: answer.status, headers: kept, body: answer.body, rest: answer.rest }
 }

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent } from 'undici'
 import { answers, startUpstream, type Answer } from '../../testing/upstream'
-import { exchange } from './upstream-exchange'
+import { exchange, type Caller } from './upstream-exchange'
 import { createConnectionLimiter } from './connection-limiter'
 
 afterAll(closeAll)
@@ -25,8 +25,16 @@ function ask(
 ) {
   const request = { origin, path: '/', method: 'POST', body: '{}' } as const
   const slot = slotAt(origin, 'wallet')
-  return exchange(dispatcher, request, { timeoutMs, caller: caller.signal, slot })
+  return exchange(dispatcher, request, { timeoutMs, caller: callerOf(caller.signal), slot })
 }
+
+const callerOf = (signal: AbortSignal): Caller => ({
+  hasLeft: () => signal.aborted,
+  onLeave(listener) {
+    signal.addEventListener('abort', listener)
+    return () => signal.removeEventListener('abort', listener)
+  },
+})
 
 const slotAt = createConnectionLimiter({ max: 128, maxPerHolder: 128 })
 

@@ -8,7 +8,7 @@ export type Answer = {
   status: number
   headers: AnswerHeaders
   body: Buffer
-  rest?: Readable
+  rest: Readable | undefined
 }
 type AnswerHeaders = Record<string, string | string[] | undefined>
 
@@ -18,127 +18,123 @@ export type UpstreamExchange =
   | { outcome: 'unsent' | 'reset' | 'timeout' }
   | { outcome: 'abandoned'; wasSent: boolean }
 
+/** The connection of the client that waits for the answer. */
+export type Caller = {
+  hasLeft: () => boolean
+  /** Returns a function that removes the listener. */
+  onLeave: (listener: () => void) => () => void
+}
+
 /** A longer answer is streamed. */
 const MAX_BUFFERED_BYTES = 262_144
 
+type Options = { timeoutMs: number; responseTimeoutMs?: number; caller: Caller; slot: Slot }
+
 /**
  * Sends one request to one upstream. The buffered part of its answer must arrive within `responseTimeoutMs`; a stream must make
- * progress within `timeoutMs`. Aborting `caller` ends the request, or removes it from the queue.
+ * progress within `timeoutMs`. If the caller leaves, the request ends, or is removed from the queue.
  */
-export function exchange(
+export const exchange = (
   dispatcher: Dispatcher,
   request: Dispatcher.DispatchOptions,
-  {
-    timeoutMs,
-    responseTimeoutMs = timeoutMs,
-    caller,
-    slot,
-  }: { timeoutMs: number; responseTimeoutMs?: number; caller: AbortSignal; slot: Slot },
-): Promise<UpstreamExchange> {
-  return new Promise((resolve) => {
-    const sending: Sending = { isDispatched: false, connection: undefined }
-    const result = createResult({ resolve, sending, slot, caller, responseTimeoutMs })
-    if (result.isSettled()) return
-    slot.acquire(() => {
-      sending.isDispatched = true
-      dispatcher.dispatch(request, createHandler({ sending, slot, result, timeoutMs }))
-    })
-  })
-}
+  options: Options,
+): Promise<UpstreamExchange> =>
+  new Promise((resolve) => new Exchange(options, resolve).start(dispatcher, request))
 
-type Sending = {
+/** One exchange: its request, its answer, and its one result, of which the first counts. A class, because every paid call makes one. */
+class Exchange implements Dispatcher.DispatchHandler {
   /** From then on the dispatcher's callbacks release the slot. */
-  isDispatched: boolean
+  private isDispatched = false
   /** Set before the first byte of the request can be written. */
-  connection: Dispatcher.DispatchController | undefined
-}
+  private connection: Dispatcher.DispatchController | undefined
+  private isSettled = false
+  private status = 0
+  private headers: AnswerHeaders = {}
+  private readonly buffered = createBodyBuffer()
+  private rest: Readable | undefined
+  private readonly timer: NodeJS.Timeout
+  private readonly removeListener: () => void
 
-type Result = ReturnType<typeof createResult>
-
-/** The first result counts. The timeout and the caller abort the request. */
-function createResult({
-  resolve,
-  sending,
-  slot,
-  caller,
-  responseTimeoutMs,
-}: {
-  resolve: (result: UpstreamExchange) => void
-  sending: Sending
-  slot: Slot
-  caller: AbortSignal
-  responseTimeoutMs: number
-}) {
-  let isSettled = false
-
-  function settle(result: UpstreamExchange) {
-    if (isSettled) return
-    isSettled = true
-    clearTimeout(timer)
-    caller.removeEventListener('abort', onCallerAbort)
-    resolve(result)
+  constructor(
+    private readonly options: Options,
+    private readonly resolve: (result: UpstreamExchange) => void,
+  ) {
+    const { caller, responseTimeoutMs = options.timeoutMs } = options
+    this.timer = setTimeout(onTimeout, responseTimeoutMs, this)
+    this.removeListener = caller.onLeave(() => this.abandon())
   }
-  function abortWith(result: UpstreamExchange) {
-    settle(result)
-    if (!sending.isDispatched) slot.release()
-    sending.connection?.abort(new Error('Request aborted'))
+
+  start(dispatcher: Dispatcher, request: Dispatcher.DispatchOptions) {
+    if (this.options.caller.hasLeft()) this.abandon()
+    else
+      this.options.slot.acquire(() => {
+        this.isDispatched = true
+        dispatcher.dispatch(request, this)
+      })
   }
-  const onCallerAbort = () => abortWith({ outcome: 'abandoned', wasSent: sending.connection !== undefined })
-  const onTimeout = () => abortWith({ outcome: sending.connection ? 'timeout' : 'unsent' })
 
-  const timer = setTimeout(onTimeout, responseTimeoutMs)
-  caller.addEventListener('abort', onCallerAbort)
-  if (caller.aborted) onCallerAbort()
-  return { settle, isSettled: () => isSettled }
-}
+  timeOut() {
+    this.abort({ outcome: this.connection ? 'timeout' : 'unsent' })
+  }
 
-/** Buffers the answer, and streams the rest of a long one. */
-function createHandler({
-  sending,
-  slot,
-  result,
-  timeoutMs,
-}: {
-  sending: Sending
-  slot: Slot
-  result: Result
-  timeoutMs: number
-}): Dispatcher.DispatchHandler {
-  let status = 0
-  let headers: AnswerHeaders = {}
-  const buffered = createBodyBuffer()
-  let rest: Readable | undefined
+  private abandon() {
+    this.abort({ outcome: 'abandoned', wasSent: this.connection !== undefined })
+  }
 
-  return {
-    onRequestStart(controller) {
-      // Throwing keeps the connection open for the requests that wait for one; aborting would close it.
-      if (result.isSettled()) throw new Error('Request aborted before it was sent')
-      sending.connection = controller
-    },
-    onResponseStart(_controller, statusCode, received) {
-      // The last counts: an interim response (103) may come first.
-      status = statusCode
-      headers = received
-    },
-    onResponseData(controller, chunk) {
-      if (rest) {
-        if (!rest.push(chunk)) controller.pause()
-        return
-      }
-      buffered.add(chunk)
-      if (buffered.length() <= MAX_BUFFERED_BYTES) return
-      rest = streamOf(controller, timeoutMs)
-      result.settle({ outcome: 'answered', answer: { status, headers, body: buffered.content(), rest } })
-    },
-    onResponseEnd() {
-      slot.release()
-      if (rest) rest.push(null)
-      else result.settle({ outcome: 'answered', answer: { status, headers, body: buffered.content() } })
-    },
-    onResponseError(_controller, error) {
-      slot.release()
-      if (rest) rest.destroy(error)
-      else result.settle({ outcome: sending.connection ? 'reset' : 'unsent' })
-    },
+  private abort(result: UpstreamExchange) {
+    this.settle(result)
+    if (!this.isDispatched) this.options.slot.release()
+    this.connection?.abort(new Error('Request aborted'))
+  }
+
+  private settle(result: UpstreamExchange) {
+    if (this.isSettled) return
+    this.isSettled = true
+    clearTimeout(this.timer)
+    this.removeListener()
+    this.resolve(result)
+  }
+
+  private answer(): UpstreamExchange {
+    const { status, headers, rest } = this
+    return { outcome: 'answered', answer: { status, headers, body: this.buffered.content(), rest } }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController) {
+    // Throwing keeps the connection open for the requests that wait for one; aborting would close it.
+    if (this.isSettled) throw new Error('Request aborted before it was sent')
+    this.connection = controller
+  }
+
+  /** The last call counts: an interim response (103) may come first. */
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders) {
+    this.status = status
+    this.headers = headers
+  }
+
+  /** Buffers the answer, and streams the rest of a long one. */
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer) {
+    if (this.rest) {
+      if (!this.rest.push(chunk)) controller.pause()
+      return
+    }
+    this.buffered.add(chunk)
+    if (this.buffered.length() <= MAX_BUFFERED_BYTES) return
+    this.rest = streamOf(controller, this.options.timeoutMs)
+    this.settle(this.answer())
+  }
+
+  onResponseEnd() {
+    this.options.slot.release()
+    if (this.rest) this.rest.push(null)
+    else this.settle(this.answer())
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error) {
+    this.options.slot.release()
+    if (this.rest) this.rest.destroy(error)
+    else this.settle({ outcome: this.connection ? 'reset' : 'unsent' })
   }
 }
+
+const onTimeout = (exchange: Exchange) => exchange.timeOut()

@@ -6,22 +6,20 @@ import { resolveUrl } from '../resource-path'
 export type UpstreamRequest = Pick<RpcRequest, 'resource' | 'method' | 'transport'> & {
   kind: CallKind
   /** Byte for byte as the caller sent it; empty once it is released. */
-  payload: () => Buffer
+  payload: Buffer
   accept: string | undefined
   acceptEncoding: string | undefined
 }
 
 export function buildRequest(baseUrl: string, outgoing: UpstreamRequest): Dispatcher.DispatchOptions {
-  const { resource, method, accept, acceptEncoding } = outgoing
-  const payload = outgoing.payload()
-  const address = resolveUrl(baseUrl, resource)
+  const { resource, method, payload, accept, acceptEncoding } = outgoing
+  const { origin, pathname, search } = resolveUrl(baseUrl, resource)
   const headers: Record<string, string> = { accept: accept ?? '*/*', 'user-agent': 'tollgate' }
   if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
   if (method === 'POST') headers['content-type'] = 'application/json'
-  else address.search = withQueryParameters(address.search, payload.toString())
   return {
-    origin: address.origin,
-    path: address.pathname + address.search,
+    origin,
+    path: pathname + (method === 'POST' ? search : withQueryParameters(search, payload.toString())),
     method,
     headers,
     body: method === 'POST' ? payload : null,
@@ -33,5 +31,6 @@ function withQueryParameters(search: string, payloadText: string): string {
   const query = new URLSearchParams()
   for (const [name, text] of memberTexts(payloadText))
     query.append(name, text.startsWith('"') ? (JSON.parse(text) as string) : text)
-  return [search.slice(1), query.toString()].filter((part) => part !== '').join('&')
+  const parts = [search.slice(1), query.toString()].filter((part) => part !== '')
+  return parts.length === 0 ? '' : `?${parts.join('&')}`
 }

@@ -4,12 +4,10 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib'
 import { type Answer } from './upstream-exchange'
 
 /**
- * `error`: a node reports an error of the call. `refused`: the provider refused the gateway and executed nothing. Only `served`
- * and `error` are answers to the caller. `isTimeout`: the upstream timed out waiting for its own node.
+ * `error`: a node reports an error of the call. `refused`: the provider refused the gateway and executed nothing. Only an
+ * answer that is served and an `error` reach the caller. `isTimeout`: the upstream timed out waiting for its own node.
  */
-export type ResponseClass =
-  | { outcome: 'served' | 'error' | 'refused' }
-  | { outcome: 'failed'; isTimeout: boolean }
+export type ResponseClass = { outcome: 'error' | 'refused' } | { outcome: 'failed'; isTimeout: boolean }
 
 /** These concern the gateway's account at the provider, even with a JSON-RPC body. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 402, 403, 407, 429])
@@ -19,14 +17,18 @@ const GRPC_ERRORS: ReadonlySet<number> = new Set([500, 501])
 
 const MAX_ERROR_BYTES = 65_536
 
-export async function classifyResponse(
+/** The upstream executed the call, whatever it answers. */
+export const isServed = (status: number) =>
+  status !== 408 && (status < 500 || status > 599) && !REFUSALS.has(status) && !isRedirect(status)
+
+/** Of an answer that is not served. */
+export async function classifyFailure(
   answer: Answer,
   transport: RpcRequest['transport'],
 ): Promise<ResponseClass> {
   const { status } = answer
   if (REFUSALS.has(status)) return { outcome: 'refused' }
   if (isRedirect(status)) return { outcome: 'failed', isTimeout: false }
-  if (status !== 408 && (status < 500 || status > 599)) return { outcome: 'served' }
   const isTimeout = TIMEOUTS.has(status)
   if (transport === 'rest' && !GRPC_ERRORS.has(status)) return { outcome: 'failed', isTimeout }
   const body = await parseBody(answer)

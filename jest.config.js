@@ -14,6 +14,7 @@ module.exports = {
     'apps/facilitator',
     'e2e',
     'faults',
+    'bench',
   ].map((p) => `<rootDir>/${p}`),
   globalSetup: '<rootDir>/scripts/jest-world.js',
   globalTeardown: '<rootDir>/scripts/jest-world-end.js',

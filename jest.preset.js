@@ -3,7 +3,11 @@ module.exports = (name) => ({
   displayName: name,
   rootDir: require('node:path').join(
     __dirname,
-    ['gateway', 'facilitator'].includes(name) ? 'apps' : ['e2e', 'faults'].includes(name) ? '' : 'packages',
+    ['gateway', 'facilitator'].includes(name)
+      ? 'apps'
+      : ['e2e', 'faults', 'bench'].includes(name)
+        ? ''
+        : 'packages',
     name,
   ),
   roots: ['<rootDir>/src'],

@@ -30,7 +30,9 @@ export async function install(forTests) {
   if (installed === `${stamp} all` || (installed === stamp && !forTests)) return
   const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
   const flags = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
-  const filter = forTests ? [] : ['--filter', '!@tollgate/e2e', '--filter', '!@tollgate/faults']
+  const filter = forTests
+    ? []
+    : ['e2e', 'faults', 'bench'].flatMap((name) => ['--filter', `!@tollgate/${name}`])
   await step('dependencies', npx, ['--yes', packageManager, ...filter, 'install', ...flags])
   mkdirSync(dirname(stampFile), { recursive: true })
   writeFileSync(stampFile, forTests ? `${stamp} all` : stamp)
@@ -45,6 +47,7 @@ function installStamp() {
     'package.json',
     'e2e/package.json',
     'faults/package.json',
+    'bench/package.json',
   ]
   for (const folder of ['apps', 'packages'])
     for (const name of readdirSync(join(root, folder)).sort())

@@ -17,6 +17,21 @@ const [commands, modules] = [/^bench\/[^/]+$/, /^bench\/.+\//].map((pattern) =>
   scripts.filter((script) => pattern.test(script)),
 )
 
+test('pnpm bench says how it is used, and lists its benchmarks', async () => {
+  expect(await run('bench/dist/main.js', '--help')).toContain('Usage: pnpm bench')
+  expect(await run('bench/dist/main.js', '--list')).toMatch(/^([a-z-]+ +\S.*\n)*$/)
+})
+
+test.each([[['no-such-benchmark']], [['--rounds', '0']], [['--twice']]])(
+  'pnpm bench refuses %j with its usage',
+  async (args) => {
+    await expect(run('bench/dist/main.js', ...args)).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Usage: pnpm bench') as string,
+    })
+  },
+)
+
 test.each(commands!)('%s says how it is used', async (script) => {
   expect(await run(script, '--help')).toContain(`Usage: node ${script}`)
 })

@@ -1,0 +1,35 @@
+import { type BenchmarkContext } from './benchmark'
+
+/** The middle value, or the mean of the two middle values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((one, other) => one - other)
+  const upper = sorted[Math.floor(sorted.length / 2)]
+  const lower = sorted[Math.ceil(sorted.length / 2) - 1]
+  if (upper === undefined || lower === undefined) throw new Error('There is no median of no values')
+  return (lower + upper) / 2
+}
+
+export const medianOf = <Sample>(samples: readonly Sample[], figure: (sample: Sample) => number): number =>
+  median(samples.map(figure))
+
+type Contenders<Name extends string, Sample> = Record<Name, (round: number) => Promise<Sample>>
+
+/**
+ * Runs the contenders in turn in each round, so that other work of the machine affects all of them, and returns the samples of
+ * each. Warm up before: every sample counts.
+ */
+export async function interleave<Name extends string, Sample>(
+  { rounds, progress }: Pick<BenchmarkContext, 'rounds' | 'progress'>,
+  contenders: Contenders<Name, Sample>,
+  describe?: (sample: Sample) => string,
+): Promise<Record<Name, Sample[]>> {
+  const names = Object.keys(contenders) as Name[]
+  const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]])) as Record<Name, Sample[]>
+  for (let round = 1; round <= rounds; round++)
+    for (const name of names) {
+      const sample = await contenders[name](round)
+      samples[name].push(sample)
+      progress(`round ${round} of ${rounds}: ${name}${describe ? ` ${describe(sample)}` : ''}`)
+    }
+  return samples
+}

@@ -1,0 +1,7 @@
+/** A table in Markdown, aligned as the formatter wants it. */
+export function markdownTable(head: string[], rows: readonly string[][]): string {
+  const escaped = rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')))
+  const widths = head.map((name, i) => Math.max(3, name.length, ...escaped.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |\n`
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...escaped.map(line)].join('')
+}

@@ -1,8 +1,9 @@
 import { type Bar, type Chart } from './benchmark'
 
-const WIDTH = 720
-const LABELS = 250
+const WIDTH = 760
 const VALUES = 90
+/** Of a character, at most, on average. */
+const CHARACTER = 7.6
 const ROW = 30
 const BAR = 18
 const HEAD = 58
@@ -13,7 +14,10 @@ const STYLE = `text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-size
 
 /** A chart of horizontal bars as SVG. Our own bars are blue. */
 export function renderChart({ title, unit, bars }: Chart): string {
-  const largest = Math.max(...bars.map(({ value }) => value))
+  const scale = {
+    left: Math.round(16 + CHARACTER * Math.max(...bars.map(({ label }) => label.length))),
+    largest: Math.max(...bars.map(({ value }) => value)),
+  }
   const height = HEAD + bars.length * ROW + FOOT
   const description = bars.map(({ label, value }) => `${label}: ${shown(value)}`).join('; ')
   return [
@@ -23,20 +27,23 @@ export function renderChart({ title, unit, bars }: Chart): string {
     `<style>${STYLE}</style>`,
     `<text class="title" x="12" y="24">${escaped(title)}</text>`,
     `<text class="unit" x="12" y="44">${escaped(unit)}</text>`,
-    ...bars.map((bar, index) => renderBar(bar, HEAD + index * ROW, largest)),
+    ...bars.map((bar, index) => renderBar(bar, HEAD + index * ROW, scale)),
     '</svg>',
     '',
   ].join('\n')
 }
 
-function renderBar({ label, value, own }: Bar, top: number, largest: number): string {
-  const room = WIDTH - LABELS - VALUES
-  const width = largest > 0 ? Math.max(1, Math.round((room * value) / largest)) : 1
+function renderBar(
+  { label, value, own }: Bar,
+  top: number,
+  { left, largest }: { left: number; largest: number },
+): string {
+  const width = largest > 0 ? Math.max(1, Math.round(((WIDTH - left - VALUES) * value) / largest)) : 1
   const middle = top + BAR / 2 + 4.5
   return [
-    `<text x="${LABELS - 8}" y="${middle}" text-anchor="end">${escaped(label)}</text>`,
-    `<rect class="${own ? 'own' : 'peer'}" x="${LABELS}" y="${top}" width="${width}" height="${BAR}" rx="2"/>`,
-    `<text x="${LABELS + width + 8}" y="${middle}">${shown(value)}</text>`,
+    `<text x="${left - 8}" y="${middle}" text-anchor="end">${escaped(label)}</text>`,
+    `<rect class="${own ? 'own' : 'peer'}" x="${left}" y="${top}" width="${width}" height="${BAR}" rx="2"/>`,
+    `<text x="${left + width + 8}" y="${middle}">${shown(value)}</text>`,
   ].join('')
 }
 

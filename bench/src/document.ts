@@ -42,8 +42,8 @@ function renderSection({ name, title }: Pick<Benchmark, 'name' | 'title'>, rows:
     metText(row.met),
     row.note ?? '',
   ])
-  const figures = new Map(rows.flatMap((row) => Object.entries(row.figures)))
-  const figureRows = [...figures].map(([figure, value]) => [figure, figureText(value)])
+  const figures = rows.flatMap((row) => Object.entries(row.figures))
+  const figureRows = unique(figures.map(([figure, value]) => [figure, figureText(value)]))
   return [
     `## ${title}\n`,
     markdownTable(['Measured', 'Against', 'Ratio', 'Reach', 'Met', 'Note'], comparisons),
@@ -60,8 +60,13 @@ function runsOf(rows: readonly Row[], name: string): string[] {
     const programs = Object.entries(versions).map(([program, version]) => `${program} ${version}`)
     return `\`${name}\`: \`${command}\`, ${date}, commit ${commit}; ${cores} cores, ${model}, ${memory}, ${kernel}; ${programs.join(', ')}.\n`
   })
-  return [...new Set(lines)]
+  return unique(lines)
 }
+
+/** Comparisons of one benchmark often share figures. */
+const unique = <T>(values: readonly T[]): T[] => [
+  ...new Map(values.map((value) => [JSON.stringify(value), value])).values(),
+]
 
 const metText = (met: boolean | null) => (met === null ? '' : met ? 'yes' : 'no')
 const figureText = (value: number | string) => (typeof value === 'number' ? shown(value) : value)

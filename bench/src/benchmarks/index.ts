@@ -1,4 +1,6 @@
 import { type Benchmark } from '../benchmark'
+import { hostileBodies } from './hostile-bodies'
+import { pennilessWallet } from './penniless-wallet'
 
 /** In the order of `pnpm bench --list` and of docs/benchmarks.md. */
-export const benchmarks: readonly Benchmark[] = []
+export const benchmarks: readonly Benchmark[] = [hostileBodies, pennilessWallet]

@@ -1,13 +1,12 @@
-import { Buffer } from 'node:buffer'
 import { gzipSync } from 'node:zlib'
 
 const MIB = 1_048_576
-const envelope = (payload) =>
+const envelope = (payload: string) =>
   `{"ecosystem":"evm","chain_id":"84532","resource":"","method":"POST","transport":"rpc","payload":${payload}}`
-const call = (params) => envelope(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[${params}]}`)
+const call = (params: string) => envelope(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[${params}]}`)
 
-function list(element, count = Infinity) {
-  const elements = []
+function list(element: (index: number) => string, count = Infinity): string {
+  const elements: string[] = []
   for (let index = 0, length = 200; index < count; index++) {
     const text = element(index)
     if ((length += text.length + 1) > MIB) break
@@ -15,10 +14,10 @@ function list(element, count = Infinity) {
   }
   return elements.join()
 }
-const fill = (piece) => `"${piece.repeat(Math.floor((MIB - 300) / Buffer.byteLength(piece)))}"`
+const fill = (piece: string) => `"${piece.repeat(Math.floor((MIB - 300) / Buffer.byteLength(piece)))}"`
 
 /** Bodies above the limits, which are refused after a scan, and bodies at the limits. */
-export const hostileBodies = {
+export const hostileBodies: Readonly<Record<string, string>> = {
   '349,425 empty objects': envelope(`[${list(() => '{}', 349_000)}]`),
   'a batch of 100,000 calls': envelope(`[${list(() => '{"id":1}', 100_000)}]`),
   'entries at the bound': envelope(
@@ -47,6 +46,6 @@ export const hostileBodies = {
 }
 
 /** 1,145 bytes that expand to 349,425 objects. */
-export const compressed = gzipSync(hostileBodies['349,425 empty objects'], { level: 9 })
+export const compressed = gzipSync(envelope(`[${list(() => '{}', 349_000)}]`), { level: 9 })
 export const honestCall = call('')
 export const largeCall = call(`"${'x'.repeat(1_000_000)}"`)

@@ -34,6 +34,7 @@ test('the chart has its title and values as text, escaped, and colours for a dar
 test.each([
   [0, '0'],
   [0.123456, '0.123'],
+  [0.0065, '0.0065'],
   [12.34, '12.3'],
   [987.6, '988'],
   [16_712.4, '16,712'],

@@ -48,10 +48,11 @@ function renderBar(
 }
 
 /** Three digits, or all digits of larger numbers. */
-export function shown(value: number): string {
-  const digits = Number(value.toPrecision(3))
-  return (Math.abs(value) >= 1000 ? Math.round(value) : digits).toLocaleString('en')
-}
+export const shown = (value: number): string =>
+  value.toLocaleString(
+    'en',
+    Math.abs(value) >= 1000 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 },
+  )
 
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')

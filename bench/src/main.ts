@@ -6,15 +6,20 @@ import { type Benchmark } from './benchmark'
 import { benchmarks } from './benchmarks'
 import { shown } from './chart'
 import { describeCommit, describeMachine, findVersions, root } from './machine'
-import { openReport } from './report'
+import { openReport, readRows } from './report'
 import { type Row } from './row'
+import { writeScaling } from './scaling/write'
 import { markdownTable } from './table'
 
+/** Computes docs/scaling.md from the figures of earlier runs. */
+const SCALING = 'scaling'
+
 const HELP = `Usage: pnpm bench [NAME ...] [--rounds N] [--report FOLDER] [--list] [--help]
+       pnpm bench scaling [--report FOLDER]
 
 Starts what it measures on stores of its own, runs the contenders in turn in each round, and prints medians and ratios. Writes
 docs/benchmarks.json, docs/benchmarks.md and docs/benchmarks/*.svg: the rows of the benchmarks that ran are replaced, all others
-stay. Exits with 0 also if a reach is missed, with 1 if a benchmark failed, with 2 if the command was not understood.
+stay. Then, or alone with \`pnpm bench scaling\`, computes the tables of docs/scaling.md from all rows. Exits with 0 also if a reach is missed, with 1 if a benchmark failed, with 2 if the command was not understood.
 
   NAME             benchmarks to run; without a name, all of them
   --rounds N       rounds of each benchmark (5)
@@ -40,9 +45,14 @@ function readCommand(args: string[]) {
   const rounds = Number(values.rounds)
   if (!Number.isInteger(rounds) || rounds < 1)
     throw new Error('--rounds: expected a whole number, at least 1')
-  const unknown = positionals.find((name) => !benchmarks.some((benchmark) => benchmark.name === name))
+  const isScaling = positionals.length === 1 && positionals[0] === SCALING
+  const unknown = isScaling
+    ? undefined
+    : positionals.find((name) => !benchmarks.some((benchmark) => benchmark.name === name))
   if (unknown !== undefined) throw new Error(`There is no benchmark "${unknown}"`)
-  const chosen = benchmarks.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+  const chosen = isScaling
+    ? []
+    : benchmarks.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
   return { help: values.help, list: values.list, rounds, reportFolder: values.report, chosen }
 }
 type Command = ReturnType<typeof readCommand>
@@ -78,6 +88,8 @@ async function runAll({ chosen, rounds, reportFolder }: Command, command: string
     const date = new Date().toISOString().slice(0, 10)
     print(resultTable(benchmark, report.write(benchmark.name, outcome, { ...run, date })))
   }
+  if (writeScaling(reportFolder, readRows(reportFolder)))
+    progress(`computed ${join(reportFolder, 'scaling.md')}`)
   return failed === 0 ? 0 : 1
 }
 

@@ -1,0 +1,58 @@
+import { withCpuSeconds } from '../processes'
+import { runWrk } from '../wrk'
+import { type LoadRequest } from './request'
+import { wrkScript } from './wrk-script'
+
+export type Contender = {
+  name: string
+  url: string
+  pids: readonly number[]
+  requests: readonly LoadRequest[]
+}
+
+/** `cpuSeconds`: of the contender per 1,000 answers. */
+export type Load = {
+  answers: number
+  callsPerSecond: number
+  bytesPerSecond: number
+  p50Ms: number
+  p99Ms: number
+  cpuSeconds: number
+  /** Of the other processes, per 1,000 answers. */
+  others: Record<string, number>
+}
+
+export type LoadOptions = {
+  connections: number
+  seconds: number
+  folder: string
+  /** Other processes whose CPU is reported. */
+  others?: Readonly<Record<string, number>>
+}
+
+/** Loads a contender with wrk. @throws Error if an answer is not 2xx, or a connection breaks */
+export async function loadByWrk(contender: Contender, options: LoadOptions): Promise<Load> {
+  const { name, url, pids, requests } = contender
+  const { connections, seconds, folder, others = {} } = options
+  const own = Object.fromEntries(pids.map((pid) => [`own ${pid}`, pid]))
+  const { result, cpu } = await withCpuSeconds<string, Awaited<ReturnType<typeof runWrk>>>(
+    { ...own, ...others },
+    () => runWrk({ url, connections, seconds, folder, script: wrkScript(requests) }),
+  )
+  const { requests: answers, failedAnswers, socketErrors, latencyMs } = result
+  const broken = Object.values(socketErrors).reduce((sum, count) => sum + count, 0)
+  if (failedAnswers > 0 || broken > 0)
+    throw new Error(
+      `${name}: ${failedAnswers} of ${answers} answers were not 2xx, and ${broken} connections failed: ${JSON.stringify(socketErrors)}`,
+    )
+  const perThousand = (label: string) => (1000 * (cpu[label] ?? 0)) / answers
+  return {
+    answers,
+    callsPerSecond: result.requestsPerSecond,
+    bytesPerSecond: result.bytesPerSecond,
+    p50Ms: latencyMs.p50,
+    p99Ms: latencyMs.p99,
+    cpuSeconds: Object.keys(own).reduce((sum, label) => sum + perThousand(label), 0),
+    others: Object.fromEntries(Object.keys(others).map((label) => [label, perThousand(label)])),
+  }
+}

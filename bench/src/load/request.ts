@@ -1,0 +1,2 @@
+/** A POST. A load sends its requests in turn. */
+export type LoadRequest = { path: string; headers: Readonly<Record<string, string>>; body: string }

@@ -2,14 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { root } from './machine'
 import { type Contender, loadByWrk } from './load/load'
-import { paidRequest, rpcRequest } from './paid/calls'
-import { startGateway } from './paid/gateway'
-import { loadGateway } from './paid/paid-load'
-import { openStores } from './paid/stores'
-import { startBareProxy } from './peers/node-peer'
-import { MEGABYTE_PATH, startUpstream } from './peers/nginx'
+import { root } from './machine'
+import { openBareProxy } from './paid/contenders'
+import { openRig, type PaidLoad } from './paid/rig'
 import { interleave, medianOf } from './rounds'
 
 const HELP = `Usage: node bench/dist/paid-path.js [--gateway FOLDER] [--rounds N] [--seconds N] [--profile FOLDER]
@@ -27,6 +23,8 @@ const CONNECTIONS = 64
 const WALLETS = 64
 const WARM_UP_SECONDS = 3
 
+const progress = (line: string) => void process.stderr.write(`· ${line}\n`)
+
 function readCommand() {
   const { values } = parseArgs({
     options: {
@@ -37,66 +35,69 @@ function readCommand() {
       help: { type: 'boolean', default: false },
     },
   })
-  return { ...values, rounds: Number(values.rounds), seconds: Number(values.seconds) }
+  const { gateway, profile, help } = values
+  const [checkout, profileFolder] = [resolve(gateway), profile === undefined ? undefined : resolve(profile)]
+  return { checkout, profileFolder, help, rounds: Number(values.rounds), seconds: Number(values.seconds) }
 }
+type Command = ReturnType<typeof readCommand>
 
-async function measure(folder: string, closeLater: (close: () => unknown) => void) {
-  const { gateway: checkout, rounds, seconds, profile } = readCommand()
-  const place = { folder, closeLater }
-  if (profile !== undefined) mkdirSync(profile, { recursive: true })
-  const upstream = await startUpstream(place)
-  const longUrl = `${upstream.url}${MEGABYTE_PATH}`
-  const gatewayRoot = resolve(checkout)
-  const stores = await openStores(place, { url: upstream.url, longUrl }, gatewayRoot)
-  const callers = await stores.createCallers(WALLETS)
-  const gateway = await startGateway(place, stores, { root: gatewayRoot, profileFolder: profile && resolve(profile) })
-  const bare = await startBareProxy(place, upstream.url)
+async function measure(
+  { checkout, profileFolder, rounds, seconds }: Command,
+  place: { folder: string; closeLater: (close: () => unknown) => void },
+) {
+  const { folder } = place
+  if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true })
+  const rig = await openRig(place, { wallets: WALLETS, checkout })
+  const gateway = await rig.startGateway({ profileFolder })
+  const paid: Contender = { ...gateway, requests: rig.requests() }
+  const bare = await openBareProxy({ ...place, progress }, rig)
 
-  const paid: Contender = { ...gateway, requests: callers.map(({ token }) => paidRequest(token)) }
-  const proxied: Contender = { ...bare, requests: [rpcRequest] }
   const warmUp = { connections: CONNECTIONS, seconds: WARM_UP_SECONDS, folder }
-  await loadByWrk(paid, warmUp)
-  await loadByWrk(proxied, warmUp)
+  await rig.load(paid, warmUp)
+  await loadByWrk(bare, warmUp)
   const options = { connections: CONNECTIONS, seconds, folder }
   const samples = await interleave(
-    { rounds, progress: (line) => void process.stderr.write(`· ${line}\n`) },
+    { rounds, progress },
     {
-      tollgate: () => loadGateway(stores, paid, options),
-      bare: async () => ({ ...(await loadByWrk(proxied, options)), walBytesPerCall: 0, redisCommandsPerCall: 0 }),
+      tollgate: () => rig.load(paid, options),
+      bare: async () => ({ ...(await loadByWrk(bare, options)), walBytesPerCall: 0, redisCommandsPerCall: 0 }),
     },
     ({ callsPerSecond, cpuSeconds }) => `${Math.round(callsPerSecond)}/s, ${cpuSeconds.toFixed(3)} CPU s`,
   )
+  await rig.audit()
+  // It writes its profile.
   await gateway.stop()
+  printFigures(samples)
+}
 
-  const { tollgate } = samples
-  const rate = medianOf(tollgate, (sample) => sample.callsPerSecond)
-  const bareRate = medianOf(samples.bare, (sample) => sample.callsPerSecond)
+function printFigures({ tollgate, bare }: Record<'tollgate' | 'bare', PaidLoad[]>) {
   const print = (name: string, value: number, digits: number) =>
     process.stdout.write(`${name.padEnd(44)}${value.toFixed(digits)}\n`)
+  const rate = medianOf(tollgate, ({ callsPerSecond }) => callsPerSecond)
+  const bareRate = medianOf(bare, ({ callsPerSecond }) => callsPerSecond)
+  const cpu = (name: string) => medianOf(tollgate, ({ others }) => others[name] ?? 0)
   print('tollgate calls/s', rate, 0)
-  print('tollgate p50 ms', medianOf(tollgate, (sample) => sample.p50Ms), 1)
-  print('tollgate p99 ms', medianOf(tollgate, (sample) => sample.p99Ms), 1)
-  print('tollgate gateway CPU s per 1,000 calls', medianOf(tollgate, (sample) => sample.cpuSeconds), 4)
-  print('tollgate Postgres CPU s per 1,000 calls', medianOf(tollgate, ({ others }) => others['postgres'] ?? 0), 4)
-  print('tollgate Redis CPU s per 1,000 calls', medianOf(tollgate, ({ others }) => others['redis'] ?? 0), 4)
-  print('tollgate WAL bytes per call', medianOf(tollgate, (sample) => sample.walBytesPerCall), 0)
-  print('tollgate Redis commands per call', medianOf(tollgate, (sample) => sample.redisCommandsPerCall), 3)
+  print('tollgate p50 ms', medianOf(tollgate, ({ p50Ms }) => p50Ms), 1)
+  print('tollgate p99 ms', medianOf(tollgate, ({ p99Ms }) => p99Ms), 1)
+  print('tollgate gateway CPU s per 1,000 calls', medianOf(tollgate, ({ cpuSeconds }) => cpuSeconds), 4)
+  print('tollgate Postgres CPU s per 1,000 calls', cpu('postgres'), 4)
+  print('tollgate Redis CPU s per 1,000 calls', cpu('redis'), 4)
+  print('tollgate CPU s of all per 1,000 calls', cpu('everything'), 4)
+  print('tollgate WAL bytes per call', medianOf(tollgate, ({ walBytesPerCall }) => walBytesPerCall), 0)
+  print('tollgate Redis commands per call', medianOf(tollgate, (load) => load.redisCommandsPerCall), 3)
   print('bare proxy calls/s', bareRate, 0)
-  print('bare proxy p99 ms', medianOf(samples.bare, (sample) => sample.p99Ms), 1)
-  print('bare proxy CPU s per 1,000 calls', medianOf(samples.bare, (sample) => sample.cpuSeconds), 4)
+  print('bare proxy p99 ms', medianOf(bare, ({ p99Ms }) => p99Ms), 1)
+  print('bare proxy CPU s per 1,000 calls', medianOf(bare, ({ cpuSeconds }) => cpuSeconds), 4)
   print('ratio', rate / bareRate, 3)
-  const answers = tollgate.reduce((sum, sample) => sum + sample.answers, 0)
-  const [rows, violations] = [await stores.usageRows(), await stores.findViolations()]
-  if (rows < answers || violations.length > 0)
-    throw new Error(`${answers} answers, ${rows} usage rows; ${violations.join(', ')}`)
 }
 
 async function main() {
-  if (readCommand().help) return void process.stdout.write(HELP)
+  const command = readCommand()
+  if (command.help) return void process.stdout.write(HELP)
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const closing: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   try {
-    await measure(folder, (close) => closing.push(close))
+    await measure(command, { folder, closeLater: (close) => closing.push(close) })
   } finally {
     for (const close of closing.reverse()) await close()
   }
@@ -105,7 +106,9 @@ async function main() {
 main().then(
   () => process.exit(0),
   (error: unknown) => {
-    process.stderr.write(`paid-path: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`)
+    process.stderr.write(
+      `paid-path: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    )
     process.exit(1)
   },
 )

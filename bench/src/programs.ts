@@ -2,9 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
+const programFolders = () => [
+  ...(process.env['PATH'] ?? '').split(delimiter),
+  '/usr/local/sbin',
+  '/usr/sbin',
+  '/sbin',
+]
+
 /** The file of a program on the PATH, or in the folders of system programs, where nginx is. */
-export function findProgram(name: string): string | undefined {
-  const folders = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/local/sbin', '/usr/sbin', '/sbin']
+export function findProgram(name: string, folders: readonly string[] = programFolders()): string | undefined {
   return folders
     .filter(Boolean)
     .map((folder) => join(folder, name))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startProcess } from '@tollgate/processes'
 import { type BenchmarkContext } from '../benchmark'
 import { type Peer } from '../peers/peer'
-import { SECRET, type Stores } from './stores'
+import { SECRET } from './accounts'
 
 type Place = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 
@@ -14,7 +14,7 @@ const LIMIT = '1000000000'
 export type GatewayOptions = {
   name?: string
   /** A checkout that is built. */
-  root: string
+  checkout: string
   /** Where the process leaves its CPU profile when it stops. */
   profileFolder?: string | undefined
 }
@@ -23,16 +23,16 @@ export type Gateway = Peer & { stop: () => Promise<void> }
 /** A gateway process as in production, which writes its log to a file. */
 export async function startGateway(
   { folder, closeLater }: Place,
-  { databaseUrl, redis }: Pick<Stores, 'databaseUrl' | 'redis'>,
-  { name = 'gateway', root, profileFolder }: GatewayOptions,
+  { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string },
+  { name = 'gateway', checkout, profileFolder }: GatewayOptions,
 ): Promise<Gateway> {
   const logFile = join(folder, `${name}.log`)
   const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   const starting = startProcess({
     name,
     command: process.execPath,
-    args: [...profiling, join(root, 'apps/gateway/dist/main.js')],
-    cwd: root,
+    args: [...profiling, join(checkout, 'apps/gateway/dist/main.js')],
+    cwd: checkout,
     env: {
       PATH: process.env['PATH'],
       NODE_ENV: 'production',
@@ -40,7 +40,7 @@ export async function startGateway(
       METRICS_PORT: '0',
       PUBLIC_URL: 'http://127.0.0.1',
       DATABASE_URL: databaseUrl,
-      REDIS_URL: redis.url,
+      REDIS_URL: redisUrl,
       JWT_SECRET: SECRET,
       SIGN_IN_DOMAINS: 'Tollgate',
       FACILITATOR_URL: 'http://127.0.0.1:9',

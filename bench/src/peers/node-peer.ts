@@ -15,7 +15,7 @@ export async function startNodePeer(
   const starting = startProcess({
     name,
     command: process.execPath,
-    args: [join(__dirname, script), ...args],
+    args: [join(__dirname, '../../dist/peers', script), ...args],
     env: { PATH: process.env['PATH'], NODE_ENV: 'production', ...env },
     logFile,
     ready: /listening on \d+/,
@@ -28,3 +28,13 @@ export async function startNodePeer(
 
 export const startBareProxy = (place: Place, upstreamUrl: string): Promise<Peer> =>
   startNodePeer(place, { name: 'bare proxy', script: 'bare-proxy-server.js', args: [upstreamUrl] })
+
+export const startConventionalStack = (
+  place: Place,
+  { databaseUrl, secret, upstreamUrl }: { databaseUrl: string; secret: string; upstreamUrl: string },
+): Promise<Peer> =>
+  startNodePeer(place, {
+    name: 'conventional stack',
+    script: 'conventional-server.js',
+    env: { DATABASE_URL: databaseUrl, JWT_SECRET: secret, UPSTREAM_URL: upstreamUrl },
+  })

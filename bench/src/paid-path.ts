@@ -60,7 +60,11 @@ async function measure(
     { rounds, progress },
     {
       tollgate: () => rig.load(paid, options),
-      bare: async () => ({ ...(await loadByWrk(bare, options)), walBytesPerCall: 0, redisCommandsPerCall: 0 }),
+      bare: async () => ({
+        ...(await loadByWrk(bare, options)),
+        walBytesPerCall: 0,
+        redisCommandsPerCall: 0,
+      }),
     },
     ({ callsPerSecond, cpuSeconds }) => `${Math.round(callsPerSecond)}/s, ${cpuSeconds.toFixed(3)} CPU s`,
   )
@@ -77,17 +81,45 @@ function printFigures({ tollgate, bare }: Record<'tollgate' | 'bare', PaidLoad[]
   const bareRate = medianOf(bare, ({ callsPerSecond }) => callsPerSecond)
   const cpu = (name: string) => medianOf(tollgate, ({ others }) => others[name] ?? 0)
   print('tollgate calls/s', rate, 0)
-  print('tollgate p50 ms', medianOf(tollgate, ({ p50Ms }) => p50Ms), 1)
-  print('tollgate p99 ms', medianOf(tollgate, ({ p99Ms }) => p99Ms), 1)
-  print('tollgate gateway CPU s per 1,000 calls', medianOf(tollgate, ({ cpuSeconds }) => cpuSeconds), 4)
+  print(
+    'tollgate p50 ms',
+    medianOf(tollgate, ({ p50Ms }) => p50Ms),
+    1,
+  )
+  print(
+    'tollgate p99 ms',
+    medianOf(tollgate, ({ p99Ms }) => p99Ms),
+    1,
+  )
+  print(
+    'tollgate gateway CPU s per 1,000 calls',
+    medianOf(tollgate, ({ cpuSeconds }) => cpuSeconds),
+    4,
+  )
   print('tollgate Postgres CPU s per 1,000 calls', cpu('postgres'), 4)
   print('tollgate Redis CPU s per 1,000 calls', cpu('redis'), 4)
   print('tollgate CPU s of all per 1,000 calls', cpu('everything'), 4)
-  print('tollgate WAL bytes per call', medianOf(tollgate, ({ walBytesPerCall }) => walBytesPerCall), 0)
-  print('tollgate Redis commands per call', medianOf(tollgate, (load) => load.redisCommandsPerCall), 3)
+  print(
+    'tollgate WAL bytes per call',
+    medianOf(tollgate, ({ walBytesPerCall }) => walBytesPerCall),
+    0,
+  )
+  print(
+    'tollgate Redis commands per call',
+    medianOf(tollgate, (load) => load.redisCommandsPerCall),
+    3,
+  )
   print('bare proxy calls/s', bareRate, 0)
-  print('bare proxy p99 ms', medianOf(bare, ({ p99Ms }) => p99Ms), 1)
-  print('bare proxy CPU s per 1,000 calls', medianOf(bare, ({ cpuSeconds }) => cpuSeconds), 4)
+  print(
+    'bare proxy p99 ms',
+    medianOf(bare, ({ p99Ms }) => p99Ms),
+    1,
+  )
+  print(
+    'bare proxy CPU s per 1,000 calls',
+    medianOf(bare, ({ cpuSeconds }) => cpuSeconds),
+    4,
+  )
   print('ratio', rate / bareRate, 3)
 }
 

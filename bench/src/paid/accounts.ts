@@ -17,7 +17,8 @@ type Place = Pick<BenchmarkContext, 'closeLater'>
 
 export const SECRET = 'a secret of this benchmark and of nothing else'
 const CREDITS = 1_000_000_000
-const AT_ONCE = 8
+/** The pool size of the gateway. */
+const AT_ONCE = 10
 /** The statements of a gateway that has answered all calls. */
 const UNFINISHED_TIMEOUT_MS = 15_000
 

@@ -29,6 +29,10 @@ export async function openConventionalStack(place: Place, rig: Rig): Promise<Con
   const accounts = await openAccounts(place, { postgres, name: 'conventional', upstreamUrl: upstream.url })
   const callers = await accounts.createCallers(rig.callers.length)
   const { databaseUrl } = accounts
-  const stack = await startConventionalStack(place, { databaseUrl, secret: SECRET, upstreamUrl: upstream.url })
+  const stack = await startConventionalStack(place, {
+    databaseUrl,
+    secret: SECRET,
+    upstreamUrl: upstream.url,
+  })
   return { ...stack, requests: callers.map(({ token }) => paidRequest(token)) }
 }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { type BenchmarkContext } from '../benchmark'
+import { generate, type GeneratorPlan, type GeneratorResult } from '../load/generate'
 import { type Contender, type Load, loadByWrk, type LoadOptions } from '../load/load'
 import { root } from '../machine'
 import { startUpstream } from '../peers/nginx'
@@ -14,7 +15,10 @@ export type PaidLoad = Load & { walBytesPerCall: number; redisCommandsPerCall: n
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
 /** An upstream, the stores, and wallets with credits: what gateway processes need. */
-export async function openRig(place: Place, { wallets, checkout = root }: { wallets: number; checkout?: string }) {
+export async function openRig(
+  place: Place,
+  { wallets, checkout = root }: { wallets: number; checkout?: string },
+) {
   const [upstream, postgres, redis] = await Promise.all([
     startUpstream(place),
     openPostgres(place),
@@ -35,7 +39,11 @@ export async function openRig(place: Place, { wallets, checkout = root }: { wall
     accounts,
     callers,
     startGateway: (options: { name?: string; profileFolder?: string | undefined } = {}) =>
-      startGateway(place, { databaseUrl: accounts.databaseUrl, redisUrl: redis.url }, { checkout, ...options }),
+      startGateway(
+        place,
+        { databaseUrl: accounts.databaseUrl, redisUrl: redis.url },
+        { checkout, ...options },
+      ),
     requests: (options?: CallOptions) => callers.map(({ token }) => paidRequest(token, options)),
 
     /** Loads the gateway, and counts what a call costs the stores. `everything` is the CPU of all processes. */
@@ -51,6 +59,13 @@ export async function openRig(place: Place, { wallets, checkout = root }: { wall
         walBytesPerCall: ((await accounts.walBytes()) - walBytes) / load.answers,
         redisCommandsPerCall: ((await redisCommands()) - commands) / load.answers,
       }
+    },
+
+    /** Calls that are all awaited. */
+    async generate(plan: GeneratorPlan): Promise<GeneratorResult> {
+      const result = await generate(place.folder, plan)
+      answers += result.statuses['200'] ?? 0
+      return result
     },
 
     /** @throws Error if an answered call was not charged, an unanswered one was, or an account does not add up */

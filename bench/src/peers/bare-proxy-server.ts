@@ -16,7 +16,8 @@ function forward(req: Request, res: Response) {
     else parts.push(chunk)
   })
   req.once('end', () => {
-    const whole = parts.length === 0 ? (body ?? Buffer.alloc(0)) : Buffer.concat([body ?? Buffer.alloc(0), ...parts])
+    const whole =
+      parts.length === 0 ? (body ?? Buffer.alloc(0)) : Buffer.concat([body ?? Buffer.alloc(0), ...parts])
     try {
       JSON.parse(whole.toString())
     } catch {

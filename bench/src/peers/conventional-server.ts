@@ -20,7 +20,15 @@ async function pay({ wallet, pricing_plan_id: planId }: Claims, call: Call) {
   const { ecosystem, chain_id: chainId, transport, payload } = call
   const parts = { providerId: 'node', replicaId: REPLICA, method: 'POST', resource: '' }
   await prisma.usage.create({
-    data: { accountId: account.id, ecosystem, chainId, transport, rpcMethod: payload.method, credits: 1, ...parts },
+    data: {
+      accountId: account.id,
+      ecosystem,
+      chainId,
+      transport,
+      rpcMethod: payload.method,
+      credits: 1,
+      ...parts,
+    },
   })
 }
 

@@ -26,7 +26,10 @@ export async function startErpc(place: Place, upstreamUrl: string): Promise<Peer
     const url = `http://127.0.0.1:${port}`
     const ready = () => answers(`${url}${ERPC_PATH}`)
     const logFile = join(folder, 'erpc.log')
-    return { url, server: await startProcess({ name: 'eRPC', command, args: ['--config', file], logFile, ready }) }
+    return {
+      url,
+      server: await startProcess({ name: 'eRPC', command, args: ['--config', file], logFile, ready }),
+    }
   }
   const starting = onFreePort(undefined, start)
   closeLater(async () => (await starting.catch(() => undefined))?.server.stop())
@@ -54,7 +57,11 @@ async function build({ progress }: Pick<Place, 'progress'>): Promise<string | Mi
 
 async function answers(url: string): Promise<boolean> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_gasPrice', params: [] })
-  const { status } = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const { status } = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
   return status === 200
 }
 

@@ -27,7 +27,11 @@ export function startUpstream(place: Place): Promise<Peer> {
 }
 
 /** Forwards over connections that stay open. */
-export const startNginxProxy = (place: Place, upstreamUrls: readonly string[], name = 'nginx'): Promise<Peer> =>
+export const startNginxProxy = (
+  place: Place,
+  upstreamUrls: readonly string[],
+  name = 'nginx',
+): Promise<Peer> =>
   startNginx(place, name, (port) => [
     `upstream all { ${upstreamUrls.map((url) => `server ${new URL(url).host};`).join(' ')} keepalive 1024; }`,
     `server { listen 127.0.0.1:${port} backlog=4096;`,

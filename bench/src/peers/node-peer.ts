@@ -9,7 +9,12 @@ type Place = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 /** Starts a server of this folder, which prints its port. */
 export async function startNodePeer(
   { folder, closeLater }: Place,
-  { name, script, args = [], env = {} }: { name: string; script: string; args?: string[]; env?: NodeJS.ProcessEnv },
+  {
+    name,
+    script,
+    args = [],
+    env = {},
+  }: { name: string; script: string; args?: string[]; env?: NodeJS.ProcessEnv },
 ): Promise<Peer> {
   const logFile = join(folder, `${name.replaceAll(' ', '-')}.log`)
   const starting = startProcess({

@@ -55,7 +55,9 @@ const ownFigures = (loads: readonly PaidLoad[]) => ({
   'tollgate calls/s': rounded(rateOf(loads)),
   'tollgate p99 ms': rounded(medianOf(loads, ({ p99Ms }) => p99Ms)),
   'tollgate gateway CPU s per 1,000 calls': rounded(cpuOf(loads)),
-  'tollgate Postgres CPU s per 1,000 calls': rounded(medianOf(loads, ({ others }) => others['postgres'] ?? 0)),
+  'tollgate Postgres CPU s per 1,000 calls': rounded(
+    medianOf(loads, ({ others }) => others['postgres'] ?? 0),
+  ),
   'tollgate Redis CPU s per 1,000 calls': rounded(medianOf(loads, ({ others }) => others['redis'] ?? 0)),
   'tollgate WAL bytes per call': rounded(medianOf(loads, ({ walBytesPerCall }) => walBytesPerCall)),
   'tollgate Redis commands per call': rounded(medianOf(loads, (load) => load.redisCommandsPerCall)),

@@ -12,6 +12,19 @@ export function cpuSeconds(pid: number): number {
   return ticks / TICKS_PER_SECOND
 }
 
+/** CPU seconds of the threads of one process that run, to the nanosecond, without its descendants. */
+export const threadCpuSeconds = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`).reduce((sum, thread) => sum + runNanoseconds(pid, thread), 0) / 1e9
+
+/** 0 if the thread has ended. The kernel documents the file in sched-stats. */
+function runNanoseconds(pid: number, thread: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0])
+  } catch {
+    return 0
+  }
+}
+
 /** Resident bytes of a process and its descendants. Memory that they share counts once for each. */
 export const residentBytes = (pid: number): number =>
   treeOf(pid).reduce((sum, one) => sum + statusBytes(one.pid, 'VmRSS'), 0)

@@ -1,4 +1,5 @@
 import { type Benchmark, type BenchmarkContext, type Comparison } from '../benchmark'
+import { addressedTo } from '../load/generate'
 import { type Contender, type Load, loadByWrk, type LoadOptions } from '../load/load'
 import { LONG_CHAIN, rpcRequest } from '../paid/calls'
 import { openRig, type Rig } from '../paid/rig'
@@ -119,7 +120,11 @@ async function overloadGateway(
   rig: Rig,
   { url, requests }: Contender,
 ): Promise<Overload> {
-  const plan = { url, requests, connections: OVERLOAD_CONNECTIONS, until: { seconds: SECONDS } }
+  const plan = {
+    requests: addressedTo(url, requests),
+    connections: OVERLOAD_CONNECTIONS,
+    until: { seconds: SECONDS },
+  }
   const { answers, statuses, latencyMs } = await rig.generate(plan)
   progress(`${OVERLOAD_CONNECTIONS} connections: ${JSON.stringify(statuses)}`)
   const [answered, refused] = [statuses['200'] ?? 0, statuses['503'] ?? 0]

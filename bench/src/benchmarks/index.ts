@@ -5,6 +5,7 @@ import { pacedCalls } from './paced-calls'
 import { paidCalls } from './paid-calls'
 import { pennilessWallet } from './penniless-wallet'
 import { replicas } from './replicas'
+import { smoke } from './smoke'
 import { spends } from './spends'
 import { wallets } from './wallets'
 
@@ -16,6 +17,7 @@ export const benchmarks: readonly Benchmark[] = [
   wallets,
   replicas,
   spends,
+  smoke,
   hostileBodies,
   pennilessWallet,
 ]

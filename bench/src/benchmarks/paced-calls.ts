@@ -1,5 +1,5 @@
 import { type Benchmark } from '../benchmark'
-import { generate, type GeneratorResult } from '../load/generate'
+import { addressedTo, generate, type GeneratorResult } from '../load/generate'
 import { type Contender } from '../load/load'
 import { openBareProxy } from '../paid/contenders'
 import { openRig } from '../paid/rig'
@@ -27,7 +27,12 @@ export const pacedCalls: Benchmark = {
     const paced =
       ({ name, url, requests }: Contender, send: typeof rig.generate) =>
       async (seconds = SECONDS) => {
-        const plan = { url, requests, connections: CONNECTIONS, until: { seconds }, ratePerSecond }
+        const plan = {
+          requests: addressedTo(url, requests),
+          connections: CONNECTIONS,
+          until: { seconds },
+          ratePerSecond,
+        }
         const result = await send(plan)
         const failed = result.answers - (result.statuses['200'] ?? 0)
         if (failed > 0) throw new Error(`${name}: ${JSON.stringify(result.statuses)}`)

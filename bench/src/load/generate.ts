@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProcess } from '@tollgate/processes'
-import { type LoadRequest } from './request'
+import { type AddressedRequest, type LoadRequest } from './request'
 
 export type GeneratorPlan = {
-  url: string
-  requests: readonly LoadRequest[]
+  /** Sent in turn. */
+  requests: readonly AddressedRequest[]
+  /** To each server, and calls at once without a rate. */
   connections: number
   until: { seconds: number } | { calls: number }
   /** Undefined: each connection sends when it has the answer to its last request. */
@@ -20,6 +21,9 @@ export type GeneratorResult = {
   statuses: Record<string, number>
   latencyMs: { p50: number; p99: number; max: number }
 }
+
+export const addressedTo = (url: string, requests: readonly LoadRequest[]): AddressedRequest[] =>
+  requests.map((request) => ({ ...request, url }))
 
 /** A load by undici: at a constant rate, of a number of calls, or where wrk is not installed. */
 export async function generate(folder: string, plan: GeneratorPlan): Promise<GeneratorResult> {

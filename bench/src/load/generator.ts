@@ -5,37 +5,38 @@ import { type GeneratorPlan, type GeneratorResult } from './generate'
 
 const RESPONSE_TIMEOUT_MS = 15_000
 
-const { url, requests, connections, until, ratePerSecond } = JSON.parse(
+const { requests, connections, until, ratePerSecond } = JSON.parse(
   readFileSync(process.argv[2] ?? '', 'utf8'),
 ) as GeneratorPlan
 
-const pool = new Pool(url, {
-  connections,
-  pipelining: 1,
-  headersTimeout: RESPONSE_TIMEOUT_MS,
-  bodyTimeout: RESPONSE_TIMEOUT_MS,
+const openPool = (url: string) =>
+  new Pool(url, {
+    connections,
+    pipelining: 1,
+    headersTimeout: RESPONSE_TIMEOUT_MS,
+    bodyTimeout: RESPONSE_TIMEOUT_MS,
+  })
+const pools = new Map([...new Set(requests.map(({ url }) => url))].map((url) => [url, openPool(url)]))
+
+const dispatches = requests.map(({ url, path, headers, body }) => {
+  const options: Dispatcher.DispatchOptions = { path, method: 'POST', headers: { ...headers }, body }
+  return (handler: Dispatcher.DispatchHandler) => pools.get(url)?.dispatch(options, handler)
 })
-const prepared: Dispatcher.DispatchOptions[] = requests.map(({ path, headers, body }) => ({
-  path,
-  method: 'POST',
-  headers: { ...headers },
-  body,
-}))
 const latencies: number[] = []
 const statuses: Record<string, number> = {}
 let sent = 0
 
 /** `startedAt`: when the call was planned, in an open loop. */
 function call(startedAt: number, onEnd: () => void) {
-  const request = prepared[sent++ % prepared.length]
-  if (!request) throw new Error('The plan has no requests')
+  const dispatch = dispatches[sent++ % dispatches.length]
+  if (!dispatch) throw new Error('The plan has no requests')
   let status = ''
   const end = (outcome: string) => {
     statuses[outcome] = (statuses[outcome] ?? 0) + 1
     latencies.push(performance.now() - startedAt)
     onEnd()
   }
-  pool.dispatch(request, {
+  dispatch({
     onRequestStart: () => undefined,
     onResponseStart: (_controller, statusCode) => void (status = String(statusCode)),
     onResponseData: () => undefined,
@@ -91,7 +92,6 @@ async function main() {
   const startedAt = performance.now()
   await (ratePerSecond === undefined ? runClosedLoop() : runOpenLoop(ratePerSecond))
   const seconds = (performance.now() - startedAt) / 1000
-  await pool.destroy()
   latencies.sort((one, other) => one - other)
   const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN
   const result: GeneratorResult = {

@@ -22,7 +22,6 @@ const AT_ONCE = 10
 /** The statements of a gateway that has answered all calls. */
 const UNFINISHED_TIMEOUT_MS = 15_000
 
-export type Accounts = Awaited<ReturnType<typeof openAccounts>>
 export type Caller = { wallet: string; token: string; sessionId: string }
 
 export type AccountsOptions = {
@@ -66,13 +65,15 @@ export async function openAccounts(
     },
     /** Resolves to their number once all are finished. */
     async chargedCalls(): Promise<number> {
-      for (const deadline = Date.now() + UNFINISHED_TIMEOUT_MS; ; await delay(100)) {
+      const deadline = Date.now() + UNFINISHED_TIMEOUT_MS
+      for (;;) {
         const { rows } = await pool.query<{ charged: bigint; unfinished: bigint }>(
           `SELECT count(*) FILTER (WHERE state <> 'refunded') AS charged,
              count(*) FILTER (WHERE state = 'reserved') AS unfinished FROM usage`,
         )
         if (rows[0]?.unfinished === 0n) return Number(rows[0].charged)
         if (Date.now() > deadline) throw new Error(`${rows[0]?.unfinished} calls are not finished`)
+        await delay(100)
       }
     },
     async walBytes(): Promise<number> {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startProcess } from '@tollgate/processes'
 import { type BenchmarkContext } from '../benchmark'
+import { root } from '../machine'
 import { type Peer } from '../peers/peer'
 import { SECRET } from './accounts'
 
@@ -14,7 +15,7 @@ const LIMIT = '1000000000'
 export type GatewayOptions = {
   name?: string
   /** A checkout that is built. */
-  checkout: string
+  checkout?: string
   /** Where the process leaves its CPU profile when it stops. */
   profileFolder?: string | undefined
 }
@@ -23,8 +24,8 @@ export type Gateway = Peer & { stop: () => Promise<void> }
 /** A gateway process as in production, which writes its log to a file. */
 export async function startGateway(
   { folder, closeLater }: Place,
-  { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string },
-  { name = 'gateway', checkout, profileFolder }: GatewayOptions,
+  { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string | undefined },
+  { name = 'gateway', checkout = root, profileFolder }: GatewayOptions = {},
 ): Promise<Gateway> {
   const logFile = join(folder, `${name}.log`)
   const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
@@ -40,7 +41,7 @@ export async function startGateway(
       METRICS_PORT: '0',
       PUBLIC_URL: 'http://127.0.0.1',
       DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl,
+      ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
       JWT_SECRET: SECRET,
       SIGN_IN_DOMAINS: 'Tollgate',
       FACILITATOR_URL: 'http://127.0.0.1:9',

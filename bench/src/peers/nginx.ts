@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import { onFreePort, startProcess } from '@tollgate/processes'
 import { type BenchmarkContext } from '../benchmark'
 import { requireProgram } from '../programs'
+import { ANSWER } from './answer'
 import { type Peer } from './peer'
 
 type Place = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 
 const MEGABYTE = 1_000_000
 export const MEGABYTE_PATH = '/megabyte'
-/** What every upstream of a benchmark answers. */
-export const ANSWER = '{"jsonrpc":"2.0","id":1,"result":"0x1"}'
 
 /** The upstream of all contenders: a fixed answer, or one of a megabyte. */
 export function startUpstream(place: Place): Promise<Peer> {

@@ -7,7 +7,7 @@ import { type Peer } from './peer'
 type Place = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 
 /** Starts a server of this folder, which prints its port. */
-export async function startNodePeer(
+async function startNodePeer(
   { folder, closeLater }: Place,
   {
     name,
@@ -43,3 +43,6 @@ export const startConventionalStack = (
     script: 'conventional-server.js',
     env: { DATABASE_URL: databaseUrl, JWT_SECRET: secret, UPSTREAM_URL: upstreamUrl },
   })
+
+export const startNodeUpstream = (place: Place): Promise<Peer> =>
+  startNodePeer(place, { name: 'upstream', script: 'upstream-server.js' })

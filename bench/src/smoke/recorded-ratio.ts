@@ -1,0 +1,17 @@
+import { join } from 'node:path'
+import { root } from '../machine'
+import { readRows } from '../report'
+
+export const SMOKE = 'smoke'
+/** Above a fall by a third, so that one does not pass because of the noise of a measurement. */
+const LOWEST_SHARE = 0.75
+
+/** What `pnpm bench smoke` recorded. */
+export function recordedRatio(): number {
+  const ratio = readRows(join(root, 'docs')).find(({ benchmark }) => benchmark === SMOKE)?.ratio
+  if (ratio === undefined || ratio === null)
+    throw new Error('docs/benchmarks.json has no ratio of the smoke run: record it with `pnpm bench smoke`')
+  return ratio
+}
+
+export const lowestRatio = (recorded: number) => LOWEST_SHARE * recorded

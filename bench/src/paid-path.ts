@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Contender, loadByWrk } from './load/load'
+import { type Contender, type Load, loadByWrk } from './load/load'
 import { root } from './machine'
 import { openBareProxy } from './paid/contenders'
-import { openRig, type PaidLoad } from './paid/rig'
+import { openRig } from './paid/rig'
 import { interleave, medianOf } from './rounds'
 
 const HELP = `Usage: node bench/dist/paid-path.js [--gateway FOLDER] [--rounds N] [--seconds N] [--profile FOLDER]
@@ -60,11 +60,7 @@ async function measure(
     { rounds, progress },
     {
       tollgate: () => rig.load(paid, options),
-      bare: async () => ({
-        ...(await loadByWrk(bare, options)),
-        walBytesPerCall: 0,
-        redisCommandsPerCall: 0,
-      }),
+      bare: () => loadByWrk(bare, options),
     },
     ({ callsPerSecond, cpuSeconds }) => `${Math.round(callsPerSecond)}/s, ${cpuSeconds.toFixed(3)} CPU s`,
   )
@@ -74,7 +70,7 @@ async function measure(
   printFigures(samples)
 }
 
-function printFigures({ tollgate, bare }: Record<'tollgate' | 'bare', PaidLoad[]>) {
+function printFigures({ tollgate, bare }: Record<'tollgate' | 'bare', Load[]>) {
   const print = (name: string, value: number, digits: number) =>
     process.stdout.write(`${name.padEnd(44)}${value.toFixed(digits)}\n`)
   const rate = medianOf(tollgate, ({ callsPerSecond }) => callsPerSecond)
@@ -101,12 +97,12 @@ function printFigures({ tollgate, bare }: Record<'tollgate' | 'bare', PaidLoad[]
   print('tollgate CPU s of all per 1,000 calls', cpu('everything'), 4)
   print(
     'tollgate WAL bytes per call',
-    medianOf(tollgate, ({ walBytesPerCall }) => walBytesPerCall),
+    medianOf(tollgate, ({ costs }) => costs['walBytes'] ?? 0),
     0,
   )
   print(
     'tollgate Redis commands per call',
-    medianOf(tollgate, (load) => load.redisCommandsPerCall),
+    medianOf(tollgate, ({ costs }) => costs['redisCommands'] ?? 0),
     3,
   )
   print('bare proxy calls/s', bareRate, 0)

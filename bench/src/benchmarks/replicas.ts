@@ -1,6 +1,6 @@
 import { type Benchmark, type BenchmarkContext } from '../benchmark'
-import { type Contender } from '../load/load'
-import { openRig, type PaidLoad, type Rig } from '../paid/rig'
+import { type Contender, type Load } from '../load/load'
+import { openRig, type Rig } from '../paid/rig'
 import { startNginxProxy } from '../peers/nginx'
 import { interleave, medianOf } from '../rounds'
 
@@ -32,7 +32,7 @@ export const replicas: Benchmark = {
       ...figuresOf('four gateways', four),
       'other CPU s per 1,000 calls': rounded(medianOf(one, otherCpu)),
     }
-    const compare = (name: string, loads: readonly PaidLoad[], atLeast: number) => ({
+    const compare = (name: string, loads: readonly Load[], atLeast: number) => ({
       measured: `paid POST /rpc behind nginx, ${name}, calls per second`,
       against: 'one gateway',
       ratio: rateOf(loads) / rateOf(one),
@@ -75,20 +75,20 @@ async function behindNginx(context: BenchmarkContext, rig: Rig, count: number) {
   return () => rig.load(contender, { connections: CONNECTIONS, seconds: SECONDS, folder: context.folder })
 }
 
-const rateOf = (loads: readonly PaidLoad[]) => medianOf(loads, ({ callsPerSecond }) => callsPerSecond)
+const rateOf = (loads: readonly Load[]) => medianOf(loads, ({ callsPerSecond }) => callsPerSecond)
 
 /** Of the load generator, the upstream, nginx and the idle gateways. */
-const otherCpu = ({ cpuSeconds, others: { everything = 0, postgres = 0, redis = 0 } }: PaidLoad) =>
+const otherCpu = ({ cpuSeconds, others: { everything = 0, postgres = 0, redis = 0 } }: Load) =>
   everything - cpuSeconds - postgres - redis
 
-const figuresOf = (name: string, loads: readonly PaidLoad[]) => ({
+const figuresOf = (name: string, loads: readonly Load[]) => ({
   [`${name} calls/s`]: Math.round(rateOf(loads)),
   [`${name} p99 ms`]: medianOf(loads, ({ p99Ms }) => p99Ms),
   [`${name} CPU s per 1,000 calls`]: rounded(medianOf(loads, ({ cpuSeconds }) => cpuSeconds)),
 })
 
 /** What four processes could reach with the cores of this machine. */
-function limitOf(loads: readonly PaidLoad[]): string {
+function limitOf(loads: readonly Load[]): string {
   const everything = medianOf(loads, ({ others }) => others['everything'] ?? 0)
   const busy = (everything * rateOf(loads)) / 1000
   return `all processes together, with the load generator, used ${busy.toFixed(1)} cores`

@@ -1,6 +1,6 @@
 import { type Benchmark } from '../benchmark'
-import { type Contender } from '../load/load'
-import { openRig, type PaidLoad } from '../paid/rig'
+import { type Contender, type Load } from '../load/load'
+import { openRig } from '../paid/rig'
 import { interleave, medianOf } from '../rounds'
 
 const CONNECTIONS = 64
@@ -47,9 +47,9 @@ export const wallets: Benchmark = {
   },
 }
 
-const rateOf = (loads: readonly PaidLoad[]) => medianOf(loads, ({ callsPerSecond }) => callsPerSecond)
+const rateOf = (loads: readonly Load[]) => medianOf(loads, ({ callsPerSecond }) => callsPerSecond)
 
-const figuresOf = (name: string, loads: readonly PaidLoad[]) => ({
+const figuresOf = (name: string, loads: readonly Load[]) => ({
   [`${name} calls/s`]: Math.round(rateOf(loads)),
   [`${name} p99 ms`]: medianOf(loads, ({ p99Ms }) => p99Ms),
 })

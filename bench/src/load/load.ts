@@ -21,6 +21,8 @@ export type Load = {
   cpuSeconds: number
   /** Of the other processes, per 1,000 answers. */
   others: Record<string, number>
+  /** What else one answer cost. */
+  costs: Record<string, number>
 }
 
 export type LoadOptions = {
@@ -59,5 +61,6 @@ export async function loadByWrk(contender: Contender, options: LoadOptions): Pro
     p99Ms: latencyMs.p99,
     cpuSeconds: Object.keys(own).reduce((sum, label) => sum + perThousand(label), 0),
     others: Object.fromEntries(Object.keys(others).map((label) => [label, perThousand(label)])),
+    costs: {},
   }
 }

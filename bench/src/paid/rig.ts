@@ -11,7 +11,6 @@ import { startGateway } from './gateway'
 
 type Place = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 
-export type PaidLoad = Load & { walBytesPerCall: number; redisCommandsPerCall: number }
 export type Rig = Awaited<ReturnType<typeof openRig>>
 
 /** An upstream, the stores, and wallets with credits: what gateway processes need. */
@@ -46,19 +45,19 @@ export async function openRig(
       ),
     requests: (options?: CallOptions) => callers.map(({ token }) => paidRequest(token, options)),
 
-    /** Loads the gateway, and counts what a call costs the stores. `everything` is the CPU of all processes. */
-    async load(contender: Contender, options: LoadOptions): Promise<PaidLoad> {
+    /** Loads the gateway, and counts the WAL bytes and the Redis commands of a call. `everything` is the CPU of all processes. */
+    async load(contender: Contender, options: LoadOptions): Promise<Load> {
       const others = { postgres: postgres.pid, redis: redis.pid, everything: process.pid }
       const [walBytes, commands] = [await accounts.walBytes(), await redisCommands()]
       const load = await loadByWrk(contender, { ...options, others })
       answers += load.answers
       // wrk closes its connections without reading the last answers.
       unread += options.connections
-      return {
-        ...load,
-        walBytesPerCall: ((await accounts.walBytes()) - walBytes) / load.answers,
-        redisCommandsPerCall: ((await redisCommands()) - commands) / load.answers,
+      const costs = {
+        walBytes: ((await accounts.walBytes()) - walBytes) / load.answers,
+        redisCommands: ((await redisCommands()) - commands) / load.answers,
       }
+      return { ...load, costs }
     },
 
     /** Calls that are all awaited. */

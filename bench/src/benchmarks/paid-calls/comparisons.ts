@@ -1,9 +1,9 @@
 import { type Bar, type Chart, type Comparison, type Reach } from '../../benchmark'
-import { type PaidLoad } from '../../paid/rig'
+import { type Load } from '../../load/load'
 import { medianOf } from '../../rounds'
 
 /** Without the peers that are not installed. */
-export type Samples = { tollgate: PaidLoad[] } & Partial<Record<PeerName, PaidLoad[]>>
+export type Samples = { tollgate: Load[] } & Partial<Record<PeerName, Load[]>>
 type PeerName = keyof typeof peers
 
 const peers = {
@@ -20,8 +20,8 @@ const peerNames = Object.keys(peers) as PeerName[]
 
 const MEASURED = 'paid POST /rpc, 64 connections'
 
-const rateOf = (loads: readonly PaidLoad[]) => medianOf(loads, ({ callsPerSecond }) => callsPerSecond)
-const cpuOf = (loads: readonly PaidLoad[]) => medianOf(loads, ({ cpuSeconds }) => cpuSeconds)
+const rateOf = (loads: readonly Load[]) => medianOf(loads, ({ callsPerSecond }) => callsPerSecond)
+const cpuOf = (loads: readonly Load[]) => medianOf(loads, ({ cpuSeconds }) => cpuSeconds)
 
 export function compareRates(samples: Samples, missing: string | undefined): Comparison[] {
   const own = ownFigures(samples.tollgate)
@@ -51,7 +51,7 @@ const withoutPeer = (
   note = 'not installed',
 ): Comparison => ({ ...parts, ratio: null, figures: {}, note })
 
-const ownFigures = (loads: readonly PaidLoad[]) => ({
+const ownFigures = (loads: readonly Load[]) => ({
   'tollgate calls/s': rounded(rateOf(loads)),
   'tollgate p99 ms': rounded(medianOf(loads, ({ p99Ms }) => p99Ms)),
   'tollgate gateway CPU s per 1,000 calls': rounded(cpuOf(loads)),
@@ -59,11 +59,11 @@ const ownFigures = (loads: readonly PaidLoad[]) => ({
     medianOf(loads, ({ others }) => others['postgres'] ?? 0),
   ),
   'tollgate Redis CPU s per 1,000 calls': rounded(medianOf(loads, ({ others }) => others['redis'] ?? 0)),
-  'tollgate WAL bytes per call': rounded(medianOf(loads, ({ walBytesPerCall }) => walBytesPerCall)),
-  'tollgate Redis commands per call': rounded(medianOf(loads, (load) => load.redisCommandsPerCall)),
+  'tollgate WAL bytes per call': rounded(medianOf(loads, ({ costs }) => costs['walBytes'] ?? 0)),
+  'tollgate Redis commands per call': rounded(medianOf(loads, ({ costs }) => costs['redisCommands'] ?? 0)),
 })
 
-function peerFigures(name: string, loads: readonly PaidLoad[]): Record<string, number> {
+function peerFigures(name: string, loads: readonly Load[]): Record<string, number> {
   const figures = {
     [`${name} calls/s`]: rounded(rateOf(loads)),
     [`${name} p99 ms`]: rounded(medianOf(loads, ({ p99Ms }) => p99Ms)),
@@ -88,7 +88,7 @@ export const cpuChart = (samples: Samples): Chart => ({
   bars: bars(samples, cpuOf),
 })
 
-function bars(samples: Samples, figure: (loads: readonly PaidLoad[]) => number): Bar[] {
+function bars(samples: Samples, figure: (loads: readonly Load[]) => number): Bar[] {
   const own = { label: 'Tollgate (paid)', value: rounded(figure(samples.tollgate)), own: true }
   const others = peerNames.flatMap((peer) => {
     const loads = samples[peer]

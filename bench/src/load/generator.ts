@@ -4,6 +4,8 @@ import { type Dispatcher, Pool } from 'undici'
 import { type GeneratorPlan, type GeneratorResult } from './generate'
 
 const RESPONSE_TIMEOUT_MS = 15_000
+/** Latencies of an open loop are not counted before: its connections open, and this process warms up. */
+const OPEN_LOOP_WARM_UP_MS = 1_000
 
 const { requests, connections, until, ratePerSecond } = JSON.parse(
   readFileSync(process.argv[2] ?? '', 'utf8'),
@@ -25,6 +27,7 @@ const dispatches = requests.map(({ url, path, headers, body }) => {
 const latencies: number[] = []
 const statuses: Record<string, number> = {}
 let sent = 0
+let countedFrom = 0
 
 /** `startedAt`: when the call was planned, in an open loop. */
 function call(startedAt: number, onEnd: () => void) {
@@ -33,7 +36,7 @@ function call(startedAt: number, onEnd: () => void) {
   let status = ''
   const end = (outcome: string) => {
     statuses[outcome] = (statuses[outcome] ?? 0) + 1
-    latencies.push(performance.now() - startedAt)
+    if (startedAt >= countedFrom) latencies.push(performance.now() - startedAt)
     onEnd()
   }
   dispatch({
@@ -61,6 +64,7 @@ function runClosedLoop(): Promise<unknown> {
 /** Calls start at a constant rate, whether earlier ones are answered or not. */
 function runOpenLoop(rate: number): Promise<void> {
   const startedAt = performance.now()
+  countedFrom = startedAt + OPEN_LOOP_WARM_UP_MS
   const isOver = endCondition(startedAt)
   let pending = 0
   return new Promise((resolve) => {
@@ -95,7 +99,7 @@ async function main() {
   latencies.sort((one, other) => one - other)
   const at = (share: number) => latencies[Math.floor(share * (latencies.length - 1))] ?? Number.NaN
   const result: GeneratorResult = {
-    answers: latencies.length,
+    answers: Object.values(statuses).reduce((sum, count) => sum + count, 0),
     seconds,
     statuses,
     latencyMs: { p50: at(0.5), p99: at(0.99), max: at(1) },

@@ -5,3 +5,10 @@ export function markdownTable(head: string[], rows: readonly string[][]): string
   const line = (cells: string[]) => `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |\n`
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...escaped.map(line)].join('')
 }
+
+/** For example "4 x 200, 1 x 503". */
+export const tally = (answers: readonly (number | string)[]): string =>
+  [...new Set(answers.map(String))]
+    .sort()
+    .map((answer) => `${answers.filter((other) => String(other) === answer).length} x ${answer}`)
+    .join(', ')

@@ -3,6 +3,7 @@ import { developmentWallets } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
 import { type Benchmark, type Comparison } from '../benchmark'
 import { signPayment } from '../payment'
+import { tally } from '../table'
 import { openWorld, type World } from '../world'
 
 /** A tenth of the defaults. */
@@ -146,12 +147,6 @@ async function settleRequests({ facilitator }: World): Promise<number> {
     .filter(([, labels]) => labels?.includes('route="/api/v1/settle"'))
     .reduce((sum, [, , count]) => sum + Number(count), 0)
 }
-
-const tally = (answers: readonly string[]) =>
-  [...new Set(answers)]
-    .sort()
-    .map((answer) => `${answers.filter((other) => other === answer).length} x ${answer}`)
-    .join(', ')
 
 async function fetchJson<T>(url: string, options: RequestInit = {}): Promise<T> {
   const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), ...options })

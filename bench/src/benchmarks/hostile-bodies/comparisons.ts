@@ -34,11 +34,11 @@ export const costChart = (costs: readonly BodyCost[]): Chart => ({
     .map(({ name, leastMs }) => ({ label: name, value: tenth(leastMs), own: true })),
 })
 
-export function compareCallers(limits: string, { alone, beside, ...attack }: Beside): Comparison {
+export function compareCallers(limits: string, { alone, beside, p99Ratio, ...attack }: Beside): Comparison {
   return {
     measured: `p99 of ten paying callers beside hostile bodies, with ${limits}`,
     against: 'the same callers alone',
-    ratio: beside.p99 / alone.p99,
+    ratio: p99Ratio,
     reach: { atMost: BOUND_OF_LATENCY },
     figures: {
       [`p50 alone, ms, with ${limits}`]: tenth(alone.p50),

@@ -9,7 +9,6 @@ import { measurePayingCallers } from './paying-callers'
 
 /** The least time of a body counts, so it needs several. */
 const SENT_PER_ROUND = 4
-const SECONDS = 8
 const WIDE = '1000000'
 const wideLimits = { RATE_LIMIT_RPC_PER_MINUTE: WIDE, RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: WIDE }
 
@@ -21,10 +20,10 @@ export const hostileBodies: Benchmark = {
       costOfBodies(gateway, SENT_PER_ROUND * context.rounds),
     )
     const wide = await withGateway(context, 'paying callers with wide limits', wideLimits, (gateway) =>
-      measurePayingCallers(gateway, SECONDS),
+      measurePayingCallers(gateway, context.rounds),
     )
     const usual = await withGateway(context, 'paying callers with the default limits', {}, (gateway) =>
-      measurePayingCallers(gateway, SECONDS),
+      measurePayingCallers(gateway, context.rounds),
     )
     const memory = await withGateway(context, 'memory', wideLimits, async (gateway) => [
       compareMemory('60 compressed bodies at once', await burst(gateway)),

@@ -81,9 +81,11 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
         chainId: plan.chainId,
         planId: plan.id,
       }
-      const refresh = newRefreshToken()
-      await prisma.session.create({ data: { ...session, signedBy, refreshTokens: { create: refresh.row } } })
-      return issue(session, refresh.token)
+      const { token, row } = newRefreshToken()
+      const { id, chainId, ecosystem, planId } = session
+      const values = [id, wallet, authMethod, chainId, ecosystem, planId, signedBy, row.hash, row.expiresAt]
+      await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
+      return issue(session, token)
     },
 
     /** Does not check revocation; see {@link assertSessionActive}. @throws ApiError INVALID_TOKEN or EXPIRED_TOKEN */
@@ -135,6 +137,15 @@ const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: Sessi
   chainId,
   planId,
 })
+
+/** A session and its first refresh token, in one commit. */
+const CREATE_SESSION = `
+WITH session AS (
+  INSERT INTO sessions (id, wallet, auth_method, chain_id, ecosystem, pricing_plan_id, signed_by)
+  VALUES ($1, $2, $3, $4, $5, $6, $7)
+  RETURNING id
+)
+INSERT INTO refresh_tokens (hash, session_id, expires_at) SELECT $8, id, $9 FROM session`
 
 type Rotation = SessionRow & { isRotated: boolean; usedAt: Date | null; readAt: Date; isExpired: boolean }
 

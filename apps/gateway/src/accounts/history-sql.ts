@@ -1,49 +1,53 @@
 /**
  * A page reads only the rows that it skips and shows, from the newest end of the index; totals are counted at write time.
  *
- * Limits are in subqueries on purpose: Postgres then estimates few rows and does not read and sort a whole account, which is
- * cheap for most accounts and ruinous for a large one.
+ * Limits and accounts are in subqueries on purpose: Postgres then estimates few rows and does not read and sort a whole account,
+ * which is cheap for most accounts and ruinous for a large one.
  */
 
-/** A row without an `id` means an empty page. */
-export type UsageRow = { total: bigint } & (
-  | { id: null }
-  | {
-      id: bigint
-      pricing_plan_id: number
-      provider_id: string
-      ecosystem: string
-      chain_id: string
-      transport: string
-      method: string
-      resource: string
-      rpc_method: string | null
-      credits: number
-      status_code: number | null
-      outcome: string
-      latency_ms: number | null
-      created_at: Date
-    }
-)
+export type UsageRow = {
+  id: bigint
+  account_id: bigint
+  provider_id: string
+  ecosystem: string
+  chain_id: string
+  transport: string
+  method: string
+  resource: string
+  rpc_method: string | null
+  credits: number
+  status_code: number | null
+  outcome: string
+  latency_ms: number | null
+  created_at: Date
+}
 
-/** $1 wallet, $2 plan or null, $3 only ids below this one, $4 limit, $5 offset. */
-export const USAGE_PAGE = `
-WITH mine AS MATERIALIZED (
-  SELECT id, pricing_plan_id, calls FROM accounts WHERE wallet = $1 AND ($2::int IS NULL OR pricing_plan_id = $2)
-), page AS (
-  SELECT recent.id, mine.pricing_plan_id
-  FROM mine CROSS JOIN LATERAL (
-    SELECT id FROM usage WHERE usage.account_id = mine.id AND usage.id < $3::bigint
-    ORDER BY id DESC LIMIT (SELECT $4::int + $5::int)
-  ) AS recent
-  ORDER BY recent.id DESC LIMIT (SELECT $4::int) OFFSET (SELECT $5::int)
+export type AccountRow = { id: bigint; pricing_plan_id: number; calls: bigint }
+
+/** $1 wallet, $2 plan or null. */
+export const ACCOUNTS = `
+SELECT id, pricing_plan_id, calls FROM accounts WHERE wallet = $1 AND ($2::int IS NULL OR pricing_plan_id = $2)
+ORDER BY id`
+
+/**
+ * $1 only ids below this one, $2 limit, $3 offset, then the id of each account. Merges the accounts' indexes, so the number of
+ * accounts does not multiply the rows that it reads.
+ */
+export const usagePage = (accounts: number): string => `
+WITH page AS (
+  SELECT id FROM (${Array.from({ length: accounts }, (_, index) => recentIds(`$${index + 4}`)).join(' UNION ALL ')}) AS recent
+  ORDER BY id DESC LIMIT (SELECT $2::int) OFFSET (SELECT $3::int)
 )
-SELECT counted.total, page.id, page.pricing_plan_id, provider_id, ecosystem, chain_id, transport, method, resource,
-  rpc_method, CASE state WHEN 'refunded' THEN 0 ELSE credits END AS credits, status_code, coalesce(outcome, state) AS outcome,
+SELECT call.id, account_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method,
+  CASE state WHEN 'refunded' THEN 0 ELSE credits END AS credits, status_code, coalesce(outcome, state) AS outcome,
   latency_ms, created_at
-FROM (SELECT coalesce(sum(calls), 0)::bigint AS total FROM mine) AS counted LEFT JOIN page ON true
-LEFT JOIN LATERAL (SELECT * FROM usage WHERE usage.id = page.id LIMIT 1) AS call ON true
-ORDER BY page.id DESC`
+FROM page JOIN LATERAL (SELECT * FROM usage WHERE usage.id = page.id LIMIT 1) AS call ON true
+ORDER BY call.id DESC`
+
+const recentIds = (account: string) => `(
+    SELECT id FROM usage WHERE account_id = (SELECT ${account}::bigint) AND id < $1::bigint
+    ORDER BY id DESC LIMIT (SELECT $2::int + $3::int)
+  )`
 
 /** A row without an `id` means an empty page. `is_known` is false if `before` is no payment of this wallet. */
 export type PaymentRow = { total: bigint; is_known: boolean } & (

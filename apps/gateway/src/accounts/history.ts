@@ -8,7 +8,16 @@ import {
   type UsagePage,
 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
-import { PAYMENT_PAGE, USAGE_PAGE, type PaymentRow, type UsageRow } from './history-sql'
+import {
+  ACCOUNTS,
+  PAYMENT_PAGE,
+  usagePage,
+  type AccountRow,
+  type PaymentRow,
+  type UsageRow,
+} from './history-sql'
+
+type CallRange = Pick<HistoryQuery, 'limit' | 'offset' | 'before'>
 
 export type History = ReturnType<typeof createHistory>
 
@@ -17,19 +26,33 @@ export type History = ReturnType<typeof createHistory>
  * assigned under its lock, so no lower id appears later.
  */
 export function createHistory({ pool }: GatewayDatabase) {
+  async function findAccounts(wallet: string, planId?: number): Promise<AccountRow[]> {
+    const values = [wallet, planId ?? null]
+    return (await pool.query<AccountRow>({ name: 'history-accounts', text: ACCOUNTS, values })).rows
+  }
+
+  async function findCalls(accountIds: bigint[], { limit, offset, before }: CallRange): Promise<UsageRow[]> {
+    const count = accountIds.length
+    if (count === 0) return []
+    const values = [before ?? Number.MAX_SAFE_INTEGER, limit, offset, ...accountIds]
+    return (await pool.query<UsageRow>({ name: `usage-page-${count}`, text: usagePage(count), values })).rows
+  }
+
   return {
     async getUsagePage(wallet: string, { limit, offset, plan_id, before }: HistoryQuery): Promise<UsagePage> {
-      const { rows } = await pool.query<UsageRow>({
-        name: 'usage-page',
-        text: USAGE_PAGE,
-        values: [wallet, plan_id ?? null, before ?? Number.MAX_SAFE_INTEGER, limit, offset],
-      })
-      const data = rows
-        .filter((row) => row.id !== null)
-        .map((row) =>
-          UsageRecord.parse({ ...row, id: Number(row.id), created_at: row.created_at.toISOString() }),
-        )
-      return { data, pagination: { limit, offset, total: totalOf(rows) } }
+      const accounts = await findAccounts(wallet, plan_id)
+      const planOf = new Map(accounts.map(({ id, pricing_plan_id }) => [id, pricing_plan_id]))
+      const total = accounts.reduce((sum, { calls }) => sum + calls, 0n)
+      const rows = await findCalls([...planOf.keys()], { limit, offset, before })
+      const data = rows.map(({ account_id, ...row }) =>
+        UsageRecord.parse({
+          ...row,
+          id: Number(row.id),
+          pricing_plan_id: planOf.get(account_id),
+          created_at: row.created_at.toISOString(),
+        }),
+      )
+      return { data, pagination: { limit, offset, total: Number(total) } }
     },
 
     /** @throws ApiError INVALID_REQUEST if `before` is no payment of this wallet */
@@ -51,9 +74,7 @@ export function createHistory({ pool }: GatewayDatabase) {
             settled_at: row.settled_at?.toISOString() ?? null,
           }),
         )
-      return { data, pagination: { limit, offset, total: totalOf(rows) } }
+      return { data, pagination: { limit, offset, total: Number(rows[0]?.total ?? 0n) } }
     },
   }
 }
-
-const totalOf = ([row]: { total: bigint }[]) => Number(row?.total ?? 0n)

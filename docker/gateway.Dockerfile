@@ -32,6 +32,8 @@ LABEL org.opencontainers.image.title="Tollgate gateway" \
       org.opencontainers.image.licenses="Apache-2.0" \
       org.opencontainers.image.revision="${REVISION}"
 ENV NODE_ENV=production HOST=0.0.0.0 METRICS_HOST=0.0.0.0 MIGRATIONS_DIR=/app/prisma/gateway/migrations
+# Keeps memory near the live objects: docs/adr/0033-one-heap-size-everywhere.md
+ENV NODE_OPTIONS=--max-old-space-size=256
 WORKDIR /app
 COPY --from=build /app ./
 COPY prisma/gateway/migrations/ prisma/gateway/migrations/

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SERVICE_NODE_OPTIONS } from '@tollgate/devnet'
 import { validate } from 'dockerfile-utils'
 import { parse } from 'yaml'
 import { contentOf, dockerfileOf, imageOf } from './image'
@@ -46,7 +47,7 @@ describe.each(services)('docker/%s.Dockerfile', (service) => {
     expect(image.entrypoint).toEqual(['[]'])
     expect(image.command).toEqual(['["node", "dist/main.js"]'])
     expect(image.runs).toEqual([])
-    expect(image.environment).toMatchObject({ NODE_ENV: 'production' })
+    expect(image.environment).toMatchObject({ NODE_ENV: 'production', NODE_OPTIONS: SERVICE_NODE_OPTIONS })
     expect(image.labels).toMatch(/image\.title=.*image\.licenses="Apache-2.0"/)
   })
 

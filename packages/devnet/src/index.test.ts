@@ -4,6 +4,7 @@ test('exports these names and no others', () => {
   expect(Object.keys(devnet).sort()).toEqual([
     'MULTICALL3_ADDRESS',
     'PERMIT2_ADDRESS',
+    'SERVICE_NODE_OPTIONS',
     'USDC_ADDRESS',
     'X402_PERMIT2_PROXY_ADDRESS',
     'alterFaultyToken',

@@ -22,6 +22,7 @@ export {
 export { type PostgresOptions, startPostgres } from './postgres'
 export { removePostgres } from './postgres-home'
 export { type RedisOptions, startRedis } from './redis'
+export { SERVICE_NODE_OPTIONS } from './services'
 export { startTestWorld, stopTestWorld, type TestWorld } from './test-world'
 export { type Overrides, type Apps } from './apps'
 export { startDevnet } from './devnet'

@@ -16,6 +16,9 @@ export type ServiceOptions = {
   onRestart: () => void
 }
 
+/** As the images of the services have it: docs/adr/0033-one-heap-size-everywhere.md */
+export const SERVICE_NODE_OPTIONS = '--max-old-space-size=256'
+
 const FIRST_RESTART_DELAY_MS = 500
 const MAX_RESTART_DELAY_MS = 10_000
 
@@ -37,6 +40,7 @@ export async function startService(options: ServiceOptions) {
       env: {
         PATH: process.env['PATH'],
         HOME: process.env['HOME'],
+        NODE_OPTIONS: SERVICE_NODE_OPTIONS,
         ...options.environment({ port, url: urlOf(port) }),
         PORT: String(port),
         HOST: '127.0.0.1',

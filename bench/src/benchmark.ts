@@ -21,6 +21,10 @@ export type Chart = { name: string; title: string; unit: string; bars: Bar[] }
 
 export type BenchmarkContext = {
   rounds: number
+  /** Calls in the long history of the benchmark `history`. */
+  historyRows: number
+  /** Load of the benchmark `memory`. */
+  memoryMinutes: number
   /** Temporary; removed after the benchmark. */
   folder: string
   /** Called in reverse order when the benchmark ends or is interrupted. */

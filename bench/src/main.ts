@@ -14,18 +14,20 @@ import { markdownTable } from './table'
 /** Computes docs/scaling.md from the figures of earlier runs. */
 const SCALING = 'scaling'
 
-const HELP = `Usage: pnpm bench [NAME ...] [--rounds N] [--report FOLDER] [--list] [--help]
+const HELP = `Usage: pnpm bench [NAME ...] [options]
        pnpm bench scaling [--report FOLDER]
 
 Starts what it measures on stores of its own, runs the contenders in turn in each round, and prints medians and ratios. Writes
 docs/benchmarks.json, docs/benchmarks.md and docs/benchmarks/*.svg: the rows of the benchmarks that ran are replaced, all others
 stay. Then, or alone with \`pnpm bench scaling\`, computes the tables of docs/scaling.md from all rows. Exits with 0 also if a reach is missed, with 1 if a benchmark failed, with 2 if the command was not understood.
 
-  NAME             benchmarks to run; without a name, all of them
-  --rounds N       rounds of each benchmark (5)
-  --report FOLDER  folder of benchmarks.json, benchmarks.md and the charts (docs)
-  --list           names and titles of the benchmarks
-  --help           this text
+  NAME                benchmarks to run; without a name, all of them
+  --rounds N          rounds of each benchmark (5)
+  --report FOLDER     folder of benchmarks.json, benchmarks.md and the charts (docs)
+  --history-rows N    calls in the long history of "history" (10000000)
+  --memory-minutes N  duration of the load of "memory" (10)
+  --list              names and titles of the benchmarks
+  --help              this text
 `
 
 const print = (text: string) => void process.stdout.write(`${text}\n`)
@@ -37,14 +39,24 @@ function readCommand(args: string[]) {
     allowPositionals: true,
     options: {
       rounds: { type: 'string', default: '5' },
+      'history-rows': { type: 'string', default: '10000000' },
+      'memory-minutes': { type: 'string', default: '10' },
       report: { type: 'string', default: join(root, 'docs') },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   })
-  const rounds = Number(values.rounds)
-  if (!Number.isInteger(rounds) || rounds < 1)
-    throw new Error('--rounds: expected a whole number, at least 1')
+  const amount = (name: 'rounds' | 'history-rows' | 'memory-minutes') => {
+    const value = Number(values[name])
+    if (!Number.isInteger(value) || value < 1)
+      throw new Error(`--${name}: expected a whole number, at least 1`)
+    return value
+  }
+  const amounts = {
+    rounds: amount('rounds'),
+    historyRows: amount('history-rows'),
+    memoryMinutes: amount('memory-minutes'),
+  }
   const isScaling = positionals.length === 1 && positionals[0] === SCALING
   const unknown = isScaling
     ? undefined
@@ -53,7 +65,7 @@ function readCommand(args: string[]) {
   const chosen = isScaling
     ? []
     : benchmarks.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
-  return { help: values.help, list: values.list, rounds, reportFolder: values.report, chosen }
+  return { help: values.help, list: values.list, amounts, reportFolder: values.report, chosen }
 }
 type Command = ReturnType<typeof readCommand>
 
@@ -71,14 +83,14 @@ async function main(args: string[]): Promise<number> {
   return 0
 }
 
-async function runAll({ chosen, rounds, reportFolder }: Command, command: string): Promise<number> {
+async function runAll({ chosen, amounts, reportFolder }: Command, command: string): Promise<number> {
   const interrupted = untilInterrupted()
   const report = openReport(reportFolder, benchmarks)
   const run = { machine: describeMachine(), versions: findVersions(), command, commit: describeCommit() }
   let failed = 0
   for (const benchmark of chosen) {
     progress(`${benchmark.name}: ${benchmark.title}`)
-    const outcome = await measure(benchmark, rounds, interrupted)
+    const outcome = await measure(benchmark, amounts, interrupted)
     if (typeof outcome === 'number') return outcome
     if (outcome instanceof Error) {
       failed++
@@ -94,11 +106,11 @@ async function runAll({ chosen, rounds, reportFolder }: Command, command: string
 }
 
 /** The outcome, the error of a benchmark that failed, or the exit code of an interrupted run. Everything it opened is closed. */
-async function measure(benchmark: Benchmark, rounds: number, interrupted: Promise<number>) {
+async function measure(benchmark: Benchmark, amounts: Command['amounts'], interrupted: Promise<number>) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   const closing: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   const closeLater = (close: () => unknown) => void closing.push(close)
-  const running = benchmark.run({ rounds, folder, closeLater, progress })
+  const running = benchmark.run({ ...amounts, folder, closeLater, progress })
   // An interrupted run is not awaited.
   running.catch(() => undefined)
   try {

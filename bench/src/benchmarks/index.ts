@@ -1,12 +1,16 @@
 import { type Benchmark } from '../benchmark'
 import { connections } from './connections'
 import { hostileBodies } from './hostile-bodies'
+import { history } from './history'
+import { memory } from './memory'
 import { pacedCalls } from './paced-calls'
 import { paidCalls } from './paid-calls'
 import { pennilessWallet } from './penniless-wallet'
 import { replicas } from './replicas'
+import { signIn } from './sign-in'
 import { smoke } from './smoke'
 import { spends } from './spends'
+import { start } from './start'
 import { wallets } from './wallets'
 
 /** In the order of `pnpm bench --list` and of docs/benchmarks.md. */
@@ -18,6 +22,10 @@ export const benchmarks: readonly Benchmark[] = [
   replicas,
   spends,
   smoke,
+  signIn,
+  history,
+  start,
+  memory,
   hostileBodies,
   pennilessWallet,
 ]

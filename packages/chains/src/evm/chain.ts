@@ -10,6 +10,7 @@ import { termsChecks } from './transfer-methods/checks'
 import { failsOnlyWhenMined } from './transfer-methods/eip3009/failure'
 import { isNonceSpent, REORG_DEPTH } from './observation/confirmations'
 import { includes, transactionStatus } from './observation/transaction-status'
+import { createGasModel } from './settlement/gas-model'
 import { createMulticallDetector } from './settlement/multicall'
 import type { EvmNetwork, EvmSettings } from './network'
 import { type EvmPayment, transferMethodOf } from './transfer-methods/payment'
@@ -51,7 +52,7 @@ export function createChain({ signerKeys, ...settings }: NetworkSettings & EvmSe
   const keys = readKeys(signerKeys)
   const signers = [...keys.keys()]
   const rpc = createRpc(settings)
-  const network: EvmNetwork = { ...settings, rpc, signers }
+  const network: EvmNetwork = { ...settings, rpc, signers, gasModel: createGasModel() }
   const hasMulticall = createMulticallDetector(rpc)
   const hasPermit2 = createPermit2Detector(rpc)
 

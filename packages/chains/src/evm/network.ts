@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { NativeAmount } from '../configuration'
 import type { NetworkSettings } from '../family'
 import type { Rpc } from './rpc'
+import type { GasModel } from './settlement/gas-model'
 
 /** The settings that only EVM networks have. */
 export type EvmSettings = {
@@ -17,4 +18,5 @@ export type EvmNetwork = Omit<NetworkSettings, 'signerKeys'> &
   EvmSettings & {
     rpc: Rpc
     signers: readonly string[]
+    gasModel: GasModel
   }

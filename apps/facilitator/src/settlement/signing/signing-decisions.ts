@@ -6,7 +6,7 @@ import { type Verdict } from './fee-budget'
 
 /** What the signer does with claims and batches. Nothing in this file asks the chain, spends or writes. */
 
-export const MAX_CLAIMS = 100
+export const MAX_CLAIMS = 450
 /** Nodes keep few pending transactions of one account. */
 export const MAX_PENDING = 16
 /** Other signers wait for the budget while a batch is signed again. */

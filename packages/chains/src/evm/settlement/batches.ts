@@ -3,9 +3,6 @@ import { Data } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
 
-/** Larger batches hardly save more gas per payment, and may not fit into a block. */
-const MAX_BATCH = 50
-
 type Batcher = { network: EvmNetwork; hasMulticall: () => Promise<boolean> }
 
 /** See `ChainPayments.batches`. One asset per batch. If the node does not return a payer's code, the payer may be a contract. */
@@ -28,7 +25,7 @@ export async function batches<D extends PendingPayment<EvmPayment>>(
     const canJoin = canShare && isPlain && isShareable(network, one)
     const asset = one.terms.token.asset.toLowerCase()
     const batch = canJoin ? open.get(asset) : undefined
-    if (batch !== undefined && batch.length < MAX_BATCH) {
+    if (batch !== undefined && batch.length < network.gasModel.maxBatch(asset)) {
       batch.push(one)
       continue
     }

@@ -48,12 +48,19 @@ export function recoverSigner(digest: Uint8Array, signature: string): string | u
   return publicKey && `0x${keccak256(publicKey.subarray(1)).slice(26)}`
 }
 
-type SignedPayment = { payer: string; signature: string }
+type SignedPayment = { readonly payer: string; readonly signature: string }
+
+/** A payment is checked up to five times on its way into a transaction. */
+const checked = new WeakMap<SignedPayment, { digest: Uint8Array; isSigned: boolean }>()
 
 /** Accepts every form that `canonicalSignature` does. If false, the payer may be a contract that accepts the signature. */
-export function isSignedByKey({ payer, signature }: SignedPayment, digest: Uint8Array): boolean {
-  const canonical = canonicalSignature(signature)
-  return canonical !== undefined && recoverSigner(digest, canonical) === payer.toLowerCase()
+export function isSignedByKey(payment: SignedPayment, digest: Uint8Array): boolean {
+  const known = checked.get(payment)
+  if (known && Buffer.compare(known.digest, digest) === 0) return known.isSigned
+  const canonical = canonicalSignature(payment.signature)
+  const isSigned = canonical !== undefined && recoverSigner(digest, canonical) === payment.payer.toLowerCase()
+  checked.set(payment, { digest, isSigned })
+  return isSigned
 }
 
 /**

@@ -1,0 +1,64 @@
+import { type SigningKey } from 'ethers'
+import { type SignedTransaction } from '../../family'
+import { keccak256 } from '../../keccak'
+
+/** An EIP-1559 transaction without an access list. `data` in hex. */
+export type Eip1559Transaction = {
+  chainId: bigint
+  nonce: bigint
+  maxPriorityFeePerGas: bigint
+  maxFeePerGas: bigint
+  gasLimit: bigint
+  to: string
+  data: string
+}
+
+/**
+ * Signs the transaction. The encoder of ethers copies each byte of the data as a number, and encodes three times: with 200
+ * payments in the data that takes 80 ms, this 2 ms.
+ */
+export function signTransaction(transaction: Eip1559Transaction, key: SigningKey): SignedTransaction {
+  const { chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit, to, data } = transaction
+  const numbers = [chainId, nonce, maxPriorityFeePerGas, maxFeePerGas, gasLimit].map(rlpNumber).join('')
+  const content =
+    numbers +
+    rlpBytes(lowerHex(to)) +
+    rlpNumber(NO_VALUE) +
+    rlpBytes(lowerHex(data)) +
+    rlpList(NO_ACCESS_LIST)
+  const { r, s, yParity } = key.sign(hashOf(typed(content)))
+  const raw = typed(content + [BigInt(yParity), BigInt(r), BigInt(s)].map(rlpNumber).join(''))
+  return { raw, hash: hashOf(raw) }
+}
+
+const lowerHex = (hex: string): string => hex.slice(2).toLowerCase()
+
+const hashOf = (hex: string): string => keccak256(Buffer.from(hex.slice(2), 'hex'))
+
+const NO_VALUE = 0n
+const NO_ACCESS_LIST = ''
+
+const TYPE = '02'
+const typed = (content: string): string => `0x${TYPE}${rlpList(content)}`
+
+/** RLP, in hex without 0x (Ethereum yellow paper, appendix B). */
+const rlpList = (content: string): string => rlpHead(content.length / 2, 0xc0) + content
+
+function rlpBytes(hex: string): string {
+  const isOwnCode = hex.length === 2 && Number.parseInt(hex, 16) < 0x80
+  return isOwnCode ? hex : rlpHead(hex.length / 2, 0x80) + hex
+}
+
+const rlpNumber = (value: bigint): string => rlpBytes(value === 0n ? '' : evenHex(value))
+
+const LONGEST_SHORT = 55
+function rlpHead(length: number, offset: number): string {
+  if (length <= LONGEST_SHORT) return evenHex(offset + length)
+  const size = evenHex(length)
+  return evenHex(offset + LONGEST_SHORT + size.length / 2) + size
+}
+
+function evenHex(value: bigint | number): string {
+  const hex = value.toString(16)
+  return hex.length % 2 === 0 ? hex : `0${hex}`
+}

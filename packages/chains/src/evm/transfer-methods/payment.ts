@@ -25,7 +25,11 @@ const contentOf = (text: string): unknown => (/^0x/i.test(text) ? { rawTx: text 
 /** Parses the payload of an `exact` payment, as an object or as text. Undefined if it is malformed, or fits two methods. */
 export function readPayment(payload: unknown): EvmPayment | undefined {
   const content = typeof payload === 'string' ? contentOf(payload) : payload
+  const isPossible = ({ members }: { members: readonly string[] }) =>
+    typeof content === 'object' && content !== null && members.some((member) => member in content)
+  // A schema that fails costs ten times as much as one that fits.
   const readings = Object.values(transferMethods)
+    .filter(isPossible)
     .map(({ read }) => read(content))
     .filter((payment) => payment !== undefined)
   return readings.length === 1 ? readings[0] : undefined

@@ -19,6 +19,8 @@ export type SettlementCall = {
 
 /** One way to pay (x402's `assetTransferMethod`). */
 export type TransferMethod<P extends Payment> = {
+  /** A payload of this method has one of these members. */
+  readonly members: readonly string[]
   /** Undefined if the payload is not a payment of this method. */
   read(payload: unknown): P | undefined
   /** Offline checks of the signed fields, except recipient and amount. */

@@ -21,6 +21,7 @@ function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Te
 
 /** The payer signs an EIP-3009 authorization, which our signer submits to the token. */
 export const eip3009: TransferMethod<AuthorizedPayment> = {
+  members: ['authorization', 'eip3009'],
   read: readAuthorization,
   ownChecks,
   isSignedByKey: (payment, { token }, chainId) =>

@@ -22,6 +22,7 @@ const call = ({ chainId }: EvmNetwork, payment: PermittedPayment): SettlementCal
  * not approved Permit2.
  */
 export const permit2: TransferMethod<PermittedPayment> = {
+  members: ['permit2Authorization', 'permit2'],
   read: readPermit2,
   ownChecks,
   isSignedByKey: (payment, _, chainId) => isSignedByKey(payment, digestOf(payment, chainId)),

@@ -7,6 +7,7 @@ import { type RawTransfer, readRawTransfer } from './payment'
 import { movesOther, settles } from './settles'
 
 export const rawTransfer: TransferMethod<RawTransfer> = {
+  members: ['rawTx'],
   read: readRawTransfer,
   ownChecks,
   // The payer is recovered from the signature.

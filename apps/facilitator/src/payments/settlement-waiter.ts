@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError, type Logger } from '@tollgate/service'
 import { type Notifications } from '@tollgate/database'
 import { FINAL_CHANNEL } from '../settlement/channels'
@@ -20,25 +21,36 @@ export function createSettlementWaiter({
   logger: Logger
 }) {
   const waiting = new Map<bigint, Set<(settlement?: Settlement) => void>>()
-  let lastQuery = Promise.resolve()
+  const due = new Set<bigint>()
+  let isQuerying = false
   let isDraining = false
 
-  /** Runs one query at a time. */
-  function resolveCompleted(ids: readonly bigint[]) {
-    lastQuery = lastQuery.then(async () => {
-      try {
-        const open = ids.filter((id) => waiting.has(id))
-        if (open.length === 0) return
-        for (const settlement of await store.findCompleted(open))
-          for (const resolve of waiting.get(settlement.id) ?? []) resolve(settlement)
-      } catch (error) {
-        logger.warn('settlement poll failed', { error })
-      }
-    })
+  /** Runs one query at a time; what becomes due meanwhile shares the next one. */
+  async function resolveCompleted(ids: Iterable<bigint>): Promise<void> {
+    for (const id of ids) due.add(id)
+    if (isQuerying) return
+    isQuerying = true
+    // Collects the notifications of one commit, which arrive together.
+    await nextTurn()
+    while (due.size > 0) {
+      const open = [...due].filter((id) => waiting.has(id))
+      due.clear()
+      if (open.length > 0) await resolveIfCompleted(open)
+    }
+    isQuerying = false
   }
 
-  const unsubscribe = notifications.subscribe(FINAL_CHANNEL, (id) => resolveCompleted([BigInt(id)]))
-  const polling = setInterval(() => resolveCompleted([...waiting.keys()]), POLL_INTERVAL_MS)
+  async function resolveIfCompleted(ids: readonly bigint[]): Promise<void> {
+    try {
+      for (const settlement of await store.findCompleted(ids))
+        for (const resolve of waiting.get(settlement.id) ?? []) resolve(settlement)
+    } catch (error) {
+      logger.warn('settlement poll failed', { error })
+    }
+  }
+
+  const unsubscribe = notifications.subscribe(FINAL_CHANNEL, (id) => void resolveCompleted([BigInt(id)]))
+  const polling = setInterval(() => void resolveCompleted(waiting.keys()), POLL_INTERVAL_MS)
 
   return {
     /** Called before a claim. @throws ApiError OVERLOADED */
@@ -57,7 +69,7 @@ export function createSettlementWaiter({
       const completed = new Promise<Settlement | undefined>((fulfil) => (resolve = fulfil))
       resolvers.add(resolve)
       const timeout = setTimeout(() => resolve(), isDraining ? 0 : Math.max(0, timeoutMs))
-      resolveCompleted([id])
+      void resolveCompleted([id])
       try {
         return await completed
       } finally {

@@ -1,9 +1,19 @@
 import { type Pool } from '@tollgate/database'
 import { type ReasonCode } from '@tollgate/protocol'
+import { createBatchLoader } from '../batch-loader'
+import { createBatchWriter } from '../batch-writer'
 import { type PaymentRequest } from './payment-request'
-import { CLAIMED_CHANNEL } from '../settlement/channels'
 import { type Session } from '../settlement/session'
-import { inShortTransaction, STALL_LIMIT_SECONDS } from '../settlement/short-transaction'
+import { inShortTransaction } from '../settlement/short-transaction'
+import {
+  columns,
+  FIND,
+  FIND_MINED_PAYER_TRANSACTION,
+  INSERT_CLAIMS,
+  LOCK_FAILED,
+  RECLAIM,
+  REPORT_SUCCESSES,
+} from './store-statements'
 import { isMismatched, isOpenSql, type SettlementStatus } from '../settlement/status'
 
 export type Requester = { clientId: string; requestHash: Buffer; idempotencyKey: string | null }
@@ -57,12 +67,11 @@ export type KeyRelation = 'same' | 'replaced' | 'same-user' | 'unrelated'
 
 export type SettlementStore = ReturnType<typeof createSettlementStore>
 
-const columns = `id, network, payer, status, client_id AS "clientId", request_hash AS "requestHash",
-  idempotency_key AS "idempotencyKey", request_id AS "requestId", transaction_hash AS "transactionHash",
-  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", settled_at AS "settledAt",
-  ended_at AS "endedAt", success_reported_at AS "successReportedAt"`
+type PaymentKey = { asset: string; nonce: string }
+type KeyedSettlement = Settlement & PaymentKey
+const keyOf = ({ network, asset, payer, nonce }: Pick<KeyedSettlement, 'network' | 'payer'> & PaymentKey) =>
+  JSON.stringify([network, asset, payer, nonce])
 
-const samePayment = 'network = $1 AND asset = $2 AND payer = $3 AND nonce = $4'
 const paymentKeyOf = ({ network, terms, payment }: PaymentRequest) => [
   network.name,
   terms.token.asset,
@@ -70,51 +79,15 @@ const paymentKeyOf = ({ network, terms, payment }: PaymentRequest) => [
   payment.nonce,
 ]
 
-const notifyClaimed = `pg_notify('${CLAIMED_CHANNEL}', network)`
+const CLOCK = 'clock'
 
-const INSERT_CLAIM = `
-WITH claimed AS (
-  INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
-    request_id, min_block, seen_block, unspent_at_block)
-  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14 WHERE clock_timestamp() <= $15
-  ON CONFLICT (network, asset, payer, nonce) DO NOTHING
-  RETURNING *)
-SELECT ${columns}, ${notifyClaimed} FROM claimed`
+type Claim = { paymentKey: string[]; claimed: unknown[] }
+type Report = { id: bigint } & Pick<Requester, 'clientId' | 'idempotencyKey'>
+const LANES = 4
 
-/**
- * Locks a failed settlement until the transaction ends, and waits for a resolution or a reversal that changes it. Skips a
- * settlement that did not fail: a signing round may lock it for long.
- */
-const LOCK_FAILED = `
-SELECT id, transaction_hash IS NOT NULL AS "wasSent", error_reason AS "errorReason"
-FROM settlements WHERE ${samePayment} AND status = 'failed' FOR UPDATE`
-
-/** Requires the lock on the settlement: a resolution stores the allocations under it. */
-const FIND_MINED_PAYER_TRANSACTION = `
-SELECT FROM fee_allocations a JOIN transactions t ON t.id = a.transaction_id
-WHERE a.settlement_id = $1 AND t.nonce IS NULL LIMIT 1`
-
-/** Not in the last seconds of the window: a replica that stalls before its commit rolls back by the end of the window. */
-const RECLAIM = `
-UPDATE settlements
-SET pay_to = $2, amount = $3, client_id = $4, request_hash = $5, idempotency_key = $6, payload = $7, request_id = $8,
-  min_block = greatest(min_block, $9),
-  seen_block = CASE WHEN $14 THEN seen_block ELSE $10 END,
-  unspent_at_block = CASE WHEN $14 THEN unspent_at_block ELSE $11 END,
-  settled_at = CASE WHEN $14 THEN settled_at END,
-  transaction_hash = CASE WHEN $13 = 'unused' THEN NULL ELSE transaction_hash END,
-  status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
-  created_at = now(), updated_at = now()
-WHERE id = $1 AND status = 'failed' AND clock_timestamp() <= $12::timestamptz - INTERVAL '${STALL_LIMIT_SECONDS} seconds'
-RETURNING ${columns}, ${notifyClaimed}`
-
-/** The first report assigns the settlement to its requester. */
-const REPORT_SUCCESS = `
-UPDATE settlements
-SET idempotency_key = CASE WHEN success_reported_at IS NULL THEN $2 ELSE idempotency_key END,
-  client_id = CASE WHEN success_reported_at IS NULL THEN $3 ELSE client_id END,
-  success_reported_at = coalesce(success_reported_at, now()), updated_at = now()
-WHERE id = $1 AND status = 'settled' AND (success_reported_at IS NULL OR idempotency_key = $2)`
+/** The values of each column of these rows. */
+const columnsOf = (rows: readonly unknown[][]): unknown[][] =>
+  (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]))
 
 /** The settlements as clients see them; the settler uses the claim store. */
 export function createSettlementStore(pool: Pool) {
@@ -127,6 +100,47 @@ export function createSettlementStore(pool: Pool) {
     return rows[0]
   }
 
+  const find = createBatchLoader<Settlement>(async (keys) => {
+    const values = columnsOf(keys.map((key) => JSON.parse(key) as string[]))
+    const { rows } = await pool.query<KeyedSettlement>({ name: 'find-settlements', text: FIND, values })
+    return new Map(rows.map((row) => [keyOf(row), row]))
+  })
+
+  const readClock = createBatchLoader<Date>(async () => {
+    const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')
+    return new Map(rows.map(({ now }) => [CLOCK, now]))
+  })
+
+  const insertClaim = createBatchWriter<Claim, Settlement>({
+    keyOf: ({ paymentKey }) => JSON.stringify(paymentKey),
+    lanes: LANES,
+    async write(claims) {
+      const values = columnsOf(claims.map(({ paymentKey, claimed }) => [...paymentKey, ...claimed]))
+      const { rows } = await pool.query<KeyedSettlement>({
+        name: 'insert-claims',
+        text: INSERT_CLAIMS,
+        values,
+      })
+      return new Map(rows.map((row) => [keyOf(row), row]))
+    },
+  })
+
+  const report = createBatchWriter<Report, true>({
+    keyOf: ({ id }) => String(id),
+    lanes: LANES,
+    async write(reports) {
+      const values = columnsOf(
+        reports.map(({ id, idempotencyKey, clientId }) => [id, idempotencyKey, clientId]),
+      )
+      const { rows } = await pool.query<{ id: bigint }>({
+        name: 'report-successes',
+        text: REPORT_SUCCESSES,
+        values,
+      })
+      return new Map(rows.map(({ id }) => [String(id), true]))
+    },
+  })
+
   const reclaim = (paymentKey: string[], claimed: unknown[], { basis, isSamePayment }: ClaimEvidence) =>
     inShortTransaction(pool, async (session) => {
       const failed = await lockFailed(session, paymentKey)
@@ -136,19 +150,19 @@ export function createSettlementStore(pool: Pool) {
 
   return {
     async clock(): Promise<Date> {
-      const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')
-      if (!rows[0]) throw new Error('Postgres returned no time')
-      return rows[0].now
+      const time = await readClock(CLOCK)
+      if (!time) throw new Error('Postgres returned no time')
+      return time
     },
 
-    find: (request: PaymentRequest) =>
-      one(`SELECT ${columns} FROM settlements WHERE ${samePayment}`, paymentKeyOf(request)),
+    find: (request: PaymentRequest): Promise<Settlement | undefined> =>
+      find(JSON.stringify(paymentKeyOf(request))),
 
     /**
      * Claims the payment for exactly one of any number of callers, on any replica. The others get undefined, as does a claim
      * after `until`.
      *
-     * A new payment takes one statement. A failed one is reclaimed in a short transaction, so that no resolution changes what
+     * New payments of different callers share a statement. A failed one is reclaimed in a short transaction, so that no resolution changes what
      * the claim depends on.
      */
     async claim(
@@ -158,10 +172,7 @@ export function createSettlementStore(pool: Pool) {
     ): Promise<Settlement | undefined> {
       const paymentKey = paymentKeyOf(request)
       const claimed = valuesOf(request, requester, newClaim)
-      return (
-        (await one(INSERT_CLAIM, [...paymentKey, ...claimed])) ??
-        (await reclaim(paymentKey, claimed, newClaim))
-      )
+      return (await insertClaim({ paymentKey, claimed })) ?? (await reclaim(paymentKey, claimed, newClaim))
     },
 
     /** The payload of the latest claim, with the blocks of the first claim of the same payment. */
@@ -203,8 +214,7 @@ export function createSettlementStore(pool: Pool) {
       id: bigint,
       { clientId, idempotencyKey }: Pick<Requester, 'clientId' | 'idempotencyKey'>,
     ): Promise<boolean> {
-      const { rowCount } = await pool.query(REPORT_SUCCESS, [id, idempotencyKey, clientId])
-      return rowCount === 1
+      return (await report({ id, clientId, idempotencyKey })) === true
     },
   }
 }

@@ -1,0 +1,71 @@
+import { CLAIMED_CHANNEL } from '../settlement/channels'
+import { STALL_LIMIT_SECONDS } from '../settlement/short-transaction'
+
+export const columns = `id, network, payer, status, client_id AS "clientId", request_hash AS "requestHash",
+  idempotency_key AS "idempotencyKey", request_id AS "requestId", transaction_hash AS "transactionHash",
+  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", settled_at AS "settledAt",
+  ended_at AS "endedAt", success_reported_at AS "successReportedAt"`
+
+const keyedColumns = `${columns}, asset, nonce`
+
+const samePayment = 'network = $1 AND asset = $2 AND payer = $3 AND nonce = $4'
+const notifyClaimed = `pg_notify('${CLAIMED_CHANNEL}', network)`
+
+/** In the order of their keys: replicas that insert the same payments must not wait for each other. */
+export const INSERT_CLAIMS = `
+WITH claimed AS (
+  INSERT INTO settlements (network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
+    request_id, min_block, seen_block, unspent_at_block)
+  SELECT network, asset, payer, nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload,
+    request_id, min_block, seen_block, unspent_at_block
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::numeric[], $7::text[], $8::bytea[], $9::text[],
+    $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::timestamptz[]) AS new (network, asset, payer,
+    nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, request_id, min_block, seen_block,
+    unspent_at_block, until)
+  WHERE clock_timestamp() <= until ORDER BY network, asset, payer, nonce
+  ON CONFLICT (network, asset, payer, nonce) DO NOTHING
+  RETURNING *)
+SELECT ${keyedColumns}, ${notifyClaimed} FROM claimed`
+
+export const FIND = `
+SELECT ${keyedColumns} FROM settlements WHERE (network, asset, payer, nonce) IN (
+  SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]))`
+
+/**
+ * Locks a failed settlement until the transaction ends, and waits for a resolution or a reversal that changes it. Skips a
+ * settlement that did not fail: a signing round may lock it for long.
+ */
+export const LOCK_FAILED = `
+SELECT id, transaction_hash IS NOT NULL AS "wasSent", error_reason AS "errorReason"
+FROM settlements WHERE ${samePayment} AND status = 'failed' FOR UPDATE`
+
+/** Requires the lock on the settlement: a resolution stores the allocations under it. */
+export const FIND_MINED_PAYER_TRANSACTION = `
+SELECT FROM fee_allocations a JOIN transactions t ON t.id = a.transaction_id
+WHERE a.settlement_id = $1 AND t.nonce IS NULL LIMIT 1`
+
+/** Not in the last seconds of the window: a replica that stalls before its commit rolls back by the end of the window. */
+export const RECLAIM = `
+UPDATE settlements
+SET pay_to = $2, amount = $3, client_id = $4, request_hash = $5, idempotency_key = $6, payload = $7, request_id = $8,
+  min_block = greatest(min_block, $9),
+  seen_block = CASE WHEN $14 THEN seen_block ELSE $10 END,
+  unspent_at_block = CASE WHEN $14 THEN unspent_at_block ELSE $11 END,
+  settled_at = CASE WHEN $14 THEN settled_at END,
+  transaction_hash = CASE WHEN $13 = 'unused' THEN NULL ELSE transaction_hash END,
+  status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
+  created_at = now(), updated_at = now()
+WHERE id = $1 AND status = 'failed' AND clock_timestamp() <= $12::timestamptz - INTERVAL '${STALL_LIMIT_SECONDS} seconds'
+RETURNING ${columns}, ${notifyClaimed}`
+
+/** The first report assigns the settlement to its requester. Locks rows in the order of their ids, as every statement does. */
+export const REPORT_SUCCESSES = `
+UPDATE settlements s
+SET idempotency_key = CASE WHEN success_reported_at IS NULL THEN report.idempotency_key ELSE s.idempotency_key END,
+  client_id = CASE WHEN success_reported_at IS NULL THEN report.client_id ELSE s.client_id END,
+  success_reported_at = coalesce(success_reported_at, now()), updated_at = now()
+FROM unnest($1::bigint[], $2::text[], $3::text[]) AS report (id, idempotency_key, client_id),
+  (SELECT id FROM settlements WHERE id = ANY($1) ORDER BY id FOR UPDATE) AS locked
+WHERE s.id = report.id AND s.id = locked.id AND status = 'settled'
+  AND (success_reported_at IS NULL OR s.idempotency_key = report.idempotency_key)
+RETURNING s.id`

@@ -32,7 +32,7 @@ export const Environment = z.object({
   METRICS_HOST: env.text.prefault('127.0.0.1'),
   METRICS_PORT: env.port.prefault('9081'),
   SETTLE_TIMEOUT_SECONDS: env.seconds.prefault('25'),
-  VERIFICATION_CACHE_TTL_SECONDS: env.seconds.prefault('5'),
+  VERIFICATION_CACHE_TTL_SECONDS: env.count.prefault('5'),
   RATE_LIMIT_ACCOUNTS_PER_MINUTE: atLeastOne.prefault('60'),
   RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne.prefault('6000'),
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne.prefault('600'),

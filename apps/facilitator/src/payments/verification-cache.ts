@@ -12,7 +12,7 @@ export type VerificationCache = ReturnType<typeof createVerificationCache>
 
 /**
  * Caches requests that were found valid, and spent nonces. Other refusals may cease at any moment and are not cached. A
- * claimed payment is evicted and not cached again. If the store is unavailable, every payment is verified.
+ * claimed payment is evicted and not cached again. If the store is unavailable, or `ttlSeconds` is 0, every payment is verified.
  */
 export function createVerificationCache({
   store,
@@ -31,6 +31,7 @@ export function createVerificationCache({
     return undefined
   }
 
+  const isOff = ttlSeconds === 0
   const secondsUntil = (unixSeconds: number) => Math.floor(unixSeconds - now().getTime() / 1000)
 
   /** At most as long as the payment can be settled. */
@@ -45,11 +46,12 @@ export function createVerificationCache({
   /** At least as long as the payment can be cached as valid. */
   function finalTtl({ payment }: PaymentRequest): number {
     if (payment.validUntil === undefined) return MAX_TTL_SECONDS
-    return Math.min(MAX_TTL_SECONDS, Math.max(ttlSeconds, secondsUntil(Number(payment.validUntil))))
+    return Math.min(MAX_TTL_SECONDS, Math.max(ttlSeconds, 1, secondsUntil(Number(payment.validUntil))))
   }
 
   return {
     async isVerified(request: PaymentRequest): Promise<boolean> {
+      if (isOff) return false
       return (await store.get(keyOf(request)).catch(ignoreOutage)) === hashOf(request)
     },
 
@@ -66,6 +68,7 @@ export function createVerificationCache({
       request: PaymentRequest,
       { wasSent }: { wasSent: boolean },
     ): Promise<Refusal | undefined> {
+      if (isOff) return undefined
       const detail = await store.get(spentKeyOf(request, wasSent)).catch(ignoreOutage)
       return detail === undefined ? undefined : { reason: 'invalid_transaction_state', detail, isSpent: true }
     },
@@ -75,6 +78,7 @@ export function createVerificationCache({
       { detail }: Refusal,
       { isFinal, wasSent }: { isFinal: boolean; wasSent: boolean },
     ): Promise<void> {
+      if (isOff) return
       const ttl = isFinal ? finalTtl(request) : REVERSIBLE_TTL_SECONDS
       await store.set(spentKeyOf(request, wasSent), detail, ttl).catch(ignoreOutage)
     },

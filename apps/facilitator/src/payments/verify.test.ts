@@ -71,6 +71,18 @@ describe('POST /verify', () => {
     expect(await own.settle(body)).toMatchObject({ success: true })
   })
 
+  test('asks the chain each time if the cache is turned off', async () => {
+    const own = await testFacilitator({ rpcUrl, variables: { VERIFICATION_CACHE_TTL_SECONDS: '0' } })
+    const headers = await newClient(own.api)
+    const body = await paymentRequest(await newPayer(rpcUrl))
+    const ask = async (path: string) =>
+      (await own.api.post(path).set(headers).send(body).expect(200)).body as object
+    for (let count = 0; count < 2; count++)
+      expect(await ask('/api/v1/verify')).toMatchObject({ isValid: true, cachedResult: false })
+    expect(await ask('/api/v1/settle')).toMatchObject({ success: true })
+    expect(await ask('/api/v1/verify')).toMatchObject({ isValid: false })
+  })
+
   test('is never valid after success was reported, even if the cache lost the mark', async () => {
     const chain = await ownChain({ blockTime: 3_600 })
     const log = readableLog()

@@ -2,6 +2,7 @@ import { keepSession, pause, type Notifications, type Pool, type PoolClient } fr
 import { caip2 } from '@tollgate/protocol'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../networks/network'
+import { createBlockSchedule, MAX_TRACK_INTERVAL_MS, type BlockSchedule } from './block-schedule'
 import { createWakeSignal } from './wake-signal'
 import { createBroadcaster } from './signing/broadcaster'
 import { type SettlementMetrics } from './metrics'
@@ -22,8 +23,8 @@ const POLL_INTERVAL_MS = 1_000
 const LOCK_RETRY_MS = 500
 /** Postgres ends the session, and releases the lock, of a silent leader; one that runs polls each second. */
 const IDLE_SESSION_TIMEOUT = '8s'
-const MIN_TRACK_INTERVAL_MS = 50
-const MAX_TRACK_INTERVAL_MS = 2_000
+/** Claims that arrive just after a round share a transaction. */
+const GATHER_MS = 60
 const REORG_CHECK_INTERVAL_MS = 5_000
 
 /**
@@ -130,6 +131,7 @@ export function createSettler(parts: {
         const mayBeMore = await claimSigner.signClaims(session)
         if (mayBeMore) {
           trackingWake.wake()
+          await pause(GATHER_MS, signal)
           continue
         }
         await replaceStuck(session)
@@ -143,22 +145,44 @@ export function createSettler(parts: {
   }
 
   async function runTrackingLoop(signal: AbortSignal): Promise<void> {
-    let pauseMs = MIN_TRACK_INTERVAL_MS
+    const schedule = createBlockSchedule()
     while (!signal.aborted) {
+      let hasOpen = true
       try {
-        const { open, closed } = await tracker.trackSigned()
+        const { open, closed, head } = await tracker.trackSigned()
         // A resolved transaction makes room for another.
         if (closed > 0) signingWake.wake()
-        pauseMs =
-          open === 0
-            ? MAX_TRACK_INTERVAL_MS
-            : closed > 0
-              ? MIN_TRACK_INTERVAL_MS
-              : Math.min(pauseMs * 1.5, MAX_TRACK_INTERVAL_MS)
+        hasOpen = open > 0
+        schedule.tracked(head, performance.now())
       } catch (error) {
         logger.warn('tracking loop failed', { error })
+        schedule.tracked(undefined, performance.now())
       }
-      if (await trackingWake.wait(pauseMs, signal)) pauseMs = MIN_TRACK_INTERVAL_MS
+      await untilNextBlock(schedule, { hasOpen, signal })
+    }
+  }
+
+  /** Or until a transaction was sent, or the open ones have to be tracked again. */
+  async function untilNextBlock(
+    schedule: BlockSchedule,
+    { hasOpen, signal }: { hasOpen: boolean; signal: AbortSignal },
+  ): Promise<void> {
+    let isDue = false
+    while (!isDue && !signal.aborted) {
+      const pauseMs = hasOpen ? schedule.nextPollMs(performance.now()) : MAX_TRACK_INTERVAL_MS
+      const isSent = await trackingWake.wait(pauseMs, signal)
+      if (isSent) schedule.sentTransaction(performance.now())
+      isDue = isSent || !hasOpen || (await hasNewBlock(schedule))
+    }
+  }
+
+  /** False if the node does not answer: tracking reports the error when it is due. */
+  async function hasNewBlock(schedule: BlockSchedule): Promise<boolean> {
+    if (schedule.isTrackingDue(performance.now())) return true
+    try {
+      return schedule.isNew(await network.chain.node.head(), performance.now())
+    } catch {
+      return false
     }
   }
 

@@ -2,6 +2,7 @@ import { type Pool } from '@tollgate/database'
 import { type Logger } from '@tollgate/service'
 import { type Network } from '../../networks/network'
 import { paymentOf } from '../claims/payment-of'
+import { type Head } from '../block-schedule'
 import { type ClaimStore } from '../claims/claim-store'
 import { type ReportOutcome } from '../report-outcome'
 import { type Broadcaster } from '../signing/broadcaster'
@@ -39,14 +40,14 @@ export function createTransactionTracker(parts: {
   let after = 0n
 
   /** One pass over the open transactions, or the next {@link MAX_TRANSACTIONS} of them. */
-  async function trackSigned(): Promise<{ open: number; closed: number }> {
+  async function trackSigned(): Promise<{ open: number; closed: number; head?: Head }> {
     const signed = await transactions.unmined(scope, { after, limit: MAX_TRANSACTIONS })
     after = signed.length < MAX_TRANSACTIONS ? 0n : (signed.at(-1)?.id ?? 0n)
     if (signed.length === 0) return { open: 0, closed: 0 }
-    const { timestamp } = await chain.node.head()
-    const results = await Promise.all(signed.map((open) => track(open, BigInt(timestamp))))
+    const head = await chain.node.head()
+    const results = await Promise.all(signed.map((open) => track(open, BigInt(head.timestamp))))
     const closed = results.filter((isClosed) => isClosed).length
-    return { open: signed.length - closed, closed }
+    return { open: signed.length - closed, closed, head }
   }
 
   async function track(open: OpenTransaction, time: bigint): Promise<boolean> {

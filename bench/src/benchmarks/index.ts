@@ -7,10 +7,13 @@ import { pacedCalls } from './paced-calls'
 import { paidCalls } from './paid-calls'
 import { pennilessWallet } from './penniless-wallet'
 import { replicas } from './replicas'
+import { settleAtOnce } from './settle'
+import { settleLatency } from './settle-latency'
 import { signIn } from './sign-in'
 import { smoke } from './smoke'
 import { spends } from './spends'
 import { start } from './start'
+import { verifyUncached } from './verify'
 import { wallets } from './wallets'
 
 /** In the order of `pnpm bench --list` and of docs/benchmarks.md. */
@@ -22,6 +25,9 @@ export const benchmarks: readonly Benchmark[] = [
   replicas,
   spends,
   smoke,
+  verifyUncached,
+  settleAtOnce,
+  settleLatency,
   signIn,
   history,
   start,

@@ -61,7 +61,7 @@ test('asks the shared counter for few of the calls of a busy key', async () => {
   expect(counter.requests()).toBeLessThan(100)
 })
 
-test('reports what is left, and takes nothing in advance for a small limit', async () => {
+test('reports the points that remain, and takes nothing in advance for a small limit', async () => {
   const counter = sharedCounter(3)
   const replica = counter.replica()
   const left: number[] = []

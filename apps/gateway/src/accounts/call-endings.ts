@@ -19,7 +19,7 @@ export type Ending = {
 
 type Ended = 'now' | FinishRow['ended']
 
-/** Nobody waits for most endings, so they are written in larger batches. */
+/** No client waits for most endings, so they are written in larger batches. */
 const PAUSE_MS = 10
 const CONFIRM_TIMEOUT_MS = 5_000
 const MAX_UNWRITTEN = 65_536

@@ -9,7 +9,7 @@ import { withCpuSeconds } from '../processes'
 import { interleave, medianOf } from '../rounds'
 
 const AT_ONCE = 1_000
-const WARM_UP = 20
+const WARM_UP = 1_000
 const BLOCK_SECONDS = 1
 const MEASURED = '/settle, 1,000 at once, 1 s blocks, one signer'
 

@@ -14,6 +14,8 @@ const STOP = '0x00'
 const PAYER_USDC = 1_000_000_000n
 const SIGNER_WEI = 1_000n * 10n ** 18n
 const FUNDED_AT_ONCE = 50
+/** Ethereum's; that of its rollups is higher. */
+const BLOCK_GAS = 60_000_000
 
 /** An anvil with the contracts of x402, funded payers, and one signer for each contender. */
 export async function openPaymentChain(
@@ -27,6 +29,7 @@ export async function openPaymentChain(
   closeLater(async () => (await starting.catch(() => undefined))?.stop())
   const anvil = await starting
   const { rpcUrl } = anvil
+  await callNode(rpcUrl, 'evm_setBlockGasLimit', `0x${BLOCK_GAS.toString(16)}`)
   await anvil.setPace('at-once')
   await deployContracts(rpcUrl)
   await callNode(rpcUrl, 'anvil_setCode', X402_RS_VALIDATOR, STOP)

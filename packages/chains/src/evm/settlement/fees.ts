@@ -2,9 +2,6 @@ import { ChainUnavailable } from '../../errors'
 import { Quantity } from '../rpc-schemas'
 import type { EvmNetwork } from '../network'
 
-/** The gas limit cap of a transaction (EIP-7825). */
-export const MOST_GAS = 16_777_216n
-
 /** Per unit of gas, in the native smallest unit (EIP-1559). */
 export type Fees = { maxFeePerGas: bigint; maxPriorityFeePerGas: bigint }
 

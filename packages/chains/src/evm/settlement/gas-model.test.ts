@@ -1,5 +1,4 @@
-import { MOST_GAS } from './fees'
-import { createGasModel, withMargin } from './gas-model'
+import { createGasModel, MOST_GAS, withMargin } from './gas-model'
 
 const ASSET = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 

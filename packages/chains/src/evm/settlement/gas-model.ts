@@ -1,4 +1,5 @@
-import { MOST_GAS } from './fees'
+/** The gas limit cap of a transaction (EIP-7825). */
+export const MOST_GAS = 16_777_216n
 
 /** Shared by the payments of a transaction. */
 const BASE_GAS = 21_000n

@@ -1,7 +1,7 @@
 import { firstRefusal } from '../../checks'
 import type { OfflineResult, Terms } from '../../family'
 import { signedTermsChecks } from './checks'
-import { MOST_GAS } from '../settlement/fees'
+import { MOST_GAS } from '../settlement/gas-model'
 import { type EvmPayment, transferMethodOf } from './payment'
 
 /** See `Family.checkOffline`. Does not apply the limits of a single facilitator. */

@@ -1,7 +1,7 @@
 import { type Check, refuse, refuseSpent } from '../../../checks'
 import { sameAddress } from '../../address'
 import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
-import { MOST_GAS } from '../../settlement/fees'
+import { MOST_GAS } from '../../settlement/gas-model'
 import { isOutOfGas } from '../../revert'
 import type { RawTransfer } from './payment'
 

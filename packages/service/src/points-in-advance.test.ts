@@ -111,3 +111,57 @@ test('goes on after the shared counter failed', async () => {
   isDown = false
   expect((await replica.useOrTake('wallet', 1)).remainingPoints).toBeGreaterThan(0)
 })
+
+describe('a counter that refuses or fails', () => {
+  /** Knows a key with many points left; then every take fails. */
+  async function replicaThatFails(failAfter: () => Promise<void>) {
+    let isFailing = false
+    let requests = 0
+    const replica = createPointsInAdvance(
+      async () => {
+        requests++
+        if (!isFailing) return { remainingPoints: 1000, msBeforeNext: WINDOW_MS }
+        await failAfter()
+        throw new Error('failed')
+      },
+      () => 0,
+    )
+    await replica.useOrTake('wallet', 1)
+    isFailing = true
+    return { replica, requests: () => requests }
+  }
+  const callsOf = (replica: Replica, count: number) =>
+    Promise.allSettled(Array.from({ length: count }, () => replica.useOrTake('wallet', 1)))
+
+  test('does not hold up calls one after the other', async () => {
+    const { replica } = await replicaThatFails(() => new Promise((resolve) => setTimeout(resolve, 50)))
+    const before = performance.now()
+    await callsOf(replica, 40)
+    expect(performance.now() - before).toBeLessThan(500)
+  })
+
+  test('costs each waiting call the same', async () => {
+    const { replica } = await replicaThatFails(() => Promise.resolve())
+    const before = performance.now()
+    await callsOf(replica, 4000)
+    expect(performance.now() - before).toBeLessThan(200)
+  })
+})
+
+test('uses no point after its window, if the answer of the counter was late', async () => {
+  let clockMs = 0
+  let takes = 0
+  const replica = createPointsInAdvance(
+    async () => {
+      takes++
+      // The counter answers at once, with a second left of its window; the answer is read two seconds later.
+      await nextTurn()
+      if (takes === 2) clockMs += 2_000
+      return { remainingPoints: 1000, msBeforeNext: takes === 1 ? WINDOW_MS : 1_000 }
+    },
+    () => clockMs,
+  )
+  await replica.useOrTake('wallet', 1)
+  await replica.useOrTake('wallet', 1)
+  expect(replica.use('wallet', 1)).toBeUndefined()
+})

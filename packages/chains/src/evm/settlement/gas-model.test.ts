@@ -26,3 +26,10 @@ describe('createGasModel', () => {
     }
   })
 })
+
+test.each([20_000n, 21_000n, 21_001n])('an estimate of %d gas from a faulty node does no harm', (gas) => {
+  const model = createGasModel()
+  model.learn('0xA', 2, gas)
+  expect(model.maxBatch('0xA')).toBe(50)
+  expect(model.expected('0xA', 150) ?? 21_000n).toBeGreaterThanOrEqual(21_000n)
+})

@@ -17,7 +17,7 @@ export function createLogger(options: {
   stream?: NodeJS.WritableStream
 }): Logger {
   const { service, level, stream } = options
-  const batch = stream ? createBatch(stream, 0) : createBatch(process.stdout, FLUSH_AFTER_MS)
+  const batch = stream ? batchOf(stream, 0) : batchOf(process.stdout, FLUSH_AFTER_MS)
   const logger = winston.createLogger({
     level,
     format: jsonLine({ service }),
@@ -27,7 +27,7 @@ export function createLogger(options: {
   return logger
 }
 
-/** What a request's log line says. Only `path` comes from the client as it is. */
+/** What a request's log line says. `path` comes from the client as it is; `requestId` is short and of safe characters. */
 export type RequestFacts = {
   method: string
   path: string
@@ -69,7 +69,7 @@ export async function flushed(stream: NodeJS.WritableStream = process.stdout): P
   // Winston passes a line on within two turns of the event loop.
   await nextTurn()
   await nextTurn()
-  for (const flush of flushes.get(stream) ?? []) flush()
+  batches.get(stream)?.flush()
   const written = new Promise<void>((resolve) => void stream.write('', () => resolve()))
   await withTimeout(written, FLUSH_TIMEOUT_MS, () => undefined)
 }
@@ -100,7 +100,14 @@ const FLUSH_AT_LENGTH = 65_536
 
 type Batch = ReturnType<typeof createBatch>
 
-const flushes = new WeakMap<NodeJS.WritableStream, Set<() => void>>()
+const batches = new WeakMap<NodeJS.WritableStream, Batch>()
+
+/** One for each stream, so that the lines of several loggers stay in order. */
+function batchOf(stream: NodeJS.WritableStream, flushAfterMs: number): Batch {
+  const batch = batches.get(stream) ?? createBatch(stream, flushAfterMs)
+  batches.set(stream, batch)
+  return batch
+}
 
 function createBatch(stream: NodeJS.WritableStream, flushAfterMs: number) {
   let pending = ''
@@ -110,8 +117,8 @@ function createBatch(stream: NodeJS.WritableStream, flushAfterMs: number) {
     if (lines !== '') stream.write(lines)
   }
   const flushLater = () => void (flushAfterMs > 0 ? setTimeout(flush, flushAfterMs) : setImmediate(flush))
-  flushes.set(stream, (flushes.get(stream) ?? new Set()).add(flush))
   return {
+    flush,
     add(line: string) {
       if (pending === '') flushLater()
       pending += line

@@ -35,7 +35,6 @@ export function createBaseApp(options: AppOptions): Express {
   Object.defineProperty(app.request, 'fresh', { value: false })
 
   app.use(beginRequest(options))
-  if (options.cors && options.cors.origins !== '*') app.use(crossOrigin(options.cors))
   options.routes(app)
   registerAllowedMethods(app.router)
   app.use(notFound)
@@ -46,17 +45,17 @@ export function createBaseApp(options: AppOptions): Express {
 /** One handler, because each costs every request a microsecond. */
 function beginRequest(options: AppOptions): RequestHandler {
   const track = trackRequest(options)
+  const handleCors = options.cors && crossOrigin(options.cors)
   const isOpen = options.cors?.origins === '*'
-  const answerPreflight = options.cors && isOpen ? crossOrigin(options.cors) : undefined
   const setHeaders = constantHeaders([
     securityHeaders(options.cors !== undefined),
-    ...(answerPreflight ? [answerPreflight] : []),
+    ...(handleCors && isOpen ? [handleCors] : []),
   ])
   return (req, res, next) => {
     track(req, res)
     setHeaders(res)
-    if (answerPreflight && req.method === 'OPTIONS') answerPreflight(req, res, next)
-    else next(refusalOf(req, res))
+    if (!handleCors || (isOpen && req.method !== 'OPTIONS')) next(refusalOf(req, res))
+    else handleCors(req, res, () => next(refusalOf(req, res)))
   }
 }
 

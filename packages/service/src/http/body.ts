@@ -35,7 +35,7 @@ export function createBodyReader(): ReadBody {
     await limit?.(declared === undefined || declared > limitBytes ? 1 : pointsFor(declared))
     if (declared === 0) return
     refuseOtherMediaTypes(req)
-    if (declared !== undefined && declared <= SMALL_BYTES) {
+    if (declared !== undefined && declared <= Math.min(SMALL_BYTES, limitBytes)) {
       if (!req.complete) await endOfTurn()
       const bytes = arrivedBody(req, declared)
       if (bytes) {

@@ -47,45 +47,41 @@ const Methods = z.record(z.string(), z.int().min(1))
 export type Catalog = ReturnType<typeof createCatalog>
 
 export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
-  const readPlans = async () =>
-    (await prisma.plan.findMany({ orderBy: { id: 'asc' } })).map((row): Plan => ({
+  const readPlans = cached(now, async () => {
+    const rows = await prisma.plan.findMany({ orderBy: { id: 'asc' } })
+    const list = rows.map((row): Plan => ({
       ...row,
       ecosystem: Ecosystem.parse(row.ecosystem),
       amount: BigInt(row.amount.toFixed()),
     }))
-  const readProviders = async () =>
-    (await prisma.provider.findMany({ where: { active: true }, orderBy: { id: 'asc' } })).map(
-      (row): Provider => ({
-        ...row,
-        category: Ecosystem.parse(row.category),
-        methods: Methods.parse(row.methods),
-      }),
-    )
-  const read = cached(now, async () => contentOf(await readPlans(), await readProviders()))
+    const byId = new Map(list.map((plan) => [plan.id, plan]))
+    return { list, find: (id: number) => byId.get(id) }
+  })
+  const readProviders = cached(now, async () => {
+    const rows = await prisma.provider.findMany({ where: { active: true }, orderBy: { id: 'asc' } })
+    const list = rows.map((row): Provider => ({
+      ...row,
+      category: Ecosystem.parse(row.category),
+      methods: Methods.parse(row.methods),
+    }))
+    const routes = routesOf(list)
+    const findRoute = (category: string, chainId: string, transport: 'rpc' | 'rest') =>
+      routes.get(routeKey(category, chainId, transport))
+    return { list, findRoute }
+  })
 
   return {
-    /** Everything as of one reading, for more than one question. */
-    read,
-    getActivePlans: async () => (await read()).plans.filter((plan) => plan.active),
-    findPlan: async (id: number) => (await read()).findPlan(id),
-    getProviders: async () => (await read()).providers,
+    /** The plans and the providers, each as of one reading. */
+    readPlans,
+    readProviders,
+    getActivePlans: async () => (await readPlans()).list.filter((plan) => plan.active),
+    /** Includes retired plans, whose credits can still be spent. */
+    findPlan: async (id: number) => (await readPlans()).find(id),
+    getProviders: async () => (await readProviders()).list,
     findProviders: async (category: string, chainId: string) =>
-      (await read()).providers.filter(
+      (await readProviders()).list.filter(
         (provider) => provider.category === category && provider.chainId === chainId,
       ),
-  }
-}
-
-function contentOf(plans: Plan[], providers: Provider[]) {
-  const plansById = new Map(plans.map((plan) => [plan.id, plan]))
-  const routes = routesOf(providers)
-  return {
-    plans,
-    providers,
-    /** Includes retired plans, whose credits can still be spent. */
-    findPlan: (id: number) => plansById.get(id),
-    findRoute: (category: string, chainId: string, transport: 'rpc' | 'rest') =>
-      routes.get(routeKey(category, chainId, transport)),
   }
 }
 

@@ -66,10 +66,9 @@ export function createPaidCall(dependencies: Dependencies) {
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
     const { call, bill, session } = request
-    const { findPlan, findRoute } = await catalog.read()
-    const plan = findPlan(session.planId)
+    const plan = (await catalog.readPlans()).find(session.planId)
     if (!plan) throw planIsGone()
-    const route = findRoute(call.ecosystem, call.chainId, call.transport)
+    const route = (await catalog.readProviders()).findRoute(call.ecosystem, call.chainId, call.transport)
     if (!route) throw noRoute(call)
     const cost = costOf(bill, route.provider.methods)
     const payment = request.parsePayment()

@@ -3,6 +3,8 @@ export const MOST_GAS = 16_777_216n
 
 /** Shared by the payments of a transaction. */
 const BASE_GAS = 21_000n
+/** Writing one storage slot that already has a value (EIP-2929). */
+const LEAST_GAS = 5_000n
 const TTL_MS = 600_000
 /** The payments of an asset differ a little: by the zero bytes of their nonces. */
 const withTolerance = (gas: bigint): bigint => gas + gas / 50n
@@ -27,8 +29,10 @@ export function createGasModel(now: () => number = () => performance.now()) {
   }
 
   return {
+    /** Ignores what no payment can need, as a faulty node may estimate. */
     learn(asset: string, payments: number, gas: bigint): void {
-      learned.set(asset.toLowerCase(), { each: (gas - BASE_GAS) / BigInt(payments), at: now() })
+      const one = (gas - BASE_GAS) / BigInt(payments)
+      if (one >= LEAST_GAS) learned.set(asset.toLowerCase(), { each: one, at: now() })
     },
 
     /** Undefined if nothing is known lately, or if the gas would not fit into a transaction with its margin. */

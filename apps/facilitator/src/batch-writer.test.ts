@@ -23,7 +23,9 @@ function heldWriter(lanes = 1) {
   return { submit, writes, keys }
 }
 
-const refused = () => new DatabaseError('a check failed', 0, 'error')
+const failed = (code: string) => Object.assign(new DatabaseError('an error', 0, 'error'), { code })
+/** A check constraint. */
+const refused = () => failed('23514')
 
 describe('createBatchWriter', () => {
   test('writes a lone item at once, and items that arrive meanwhile together', async () => {
@@ -55,6 +57,18 @@ describe('createBatchWriter', () => {
     writes[2]!.succeed()
     expect(await Promise.all([...both, third])).toEqual([1, 2, 3])
   })
+
+  test.each(['57P01', '40003'])(
+    'writes nothing again after error %s, whose outcome is unknown',
+    async (code) => {
+      const { submit, writes, keys } = heldWriter()
+      const results = Promise.allSettled(['a', 'b'].map((key, value) => submit({ key, value })))
+      await nextTurn()
+      writes[0]!.fail(failed(code))
+      expect((await results).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+      expect(keys()).toEqual([['a', 'b']])
+    },
+  )
 
   test('writes the items of a refused statement one at a time', async () => {
     const { submit, writes, keys } = heldWriter()

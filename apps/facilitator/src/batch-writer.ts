@@ -1,9 +1,11 @@
-import { DatabaseError } from '@tollgate/database'
+import { isRolledBack } from '@tollgate/database'
 import { ApiError } from '@tollgate/service'
 
 const MAX_ITEMS = 256
 /** More than requests can wait for a settlement. */
 const MAX_WAITING = 8_192
+/** Limits how long other items wait while a batch is written one at a time. */
+const MAX_SPLITTING_MS = 5_000
 
 type Waiting<Item, Result> = {
   item: Item
@@ -53,9 +55,16 @@ export function createBatchWriter<Item, Result>({
       const results = await write(batch.map(({ item }) => item))
       for (const { item, resolve } of batch) resolve(results.get(keyOf(item)))
     } catch (error) {
-      if (batch.length > 1 && error instanceof DatabaseError) for (const one of batch) await writeBatch([one])
+      if (batch.length > 1 && isRolledBack(error)) await writeEach(batch, error)
       else for (const { reject } of batch) reject(error)
     }
+  }
+
+  async function writeEach(batch: readonly Waiting<Item, Result>[], reason: unknown): Promise<void> {
+    const deadline = performance.now() + MAX_SPLITTING_MS
+    for (const one of batch)
+      if (performance.now() < deadline) await writeBatch([one])
+      else one.reject(reason)
   }
 
   async function runLane(): Promise<void> {

@@ -10,6 +10,7 @@ test('exports these names and no others', () => {
     'createDatabase',
     'createNotifications',
     'inTransaction',
+    'isRolledBack',
     'keepSession',
     'migrate',
     'openFacilitatorDatabase',

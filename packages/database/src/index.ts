@@ -15,6 +15,7 @@ export { createNotifications } from './notifications'
 export type { Notifications } from './notifications'
 export { inTransaction, keepSession, pause, withTransaction } from './session'
 export type { SessionOptions } from './session'
+export { isRolledBack } from './is-rolled-back'
 export { waitForDatabase } from './wait'
 export type { WaitOptions } from './wait'
 

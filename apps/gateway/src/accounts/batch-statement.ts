@@ -1,5 +1,5 @@
-import { type GatewayDatabase } from '@tollgate/database'
-import { isLockTimeout, isRolledBack } from './ledger-errors'
+import { isRolledBack, type GatewayDatabase } from '@tollgate/database'
+import { isLockTimeout } from './ledger-errors'
 import { type BatchStatement } from './ledger-sql'
 
 export const batchOptions = { isRolledBack, maxItems: 512, maxSplittingMs: 5_000 }

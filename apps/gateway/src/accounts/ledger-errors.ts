@@ -1,24 +1,14 @@
-import { DatabaseError } from '@tollgate/database'
+import { DatabaseError, isRolledBack } from '@tollgate/database'
 import { ApiError } from '@tollgate/service'
 
 const LOCK_NOT_AVAILABLE = '55P03'
 const QUERY_CANCELED = '57014'
 
-/** Cardinality, data, integrity, rollback, statement limits, and errors raised by triggers. */
-const ROLLED_BACK_CLASSES = ['21', '22', '23', '40', '54', 'P0']
 const ROLLBACK_CLASS = '40'
-const COMPLETION_UNKNOWN = '40003'
 
 const codeOf = (error: unknown) => (error instanceof DatabaseError ? (error.code ?? '') : '')
 
 export const isLockTimeout = (error: unknown) => codeOf(error) === LOCK_NOT_AVAILABLE
-
-/** Whether Postgres reported that this statement failed. After any other error, such as a broken connection, it may be committed. */
-export function isRolledBack(error: unknown): boolean {
-  const code = codeOf(error)
-  if (code === COMPLETION_UNKNOWN) return false
-  return [LOCK_NOT_AVAILABLE, QUERY_CANCELED].includes(code) || ROLLED_BACK_CLASSES.includes(code.slice(0, 2))
-}
 
 /** Whether a failed statement can succeed if retried: a concurrent one caused the failure. */
 export function isTransient(error: unknown): boolean {

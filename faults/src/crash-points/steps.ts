@@ -18,7 +18,7 @@ type Point = {
 const claimed: Point = {
   trigger: { sql: /insert into settlements/i, when: 'committed' },
   says: 'the claim is committed, nothing is signed',
-  isForEach: true,
+  isForEach: false,
 }
 const recorded: Point = {
   trigger: {

@@ -41,6 +41,12 @@ describe('JSON bodies', () => {
     }
   })
 
+  test('are refused above the limit of the route, also if they are small', async () => {
+    const { post } = await serve({ routes: echo, body: { limitBytes: 10 } })
+    expect((await post('/echo', '{"a": 12 }')).status).toBe(200)
+    expect(await errorOf(await post('/echo', '{"a": 123 }'))).toEqual([413, 'PAYLOAD_TOO_LARGE'])
+  })
+
   test('are optional, with or without a content type', async () => {
     const { url } = await serve({ routes: echo })
     for (const init of [{}, { headers: { 'content-type': 'application/json' } }, { body: '' }])

@@ -65,7 +65,7 @@ test('audits all accounts in batches', async () => {
 test('a violation is in the log and the metrics', async () => {
   const id = await account()
   await pool.query('UPDATE accounts SET balance = balance + 1 WHERE id = $1', [id])
-  await pool.query("UPDATE usage SET created_at = now() - INTERVAL '2 minutes' WHERE account_id = $1", [id])
+  await pool.query("UPDATE reservations SET created_at = now() - INTERVAL '2 minutes'")
   const { logger, text } = readableLog()
   const metrics = createMetrics()
   await startAudit({ database: { pool }, metrics, logger }).stop()
@@ -155,4 +155,24 @@ test('an account that cannot be audited does not block the audit of others', asy
   await audit.stop()
   await pool.query('DROP VIEW grants; ALTER TABLE grants_kept RENAME TO grants')
   expect(isDone()).toBe(true)
+})
+
+test('calls that a replica of an older version reserved are recorded, and refunded once it is dead', async () => {
+  const { wallet, paid, balance } = await spender(10)
+  await paid()
+  await pool.query('DELETE FROM reservations')
+  await pool.query(
+    "UPDATE usage SET created_at = now() - INTERVAL '1 minute', replica_id = gen_random_uuid()",
+  )
+  expect(await ledgers[1].refundOrphans()).toBe(0)
+  const { rows } = await pool.query<{ id: bigint }>('SELECT id FROM accounts WHERE wallet = $1', [wallet])
+  expect(await violationsOf(rows[0]!.id)).toEqual(['reserved_without_reservation'])
+
+  const { logger, text } = readableLog()
+  await startAudit({ database: { pool }, metrics: createMetrics(), logger }).stop()
+  expect(text()).toContain('reserved calls recorded')
+  expect(text()).not.toContain('reserved_without_reservation')
+  await ledgers[1].refundOrphans()
+  expect(await balance()).toBe(10n)
+  expect(await violationsOf(rows[0]!.id)).toEqual([])
 })

@@ -1,10 +1,17 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { startInterval, type Logger, type Metrics } from '@tollgate/service'
+import { RESERVED_CALLS } from './ledger-sql'
 import { recountCalls } from './recount-calls'
 
 /** An audit sums an account's whole history, so it runs seldom and in small batches. */
 const INTERVAL_MS = 60_000
 const BATCH_SIZE = 100
+
+/** Calls that no replica would find if theirs dies. */
+const UNRECORDED = `(
+  SELECT * FROM usage WHERE state = 'reserved' AND NOT EXISTS (
+    SELECT FROM reservations WHERE usage.id BETWEEN first_call AND last_call AND reservations.replica_id = usage.replica_id)
+) AS unrecorded`
 
 const ACCOUNT_INVARIANTS = {
   balance_is_negative: 'audited.balance < 0',
@@ -12,6 +19,7 @@ const ACCOUNT_INVARIANTS = {
     (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = audited.id) - audited.archived_credits
     - (SELECT coalesce(sum(credits), 0) FROM usage WHERE account_id = audited.id AND state <> 'refunded')`,
   calls_are_miscounted: 'audited.calls <> (SELECT count(*) FROM usage WHERE account_id = audited.id)',
+  reserved_without_reservation: `EXISTS (SELECT FROM ${UNRECORDED} WHERE account_id = audited.id)`,
   credited_without_grant: `EXISTS (
     SELECT FROM payments LEFT JOIN grants ON grants.payment_id = payments.id
     WHERE payments.wallet = audited.wallet AND payments.pricing_plan_id = audited.pricing_plan_id
@@ -26,7 +34,8 @@ FROM (SELECT * FROM accounts WHERE id > $1 ORDER BY id LIMIT $2) AS audited ORDE
 
 const OVERDUE = `
 SELECT (SELECT count(*) FROM payments WHERE status = 'settled' AND settled_at < now() - INTERVAL '1 minute') AS payments,
-  (SELECT count(*) FROM usage WHERE state = 'reserved' AND created_at < now() - INTERVAL '1 minute') AS calls`
+  (SELECT count(*) FROM reservations CROSS JOIN LATERAL (${RESERVED_CALLS}) AS call
+    WHERE created_at < now() - INTERVAL '1 minute') AS calls`
 
 export type Violation = { account: bigint; invariant: Invariant }
 
@@ -48,7 +57,14 @@ async function findNextAccount({ pool }: Pick<GatewayDatabase, 'pool'>, after: b
   return (await pool.query<{ id: bigint }>(text, [after])).rows[0]?.id
 }
 
-/** Audits all accounts repeatedly, until stopped. Repairs miscounted calls: replicas of an older version spend without counting. */
+const RECORD = `
+INSERT INTO reservations (first_call, last_call, replica_id, created_at)
+SELECT id, id, replica_id, created_at FROM ${UNRECORDED} WHERE account_id = $1 ON CONFLICT DO NOTHING`
+
+/**
+ * Audits all accounts repeatedly, until stopped. Repairs what replicas of an older version leave: they spend without counting
+ * the calls, and without recording their reservations.
+ */
 export function startAudit(parts: {
   database: Pick<GatewayDatabase, 'pool'>
   metrics: Metrics
@@ -68,15 +84,23 @@ export function startAudit(parts: {
     labelNames: ['kind'],
   })
 
+  const repairs: Partial<Record<Invariant, (account: bigint) => Promise<unknown>>> = {
+    async calls_are_miscounted(id) {
+      const account = id.toString()
+      const { before, after } = await recountCalls(database, id)
+      if (before !== after) logger.warn('account calls recounted', { account, before, after })
+    },
+    async reserved_without_reservation(id) {
+      const { rowCount: calls } = await database.pool.query(RECORD, [id])
+      logger.warn('reserved calls recorded', { account: id.toString(), calls })
+    },
+  }
   const repair = async ({ account, invariant }: Violation) => {
-    if (invariant !== 'calls_are_miscounted') return false
     try {
-      const { before, after } = await recountCalls(database, account)
-      if (before !== after)
-        logger.warn('account calls recounted', { account: account.toString(), before, after })
-      return true
+      await repairs[invariant]?.(account)
+      return repairs[invariant] !== undefined
     } catch (error) {
-      logger.warn('account call recount failed', { account: account.toString(), error })
+      logger.warn('account repair failed', { account: account.toString(), invariant, error })
       return false
     }
   }

@@ -29,7 +29,10 @@ describe('the calls of a dead replica', () => {
     const ofDead = [await dead.paid(replica, 2), await dead.paid(replica, 3)]
     await replica.finish(endingOf(ofDead[0]!))
     const ofAlive = await alive.paid(ledgers[0])
-    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 hour' WHERE id = $1", [ofAlive])
+    await pool.query(
+      "UPDATE reservations SET created_at = now() - INTERVAL '1 hour' WHERE $1 BETWEEN first_call AND last_call",
+      [ofAlive],
+    )
 
     await silentFor(replica, 15)
     expect(await ledgers[0].refundOrphans()).toBe(0)
@@ -48,7 +51,10 @@ describe('the calls of a dead replica', () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid(newReplica())
     expect(await ledgers[0].refundOrphans()).toBe(0)
-    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 minute' WHERE id = $1", [usageId])
+    await pool.query(
+      "UPDATE reservations SET created_at = now() - INTERVAL '1 minute' WHERE $1 BETWEEN first_call AND last_call",
+      [usageId],
+    )
     expect(await ledgers[0].refundOrphans()).toBe(1)
     expect(await balance()).toBe(10n)
   })

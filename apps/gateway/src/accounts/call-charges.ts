@@ -25,7 +25,7 @@ export function createCallCharges(database: Pick<GatewayDatabase, 'pool'>, repli
   const execute = createBatchExecutor(database)
   const flush = (charges: Charge[]) =>
     execute<SpendRow>('spend', SPEND, [replicaId, ...parametersOf(charges)])
-  const charges = createGroupCommit({ ...batchOptions, flush, lanes: 2, maxWaiting: 8_192 })
+  const charges = createGroupCommit({ ...batchOptions, flush, lanes: 1, maxWaiting: 8_192 })
   const contendedCharges = createGroupCommit({ ...batchOptions, flush, lanes: 1, maxWaiting: 1_024 })
   const contended = createContendedAccounts()
 

@@ -95,9 +95,10 @@ describe('one invalid call of a batch of five hundred fails alone', () => {
     const dead = newReplica()
     const [good, poisoned] = [await spender(100), await spender(10)]
     await Promise.all(times(50, (index) => (index === 13 ? poisoned : good).paid(dead)))
-    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 minute' WHERE replica_id = $1", [
-      dead.replicaId,
-    ])
+    await pool.query(
+      "UPDATE reservations SET created_at = now() - INTERVAL '1 minute' WHERE replica_id = $1",
+      [dead.replicaId],
+    )
     const heal = await poison(poisoned, 'usage')
     await expect(ledgers[0].refundOrphans()).rejects.toThrow('1 orphaned calls could not be refunded')
     expect([await good.balance(), await poisoned.balance()]).toEqual([100n, 9n])
@@ -162,9 +163,10 @@ describe('an account locked by a stuck transaction', () => {
   test('does not block refunds of dead replicas’ calls on other accounts', async () => {
     const [good, stuck, dead] = [await spender(10), await spender(10), newReplica()]
     await Promise.all([good.paid(dead), stuck.paid(dead)])
-    await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 minute' WHERE replica_id = $1", [
-      dead.replicaId,
-    ])
+    await pool.query(
+      "UPDATE reservations SET created_at = now() - INTERVAL '1 minute' WHERE replica_id = $1",
+      [dead.replicaId],
+    )
     const release = await lockAccount(pool, stuck.wallet)
     expect(await ledgers[0].refundOrphans()).toBe(1)
     expect(await good.balance()).toBe(10n)

@@ -2,7 +2,8 @@
  * Each statement decides under the locks that it takes, so any number of replicas can run it. Accounts are always locked in the
  * order of their ids, which prevents deadlocks.
  *
- * Batch statements have two variants: `waiting` for locks and, after a lock timeout, `skipping` locked rows.
+ * Batch statements have two variants: `waiting` for locks and, after a lock timeout, `skipping` locked rows. Their plans must not
+ * depend on statistics, which a new table gets late: they look rows up one by one (LATERAL, LIMIT 1) or by a list of ids.
  */
 export type BatchStatement = { waiting: string; skipping: string }
 
@@ -17,23 +18,26 @@ export type SpendRow =
   | { outcome: 'insufficient' | 'revoked' | 'retry' | 'locked'; usage_id: null; remaining: bigint }
 
 /**
- * A call is paid if its session is active and its account covers it after all calls before it; its usage row is in the same
- * commit. The new balance is computed from the locked row: Postgres first checks an UPDATE against the row of the snapshot,
+ * A call is paid if its session is active and its account covers it after all calls before it; its usage row, and a reservation
+ * that finds it again if this replica dies, are in the same commit. The new balance is computed from the locked row: Postgres first checks an UPDATE against the row of the snapshot,
  * where a subtraction would fail on credits granted while this statement waited for the lock.
  */
 export const SPEND = withLockModes(
   (lock) => `
 WITH asked AS MATERIALIZED (
-  SELECT call.*, sessions.id IS NOT NULL AS live, sessions.wallet
+  SELECT call.*, session.wallet IS NOT NULL AS live, session.wallet, account.id AS known_account
   FROM unnest($2::uuid[], $3::int[], $4::int[], $5::int[]) WITH ORDINALITY AS call (session_id, plan_id, cost, kind, position)
-    LEFT JOIN sessions ON sessions.id = call.session_id AND sessions.revoked_at IS NULL
+    LEFT JOIN LATERAL (
+      SELECT wallet FROM sessions WHERE id = call.session_id AND revoked_at IS NULL LIMIT 1
+    ) AS session ON true
+    LEFT JOIN LATERAL (
+      SELECT id FROM accounts WHERE accounts.wallet = session.wallet AND pricing_plan_id = call.plan_id LIMIT 1
+    ) AS account ON true
 ), locked AS MATERIALIZED (
-  SELECT id, wallet, pricing_plan_id AS plan_id, balance, calls FROM accounts
-  WHERE (wallet, pricing_plan_id) IN (SELECT wallet, plan_id FROM asked)
-  ORDER BY id ${lock}
+  SELECT id, balance, calls FROM accounts WHERE id = ANY (ARRAY(SELECT known_account FROM asked)) ORDER BY id ${lock}
 ), judged AS MATERIALIZED (
   SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance, locked.calls
-  FROM asked LEFT JOIN locked USING (wallet, plan_id)
+  FROM asked LEFT JOIN locked ON locked.id = known_account
 ), summed AS (
   SELECT judged.*, sum(cost) OVER (PARTITION BY account_id ORDER BY position) AS total
   FROM judged WHERE live AND cost <= balance
@@ -50,14 +54,16 @@ WITH asked AS MATERIALIZED (
   SELECT usage_id, account_id, $1::uuid, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, cost
   FROM paid JOIN unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
     WITH ORDINALITY AS kinds (provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, kind) USING (kind)
+), reserved AS (
+  INSERT INTO reservations (first_call, last_call, replica_id)
+  SELECT min(usage_id), max(usage_id), $1::uuid FROM paid HAVING count(*) > 0
 )
 SELECT
   CASE
     WHEN paid.usage_id IS NOT NULL THEN 'paid'
     WHEN NOT judged.live THEN 'revoked'
     WHEN judged.cost <= judged.balance THEN 'retry'
-    WHEN judged.account_id IS NULL
-      AND EXISTS (SELECT FROM accounts WHERE wallet = judged.wallet AND pricing_plan_id = judged.plan_id) THEN 'locked'
+    WHEN judged.account_id IS NULL AND judged.known_account IS NOT NULL THEN 'locked'
     ELSE 'insufficient'
   END AS outcome,
   paid.usage_id,
@@ -82,7 +88,7 @@ WITH asked AS MATERIALIZED (
   SELECT DISTINCT ON (usage_id) * FROM asked ORDER BY usage_id, takes_back DESC, position
 ), mine AS MATERIALIZED (
   SELECT usage.id, usage.account_id, usage.credits FROM usage
-  WHERE usage.id IN (SELECT usage_id FROM ending) AND (usage.state = 'reserved'
+  WHERE usage.id = ANY ($1::bigint[]) AND (usage.state = 'reserved'
     OR usage.state = 'done' AND usage.id IN (SELECT usage_id FROM ending WHERE takes_back))
   ORDER BY usage.id ${lock}
 ), locked AS MATERIALIZED (
@@ -131,18 +137,34 @@ INSERT INTO replicas (id, heartbeat_at) VALUES ($1, now())
 ON CONFLICT (id) DO UPDATE SET heartbeat_at = EXCLUDED.heartbeat_at
 RETURNING heartbeat_at AS at`
 
+/** Those of a row of `reservations` that have not ended. OFFSET 0 keeps Postgres from joining the tables in another order. */
+export const RESERVED_CALLS = `
+  SELECT id FROM usage
+  WHERE id BETWEEN reservations.first_call AND reservations.last_call
+    AND replica_id = reservations.replica_id AND state = 'reserved' OFFSET 0`
+
+/** Its replica has sent no heartbeat for the seconds of this parameter. */
+const isOfDeadReplica = (seconds: string) => `coalesce(
+    (SELECT heartbeat_at FROM replicas WHERE replicas.id = reservations.replica_id), reservations.created_at
+  ) < now() - make_interval(secs => ${seconds})`
+
 /**
- * Calls of replicas without a heartbeat for $2 seconds, and this replica's ($1) own calls older than $3 seconds, of which it
- * knows which are active.
+ * Reserved calls of replicas without a heartbeat for $2 seconds, and this replica's ($1) own that are older than $3 seconds, of
+ * which it knows which are active.
  */
 export const ORPHANS = `
-SELECT usage.id, usage.replica_id = $1::uuid AS is_own, now() AS at
-FROM usage LEFT JOIN replicas ON replicas.id = usage.replica_id
-WHERE usage.state = 'reserved' AND CASE
-    WHEN usage.replica_id = $1::uuid THEN usage.created_at < now() - make_interval(secs => $3)
-    ELSE coalesce(replicas.heartbeat_at, usage.created_at) < now() - make_interval(secs => $2)
+SELECT call.id, replica_id = $1::uuid AS is_own, now() AS at
+FROM reservations CROSS JOIN LATERAL (${RESERVED_CALLS}) AS call
+WHERE CASE
+    WHEN replica_id = $1::uuid THEN created_at < now() - make_interval(secs => $3)
+    ELSE ${isOfDeadReplica('$2')}
   END`
+
+/** Of this replica ($1), and of replicas without a heartbeat for $2 seconds. */
+export const DELETE_ENDED_RESERVATIONS = `
+DELETE FROM reservations
+WHERE (replica_id = $1::uuid OR ${isOfDeadReplica('$2')}) AND NOT EXISTS (${RESERVED_CALLS})`
 
 export const DELETE_DEAD_REPLICAS = `
 DELETE FROM replicas WHERE heartbeat_at < now() - make_interval(secs => $1)
-  AND NOT EXISTS (SELECT FROM usage WHERE replica_id = replicas.id AND state = 'reserved')`
+  AND NOT EXISTS (SELECT FROM reservations WHERE replica_id = replicas.id)`

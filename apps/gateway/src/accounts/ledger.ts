@@ -5,7 +5,15 @@ import { createCallCharges, type Charge } from './call-charges'
 import { createCallEndings } from './call-endings'
 import { createLease, DEAD_AFTER_SECONDS } from './lease'
 import { apiErrorOf, creditsPending, isLockTimeout } from './ledger-errors'
-import { CUT_OFF, DELETE_DEAD_REPLICAS, GRANT, HEARTBEAT, ORPHANS, type SpendRow } from './ledger-sql'
+import {
+  CUT_OFF,
+  DELETE_DEAD_REPLICAS,
+  DELETE_ENDED_RESERVATIONS,
+  GRANT,
+  HEARTBEAT,
+  ORPHANS,
+  type SpendRow,
+} from './ledger-sql'
 
 export type SpendResult =
   | { outcome: 'paid'; usageId: bigint; remaining: bigint }
@@ -128,6 +136,11 @@ export function createLedger(database: GatewayDatabase, clocks: Clocks = systemC
           .filter(({ id, is_own }) => !is_own || !activeCalls.has(id))
           .map(({ id, is_own }) => endings.refund(id, is_own ? 'unconfirmed' : 'replica_died')),
       )
+      await pool.query({
+        name: 'delete-ended-reservations',
+        text: DELETE_ENDED_RESERVATIONS,
+        values: [replicaId, DEAD_AFTER_SECONDS],
+      })
       await pool.query({
         name: 'delete-dead-replicas',
         text: DELETE_DEAD_REPLICAS,

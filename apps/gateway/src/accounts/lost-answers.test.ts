@@ -20,8 +20,7 @@ beforeEach(() => ledger.sendHeartbeat())
 afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
 
-const grownOld = () =>
-  pool.query("UPDATE usage SET created_at = created_at - INTERVAL '31 seconds' WHERE state = 'reserved'")
+const grownOld = () => pool.query("UPDATE reservations SET created_at = created_at - INTERVAL '31 seconds'")
 
 const notKnown = expect.objectContaining({
   code: 'UNAVAILABLE',
@@ -61,9 +60,7 @@ test('a call is not an orphan while the result of its charge can still arrive', 
   await expect(ledger.spend(call())).rejects.toEqual(notKnown)
   await isCut
   const age = (seconds: number) =>
-    pool.query("UPDATE usage SET created_at = now() - make_interval(secs => $1) WHERE state = 'reserved'", [
-      seconds,
-    ])
+    pool.query('UPDATE reservations SET created_at = now() - make_interval(secs => $1)', [seconds])
   // The statement started after it was sent, and its result arrives a moment after the commit.
   await age(QUERY_TIMEOUT_MS / 1000 + 5)
   expect(await ledger.refundOrphans()).toBe(0)

@@ -1,14 +1,18 @@
 import { closeAll } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
-import { openLedgers, type TestLedgers } from '../testing/ledgers'
+import { openLedgers, times, type TestLedgers } from '../testing/ledgers'
+import { listOf as list } from './batch-statement'
 import { PAYMENT_PAGE, usagePage } from './history-sql'
-import { DELETE_DEAD_REPLICAS, ORPHANS } from './ledger-sql'
+import { DELETE_DEAD_REPLICAS, DELETE_ENDED_RESERVATIONS, FINISH, ORPHANS, SPEND } from './ledger-sql'
 
 const WALLET = 'one wallet that holds nearly everything'
 const CALLS = 200_000
 const PAYMENTS = 20_000
 const ACCOUNTS = 2_000
 const UNDER_WAY = 50
+const BATCH = 32
+/** Of a row, in an index: earlier runs, rolled back, have left some. */
+const VERSIONS = 2
 
 type Node = {
   'Node Type': string
@@ -36,6 +40,14 @@ beforeAll(async () => {
        gen_random_uuid(), 'node', 'evm', '84532', 'rpc', 'POST', '', 1, CASE WHEN n <= $3 THEN 'reserved' ELSE 'done' END, 'answered'
      FROM generate_series(1, $1::int) AS n`,
     [CALLS, ACCOUNTS, UNDER_WAY],
+  )
+  await pool.query(
+    `INSERT INTO reservations (first_call, last_call, replica_id, created_at)
+     SELECT id, id, replica_id, now() - INTERVAL '1 hour' FROM usage WHERE state = 'reserved'`,
+  )
+  await pool.query(
+    `INSERT INTO sessions (id, wallet, auth_method, chain_id, ecosystem, pricing_plan_id)
+     SELECT gen_random_uuid(), wallet, 'siwe', '84532', 'evm', pricing_plan_id FROM accounts`,
   )
   await pool.query(
     `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits, request, status, created_at, updated_at)
@@ -110,11 +122,31 @@ describe.each([
     ]
     test.each([
       ['what is to be refunded', ORPHANS, [randomUUID(), 20, 30]],
+      ['what has ended', DELETE_ENDED_RESERVATIONS, [randomUUID(), 20]],
       ['which replicas are to be deleted', DELETE_DEAD_REPLICAS, [3_600]],
     ])('%s reads only reserved calls', async (_name, text, values) => {
-      const nodes = await nodesOf(text, values, how)
-      expect(nodes.map((node) => node['Index Name'])).toContain('usage_reserved_idx')
-      for (const node of nodes) expect(handled(node)).toBeLessThanOrEqual(UNDER_WAY)
+      for (const node of await nodesOf(text, values, how))
+        expect(handled(node)).toBeLessThanOrEqual(VERSIONS * UNDER_WAY)
+    })
+
+    test('a batch of calls reads only their sessions and accounts', async () => {
+      const { rows } = await pool.query<{ id: string }>('SELECT id FROM sessions LIMIT $1', [BATCH])
+      const kind = ['node', 'evm', '84532', 'rpc', 'POST', '', 'eth_blockNumber'].map((word) => `{"${word}"}`)
+      const each = list(times(BATCH, () => 1))
+      const values = [randomUUID(), list(rows.map(({ id }) => id)), each, each, each, ...kind]
+      for (const node of await nodesOf(SPEND.waiting, values, how))
+        expect(handled(node)).toBeLessThanOrEqual(VERSIONS * BATCH)
+    })
+
+    test('a batch of endings reads only its calls', async () => {
+      const { rows } = await pool.query<{ id: bigint }>(
+        "SELECT id FROM usage WHERE state = 'reserved' LIMIT $1",
+        [BATCH],
+      )
+      const columns = ['done', 200, 'answered', 12, false].map((value) => list(times(BATCH, () => value)))
+      const values = [list(rows.map(({ id }) => id)), ...columns]
+      for (const node of await nodesOf(FINISH.waiting, values, how))
+        expect(handled(node)).toBeLessThanOrEqual(VERSIONS * BATCH)
     })
 
     test.each(payments)('%s of its payments is read from the index in order', async (_name, rows, values) => {

@@ -27,7 +27,10 @@ async function unwritten(ledger = newReplica()) {
 
 test('a served call is not refunded, however long its ending cannot be written', async () => {
   const { ledger, usageId, balance, state, heal } = await unwritten()
-  await pool.query("UPDATE usage SET created_at = now() - INTERVAL '1 hour' WHERE id = $1", [usageId])
+  await pool.query(
+    "UPDATE reservations SET created_at = now() - INTERVAL '1 hour' WHERE $1 BETWEEN first_call AND last_call",
+    [usageId],
+  )
   await expect(ledger.finishUnwritten()).rejects.toThrow('not now')
   await heal()
   expect(await ledger.refundOrphans()).toBe(0)

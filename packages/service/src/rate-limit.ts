@@ -119,6 +119,10 @@ export function createBudget(options: LimiterOptions): Budget {
 function setItem(res: Response, header: string, name: string, parameters: string) {
   const item = `"${name}";${parameters}`
   const set = res.getHeader(header)
+  if (set === undefined) {
+    res.setHeader(header, item)
+    return
+  }
   const others = [set ?? []].flat().filter((other) => !String(other).startsWith(`"${name}";`))
   res.setHeader(header, others.length === 0 ? item : [...others.map(String), item])
 }

@@ -1,12 +1,14 @@
 import { closeAll } from '@tollgate/testing'
 import { setMaxListeners } from 'node:events'
+import { type ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { findViolations } from '../testing/accounts'
+import { balanceOf, findViolations } from '../testing/accounts'
 import { createCaller } from '../testing/callers'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { answers, startUpstream } from '../testing/upstream'
+import { MAX_IN_FLIGHT } from './paid-call'
 
 afterAll(closeAll)
 
@@ -54,6 +56,38 @@ test('large calls that hang at an upstream are limited per wallet: further ones 
   })
   await gateway.ledger.drain()
   expect(await findViolations(gateway.pool)).toEqual([])
+})
+
+test('above the limit of calls in flight, calls are refused uncharged; all others are served', async () => {
+  const environment = { UPSTREAM_TIMEOUT_SECONDS: 3_600, RATE_LIMIT_RPC_PER_MINUTE: 1_000_000 }
+  const gateway = await testGateway({ environment })
+  const wallet = gateway.wallet()
+  await gateway.fund(wallet.address, 10_000)
+  const call = createCaller(gateway, (await wallet.signIn()).token)
+  const held: ServerResponse[] = []
+  let isReleased = false
+  const upstream = await startUpstream((res) => (isReleased ? res.end('{}') : held.push(res)))
+  const chain_id = await gateway.chain(upstream.url)
+
+  const EXTRA = 8
+  const outcomes = Array.from({ length: MAX_IN_FLIGHT + EXTRA }, async () => {
+    const { statusCode, headers, body } = await call({ chain_id })
+    const { code } = (await body.json()) as { code?: string }
+    return [statusCode, code, headers['retry-after']].join()
+  })
+  // The refused ones are answered while all others wait.
+  const refused = new Set<Promise<string>>()
+  for (const outcome of outcomes) void outcome.then(() => refused.add(outcome))
+  await until(() => refused.size === EXTRA)
+  isReleased = true
+  for (const res of held) res.end('{}')
+
+  const counts = new Map<string, number>()
+  for (const outcome of await Promise.all(outcomes)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+  expect(Object.fromEntries(counts)).toEqual({ '200,,': MAX_IN_FLIGHT, '503,OVERLOADED,1': EXTRA })
+  await gateway.ledger.drain()
+  expect(await balanceOf(gateway.ledger, wallet.address)).toBe(10_000n - BigInt(MAX_IN_FLIGHT))
+  expect((await call({ chain_id })).statusCode).toBe(200)
 })
 
 test('large calls whose answers are not read use no memory budget once an upstream has answered', async () => {

@@ -1,5 +1,5 @@
 import { type PaymentRequired, type PaymentRequiredV2, type RpcRequest } from '@tollgate/protocol'
-import { ApiError, type Budget, type Logger } from '@tollgate/service'
+import { ApiError, endOfTurn, type Budget, type Logger } from '@tollgate/service'
 import { type Charge } from '../accounts/call-charges'
 import { type Ledger, type SpendResult } from '../accounts/ledger'
 import { revokedToken, type Session, type Sessions } from '../auth/sessions'
@@ -61,10 +61,25 @@ type Paid = Extract<SpendResult, { outcome: 'paid' }>
 
 export type PaidCall = ReturnType<typeof createPaidCall>
 
+/** Bounds the memory of calls that wait: for a charge, for an upstream, or for a slow client. */
+export const MAX_IN_FLIGHT = 2_048
+
+/** @throws ApiError OVERLOADED, before anything is charged, while MAX_IN_FLIGHT calls are being served */
 export function createPaidCall(dependencies: Dependencies) {
   const { catalog, ledger } = dependencies
+  let inFlight = 0
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
+    if (inFlight >= MAX_IN_FLIGHT) throw overloaded()
+    inFlight++
+    try {
+      await payAndServe(request, response)
+    } finally {
+      inFlight--
+    }
+  }
+
+  async function payAndServe(request: CallRequest, response: CallResponse): Promise<void> {
     const { call, bill, session } = request
     const plan = (await catalog.readPlans()).find(session.planId)
     if (!plan) throw planIsGone()
@@ -89,6 +104,11 @@ export function createPaidCall(dependencies: Dependencies) {
     else await requirePayment(dependencies, response, { plan, cost, remaining: spent.remaining, purchase })
   }
 }
+
+const overloaded = () =>
+  new ApiError('OVERLOADED', 'Too many calls are being served; nothing was charged, so try again', {
+    retryAfterSeconds: 1,
+  })
 
 const planIsGone = () =>
   new ApiError('NOT_FOUND', 'The plan of this session no longer exists; sign in on another one')
@@ -187,7 +207,9 @@ async function serve(
   if (forwarded.outcome === 'abandoned') return endAbandoned(record, forwarded)
 
   const { answer } = forwarded
-  const mayConfirmLater = !answer.rest && dependencies.ledger.hasLease(spent.usageId)
+  // The answers of a turn are written one after the other, which wakes the process that reads them once.
+  await endOfTurn()
+  const mayConfirmLater = !answer.stream && dependencies.ledger.hasLease(spent.usageId)
   await sendAnswer(record, response, { answer, charged, mayConfirmLater })
 }
 

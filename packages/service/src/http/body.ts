@@ -1,6 +1,7 @@
 import { JsonError, readJson, type JsonDocument } from '@tollgate/protocol'
 import { isAscii, isUtf8, transcode } from 'node:buffer'
 import { type Request, type RequestHandler, type Response } from 'express'
+import { endOfTurn } from '../end-of-turn'
 import { ApiError } from '../errors'
 import { addressKey, type Limiter } from '../rate-limit'
 import { type Reservation } from './memory-budget'
@@ -62,17 +63,6 @@ function arrivedBody(req: Request, length: number): Buffer | undefined {
   const bytes: unknown = req.complete ? req.read() : undefined
   return Buffer.isBuffer(bytes) && bytes.length === length ? bytes : undefined
 }
-
-let turn: Promise<void> | undefined
-
-/** One timer for all requests of a turn. */
-const endOfTurn = (): Promise<void> =>
-  (turn ??= new Promise((resolve) => {
-    setImmediate(() => {
-      turn = undefined
-      resolve()
-    })
-  }))
 
 const pointsFor = (bytes: number): number => Math.max(1, Math.ceil(bytes / POINT_BYTES))
 

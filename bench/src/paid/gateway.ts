@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { SERVICE_NODE_OPTIONS } from '@tollgate/devnet'
 import { startProcess } from '@tollgate/processes'
 import { type BenchmarkContext } from '../benchmark'
 import { root } from '../machine'
@@ -37,6 +38,7 @@ export async function startGateway(
     env: {
       PATH: process.env['PATH'],
       NODE_ENV: 'production',
+      NODE_OPTIONS: SERVICE_NODE_OPTIONS,
       PORT: '0',
       METRICS_PORT: '0',
       PUBLIC_URL: 'http://127.0.0.1',

@@ -123,7 +123,7 @@ function setItem(res: Response, header: string, name: string, parameters: string
     res.setHeader(header, item)
     return
   }
-  const others = [set ?? []].flat().filter((other) => !String(other).startsWith(`"${name}";`))
+  const others = [set].flat().filter((other) => !String(other).startsWith(`"${name}";`))
   res.setHeader(header, others.length === 0 ? item : [...others.map(String), item])
 }
 

@@ -8,7 +8,7 @@ import { balanceOf, findViolations } from '../testing/accounts'
 import { createCaller } from '../testing/callers'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { answers, startUpstream } from '../testing/upstream'
-import { MAX_IN_FLIGHT } from './paid-call'
+import { MAX_IN_FLIGHT, MAX_IN_FLIGHT_PER_WALLET } from './calls-in-flight'
 
 afterAll(closeAll)
 
@@ -58,36 +58,48 @@ test('large calls that hang at an upstream are limited per wallet: further ones 
   expect(await findViolations(gateway.pool)).toEqual([])
 })
 
-test('above the limit of calls in flight, calls are refused uncharged; all others are served', async () => {
+test('above the limits of calls in flight, of a wallet and of all, calls are refused uncharged; all others are served', async () => {
+  const WALLETS = MAX_IN_FLIGHT / MAX_IN_FLIGHT_PER_WALLET
+  const EXTRA = 8
+  const CREDITS = 10_000
   const environment = { UPSTREAM_TIMEOUT_SECONDS: 3_600, RATE_LIMIT_RPC_PER_MINUTE: 1_000_000 }
   const gateway = await testGateway({ environment })
-  const wallet = gateway.wallet()
-  await gateway.fund(wallet.address, 10_000)
-  const call = createCaller(gateway, (await wallet.signIn()).token)
+  const wallets = Array.from({ length: WALLETS + 1 }, () => gateway.wallet())
+  const callers: ReturnType<typeof createCaller>[] = []
+  for (const wallet of wallets) {
+    await gateway.fund(wallet.address, CREDITS)
+    callers.push(createCaller(gateway, (await wallet.signIn()).token))
+  }
   const held: ServerResponse[] = []
   let isReleased = false
   const upstream = await startUpstream((res) => (isReleased ? res.end('{}') : held.push(res)))
   const chain_id = await gateway.chain(upstream.url)
 
-  const EXTRA = 8
-  const outcomes = Array.from({ length: MAX_IN_FLIGHT + EXTRA }, async () => {
-    const { statusCode, headers, body } = await call({ chain_id })
+  const refused: string[] = []
+  const statuses: number[] = []
+  const call = async (caller: (typeof callers)[number]) => {
+    const { statusCode, headers, body } = await caller({ chain_id })
     const { code } = (await body.json()) as { code?: string }
-    return [statusCode, code, headers['retry-after']].join()
-  })
+    statuses.push(statusCode)
+    if (statusCode !== 200) refused.push([statusCode, code, headers['retry-after']].join())
+  }
+  const newcomer = callers.pop()!
+  const calls = callers.flatMap((caller) =>
+    Array.from({ length: MAX_IN_FLIGHT_PER_WALLET + EXTRA }, () => call(caller)),
+  )
   // The refused ones are answered while all others wait.
-  const refused = new Set<Promise<string>>()
-  for (const outcome of outcomes) void outcome.then(() => refused.add(outcome))
-  await until(() => refused.size === EXTRA)
+  await until(() => refused.length === WALLETS * EXTRA)
+  await call(newcomer)
+  expect(refused).toEqual(Array.from({ length: WALLETS * EXTRA + 1 }, () => '503,OVERLOADED,1'))
+
   isReleased = true
   for (const res of held) res.end('{}')
-
-  const counts = new Map<string, number>()
-  for (const outcome of await Promise.all(outcomes)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
-  expect(Object.fromEntries(counts)).toEqual({ '200,,': MAX_IN_FLIGHT, '503,OVERLOADED,1': EXTRA })
+  await Promise.all(calls)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(MAX_IN_FLIGHT)
   await gateway.ledger.drain()
-  expect(await balanceOf(gateway.ledger, wallet.address)).toBe(10_000n - BigInt(MAX_IN_FLIGHT))
-  expect((await call({ chain_id })).statusCode).toBe(200)
+  for (const { address } of wallets.slice(0, WALLETS))
+    expect(await balanceOf(gateway.ledger, address)).toBe(BigInt(CREDITS - MAX_IN_FLIGHT_PER_WALLET))
+  expect((await newcomer({ chain_id })).statusCode).toBe(200)
 })
 
 test('large calls whose answers are not read use no memory budget once an upstream has answered', async () => {

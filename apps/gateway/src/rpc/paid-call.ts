@@ -18,6 +18,7 @@ import { assertPlanActive, paymentRequired, paymentRequiredV2 } from '../payment
 import { type PaymentStore } from '../payments/store'
 import { costOf, type Bill } from './bill'
 import { createCallRecord } from './call-record'
+import { createCallsInFlight } from './calls-in-flight'
 import { type Forward, type Forwarded } from './upstream/forward'
 import { type Answer, type Caller } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
@@ -61,21 +62,17 @@ type Paid = Extract<SpendResult, { outcome: 'paid' }>
 
 export type PaidCall = ReturnType<typeof createPaidCall>
 
-/** Bounds the memory of calls that wait: for a charge, for an upstream, or for a slow client. */
-export const MAX_IN_FLIGHT = 2_048
-
-/** @throws ApiError OVERLOADED, before anything is charged, while MAX_IN_FLIGHT calls are being served */
 export function createPaidCall(dependencies: Dependencies) {
   const { catalog, ledger } = dependencies
-  let inFlight = 0
+  const inFlight = createCallsInFlight()
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
-    if (inFlight >= MAX_IN_FLIGHT) throw overloaded()
-    inFlight++
+    const { wallet } = request.session
+    inFlight.enter(wallet)
     try {
       await payAndServe(request, response)
     } finally {
-      inFlight--
+      inFlight.leave(wallet)
     }
   }
 
@@ -104,11 +101,6 @@ export function createPaidCall(dependencies: Dependencies) {
     else await requirePayment(dependencies, response, { plan, cost, remaining: spent.remaining, purchase })
   }
 }
-
-const overloaded = () =>
-  new ApiError('OVERLOADED', 'Too many calls are being served; nothing was charged, so try again', {
-    retryAfterSeconds: 1,
-  })
 
 const planIsGone = () =>
   new ApiError('NOT_FOUND', 'The plan of this session no longer exists; sign in on another one')

@@ -118,5 +118,6 @@ export function composeGateway(infrastructure: Infrastructure) {
     discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),
     now,
   })
-  return { app, health, ledger, payments, settlements, processor, upstreams }
+  const loadCatalog = () => Promise.allSettled([catalog.readPlans(), catalog.readProviders()])
+  return { app, health, loadCatalog, ledger, payments, settlements, processor, upstreams }
 }

@@ -72,6 +72,8 @@ void run('gateway', async (closing) => {
   })
   closing.add('reconciler', () => withTimeout(reconciler.stop(), RECONCILER_GRACE_MS, () => undefined))
 
+  // The first query of Prisma blocks the process for longer than the requests that need it can wait.
+  await gateway.loadCatalog()
   const metricsServer = await metrics.listen({
     port: environment.METRICS_PORT,
     host: environment.METRICS_HOST,

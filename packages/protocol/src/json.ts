@@ -220,7 +220,7 @@ function createLevels(bounds: JsonBounds) {
   const distinct = new Set<string>()
   /** Keys of all open objects, outermost first; those of a level begin at `first[level]`. */
   const keys: string[] = []
-  const first = new Int32Array(MAX_DEPTH + 1).fill(ARRAY)
+  const first = [ARRAY]
   const sets: (Set<string> | undefined)[] = []
 
   function isKnown(key: string, from: number) {

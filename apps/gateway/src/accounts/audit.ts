@@ -35,7 +35,7 @@ FROM (SELECT * FROM accounts WHERE id > $1 ORDER BY id LIMIT $2) AS audited ORDE
 const OVERDUE = `
 SELECT (SELECT count(*) FROM payments WHERE status = 'settled' AND settled_at < now() - INTERVAL '1 minute') AS payments,
   (SELECT count(*) FROM reservations CROSS JOIN LATERAL (${RESERVED_CALLS}) AS call
-    WHERE created_at < now() - INTERVAL '1 minute') AS calls`
+    WHERE reservations.created_at < now() - INTERVAL '1 minute') AS calls`
 
 export type Violation = { account: bigint; invariant: Invariant }
 

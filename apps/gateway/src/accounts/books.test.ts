@@ -8,9 +8,9 @@ import { startHeartbeat } from './heartbeat'
 import { type Ledger } from './ledger'
 import { DELETE_DEAD_REPLICAS } from './ledger-sql'
 
-let { ledgers, pool, newReplica, spender, usageOf } = {} as TestLedgers
+let { ledgers, pool, newReplica, spender, usageOf, ageReserved } = {} as TestLedgers
 beforeAll(async () => {
-  ;({ ledgers, pool, newReplica, spender, usageOf } = await openLedgers())
+  ;({ ledgers, pool, newReplica, spender, usageOf, ageReserved } = await openLedgers())
 })
 afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
@@ -29,10 +29,7 @@ describe('the calls of a dead replica', () => {
     const ofDead = [await dead.paid(replica, 2), await dead.paid(replica, 3)]
     await replica.finish(endingOf(ofDead[0]!))
     const ofAlive = await alive.paid(ledgers[0])
-    await pool.query(
-      "UPDATE reservations SET created_at = now() - INTERVAL '1 hour' WHERE $1 BETWEEN first_call AND last_call",
-      [ofAlive],
-    )
+    await ageReserved(3_600, ofAlive)
 
     await silentFor(replica, 15)
     expect(await ledgers[0].refundOrphans()).toBe(0)
@@ -51,10 +48,7 @@ describe('the calls of a dead replica', () => {
     const { paid, balance } = await spender(10)
     const usageId = await paid(newReplica())
     expect(await ledgers[0].refundOrphans()).toBe(0)
-    await pool.query(
-      "UPDATE reservations SET created_at = now() - INTERVAL '1 minute' WHERE $1 BETWEEN first_call AND last_call",
-      [usageId],
-    )
+    await ageReserved(60, usageId)
     expect(await ledgers[0].refundOrphans()).toBe(1)
     expect(await balance()).toBe(10n)
   })

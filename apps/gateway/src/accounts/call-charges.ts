@@ -20,12 +20,21 @@ export type Charge = {
   rpcMethod: string | null
 }
 
+/** Far longer than a commit takes: two batches at once would wait for each other's accounts, and be half as large. */
+const STALLED_AFTER_MS = 100
+
 /** Charges for calls in batches. Calls of contended accounts go through a batch of their own, so that they delay only each other. */
 export function createCallCharges(database: Pick<GatewayDatabase, 'pool'>, replicaId: string) {
   const execute = createBatchExecutor(database)
   const flush = (charges: Charge[]) =>
     execute<SpendRow>('spend', SPEND, [replicaId, ...parametersOf(charges)])
-  const charges = createGroupCommit({ ...batchOptions, flush, lanes: 1, maxWaiting: 8_192 })
+  const charges = createGroupCommit({
+    ...batchOptions,
+    flush,
+    lanes: 2,
+    stalledAfterMs: STALLED_AFTER_MS,
+    maxWaiting: 8_192,
+  })
   const contendedCharges = createGroupCommit({ ...batchOptions, flush, lanes: 1, maxWaiting: 1_024 })
   const contended = createContendedAccounts()
 

@@ -44,7 +44,8 @@ test('a call above the queue limit is answered with Retry-After and never forwar
   await holder.query('BEGIN')
   await holder.query('LOCK TABLE accounts')
   const waiting = Promise.allSettled(times(10_000, () => ledger.spend(charge)))
-  await waitForLockWaiter(pool)
+  // A second batch starts beside the first one, which is stalled.
+  await waitForLockWaiter(pool, 2)
   const filling = Promise.allSettled(times(10_000, () => ledger.spend(charge)))
   const refused = await call()
   await holder.query('ROLLBACK')

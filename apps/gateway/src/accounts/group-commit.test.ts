@@ -50,6 +50,31 @@ describe('createGroupCommit', () => {
     expect(await results).toEqual([2, 4, 6, 8, 10])
   })
 
+  test('does not hold items up behind a stalled flush, and goes back to one flush at a time', async () => {
+    const { submit, flushes, itemsOf } = heldCommit({ lanes: 2, stalledAfterMs: 1 })
+    const stalled = submit(1)
+    const behind = submit(2)
+    await nextTurn()
+    const others = submit(3)
+    while (flushes.length < 2) await nextTurn()
+    expect(itemsOf()).toEqual([[1, 2], [3]])
+    flushes[1]!.end()
+    expect(await others).toBe(6)
+    flushes[0]!.end()
+    expect(await Promise.all([stalled, behind])).toEqual([2, 4])
+
+    const oneAtATime = heldCommit({ lanes: 2, stalledAfterMs: 60_000 })
+    const results = Promise.all([4, 5].map(oneAtATime.submit))
+    await nextTurn()
+    const later = oneAtATime.submit(6)
+    await nextTurn()
+    expect(oneAtATime.itemsOf()).toEqual([[4, 5]])
+    oneAtATime.flushes[0]!.end()
+    await nextTurn()
+    oneAtATime.flushes[1]!.end()
+    expect([...(await results), await later]).toEqual([8, 10, 12])
+  })
+
   test('with a pause, flushes a lone item at once, and those that come within the pause together', async () => {
     const { submit, flushes, itemsOf } = heldCommit({ pauseMs: 5 })
     const lone = submit(1)

@@ -9,6 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises'
  * batch is flushed again in halves, so that a bad item fails alone. After any other error the outcome is unknown and the whole
  * batch is rejected.
  *
+ * One flush runs at a time, unless it has run for `stalledAfterMs`: then others run beside it, up to `lanes` in all, so that one
+ * broken connection does not hold up all items.
+ *
  * `submit` throws ApiError OVERLOADED if `maxWaiting` items wait, and UNAVAILABLE if splitting one batch took longer than
  * `maxSplittingMs`: nothing was written in either case.
  */
@@ -20,13 +23,17 @@ export function createGroupCommit<Item, Result>(options: {
   maxWaiting: number
   /** Limits how long other items wait while a batch is split. */
   maxSplittingMs: number
+  /** 0 by default: all lanes are used at once. */
+  stalledAfterMs?: number
   /** 0 by default. */
   pauseMs?: number
 }) {
-  const { flush, isRolledBack, lanes, maxItems, maxWaiting, maxSplittingMs, pauseMs = 0 } = options
+  const { flush, isRolledBack, lanes, maxItems, maxWaiting, maxSplittingMs } = options
+  const { stalledAfterMs = 0, pauseMs = 0 } = options
+  type Lane = { flushingSince: number }
   type Waiting = { item: Item; resolve: (result: Result) => void; reject: (reason: unknown) => void }
   const waiting: Waiting[] = []
-  let activeLanes = 0
+  const activeLanes = new Set<Lane>()
   let onIdle: (() => void)[] = []
 
   const flushBatch = async (batch: Waiting[]) => {
@@ -56,16 +63,30 @@ export function createGroupCommit<Item, Result>(options: {
     return undefined
   }
 
+  const mayFlush = (own?: Lane): boolean => {
+    const stalledSince = performance.now() - stalledAfterMs
+    for (const lane of activeLanes) if (lane !== own && lane.flushingSince > stalledSince) return false
+    return activeLanes.size < lanes || own !== undefined
+  }
+
+  function startLane() {
+    if (waiting.length > 0 && mayFlush()) void runLane()
+  }
+
   const runLane = async () => {
-    activeLanes++
+    const lane = { flushingSince: performance.now() }
+    activeLanes.add(lane)
     // Collects the items submitted in this turn of the event loop.
     await Promise.resolve()
-    while (waiting.length > 0) {
+    while (waiting.length > 0 && mayFlush(lane)) {
+      lane.flushingSince = performance.now()
+      const spare = setTimeout(startLane, stalledAfterMs + 1)
       await flushBatch(waiting.splice(0, maxItems))
+      clearTimeout(spare)
       if (pauseMs > 0 && waiting.length < maxItems) await delay(pauseMs)
     }
-    activeLanes--
-    if (activeLanes === 0) {
+    activeLanes.delete(lane)
+    if (activeLanes.size === 0) {
       for (const done of onIdle) done()
       onIdle = []
     }
@@ -78,7 +99,7 @@ export function createGroupCommit<Item, Result>(options: {
       )
     return new Promise<Result>((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      if (activeLanes < lanes) void runLane()
+      startLane()
     })
   }
 
@@ -86,7 +107,7 @@ export function createGroupCommit<Item, Result>(options: {
     submit,
     waiting: () => waiting.length,
     drain: () =>
-      activeLanes === 0 ? Promise.resolve() : new Promise<void>((resolve) => onIdle.push(resolve)),
+      activeLanes.size === 0 ? Promise.resolve() : new Promise<void>((resolve) => onIdle.push(resolve)),
   }
 }
 

@@ -139,7 +139,7 @@ RETURNING heartbeat_at AS at`
 
 /** Those of a row of `reservations` that have not ended. OFFSET 0 keeps Postgres from joining the tables in another order. */
 export const RESERVED_CALLS = `
-  SELECT id FROM usage
+  SELECT id, created_at FROM usage
   WHERE id BETWEEN reservations.first_call AND reservations.last_call
     AND replica_id = reservations.replica_id AND state = 'reserved' OFFSET 0`
 
@@ -156,7 +156,8 @@ export const ORPHANS = `
 SELECT call.id, replica_id = $1::uuid AS is_own, now() AS at
 FROM reservations CROSS JOIN LATERAL (${RESERVED_CALLS}) AS call
 WHERE CASE
-    WHEN replica_id = $1::uuid THEN created_at < now() - make_interval(secs => $3)
+    -- The ranges of two batches can overlap.
+    WHEN replica_id = $1::uuid THEN greatest(reservations.created_at, call.created_at) < now() - make_interval(secs => $3)
     ELSE ${isOfDeadReplica('$2')}
   END`
 

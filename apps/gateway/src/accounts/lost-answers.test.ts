@@ -5,12 +5,12 @@ import { endingOf, times, openLedgers, type TestLedgers } from '../testing/ledge
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { createLedger, type Ledger } from './ledger'
 
-let { ledgers, pool, spender, usageOf } = {} as TestLedgers
+let { ledgers, pool, spender, usageOf, ageReserved } = {} as TestLedgers
 let proxy: Awaited<ReturnType<typeof startTcpProxy>>
 let ledger: Ledger
 beforeAll(async () => {
   const opened = await openLedgers()
-  ;({ ledgers, pool, spender, usageOf } = opened)
+  ;({ ledgers, pool, spender, usageOf, ageReserved } = opened)
   proxy = await startTcpProxy(opened.url)
   const database = openGatewayDatabase({ url: proxy.url, poolSize: 1 })
   closeLater(() => database.close())
@@ -19,8 +19,6 @@ beforeAll(async () => {
 beforeEach(() => ledger.sendHeartbeat())
 afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
-
-const grownOld = () => pool.query("UPDATE reservations SET created_at = created_at - INTERVAL '31 seconds'")
 
 const notKnown = expect.objectContaining({
   code: 'UNAVAILABLE',
@@ -41,7 +39,7 @@ test('calls charged by a commit whose result was lost are refunded once, by the 
   expect(await usageOf(wallet)).toHaveLength(11)
 
   expect(await ledger.refundOrphans()).toBe(0)
-  await grownOld()
+  await ageReserved(31)
   expect(await ledgers[0].refundOrphans()).toBe(0)
   const refunded = await Promise.all(times(5, () => ledger.refundOrphans()))
   expect(refunded.reduce((sum, count) => sum + count)).toBe(10)
@@ -54,17 +52,30 @@ test('calls charged by a commit whose result was lost are refunded once, by the 
   expect(await ledger.finish(endingOf(known))).toBe(true)
 })
 
+test('a call is not an orphan because an older batch began before it', async () => {
+  const { paid } = await spender(10)
+  const usageId = await paid(ledger)
+  const isCut = proxy.cut('response')
+  await expect(paid(ledger)).rejects.toThrow()
+  await isCut
+  await pool.query(
+    "UPDATE reservations SET last_call = last_call + 1, created_at = now() - INTERVAL '1 hour' WHERE first_call = $1",
+    [usageId],
+  )
+  expect(await ledger.refundOrphans()).toBe(0)
+  await ageReserved(60)
+  expect(await ledger.refundOrphans()).toBe(1)
+})
+
 test('a call is not an orphan while the result of its charge can still arrive', async () => {
   const { call, balance } = await spender(10)
   const isCut = proxy.cut('response')
   await expect(ledger.spend(call())).rejects.toEqual(notKnown)
   await isCut
-  const age = (seconds: number) =>
-    pool.query('UPDATE reservations SET created_at = now() - make_interval(secs => $1)', [seconds])
   // The statement started after it was sent, and its result arrives a moment after the commit.
-  await age(QUERY_TIMEOUT_MS / 1000 + 5)
+  await ageReserved(QUERY_TIMEOUT_MS / 1000 + 5)
   expect(await ledger.refundOrphans()).toBe(0)
-  await age(QUERY_TIMEOUT_MS / 1000 + 15)
+  await ageReserved(10)
   expect(await ledger.refundOrphans()).toBe(1)
   expect(await balance()).toBe(10n)
 })

@@ -6,9 +6,9 @@ import { readableLog } from '../testing/log'
 import { startHeartbeat } from './heartbeat'
 import { createLedger } from './ledger'
 
-let { ledgers, url, pool, newReplica, spender, usageOf } = {} as TestLedgers
+let { ledgers, url, pool, newReplica, spender, usageOf, ageReserved } = {} as TestLedgers
 beforeAll(async () => {
-  ;({ ledgers, url, pool, newReplica, spender, usageOf } = await openLedgers())
+  ;({ ledgers, url, pool, newReplica, spender, usageOf, ageReserved } = await openLedgers())
 })
 afterEach(async () => expect(await findViolations(pool)).toEqual([]))
 afterAll(closeAll)
@@ -27,10 +27,7 @@ async function unwritten(ledger = newReplica()) {
 
 test('a served call is not refunded, however long its ending cannot be written', async () => {
   const { ledger, usageId, balance, state, heal } = await unwritten()
-  await pool.query(
-    "UPDATE reservations SET created_at = now() - INTERVAL '1 hour' WHERE $1 BETWEEN first_call AND last_call",
-    [usageId],
-  )
+  await ageReserved(3_600, usageId)
   await expect(ledger.finishUnwritten()).rejects.toThrow('not now')
   await heal()
   expect(await ledger.refundOrphans()).toBe(0)

@@ -29,10 +29,10 @@ export function createCallRecord({ ledger, logger }: Dependencies, usageId: bigi
     },
 
     /** Charges for a call before it is answered. @throws ApiError UNAVAILABLE if it may have been refunded already */
-    async confirm({ status: statusCode, stream }: Answer): Promise<void> {
+    async confirm({ status: statusCode, rest }: Answer): Promise<void> {
       const ending = { usageId, state: 'done', statusCode, outcome: 'answered' } as const
       if (await ledger.confirm({ ...ending, latencyMs: latencyMs() })) return
-      stream?.destroy()
+      rest?.destroy()
       logger.warn('answer withheld: charge not confirmed or already refunded', { usage })
       throw new ApiError(
         'UNAVAILABLE',

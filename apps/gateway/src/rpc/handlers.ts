@@ -89,7 +89,7 @@ class HttpCallResponse implements CallResponse {
   }
 
   send(answer: Answer) {
-    return answer.stream ? sendStream(this.res, answer, answer.stream) : sendWhole(this.res, answer)
+    return answer.rest ? sendStream(this.res, answer, answer.rest) : sendWhole(this.res, answer)
   }
 }
 
@@ -108,12 +108,13 @@ function sendWhole(res: Response, answer: Answer): Promise<'sent'> {
 }
 
 /** If the upstream cuts off a streamed answer, the client's connection is cut too, so it cannot mistake a part for the whole. */
-async function sendStream(res: Response, answer: Answer, stream: Readable): Promise<'sent' | 'cut_off'> {
+async function sendStream(res: Response, answer: Answer, rest: Readable): Promise<'sent' | 'cut_off'> {
   setHead(res, answer)
-  let isCutOff = stream.errored !== null && !res.closed
+  let isCutOff = rest.errored !== null && !res.closed
   // A disconnect of the client also fails the stream.
-  stream.once('error', () => (isCutOff = !res.closed))
-  await pipeline(stream, res).catch(() => res.destroy())
+  rest.once('error', () => (isCutOff = !res.closed))
+  res.write(answer.body)
+  await pipeline(rest, res).catch(() => res.destroy())
   return isCutOff ? 'cut_off' : 'sent'
 }
 

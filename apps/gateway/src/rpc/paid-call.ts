@@ -201,7 +201,7 @@ async function serve(
   const { answer } = forwarded
   // The answers of a turn are written one after the other, which wakes the process that reads them once.
   await endOfTurn()
-  const mayConfirmLater = !answer.stream && dependencies.ledger.hasLease(spent.usageId)
+  const mayConfirmLater = !answer.rest && dependencies.ledger.hasLease(spent.usageId)
   await sendAnswer(record, response, { answer, charged, mayConfirmLater })
 }
 

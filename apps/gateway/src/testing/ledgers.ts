@@ -32,13 +32,24 @@ export async function openLedgers() {
     return { wallet, call, paid, balance: () => balanceOf(ledgers[0], wallet) }
   }
 
+  /** Makes reserved calls, and what finds them, older. */
+  async function ageReserved(seconds: number, usageId?: bigint) {
+    const age = `SET created_at = created_at - make_interval(secs => $1)`
+    const values = [seconds, usageId]
+    await pool.query(`UPDATE usage ${age} WHERE state = 'reserved' AND coalesce(id = $2, true)`, values)
+    await pool.query(
+      `UPDATE reservations ${age} WHERE coalesce($2 BETWEEN first_call AND last_call, true)`,
+      values,
+    )
+  }
+
   async function usageOf(wallet: string) {
     const text = `SELECT usage.* FROM usage JOIN accounts ON accounts.id = account_id
       WHERE wallet = $1 ORDER BY usage.id`
     return (await pool.query<Record<string, unknown>>(text, [wallet])).rows
   }
 
-  return { url, ledgers, pool, newReplica, spender, usageOf }
+  return { url, ledgers, pool, newReplica, spender, usageOf, ageReserved }
 }
 
 /** By default a read on chain 84532 for one credit of plan 1. */
@@ -66,11 +77,11 @@ export const endingOf = (usageId: bigint, state: 'done' | 'refunded' = 'done') =
 export const times = <T>(count: number, of: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => of(index))
 
-export async function waitForLockWaiter(pool: TestLedgers['pool']) {
+export async function waitForLockWaiter(pool: TestLedgers['pool'], count = 1) {
   const waiting =
     "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
   const deadline = performance.now() + 20_000
-  while ((await pool.query(waiting)).rows.length === 0)
+  while ((await pool.query(waiting)).rows.length < count)
     if (performance.now() > deadline) throw new Error('No statement waits for a lock')
 }
 

@@ -7,23 +7,19 @@ const STREAM_BUFFER_BYTES = 65_536
 const MAX_STREAM_TIMEOUTS = 20
 const MAX_PAUSE_TIMEOUTS = 4
 
-/** Streams `begun` and the rest of the body at the reader's pace, with idle and total timeouts. */
-export function streamOf(
-  connection: Dispatcher.DispatchController,
-  timeoutMs: number,
-  begun: readonly Buffer[],
-): Readable {
+/** Streams the rest of the body at the reader's pace, with idle and total timeouts. */
+export function streamOf(connection: Dispatcher.DispatchController, timeoutMs: number): Readable {
   const startedAt = performance.now()
   let lastProgressAt = startedAt
   const watchdog = setInterval(() => {
     const now = performance.now()
     const idleLimitMs = connection.paused ? MAX_PAUSE_TIMEOUTS * timeoutMs : timeoutMs
-    if (now - lastProgressAt > idleLimitMs) stream.destroy(new Error('Answer stalled'))
+    if (now - lastProgressAt > idleLimitMs) rest.destroy(new Error('Answer stalled'))
     else if (now - startedAt > MAX_STREAM_TIMEOUTS * timeoutMs)
-      stream.destroy(new Error('Answer exceeded its time limit'))
+      rest.destroy(new Error('Answer exceeded its time limit'))
   }, timeoutMs / 4)
 
-  const stream = new Readable({
+  const rest = new Readable({
     highWaterMark: STREAM_BUFFER_BYTES,
     read() {
       lastProgressAt = performance.now()
@@ -36,25 +32,29 @@ export function streamOf(
     },
   })
   // It may fail before it has a reader, who sees the error then.
-  stream.on('error', () => undefined)
-  for (const chunk of begun) stream.push(chunk)
-  connection.pause()
-  return stream
+  rest.on('error', () => undefined)
+  return rest
 }
 
-export const NO_BYTES = Buffer.alloc(0)
+const EMPTY = Buffer.alloc(0)
 
-/** Keeps the chunks as they came: to copy them into larger and larger buffers costs more than all else for a long answer. */
 export function createBodyBuffer() {
-  const chunks: Buffer[] = []
+  let bytes: Buffer = EMPTY
   let length = 0
   return {
-    chunks,
     length: () => length,
     add(chunk: Buffer) {
-      chunks.push(chunk)
+      if (length === 0) bytes = chunk
+      else {
+        if (length + chunk.length > bytes.length) {
+          const larger = Buffer.allocUnsafe(Math.max(length + chunk.length, 2 * bytes.length))
+          bytes.copy(larger, 0, 0, length)
+          bytes = larger
+        }
+        chunk.copy(bytes, length)
+      }
       length += chunk.length
     },
-    content: (): Buffer => (chunks.length > 1 ? Buffer.concat(chunks, length) : (chunks[0] ?? NO_BYTES)),
+    content: () => bytes.subarray(0, length),
   }
 }

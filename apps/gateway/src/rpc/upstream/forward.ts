@@ -115,7 +115,7 @@ function judge(
   }
   return classifyFailure(answer, outgoing.transport).then((failure) => {
     upstreams.recordFailure(baseUrl, retryAfterOf(answer))
-    if (failure.outcome !== 'error') answer.stream?.destroy()
+    if (failure.outcome !== 'error') answer.rest?.destroy()
     const upstreamTimedOut = failure.outcome === 'failed' && failure.isTimeout
     return {
       outcome: failure.outcome,
@@ -161,5 +161,5 @@ function withReturnedHeaders(answer: Answer): Answer {
     const value = answer.headers[name]
     if (value !== undefined) kept[name] = value
   }
-  return { status: answer.status, headers: kept, body: answer.body, stream: answer.stream }
+  return { status: answer.status, headers: kept, body: answer.body, rest: answer.rest }
 }

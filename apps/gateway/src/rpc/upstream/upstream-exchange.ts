@@ -1,14 +1,14 @@
 import { type Readable } from 'node:stream'
 import { type Dispatcher } from 'undici'
-import { createBodyBuffer, NO_BYTES, streamOf } from './answer-body'
+import { createBodyBuffer, streamOf } from './answer-body'
 import { type Slot } from './connection-limiter'
 
-/** A complete answer with its `body` or, above MAX_BUFFERED_BYTES, the `stream` of it. */
+/** A complete answer or, above MAX_BUFFERED_BYTES, its beginning and the stream of the rest. */
 export type Answer = {
   status: number
   headers: AnswerHeaders
   body: Buffer
-  stream: Readable | undefined
+  rest: Readable | undefined
 }
 type AnswerHeaders = Record<string, string | string[] | undefined>
 
@@ -51,7 +51,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   private status = 0
   private headers: AnswerHeaders = {}
   private readonly buffered = createBodyBuffer()
-  private stream: Readable | undefined
+  private rest: Readable | undefined
   private readonly timer: NodeJS.Timeout
   private readonly removeListener: () => void
 
@@ -96,9 +96,8 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   private answer(): UpstreamExchange {
-    const { status, headers, stream } = this
-    const body = stream ? NO_BYTES : this.buffered.content()
-    return { outcome: 'answered', answer: { status, headers, body, stream } }
+    const { status, headers, rest } = this
+    return { outcome: 'answered', answer: { status, headers, body: this.buffered.content(), rest } }
   }
 
   onRequestStart(controller: Dispatcher.DispatchController) {
@@ -113,27 +112,27 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.headers = headers
   }
 
-  /** Buffers the answer, and streams a long one. */
+  /** Buffers the answer, and streams the rest of a long one. */
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer) {
-    if (this.stream) {
-      if (!this.stream.push(chunk)) controller.pause()
+    if (this.rest) {
+      if (!this.rest.push(chunk)) controller.pause()
       return
     }
     this.buffered.add(chunk)
     if (this.buffered.length() <= MAX_BUFFERED_BYTES) return
-    this.stream = streamOf(controller, this.options.timeoutMs, this.buffered.chunks)
+    this.rest = streamOf(controller, this.options.timeoutMs)
     this.settle(this.answer())
   }
 
   onResponseEnd() {
     this.options.slot.release()
-    if (this.stream) this.stream.push(null)
+    if (this.rest) this.rest.push(null)
     else this.settle(this.answer())
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error) {
     this.options.slot.release()
-    if (this.stream) this.stream.destroy(error)
+    if (this.rest) this.rest.destroy(error)
     else this.settle({ outcome: this.connection ? 'reset' : 'unsent' })
   }
 }

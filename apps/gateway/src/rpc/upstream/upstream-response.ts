@@ -44,8 +44,8 @@ const decompressors = {
   br: promisify(brotliDecompress),
 }
 
-async function parseBody({ body, stream, headers }: Answer): Promise<unknown> {
-  if (stream || body.length > MAX_ERROR_BYTES) return undefined
+async function parseBody({ body, rest, headers }: Answer): Promise<unknown> {
+  if (rest || body.length > MAX_ERROR_BYTES) return undefined
   const encoding = String(headers['content-encoding'] ?? '').toLowerCase()
   try {
     const decompressed = Object.hasOwn(decompressors, encoding)

@@ -5,8 +5,9 @@ import { migrate } from '@tollgate/database'
 import { deployContracts, developmentSigners, fundWallets, startAnvil, USDC_ADDRESS } from '@tollgate/devnet'
 import { type BenchmarkContext } from './benchmark'
 import { root } from './machine'
-import { startNodeServer, WIDE_LIMIT, type NodeServer } from './gateway-service'
+import { type NodeServer, startNodeServer } from './node-server'
 import { type Postgres, type Redis } from './stores'
+import { WIDE_LIMIT } from './wide-limit'
 
 type Context = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 
@@ -32,7 +33,6 @@ export async function createFacilitatorStores(
     JSON.stringify([{ ...NETWORK, rpc_urls: [anvil.rpcUrl], signer_keys, assets: [asset] }]),
   )
   return {
-    PATH: process.env['PATH'],
     DATABASE_URL: databaseUrl,
     REDIS_URL: redis.url,
     NETWORKS_FILE: networksFile,

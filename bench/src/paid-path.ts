@@ -46,9 +46,10 @@ async function measure(
   place: { folder: string; closeLater: (close: () => unknown) => void },
 ) {
   const { folder } = place
+  const profiling = profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileFolder}`]
   if (profileFolder !== undefined) mkdirSync(profileFolder, { recursive: true })
   const rig = await openRig(place, { wallets: WALLETS, checkout })
-  const gateway = await rig.startGateway({ profileFolder })
+  const gateway = await rig.startGateway({ nodeArguments: profiling })
   const paid: Contender = { ...gateway, requests: rig.requests() }
   const bare = await openBareProxy({ ...place, progress }, rig)
 

@@ -25,3 +25,8 @@ export async function openRedis({ folder, closeLater }: Place, name = 'redis'): 
   if (!redis) throw new Error('redis-server is not on the PATH: install the Debian package redis-server')
   return redis
 }
+
+export async function openStores(place: Place): Promise<{ postgres: Postgres; redis: Redis }> {
+  const [postgres, redis] = await Promise.all([openPostgres(place), openRedis(place)])
+  return { postgres, redis }
+}

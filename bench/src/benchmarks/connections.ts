@@ -1,9 +1,10 @@
 import { type Benchmark, type BenchmarkContext, type Comparison } from '../benchmark'
+import { LONG_CHAIN, LONG_PATH } from '../gateway/chains'
 import { addressedTo } from '../load/generate'
 import { type Contender, type Load, loadByWrk, type LoadOptions } from '../load/load'
-import { LONG_CHAIN, rpcRequest } from '../paid/calls'
+import { rpcRequest } from '../paid/calls'
 import { openRig, type Rig } from '../paid/rig'
-import { MEGABYTE_PATH, startNginxProxy } from '../peers/nginx'
+import { startNginxProxy } from '../peers/nginx'
 import { peakResidentBytes } from '../processes'
 import { interleave, medianOf } from '../rounds'
 
@@ -49,7 +50,7 @@ export const connections: Benchmark = {
 async function loadAll(context: BenchmarkContext, rig: Rig, tollgate: Contender) {
   const { folder } = context
   const nginx = await startNginxProxy(context, [rig.upstream.url])
-  const longFromNginx = { ...nginx, requests: [{ ...rpcRequest, path: MEGABYTE_PATH }] }
+  const longFromNginx = { ...nginx, requests: [{ ...rpcRequest, path: LONG_PATH }] }
   const options = (count: number): LoadOptions => ({
     connections: count,
     seconds: SECONDS,

@@ -1,10 +1,12 @@
 import { type UsagePage } from '@tollgate/protocol'
 import { fillHistory, PLANS, WALLET } from '../usage-rows'
 import { type Benchmark, type BenchmarkContext, type Comparison } from '../benchmark'
-import { createGatewayStores, openStores, startGateway } from '../gateway-service'
-import { openGatewayClient } from '../gateway-client'
+import { openAccounts } from '../gateway/accounts'
+import { openGatewayClient } from '../gateway/client'
+import { startGateway } from '../gateway/gateway'
 import { runLanes, type LaneResult } from '../lanes'
 import { interleave, medianOf } from '../rounds'
+import { openStores } from '../stores'
 
 const FEW_ROWS = 10_000
 const REQUESTS = 200
@@ -28,19 +30,13 @@ const describe = ({ p50Ms, p99Ms }: LaneResult) => `p50 ${p50Ms.toFixed(2)} ms, 
 /** A gateway on a database with `rows` calls of one wallet, and requests for its pages over one connection. */
 async function openHistory(
   context: BenchmarkContext,
-  stores: Awaited<ReturnType<typeof openStores>>,
+  { postgres, redis }: Awaited<ReturnType<typeof openStores>>,
   { size, rows }: { size: Size; rows: number },
 ) {
-  const { database, databaseUrl, environment } = await createGatewayStores(context, stores, {
-    name: `gateway_${size}`,
-    plans: PLANS,
-  })
+  const { databaseUrl } = await openAccounts(context, { postgres, name: `gateway_${size}`, plans: PLANS })
   await fillHistory(databaseUrl, rows, context.progress)
-  const server = await startGateway(
-    context,
-    { database, databaseUrl, environment },
-    { name: `gateway-${size}` },
-  )
+  const stores = { databaseUrl, redisUrl: redis.url }
+  const server = await startGateway(context, stores, { name: `gateway-${size}` })
   const api = openGatewayClient(server, context, { connections: 1 })
   const calls = await api.get<UsagePage>(`/history/${WALLET}?limit=1&offset=${OFFSET - 1}`)
   const pages = pagesOf(calls.data[0]?.id ?? 0)

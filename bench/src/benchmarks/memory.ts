@@ -1,24 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createLedger } from '@tollgate/gateway/dist/accounts/ledger'
-import { fund } from '@tollgate/gateway/dist/testing/accounts'
 import { signPayment, x402 } from '@tollgate/gateway/dist/testing/payment'
 import { developmentPayTo, developmentWallets, USDC_ADDRESS } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
 import { request } from 'undici'
 import { type Benchmark, type BenchmarkContext, type Comparison } from '../benchmark'
-import { startUpstream } from '../block-number-upstream'
+import { startBlockNumberUpstream } from '../block-number-upstream'
 import { createFacilitatorStores, NETWORK, startFacilitator } from '../facilitator-service'
-import { openGatewayClient } from '../gateway-client'
-import {
-  createGatewayStores,
-  openStores,
-  startGateway,
-  type GatewayStores,
-  type NodeServer,
-} from '../gateway-service'
+import { type Accounts, openAccounts } from '../gateway/accounts'
+import { openGatewayClient } from '../gateway/client'
+import { startGateway } from '../gateway/gateway'
+import { type NodeServer } from '../node-server'
 import { residentBytes } from '../processes'
 import { median } from '../rounds'
+import { openStores } from '../stores'
 import { runWrk } from '../wrk'
 
 const MIB = 1_048_576
@@ -49,16 +44,14 @@ type Load = {
 /** Paid calls of ten wallets in turn. */
 async function openPaidCalls(
   context: BenchmarkContext,
-  stores: GatewayStores,
+  accounts: Accounts,
   server: NodeServer,
 ): Promise<Load> {
   const client = openGatewayClient(server, context, { connections: 1 })
-  const { database } = stores
-  const ledger = createLedger(database)
   const tokens: string[] = []
   for (const { privateKey } of developmentWallets) {
     const wallet = new Wallet(privateKey)
-    await fund({ pool: database.pool, ledger }, wallet.address, CREDITS)
+    await accounts.fund(wallet.address, CREDITS)
     tokens.push((await client.signIn(wallet)).token)
   }
   const script = inTurn(
@@ -194,13 +187,14 @@ export const memory: Benchmark = {
   async run(context) {
     const { memoryMinutes, progress } = context
     const stores = await openStores(context)
-    const upstreamUrl = await startUpstream(context)
-    const gatewayStores = await createGatewayStores(context, stores, { upstreamUrl })
-    const gateway = await startGateway(context, gatewayStores)
+    const upstreamUrl = await startBlockNumberUpstream(context)
+    const accounts = await openAccounts(context, { postgres: stores.postgres, upstreamUrl })
+    const { databaseUrl } = accounts
+    const gateway = await startGateway(context, { databaseUrl, redisUrl: stores.redis.url })
     const facilitator = await startFacilitator(context, await createFacilitatorStores(context, stores))
     const idle = { gateway: await sampleIdle(gateway), facilitator: await sampleIdle(facilitator) }
 
-    const calls = await openPaidCalls(context, gatewayStores, gateway)
+    const calls = await openPaidCalls(context, accounts, gateway)
     const verifications = await openVerifications(facilitator)
     progress(`${memoryMinutes} minutes of load on both services`)
     const [ofGateway, ofFacilitator] = await Promise.all([

@@ -1,24 +1,21 @@
 import { join } from 'node:path'
 import { Wallet } from 'ethers'
 import { type Benchmark, type BenchmarkContext, type Comparison } from '../benchmark'
-import { openGatewayClient, type GatewayClient } from '../gateway-client'
-import {
-  createGatewayStores,
-  openStores,
-  startGateway,
-  startNodeServer,
-  type GatewayStores,
-  type NodeServer,
-} from '../gateway-service'
+import { openAccounts, SECRET } from '../gateway/accounts'
+import { openGatewayClient, type GatewayClient } from '../gateway/client'
+import { startGateway } from '../gateway/gateway'
 import { runLanes } from '../lanes'
+import { type NodeServer, startNodeServer } from '../node-server'
 import { withCpuSeconds } from '../processes'
 import { interleave, medianOf } from '../rounds'
+import { openStores } from '../stores'
 
 const CONNECTIONS = 32
 const SIGN_INS = 2_000
 const REFRESHES = 4_000
 const WALLETS = Array.from({ length: 50 }, () => new Wallet(Wallet.createRandom().privateKey))
 
+type GatewayStores = { databaseUrl: string; redisUrl: string }
 type Sample = { perSecond: number; p50Ms: number; p99Ms: number; cpuMsEach: number }
 
 const describe = ({ perSecond, p99Ms, cpuMsEach }: Sample) =>
@@ -78,7 +75,7 @@ async function measureSignIn(context: BenchmarkContext, stores: GatewayStores, g
   const verification = join(__dirname, '../peers/ethers-verification.js')
   const peer = await startGateway(context, stores, {
     name: 'ethers-gateway',
-    nodeOptions: ['--require', verification],
+    nodeArguments: ['--require', verification],
   })
   const api = openGatewayClient(gateway, context, { connections: CONNECTIONS })
   const peerApi = openGatewayClient(peer, context, { connections: CONNECTIONS })
@@ -100,11 +97,15 @@ async function measureSignIn(context: BenchmarkContext, stores: GatewayStores, g
   )
 }
 
-async function measureRefresh(context: BenchmarkContext, stores: GatewayStores, gateway: NodeServer) {
+async function measureRefresh(
+  context: BenchmarkContext,
+  { databaseUrl }: GatewayStores,
+  gateway: NodeServer,
+) {
   const peer = await startNodeServer(context, {
     name: 'conventional-refresh',
     args: [join(__dirname, '../peers/conventional-refresh.js')],
-    environment: stores.environment,
+    environment: { NODE_ENV: 'production', DATABASE_URL: databaseUrl, JWT_SECRET: SECRET },
   })
   const api = openGatewayClient(gateway, context, { connections: CONNECTIONS })
   const peerApi = openGatewayClient(peer, context, { connections: CONNECTIONS })
@@ -154,7 +155,9 @@ export const signIn: Benchmark = {
   name: 'sign-in',
   title: 'Sign-in and refresh',
   async run(context) {
-    const stores = await createGatewayStores(context, await openStores(context))
+    const { postgres, redis } = await openStores(context)
+    const { databaseUrl } = await openAccounts(context, { postgres })
+    const stores = { databaseUrl, redisUrl: redis.url }
     const gateway = await startGateway(context, stores)
     const signedIn = await measureSignIn(context, stores, gateway)
     const refreshed = await measureRefresh(context, stores, gateway)

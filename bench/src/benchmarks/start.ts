@@ -1,7 +1,10 @@
 import { type Benchmark, type Comparison } from '../benchmark'
 import { createFacilitatorStores, startFacilitator } from '../facilitator-service'
-import { createGatewayStores, openStores, startGateway, type NodeServer } from '../gateway-service'
+import { openAccounts } from '../gateway/accounts'
+import { startGateway } from '../gateway/gateway'
+import { type NodeServer } from '../node-server'
 import { interleave, medianOf } from '../rounds'
+import { openStores } from '../stores'
 
 /** In seconds, from the launch of the process to the first 200 of `GET /ready`, with 20 ms between requests. */
 async function startSample(start: () => Promise<NodeServer>): Promise<number> {
@@ -29,7 +32,8 @@ export const start: Benchmark = {
   title: 'Start to ready',
   async run(context) {
     const stores = await openStores(context)
-    const gatewayStores = await createGatewayStores(context, stores)
+    const { databaseUrl } = await openAccounts(context, stores)
+    const gatewayStores = { databaseUrl, redisUrl: stores.redis.url }
     const environment = await createFacilitatorStores(context, stores)
     const run = {
       gateway: () => startSample(() => startGateway(context, gatewayStores)),

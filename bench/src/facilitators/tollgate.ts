@@ -5,12 +5,10 @@ import { migrate } from '@tollgate/database'
 import { startProcess } from '@tollgate/processes'
 import { request } from 'undici'
 import { root } from '../machine'
-import { openPostgres, openRedis } from '../stores'
+import { openStores } from '../stores'
+import { WIDE_LIMIT } from '../wide-limit'
 import { CHAIN_ID } from './chain'
 import { type Contender, type ContenderOptions, type Place } from './contender'
-
-/** Higher than any load. */
-const WIDE_LIMIT = '100000000'
 
 /** Our facilitator as in production, on stores of its own. */
 export async function startTollgate(
@@ -19,10 +17,9 @@ export async function startTollgate(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Contender> {
   const { folder, closeLater } = place
-  const postgres = await openPostgres(place)
+  const { postgres, redis } = await openStores(place)
   const databaseUrl = await postgres.createDatabase('facilitator')
   await migrate({ url: databaseUrl, service: 'facilitator' })
-  const redis = await openRedis(place)
 
   const networksFile = join(folder, 'networks.yaml')
   const network = {

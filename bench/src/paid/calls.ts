@@ -1,3 +1,4 @@
+import { CHAIN } from '../gateway/chains'
 import { type LoadRequest } from '../load/request'
 
 const PAYLOAD = {
@@ -6,9 +7,6 @@ const PAYLOAD = {
   method: 'eth_getBalance',
   params: ['0x70997970C51812dc3A010C7d01b50e0d17dc79C8', 'latest'],
 }
-export const CHAIN = '84532'
-/** The chain whose upstream answers a megabyte. */
-export const LONG_CHAIN = '84533'
 
 export const rpcRequest: LoadRequest = {
   path: '/',

@@ -1,10 +1,10 @@
 import { type BenchmarkContext } from '../benchmark'
+import { openAccounts, SECRET } from '../gateway/accounts'
 import { type Contender } from '../load/load'
 import { ERPC_PATH, startErpc } from '../peers/erpc'
 import { startNginxProxy } from '../peers/nginx'
 import { startBareProxy, startConventionalStack } from '../peers/node-peer'
 import { type MissingPeer, type Peer } from '../peers/peer'
-import { openAccounts, SECRET } from './accounts'
 import { paidRequest, rpcRequest } from './calls'
 import { type Rig } from './rig'
 

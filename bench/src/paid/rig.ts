@@ -1,13 +1,13 @@
 import { Redis } from 'ioredis'
 import { type BenchmarkContext } from '../benchmark'
+import { openAccounts } from '../gateway/accounts'
+import { type GatewayOptions, startGateway } from '../gateway/gateway'
 import { generate, type GeneratorPlan, type GeneratorResult } from '../load/generate'
 import { type Contender, type Load, loadByWrk, type LoadOptions } from '../load/load'
 import { root } from '../machine'
 import { startUpstream } from '../peers/nginx'
-import { openPostgres, openRedis } from '../stores'
-import { openAccounts } from './accounts'
+import { openStores } from '../stores'
 import { type CallOptions, paidRequest } from './calls'
-import { startGateway } from './gateway'
 
 type Place = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 
@@ -18,11 +18,7 @@ export async function openRig(
   place: Place,
   { wallets, checkout = root }: { wallets: number; checkout?: string },
 ) {
-  const [upstream, postgres, redis] = await Promise.all([
-    startUpstream(place),
-    openPostgres(place),
-    openRedis(place),
-  ])
+  const [upstream, { postgres, redis }] = await Promise.all([startUpstream(place), openStores(place)])
   const redisClient = new Redis(redis.url)
   place.closeLater(() => redisClient.disconnect())
   const accounts = await openAccounts(place, { postgres, upstreamUrl: upstream.url, checkout })
@@ -37,7 +33,7 @@ export async function openRig(
     redis,
     accounts,
     callers,
-    startGateway: (options: { name?: string; profileFolder?: string | undefined } = {}) =>
+    startGateway: (options: Pick<GatewayOptions, 'name' | 'nodeArguments'> = {}) =>
       startGateway(
         place,
         { databaseUrl: accounts.databaseUrl, redisUrl: redis.url },

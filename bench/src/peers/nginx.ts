@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onFreePort, startProcess } from '@tollgate/processes'
 import { type BenchmarkContext } from '../benchmark'
+import { LONG_PATH } from '../gateway/chains'
 import { requireProgram } from '../programs'
 import { ANSWER } from './answer'
 import { type Peer } from './peer'
@@ -9,18 +10,17 @@ import { type Peer } from './peer'
 type Place = Pick<BenchmarkContext, 'folder' | 'closeLater'>
 
 const MEGABYTE = 1_000_000
-export const MEGABYTE_PATH = '/megabyte'
 
 /** The upstream of all contenders: a fixed answer, or one of a megabyte. */
 export function startUpstream(place: Place): Promise<Peer> {
   const long = 'x'.repeat(MEGABYTE)
-  writeFileSync(join(place.folder, 'megabyte'), `{"jsonrpc":"2.0","id":1,"result":"${long}"}`)
+  writeFileSync(join(place.folder, LONG_PATH), `{"jsonrpc":"2.0","id":1,"result":"${long}"}`)
   return startNginx(place, 'upstream', (port) => [
     `server { listen 127.0.0.1:${port} backlog=4096;`,
     'default_type application/json;',
     `location / { return 200 '${ANSWER}'; }`,
     // A POST of a static file is refused with 405 otherwise.
-    `location = ${MEGABYTE_PATH} { root ${place.folder}; error_page 405 =200 $uri; }`,
+    `location = ${LONG_PATH} { root ${place.folder}; error_page 405 =200 $uri; }`,
     '}',
   ])
 }

@@ -3,7 +3,7 @@ import { inScope } from '../../scope'
 import { compareCallers, compareCosts, compareFacilitator, compareMemory, costChart } from './comparisons'
 import { costOfBodies } from './event-loop'
 import { attackFacilitator } from './facilitator'
-import { type Gateway, startGateway } from './gateway'
+import { type Gateway, openGateway } from './gateway'
 import { burst, stalledUploads, unreadAnswers } from './memory'
 import { measurePayingCallers } from './paying-callers'
 
@@ -52,5 +52,5 @@ function withGateway<Result>(
   use: (gateway: Gateway) => Promise<Result>,
 ): Promise<Result> {
   context.progress(name)
-  return inScope(context, name.replaceAll(' ', '-'), async (place) => use(await startGateway(place, limits)))
+  return inScope(context, name.replaceAll(' ', '-'), async (place) => use(await openGateway(place, limits)))
 }

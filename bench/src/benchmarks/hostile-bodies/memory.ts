@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
+import { CHAIN, LONG_CHAIN } from '../../gateway/chains'
 import { compressed, honestCall, largeCall } from './bodies'
-import { type Gateway, LONG } from './gateway'
+import { type Gateway } from './gateway'
 import { headersOf, post } from './post'
 
 const MIB = 1_048_576
@@ -50,7 +51,7 @@ export async function unreadAnswers(gateway: Gateway): Promise<MemoryResult> {
   const [attacker, payer] = [await gateway.signIn(100), await gateway.signIn(100)]
   const before = await gateway.probe()
   const dispatcher = new Agent()
-  const body = largeCall.replace('"84532"', `"${LONG}"`)
+  const body = largeCall.replace(`"${CHAIN}"`, `"${LONG_CHAIN}"`)
   const headers = headersOf(attacker)
   const unread = await Promise.all(
     Array.from({ length: UNREAD }, () =>

@@ -1,14 +1,15 @@
 import { type SessionTokens } from '@tollgate/protocol'
 import { type Wallet } from 'ethers'
 import { Pool } from 'undici'
-import { type BenchmarkContext } from './benchmark'
-import { SIGN_IN_DOMAIN, type NodeServer } from './gateway-service'
+import { type BenchmarkContext } from '../benchmark'
+import { type Peer } from '../peers/peer'
+import { SIGN_IN_DOMAIN } from './gateway'
 
 export type GatewayClient = ReturnType<typeof openGatewayClient>
 
 /** Rejects if an answer is not 200. */
 export function openGatewayClient(
-  { url }: NodeServer,
+  { url }: Peer,
   { closeLater }: Pick<BenchmarkContext, 'closeLater'>,
   { connections }: { connections: number },
 ) {

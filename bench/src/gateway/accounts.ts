@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type GatewayDatabase, migrate, openGatewayDatabase } from '@tollgate/database'
+import { migrate, openGatewayDatabase } from '@tollgate/database'
 import { createLedger } from '@tollgate/gateway/dist/accounts/ledger'
 import { createTokens } from '@tollgate/gateway/dist/auth/tokens'
 import { applyCatalog } from '@tollgate/gateway/dist/catalog/apply'
-import { findViolations, fund, openSession, randomAddress } from '@tollgate/gateway/dist/testing/accounts'
+import {
+  findViolations,
+  insertPayment,
+  openSession,
+  randomAddress,
+} from '@tollgate/gateway/dist/testing/accounts'
 import { catalogOf, planOf, providerOf } from '@tollgate/gateway/dist/testing/catalog'
 import { type BenchmarkContext } from '../benchmark'
 import { root } from '../machine'
-import { MEGABYTE_PATH } from '../peers/nginx'
 import { type Postgres } from '../stores'
-import { CHAIN, LONG_CHAIN } from './calls'
+import { CHAIN, LONG_CHAIN, LONG_PATH } from './chains'
 
 type Place = Pick<BenchmarkContext, 'closeLater'>
 
@@ -24,19 +28,24 @@ const UNFINISHED_TIMEOUT_MS = 15_000
 
 export type Caller = { wallet: string; token: string; sessionId: string }
 
+export type Accounts = Awaited<ReturnType<typeof openAccounts>>
+
 export type AccountsOptions = {
   postgres: Pick<Postgres, 'createDatabase'>
   /** Of the database. */
   name?: string
-  upstreamUrl: string
+  /** Plans count from 1. */
+  plans?: number
+  /** Without it there are no providers. */
+  upstreamUrl?: string
   /** The checkout whose migrations are applied. */
   checkout?: string
 }
 
-/** A database of a gateway, with a plan, providers at the upstream, and wallets with credits. */
+/** A database of a gateway, with plans, providers at the upstream, and wallets with credits. */
 export async function openAccounts(
   { closeLater }: Place,
-  { postgres, name = 'gateway', upstreamUrl, checkout = root }: AccountsOptions,
+  { postgres, name = 'gateway', plans = 1, upstreamUrl, checkout = root }: AccountsOptions,
 ) {
   const databaseUrl = await postgres.createDatabase(name)
   const migrationsFolder = join(checkout, 'prisma/gateway/migrations')
@@ -44,17 +53,37 @@ export async function openAccounts(
   const database = openGatewayDatabase({ url: databaseUrl, poolSize: AT_ONCE })
   closeLater(() => database.close())
   const { pool } = database
-  const providers = [
-    providerOf({ chain_id: CHAIN, rpc: [upstreamUrl] }),
-    providerOf({ chain_id: LONG_CHAIN, rpc: [`${upstreamUrl}${MEGABYTE_PATH}`] }),
-  ]
-  await applyCatalog(database, catalogOf({ plans: [planOf()], providers }))
-  const createCaller = callerFactory(database)
+  const providers = Object.entries(upstreamUrl === undefined ? {} : urlsOf(upstreamUrl))
+  await applyCatalog(
+    database,
+    catalogOf({
+      plans: Array.from({ length: plans }, (_, index) => planOf({ id: index + 1 })),
+      providers: providers.map(([chain_id, url]) => providerOf({ chain_id, rpc: [url] })),
+    }),
+  )
+  const ledger = createLedger(database)
+  const tokens = createTokens([SECRET], () => new Date())
+
+  /** If the running gateway grants the payment first, `grant` waits for that. */
+  async function fund(wallet: string, credits: number): Promise<void> {
+    await ledger.grant(await insertPayment(pool, { wallet, credits }))
+  }
+
+  async function createCaller(credits = CREDITS): Promise<Caller> {
+    const wallet = randomAddress()
+    if (credits > 0) await fund(wallet, credits)
+    const sessionId = await openSession(pool, wallet)
+    const claims = { auth_method: 'siwe', chain_id: CHAIN, ecosystem: 'evm', pricing_plan_id: 1 } as const
+    const { token } = tokens.issue({ wallet, ...claims, sid: sessionId, jti: randomUUID() })
+    return { wallet, token, sessionId }
+  }
 
   return {
     database,
     databaseUrl,
-    /** Call it before the gateway starts, which would grant the same payments. */
+    fund,
+    /** A new wallet with a session. */
+    createCaller,
     async createCallers(count: number): Promise<Caller[]> {
       const callers: Caller[] = []
       const lane = async () => {
@@ -84,16 +113,7 @@ export async function openAccounts(
   }
 }
 
-function callerFactory(database: GatewayDatabase) {
-  const { pool } = database
-  const ledger = createLedger(database)
-  const tokens = createTokens([SECRET], () => new Date())
-  return async (): Promise<Caller> => {
-    const wallet = randomAddress()
-    await fund({ pool, ledger }, wallet, CREDITS)
-    const sessionId = await openSession(pool, wallet)
-    const claims = { auth_method: 'siwe', chain_id: '84532', ecosystem: 'evm', pricing_plan_id: 1 } as const
-    const { token } = tokens.issue({ wallet, ...claims, sid: sessionId, jti: randomUUID() })
-    return { wallet, token, sessionId }
-  }
-}
+const urlsOf = (upstreamUrl: string) => ({
+  [CHAIN]: upstreamUrl,
+  [LONG_CHAIN]: `${upstreamUrl}${LONG_PATH}`,
+})

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { signPayment, x402 } from '@tollgate/gateway/dist/testing/payment'
 import { developmentPayTo, developmentWallets, USDC_ADDRESS } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
 import { request } from 'undici'
@@ -11,6 +10,7 @@ import { type Accounts, openAccounts } from '../gateway/accounts'
 import { openGatewayClient } from '../gateway/client'
 import { startGateway } from '../gateway/gateway'
 import { type NodeServer } from '../node-server'
+import { createPaymentSigner } from '../payment-signer'
 import { residentBytes } from '../processes'
 import { median } from '../rounds'
 import { openStores } from '../stores'
@@ -22,7 +22,6 @@ const IDLE_SECONDS = 10
 const PAYMENTS = 5_000
 const AMOUNT = '10000'
 const CREDITS = 1_000_000_000
-const VALID_SECONDS = 3_000
 
 const blockNumberCall = {
   ecosystem: 'evm',
@@ -99,28 +98,18 @@ async function newClientKey({ url }: NodeServer): Promise<Record<string, string>
 /** `/verify` of distinct payments in turn, most of which are no longer cached when their turn comes again. */
 async function openVerifications(server: NodeServer): Promise<Load> {
   const headers = { ...(await newClientKey(server)), 'content-type': 'application/json' }
-  const terms = { payTo: developmentPayTo.address, amount: AMOUNT }
-  const paymentRequirements = {
-    scheme: 'exact',
+  const payment = createPaymentSigner({
     network: NETWORK.name,
-    maxAmountRequired: AMOUNT,
-    resource: 'https://merchant.example/weather',
-    description: '',
-    mimeType: 'application/json',
-    payTo: terms.payTo,
-    maxTimeoutSeconds: 60,
-    asset: USDC_ADDRESS,
-    extra: { name: 'USDC', version: '2' },
-  }
-  const validBefore = String(Math.floor(Date.now() / 1000) + VALID_SECONDS)
+    chain_id: NETWORK.chain_id,
+    asset_address: USDC_ADDRESS,
+    asset_name: 'USDC',
+    asset_version: '2',
+    pay_to: developmentPayTo.address,
+    amount: AMOUNT,
+  })
   const wallets = developmentWallets.map(({ privateKey }) => new Wallet(privateKey))
   const bodies: string[] = []
-  while (bodies.length < PAYMENTS) {
-    for (const wallet of wallets) {
-      const paymentPayload = x402(await signPayment(wallet, terms, { validAfter: '0', validBefore }))
-      bodies.push(JSON.stringify({ x402Version: 1, paymentPayload, paymentRequirements }))
-    }
-  }
+  while (bodies.length < PAYMENTS) bodies.push(...wallets.map(payment.bodyV1))
   const script = inTurn(bodies.map((body) => `wrk.format("POST", nil, nil, [[${body}]])`))
   return { server, connections: 16, path: '/api/v1/verify', headers, script }
 }

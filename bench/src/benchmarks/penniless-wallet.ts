@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { developmentWallets } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
 import { type Benchmark, type Comparison } from '../benchmark'
-import { signPayment } from '../payment'
+import { createPaymentSigner } from '../payment-signer'
 import { tally } from '../table'
 import { openWorld, type World } from '../world'
 
@@ -100,12 +100,16 @@ async function flood(world: World, attack: { isGarbage: boolean }): Promise<stri
 
 async function pay(world: World, { wallet, token }: Session, options?: { isGarbage: boolean }) {
   const { gateway, plan } = world
-  const payment = Buffer.from(JSON.stringify(await signPayment(world, wallet, options))).toString('base64')
+  const payment = JSON.stringify(createPaymentSigner(plan).sign(wallet, options))
   const startedAt = performance.now()
   const answer = await fetch(`${gateway.url}/rpc`, {
     method: 'POST',
     signal: AbortSignal.timeout(TIMEOUT_MS),
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'x-payment': payment },
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      'x-payment': Buffer.from(payment).toString('base64'),
+    },
     body: JSON.stringify({
       ecosystem: plan.ecosystem,
       chain_id: plan.chain_id,

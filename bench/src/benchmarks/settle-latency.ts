@@ -3,7 +3,6 @@ import { type Benchmark, type BenchmarkContext, type Comparison } from '../bench
 import { callNode, openPaymentChain, type PaymentChain } from '../facilitators/chain'
 import { type Contender } from '../facilitators/contender'
 import { sendAll } from '../facilitators/load'
-import { signPayments } from '../facilitators/payment'
 import { startTollgate } from '../facilitators/tollgate'
 import { median } from '../rounds'
 import { inScope } from '../scope'
@@ -51,7 +50,7 @@ async function measure(context: BenchmarkContext, blockSeconds: number | undefin
 }
 
 async function settleOne(chain: PaymentChain, contender: Contender, blockSeconds: number | undefined) {
-  const bodies = signPayments(chain, 1)
+  const bodies = chain.signPayments(1)
   if (blockSeconds !== undefined) await untilNextBlock(chain)
   const sentAt = performance.now()
   const isRight = (text: string) => text.includes('"success":true')

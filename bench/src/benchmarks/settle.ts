@@ -2,7 +2,6 @@ import { type Benchmark, type BenchmarkContext, type Comparison } from '../bench
 import { callNode, openPaymentChain, type PaymentChain } from '../facilitators/chain'
 import { type Contender } from '../facilitators/contender'
 import { sendAll } from '../facilitators/load'
-import { signPayments } from '../facilitators/payment'
 import { peerVersions, startReference, startX402Rs } from '../facilitators/peers'
 import { startTollgate } from '../facilitators/tollgate'
 import { withCpuSeconds } from '../processes'
@@ -47,7 +46,7 @@ async function run(context: BenchmarkContext) {
 
 /** Sends payments at once, and reads from the chain what the answers name. */
 async function settle(chain: PaymentChain, contender: Contender, count: number) {
-  const bodies = signPayments(chain, count)
+  const bodies = chain.signPayments(count)
   const { result, cpu } = await withCpuSeconds({ own: contender.pid, node: chain.pid }, () =>
     sendAll(contender, {
       path: '/settle',

@@ -2,7 +2,6 @@ import { type Benchmark, type BenchmarkContext, type Comparison } from '../bench
 import { openPaymentChain, type PaymentChain } from '../facilitators/chain'
 import { type Contender } from '../facilitators/contender'
 import { sendAll } from '../facilitators/load'
-import { signPayments } from '../facilitators/payment'
 import { peerVersions, startReference, startX402Rs } from '../facilitators/peers'
 import { startNodeCounter } from '../facilitators/node-counter'
 import { startTollgate } from '../facilitators/tollgate'
@@ -61,7 +60,7 @@ async function run(context: BenchmarkContext) {
 }
 
 async function verify(chain: PaymentChain, contender: Contender, count: number) {
-  const bodies = signPayments(chain, count)
+  const bodies = chain.signPayments(count)
   const { result, cpu } = await withCpuSeconds({ own: contender.pid }, () =>
     sendAll(contender, {
       path: '/verify',

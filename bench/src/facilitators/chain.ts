@@ -4,6 +4,7 @@ import { deployContracts, developmentSigners, fundWallet, startAnvil, USDC_ADDRE
 import { Wallet } from 'ethers'
 import { request } from 'undici'
 import { type BenchmarkContext } from '../benchmark'
+import { createPaymentSigner } from '../payment-signer'
 
 export type PaymentChain = Awaited<ReturnType<typeof openPaymentChain>>
 
@@ -12,6 +13,7 @@ export const CHAIN_ID = '84532'
 const X402_RS_VALIDATOR = '0xdAcD51A54883eb67D95FAEb2BBfdC4a9a6BD2a3B'
 const STOP = '0x00'
 const PAYER_USDC = 1_000_000_000n
+const PAYMENT_USDC = '1000'
 const SIGNER_WEI = 1_000n * 10n ** 18n
 const FUNDED_AT_ONCE = 50
 /** Ethereum's; that of its rollups is higher. */
@@ -57,7 +59,28 @@ export async function openPaymentChain(
   for (const key of Object.values(signers))
     await callNode(rpcUrl, 'anvil_setBalance', new Wallet(key).address, `0x${SIGNER_WEI.toString(16)}`)
   if (blockSeconds !== undefined) await anvil.setPace('by-interval')
-  return { rpcUrl, pid: anvil.pid, asset: USDC_ADDRESS, payers, payTo: payTo.address, signers }
+  const payment = createPaymentSigner({
+    network: 'base-sepolia',
+    chain_id: CHAIN_ID,
+    asset_address: USDC_ADDRESS,
+    asset_name: 'USDC',
+    asset_version: '2',
+    pay_to: payTo.address,
+    amount: PAYMENT_USDC,
+  })
+
+  return {
+    rpcUrl,
+    pid: anvil.pid,
+    asset: USDC_ADDRESS,
+    signers,
+    /** Bodies of `/verify` and `/settle` of x402 version 2: payments of each payer in turn. */
+    signPayments: (count: number): string[] =>
+      Array.from({ length: Math.ceil(count / payers.length) }, () => payers)
+        .flat()
+        .slice(0, count)
+        .map(payment.bodyV2),
+  }
 }
 
 const newWallet = () => new Wallet(`0x${randomBytes(32).toString('hex')}`)

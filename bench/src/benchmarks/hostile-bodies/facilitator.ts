@@ -3,7 +3,7 @@ import { developmentWallets } from '@tollgate/devnet'
 import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { type BenchmarkContext } from '../../benchmark'
-import { signPayment } from '../../payment'
+import { createPaymentSigner } from '../../payment-signer'
 import { residentBytes } from '../../processes'
 import { median } from '../../rounds'
 import { openWorld, type World } from '../../world'
@@ -43,27 +43,14 @@ export async function attackFacilitator(place: Pick<BenchmarkContext, 'folder' |
   return { beforeBytes, duringBytes, aloneMs, besideMs }
 }
 
-async function medianOfVerify(url: string, world: World): Promise<number> {
-  const { plan, clientKey } = world
-  const paymentRequirements = {
-    scheme: 'exact',
-    network: plan.network,
-    maxAmountRequired: plan.amount,
-    resource: 'https://merchant.example/weather',
-    description: 'The weather',
-    mimeType: 'application/json',
-    payTo: plan.pay_to,
-    maxTimeoutSeconds: 60,
-    asset: plan.asset_address,
-    extra: { name: plan.asset_name, version: plan.asset_version },
-  }
+async function medianOfVerify(url: string, { plan, clientKey }: World): Promise<number> {
+  const payment = createPaymentSigner(plan)
   const wallets = developmentWallets.map(({ privateKey }) => new Wallet(privateKey))
   const times: number[] = []
   for (let count = 0; count < VERIFICATIONS; count++) {
     const wallet = wallets[count % wallets.length]
     if (!wallet) throw new Error('There are no development wallets')
-    const paymentPayload = await signPayment(world, wallet)
-    const body = JSON.stringify({ x402Version: 1, paymentPayload, paymentRequirements })
+    const body = payment.bodyV1(wallet)
     const sentAt = performance.now()
     const answer = await request(url, {
       method: 'POST',

@@ -95,8 +95,8 @@ function spendByLedger(database: GatewayDatabase): Spend {
 const CHARGE = `UPDATE accounts SET balance = balance - 1, calls = calls + 1
   WHERE wallet = $1 AND pricing_plan_id = 1 AND balance >= 1 RETURNING id`
 const COLUMNS =
-  'account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits'
-const VALUES = `$2, 'node', 'evm', $3, 'rpc', 'POST', '', 'eth_getBalance', 1`
+  'account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits, state'
+const VALUES = `$2, 'node', 'evm', $3, 'rpc', 'POST', '', 'eth_getBalance', 1, 'done'`
 
 const spendByTransaction =
   (pool: Pool): Spend =>

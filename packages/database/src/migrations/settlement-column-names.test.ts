@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { emptyDatabase, facilitatorMigrations, query } from '../testing/database'
+import { emptyDatabase, selectedMigrations, query } from '../testing/database'
 import { migrate } from './migrate'
 
 const RENAMING = '20261123220000_settlement_column_names'
@@ -8,7 +8,7 @@ const RENAMING = '20261123220000_settlement_column_names'
 /** Settlements with and without a requested retry, and with and without the block in which their nonce was unspent. */
 async function filledDatabase() {
   const url = await emptyDatabase()
-  const folder = await facilitatorMigrations((name) => name < RENAMING)
+  const folder = await selectedMigrations('facilitator', (name) => name < RENAMING)
   await migrate({ url, service: 'facilitator', migrationsFolder: folder })
   await query(
     url,
@@ -27,7 +27,7 @@ const rename = async (url: string) =>
   migrate({
     url,
     service: 'facilitator',
-    migrationsFolder: await facilitatorMigrations((name) => name <= RENAMING),
+    migrationsFolder: await selectedMigrations('facilitator', (name) => name <= RENAMING),
   })
 
 test('renames two columns of the settlements, and keeps their values', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from 'pg'
-import { emptyDatabase, facilitatorMigrations, query } from '../testing/database'
+import { emptyDatabase, selectedMigrations, query } from '../testing/database'
 import { migrate } from './migrate'
 
 const RENAMING = '20261123180000_standard_names'
@@ -9,13 +9,13 @@ const TRANSACTION_STATES = ['signed', 'mined', 'final', 'lost'] as const
 
 async function databaseBefore() {
   const url = await emptyDatabase()
-  const folder = await facilitatorMigrations((name) => name < RENAMING)
+  const folder = await selectedMigrations('facilitator', (name) => name < RENAMING)
   await migrate({ url, service: 'facilitator', migrationsFolder: folder })
   return url
 }
 
 async function rename(url: string) {
-  const folder = await facilitatorMigrations((name) => name <= RENAMING)
+  const folder = await selectedMigrations('facilitator', (name) => name <= RENAMING)
   return migrate({ url, service: 'facilitator', migrationsFolder: folder })
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { withDatabase } from '../address'
-import { defaultMigrationsFolder, readMigrations } from '../migrations/folder'
+import { defaultMigrationsFolder, readMigrations, type Service } from '../migrations/folder'
 
 export function serverUrl(): string {
   const url = process.env['TEST_POSTGRES_URL']
@@ -43,9 +43,12 @@ export async function migrationsFolder(migrations: Record<string, string>, schem
   return folder
 }
 
-/** A folder of the facilitator's migrations that `isWanted` selects by name. */
-export async function facilitatorMigrations(isWanted: (name: string) => boolean): Promise<string> {
-  const all = await readMigrations(defaultMigrationsFolder('facilitator'))
+/** A folder of a service's migrations that `isWanted` selects by name. */
+export async function selectedMigrations(
+  service: Service,
+  isWanted: (name: string) => boolean,
+): Promise<string> {
+  const all = await readMigrations(defaultMigrationsFolder(service))
   const wanted = all.filter(({ name }) => isWanted(name)).map(({ name, sql }) => [name, sql] as const)
   return migrationsFolder(Object.fromEntries(wanted))
 }

@@ -15,7 +15,10 @@ const PACKAGE = `github.com/erpc/erpc/cmd/erpc@${VERSION}`
 const BUILD_TIMEOUT_MS = 900_000
 export const ERPC_PATH = '/main/evm/1'
 
-/** eRPC, which forwards only: no cache, no retries, no metrics server, no log below errors. */
+/**
+ * eRPC, which forwards every call: no cache, no sharing of one answer by equal calls, no retries, no metrics server, no log below
+ * errors.
+ */
 export async function startErpc(place: Place, upstreamUrl: string): Promise<Peer | MissingPeer> {
   const command = findProgram('erpc') ?? (await build(place))
   if (typeof command === 'object') return command
@@ -74,6 +77,7 @@ projects:
     networks:
       - architecture: evm
         evm: { chainId: 1 }
+        multiplexing: false
     upstreams:
       - id: node
         type: evm

@@ -11,7 +11,7 @@ import { interleave, medianOf } from '../rounds'
 const WALLETS = 1_000
 const SECONDS = 4
 const BATCH = 50
-const OVERLOAD_CONNECTIONS = 4_000
+const OVERLOAD_CONNECTIONS = 6_000
 const MIB = 1_048_576
 /** Of the gateway's pod in k8s/. */
 const MEMORY_LIMIT_MIB = 512

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { transferTypes } from '@tollgate/gateway/dist/testing/payment'
 import { concat, keccak256, TypedDataEncoder, type Wallet } from 'ethers'
 import { type World } from './world'
 
@@ -9,16 +10,7 @@ export type PaymentTerms = Pick<
 
 /** Longer than any benchmark uses a payment. */
 const LIFE_SECONDS = 3_600
-const encoder = TypedDataEncoder.from({
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-})
+const encoder = TypedDataEncoder.from(transferTypes)
 const merchant = { description: 'The weather', mimeType: 'application/json' }
 const RESOURCE_URL = 'https://merchant.example/weather'
 

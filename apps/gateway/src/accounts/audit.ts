@@ -7,11 +7,16 @@ import { recountCalls } from './recount-calls'
 const INTERVAL_MS = 60_000
 const BATCH_SIZE = 100
 
-/** Calls that no replica would find if theirs dies. */
-const UNRECORDED = `(
-  SELECT * FROM usage WHERE state = 'reserved' AND NOT EXISTS (
-    SELECT FROM reservations WHERE usage.id BETWEEN first_call AND last_call AND reservations.replica_id = usage.replica_id)
-) AS unrecorded`
+/**
+ * Calls that no replica would find if theirs dies. A replica has at most three batches at once, so the reservation of a call is
+ * among the nearest before it. To record a call twice does no harm.
+ */
+const unrecordedCallsOf = (account: string) => `
+  SELECT * FROM usage WHERE account_id = ${account} AND state = 'reserved' AND NOT EXISTS (
+    SELECT FROM (
+      SELECT last_call FROM reservations WHERE first_call <= usage.id AND reservations.replica_id = usage.replica_id
+      ORDER BY first_call DESC LIMIT 16
+    ) AS nearest WHERE last_call >= usage.id)`
 
 const ACCOUNT_INVARIANTS = {
   balance_is_negative: 'audited.balance < 0',
@@ -19,7 +24,7 @@ const ACCOUNT_INVARIANTS = {
     (SELECT coalesce(sum(credits), 0) FROM grants WHERE account_id = audited.id) - audited.archived_credits
     - (SELECT coalesce(sum(credits), 0) FROM usage WHERE account_id = audited.id AND state <> 'refunded')`,
   calls_are_miscounted: 'audited.calls <> (SELECT count(*) FROM usage WHERE account_id = audited.id)',
-  reserved_without_reservation: `EXISTS (SELECT FROM ${UNRECORDED} WHERE account_id = audited.id)`,
+  reserved_without_reservation: `EXISTS (${unrecordedCallsOf('audited.id')} OFFSET 0)`,
   credited_without_grant: `EXISTS (
     SELECT FROM payments LEFT JOIN grants ON grants.payment_id = payments.id
     WHERE payments.wallet = audited.wallet AND payments.pricing_plan_id = audited.pricing_plan_id
@@ -59,7 +64,7 @@ async function findNextAccount({ pool }: Pick<GatewayDatabase, 'pool'>, after: b
 
 const RECORD = `
 INSERT INTO reservations (first_call, last_call, replica_id, created_at)
-SELECT id, id, replica_id, created_at FROM ${UNRECORDED} WHERE account_id = $1 ON CONFLICT DO NOTHING`
+SELECT id, id, replica_id, created_at FROM (${unrecordedCallsOf('$1')}) AS call ON CONFLICT DO NOTHING`
 
 /**
  * Audits all accounts repeatedly, until stopped. Repairs what replicas of an older version leave: they spend without counting

@@ -19,8 +19,9 @@ export type SpendRow =
 
 /**
  * A call is paid if its session is active and its account covers it after all calls before it; its usage row, and a reservation
- * that finds it again if this replica dies, are in the same commit. The new balance is computed from the locked row: Postgres first checks an UPDATE against the row of the snapshot,
- * where a subtraction would fail on credits granted while this statement waited for the lock.
+ * that finds it again if this replica dies, are in the same commit. The new balance is computed from the locked row: Postgres
+ * first checks an UPDATE against the row of the snapshot, where a subtraction would fail on credits granted while this statement
+ * waited for the lock.
  */
 export const SPEND = withLockModes(
   (lock) => `

@@ -20,7 +20,10 @@ import { type createCatalogHandlers } from './catalog/handlers'
 import { type Environment } from './config'
 import { type createDiscovery } from './reference/discovery'
 import { type createGatewayReference } from './reference/reference'
+import { withoutSecrets } from './keys/access-key'
+import { type createKeyHandlers } from './keys/handlers'
 import { type createRpcHandlers } from './rpc/handlers'
+import { type createPlainHandlers } from './rpc/plain-handlers'
 
 const BODY_LIMIT_BYTES = 32_768
 /** For `/rpc`, which takes batches. */
@@ -38,6 +41,8 @@ export type AppDependencies = {
   catalog: ReturnType<typeof createCatalogHandlers>
   accounts: ReturnType<typeof createAccountHandlers>
   rpc: ReturnType<typeof createRpcHandlers>
+  plain: ReturnType<typeof createPlainHandlers>
+  keys: ReturnType<typeof createKeyHandlers>
   reference: ReturnType<typeof createGatewayReference>
   discovery: ReturnType<typeof createDiscovery>
   now: () => Date
@@ -46,7 +51,7 @@ export type AppDependencies = {
 export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, rpc } =
     dependencies
-  const { reference, discovery, now } = dependencies
+  const { keys, reference, discovery, now } = dependencies
   const limitAddress = createLimiter({
     store,
     logger,
@@ -92,12 +97,28 @@ export function createApp(dependencies: AppDependencies) {
     })
     await rpc.call(req, res, session)
   }
+  const createKey: SessionHandler = async (req, res, session) => {
+    await readBody(req, res, {
+      limitBytes: BODY_LIMIT_BYTES,
+      sender: session.wallet,
+      limit: (points) => limitAddress(addressKey(req), res, points),
+    })
+    await keys.create(req, res, session)
+  }
+  const plain = dependencies.plain({
+    readBody,
+    limitBytes: CALL_LIMIT_BYTES,
+    limitCalls: limitWallet,
+    limitUploads,
+    limitGuesses: limitAddress,
+  })
 
   return createBaseApp({
     logger,
     now,
     trustProxy: environment.TRUSTED_PROXIES,
     unavailableReason,
+    redactPath: withoutSecrets,
     onCompleted: (request) => metrics.observe(request),
     cors: {
       origins: '*',
@@ -123,6 +144,13 @@ export function createApp(dependencies: AppDependencies) {
       app.get('/providers/:id', catalog.provider)
       app.get('/x402/supported', catalog.supported)
       app.post('/rpc', withSession(call))
+      app.get('/v1/:chain', plain)
+      app.post('/v1/:chain', plain)
+      app.get('/v1/:chain/*path', plain)
+      app.post('/v1/:chain/*path', plain)
+      app.post('/keys', withSession(createKey))
+      app.get('/keys', limitReads, withSession(keys.list))
+      app.delete('/keys/:id', limitByAddress, withSession(keys.remove))
       app.get('/credits/:wallet', limitReads, accounts.credits)
       app.get('/history/:wallet', limitReads, accounts.history)
       app.get('/payments/:wallet', limitReads, accounts.payments)

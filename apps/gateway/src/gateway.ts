@@ -17,6 +17,8 @@ import { createCatalogHandlers } from './catalog/handlers'
 import { createSupported } from './catalog/supported'
 import { type Clocks } from './clocks'
 import { type Environment } from './config'
+import { createKeyHandlers } from './keys/handlers'
+import { createAccessKeyStore } from './keys/store'
 import { createAdmission } from './payments/admission'
 import { createBuyCredits } from './payments/buy-credits'
 import { createPaymentProcessor } from './payments/payment-processor'
@@ -27,6 +29,11 @@ import { createGatewayReference } from './reference/reference'
 import { createForward } from './rpc/upstream/forward'
 import { createRpcHandlers } from './rpc/handlers'
 import { createPaidCall } from './rpc/paid-call'
+import { createPayByKey } from './rpc/pay-by-key'
+import { createPayByPayment } from './rpc/pay-by-payment'
+import { createPayInSession } from './rpc/pay-in-session'
+import { createPaymentChoice } from './rpc/payment-choice'
+import { createPlainHandlers } from './rpc/plain-handlers'
 import { createUpstreams } from './rpc/upstream/upstreams'
 
 export type Infrastructure = {
@@ -76,17 +83,19 @@ export function composeGateway(infrastructure: Infrastructure) {
     clocks,
     logger,
   })
-  const buyCredits = createBuyCredits({ payments, processor, admission, sessions, resource, logger })
+  const buyCredits = createBuyCredits({ payments, processor, admission, facilitator, sessions, logger })
 
   const upstreams = createUpstreams({ timeoutMs, now })
   const forward = createForward(upstreams, timeoutMs)
   const supported = createSupported(facilitator, logger, now)
+  const { findFeePayer } = supported
+  const keys = createAccessKeyStore(database)
+  const requirePaymentChoice = createPaymentChoice({ catalog, findFeePayer })
   const paidCall = createPaidCall({
     catalog,
-    sessions,
-    buyCredits,
-    findFeePayer: supported.findFeePayer,
-    payments,
+    payInSession: createPayInSession({ catalog, sessions, buyCredits, findFeePayer, payments, ledger }),
+    payByKey: createPayByKey({ payments, ledger, requirePaymentChoice }),
+    payByPayment: createPayByPayment({ catalog, buyCredits, payments, ledger, requirePaymentChoice, now }),
     ledger,
     forward,
     freeTimeouts: createBudget({
@@ -96,7 +105,6 @@ export function composeGateway(infrastructure: Infrastructure) {
       points: environment.FREE_TIMEOUTS_PER_MINUTE,
       durationSeconds: 60,
     }),
-    resource,
     logger,
   })
 
@@ -113,7 +121,16 @@ export function composeGateway(infrastructure: Infrastructure) {
     auth: createAuthHandlers(nonces, signIn, sessions),
     catalog: createCatalogHandlers(catalog, supported),
     accounts: createAccountHandlers(ledger, createHistory(database)),
-    rpc: createRpcHandlers(paidCall),
+    rpc: createRpcHandlers(paidCall, catalog, resource),
+    plain: createPlainHandlers({
+      paidCall,
+      requirePaymentChoice,
+      catalog,
+      sessions,
+      keys,
+      publicUrl: environment.PUBLIC_URL,
+    }),
+    keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS),
     discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),
     now,

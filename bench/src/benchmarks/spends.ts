@@ -87,7 +87,11 @@ function spendByLedger(database: GatewayDatabase): Spend {
   const call = { ecosystem: 'evm', chainId: CHAIN, transport: 'rpc', method: 'POST', resource: '' } as const
   const parts = { ...call, planId: 1, providerId: 'node', rpcMethod: 'eth_getBalance', cost: 1 }
   return async ({ wallet, sessionId }) => {
-    const { outcome } = await ledger.spend({ ...parts, wallet, sessionId })
+    const { outcome } = await ledger.spend({
+      ...parts,
+      wallet,
+      authority: { kind: 'session', id: sessionId },
+    })
     if (outcome !== 'paid') throw new Error(`A spend ended with ${outcome}`)
   }
 }

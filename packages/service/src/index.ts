@@ -10,6 +10,7 @@ export {
   createBodyReader,
   forgetBody,
   POINT_BYTES,
+  rawBody,
   rawMember,
   type ReadBody,
   releaseBody,

@@ -4,10 +4,10 @@ import { batchOptions, createBatchExecutor, listOf } from './batch-statement'
 import { createContendedAccounts } from './contended-accounts'
 import { createGroupCommit } from './group-commit'
 import { accountBusy } from './ledger-errors'
-import { SPEND, type SpendRow } from './ledger-sql'
+import { SPEND, type Authority, type SpendRow } from './ledger-sql'
 
 export type Charge = {
-  sessionId: string
+  authority: Authority
   wallet: string
   planId: number
   cost: number
@@ -85,7 +85,8 @@ function parametersOf(charges: Charge[]): unknown[] {
     return number
   })
   return [
-    listOf(charges.map(({ sessionId }) => sessionId)),
+    listOf(charges.map(({ authority }) => authority.kind)),
+    listOf(charges.map(({ authority }) => authority.id)),
     listOf(charges.map(({ planId }) => planId)),
     listOf(charges.map(({ cost }) => cost)),
     listOf(kindOf),

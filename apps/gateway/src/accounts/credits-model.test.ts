@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import fc from 'fast-check'
 import { findViolations, openSession, insertPayment } from '../testing/accounts'
-import { endingOf, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { inSession, endingOf, openLedgers, type TestLedgers } from '../testing/ledgers'
 import { type Ledger } from './ledger'
 
 let books: TestLedgers
@@ -83,7 +83,7 @@ const replica = fc.nat(1)
 
 function chargeOf({ wallets }: Real, wallet: number, planId: number, calls: { cost: number }) {
   const { address, live } = wallets[wallet]!
-  return { ...common, sessionId: live, wallet: address, planId, cost: calls.cost }
+  return { ...common, authority: inSession(live), wallet: address, planId, cost: calls.cost }
 }
 const common = {
   providerId: 'node',
@@ -182,7 +182,7 @@ const commands: fc.Arbitrary<Command>[] = [
   fc.record({ ...account, cost, replica }).map((call) =>
     command('spend in an ended session', async (_, real) => {
       const charge = chargeOf(real, call.wallet, call.plan, call)
-      const dead = { ...charge, sessionId: real.wallets[call.wallet]!.dead }
+      const dead = { ...charge, authority: inSession(real.wallets[call.wallet]!.dead) }
       expect(await ledgerOf(call.replica).spend(dead)).toEqual({ outcome: 'revoked' })
       seen.add('spend: revoked')
     }),
@@ -253,7 +253,7 @@ async function newWallet(): Promise<Wallet> {
   const { wallet: address, call } = await books.spender(0)
   const dead = await openSession(books.pool, address)
   await books.pool.query('UPDATE sessions SET revoked_at = now() WHERE id = $1', [dead])
-  return { address, live: call().sessionId, dead }
+  return { address, live: call().authority.id, dead }
 }
 
 /** Results that must occur in the runs. */

@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import { balanceOf, findViolations, openSession } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { chargeOf, lockAccount, times, waitForLockWaiter } from '../testing/ledgers'
+import { inSession, chargeOf, lockAccount, times, waitForLockWaiter } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
@@ -36,7 +36,7 @@ test('a call above the queue limit is answered with Retry-After and never forwar
   await gateway.fund(wallet.address, 20_000)
   const { call } = await wallet.signIn()
   const sessionId = await openSession(pool, wallet.address)
-  const charge = chargeOf({ sessionId, wallet: wallet.address })
+  const charge = chargeOf({ authority: inSession(sessionId), wallet: wallet.address })
   const asked = upstream.requests.length
 
   // Nothing can be written until this lock is released.

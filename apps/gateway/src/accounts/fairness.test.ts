@@ -1,6 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import { findViolations } from '../testing/accounts'
 import {
+  inSession,
   endingOf,
   lockAccount,
   times,
@@ -40,7 +41,7 @@ describe('one invalid call of a batch of five hundred fails alone', () => {
   const rows: [string, (poisoned: Spender) => Promise<{ call?: object; heal?: () => Promise<unknown> }>][] = [
     ['a text that Postgres refuses', () => Promise.resolve({ call: { resource: 'a\0b' } })],
     ['a number beyond its column', () => Promise.resolve({ call: { cost: 2 ** 31 } })],
-    ['a session that is no uuid', () => Promise.resolve({ call: { sessionId: 'no uuid' } })],
+    ['a session that is no uuid', () => Promise.resolve({ call: { authority: inSession('no uuid') } })],
     ['a cost that a constraint refuses', () => Promise.resolve({ call: { cost: 0 } })],
     ['a trigger on its usage', async (poisoned) => ({ heal: await poison(poisoned, 'usage') })],
     ['a trigger on its account', async (poisoned) => ({ heal: await poison(poisoned, 'accounts') })],

@@ -20,6 +20,7 @@ export type UsageRow = {
   outcome: string
   latency_ms: number | null
   created_at: Date
+  key_label: string | null
 }
 
 export type AccountRow = { id: bigint; pricing_plan_id: number; calls: bigint }
@@ -40,7 +41,7 @@ WITH page AS (
 )
 SELECT call.id, account_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method,
   CASE state WHEN 'refunded' THEN 0 ELSE credits END AS credits, status_code, coalesce(outcome, state) AS outcome,
-  latency_ms, created_at
+  latency_ms, created_at, (SELECT label FROM access_keys WHERE access_keys.id = call.key_id) AS key_label
 FROM page JOIN LATERAL (SELECT * FROM usage WHERE usage.id = page.id LIMIT 1) AS call ON true
 ORDER BY call.id DESC`
 

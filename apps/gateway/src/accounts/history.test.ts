@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { findViolations, openSession, insertPayment } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
-import { chargeOf, times } from '../testing/ledgers'
+import { inSession, chargeOf, times } from '../testing/ledgers'
 import { outcomeOf } from '../testing/outcome'
 import { getRefusingUrl, startUpstream } from '../testing/upstream'
 import { type Charge } from './call-charges'
@@ -130,7 +130,7 @@ describe('GET /history/:wallet', () => {
     for (const planId of [1, 2]) {
       await gateway.fund(address, 100_000, planId)
       const sessionId = await openSession(gateway.pool, address, planId)
-      charges.push(chargeOf({ wallet: address, planId, sessionId }))
+      charges.push(chargeOf({ wallet: address, planId, authority: inSession(sessionId) }))
     }
     const spend = (index: number) => ledgers[index % 2]!.spend(charges[(index >> 1) % 2]!)
     await Promise.all(times(200, spend))

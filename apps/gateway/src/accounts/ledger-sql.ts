@@ -12,48 +12,100 @@ const withLockModes = (textOf: (lock: string, skips: boolean) => string): BatchS
   skipping: textOf('FOR UPDATE SKIP LOCKED', true),
 })
 
-/** One row for each call, in order. `retry`: covered alone, but not after the calls before it. `locked`: its account was skipped. */
-export type SpendRow =
-  | { outcome: 'paid'; usage_id: bigint; remaining: bigint }
-  | { outcome: 'insufficient' | 'revoked' | 'retry' | 'locked'; usage_id: null; remaining: bigint }
+/**
+ * What allows a call to spend: a session or an access key of the wallet, or the one call of a payment that came without a
+ * session.
+ */
+export type Authority = { kind: 'session' | 'key' | 'payment'; id: string }
 
 /**
- * A call is paid if its session is active and its account covers it after all calls before it; its usage row, and a reservation
- * that finds it again if this replica dies, are in the same commit. The new balance is computed from the locked row: Postgres
- * first checks an UPDATE against the row of the snapshot, where a subtraction would fail on credits granted while this statement
- * waited for the lock.
+ * One row for each call, in order. `revoked`: its authority does not exist or has ended. `key_limit`: its access key may not
+ * spend as much. `retry`: covered alone, but not after the calls before it. `locked`: its account was skipped.
+ */
+export type SpendRow =
+  | { outcome: 'paid'; usage_id: bigint; remaining: bigint }
+  | {
+      outcome: 'insufficient' | 'revoked' | 'key_limit' | 'retry' | 'locked'
+      usage_id: null
+      remaining: bigint
+    }
+
+const TODAY = "(now() AT TIME ZONE 'UTC')::date"
+
+/**
+ * A call is paid if its authority holds, and its account and its access key cover it after all calls before it; its usage row,
+ * and a reservation that finds it again if this replica dies, are in the same commit. New sums are computed from the locked
+ * rows: Postgres first checks an UPDATE against the row of the snapshot, where a subtraction would fail on credits granted while
+ * this statement waited for the lock. Keys and payments are locked after their account, so a call of another account cannot
+ * hold them.
  */
 export const SPEND = withLockModes(
   (lock) => `
 WITH asked AS MATERIALIZED (
-  SELECT call.*, session.wallet IS NOT NULL AS live, session.wallet, account.id AS known_account
-  FROM unnest($2::uuid[], $3::int[], $4::int[], $5::int[]) WITH ORDINALITY AS call (session_id, plan_id, cost, kind, position)
+  SELECT call.*, holder.wallet IS NOT NULL AS live, holder.wallet, account.id AS known_account
+  FROM unnest($2::text[], $3::uuid[], $4::int[], $5::int[], $6::int[])
+      WITH ORDINALITY AS call (authority, authority_id, plan_id, cost, kind, position)
     LEFT JOIN LATERAL (
-      SELECT wallet FROM sessions WHERE id = call.session_id AND revoked_at IS NULL LIMIT 1
-    ) AS session ON true
+      SELECT wallet FROM sessions
+      WHERE call.authority = 'session' AND id = call.authority_id AND revoked_at IS NULL
+      UNION ALL
+      SELECT wallet FROM access_keys
+      WHERE call.authority = 'key' AND id = call.authority_id AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+      UNION ALL
+      SELECT wallet FROM payments
+      WHERE call.authority = 'payment' AND id = call.authority_id AND call_state = 'open' AND status = 'credited'
+      LIMIT 1
+    ) AS holder ON true
     LEFT JOIN LATERAL (
-      SELECT id FROM accounts WHERE accounts.wallet = session.wallet AND pricing_plan_id = call.plan_id LIMIT 1
+      SELECT id FROM accounts WHERE accounts.wallet = holder.wallet AND pricing_plan_id = call.plan_id LIMIT 1
     ) AS account ON true
 ), locked AS MATERIALIZED (
   SELECT id, balance, calls FROM accounts WHERE id = ANY (ARRAY(SELECT known_account FROM asked)) ORDER BY id ${lock}
+), keys AS MATERIALIZED (
+  SELECT id AS key_id, spent, CASE day WHEN ${TODAY} THEN spent_on_day ELSE 0 END AS spent_today, max_credits, max_credits_per_day
+  FROM access_keys WHERE deleted_at IS NULL AND id = ANY (ARRAY(
+    SELECT authority_id FROM asked JOIN locked ON locked.id = known_account WHERE authority = 'key'))
+  ORDER BY id FOR UPDATE
+), unserved AS MATERIALIZED (
+  SELECT id AS payment_id FROM payments WHERE call_state = 'open' AND id = ANY (ARRAY(
+    SELECT authority_id FROM asked JOIN locked ON locked.id = known_account WHERE authority = 'payment'))
+  ORDER BY id FOR UPDATE
 ), judged AS MATERIALIZED (
-  SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance, locked.calls
+  SELECT asked.*, locked.id AS account_id, coalesce(locked.balance, 0) AS balance, locked.calls,
+    CASE authority WHEN 'key' THEN key_id IS NOT NULL WHEN 'payment' THEN payment_id IS NOT NULL ELSE true END AS held,
+    coalesce(least(max_credits - spent, max_credits_per_day - spent_today), cost) AS allowed
   FROM asked LEFT JOIN locked ON locked.id = known_account
+    LEFT JOIN keys ON key_id = authority_id LEFT JOIN unserved ON payment_id = authority_id
 ), summed AS (
-  SELECT judged.*, sum(cost) OVER (PARTITION BY account_id ORDER BY position) AS total
-  FROM judged WHERE live AND cost <= balance
+  SELECT judged.*, sum(cost) OVER (PARTITION BY account_id ORDER BY position) AS total,
+    sum(cost) OVER (PARTITION BY authority_id ORDER BY position) AS authority_total,
+    row_number() OVER (PARTITION BY authority_id ORDER BY position) AS turn
+  FROM judged WHERE live AND held AND cost <= balance AND cost <= allowed
 ), paid AS MATERIALIZED (
-  SELECT summed.*, nextval('usage_id_seq') AS usage_id FROM summed WHERE total <= balance
+  SELECT summed.*, nextval('usage_id_seq') AS usage_id FROM summed
+  WHERE total <= balance AND (authority <> 'key' OR authority_total <= allowed) AND (authority <> 'payment' OR turn = 1)
 ), spent AS (
   UPDATE accounts SET balance = bill.remaining, calls = bill.calls
   FROM (
     SELECT account_id, balance - sum(cost) AS remaining, calls + count(*) AS calls FROM paid GROUP BY account_id, balance, calls
   ) AS bill
   WHERE accounts.id = bill.account_id
+), spent_by_key AS (
+  UPDATE access_keys SET spent = bill.spent, spent_on_day = bill.spent_today, day = ${TODAY}
+  FROM (
+    SELECT key_id, keys.spent + sum(cost) AS spent, spent_today + sum(cost) AS spent_today
+    FROM paid JOIN keys ON key_id = authority_id GROUP BY key_id, keys.spent, spent_today
+  ) AS bill
+  WHERE access_keys.id = ANY (ARRAY(SELECT key_id FROM keys)) AND access_keys.id = bill.key_id
+), served AS (
+  UPDATE payments SET call_state = 'reserved'
+  WHERE id = ANY (ARRAY(SELECT authority_id FROM paid WHERE authority = 'payment'))
 ), booked AS (
-  INSERT INTO usage (id, account_id, replica_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits)
-  SELECT usage_id, account_id, $1::uuid, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, cost
-  FROM paid JOIN unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[])
+  INSERT INTO usage (id, account_id, replica_id, key_id, payment_id, provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, credits)
+  SELECT usage_id, account_id, $1::uuid, CASE authority WHEN 'key' THEN authority_id END,
+    CASE authority WHEN 'payment' THEN authority_id END,
+    provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, cost
+  FROM paid JOIN unnest($7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[])
     WITH ORDINALITY AS kinds (provider_id, ecosystem, chain_id, transport, method, resource, rpc_method, kind) USING (kind)
 ), reserved AS (
   INSERT INTO reservations (first_call, last_call, replica_id)
@@ -63,9 +115,12 @@ SELECT
   CASE
     WHEN paid.usage_id IS NOT NULL THEN 'paid'
     WHEN NOT judged.live THEN 'revoked'
-    WHEN judged.cost <= judged.balance THEN 'retry'
-    WHEN judged.account_id IS NULL AND judged.known_account IS NOT NULL THEN 'locked'
-    ELSE 'insufficient'
+    WHEN judged.known_account IS NULL THEN 'insufficient'
+    WHEN judged.account_id IS NULL THEN 'locked'
+    WHEN NOT judged.held THEN 'revoked'
+    WHEN judged.cost > judged.balance THEN 'insufficient'
+    WHEN judged.cost > judged.allowed THEN 'key_limit'
+    ELSE 'retry'
   END AS outcome,
   paid.usage_id,
   judged.balance - coalesce(paid.total, 0) AS remaining
@@ -101,11 +156,24 @@ WITH asked AS MATERIALIZED (
     latency_ms = ending.latency_ms, finished_at = now()
   FROM ending JOIN mine ON mine.id = ending.usage_id
   WHERE usage.id = mine.id AND (ending.state <> 'refunded' OR mine.account_id IN (SELECT id FROM locked))
-  RETURNING ending.position, usage.account_id, usage.credits, usage.state
+  RETURNING ending.position, usage.account_id, usage.credits, usage.state, usage.key_id, usage.payment_id, usage.created_at
 ), refunded AS (
   UPDATE accounts SET balance = accounts.balance + back.credits
   FROM (SELECT account_id, sum(credits) AS credits FROM finished WHERE state = 'refunded' GROUP BY account_id) AS back
   WHERE accounts.id = back.account_id
+), refunded_to_key AS (
+  UPDATE access_keys SET spent = access_keys.spent - back.credits,
+    spent_on_day = access_keys.spent_on_day - CASE access_keys.day WHEN ${TODAY} THEN back.today ELSE 0 END
+  FROM (
+    SELECT key_id, sum(credits) AS credits,
+      coalesce(sum(credits) FILTER (WHERE (created_at AT TIME ZONE 'UTC')::date = ${TODAY}), 0) AS today
+    FROM finished WHERE state = 'refunded' AND key_id IS NOT NULL GROUP BY key_id
+  ) AS back
+  WHERE access_keys.id = ANY (ARRAY(SELECT key_id FROM finished WHERE key_id IS NOT NULL)) AND access_keys.id = back.key_id
+), answered AS (
+  UPDATE payments SET call_state = CASE finished.state WHEN 'done' THEN 'served' ELSE 'open' END
+  FROM finished
+  WHERE payments.id = ANY (ARRAY(SELECT payment_id FROM finished WHERE payment_id IS NOT NULL)) AND payments.id = finished.payment_id
 )
 SELECT asked.position, CASE
     WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id

@@ -9,7 +9,14 @@ import {
   randomAddress,
   insertPayment,
 } from '../testing/accounts'
-import { endingOf, times, openLedgers, waitForLockWaiter, type TestLedgers } from '../testing/ledgers'
+import {
+  inSession,
+  endingOf,
+  times,
+  openLedgers,
+  waitForLockWaiter,
+  type TestLedgers,
+} from '../testing/ledgers'
 import { GRANT } from './ledger-sql'
 
 let { ledgers, pool, spender, usageOf } = {} as TestLedgers
@@ -137,8 +144,8 @@ describe('spending', () => {
     await pool.query('UPDATE sessions SET revoked_at = now() WHERE id = $1', [ended])
     const outcomes = await Promise.all([
       ledgers[0].spend(unfunded.call()),
-      ledgers[0].spend(call(1, { sessionId: ended })),
-      ledgers[0].spend(call(1, { sessionId: randomUUID() })),
+      ledgers[0].spend(call(1, { authority: inSession(ended) })),
+      ledgers[0].spend(call(1, { authority: inSession(randomUUID()) })),
       ledgers[0].spend(call()),
     ])
     expect(outcomes).toEqual([

@@ -18,7 +18,7 @@ import {
 export type SpendResult =
   | { outcome: 'paid'; usageId: bigint; remaining: bigint }
   | { outcome: 'insufficient'; remaining: bigint }
-  | { outcome: 'revoked' }
+  | { outcome: 'revoked' | 'key_limit' }
 
 /** Detects a dead connection in time for another heartbeat. */
 const HEARTBEAT_TIMEOUT_MS = 5_000
@@ -56,8 +56,8 @@ export function createLedger(database: GatewayDatabase, clocks: Clocks = systemC
     confirm,
 
     /**
-     * Charges the call if its session is active and its account has the credits. A call that fails does not affect others in
-     * its batch.
+     * Charges the call if its authority holds and its account, and its access key, have the credits. A call that fails does not
+     * affect others in its batch.
      *
      * @throws ApiError: nothing was charged, or it is refunded within a minute
      */
@@ -70,7 +70,7 @@ export function createLedger(database: GatewayDatabase, clocks: Clocks = systemC
           return { outcome: 'paid', usageId: row.usage_id, remaining: row.remaining }
         }
         if (row.outcome === 'insufficient') return { outcome: 'insufficient', remaining: row.remaining }
-        if (row.outcome === 'revoked') return { outcome: 'revoked' }
+        if (row.outcome === 'revoked' || row.outcome === 'key_limit') return { outcome: row.outcome }
         // Calls before it in the batch left too little for this one; the balance alone may cover it.
       }
     },

@@ -133,7 +133,8 @@ describe.each([
       const { rows } = await pool.query<{ id: string }>('SELECT id FROM sessions LIMIT $1', [BATCH])
       const kind = ['node', 'evm', '84532', 'rpc', 'POST', '', 'eth_blockNumber'].map((word) => `{"${word}"}`)
       const each = list(times(BATCH, () => 1))
-      const values = [randomUUID(), list(rows.map(({ id }) => id)), each, each, each, ...kind]
+      const sessions = list(rows.map(() => 'session'))
+      const values = [randomUUID(), sessions, list(rows.map(({ id }) => id)), each, each, each, ...kind]
       for (const node of await nodesOf(SPEND.waiting, values, how))
         expect(handled(node)).toBeLessThanOrEqual(VERSIONS * BATCH)
     })

@@ -11,6 +11,10 @@ export const createGuard =
   (req, res) =>
     handler(req, res, sessions.authenticate(bearerOf(req)))
 
+/** The session of a request that may come without one. @throws ApiError INVALID_TOKEN or EXPIRED_TOKEN for a bad token */
+export const findSession = (sessions: Pick<Sessions, 'authenticate'>, req: Request): Session | undefined =>
+  req.headers.authorization === undefined ? undefined : sessions.authenticate(bearerOf(req))
+
 /** RFC 6750, 2.1. */
 function bearerOf(req: Request): string {
   const bearer = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(req.get('authorization') ?? '')?.[1]

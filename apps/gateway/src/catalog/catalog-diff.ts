@@ -49,6 +49,7 @@ export function providerChanges(
     const lines = [
       ...activityLines(named, before, after, 'used again'),
       ...differenceLines(named, [
+        ['network', before.network, after.network],
         ['rpc', before.rpc, after.rpc],
         ['rest', before.rest, after.rest],
         ['description', before.description, after.description],

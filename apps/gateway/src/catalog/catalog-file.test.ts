@@ -22,7 +22,7 @@ function errorsIn(text: string): string[] {
 }
 test('a catalog file is read, with defaults for omitted fields', () => {
   expect(parseCatalog(stringify({ plans: [plan], providers: [provider] }))).toEqual({
-    plans: [{ ...plan, max_timeout_seconds: 60, active: true }],
+    plans: [{ ...plan, max_timeout_seconds: 60, transfer_methods: [], active: true }],
     providers: [{ ...provider, rest: [], description: '', methods: {}, active: true }],
   })
   expect(parseCatalog('plans: &none []\nproviders: *none\n')).toEqual({ plans: [], providers: [] })

@@ -1,4 +1,4 @@
-import { Amount, Ecosystem } from '@tollgate/protocol'
+import { Amount, Ecosystem, TransferMethod } from '@tollgate/protocol'
 import { z } from 'zod'
 import { problemsOfPlan } from './plan'
 import { parseYaml } from './yaml-diagnostics'
@@ -47,6 +47,7 @@ const CatalogPlan = z
     credits: z.int().min(1).max(1_000_000_000),
     pay_to: name(128),
     max_timeout_seconds: z.int().min(10).max(3600).default(60),
+    transfer_methods: z.array(TransferMethod).default([]),
     active: z.boolean().default(true),
   })
   .superRefine((plan: unknown, context) => {
@@ -67,6 +68,7 @@ const CatalogProvider = z.strictObject({
   provider_id: name(128),
   category: Ecosystem,
   chain_id: chainName,
+  network: chainName.optional(),
   rpc: z.array(BaseUrl).default([]),
   rest: z.array(BaseUrl).default([]),
   description: z

@@ -1,6 +1,7 @@
 import { type GatewayDatabase } from '@tollgate/database'
-import { Ecosystem } from '@tollgate/protocol'
+import { Ecosystem, TransferMethod } from '@tollgate/protocol'
 import { z } from 'zod'
+import { chainsOf } from './chains'
 
 /** `amount` in smallest units of the asset. */
 export type Plan = {
@@ -18,15 +19,18 @@ export type Plan = {
   credits: number
   payTo: string
   maxTimeoutSeconds: number
+  /** The ways to pay an EVM plan, the first preferred. Empty in other ecosystems, which have one way. */
+  transferMethods: readonly TransferMethod[]
   active: boolean
 }
 
-/** `methods`: the cost in credits of each method that does not cost one. */
+/** `network`: the chain's name, if the provider states it. `methods`: the cost in credits of each method that does not cost one. */
 export type Provider = {
   id: number
   key: string
   category: Ecosystem
   chainId: string
+  network: string | null
   rpc: string[]
   rest: string[]
   description: string
@@ -53,6 +57,7 @@ export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
       ...row,
       ecosystem: Ecosystem.parse(row.ecosystem),
       amount: BigInt(row.amount.toFixed()),
+      transferMethods: transferMethodsOf(row),
     }))
     const byId = new Map(list.map((plan) => [plan.id, plan]))
     return { list, find: (id: number) => byId.get(id) }
@@ -69,11 +74,16 @@ export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
       routes.get(routeKey(category, chainId, transport))
     return { list, findRoute }
   })
+  const readChains = cached(now, async () => {
+    const [plans, providers] = await Promise.all([readPlans(), readProviders()])
+    return chainsOf(providers.list, plans.list)
+  })
 
   return {
     /** The plans and the providers, each as of one reading. */
     readPlans,
     readProviders,
+    readChains,
     getActivePlans: async () => (await readPlans()).list.filter((plan) => plan.active),
     /** Includes retired plans, whose credits can still be spent. */
     findPlan: async (id: number) => (await readPlans()).find(id),
@@ -83,6 +93,18 @@ export function createCatalog({ prisma }: GatewayDatabase, now: () => Date) {
         (provider) => provider.category === category && provider.chainId === chainId,
       ),
   }
+}
+
+/** Without the token's EIP-712 domain no client can sign an EIP-3009 authorization. */
+function transferMethodsOf(row: {
+  ecosystem: string
+  assetName: string | null
+  assetVersion: string | null
+  transferMethods: string[]
+}): readonly TransferMethod[] {
+  if (row.ecosystem !== 'evm') return []
+  if (row.transferMethods.length > 0) return z.array(TransferMethod).parse(row.transferMethods)
+  return row.assetName !== null && row.assetVersion !== null ? ['eip3009', 'permit2'] : ['permit2']
 }
 
 function routesOf(providers: readonly Provider[]) {

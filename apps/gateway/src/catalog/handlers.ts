@@ -8,6 +8,7 @@ import {
 import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Catalog, type Plan, type Provider } from './catalog'
+import { type Chains } from './chains'
 import { type Supported } from './supported'
 
 export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
@@ -24,17 +25,20 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
     },
 
     async providers(_req: Request, res: Response) {
-      res.json({ data: (await catalog.getProviders()).map(providerAnswer) })
+      const [providers, chains] = await Promise.all([catalog.getProviders(), catalog.readChains()])
+      res.json({ data: providers.map((provider) => providerAnswer(provider, chains)) })
     },
 
     async provider(req: Request, res: Response) {
       const { id } = parse(ProviderPath, req.params)
       const { category, chain_id } = parse(ProviderQuery, req.query)
-      const candidates = await catalog.findProviders(category, chain_id)
+      const chains = await catalog.readChains()
+      const chainId = chains.findIn(category, chain_id)?.chainId ?? chain_id
+      const candidates = await catalog.findProviders(category, chainId)
       const provider = candidates.find(({ key }) => key === id)
       if (!provider)
         throw new ApiError('NOT_FOUND', 'There is no such provider on that chain; see GET /providers')
-      res.json({ data: providerAnswer(provider) })
+      res.json({ data: providerAnswer(provider, chains) })
     },
 
     async supported(_req: Request, res: Response) {
@@ -57,11 +61,12 @@ export const planAnswer = (plan: Plan): PricingPlan => ({
   pay_to: plan.payTo,
 })
 
-const providerAnswer = (provider: Provider): ProviderAnswer => ({
+const providerAnswer = (provider: Provider, chains: Chains): ProviderAnswer => ({
   id: provider.id,
   provider_id: provider.key,
   category: provider.category,
   chain_id: provider.chainId,
+  network: chains.findIn(provider.category, provider.chainId)?.network ?? provider.chainId,
   rpc: provider.rpc,
   rest: provider.rest,
   description: provider.description,

@@ -24,6 +24,19 @@ export function* problemsOfPlan(plan: Record<string, unknown>): Generator<[field
     for (const field of ['asset_name', 'asset_version'])
       if (plan[field] !== undefined)
         yield [field, 'belongs to a token of an EVM chain, to its EIP-712 domain']
+  if (ecosystem) yield* problemsOfTransferMethods(plan, ecosystem)
+}
+
+function* problemsOfTransferMethods(
+  plan: Record<string, unknown>,
+  ecosystem: Ecosystem,
+): Generator<[field: string, message: string]> {
+  const { transfer_methods: methods, asset_name, asset_version } = plan
+  if (!Array.isArray(methods) || methods.length === 0) return
+  if (ecosystem !== 'evm') yield ['transfer_methods', 'belongs to a token of an EVM chain']
+  else if (new Set(methods).size < methods.length) yield ['transfer_methods', 'must name each method once']
+  else if (methods.includes('eip3009') && (asset_name === undefined || asset_version === undefined))
+    yield ['transfer_methods', 'has eip3009, which needs asset_name and asset_version']
 }
 
 const EXPECTED: Record<Ecosystem, { asset: string; address: string; chain: string }> = {

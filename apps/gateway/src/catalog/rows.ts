@@ -24,6 +24,7 @@ export const planFields = {
   credits: 'credits',
   pay_to: 'payTo',
   max_timeout_seconds: 'maxTimeoutSeconds',
+  transfer_methods: 'transferMethods',
 } as const satisfies Record<string, keyof PlanRow>
 
 export const planRow = (plan: CatalogFile['plans'][number]): PlanRow => ({
@@ -41,6 +42,7 @@ export const planRow = (plan: CatalogFile['plans'][number]): PlanRow => ({
   credits: plan.credits,
   payTo: families[plan.ecosystem]?.parseAddress(plan.pay_to) ?? plan.pay_to,
   maxTimeoutSeconds: plan.max_timeout_seconds,
+  transferMethods: plan.transfer_methods,
   active: plan.active,
 })
 
@@ -53,6 +55,7 @@ export const providerRow = (provider: CatalogFile['providers'][number]): Provide
   key: provider.provider_id,
   category: provider.category,
   chainId: provider.chain_id,
+  network: provider.network ?? null,
   rpc: provider.rpc,
   rest: provider.rest,
   description: provider.description,

@@ -167,6 +167,7 @@ describe('4. GET /history/:wallet', () => {
         outcome: 'answered',
         latency_ms: expect.any(Number) as number,
         created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
+        key_label: null,
       },
     ])
   })

@@ -92,7 +92,7 @@ describe('4. GET /providers', () => {
     const { data } = body as { data: { provider_id: string; id: number }[] }
     expect(data.map(({ provider_id }) => provider_id).sort()).toEqual(['node', 'provider-84532'])
     const listed = data.find(({ provider_id }) => provider_id === 'node')
-    expect(listed).toEqual({ ...node, id: listed?.id, description: 'Two of them' })
+    expect(listed).toEqual({ ...node, id: listed?.id, network: '777', description: 'Two of them' })
   })
 
   test.each([
@@ -119,7 +119,7 @@ describe('4. GET /providers/:id', () => {
 
   test('path, response | provider_id | object `data` holding one provider', async () => {
     expect((await get('/providers/node', query).expect(200)).body).toEqual({
-      data: { ...node, id: expect.any(Number) as number, description: 'Two of them' },
+      data: { ...node, id: expect.any(Number) as number, network: '777', description: 'Two of them' },
     })
   })
 

@@ -1,14 +1,16 @@
 import { families, type OfflineResult, type Payment } from '@tollgate/chains'
 import { isRolledBack } from '@tollgate/database'
+import { type Facilitator } from '@tollgate/facilitator-client'
 import { type SettleRequest } from '@tollgate/protocol'
 import { ApiError, type Logger } from '@tollgate/service'
+import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isTransient } from '../accounts/ledger-errors'
 import { type Session, type Sessions } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
 import { type Admission } from './admission'
 import { type PaymentHeader } from './payment-header'
-import { errorCodeOf, receiptOf, type Receipt } from './receipt'
+import { detailOf, errorCodeOf, receiptOf, type Receipt } from './receipt'
 import { matchesPlan, assertPlanActive, requirementsOf, termsOf } from './requirements'
 import { type PaymentProcessor } from './payment-processor'
 import { type PaymentRecord } from './payment-record'
@@ -16,11 +18,21 @@ import { type PaymentStore } from './store'
 
 /** `reason` is a code and `detail` text. Nothing was bought if `refused`; an operator must decide if `disputed`. */
 export type Purchase =
-  | { outcome: 'paid'; receipt: Receipt }
+  | { outcome: 'paid'; payment: PaymentRecord; receipt: Receipt }
   | { outcome: 'disputed'; id: string; receipt: Receipt }
   | { outcome: 'refused'; reason: string; detail?: string; receipt: Receipt }
 
-export type Buyer = { session: Session; address: string; requestId: string }
+/**
+ * Without a session the payer of the payment buys, and the payment serves one call, of the client address that presented it
+ * first: once it is mined, everyone can read the signed authorization.
+ */
+export type Buyer = {
+  session: Session | undefined
+  address: string
+  requestId: string
+  /** The URL that is paid for. */
+  resource: string
+}
 
 type PaymentAttempt = { plan: Plan; payment: Payment; header: PaymentHeader }
 
@@ -41,12 +53,12 @@ export type BuyCredits = ReturnType<typeof createBuyCredits>
 export function createBuyCredits(dependencies: {
   payments: PaymentStore
   processor: PaymentProcessor
-  admission: Pick<Admission, 'admit'>
+  admission: Admission
+  facilitator: Pick<Facilitator, 'verify'>
   sessions: Pick<Sessions, 'findSignedBy'>
-  resource: string
   logger: Logger
 }) {
-  const { payments, processor, admission, sessions, resource, logger } = dependencies
+  const { payments, processor, admission, facilitator, sessions, logger } = dependencies
   const inFlight = new Map<string, Promise<PaymentRecord | Rejection>>()
 
   return async function buyCredits(buyer: Buyer, plan: Plan, header: PaymentHeader): Promise<Purchase> {
@@ -61,7 +73,7 @@ export function createBuyCredits(dependencies: {
       receipt: receiptOf(plan, { payer, errorReason }),
     })
     // A payment is visible in headers and on chain: only its payer may use it.
-    if (payer !== session.wallet)
+    if (session && payer !== session.wallet)
       return refused('invalid_payment', 'the payer is not the wallet that is signed in')
 
     const registered = await registerOnce(buyer, { plan, payment, header }).catch((error: unknown) => {
@@ -69,10 +81,9 @@ export function createBuyCredits(dependencies: {
     })
     if ('rejection' in registered) {
       const { rejection: reason, detail } = registered
-      const { wallet } = session
       logger.info('payment rejected before settlement', {
         requestId,
-        wallet,
+        wallet: payer,
         planId: plan.id,
         reason,
         detail,
@@ -87,7 +98,7 @@ export function createBuyCredits(dependencies: {
 
   /** Concurrent calls with the same payment share one attempt, which counts once against the wallet's limits. */
   function registerOnce(buyer: Buyer, attempt: PaymentAttempt) {
-    const key = JSON.stringify([buyer.session.id, attempt.plan.id, attempt.header])
+    const key = JSON.stringify([buyer.session?.id ?? ['', buyer.address], attempt.plan.id, attempt.header])
     const registering = inFlight.get(key) ?? register(buyer, attempt).finally(() => inFlight.delete(key))
     inFlight.set(key, registering)
     return registering
@@ -95,8 +106,6 @@ export function createBuyCredits(dependencies: {
 
   /** @throws ApiError NOT_FOUND for a new payment to a retired plan */
   async function register(buyer: Buyer, attempt: PaymentAttempt): Promise<PaymentRecord | Rejection> {
-    const { session, address } = buyer
-    const { wallet } = session
     const { plan, payment, header } = attempt
     const authorization = { plan, payer: payment.payer, nonce: payment.nonce }
     const known = await payments.findByAuthorization(authorization)
@@ -107,26 +116,61 @@ export function createBuyCredits(dependencies: {
     assertPlanActive(plan)
     if (header.accepted && !matchesPlan(plan, header.accepted))
       return { rejection: 'invalid_payment_requirements', detail: 'the payer accepted other terms' }
-    const { now, ...applicant } = await payments.getApplicant(wallet)
-    const result = await check(session, plan, payment, now)
-    if ('reason' in result) return { rejection: result.reason, detail: result.detail }
-    const isVerified = result.signature === 'valid'
-    await admission.admit({ wallet, address, isVerified, ...applicant })
+    const rejection = await admit(buyer, attempt)
+    if (rejection) return rejection
 
     if (isReopened) {
-      const reopened = await payments.reopen(known.id, payment.validUntil ?? 0n)
+      const reopened = await payments.reopen(known.id, payment.validUntil ?? 0n, presenterOf(buyer))
       return reopened ?? (await payments.findByAuthorization(authorization)) ?? known
     }
     return store(buyer, attempt, isRetry ? known : undefined)
   }
 
+  /** Applies the limits to a new payment, after all checks that cost less. */
+  async function admit(buyer: Buyer, attempt: PaymentAttempt): Promise<Rejection | undefined> {
+    const { session, address } = buyer
+    const { plan, payment } = attempt
+    const wallet = payment.payer
+    const { now, ...applicant } = await payments.getApplicant(wallet)
+    const result = await check(session, plan, payment, now)
+    if ('reason' in result) return { rejection: result.reason, detail: result.detail }
+    const isVerified = result.signature === 'valid'
+    if (session || isVerified) await admission.admit({ wallet, address, isVerified, ...applicant })
+    else return admitUnverified(buyer, attempt)
+    return undefined
+  }
+
+  /**
+   * Nothing shows yet that the payer knows of this payment: it counts against the client's address, and is stored only once
+   * the facilitator has verified it, so that it cannot keep the payer from paying.
+   */
+  async function admitUnverified(
+    { address, resource }: Buyer,
+    { plan, header }: PaymentAttempt,
+  ): Promise<Rejection | undefined> {
+    await admission.admit({ wallet: address, address, isVerified: false, isCustomer: false, open: 0 })
+    const retryAfterSeconds = await admission.takeRequest({ isRetry: false })
+    if (retryAfterSeconds !== undefined) throw facilitatorBusy(retryAfterSeconds)
+    const { isValid, invalidReason, invalidMessage } = await facilitator
+      .verify(settleRequest(header, plan, resource))
+      .catch((cause: unknown) => {
+        throw facilitatorBusy(undefined, cause)
+      })
+    if (isValid) return undefined
+    const rejection = errorCodeOf(invalidReason)
+    return { rejection, detail: detailOf(invalidMessage) ?? rejection }
+  }
+
   async function store(
-    { session: { wallet }, requestId }: Buyer,
+    buyer: Buyer,
     { plan, payment: { payer, nonce }, header }: PaymentAttempt,
     failed: PaymentRecord | undefined,
   ): Promise<PaymentRecord> {
+    const { requestId, resource } = buyer
+    const wallet = payer
     const authorization = { plan, payer, nonce }
-    const purchase = { wallet, request: settleRequest(header, plan, resource) }
+    const request = settleRequest(header, plan, resource)
+    const purchase = { wallet, request, presentedBy: presenterOf(buyer) }
     const stored = await (failed
       ? payments.createRetry(failed, authorization, purchase)
       : payments.create(authorization, purchase))
@@ -149,14 +193,25 @@ export function createBuyCredits(dependencies: {
    * Checks the terms and, as far as possible without the chain, the signature. A contract may accept a signature that its key
    * did not make only if it accepted the sign-in too: a wallet that signed in by key pays by key.
    */
-  async function check(session: Session, plan: Plan, payment: Payment, now: Date): Promise<OfflineResult> {
+  async function check(
+    session: Session | undefined,
+    plan: Plan,
+    payment: Payment,
+    now: Date,
+  ): Promise<OfflineResult> {
     const family = families[plan.ecosystem]
     if (!family) throw new Error(`There is no chain family ${plan.ecosystem}`)
     const result = family.checkOffline(payment, termsOf(plan), { chainId: plan.chainId, now })
-    if ('reason' in result || result.signature !== 'not-by-key') return result
+    if (!session || 'reason' in result || result.signature !== 'not-by-key') return result
     return (await sessions.findSignedBy(session)) === 'key' ? NOT_SIGNED_BY_KEY : result
   }
 }
+
+const presenterOf = ({ session, address }: Buyer): Buffer | undefined =>
+  session ? undefined : createHash('sha256').update(address).digest()
+
+export const isPresenter = ({ presentedBy }: Pick<PaymentRecord, 'presentedBy'>, buyer: Buyer): boolean =>
+  presentedBy !== null && presenterOf(buyer)?.equals(presentedBy) === true
 
 const NOT_SIGNED_BY_KEY: OfflineResult = {
   reason: 'invalid_exact_evm_payload_signature',
@@ -196,7 +251,7 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
   const fields = { payer, network, createdAt }
   if (status === 'credited') {
     const settled = { transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
-    return { outcome: 'paid', receipt: receiptOf(plan, { ...fields, ...settled, success: true }) }
+    return { outcome: 'paid', payment, receipt: receiptOf(plan, { ...fields, ...settled, success: true }) }
   }
   if (status !== 'failed' && status !== 'disputed') throw pendingPayment()
   const reason = payment.errorReason ?? 'invalid_payment'
@@ -214,11 +269,11 @@ function purchaseOf(plan: Plan, payment: PaymentRecord): Purchase {
 export const pendingPayment = (cause?: unknown) =>
   new ApiError('PAYMENT_PENDING', PENDING_MESSAGE, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause })
 
-export const facilitatorBusy = () =>
+export const facilitatorBusy = (retryAfterSeconds = 30, cause?: unknown) =>
   new ApiError(
     'OVERLOADED',
     'No payment can be settled just now; nothing was charged, so send the same request with the same X-PAYMENT again later',
-    { retryAfterSeconds: 30 },
+    { retryAfterSeconds, cause },
   )
 
 export const disputedPayment = (id: string) =>

@@ -4,10 +4,10 @@ import { type Request } from 'express'
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
-/** `accepted` is of x402 version 2, the other outer members of version 1. */
+/** `accepted` and `extensions` are of x402 version 2, the other outer members of version 1. */
 export type PaymentHeader = Pick<PaymentPayload, 'payload'> &
   Partial<Omit<PaymentPayload, 'payload'>> &
-  Partial<Pick<PaymentPayloadV2, 'accepted'>>
+  Partial<Pick<PaymentPayloadV2, 'accepted' | 'extensions'>>
 
 export const MAX_PAYMENT_HEADER_LENGTH = 12_288
 
@@ -17,7 +17,11 @@ type Header = (typeof headers)[number]
 const names = headers.map((header) => header.toLowerCase())
 
 const Members = z.record(z.string(), z.unknown())
-const Accepted = PaymentPayloadV2.transform(({ payload, accepted }) => ({ payload, accepted }))
+const Accepted = PaymentPayloadV2.transform(({ payload, accepted, extensions }) => ({
+  payload,
+  accepted,
+  ...(extensions ? { extensions } : {}),
+}))
 const Whole = z.union([Accepted, PaymentPayload])
 const Wrapped = z.object({ paymentPayload: Whole }).transform(({ paymentPayload }) => paymentPayload)
 const Typed = z

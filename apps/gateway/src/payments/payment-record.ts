@@ -1,6 +1,9 @@
 import { type Pool } from '@tollgate/database'
 import { SettleRequest } from '@tollgate/protocol'
 
+/** Of the one call that a payment without a session serves. */
+type CallState = 'open' | 'reserved' | 'served'
+
 type PaymentStatus = 'received' | 'settling' | 'settled' | 'credited' | 'failed' | 'disputed'
 
 /**
@@ -24,12 +27,17 @@ export type PaymentRecord = {
   /** Incremented each time a refused payment is reopened. */
   round: number
   createdAt: Date
+  /** Null for a payment of a session, which serves no call by itself. */
+  callState: CallState | null
+  /** See {@link Buyer}. */
+  presentedBy: Buffer | null
   /** Read from the database each time, so that every settle request for a payment is identical. */
   request: SettleRequest
 }
 
 export const COLUMNS = `id, wallet, pricing_plan_id AS "planId", network, payer, amount, credits, status, transaction,
-  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", attempts, round, created_at AS "createdAt", request`
+  block_number AS "blockNumber", error_reason AS "errorReason", error_detail AS "errorDetail", attempts, round, created_at AS "createdAt",
+  call_state AS "callState", presented_by AS "presentedBy", request`
 
 export const createPaymentQuery =
   (pool: Pool) =>

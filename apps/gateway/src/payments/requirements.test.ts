@@ -82,20 +82,27 @@ describe('a call without credits', () => {
     maxTimeoutSeconds: 60,
     extra: { name: 'USDC', version: '2' },
   }
+  const byPermit2 = (entry: typeof offer) => ({
+    ...entry,
+    extra: { ...entry.extra, assetTransferMethod: 'permit2' },
+  })
+  const elsewhere = { ...offer, network: 'eip155:777' }
   const { asset_address, pay_to } = cosmosPlanOf()
   test.each([
-    ['that all of its clients know', {}, offer],
-    ['that those of version 1 do not know', others[0][1], { ...offer, network: 'eip155:777' }],
+    ['that all of its clients know', {}, [offer, byPermit2(offer)]],
+    ['that those of version 1 do not know', others[0][1], [elsewhere, byPermit2(elsewhere)]],
     [
       'on which the payer chooses who bears the fee',
       others[1][1],
-      {
-        ...offer,
-        network: 'cosmos:osmosis-1',
-        asset: asset_address,
-        payTo: pay_to,
-        extra: { feePayer: cosmosFeePayer },
-      },
+      [
+        {
+          ...offer,
+          network: 'cosmos:osmosis-1',
+          asset: asset_address,
+          payTo: pay_to,
+          extra: { feePayer: cosmosFeePayer },
+        },
+      ],
     ],
   ])('on a network %s is offered the plan in x402 version 2', async (_, login, accepted) => {
     const { call } = await gateway.wallet().signIn(login)
@@ -110,7 +117,7 @@ describe('a call without credits', () => {
           description: '100 credits for RPC calls (plan Starter)',
           mimeType: 'application/json',
         },
-        accepts: [accepted],
+        accepts: accepted,
       },
     ])
   })

@@ -4,6 +4,7 @@ import {
   findNetwork,
   formatAmount,
   x402V1Networks,
+  type PaymentChoice,
   type PaymentRequired,
   type PaymentRequiredV2,
   type PaymentRequirements,
@@ -51,6 +52,13 @@ export const termsOf = ({
 const domainOf = ({ assetName: name, assetVersion: version }: Plan) =>
   name !== null && version !== null ? { extra: { name, version } } : {}
 
+/** Whether clients of x402 version 1 can pay it: one entry that they cannot parse makes them refuse all. */
+const isPayableByV1 = ({ network, assetName, assetVersion, transferMethods }: Plan) =>
+  x402V1Networks.has(network) &&
+  assetName !== null &&
+  assetVersion !== null &&
+  transferMethods.includes('eip3009')
+
 /**
  * The body of a 402. The members of x402 version 1 are included only if its clients can parse them: they throw on an empty list
  * and on unknown networks.
@@ -71,7 +79,7 @@ export function paymentRequired(plan: Plan, resource: string, shortfall: Shortfa
   const price = `${formatAmount(plan.amount, plan.decimals)} ${plan.displayDenom}`
   const message = `${messageOf(plan, shortfall)}; pay ${price} and send the signed payment in X-PAYMENT`
   const body: PaymentRequired = { status: 402, message, paymentRequirements: own }
-  if (requirements.extra === undefined || !x402V1Networks.has(plan.network)) return body
+  if (!isPayableByV1(plan)) return body
   return {
     ...body,
     x402Version: 1,
@@ -80,26 +88,69 @@ export function paymentRequired(plan: Plan, resource: string, shortfall: Shortfa
   }
 }
 
-/** The header `PAYMENT-REQUIRED` of a 402. `feePayer`: the account that a payment may name as `fee.granter` on a Cosmos network. */
+/** A plan on sale. `feePayer`: the account that a payment may name as `fee.granter` on a Cosmos network. */
+export type Offer = { plan: Plan; feePayer: string | undefined }
+
+/** One entry for each way to pay the plan, the preferred one first, which most clients take. */
+function offersOf({ plan, feePayer }: Offer): PaymentRequirementsV2[] {
+  const terms = {
+    scheme: 'exact',
+    network: caip2(plan),
+    amount: plan.amount.toString(),
+    asset: plan.asset,
+    payTo: plan.payTo,
+    maxTimeoutSeconds: plan.maxTimeoutSeconds,
+  }
+  if (plan.ecosystem !== 'evm')
+    return [{ ...terms, ...(feePayer === undefined ? {} : { extra: { feePayer } }) }]
+  const { extra } = domainOf(plan)
+  return plan.transferMethods.map((method) =>
+    method === 'eip3009'
+      ? { ...terms, ...(extra ? { extra } : {}) }
+      : { ...terms, extra: { ...extra, assetTransferMethod: method } },
+  )
+}
+
+/** The header `PAYMENT-REQUIRED` of a 402 for a session, which pays its own plan. */
 export const paymentRequiredV2 = (
-  plan: Plan,
+  offer: Offer,
   resource: string,
-  { refusal, feePayer }: { refusal: string | undefined; feePayer: string | undefined },
+  refusal: string | undefined,
 ): PaymentRequiredV2 => ({
   x402Version: 2,
   error: refusal === undefined ? 'PAYMENT-SIGNATURE header is required' : errorCodeOf(refusal),
-  resource: { url: resource, description: descriptionOf(plan), mimeType: 'application/json' },
-  accepts: [
-    {
-      scheme: 'exact',
-      network: caip2(plan),
-      amount: plan.amount.toString(),
-      asset: plan.asset,
-      payTo: plan.payTo,
-      maxTimeoutSeconds: plan.maxTimeoutSeconds,
-      ...(feePayer === undefined ? domainOf(plan) : { extra: { feePayer } }),
-    },
-  ],
+  resource: { url: resource, description: descriptionOf(offer.plan), mimeType: 'application/json' },
+  accepts: offersOf(offer),
+})
+
+const CHOICE =
+  'Calls to this chain are sold in bundles of credits. Each entry of `accepts` is one way to pay for one bundle: send the same request again with the signed payment in X-PAYMENT or PAYMENT-SIGNATURE, and the call is served at once; the other credits belong to the payer, who spends them after a sign-in'
+
+/** The body of a 402 without a session: the client chooses among all plans. `accepts` has those of x402 version 1. */
+export function paymentChoice(plans: readonly Plan[], resource: string, problem?: Problem): PaymentChoice {
+  const message = problem === undefined ? CHOICE : `${problem.message}. ${CHOICE}`
+  const accepts = plans.filter(isPayableByV1).map((plan) => requirementsOf(plan, resource))
+  const error = problem === undefined ? 'X-PAYMENT header is required' : problem.reason
+  return { status: 402, message, ...(accepts.length === 0 ? {} : { x402Version: 1, error, accepts }) }
+}
+
+export const paymentChoiceV2 = (
+  offers: readonly Offer[],
+  resource: string,
+  problem?: Problem,
+): PaymentRequiredV2 => ({
+  x402Version: 2,
+  error: problem === undefined ? 'PAYMENT-SIGNATURE header is required' : errorCodeOf(problem.reason),
+  resource: { url: resource, description: 'RPC calls, paid by credits', mimeType: 'application/json' },
+  accepts: offers.flatMap(offersOf),
+})
+
+/** Why an attached payment bought or served nothing; `reason` is a code. */
+export type Problem = { reason: string; message: string }
+
+export const problemOf = (refusal: string, detail: string | undefined): Problem => ({
+  reason: refusal,
+  message: refusalMessage(refusal, detail),
 })
 
 export function matchesPlan(plan: Plan, accepted: PaymentRequirementsV2): boolean {
@@ -122,6 +173,12 @@ export type Shortfall = {
 }
 
 function messageOf(plan: Plan, { cost, remaining, refusal, detail }: Shortfall): string {
+  if (refusal !== undefined) return refusalMessage(refusal, detail)
+  if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
+  return `No credits left on plan ${plan.id}`
+}
+
+function refusalMessage(refusal: string, detail: string | undefined): string {
   if (refusal === 'duplicate_settlement')
     return 'The payment was refused (duplicate_settlement): its authorization was used before, by another client of the facilitator'
   const reason = detail === undefined ? refusal : `${refusal}: ${detail}`
@@ -129,9 +186,7 @@ function messageOf(plan: Plan, { cost, remaining, refusal, detail }: Shortfall):
     return `The payment was refused (${reason}): its authorization was used or cancelled before, or its transfer would fail; this gateway charged nothing`
   if (refusal === 'transfer_event_mismatch')
     return `The payment moved something else than it says (${reason}) and bought nothing; the operator of this gateway has closed it`
-  if (refusal !== undefined) return `The payment was refused (${reason}) and nothing was charged`
-  if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
-  return `No credits left on plan ${plan.id}`
+  return `The payment was refused (${reason}) and nothing was charged`
 }
 
 /** @throws ApiError NOT_FOUND for a retired plan */

@@ -7,7 +7,8 @@ import { COLUMNS, createPaymentQuery, type PaymentRecord } from './payment-recor
 /** Identifies one payment: the payer signs each nonce once. */
 export type Authorization = { plan: Plan; payer: string; nonce: string }
 
-type NewPurchase = { wallet: string; request: SettleRequest }
+/** `presentedBy` is set if the payment came without a session, and so serves one call. */
+type NewPurchase = { wallet: string; request: SettleRequest; presentedBy: Buffer | undefined }
 
 type Applicant = {
   now: Date
@@ -30,11 +31,12 @@ const IS_REOPENABLE = `id = $1 AND status = 'failed' AND error_reason = ANY($2) 
   AND now() >= updated_at + greatest(make_interval(secs => ${REOPEN_DELAY_SECONDS}), updated_at - created_at)`
 
 const INSERT_INTO = `INSERT INTO payments
-  (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, updated_at)`
-const NEW_ROW = '$1::uuid, $2, $3::int, $4, $5, $6, $7, $8, $9::numeric, $10, $11::int, $12::jsonb, now()'
+  (id, wallet, pricing_plan_id, network, chain_id, asset, payer, nonce, amount, pay_to, credits, request, presented_by, call_state, updated_at)`
+const NEW_ROW = `$1::uuid, $2, $3::int, $4, $5, $6, $7, $8, $9::numeric, $10, $11::int, $12::jsonb, $13::bytea,
+  CASE WHEN $13::bytea IS NOT NULL THEN 'open' END, now()`
 const UNLESS_KNOWN = `ON CONFLICT (chain_id, asset, payer, nonce) DO NOTHING RETURNING ${COLUMNS}`
 
-const valuesOf = ({ plan, payer, nonce }: Authorization, { wallet, request }: NewPurchase) => [
+const valuesOf = ({ plan, payer, nonce }: Authorization, { wallet, request, presentedBy }: NewPurchase) => [
   randomUUID(),
   wallet,
   plan.id,
@@ -47,6 +49,7 @@ const valuesOf = ({ plan, payer, nonce }: Authorization, { wallet, request }: Ne
   plan.payTo,
   plan.credits,
   JSON.stringify(request),
+  presentedBy ?? null,
 ]
 
 export type PaymentStore = ReturnType<typeof createPaymentStore>
@@ -84,7 +87,7 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
     ): Promise<PaymentRecord | undefined> {
       const text = `WITH failed AS (
           UPDATE payments SET nonce = nonce || ' of ' || id, updated_at = now()
-          WHERE id = $13 AND status = 'failed' AND nonce = $8 RETURNING id
+          WHERE id = $14 AND status = 'failed' AND nonce = $8 RETURNING id
         )
         ${INSERT_INTO} SELECT ${NEW_ROW} FROM failed ${UNLESS_KNOWN}`
       return (await query('create-retry', text, [...valuesOf(authorization, purchase), id]))[0]
@@ -103,13 +106,18 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
      * Reopens a refused payment in a new round, while it can still be settled (`validUntil`, Unix seconds): under the idempotency
      * key of the old round the facilitator would repeat its refusal. Returns undefined if it cannot be reopened now.
      */
-    async reopen(id: string, validUntil: bigint): Promise<PaymentRecord | undefined> {
+    async reopen(
+      id: string,
+      validUntil: bigint,
+      presentedBy: Buffer | undefined,
+    ): Promise<PaymentRecord | undefined> {
       const [reopened] = await query(
         'reopen',
         `UPDATE payments SET status = 'received', round = round + 1, asked_at = NULL, error_reason = NULL, error_detail = NULL,
-           next_attempt_at = now(), updated_at = now()
+           call_state = CASE WHEN $4::bytea IS NULL THEN call_state ELSE 'open' END,
+           presented_by = coalesce($4::bytea, presented_by), next_attempt_at = now(), updated_at = now()
          WHERE ${IS_REOPENABLE} RETURNING ${COLUMNS}`,
-        [id, transientReasons, validUntil.toString()],
+        [id, transientReasons, validUntil.toString(), presentedBy ?? null],
       )
       return reopened
     },

@@ -1,3 +1,4 @@
+import { type CreatedAccessKey } from '@tollgate/protocol'
 import { type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
@@ -56,6 +57,16 @@ async function liveValues(): Promise<Live> {
     ...(await times(liveCounts.login, () => gateway.wallet().login())),
     ...(await times(liveCounts.cosmosLogin, () => gateway.cosmosWallet({ plan }).login())),
   ]
+  const keys = await times(liveCounts.keyId + 1, async () => {
+    const { token } = rich[0]!.session
+    const made = await gateway.api
+      .post('/keys')
+      .set('Authorization', `Bearer ${token}`)
+      .send({ label: 'fuzz' })
+    return made.body as CreatedAccessKey
+  })
+  const { key } = keys[0]!
+  const plainPaths = [key, `${key}/rest/x`, 'rest/x?a=b', `${key}/status`, 'status', `${key}x`]
   const payments = await times(liveCounts.payment, (index) => rich[index % 2]!.wallet.pay())
   return (named, index) => {
     const name = named as LiveName
@@ -66,6 +77,8 @@ async function liveValues(): Promise<Live> {
     if (name === 'spare') return spare[index]?.token ?? ''
     if (name === 'refresh') return spare[index]?.refresh_token ?? ''
     if (name === 'payment') return payments[index] ?? ''
+    if (name === 'plainPath') return plainPaths[index] ?? ''
+    if (name === 'keyId') return keys[index + 1]?.id ?? ''
     return (logins[index] as Partial<Record<string, string>> | undefined)?.[name] ?? ''
   }
 }
@@ -90,7 +103,8 @@ test(`${requests} requests from its own schemas get documented responses, and th
   })
 
   expect(failures).toEqual([])
-  expect(unserved).toEqual([])
+  // Its answer is a 402.
+  expect(unserved).toEqual(['getPrice'])
   expect(Object.keys(counts['call'] ?? {})).toEqual(expect.arrayContaining(['402', '403', '500']))
   await gateway.ledger.drain()
   await gateway.reconcile()

@@ -2,6 +2,8 @@ import { createOpenApi, createReference, type Operation } from '@tollgate/servic
 import { accountOperations } from './operations/accounts'
 import { callOperations } from './operations/calls'
 import { catalogOperations } from './operations/catalog'
+import { keyOperations } from './operations/keys'
+import { plainCallOperations } from './operations/plain-calls'
 import { ownOperations } from './operations/service'
 import { signInOperations } from './operations/sign-in'
 
@@ -9,6 +11,8 @@ const operations: Operation[] = [
   ...signInOperations,
   ...catalogOperations,
   ...callOperations,
+  ...plainCallOperations,
+  ...keyOperations,
   ...accountOperations,
   ...ownOperations,
 ]
@@ -38,6 +42,11 @@ const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
         { name: 'Sign-in', description: 'A wallet signs in and gets tokens.' },
         { name: 'Catalog', description: 'Plans, providers and payment methods.' },
         { name: 'Calls', description: 'Paid calls to the providers.' },
+        {
+          name: 'Plain URLs',
+          description: 'The same calls, for clients that know a chain and nothing of this service.',
+        },
+        { name: 'Access keys', description: 'Secrets for clients that cannot set a header.' },
         {
           name: 'Accounts',
           description: 'Balances, calls and payments of a wallet. Public, like the chains.',

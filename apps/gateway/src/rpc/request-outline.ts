@@ -4,9 +4,11 @@ import { isMethodKey, isObject, type Entry } from './rpc-methods'
 export function outlineOf(body: unknown): unknown {
   if (!isObject(body)) return body
   const { ecosystem, chain_id, resource, method, transport, payload } = body
-  const outline = Array.isArray(payload) ? payload.map(entryOutline) : entryOutline(payload)
-  return { ecosystem, chain_id, resource, method, transport, payload: outline }
+  return { ecosystem, chain_id, resource, method, transport, payload: outlineOfPayload(payload) }
 }
+
+export const outlineOfPayload = (payload: unknown): unknown =>
+  Array.isArray(payload) ? payload.map(entryOutline) : entryOutline(payload)
 
 function entryOutline(entry: unknown): unknown {
   if (!isObject(entry)) return entry

@@ -1,5 +1,11 @@
 import { families, type Payment } from '@tollgate/chains'
-import { decodeJson, SettleRequest, type PaymentRequirements, type SettleResult } from '@tollgate/protocol'
+import {
+  decodeJson,
+  SettleRequest,
+  VerifyRequest,
+  type PaymentRequirements,
+  type SettleResult,
+} from '@tollgate/protocol'
 import { closeLater } from '@tollgate/testing'
 import { hexlify, randomBytes, verifyTypedData } from 'ethers'
 import { once } from 'node:events'
@@ -38,6 +44,9 @@ export async function startFacilitator() {
   let held: Promise<void> | undefined
   let isOffline = false
   let supportedCalls = 0
+  let verified = 0
+  /** Payers whose every signature is taken as their contract's. */
+  const contractWallets = new Set<string>()
 
   function settle(call: SettleCall): SettleResult {
     const request = JSON.stringify(call.request)
@@ -58,7 +67,10 @@ export async function startFacilitator() {
     const reason = transaction
       ? checkTerms(transaction, terms)
       : problemOf(signedPaymentIn(paymentPayload.payload), paymentPayload.network, terms)
-    if (reason !== undefined) return refused(reason)
+    const isOfContract = contractWallets.has(
+      (transaction ?? payerOf(signedPaymentIn(paymentPayload.payload))).payer,
+    )
+    if (reason !== undefined && !isOfContract) return refused(reason)
     const { payer, nonce } = transaction ?? payerOf(signedPaymentIn(paymentPayload.payload))
     const authorizationKey = `${payer} ${nonce}`
     if (used.has(authorizationKey)) return refused('duplicate_settlement')
@@ -85,6 +97,21 @@ export async function startFacilitator() {
     if (req.url === '/api/v1/assets') return respond(200, { data: [asset] })
     if (req.headers['x-client-id'] !== clientKey.id || req.headers['x-client-token'] !== clientKey.token)
       return respond(401, { code: 'UNAUTHORIZED', message: 'The client key is wrong' })
+
+    if (req.url === '/api/v1/verify') {
+      verified++
+      const { paymentPayload, paymentRequirements: terms } = VerifyRequest.parse(await json(req))
+      const problem = problemOf(signedPaymentIn(paymentPayload.payload), paymentPayload.network, terms)
+      const isValid =
+        contractWallets.has(payerOf(signedPaymentIn(paymentPayload.payload)).payer) || problem === undefined
+      return respond(200, {
+        isValid,
+        invalidReason: isValid ? '' : problem,
+        payer: '',
+        timestamp: 1,
+        cachedResult: false,
+      })
+    }
 
     const question = {
       key: String(req.headers['idempotency-key']),
@@ -125,6 +152,8 @@ export async function startFacilitator() {
     settlements,
     requestIds,
     supportAsked: () => supportedCalls,
+    verifyAsked: () => verified,
+    contractWallets,
     /** One behaviour for each of the next settle requests; later ones are settled. */
     next: (...these: Behaviour[]) => void behaviours.push(...these),
     refuse: (reason: string | undefined, message?: string) =>

@@ -124,7 +124,12 @@ export async function testGateway(options: Options = {}) {
       catalog.providers.push(...added)
       await database.prisma.provider.createMany({
         data: catalogOf({ plans: [], providers: added }).providers.map(
-          ({ provider_id, chain_id: chainId, ...provider }) => ({ key: provider_id, chainId, ...provider }),
+          ({ provider_id, chain_id: chainId, network = null, ...provider }) => ({
+            key: provider_id,
+            chainId,
+            network,
+            ...provider,
+          }),
         ),
       })
       clock.advance(CATALOG_SECONDS)

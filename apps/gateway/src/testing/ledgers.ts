@@ -2,6 +2,7 @@ import { openGatewayDatabase } from '@tollgate/database'
 import { closeLater, migratedDatabase } from '@tollgate/testing'
 import { type Charge } from '../accounts/call-charges'
 import { createLedger } from '../accounts/ledger'
+import { type Authority } from '../accounts/ledger-sql'
 import { applyCatalog } from '../catalog/apply'
 import { balanceOf, fund, openSession, randomAddress } from './accounts'
 import { catalogOf, planOf } from './catalog'
@@ -23,7 +24,7 @@ export async function openLedgers() {
     if (credits > 0) await fund({ pool, ledger: ledgers[0] }, wallet, credits)
     const sessionId = await openSession(pool, wallet)
     const call = (cost = 1, changes: Partial<Charge> = {}) =>
-      chargeOf({ sessionId, wallet, cost, ...changes })
+      chargeOf({ authority: inSession(sessionId), wallet, cost, ...changes })
     async function paid(ledger = ledgers[0], cost = 1) {
       const spent = await ledger.spend(call(cost))
       if (spent.outcome !== 'paid') throw new Error(`The call was not paid: ${spent.outcome}`)
@@ -52,8 +53,10 @@ export async function openLedgers() {
   return { url, ledgers, pool, newReplica, spender, usageOf, ageReserved }
 }
 
+export const inSession = (id: string): Authority => ({ kind: 'session', id })
+
 /** By default a read on chain 84532 for one credit of plan 1. */
-export const chargeOf = (changes: Partial<Charge> & Pick<Charge, 'sessionId' | 'wallet'>): Charge => ({
+export const chargeOf = (changes: Partial<Charge> & Pick<Charge, 'authority' | 'wallet'>): Charge => ({
   planId: 1,
   cost: 1,
   providerId: 'node',

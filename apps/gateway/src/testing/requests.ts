@@ -23,6 +23,8 @@ export const liveCounts = {
   cosmosLogin: 40,
   payment: 60,
   wallet: 4,
+  plainPath: 6,
+  keyId: 2,
 }
 export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 
@@ -31,11 +33,15 @@ export const requestOptions: RequestOptions = {
     fc
       .tuple(
         authorization(operation.security !== undefined, operation.operationId),
-        path === '/rpc' ? payments : fc.constant<Headers>([]),
+        path === '/rpc' || path.startsWith('/v1/') ? payments : fc.constant<Headers>([]),
       )
       .map((lists) => lists.flat()),
 
-  pathOf: (_described, name) => (name === 'wallet' ? live('wallet', liveCounts.wallet) : undefined),
+  pathOf({ operation: { operationId } }, name) {
+    if (name === 'wallet') return live('wallet', liveCounts.wallet)
+    if (name === 'path') return live('plainPath', liveCounts.plainPath)
+    return operationId === 'deleteKey' ? live('keyId', liveCounts.keyId) : undefined
+  },
 
   bodyOf({ operation: { operationId } }, example) {
     if (operationId === 'refresh')

@@ -75,6 +75,10 @@ export const UsageRecord = z
       .meta({ description: 'The outcome of the call in one word; `reserved` until it ends.' }),
     latency_ms: z.int().nullable(),
     created_at: z.iso.datetime(),
+    key_label: z
+      .string()
+      .nullable()
+      .meta({ description: 'The label of the access key, if the call was made with one.' }),
   })
   .meta({ id: 'UsageRecord', description: 'One paid call.' })
 export type UsageRecord = z.infer<typeof UsageRecord>

@@ -3,6 +3,10 @@ import { Amount } from '../amount'
 import { Ecosystem } from '../networks'
 import { PlanId, text } from './fields'
 
+/** x402's `assetTransferMethod`: how an EVM token is moved. */
+export const TransferMethod = z.enum(['eip3009', 'permit2'])
+export type TransferMethod = z.infer<typeof TransferMethod>
+
 export const PricingPlan = z
   .object({
     id: PlanId,
@@ -53,6 +57,7 @@ export const Provider = z
     provider_id: z.string().describe('Its name in `GET /providers/{id}`.'),
     category: Ecosystem.describe('The ecosystem of its chain.'),
     chain_id: z.string().describe('The chain it serves.'),
+    network: z.string().describe('That chain’s name; its id if it has none.'),
     rpc: z.array(z.string()).describe('Base URLs for calls over `rpc`.'),
     rest: z.array(z.string()).describe('Base URLs for calls over `rest`; may be empty.'),
     description: z.string().describe('A description for display.'),
@@ -66,6 +71,7 @@ export const Provider = z
         provider_id: 'base-sepolia-main',
         category: 'evm',
         chain_id: '84532',
+        network: 'base-sepolia',
         rpc: ['https://rpc.example/base-sepolia'],
         rest: [],
         description: 'Base Sepolia, full node',

@@ -62,6 +62,51 @@ export const RpcRequest = z
   })
 export type RpcRequest = z.infer<typeof RpcRequest>
 
+/**
+ * The response to a call by a plain URL without credentials. The members after `message` are those of x402
+ * version 1.
+ */
+export const PaymentChoice = z
+  .object({
+    status: z.literal(402),
+    message: z.string().describe('What is sold and how to pay, for display.'),
+    x402Version: z.literal(1).optional(),
+    error: z.string().optional().describe('For x402 clients: the reason code.'),
+    accepts: z
+      .array(PaymentRequirements)
+      .optional()
+      .describe(
+        'For clients of x402 version 1: one entry for each plan that they can pay. Omitted if there is none. The header `PAYMENT-REQUIRED` has all.',
+      ),
+  })
+  .meta({
+    id: 'PaymentChoice',
+    description: 'What can be paid for a call without credentials.',
+    examples: [
+      {
+        status: 402,
+        message: 'Calls to this chain are sold in bundles of credits',
+        x402Version: 1,
+        error: 'X-PAYMENT header is required',
+        accepts: [
+          {
+            scheme: 'exact',
+            network: 'base-sepolia',
+            maxAmountRequired: '10000',
+            resource: 'https://gateway.example/v1/eip155:84532',
+            description: '100 credits for RPC calls (plan Starter)',
+            mimeType: 'application/json',
+            payTo: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+            maxTimeoutSeconds: 60,
+            asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+            extra: { name: 'USDC', version: '2' },
+          },
+        ],
+      },
+    ],
+  })
+export type PaymentChoice = z.infer<typeof PaymentChoice>
+
 /** The `paymentRequirements` of a 402. Unlike in x402, `network` contains the plan's chain id. */
 export const PlanPaymentRequirements = z
   .object({

@@ -23,6 +23,8 @@ export type AppOptions = {
   /** Recognizes the errors of an unavailable dependency: the response is 503 instead of 500. */
   unavailableReason?: UnavailableReason
   onCompleted?: (request: CompletedRequest) => void
+  /** Takes secrets out of the path of a request before it is logged. */
+  redactPath?: (path: string) => string
 }
 
 /** An Express app with request ids, request log lines without headers, bodies or query, security headers and JSON errors. */

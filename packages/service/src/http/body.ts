@@ -88,6 +88,9 @@ export function rawMember(req: Request, name: string): string | undefined {
   return document && range && document.text.slice(...range).trim()
 }
 
+/** The exact text of the whole JSON body, without the white space around it. */
+export const rawBody = (req: Request): string | undefined => stateOf(req).document?.text.trim()
+
 /** Drops the body, parsed and as text. Its memory stays reserved for values derived from it: see releaseBody. */
 export function forgetBody(req: Request): void {
   req.body = undefined

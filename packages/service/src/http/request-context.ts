@@ -43,8 +43,9 @@ export function trackRequest(options: {
   logger: Logger
   now: () => Date
   onCompleted?: (request: CompletedRequest) => void
+  redactPath?: (path: string) => string
 }) {
-  const { logger, now, onCompleted } = options
+  const { logger, now, onCompleted, redactPath = (path) => path } = options
   return (req: Request, res: Response) => {
     const startedAt = now().getTime()
     const id = idFor(req)
@@ -64,7 +65,7 @@ export function trackRequest(options: {
       const durationMs = Math.max(0, now().getTime() - startedAt)
       logRequest(logger, {
         method,
-        path: pathOf(req),
+        path: redactPath(pathOf(req)),
         status,
         durationMs,
         requestId: id,
@@ -86,7 +87,9 @@ const pathOf = (req: Request) => (req.originalUrl.split('?', 1)[0] ?? '').slice(
 
 function routeOf(req: Request, path: string) {
   const route = req.route as { path: unknown } | undefined
-  return typeof route?.path === 'string' ? mountOf(path, route.path) + route.path : 'none'
+  if (typeof route?.path !== 'string') return 'none'
+  // What a wildcard matches has any number of segments, so the mount path cannot be told from it.
+  return route.path.includes('*') ? route.path : mountOf(path, route.path) + route.path
 }
 
 /**

@@ -18,7 +18,7 @@ const served = (router: Layers, prefix: string): string[] =>
   (router.stack as Layer[]).flatMap(({ route, handle, rawPath }) => {
     if (route)
       return route.stack.flatMap(({ method }) =>
-        method ? [`${method} ${prefix}${route.path.replace(/:(\w+)/g, '{$1}')}`] : [],
+        method ? [`${method} ${prefix}${route.path.replace(/[:*](\w+)/g, '{$1}')}`] : [],
       )
     return isRouter(handle) ? [rawPath].flat().flatMap((place) => served(handle, prefix + place)) : []
   })

@@ -63,6 +63,7 @@ export const accountOperations: Operation[] = [
                 outcome: 'answered',
                 latency_ms: 38,
                 created_at: '2026-01-15T12:05:00.000Z',
+                key_label: null,
               },
             ],
             pagination: { limit: 20, offset: 0, total: 1 },

@@ -6,7 +6,7 @@ import { refusals } from './errors'
 
 const proof = () => z.string().max(MAX_PAYMENT_HEADER_LENGTH).optional()
 
-const Headers = z.object({
+export const paymentHeaders = z.object({
   'X-PAYMENT': proof().describe(
     'A signed payment that resolves a 402: base64 of an x402 version 1 payload, or of `{paymentPayload, paymentRequirements}`; also the payload, or its own `payload` alone, as plain JSON. What is signed is, on an EVM chain, `{signature, authorization}`; by Permit2 `{signature, permit2Authorization}`, with the token’s own permit beside them as `eip2612GasSponsoring` where Permit2 may not move the token yet; on a Cosmos chain `{version, chainId, payment}`, as an object or in base64. At most one.',
   ),
@@ -19,7 +19,7 @@ const credits = z.string().regex(/^\d+$/)
 
 const json = z.string().meta({ examples: ['eyJzdWNjZXNzIjp0cnVlfQ=='] })
 
-const afterPayment = {
+export const afterPayment = {
   'X-PAYMENT-RESPONSE': {
     description:
       'Where a payment came along: what became of it, as base64 of JSON with `success`, `transaction`, `errorReason`, `network` and `payer`.',
@@ -31,7 +31,7 @@ const afterPayment = {
   },
 }
 
-const asked = {
+export const asked = {
   'PAYMENT-REQUIRED': {
     description:
       'What to pay, as x402 version 2 asks for it: base64 of JSON with `x402Version`, `error`, `resource` and `accepts`. On a Cosmos chain the offer’s `extra.feePayer` is whom the payment may name as `fee.granter`, to bear its fee.',
@@ -39,7 +39,7 @@ const asked = {
   },
 }
 
-const afterCall = {
+export const afterCall = {
   'X-Credits-Charged': {
     description:
       'What this call cost. Only an answer of the provider has it, so it tells one from a refusal of ours; and `UPSTREAM_FAILED` for a call that timed out and was charged all the same.',
@@ -61,7 +61,7 @@ export const callOperations: Operation[] = [
     description:
       'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no node answered, because each provider asked refused the gateway (401, 402, 403, 407, 429), failed (408 or 5xx without an error of the node’s own) or timed out, the answer is `UPSTREAM_FAILED` and the credits are given back. A wallet has a budget of calls a minute that time out; further ones are charged. A long answer that its provider breaks off is cut off here as well, and charged.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB, 1,000 entries of a batch, 32,768 JSON values, 4,096 objects and 16,384 keys, of which 2,048 may differ and 1,024 may have an escape; at most 4,096 of its numbers may have more than 15 characters. It is sent uncompressed, and is read only for a bearer token that is good. The payload of a `GET` has at most 16 KiB. For the rate limit it counts as a call for each 16 KiB.',
     auth: ['bearer'],
-    headers: Headers,
+    headers: paymentHeaders,
     body: { schema: RpcRequest },
     answerHeaders: afterPayment,
     answers: {

@@ -1,0 +1,51 @@
+import {
+  type PaymentChoice,
+  type PaymentRequired,
+  type PaymentRequiredV2,
+  type RpcRequest,
+} from '@tollgate/protocol'
+import { type SpendResult } from '../accounts/ledger'
+import { type Session } from '../auth/sessions'
+import { type AccessKey } from '../keys/access-key'
+import { type PaymentHeader } from '../payments/payment-header'
+import { type Bill } from './bill'
+import { type Answer, type Caller } from './upstream/upstream-exchange'
+import { type UpstreamRequest } from './upstream/upstream-request'
+
+/** A payment that comes with an access key, or without credentials, is its payer's own purchase. */
+export type Credentials =
+  | { kind: 'session'; session: Session }
+  | { kind: 'key'; key: AccessKey }
+  | { kind: 'none' }
+
+export type CallRequest = {
+  call: Call
+  bill: Bill
+  outgoing: UpstreamRequest
+  credentials: Credentials
+  /** Computed only where it is needed; the address is a key. */
+  client: () => { address: string; requestId: string }
+  /** The URL of a 402, without an access key in it. */
+  resource: string
+  parsePayment: () => PaymentHeader | undefined
+}
+export type Call = Pick<RpcRequest, 'ecosystem' | 'transport' | 'method' | 'resource'> & {
+  chainId: string
+  rpcMethod: string | null
+}
+
+export type CallResponse = Caller & {
+  setHeaders: (headers: Record<string, string>) => void
+  requirePayment: (body: PaymentRequired | PaymentChoice, offer: PaymentRequiredV2) => void
+  releaseRequestBody: () => void
+  /** Writes the first byte synchronously. `cut_off`: the upstream broke off a streamed answer. */
+  send: (answer: Answer) => Promise<'sent' | 'cut_off'>
+}
+
+/** A charged call. `isRepeatable`: it was paid by a payment that serves one call. */
+export type PaidFor = {
+  wallet: string
+  cost: number
+  spent: Extract<SpendResult, { outcome: 'paid' }>
+  isRepeatable: boolean
+}

@@ -1,0 +1,45 @@
+import { type Charge } from '../accounts/call-charges'
+import { type Ledger, type SpendResult } from '../accounts/ledger'
+import { type Route } from '../catalog/catalog'
+import { disputedPayment, pendingPayment } from '../payments/buy-credits'
+import { type PaymentStore } from '../payments/store'
+import { type Call } from './call'
+
+/** What a call costs, in credits, and where it goes. */
+export type Price = { route: Route; cost: number }
+
+export const chargeOf = (
+  call: Call,
+  payer: Pick<Charge, 'authority' | 'wallet' | 'planId'>,
+  { route, cost }: Price,
+): Charge => ({
+  ...payer,
+  cost,
+  providerId: route.provider.key,
+  ecosystem: call.ecosystem,
+  chainId: call.chainId,
+  transport: call.transport,
+  method: call.method,
+  resource: call.resource,
+  rpcMethod: call.rpcMethod,
+})
+
+/**
+ * Returns `insufficient` only if it is safe to ask for a payment: a client pays on every 402. Otherwise the call is paid after all.
+ *
+ * @throws ApiError PAYMENT_PENDING while an earlier payment may still settle, PAYMENT_DISPUTED while an operator must decide
+ */
+export async function spendOrConfirmShortage(
+  { ledger, payments }: { ledger: Ledger; payments: Pick<PaymentStore, 'getWalletStatus'> },
+  charge: Charge,
+): Promise<SpendResult> {
+  for (;;) {
+    const spent = await ledger.spend(charge)
+    if (spent.outcome !== 'insufficient') return spent
+    const { isPaying, disputed, balance } = await payments.getWalletStatus(charge.wallet, charge.planId)
+    if (isPaying) throw pendingPayment()
+    if (balance >= BigInt(charge.cost)) continue
+    if (disputed !== null) throw disputedPayment(disputed)
+    return { outcome: 'insufficient', remaining: balance }
+  }
+}

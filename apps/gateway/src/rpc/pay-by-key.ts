@@ -1,0 +1,39 @@
+import { type Ledger } from '../accounts/ledger'
+import { keyLimitReached, unknownKey } from '../keys/access-key'
+import { type PaymentStore } from '../payments/store'
+import { chargeOf, spendOrConfirmShortage, type Price } from './charge'
+import { type CallRequest, type CallResponse, type Credentials, type PaidFor } from './call'
+import { type RequirePaymentChoice } from './payment-choice'
+
+type Dependencies = {
+  payments: Pick<PaymentStore, 'getWalletStatus'>
+  ledger: Ledger
+  requirePaymentChoice: RequirePaymentChoice
+}
+
+type Ways = Price & { credentials: Exclude<Credentials, { kind: 'session' }> }
+
+export type PayByKey = ReturnType<typeof createPayByKey>
+
+/**
+ * Spends the credits of an access key's wallet, within the key's limits. Answers 402 if they do not suffice, or if the call has
+ * no credentials.
+ *
+ * @throws ApiError INVALID_TOKEN for a key that was deleted or has expired, FORBIDDEN for one at its limit
+ */
+export const createPayByKey =
+  ({ payments, ledger, requirePaymentChoice }: Dependencies) =>
+  async (
+    request: CallRequest,
+    response: CallResponse,
+    { route, cost, credentials }: Ways,
+  ): Promise<PaidFor | undefined> => {
+    if (credentials.kind === 'none') return requirePaymentChoice(request, response)
+    const { id, wallet, planId } = credentials.key
+    const charge = chargeOf(request.call, { authority: { kind: 'key', id }, wallet, planId }, { route, cost })
+    const spent = await spendOrConfirmShortage({ ledger, payments }, charge)
+    if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: false }
+    if (spent.outcome === 'revoked') throw unknownKey()
+    if (spent.outcome === 'key_limit') throw keyLimitReached()
+    return requirePaymentChoice(request, response)
+  }

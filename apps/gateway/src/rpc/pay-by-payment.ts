@@ -1,0 +1,128 @@
+import { ApiError } from '@tollgate/service'
+import { type Ledger } from '../accounts/ledger'
+import { type Catalog, type Plan } from '../catalog/catalog'
+import {
+  disputedPayment,
+  facilitatorBusy,
+  isPresenter,
+  type BuyCredits,
+  type Buyer,
+} from '../payments/buy-credits'
+import { type PaymentHeader } from '../payments/payment-header'
+import { type PaymentRecord } from '../payments/payment-record'
+import { receiptOf } from '../payments/receipt'
+import { problemOf, type Problem } from '../payments/requirements'
+import { selectPlan } from '../payments/select-plan'
+import { type PaymentStore } from '../payments/store'
+import { chargeOf, type Price } from './charge'
+import { type CallRequest, type CallResponse, type PaidFor } from './call'
+import { type RequirePaymentChoice } from './payment-choice'
+
+type Dependencies = {
+  catalog: Catalog
+  buyCredits: BuyCredits
+  payments: Pick<PaymentStore, 'find'>
+  ledger: Ledger
+  requirePaymentChoice: RequirePaymentChoice
+  now: () => Date
+}
+
+type Ways = Price & { payment: PaymentHeader }
+
+export type PayByPayment = ReturnType<typeof createPayByPayment>
+
+/**
+ * Has the payment settled and credited to its payer, and spends it on this call. A payment serves one call: presented again by
+ * the same client it serves the call that failed or whose answer was lost, and is refused once it has served one.
+ *
+ * @throws ApiError PAYMENT_PENDING while the payment, or the call that it serves, has no outcome yet
+ */
+export function createPayByPayment(dependencies: Dependencies) {
+  const { catalog, buyCredits, payments, ledger, requirePaymentChoice, now } = dependencies
+
+  return async (
+    request: CallRequest,
+    response: CallResponse,
+    { route, cost, payment }: Ways,
+  ): Promise<PaidFor | undefined> => {
+    const plan = selectPlan((await catalog.readPlans()).list, payment, now())
+    if (!plan) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
+    assertPaymentCovers(plan, cost)
+
+    const buyer: Buyer = { session: undefined, ...request.client(), resource: request.resource }
+    const purchase = await buyCredits(buyer, plan, payment)
+    if (purchase.outcome === 'disputed') {
+      response.setHeaders(purchase.receipt)
+      throw disputedPayment(purchase.id)
+    }
+    if (purchase.outcome === 'refused') {
+      if (purchase.reason === 'fee_allowance_exceeded') throw facilitatorBusy()
+      response.setHeaders(purchase.receipt)
+      return requirePaymentChoice(request, response, problemOf(purchase.reason, purchase.detail))
+    }
+
+    const problem = problemOfCall(purchase.payment, buyer) ?? (await spend(purchase.payment))
+    if ('spent' in problem) {
+      response.setHeaders(purchase.receipt)
+      return problem
+    }
+    response.setHeaders(refusalReceipt(plan, purchase.payment))
+    return requirePaymentChoice(request, response, problem)
+
+    async function spend(record: PaymentRecord): Promise<PaidFor | Problem> {
+      const { id, wallet, planId } = record
+      const authority = { kind: 'payment', id } as const
+      const spent = await ledger.spend(chargeOf(request.call, { authority, wallet, planId }, { route, cost }))
+      if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: true }
+      if (spent.outcome === 'insufficient') return SPENT_ELSEWHERE
+      const latest = await payments.find(id)
+      return (latest && problemOfCall(latest, buyer)) ?? ALREADY_SERVED
+    }
+  }
+}
+
+/** A header in the hands of somebody else spends no more than it bought. */
+function assertPaymentCovers({ credits, id }: Plan, cost: number) {
+  if (cost > credits)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `This call costs ${cost} credits and one payment of plan ${id} buys ${credits}; nothing was charged, so send smaller batches`,
+    )
+}
+
+/** Why a settled payment may not serve this call; undefined if it may. @throws ApiError PAYMENT_PENDING */
+function problemOfCall(payment: PaymentRecord, buyer: Buyer): Problem | undefined {
+  if (payment.callState === null || payment.callState === 'served') return ALREADY_SERVED
+  if (!isPresenter(payment, buyer)) return ALREADY_SERVED
+  if (payment.callState === 'reserved')
+    throw new ApiError(
+      'PAYMENT_PENDING',
+      'The call of this payment is being served; send the same request with the same payment again to learn its outcome, and do not pay a second time',
+      { retryAfterSeconds: 2 },
+    )
+  return undefined
+}
+
+const refusalReceipt = (plan: Plan, { payer, transaction, createdAt }: PaymentRecord) =>
+  receiptOf(plan, {
+    payer,
+    createdAt,
+    errorReason: ALREADY_SERVED.reason,
+    ...(transaction === null ? {} : { transaction }),
+  })
+
+const ALREADY_SERVED: Problem = {
+  reason: 'duplicate_settlement',
+  message:
+    'This payment has been used: it serves one call, of the client that presented it first. Its other credits belong to its payer, who spends them after a sign-in',
+}
+
+const SPENT_ELSEWHERE: Problem = {
+  reason: 'duplicate_settlement',
+  message: 'The credits of this payment have been spent in a session of its payer',
+}
+
+const PAYS_NO_PLAN: Problem = {
+  reason: 'invalid_payment_requirements',
+  message: 'The payment fits no plan on sale: sign one for an entry of `accepts`; nothing was charged',
+}

@@ -1,0 +1,90 @@
+import { ApiError } from '@tollgate/service'
+import { type Ledger } from '../accounts/ledger'
+import { revokedToken, type Session, type Sessions } from '../auth/sessions'
+import { type Catalog, type Plan } from '../catalog/catalog'
+import { type Supported } from '../catalog/supported'
+import { disputedPayment, facilitatorBusy, type BuyCredits, type Purchase } from '../payments/buy-credits'
+import { type PaymentHeader } from '../payments/payment-header'
+import { assertPlanActive, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
+import { type PaymentStore } from '../payments/store'
+import { chargeOf, spendOrConfirmShortage, type Price } from './charge'
+import { type CallRequest, type CallResponse, type PaidFor } from './call'
+
+type Dependencies = {
+  catalog: Catalog
+  sessions: Pick<Sessions, 'assertSessionActive'>
+  buyCredits: BuyCredits
+  findFeePayer: Supported['findFeePayer']
+  payments: Pick<PaymentStore, 'getWalletStatus'>
+  ledger: Ledger
+}
+
+type Ways = Price & { session: Session; payment: PaymentHeader | undefined }
+
+export type PayInSession = ReturnType<typeof createPayInSession>
+
+/** Spends the credits of the session's wallet on its plan, after a purchase if a payment came along. */
+export const createPayInSession =
+  (dependencies: Dependencies) =>
+  async (
+    request: CallRequest,
+    response: CallResponse,
+    { route, cost, session, payment }: Ways,
+  ): Promise<PaidFor | undefined> => {
+    const { catalog, ledger, payments } = dependencies
+    const plan = (await catalog.readPlans()).find(session.planId)
+    if (!plan) throw planIsGone()
+
+    let purchase: Purchase | undefined
+    if (payment) {
+      await dependencies.sessions.assertSessionActive(session)
+      await assertPaymentCovers(ledger, session, plan, cost)
+      const buyer = { session, ...request.client(), resource: request.resource }
+      purchase = await dependencies.buyCredits(buyer, plan, payment)
+      response.setHeaders(purchase.receipt)
+    }
+
+    const { wallet } = session
+    const authority = { kind: 'session', id: session.id } as const
+    const charge = chargeOf(request.call, { authority, wallet, planId: plan.id }, { route, cost })
+    const spent = await spendOrConfirmShortage({ ledger, payments }, charge)
+    if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: false }
+    if (spent.outcome !== 'insufficient') throw revokedToken()
+    await requirePayment(dependencies, request, response, {
+      plan,
+      cost,
+      remaining: spent.remaining,
+      purchase,
+    })
+    return undefined
+  }
+
+const planIsGone = () =>
+  new ApiError('NOT_FOUND', 'The plan of this session no longer exists; sign in on another one')
+
+async function assertPaymentCovers(ledger: Ledger, { wallet }: Session, plan: Plan, cost: number) {
+  if (cost <= plan.credits) return
+  const balance = (await ledger.getBalances(wallet)).find(({ planId }) => planId === plan.id)?.balance ?? 0n
+  if (BigInt(cost) > balance + BigInt(plan.credits))
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `This call costs ${cost} credits, ${balance} are left and one payment buys ${plan.credits}; nothing was charged, so send smaller batches`,
+    )
+}
+
+async function requirePayment(
+  { findFeePayer }: Dependencies,
+  { resource }: CallRequest,
+  response: CallResponse,
+  shortage: { plan: Plan; cost: number; remaining: bigint; purchase: Purchase | undefined },
+) {
+  const { plan, cost, remaining, purchase } = shortage
+  if (purchase?.outcome === 'disputed') throw disputedPayment(purchase.id)
+  assertPlanActive(plan)
+  const refused = purchase?.outcome === 'refused' ? purchase : undefined
+  const refusal = refused?.reason
+  if (refusal === 'fee_allowance_exceeded') throw facilitatorBusy()
+  const shortfall = { cost, remaining, refusal, detail: refused?.detail }
+  const offer = paymentRequiredV2({ plan, feePayer: await findFeePayer(plan) }, resource, refusal)
+  response.requirePayment(paymentRequired(plan, resource, shortfall), offer)
+}

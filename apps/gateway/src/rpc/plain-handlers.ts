@@ -1,0 +1,231 @@
+import { type RpcRequest } from '@tollgate/protocol'
+import {
+  addressKey,
+  ApiError,
+  forgetBody,
+  rawBody,
+  requestId,
+  type Limiter,
+  type ReadBody,
+} from '@tollgate/service'
+import { type Request, type Response } from 'express'
+import { findSession } from '../auth/guard'
+import { type Sessions } from '../auth/sessions'
+import { type Catalog } from '../catalog/catalog'
+import { type Chain } from '../catalog/chains'
+import { assertAllowed, unknownKey } from '../keys/access-key'
+import { type AccessKeyStore } from '../keys/store'
+import { parsePaymentHeader, type PaymentHeader } from '../payments/payment-header'
+import { assertPayload } from './assert-payload'
+import { billOf, type Bill } from './bill'
+import { type CallRequest, type Credentials } from './call'
+import { callKindOf } from './call-kind'
+import { HttpCallResponse } from './http-call-response'
+import {
+  idsOf,
+  jsonRpcCodes,
+  jsonRpcErrorOf,
+  JsonRpcRefusal,
+  readJsonRpc,
+  refusalBody,
+  type JsonRpcIds,
+} from './json-rpc'
+import { type PaidCall } from './paid-call'
+import { type RequirePaymentChoice } from './payment-choice'
+import { parsePlainUrl, type PlainUrl } from './plain-url'
+import { outlineOfPayload } from './request-outline'
+import { assertResourcePath } from './resource-path'
+import { isObject, rpcMethodOf } from './rpc-methods'
+
+type Dependencies = {
+  paidCall: PaidCall
+  requirePaymentChoice: RequirePaymentChoice
+  catalog: Pick<Catalog, 'readChains'>
+  sessions: Pick<Sessions, 'authenticate'>
+  keys: Pick<AccessKeyStore, 'find' | 'isRemembered'>
+  publicUrl: string
+}
+
+export type PlainLimits = {
+  readBody: ReadBody
+  limitBytes: number
+  /** Of calls, by wallet or by address, and of large bodies by address. */
+  limitCalls: Limiter
+  limitUploads: Limiter
+  /** Of requests with an access key that is not known yet, by address. */
+  limitGuesses: Limiter
+}
+
+/** A call by a plain URL, on its way to become a {@link CallRequest}. */
+type PlainCall = {
+  url: PlainUrl
+  chain: Chain
+  credentials: Credentials
+  payment: PaymentHeader | undefined
+}
+
+const EMPTY_PAYLOAD = '{}'
+
+/** Calls by URLs that a client of the chain takes as it takes a node's: JSON-RPC, the URI form of CometBFT, and REST. */
+export function createPlainHandlers(dependencies: Dependencies) {
+  const { paidCall, requirePaymentChoice, catalog, sessions, keys, publicUrl } = dependencies
+
+  return (limits: PlainLimits) => {
+    async function call(req: Request, res: Response): Promise<void> {
+      const url = parsePlainUrl(req.url)
+      const chain = (await catalog.readChains()).find(url.chain)
+      if (!chain) throw new ApiError('NOT_FOUND', 'No provider serves this chain; see GET /providers')
+      const credentials = await authenticate(req, res, url)
+      const payment = parsePaymentHeader(req)
+      assertServed(req, res, { url, chain, isPriceQuery: credentials.kind === 'none' && !payment })
+      if (credentials.kind === 'none' && !payment) return requirePayment(req, res, chain)
+
+      const plainCall = { url, chain, credentials, payment }
+      if (url.transport === 'rpc' && req.method === 'POST') await answerJsonRpc(req, res, plainCall)
+      else await answerAsIs(req, res, plainCall)
+    }
+
+    async function authenticate(req: Request, res: Response, { secret }: PlainUrl): Promise<Credentials> {
+      if (secret === undefined) {
+        const session = findSession(sessions, req)
+        return session ? { kind: 'session', session } : { kind: 'none' }
+      }
+      if (!keys.isRemembered(secret)) await limits.limitGuesses(addressKey(req), res)
+      const key = await keys.find(secret)
+      if (!key) throw unknownKey()
+      return { kind: 'key', key }
+    }
+
+    /** A body is not read for it: crawlers and clients ask for the price with any. */
+    async function requirePayment(req: Request, res: Response, chain: Chain): Promise<void> {
+      await limits.limitCalls(addressKey(req), res)
+      await requirePaymentChoice({ resource: resourceOf(chain) }, responseOf(req, res))
+    }
+
+    /** `req.body` is undefined if the request has none. */
+    async function readCallBody(req: Request, res: Response, { credentials }: PlainCall): Promise<void> {
+      const wallet = walletOf(credentials)
+      await limits.readBody(req, res, {
+        limitBytes: limits.limitBytes,
+        ...(wallet === undefined ? {} : { sender: wallet }),
+        async limit(points) {
+          if (points > 1) await limits.limitUploads(addressKey(req), res, points)
+          await limits.limitCalls(wallet ?? addressKey(req), res, points)
+        },
+      })
+    }
+
+    async function answerJsonRpc(req: Request, res: Response, plainCall: PlainCall): Promise<void> {
+      let ids: JsonRpcIds = null
+      try {
+        await readCallBody(req, res, plainCall).catch((error: unknown) => {
+          throw isUnreadable(error) ? new JsonRpcRefusal(jsonRpcCodes.parseError, error.message) : error
+        })
+        ids = idsOf(req.body)
+        const payload = outlineOfPayload(readJsonRpc(req.body)) as RpcRequest['payload']
+        const text = rawBody(req) ?? ''
+        forgetBody(req)
+        await forward(req, res, plainCall, { method: 'POST', payload, text })
+      } catch (error) {
+        const refusal = jsonRpcErrorOf(error)
+        if (refusal === undefined || res.headersSent) throw error
+        const body = refusalBody(error instanceof JsonRpcRefusal ? error.ids : ids, refusal)
+        if (body === undefined) res.status(204).end()
+        else res.json(body)
+      }
+    }
+
+    async function answerAsIs(req: Request, res: Response, plainCall: PlainCall): Promise<void> {
+      await readCallBody(req, res, plainCall)
+      const hasBody = req.method === 'POST' && req.body !== undefined
+      const text = hasBody ? (rawBody(req) ?? EMPTY_PAYLOAD) : EMPTY_PAYLOAD
+      const payload = hasBody ? anyPayload(req.body) : {}
+      forgetBody(req)
+      await forward(req, res, plainCall, { method: req.method === 'POST' ? 'POST' : 'GET', payload, text })
+    }
+
+    function forward(
+      req: Request,
+      res: Response,
+      { url, chain, credentials, payment }: PlainCall,
+      content: Pick<RpcRequest, 'method' | 'payload'> & { text: string },
+    ): Promise<void> {
+      const { method, payload, text } = content
+      const { transport, resource } = url
+      assertResourcePath(resource)
+      const { ecosystem, chainId } = chain
+      const request: RpcRequest = { ecosystem, chain_id: chainId, resource, transport, method, payload }
+      assertPayload(request)
+      const bill = billOf(request)
+      if (credentials.kind === 'key') {
+        const { origin } = req.headers
+        const isRest = transport === 'rest'
+        assertAllowed(credentials.key, { caip2: chain.caip2, methods: methodsOf(bill), isRest, origin })
+      }
+      const { accept, 'accept-encoding': acceptEncoding } = req.headers
+      const kind = callKindOf(request)
+      const callRequest: CallRequest = {
+        call: { ecosystem, chainId, transport, method, resource, rpcMethod: rpcMethodOf(request) },
+        bill,
+        outgoing: { resource, method, transport, kind, payload: Buffer.from(text), accept, acceptEncoding },
+        credentials,
+        client: () => ({ address: addressKey(req), requestId: requestId(req) }),
+        resource: resourceOf(chain),
+        parsePayment: () => payment,
+      }
+      return paidCall(callRequest, new HttpCallResponse(req, res, callRequest.outgoing))
+    }
+
+    return call
+  }
+
+  function resourceOf({ caip2 }: Chain): string {
+    return `${publicUrl}/v1/${caip2}`
+  }
+
+  function responseOf(req: Request, res: Response) {
+    return new HttpCallResponse(req, res, undefined)
+  }
+}
+
+/** Of a body that need not be JSON-RPC. What is no object names no method. */
+function anyPayload(body: unknown): RpcRequest['payload'] {
+  const objectOf = (value: unknown) => (isObject(value) ? value : {})
+  return outlineOfPayload(Array.isArray(body) ? body.map(objectOf) : objectOf(body)) as RpcRequest['payload']
+}
+
+/** An entry that names no method can be read as any: it counts as one that no list names. */
+const methodsOf = ({ urlMethods, entries }: Bill): string[] => [
+  ...urlMethods,
+  ...entries.flatMap(({ methods, minimum }) =>
+    methods.length === 0 && minimum === 'one' ? ['unknown'] : methods,
+  ),
+]
+
+function walletOf(credentials: Credentials): string | undefined {
+  if (credentials.kind === 'session') return credentials.session.wallet
+  return credentials.kind === 'key' ? credentials.key.wallet : undefined
+}
+
+const isUnreadable = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 'INVALID_REQUEST'
+
+/**
+ * JSON-RPC goes by POST, and only CometBFT takes a method in the path, by GET. Refused before a payment is taken; but a GET
+ * without credentials asks for the price.
+ */
+function assertServed(
+  { method }: Request,
+  res: Response,
+  { url, chain, isPriceQuery }: { url: PlainUrl; chain: Chain; isPriceQuery: boolean },
+) {
+  if (url.transport === 'rest') return
+  const hasPath = /^\/[^?]/.test(url.resource)
+  if (hasPath && chain.ecosystem !== 'cosmos')
+    throw new ApiError('NOT_FOUND', 'Nothing is served at this path; send JSON-RPC by POST to /v1/{chain}')
+  const allowed = hasPath ? 'GET' : 'POST'
+  const isAllowed = method === allowed || (allowed === 'GET' && method === 'HEAD')
+  if (isAllowed || (!hasPath && isPriceQuery)) return
+  res.setHeader('Allow', hasPath ? 'GET, HEAD' : 'POST')
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path takes ${hasPath ? 'GET' : 'JSON-RPC by POST'} only`)
+}

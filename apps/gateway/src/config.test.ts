@@ -49,6 +49,14 @@ describe('the environment', () => {
     ).toThrow(new RegExp(names.join('.*'), 's'))
   })
 
+  test('with a signing key of development is refused in production', () => {
+    const key = `development-only-${'s'.repeat(32)}`
+    expect(() => readConfiguration({ NODE_ENV: 'production', OFFER_SIGNING_KEY: key })).toThrow(
+      'OFFER_SIGNING_KEY: holds a value for development',
+    )
+    expect(() => readConfiguration({ OFFER_SIGNING_KEY: key })).not.toThrow('OFFER_SIGNING_KEY')
+  })
+
   test('has an explanation of every variable in .env.example', () => {
     const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')
     const explained = [...example.matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name]) => name)

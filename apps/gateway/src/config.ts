@@ -18,6 +18,8 @@ export const Environment = z.object({
   REDIS_URL: env.redisUrl.optional(),
   JWT_SECRET: env.secret(32),
   JWT_SECRET_PREVIOUS: env.secret(32).optional(),
+  OFFER_SIGNING_KEY: env.secret(32).optional(),
+  OFFER_SIGNING_KEY_PREVIOUS: env.secret(32).optional(),
   SIGN_IN_DOMAINS: env.list(env.text),
   FACILITATOR_URL: env.url,
   FACILITATOR_CLIENT_ID: env.text.refine(inHeader, asMade),

@@ -160,6 +160,7 @@ export async function startApps(options: {
           SIGN_IN_DOMAINS: `${SERVICE_NAME},localhost:${port},127.0.0.1:${port}`,
           DATABASE_URL: infrastructure.postgres.gateway,
           JWT_SECRET: secrets.gatewayJwt,
+          ...(secrets.gatewayOffers === undefined ? {} : { OFFER_SIGNING_KEY: secrets.gatewayOffers }),
           FACILITATOR_URL: apiUrl,
           FACILITATOR_CLIENT_ID: clientKey.clientId,
           FACILITATOR_CLIENT_TOKEN: clientKey.token,

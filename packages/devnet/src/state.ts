@@ -8,6 +8,8 @@ const DEVELOPMENT_PREFIX = 'development-only-'
 /** Generated once; marked so that production refuses them. */
 export type Secrets = {
   gatewayJwt: string
+  /** Absent from a state that an earlier version made. */
+  gatewayOffers?: string
   facilitatorJwt: string
   adminToken: string
   /** The account at the facilitator that owns the gateway's client key. */
@@ -44,6 +46,7 @@ export function openState(folder: string) {
       if (kept !== undefined) return JSON.parse(kept) as Secrets
       const made: Secrets = {
         gatewayJwt: secret(),
+        gatewayOffers: secret(),
         facilitatorJwt: secret(),
         adminToken: secret(),
         operator: { email: 'gateway@tollgate.example', password: secret() },

@@ -56,7 +56,10 @@ export const PaymentRequiredV2 = z
     error: z.string().max(128).optional().describe('The reason code.'),
     resource: ResourceInfo,
     accepts: z.array(PaymentRequirementsV2).min(1).describe('The payment options.'),
-    extensions: z.record(z.string(), z.unknown()).optional().describe('The protocol extensions in use.'),
+    extensions: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('By the name of a protocol extension, `info` and the `schema` of what a client may return.'),
   })
   .meta({ id: 'PaymentRequiredV2', description: 'A 402 response of x402 version 2.' })
 export type PaymentRequiredV2 = z.infer<typeof PaymentRequiredV2>

@@ -1,4 +1,4 @@
-import { caip2, type PaymentPayloadV2, SettleRequestV2, type SupportedKindsV2 } from '@tollgate/protocol'
+import { caip2, SettleRequestV2, signedPayloadOf, type SupportedKindsV2 } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Network } from '../../networks/network'
@@ -19,7 +19,7 @@ export function createPaymentHandlersV2(operations: PaymentOperations, networks:
         network: required.network,
         required: { ...required, ...(extra ? { extra } : {}) },
         accepted,
-        payload: payloadOf(paymentPayload),
+        payload: signedPayloadOf(paymentPayload),
         requestHash: hashOf(paymentPayload, paymentRequirements),
       }
     },
@@ -58,16 +58,6 @@ const extraOf = ({ chain: { payments, signer } }: Network) =>
 
 const payersOf = ({ chain: { signer } }: Network) =>
   signer.feePayer === undefined ? [] : [...signer.addresses]
-
-const GAS_SPONSORING = 'eip2612GasSponsoring'
-
-/** A Permit2 payment may include the token's own permit, which version 2 carries as an extension. */
-function payloadOf({ payload, extensions }: PaymentPayloadV2): unknown {
-  const sponsoring = extensions?.[GAS_SPONSORING] ?? undefined
-  return typeof payload === 'object' && 'permit2Authorization' in payload && sponsoring !== undefined
-    ? { ...payload, [GAS_SPONSORING]: sponsoring }
-    : payload
-}
 
 /** Skips networks that do not answer. */
 async function extensionsOf(networks: readonly Network[]): Promise<string[]> {

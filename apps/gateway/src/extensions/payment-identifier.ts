@@ -1,0 +1,89 @@
+import { type PaymentPayloadV2 } from '@tollgate/protocol'
+import { ApiError } from '@tollgate/service'
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { DIALECT, type Extensions } from './extension'
+
+const PAYMENT_IDENTIFIER = 'payment-identifier'
+const MIN_LENGTH = 16
+const MAX_LENGTH = 128
+const CHARACTERS = '^[a-zA-Z0-9_-]+$'
+
+export const paymentIdentifier: Extensions = {
+  [PAYMENT_IDENTIFIER]: {
+    info: { required: false },
+    schema: {
+      $schema: DIALECT,
+      type: 'object',
+      properties: {
+        required: { type: 'boolean' },
+        id: { type: 'string', minLength: MIN_LENGTH, maxLength: MAX_LENGTH, pattern: CHARACTERS },
+      },
+      required: ['required'],
+    },
+  },
+}
+
+const PaymentId = z.string().min(MIN_LENGTH).max(MAX_LENGTH).regex(new RegExp(CHARACTERS))
+const Echo = z.object({ info: z.object({ id: PaymentId.optional() }) }).optional()
+
+/** Undefined if the client chose none: it then returns the declaration unchanged. @throws ApiError INVALID_REQUEST */
+export function parsePaymentId(extensions: PaymentPayloadV2['extensions']): string | undefined {
+  const { success, data } = Echo.safeParse(extensions?.[PAYMENT_IDENTIFIER])
+  if (!success)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `extensions.${PAYMENT_IDENTIFIER}: info.id must have ${MIN_LENGTH} to ${MAX_LENGTH} letters, digits, hyphens and underscores`,
+    )
+  return data?.info.id
+}
+
+/** What the client asks for and how it pays. `body`: its bytes, empty for a GET. */
+export type IdentifiedRequest = {
+  method: string
+  /** Path and query, such as `/v1/base-sepolia`. */
+  path: string
+  body: string | Uint8Array
+  payment: Pick<PaymentPayloadV2, 'payload'> & Partial<Pick<PaymentPayloadV2, 'accepted'>>
+}
+
+/**
+ * SHA-256 in hex of request and payment. A repeat of both has the same fingerprint, whatever the order of the payment's
+ * members. `extensions` do not count: the client returns a challenge in them that differs in each 402.
+ */
+export function fingerprintOf({ method, path, body, payment }: IdentifiedRequest): string {
+  const { payload, accepted } = payment
+  const hash = createHash('sha256').update(JSON.stringify([method, path, sorted({ payload, accepted })]))
+  return hash.update('\n').update(body).digest('hex')
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const members = Object.entries(value).filter(([, member]) => member !== undefined)
+  return Object.fromEntries(members.toSorted(byName).map(([name, member]) => [name, sorted(member)]))
+}
+
+const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
+
+/** One row for each payer and id, unique: a stranger cannot use up another payer's ids. */
+export type IdentifiedPayment = { payer: string; id: string; fingerprint: string }
+
+/**
+ * Remembers the first fingerprint of a payer's id, and returns the one remembered, in one statement. `payer` must have signed
+ * the payment.
+ */
+export type RememberFingerprint = (row: IdentifiedPayment) => Promise<{ fingerprint: string; isNew: boolean }>
+
+/** `repeat`: the request and the payment are the same, so the outcome is too. @throws ApiError CONFLICT */
+export function decideRepeat(
+  { id, fingerprint }: Pick<IdentifiedPayment, 'id' | 'fingerprint'>,
+  remembered: Awaited<ReturnType<RememberFingerprint>>,
+): 'new' | 'repeat' {
+  if (remembered.fingerprint !== fingerprint)
+    throw new ApiError(
+      'CONFLICT',
+      `The payment identifier ${id} is used for another request or payment; choose a new one, or repeat both unchanged`,
+    )
+  return remembered.isNew ? 'new' : 'repeat'
+}

@@ -20,6 +20,7 @@ import { type createCatalogHandlers } from './catalog/handlers'
 import { type Environment } from './config'
 import { type createDiscovery } from './reference/discovery'
 import { type createGatewayReference } from './reference/reference'
+import { type OfferSigner } from './extensions/offer-receipt'
 import { withoutSecrets } from './keys/access-key'
 import { type createKeyHandlers } from './keys/handlers'
 import { type createRpcHandlers } from './rpc/handlers'
@@ -43,6 +44,7 @@ export type AppDependencies = {
   rpc: ReturnType<typeof createRpcHandlers>
   plain: ReturnType<typeof createPlainHandlers>
   keys: ReturnType<typeof createKeyHandlers>
+  offerSigner: OfferSigner | undefined
   reference: ReturnType<typeof createGatewayReference>
   discovery: ReturnType<typeof createDiscovery>
   now: () => Date
@@ -51,7 +53,7 @@ export type AppDependencies = {
 export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, rpc } =
     dependencies
-  const { keys, reference, discovery, now } = dependencies
+  const { keys, offerSigner, reference, discovery, now } = dependencies
   const limitAddress = createLimiter({
     store,
     logger,
@@ -122,7 +124,7 @@ export function createApp(dependencies: AppDependencies) {
     onCompleted: (request) => metrics.observe(request),
     cors: {
       origins: '*',
-      allowedHeaders: ['x-payment', 'payment-signature', 'access-control-expose-headers'],
+      allowedHeaders: ['x-payment', 'payment-signature', 'sign-in-with-x', 'access-control-expose-headers'],
       exposedHeaders: [
         'X-PAYMENT-RESPONSE',
         'PAYMENT-RESPONSE',
@@ -158,6 +160,7 @@ export function createApp(dependencies: AppDependencies) {
       app.get('/docs', reference.docs)
       app.get('/docs/:version/:file', limitReads, reference.viewer)
       app.get('/llms.txt', reference.llms)
+      if (offerSigner) app.get(offerSigner.didPath, (_req, res) => res.json(offerSigner.didDocument))
       app.get('/.well-known/x402', discovery)
       app.get('/.well-known/x402.json', discovery)
     },

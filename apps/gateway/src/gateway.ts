@@ -11,16 +11,20 @@ import { createAuthHandlers } from './auth/handlers'
 import { createNonces } from './auth/nonces'
 import { createSessions } from './auth/sessions'
 import { createSignIn } from './auth/sign-in'
+import { createSignInPerRequest } from './auth/sign-in-per-request'
 import { createTokens } from './auth/tokens'
 import { createCatalog } from './catalog/catalog'
 import { createCatalogHandlers } from './catalog/handlers'
 import { createSupported } from './catalog/supported'
 import { type Clocks } from './clocks'
 import { type Environment } from './config'
+import { createOfferSigner } from './extensions/offer-receipt'
+import { createSignInWithX } from './extensions/sign-in-with-x'
 import { createKeyHandlers } from './keys/handlers'
 import { createAccessKeyStore } from './keys/store'
 import { createAdmission } from './payments/admission'
 import { createBuyCredits } from './payments/buy-credits'
+import { createIdentifiedPayments } from './payments/identified-payments'
 import { createPaymentProcessor } from './payments/payment-processor'
 import { createSettlementStore } from './payments/settlement-store'
 import { createPaymentStore } from './payments/store'
@@ -61,12 +65,19 @@ export function composeGateway(infrastructure: Infrastructure) {
   )
   const sessions = createSessions(database, createTokens(secrets, now), now)
   const nonces = createNonces(store)
+  const verifyContractSignature = createContractWallets({ catalog, logger })
+  const signInWithX = createSignInWithX({
+    nonces,
+    verifyContractSignature,
+    publicUrl: environment.PUBLIC_URL,
+    now,
+  })
   const signIn = createSignIn({
     catalog,
     nonces,
     sessions,
     domains: environment.SIGN_IN_DOMAINS,
-    verifyContractSignature: createContractWallets({ catalog, logger }),
+    verifyContractSignature,
     now,
   })
 
@@ -90,12 +101,35 @@ export function composeGateway(infrastructure: Infrastructure) {
   const supported = createSupported(facilitator, logger, now)
   const { findFeePayer } = supported
   const keys = createAccessKeyStore(database)
-  const requirePaymentChoice = createPaymentChoice({ catalog, findFeePayer })
+  const offerSecrets = [environment.OFFER_SIGNING_KEY, environment.OFFER_SIGNING_KEY_PREVIOUS].filter(
+    (secret) => secret !== undefined,
+  )
+  const offerSigner =
+    environment.OFFER_SIGNING_KEY === undefined
+      ? undefined
+      : createOfferSigner(offerSecrets, environment.PUBLIC_URL, now)
+  const requirePaymentChoice = createPaymentChoice({
+    catalog,
+    findFeePayer,
+    signInWithX,
+    offerSigner,
+    publicUrl: environment.PUBLIC_URL,
+    logger,
+  })
   const paidCall = createPaidCall({
     catalog,
     payInSession: createPayInSession({ catalog, sessions, buyCredits, findFeePayer, payments, ledger }),
     payByKey: createPayByKey({ payments, ledger, requirePaymentChoice }),
-    payByPayment: createPayByPayment({ catalog, buyCredits, payments, ledger, requirePaymentChoice, now }),
+    payByPayment: createPayByPayment({
+      catalog,
+      buyCredits,
+      payments,
+      identified: createIdentifiedPayments(database, store),
+      offerSigner,
+      ledger,
+      requirePaymentChoice,
+      now,
+    }),
     ledger,
     forward,
     freeTimeouts: createBudget({
@@ -127,9 +161,11 @@ export function composeGateway(infrastructure: Infrastructure) {
       requirePaymentChoice,
       catalog,
       sessions,
+      signInPerRequest: createSignInPerRequest({ signInWithX, catalog, sessions, ledger }),
       keys,
       publicUrl: environment.PUBLIC_URL,
     }),
+    offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS),
     discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),

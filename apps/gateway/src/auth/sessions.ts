@@ -55,6 +55,22 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
   }
 
+  const insert = async ({ wallet, authMethod, signedBy, plan }: NewSession) => {
+    const session: Session = {
+      id: randomUUID(),
+      wallet,
+      authMethod,
+      ecosystem: plan.ecosystem,
+      chainId: plan.chainId,
+      planId: plan.id,
+    }
+    const { token, row } = newRefreshToken()
+    const { id, chainId, ecosystem, planId } = session
+    const values = [id, wallet, authMethod, chainId, ecosystem, planId, signedBy, row.hash, row.expiresAt]
+    await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
+    return { session, refreshToken: token }
+  }
+
   const refreshReuse = createRefreshReuse()
 
   const rotate = async (hash: Buffer, arrival: Arrival): Promise<SessionTokens> => {
@@ -72,21 +88,13 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
   }
 
   return {
-    async create({ wallet, authMethod, signedBy, plan }: NewSession) {
-      const session: Session = {
-        id: randomUUID(),
-        wallet,
-        authMethod,
-        ecosystem: plan.ecosystem,
-        chainId: plan.chainId,
-        planId: plan.id,
-      }
-      const { token, row } = newRefreshToken()
-      const { id, chainId, ecosystem, planId } = session
-      const values = [id, wallet, authMethod, chainId, ecosystem, planId, signedBy, row.hash, row.expiresAt]
-      await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
-      return issue(session, token)
+    async create(session: NewSession) {
+      const inserted = await insert(session)
+      return issue(inserted.session, inserted.refreshToken)
     },
+
+    /** A session whose tokens no client gets: for a request that carries its own proof. */
+    open: async (session: NewSession): Promise<Session> => (await insert(session)).session,
 
     /** Does not check revocation; see {@link assertSessionActive}. @throws ApiError INVALID_TOKEN or EXPIRED_TOKEN */
     authenticate(bearer: string): Session {

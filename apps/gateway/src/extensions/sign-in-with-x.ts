@@ -19,6 +19,8 @@ const STATEMENT = 'Sign in to spend your credits at this gateway.'
 /** A contract proves its address on `chainId` only: on another chain a different owner may have it. */
 export type SignedIn = { wallet: string; chainId: string; signedBy: SignedBy }
 
+export type SignInWithX = ReturnType<typeof createSignInWithX>
+
 /**
  * x402's extension `sign-in-with-x` (CAIP-122) for EVM accounts. A proof signs in for one request: its nonce is consumed. The
  * nonce is bound to the extension instead of an address, so that the proof is no login at `POST /auth/login`. The public client

@@ -1,4 +1,4 @@
-import { PaymentPayload, PaymentPayloadV2, decodeJson, parseJson } from '@tollgate/protocol'
+import { PaymentPayload, PaymentPayloadV2, decodeJson, parseJson, signedPayloadOf } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Request } from 'express'
 import { isDeepStrictEqual } from 'node:util'
@@ -18,7 +18,7 @@ const names = headers.map((header) => header.toLowerCase())
 
 const Members = z.record(z.string(), z.unknown())
 const Accepted = PaymentPayloadV2.transform(({ payload, accepted, extensions }) => ({
-  payload,
+  payload: signedPayloadOf({ payload, extensions }),
   accepted,
   ...(extensions ? { extensions } : {}),
 }))

@@ -1,11 +1,17 @@
 import { caip2, encodeJson, type SettleResult } from '@tollgate/protocol'
 import { type Plan } from '../catalog/catalog'
+import { type Extensions } from '../extensions/extension'
 
 export type Receipt = { 'X-PAYMENT-RESPONSE': string; 'PAYMENT-RESPONSE': string }
 
 type ReceiptFields = Partial<SettleResult> & Pick<SettleResult, 'payer'> & { createdAt?: Date }
 
-export function receiptOf(plan: Plan, { createdAt = new Date(), ...facts }: ReceiptFields): Receipt {
+/** `extensions` are of x402 version 2. */
+export function receiptOf(
+  plan: Plan,
+  { createdAt = new Date(), ...facts }: ReceiptFields,
+  extensions?: Extensions,
+): Receipt {
   const result: SettleResult = {
     success: false,
     transaction: '',
@@ -17,7 +23,11 @@ export function receiptOf(plan: Plan, { createdAt = new Date(), ...facts }: Rece
   }
   return {
     'X-PAYMENT-RESPONSE': encodeJson(result),
-    'PAYMENT-RESPONSE': encodeJson({ ...result, network: caip2(plan) }),
+    'PAYMENT-RESPONSE': encodeJson({
+      ...result,
+      network: caip2(plan),
+      ...(extensions ? { extensions } : {}),
+    }),
   }
 }
 

@@ -3,7 +3,9 @@ import {
   caip2,
   findNetwork,
   formatAmount,
+  specificationReason,
   x402V1Networks,
+  type Ecosystem,
   type PaymentChoice,
   type PaymentRequired,
   type PaymentRequiredV2,
@@ -13,7 +15,6 @@ import {
 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Plan } from '../catalog/catalog'
-import { errorCodeOf } from './receipt'
 
 /** Built from the plan only, never from the payer's input. `resource` is an absolute URL. */
 export const requirementsOf = (plan: Plan, resource: string): PaymentRequirements => ({
@@ -118,7 +119,7 @@ export const paymentRequiredV2 = (
   refusal: string | undefined,
 ): PaymentRequiredV2 => ({
   x402Version: 2,
-  error: refusal === undefined ? 'PAYMENT-SIGNATURE header is required' : errorCodeOf(refusal),
+  error: errorV2(refusal, offer.plan.ecosystem),
   resource: { url: resource, description: descriptionOf(offer.plan), mimeType: 'application/json' },
   accepts: offersOf(offer),
 })
@@ -130,7 +131,10 @@ const CHOICE =
 export function paymentChoice(plans: readonly Plan[], resource: string, problem?: Problem): PaymentChoice {
   const message = problem === undefined ? CHOICE : `${problem.message}. ${CHOICE}`
   const accepts = plans.filter(isPayableByV1).map((plan) => requirementsOf(plan, resource))
-  const error = problem === undefined ? 'X-PAYMENT header is required' : problem.reason
+  const error =
+    problem === undefined
+      ? 'X-PAYMENT header is required'
+      : specificationReason(problem.reason, { version: 1 })
   return { status: 402, message, ...(accepts.length === 0 ? {} : { x402Version: 1, error, accepts }) }
 }
 
@@ -140,18 +144,24 @@ export const paymentChoiceV2 = (
   problem?: Problem,
 ): PaymentRequiredV2 => ({
   x402Version: 2,
-  error: problem === undefined ? 'PAYMENT-SIGNATURE header is required' : errorCodeOf(problem.reason),
+  error: errorV2(problem?.reason, problem?.ecosystem),
   resource: { url: resource, description: 'RPC calls, paid by credits', mimeType: 'application/json' },
   accepts: offers.flatMap(offersOf),
 })
 
-/** Why an attached payment bought or served nothing; `reason` is a code. */
-export type Problem = { reason: string; message: string }
+/** Why an attached payment, on a chain of this ecosystem, bought or served nothing; `reason` is a code. */
+export type Problem = { reason: string; message: string; ecosystem?: Ecosystem }
 
-export const problemOf = (refusal: string, detail: string | undefined): Problem => ({
+export const problemOf = (refusal: string, detail: string | undefined, { ecosystem }: Plan): Problem => ({
   reason: refusal,
   message: refusalMessage(refusal, detail),
+  ecosystem,
 })
+
+const errorV2 = (refusal: string | undefined, ecosystem: Ecosystem = 'evm'): string =>
+  refusal === undefined
+    ? 'PAYMENT-SIGNATURE header is required'
+    : specificationReason(refusal, { version: 2, ecosystem })
 
 export function matchesPlan(plan: Plan, accepted: PaymentRequirementsV2): boolean {
   const family = families[plan.ecosystem]

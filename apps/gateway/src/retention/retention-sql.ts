@@ -32,6 +32,15 @@ WITH old AS MATERIALIZED (
 )
 ${stepOf('deleted')}`
 
+export const DELETE_PAYMENT_IDENTIFIERS = `
+WITH old AS MATERIALIZED (
+  SELECT payer, id FROM payment_identifiers WHERE ${isOld('created_at')}
+  ORDER BY created_at LIMIT $1 FOR UPDATE SKIP LOCKED
+), deleted AS (
+  DELETE FROM payment_identifiers WHERE (payer, id) IN (SELECT payer, id FROM old) RETURNING id
+)
+${stepOf('deleted')}`
+
 export const DELETE_SESSIONS = `
 WITH old AS MATERIALIZED (
   SELECT hash, session_id FROM refresh_tokens WHERE ${isOld('expires_at')}

@@ -2,6 +2,7 @@ import { runRetention, type GatewayDatabase, type PoolClient, type RetentionTask
 import { type Environment } from '../config'
 import {
   DELETE_FAILED_PAYMENTS,
+  DELETE_PAYMENT_IDENTIFIERS,
   DELETE_SESSIONS,
   DELETE_USAGE,
   DROP_REQUESTS,
@@ -29,6 +30,7 @@ export const createRetention =
 const tasksOf = (periods: Periods): RetentionTask[] => [
   task('payment_requests', DROP_REQUESTS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('failed_payments', DELETE_FAILED_PAYMENTS, periods.RETENTION_FAILED_PAYMENT_DAYS),
+  task('payment_identifiers', DELETE_PAYMENT_IDENTIFIERS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('sessions', DELETE_SESSIONS, periods.RETENTION_SESSION_DAYS),
   task('usage', DELETE_USAGE, periods.RETENTION_USAGE_DAYS),
 ]

@@ -42,10 +42,14 @@ export type CallResponse = Caller & {
   send: (answer: Answer) => Promise<'sent' | 'cut_off'>
 }
 
-/** A charged call. `isRepeatable`: it was paid by a payment that serves one call. */
+/**
+ * A charged call. `isRepeatable`: it was paid by a payment that serves one call. `onAnswer` sees the answer before it is sent,
+ * and returns more headers for it.
+ */
 export type PaidFor = {
   wallet: string
   cost: number
   spent: Extract<SpendResult, { outcome: 'paid' }>
   isRepeatable: boolean
+  onAnswer?: (answer: Answer) => Record<string, string>
 }

@@ -1,3 +1,5 @@
+import { families } from '@tollgate/chains'
+import { caip2 } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
 import { type Catalog, type Plan } from '../catalog/catalog'
@@ -8,20 +10,26 @@ import {
   type BuyCredits,
   type Buyer,
 } from '../payments/buy-credits'
+import { type OfferSigner } from '../extensions/offer-receipt'
+import { decideRepeat, fingerprintOf, parsePaymentId } from '../extensions/payment-identifier'
+import { type IdentifiedPayments } from '../payments/identified-payments'
 import { type PaymentHeader } from '../payments/payment-header'
 import { type PaymentRecord } from '../payments/payment-record'
 import { receiptOf } from '../payments/receipt'
-import { problemOf, type Problem } from '../payments/requirements'
+import { problemOf, termsOf, type Problem } from '../payments/requirements'
 import { selectPlan } from '../payments/select-plan'
 import { type PaymentStore } from '../payments/store'
 import { chargeOf, type Price } from './charge'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
 import { type RequirePaymentChoice } from './payment-choice'
+import { type Answer } from './upstream/upstream-exchange'
 
 type Dependencies = {
   catalog: Catalog
   buyCredits: BuyCredits
   payments: Pick<PaymentStore, 'find'>
+  identified: IdentifiedPayments
+  offerSigner: OfferSigner | undefined
   ledger: Ledger
   requirePaymentChoice: RequirePaymentChoice
   now: () => Date
@@ -33,12 +41,15 @@ export type PayByPayment = ReturnType<typeof createPayByPayment>
 
 /**
  * Has the payment settled and credited to its payer, and spends it on this call. A payment serves one call: presented again by
- * the same client it serves the call that failed or whose answer was lost, and is refused once it has served one.
+ * the same client it serves the call that failed or whose answer was lost, and is refused once it has served one; with a payment
+ * identifier it gets the answer of that call again.
  *
- * @throws ApiError PAYMENT_PENDING while the payment, or the call that it serves, has no outcome yet
+ * @throws ApiError PAYMENT_PENDING while the payment, or the call that it serves, has no outcome yet; CONFLICT for a payment
+ *   identifier that was used for another request or payment
  */
 export function createPayByPayment(dependencies: Dependencies) {
-  const { catalog, buyCredits, payments, ledger, requirePaymentChoice, now } = dependencies
+  const { catalog, buyCredits, payments, identified, offerSigner, ledger, requirePaymentChoice, now } =
+    dependencies
 
   return async (
     request: CallRequest,
@@ -48,6 +59,8 @@ export function createPayByPayment(dependencies: Dependencies) {
     const plan = selectPlan((await catalog.readPlans()).list, payment, now())
     if (!plan) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
     assertPaymentCovers(plan, cost)
+    const paymentId = parsePaymentId(payment.extensions)
+    if (paymentId !== undefined) await assertSameRequest(request, { plan, payment, paymentId })
 
     const buyer: Buyer = { session: undefined, ...request.client(), resource: request.resource }
     const purchase = await buyCredits(buyer, plan, payment)
@@ -58,13 +71,22 @@ export function createPayByPayment(dependencies: Dependencies) {
     if (purchase.outcome === 'refused') {
       if (purchase.reason === 'fee_allowance_exceeded') throw facilitatorBusy()
       response.setHeaders(purchase.receipt)
-      return requirePaymentChoice(request, response, problemOf(purchase.reason, purchase.detail))
+      return requirePaymentChoice(request, response, problemOf(purchase.reason, purchase.detail, plan))
     }
 
     const problem = problemOfCall(purchase.payment, buyer) ?? (await spend(purchase.payment))
     if ('spent' in problem) {
       response.setHeaders(purchase.receipt)
       return problem
+    }
+    const again =
+      paymentId !== undefined && isPresenter(purchase.payment, buyer)
+        ? await identified.findAnswer(purchase.payment.payer, paymentId)
+        : undefined
+    if (again) {
+      response.setHeaders(purchase.receipt)
+      await response.send(again)
+      return undefined
     }
     response.setHeaders(refusalReceipt(plan, purchase.payment))
     return requirePaymentChoice(request, response, problem)
@@ -73,11 +95,36 @@ export function createPayByPayment(dependencies: Dependencies) {
       const { id, wallet, planId } = record
       const authority = { kind: 'payment', id } as const
       const spent = await ledger.spend(chargeOf(request.call, { authority, wallet, planId }, { route, cost }))
-      if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: true }
+      if (spent.outcome === 'paid')
+        return { wallet, cost, spent, isRepeatable: true, onAnswer: (answer) => finish(record, answer) }
       if (spent.outcome === 'insufficient') return SPENT_ELSEWHERE
       const latest = await payments.find(id)
       return (latest && problemOfCall(latest, buyer)) ?? ALREADY_SERVED
     }
+
+    function finish({ payer, transaction, blockNumber, createdAt }: PaymentRecord, answer: Answer) {
+      if (paymentId !== undefined) void identified.storeAnswer(payer, paymentId, answer)
+      if (!plan || !offerSigner) return {}
+      const signed = offerSigner.receipt({ resourceUrl: request.resource, network: caip2(plan), payer })
+      const settled = { success: true, transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
+      return receiptOf(plan, { payer, createdAt, ...settled }, signed)
+    }
+  }
+
+  /** Before the payment is taken. A forged payment reserves no identifier of its payer. */
+  async function assertSameRequest(
+    { call, resource, outgoing }: CallRequest,
+    { plan, payment, paymentId: id }: { plan: Plan; payment: PaymentHeader; paymentId: string },
+  ) {
+    const family = families[plan.ecosystem]
+    const signed = family?.readPayment(payment.payload)
+    if (!family || !signed) return
+    const result = family.checkOffline(signed, termsOf(plan), { chainId: plan.chainId, now: now() })
+    if (!('signature' in result) || result.signature !== 'valid') return
+    const path = `${resource} ${call.resource}`
+    const fingerprint = fingerprintOf({ method: call.method, path, body: outgoing.payload, payment })
+    const remembered = await identified.remember({ payer: signed.payer, id, fingerprint })
+    decideRepeat({ id, fingerprint }, remembered)
   }
 }
 

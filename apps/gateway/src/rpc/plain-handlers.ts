@@ -11,8 +11,10 @@ import {
 import { type Request, type Response } from 'express'
 import { findSession } from '../auth/guard'
 import { type Sessions } from '../auth/sessions'
+import { type SignInPerRequest } from '../auth/sign-in-per-request'
 import { type Catalog } from '../catalog/catalog'
 import { type Chain } from '../catalog/chains'
+import { SIGN_IN_HEADER } from '../extensions/sign-in-with-x'
 import { assertAllowed, unknownKey } from '../keys/access-key'
 import { type AccessKeyStore } from '../keys/store'
 import { parsePaymentHeader, type PaymentHeader } from '../payments/payment-header'
@@ -42,6 +44,7 @@ type Dependencies = {
   requirePaymentChoice: RequirePaymentChoice
   catalog: Pick<Catalog, 'readChains'>
   sessions: Pick<Sessions, 'authenticate'>
+  signInPerRequest: SignInPerRequest
   keys: Pick<AccessKeyStore, 'find' | 'isRemembered'>
   publicUrl: string
 }
@@ -68,26 +71,32 @@ const EMPTY_PAYLOAD = '{}'
 
 /** Calls by URLs that a client of the chain takes as it takes a node's: JSON-RPC, the URI form of CometBFT, and REST. */
 export function createPlainHandlers(dependencies: Dependencies) {
-  const { paidCall, requirePaymentChoice, catalog, sessions, keys, publicUrl } = dependencies
+  const { paidCall, requirePaymentChoice, catalog, sessions, signInPerRequest, keys, publicUrl } =
+    dependencies
 
   return (limits: PlainLimits) => {
     async function call(req: Request, res: Response): Promise<void> {
       const url = parsePlainUrl(req.url)
       const chain = (await catalog.readChains()).find(url.chain)
       if (!chain) throw new ApiError('NOT_FOUND', 'No provider serves this chain; see GET /providers')
-      const credentials = await authenticate(req, res, url)
       const payment = parsePaymentHeader(req)
-      assertServed(req, res, { url, chain, isPriceQuery: credentials.kind === 'none' && !payment })
-      if (credentials.kind === 'none' && !payment) return requirePayment(req, res, chain)
+      const credentials = await authenticate(req, res, { url, payment })
+      const isPriceQuery = credentials.kind === 'none' && !payment
+      assertServed(req, res, { url, chain, isPriceQuery })
+      if (isPriceQuery) return requirePayment(req, res, { url, chain })
 
       const plainCall = { url, chain, credentials, payment }
       if (url.transport === 'rpc' && req.method === 'POST') await answerJsonRpc(req, res, plainCall)
       else await answerAsIs(req, res, plainCall)
     }
 
-    async function authenticate(req: Request, res: Response, { secret }: PlainUrl): Promise<Credentials> {
+    async function authenticate(
+      req: Request,
+      res: Response,
+      { url: { secret }, payment }: Pick<PlainCall, 'url' | 'payment'>,
+    ): Promise<Credentials> {
       if (secret === undefined) {
-        const session = findSession(sessions, req)
+        const session = findSession(sessions, req) ?? (payment ? undefined : await signInWith(req, res))
         return session ? { kind: 'session', session } : { kind: 'none' }
       }
       if (!keys.isRemembered(secret)) await limits.limitGuesses(addressKey(req), res)
@@ -96,10 +105,25 @@ export function createPlainHandlers(dependencies: Dependencies) {
       return { kind: 'key', key }
     }
 
-    /** A body is not read for it: crawlers and clients ask for the price with any. */
-    async function requirePayment(req: Request, res: Response, chain: Chain): Promise<void> {
+    async function signInWith(req: Request, res: Response) {
+      const proof = req.get(SIGN_IN_HEADER)
+      if (proof === undefined) return undefined
       await limits.limitCalls(addressKey(req), res)
-      await requirePaymentChoice({ resource: resourceOf(chain) }, responseOf(req, res))
+      return signInPerRequest(proof)
+    }
+
+    /** A body is not read for it: crawlers and clients ask for the price with any. */
+    async function requirePayment(
+      req: Request,
+      res: Response,
+      { url, chain }: Pick<PlainCall, 'url' | 'chain'>,
+    ): Promise<void> {
+      await limits.limitCalls(addressKey(req), res)
+      assertResourcePath(url.resource)
+      const method = url.transport === 'rpc' && pathOf(url) === '' ? 'POST' : 'GET'
+      const { transport, resource } = url
+      const call = { ...chain, transport, resource, method } as const
+      await requirePaymentChoice({ resource: resourceOf(chain, url), call }, responseOf(req, res))
     }
 
     /** `req.body` is undefined if the request has none. */
@@ -170,7 +194,7 @@ export function createPlainHandlers(dependencies: Dependencies) {
         outgoing: { resource, method, transport, kind, payload: Buffer.from(text), accept, acceptEncoding },
         credentials,
         client: () => ({ address: addressKey(req), requestId: requestId(req) }),
-        resource: resourceOf(chain),
+        resource: resourceOf(chain, url),
         parsePayment: () => payment,
       }
       return paidCall(callRequest, new HttpCallResponse(req, res, callRequest.outgoing))
@@ -179,8 +203,9 @@ export function createPlainHandlers(dependencies: Dependencies) {
     return call
   }
 
-  function resourceOf({ caip2 }: Chain): string {
-    return `${publicUrl}/v1/${caip2}`
+  /** The same for all names of the chain, without an access key and without the query. */
+  function resourceOf({ caip2 }: Chain, url: PlainUrl): string {
+    return `${publicUrl}/v1/${caip2}${url.transport === 'rest' ? '/rest' : ''}${pathOf(url)}`
   }
 
   function responseOf(req: Request, res: Response) {
@@ -193,6 +218,8 @@ function anyPayload(body: unknown): RpcRequest['payload'] {
   const objectOf = (value: unknown) => (isObject(value) ? value : {})
   return outlineOfPayload(Array.isArray(body) ? body.map(objectOf) : objectOf(body)) as RpcRequest['payload']
 }
+
+const pathOf = ({ resource }: Pick<PlainUrl, 'resource'>) => resource.split('?', 1)[0] ?? ''
 
 /** An entry that names no method can be read as any: it counts as one that no list names. */
 const methodsOf = ({ urlMethods, entries }: Bill): string[] => [

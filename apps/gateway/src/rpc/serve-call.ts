@@ -47,7 +47,8 @@ export async function serveCall(
   // The answers of a turn are written one after the other, which wakes the process that reads them once.
   await endOfTurn()
   const mayConfirmLater = !answer.rest && dependencies.ledger.hasLease(spent.usageId)
-  await sendAnswer(record, response, { answer, charged, mayConfirmLater })
+  const headers = paidFor.onAnswer ? { ...charged, ...paidFor.onAnswer(answer) } : charged
+  await sendAnswer(record, response, { answer, headers, mayConfirmLater })
 }
 
 type CallRecord = ReturnType<typeof createCallRecord>
@@ -56,12 +57,12 @@ type CallRecord = ReturnType<typeof createCallRecord>
 async function sendAnswer(
   record: CallRecord,
   response: CallResponse,
-  parts: { answer: Answer; charged: Record<string, string>; mayConfirmLater: boolean },
+  parts: { answer: Answer; headers: Record<string, string>; mayConfirmLater: boolean },
 ) {
-  const { answer, charged, mayConfirmLater } = parts
+  const { answer, headers, mayConfirmLater } = parts
   if (mayConfirmLater) void record.end('done', answer.status, 'answered')
   else await record.confirm(answer)
-  response.setHeaders(charged)
+  response.setHeaders(headers)
   if ((await response.send(answer)) === 'cut_off') await record.markCutOff()
 }
 

@@ -49,3 +49,16 @@ ALTER TABLE "access_keys" ADD CONSTRAINT "access_keys_pricing_plan_id_fkey" FORE
 
 -- A key is updated with each batch of its calls: with room on the page, in place (HOT).
 ALTER TABLE "access_keys" SET (fillfactor = 50);
+
+-- CreateTable
+CREATE TABLE "payment_identifiers" (
+    "payer" TEXT NOT NULL,
+    "id" TEXT NOT NULL,
+    "fingerprint" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "payment_identifiers_pkey" PRIMARY KEY ("payer","id")
+);
+
+-- CreateIndex
+CREATE INDEX "payment_identifiers_created_at_idx" ON "payment_identifiers"("created_at");

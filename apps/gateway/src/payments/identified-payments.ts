@@ -1,0 +1,55 @@
+import { type GatewayDatabase } from '@tollgate/database'
+import { type EphemeralStore } from '@tollgate/service'
+import { z } from 'zod'
+import { type RememberFingerprint } from '../extensions/payment-identifier'
+import { type Answer } from '../rpc/upstream/upstream-exchange'
+
+const ANSWER_TTL_SECONDS = 3_600
+const MAX_ANSWER_BYTES = 8_192
+
+/** $1 payer, $2 id, $3 fingerprint. The first fingerprint stays. */
+const REMEMBER = `
+INSERT INTO payment_identifiers (payer, id, fingerprint) VALUES ($1, $2, $3)
+ON CONFLICT (payer, id) DO UPDATE SET id = EXCLUDED.id
+RETURNING fingerprint, xmax = 0 AS "isNew"`
+
+const StoredAnswer = z.object({
+  status: z.int(),
+  headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
+  body: z.base64(),
+})
+
+export type IdentifiedPayments = ReturnType<typeof createIdentifiedPayments>
+
+/** Payments with an identifier: their fingerprints, and for an hour the answers that they paid for, as far as these are short. */
+export function createIdentifiedPayments({ pool }: Pick<GatewayDatabase, 'pool'>, store: EphemeralStore) {
+  const keyOf = (payer: string, id: string) => `answer:${payer}:${id}`
+
+  const remember: RememberFingerprint = async ({ payer, id, fingerprint }) => {
+    const { rows } = await pool.query<{ fingerprint: string; isNew: boolean }>({
+      name: 'remember-payment-identifier',
+      text: REMEMBER,
+      values: [payer, id, fingerprint],
+    })
+    if (!rows[0]) throw new Error('Postgres returned no row')
+    return rows[0]
+  }
+
+  return {
+    remember,
+
+    /** Best effort: without the answer, a repeated request is refused as used. */
+    async storeAnswer(payer: string, id: string, { status, headers, body, rest }: Answer): Promise<void> {
+      if (rest || body.length > MAX_ANSWER_BYTES) return
+      const text = JSON.stringify({ status, headers, body: body.toString('base64') })
+      await store.set(keyOf(payer, id), text, ANSWER_TTL_SECONDS).catch(() => undefined)
+    },
+
+    async findAnswer(payer: string, id: string): Promise<Answer | undefined> {
+      const text = await store.get(keyOf(payer, id)).catch(() => undefined)
+      if (text === undefined) return undefined
+      const { data } = StoredAnswer.safeParse(JSON.parse(text))
+      return data && { ...data, body: Buffer.from(data.body, 'base64'), rest: undefined }
+    },
+  }
+}

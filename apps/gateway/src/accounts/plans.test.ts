@@ -50,8 +50,12 @@ beforeAll(async () => {
      SELECT gen_random_uuid(), wallet, 'siwe', '84532', 'evm', pricing_plan_id FROM accounts`,
   )
   await pool.query(
-    `INSERT INTO payments (id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits, request, status, created_at, updated_at)
-     SELECT gen_random_uuid(), CASE WHEN n % 100 = 0 THEN 'wallet ' || n ELSE $1 END, 1, '', '', '', 1, '', '', n, 1, '{}', 'credited',
+    `INSERT INTO access_keys (id, hash, wallet, pricing_plan_id, label)
+     SELECT gen_random_uuid(), decode(md5(id::text), 'hex'), wallet, pricing_plan_id, '' FROM accounts`,
+  )
+  await pool.query(
+    `INSERT INTO payments (call_state, id, wallet, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, nonce, credits, request, status, created_at, updated_at)
+     SELECT 'open', gen_random_uuid(), CASE WHEN n % 100 = 0 THEN 'wallet ' || n ELSE $1 END, 1, '', '', '', 1, '', '', n, 1, '{}', 'credited',
        now() - make_interval(secs => n / 3), now()
      FROM generate_series(1, $2) AS n`,
     [WALLET, PAYMENTS],
@@ -129,15 +133,24 @@ describe.each([
         expect(handled(node)).toBeLessThanOrEqual(VERSIONS * UNDER_WAY)
     })
 
-    test('a batch of calls reads only their sessions and accounts', async () => {
-      const { rows } = await pool.query<{ id: string }>('SELECT id FROM sessions LIMIT $1', [BATCH])
-      const kind = ['node', 'evm', '84532', 'rpc', 'POST', '', 'eth_blockNumber'].map((word) => `{"${word}"}`)
-      const each = list(times(BATCH, () => 1))
-      const sessions = list(rows.map(() => 'session'))
-      const values = [randomUUID(), sessions, list(rows.map(({ id }) => id)), each, each, each, ...kind]
-      for (const node of await nodesOf(SPEND.waiting, values, how))
-        expect(handled(node)).toBeLessThanOrEqual(VERSIONS * BATCH)
-    })
+    test.each([
+      ['session', 'SELECT id FROM sessions LIMIT $1'],
+      ['key', 'SELECT id FROM access_keys LIMIT $1'],
+      ['payment', "SELECT id FROM payments WHERE call_state = 'open' LIMIT $1"],
+    ])(
+      'a batch of calls by %s reads only what authorizes them and their accounts',
+      async (kindOfAuthority, text) => {
+        const { rows } = await pool.query<{ id: string }>(text, [BATCH])
+        const kind = ['node', 'evm', '84532', 'rpc', 'POST', '', 'eth_blockNumber'].map(
+          (word) => `{"${word}"}`,
+        )
+        const each = list(times(BATCH, () => 1))
+        const authorities = list(rows.map(() => kindOfAuthority))
+        const values = [randomUUID(), authorities, list(rows.map(({ id }) => id)), each, each, each, ...kind]
+        for (const node of await nodesOf(SPEND.waiting, values, how))
+          expect(handled(node)).toBeLessThanOrEqual(VERSIONS * BATCH)
+      },
+    )
 
     test('a batch of endings reads only its calls', async () => {
       const { rows } = await pool.query<{ id: bigint }>(

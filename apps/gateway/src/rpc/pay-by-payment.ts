@@ -139,8 +139,7 @@ function assertPaymentCovers({ credits, id }: Plan, cost: number) {
 
 /** Why a settled payment may not serve this call; undefined if it may. @throws ApiError PAYMENT_PENDING */
 function problemOfCall(payment: PaymentRecord, buyer: Buyer): Problem | undefined {
-  if (payment.callState === null || payment.callState === 'served') return ALREADY_SERVED
-  if (!isPresenter(payment, buyer)) return ALREADY_SERVED
+  if (payment.callState === 'served' || !isPresenter(payment, buyer)) return ALREADY_SERVED
   if (payment.callState === 'reserved')
     throw new ApiError(
       'PAYMENT_PENDING',

@@ -49,6 +49,16 @@ describe('the environment', () => {
     ).toThrow(new RegExp(names.join('.*'), 's'))
   })
 
+  test.each(['*,Tollgate', 'gateway.example,*'])(
+    'with %s as sign-in domains is refused',
+    (SIGN_IN_DOMAINS) => {
+      expect(() => readConfiguration({ SIGN_IN_DOMAINS })).toThrow(
+        /SIGN_IN_DOMAINS: expected names and domains separated by commas, or \* alone/,
+      )
+      expect(() => readConfiguration({ SIGN_IN_DOMAINS: '*' })).not.toThrow(/SIGN_IN_DOMAINS/)
+    },
+  )
+
   test('has an explanation of every variable in .env.example', () => {
     const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')
     const explained = [...example.matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(([, name]) => name)

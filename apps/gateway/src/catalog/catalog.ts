@@ -21,7 +21,7 @@ export type Plan = {
   active: boolean
 }
 
-/** `methods`: the cost in credits of each method that does not cost one. */
+/** `methods`: the cost in credits of each method that does not cost one. `notServed`: those that the catalog file adds. */
 export type Provider = {
   id: number
   key: string
@@ -31,6 +31,7 @@ export type Provider = {
   rest: string[]
   description: string
   methods: Record<string, number>
+  notServed: string[]
 }
 
 /** `provider`: the key of a provider in the configuration. */

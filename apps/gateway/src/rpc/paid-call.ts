@@ -19,6 +19,8 @@ import { type PaymentStore } from '../payments/store'
 import { costOf, type Bill } from './bill'
 import { createCallRecord } from './call-record'
 import { createCallsInFlight } from './calls-in-flight'
+import { assertServed } from './not-served'
+import { countUnknownMethods } from './unknown-methods'
 import { type Forward, type Forwarded } from './upstream/forward'
 import { type Answer, type Caller } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
@@ -33,6 +35,8 @@ type Dependencies = {
   forward: Forward
   /** Calls of a wallet that may time out at upstreams without being charged. */
   freeTimeouts: Budget
+  /** Entries of a wallet's calls that a node may not know without being charged. */
+  freeUnknownMethods: Budget
   resource: string
   logger: Logger
 }
@@ -82,6 +86,7 @@ export function createPaidCall(dependencies: Dependencies) {
     if (!plan) throw planIsGone()
     const route = (await catalog.readProviders()).findRoute(call.ecosystem, call.chainId, call.transport)
     if (!route) throw noRoute(call)
+    assertServed(bill, call.transport, route.provider)
     const cost = costOf(bill, route.provider.methods)
     const payment = request.parsePayment()
 
@@ -199,6 +204,9 @@ async function serve(
   if (forwarded.outcome === 'abandoned') return endAbandoned(record, forwarded)
 
   const { answer } = forwarded
+  const unknown = outgoing.transport === 'rpc' ? countUnknownMethods(answer) : 0
+  if (unknown > 0 && (await dependencies.freeUnknownMethods(wallet, unknown).catch(() => true)))
+    return sendRefunded(record, response, answer, spent.remaining + BigInt(cost))
   // The answers of a turn are written one after the other, which wakes the process that reads them once.
   await endOfTurn()
   const mayConfirmLater = !answer.rest && dependencies.ledger.hasLease(spent.usageId)
@@ -218,6 +226,13 @@ async function sendAnswer(
   else await record.confirm(answer)
   response.setHeaders(charged)
   if ((await response.send(answer)) === 'cut_off') await record.markCutOff()
+}
+
+/** Refunds before it answers, so that the credits of the answer's headers can be spent. */
+async function sendRefunded(record: CallRecord, response: CallResponse, answer: Answer, remaining: bigint) {
+  await record.end('refunded', answer.status, 'method_not_found')
+  response.setHeaders({ 'X-Credits-Charged': '0', 'X-Credits-Remaining': remaining.toString() })
+  await response.send(answer)
 }
 
 async function fail(record: CallRecord, isFree: boolean): Promise<never> {

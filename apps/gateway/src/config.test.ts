@@ -56,6 +56,15 @@ describe('the environment', () => {
     )
     expect(() => readConfiguration({ OFFER_SIGNING_KEY: key })).not.toThrow('OFFER_SIGNING_KEY')
   })
+  test.each(['*,Tollgate', 'gateway.example,*'])(
+    'with %s as sign-in domains is refused',
+    (SIGN_IN_DOMAINS) => {
+      expect(() => readConfiguration({ SIGN_IN_DOMAINS })).toThrow(
+        /SIGN_IN_DOMAINS: expected names and domains separated by commas, or \* alone/,
+      )
+      expect(() => readConfiguration({ SIGN_IN_DOMAINS: '*' })).not.toThrow(/SIGN_IN_DOMAINS/)
+    },
+  )
 
   test('has an explanation of every variable in .env.example', () => {
     const example = readFileSync(join(__dirname, '../.env.example'), 'utf8')

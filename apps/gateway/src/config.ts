@@ -7,6 +7,14 @@ const inHeader = (value: string) => /^[\x21-\x7e]*$/.test(value)
 const asMade =
   'expected visible ASCII characters without spaces, as POST /clients of the facilitator gave them'
 
+/** `*` allows every domain, under the rule of auth/any-domain.ts. */
+const signInDomains = env
+  .list(env.text)
+  .refine(
+    (domains) => domains.length === 1 || !domains.includes('*'),
+    'expected names and domains separated by commas, or * alone for every domain',
+  )
+
 export const Environment = z.object({
   PORT: env.port.default(8080),
   HOST: env.text.default('127.0.0.1'),
@@ -20,12 +28,13 @@ export const Environment = z.object({
   JWT_SECRET_PREVIOUS: env.secret(32).optional(),
   OFFER_SIGNING_KEY: env.secret(32).optional(),
   OFFER_SIGNING_KEY_PREVIOUS: env.secret(32).optional(),
-  SIGN_IN_DOMAINS: env.list(env.text),
+  SIGN_IN_DOMAINS: signInDomains,
   FACILITATOR_URL: env.url,
   FACILITATOR_CLIENT_ID: env.text.refine(inHeader, asMade),
   FACILITATOR_CLIENT_TOKEN: env.secret(32).refine(inHeader, asMade),
   UPSTREAM_TIMEOUT_SECONDS: env.seconds.default(30),
   FREE_TIMEOUTS_PER_MINUTE: atLeastOne.default(10),
+  FREE_UNKNOWN_METHODS_PER_MINUTE: atLeastOne.default(30),
   RATE_LIMIT_AUTH_PER_MINUTE: atLeastOne.default(60),
   RATE_LIMIT_RPC_PER_MINUTE: atLeastOne.default(6_000),
   RATE_LIMIT_READS_PER_MINUTE: atLeastOne.default(600),

@@ -9,6 +9,7 @@ import { createContractWallets } from './auth/contract-wallets'
 import { createGuard } from './auth/guard'
 import { createAuthHandlers } from './auth/handlers'
 import { createNonces } from './auth/nonces'
+import { createRefreshTokens } from './auth/refresh-tokens'
 import { createSessions } from './auth/sessions'
 import { createSignIn } from './auth/sign-in'
 import { createSignInPerRequest } from './auth/sign-in-per-request'
@@ -63,7 +64,7 @@ export function composeGateway(infrastructure: Infrastructure) {
   const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
     (secret) => secret !== undefined,
   )
-  const sessions = createSessions(database, createTokens(secrets, now), now)
+  const sessions = createSessions(database, createTokens(secrets, now), createRefreshTokens(secrets), now)
   const nonces = createNonces(store)
   const verifyContractSignature = createContractWallets({ catalog, logger })
   const signInWithX = createSignInWithX({
@@ -77,6 +78,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     nonces,
     sessions,
     domains: environment.SIGN_IN_DOMAINS,
+    publicUrl: environment.PUBLIC_URL,
     verifyContractSignature,
     now,
   })
@@ -139,6 +141,13 @@ export function composeGateway(infrastructure: Infrastructure) {
       points: environment.FREE_TIMEOUTS_PER_MINUTE,
       durationSeconds: 60,
     }),
+    freeUnknownMethods: createBudget({
+      store,
+      logger,
+      name: 'unknown-methods',
+      points: environment.FREE_UNKNOWN_METHODS_PER_MINUTE,
+      durationSeconds: 60,
+    }),
     logger,
   })
 
@@ -167,7 +176,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     }),
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
-    reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS),
+    reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS, catalog),
     discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),
     now,
   })

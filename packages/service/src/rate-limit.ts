@@ -108,12 +108,12 @@ export function createLimiter(options: LimiterOptions): Limiter {
 
 const WITHIN_LIMIT = Promise.resolve()
 
-export type Budget = (key: string) => Promise<boolean>
+export type Budget = (key: string, cost?: number) => Promise<boolean>
 
 /** A limit that refuses no request: the caller decides what to do above it. */
 export function createBudget(options: LimiterOptions): Budget {
   const { count } = createCounter(options)
-  return async (key) => !(await count(key, 1)).isExceeded
+  return async (key, cost = 1) => !(await count(key, cost)).isExceeded
 }
 
 function setItem(res: Response, header: string, name: string, parameters: string) {

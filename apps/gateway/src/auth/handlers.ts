@@ -6,19 +6,27 @@ import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
 import { type Session, type Sessions } from './sessions'
 import { type SignIn } from './sign-in'
 
+/** Longer ones are of no host, and match none. */
+const MAX_ORIGIN_LENGTH = 300
+
 export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Sessions) {
   return {
     async nonce(req: Request, res: Response) {
       const { address } = parse(NonceQuery, req.query)
       const answer: NonceAnswer = {
-        nonce: await nonces.create(address === undefined ? undefined : parseWallet(address)),
+        nonce: await nonces.create(
+          address === undefined ? undefined : parseWallet(address),
+          req.get('origin')?.slice(0, MAX_ORIGIN_LENGTH),
+        ),
         expires_in: NONCE_TTL_SECONDS,
       }
       res.set('Cache-Control', 'no-store').json(answer)
     },
 
     async login(req: Request, res: Response) {
-      res.set('Cache-Control', 'no-store').json(await signIn(parse(LoginRequest, req.body)))
+      res
+        .set('Cache-Control', 'no-store')
+        .json(await signIn(parse(LoginRequest, req.body), req.get('origin')))
     },
 
     async refresh(req: Request, res: Response) {

@@ -24,6 +24,7 @@ function fieldsOf(text: string, message: SignInMessage) {
     'Issued At': written('Issued At', message.issuedAt),
     'Expiration Time': written('Expiration Time', message.expiresAt),
     'Not Before': written('Not Before', message.notBefore),
+    URI: message.uri,
   }
 }
 
@@ -55,7 +56,9 @@ describe('a sign-in message', () => {
         if (!message) return
         read++
         const names = Object.keys({ ...parts, ...message }) as (keyof SignInMessage)[]
-        const differing = names.filter((name) => message[name]?.valueOf() !== parts[name]?.valueOf())
+        const differing = names.filter(
+          (name) => JSON.stringify(message[name]) !== JSON.stringify(parts[name]),
+        )
         expect(differing.filter((name) => !edited.fields.has(name))).toEqual([])
       }),
       { numRuns: 3_000 },

@@ -7,6 +7,9 @@ export type SignInMessage = {
   issuedAt: Date
   expiresAt?: Date
   notBefore?: Date
+  /** Of EIP-4361 and CAIP-122; the short form has neither. */
+  uri?: string
+  resources?: string[]
 }
 
 const timestamp = String.raw`\d{4}-\d{2}-\d{2}T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})`
@@ -39,13 +42,13 @@ function longForm({ word, address, chainId }: Account, chainIdIs: 'before the no
       String.raw`^(?:[a-z][a-z0-9+.-]*://)?(?<domain>(?![^ ]*[/?#@])[!-~]{1,128}) wants you to sign in with your ${word} account:`,
       `(?<address>${address})`,
       String.raw`(?:\n(?<statement>[ -~]{1,1024})\n|\n?)`,
-      String.raw`URI: [a-z][a-z0-9+.-]*:[!-~]{1,1024}`,
+      String.raw`URI: (?<uri>[a-z][a-z0-9+.-]*:[!-~]{1,1024})`,
       `Version: 1${before}`,
       `Nonce: ${nonce}`,
       `Issued At: (?<issuedAt>${timestamp})` +
         `(?:\\nExpiration Time: (?<expiresAt>${timestamp}))?` +
         `(?:\\nNot Before: (?<notBefore>${timestamp}))?` +
-        String.raw`(?:\nRequest ID: [!-~]{0,256})?${after}(?:\nResources:(?:\n- [!-~]{1,1024}){0,32})?$`,
+        String.raw`(?:\nRequest ID: [!-~]{0,256})?${after}(?:\nResources:(?<resources>(?:\n- [!-~]{1,1024}){0,32}))?$`,
     ].join('\n'),
   )
 }
@@ -75,6 +78,8 @@ export function parseMessage(text: string): SignInMessage | undefined {
   if (chainId !== undefined) message.chainId = chainId
   if (expiresAt !== undefined) message.expiresAt = new Date(expiresAt)
   if (notBefore !== undefined) message.notBefore = new Date(notBefore)
+  if (found.uri !== undefined) message.uri = found.uri
+  if (found.resources !== undefined) message.resources = found.resources.split('\n- ').slice(1)
   return message
 }
 

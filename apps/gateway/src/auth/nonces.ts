@@ -10,19 +10,19 @@ export function createNonces(store: EphemeralStore) {
   const unboundKey = (nonce: string) => `nonce:${nonce}`
 
   return {
-    async create(address?: string): Promise<string> {
+    /** `origin`: of the page that asked for it, if a browser sent one. */
+    async create(address?: string, origin = ''): Promise<string> {
       const nonce = randomBytes(16).toString('hex')
       const key = address === undefined ? unboundKey(nonce) : boundKey(nonce, address)
-      await store.set(key, '1', NONCE_TTL_SECONDS)
+      await store.set(key, origin, NONCE_TTL_SECONDS)
       return nonce
     },
 
-    /** Returns true once. A nonce bound to another address is not consumed. */
-    async consume(nonce: string, address: string): Promise<boolean> {
-      return (
-        (await store.getAndDelete(boundKey(nonce, address))) !== undefined ||
-        (await store.getAndDelete(unboundKey(nonce))) !== undefined
-      )
+    /** Returns the nonce once, with the origin of the page that got it. A nonce bound to another address is not consumed. */
+    async consume(nonce: string, address: string): Promise<{ origin: string } | undefined> {
+      const origin =
+        (await store.getAndDelete(boundKey(nonce, address))) ?? (await store.getAndDelete(unboundKey(nonce)))
+      return origin === undefined ? undefined : { origin }
     },
   }
 }

@@ -3,14 +3,13 @@ import { latestArrival } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { createHash, createHmac } from 'node:crypto'
 import { sign } from 'jsonwebtoken'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createClock } from '../testing/clock'
 import { testGateway, type TestGateway } from '../testing/gateway'
+import { makeUsesOlder } from '../testing/refresh-tokens'
 import { outcomeOf } from '../testing/outcome'
 import { startTcpProxy } from '../testing/tcp-proxy'
 import { createCall } from '../testing/wallet'
-import { createSessions } from './sessions'
-import { createTokens } from './tokens'
+import { createRefreshTokens } from './refresh-tokens'
 
 let gateway: TestGateway
 beforeAll(async () => (gateway = await testGateway()))
@@ -98,9 +97,9 @@ describe('a bearer token', () => {
       401,
       'INVALID_TOKEN',
     ])
-    gateway.clock.advance(3_599)
+    gateway.clock.advance(3_570)
     expect(await use(token)).toEqual([200, undefined])
-    gateway.clock.advance(1)
+    gateway.clock.advance(30)
     expect(await use(token)).toEqual([401, 'EXPIRED_TOKEN'])
   })
 
@@ -121,16 +120,41 @@ describe('a bearer token', () => {
 })
 
 describe('POST /auth/refresh', () => {
-  test('with a reused token ends the session and all its tokens', async () => {
+  const refreshed = async (token: string, on = gateway) =>
+    (await refresh(token, on).expect(200)).body as SessionTokens
+  const unusedTokens = async (on = gateway) => {
+    const { rows } = await on.pool.query<{ hash: Buffer }>(
+      `SELECT hash FROM refresh_tokens WHERE used_at IS NULL AND session_id =
+        (SELECT session_id FROM refresh_tokens ORDER BY created_at DESC LIMIT 1)`,
+    )
+    return rows
+  }
+  const ended = [403, 'REVOKED_TOKEN']
+
+  test('again within ten seconds returns the same refresh token, on every replica, and ends nothing', async () => {
+    const replica = await testGateway({ beside: gateway })
     const session = await signedIn()
-    const next = (await refresh(session.refresh_token).expect(200)).body as SessionTokens
-    expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
-    expect(await use(next.token)).toEqual([403, 'REVOKED_TOKEN'])
-    expect(await use(session.token)).toEqual([403, 'REVOKED_TOKEN'])
-    expect(outcomeOf(await refresh(next.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
+    const first = await refreshed(session.refresh_token)
+    await makeUsesOlder(gateway, 5)
+    const second = await refreshed(session.refresh_token, replica)
+    expect(second.refresh_token).toBe(first.refresh_token)
+    expect(second.refresh_token).not.toBe(session.refresh_token)
+    for (const { token } of [session, first, second]) expect(await use(token)).toEqual([200, undefined])
+    expect(await unusedTokens()).toHaveLength(1)
+    const third = await refreshed(second.refresh_token)
+    expect(await use(third.token)).toEqual([200, undefined])
   })
 
-  test('by a hundred callers on two replicas returns one pair', async () => {
+  test('again after ten seconds ends the session and all its tokens', async () => {
+    const session = await signedIn()
+    const next = await refreshed(session.refresh_token)
+    await makeUsesOlder(gateway, 20)
+    expect(outcomeOf(await refresh(session.refresh_token))).toEqual(ended)
+    for (const { token } of [session, next]) expect(await use(token)).toEqual(ended)
+    expect(outcomeOf(await refresh(next.refresh_token))).toEqual(ended)
+  })
+
+  test('by a hundred callers on two replicas returns one refresh token', async () => {
     const replica = await testGateway({ beside: gateway })
     const session = await signedIn()
     const answers = await Promise.all(
@@ -138,35 +162,75 @@ describe('POST /auth/refresh', () => {
         refresh(session.refresh_token, index % 2 ? replica : gateway),
       ),
     )
-    const outcomes = answers.map(outcomeOf)
-    expect(outcomes.filter(([status]) => status === 200)).toHaveLength(1)
-    expect(outcomes.filter(([, code]) => code === 'REVOKED_TOKEN')).toHaveLength(99)
+    expect(answers.map(outcomeOf)).toEqual(answers.map(() => [200, undefined]))
+    const pairs = answers.map(({ body }) => body as SessionTokens)
+    expect(new Set(pairs.map(({ refresh_token }) => refresh_token)).size).toBe(1)
+    expect(await unusedTokens()).toHaveLength(1)
   })
 
-  test('a hundred times at once returns one pair, valid until a token is reused', async () => {
+  test('sent to two replicas at once returns one refresh token', async () => {
+    const on = await testGateway()
+    const replica = await testGateway({ beside: on })
+    const session = await signedIn(on)
+    // While the token is locked, both are in flight.
+    const lock = await on.pool.connect()
+    await lock.query('BEGIN')
+    await lock.query('SELECT FROM refresh_tokens FOR UPDATE')
+    const both = Promise.all([on, replica].map((at) => refresh(session.refresh_token, at)))
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+    while ((await on.pool.query(waiting)).rowCount !== 2);
+    await lock.query('COMMIT')
+    lock.release()
+
+    const [one, other] = (await both).map(({ body }) => body as SessionTokens)
+    expect(one!.refresh_token).toBe(other!.refresh_token)
+    expect(await unusedTokens(on)).toHaveLength(1)
+    for (const { token } of [one!, other!]) expect(await use(token, on)).toEqual([200, undefined])
+  })
+
+  test('again once its next token was used returns nothing, and ends nothing', async () => {
     const session = await signedIn()
-    const sessions = createSessions(
-      gateway.database,
-      createTokens([SECRET], gateway.clock.now),
-      gateway.clock.now,
-    )
-    const arrival = { at: gateway.clock.now(), monotonicMs: performance.now(), order: latestArrival() }
-    const all = await Promise.allSettled(
-      Array.from({ length: 100 }, () => sessions.refresh(session.refresh_token, arrival)),
-    )
-    const pairs = all.filter((end) => end.status === 'fulfilled')
-    expect(pairs).toHaveLength(1)
-    const pair = pairs[0]!.value
-    expect(await use(pair.token)).toEqual([200, undefined])
+    const next = await refreshed(session.refresh_token)
+    const newest = await refreshed(next.refresh_token)
+    expect(outcomeOf(await refresh(session.refresh_token))).toEqual(ended)
+    expect(await use(newest.token)).toEqual([200, undefined])
+    expect((await refreshed(next.refresh_token)).refresh_token).toBe(newest.refresh_token)
+  })
 
-    // A request that was sent before and delayed is late, but not a reuse.
-    const held = sessions.refresh(session.refresh_token, arrival)
-    await expect(held).rejects.toMatchObject({ code: 'REVOKED_TOKEN' })
-    expect(await use(pair.token)).toEqual([200, undefined])
+  test('again after a logout returns nothing', async () => {
+    const session = await signedIn()
+    const next = await refreshed(session.refresh_token)
+    await logout(next.token)
+    for (const { refresh_token } of [session, next])
+      expect(outcomeOf(await refresh(refresh_token))).toEqual(ended)
+  })
 
-    await gateway.pool.query("UPDATE refresh_tokens SET used_at = used_at - INTERVAL '1 second'")
-    expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
-    expect(await use(pair.token)).toEqual([403, 'REVOKED_TOKEN'])
+  test('again after a secret rotation returns the token that was stored', async () => {
+    const JWT_SECRET = 'the secret that came after that one'
+    const rotated = await testGateway({
+      beside: gateway,
+      environment: { JWT_SECRET, JWT_SECRET_PREVIOUS: SECRET },
+    })
+    const session = await signedIn()
+    const next = await refreshed(session.refresh_token)
+    const again = await refreshed(session.refresh_token, rotated)
+    expect(again.refresh_token).toBe(next.refresh_token)
+    expect(await use(again.token, rotated)).toEqual([200, undefined])
+    const newest = await refreshed(next.refresh_token, rotated)
+
+    // A replica without the new secret cannot know the token, and ends nothing.
+    expect(outcomeOf(await refresh(next.refresh_token))).toEqual(ended)
+    expect((await refreshed(next.refresh_token, rotated)).refresh_token).toBe(newest.refresh_token)
+  })
+
+  test('cannot be foretold from a used token and another secret', async () => {
+    const session = await signedIn()
+    const { refresh_token } = await refreshed(session.refresh_token)
+    const guess = createRefreshTokens(['another secret of at least 32 bytes']).next(session.refresh_token)
+    expect(guess).not.toBe(refresh_token)
+    expect(outcomeOf(await refresh(guess))).toEqual([401, 'INVALID_TOKEN'])
+    const stored = await gateway.pool.query('SELECT * FROM refresh_tokens')
+    expect(JSON.stringify(stored.rows)).not.toContain(refresh_token)
   })
 
   describe('on a replica that stalls or whose clock is wrong', () => {
@@ -180,58 +244,42 @@ describe('POST /auth/refresh', () => {
     }
 
     test.each([0, 600, -600])(
-      'sent twice at once returns one valid pair: %i s ahead',
-      async (aheadSeconds) => {
-        const { on, replica, postgres } = await replicas(aheadSeconds)
-        const session = await signedIn(on)
-        await replica.pool.query('SELECT 1')
-        postgres.pause()
-        const arrived = latestArrival()
-        const held = refresh(session.refresh_token, replica).then(outcomeOf)
-        while (latestArrival() === arrived) await new Promise(setImmediate)
-        const pair = (await refresh(session.refresh_token, on).expect(200)).body as SessionTokens
-        // Longer than the responses to two concurrent requests can differ.
-        await delay(200)
-        postgres.resume()
-        expect(await held).toEqual([403, 'REVOKED_TOKEN'])
-        expect(await use(pair.token, on)).toEqual([200, undefined])
-      },
-    )
-
-    test.each([0, 600, -600])(
-      'sent again a second later ends the session: %i s ahead',
+      'returns the same refresh token to a request that was in time: %i s ahead',
       async (aheadSeconds) => {
         const { on, replica } = await replicas(aheadSeconds)
         const session = await signedIn(on)
-        const pair = (await refresh(session.refresh_token, on).expect(200)).body as SessionTokens
-        await on.pool.query(
-          "UPDATE refresh_tokens SET used_at = used_at - INTERVAL '1 second' WHERE used_at IS NOT NULL",
-        )
-        expect(outcomeOf(await refresh(session.refresh_token, replica))).toEqual([403, 'REVOKED_TOKEN'])
-        expect(await use(pair.token, on)).toEqual([403, 'REVOKED_TOKEN'])
+        const pair = await refreshed(session.refresh_token, on)
+        const again = await refreshed(session.refresh_token, replica)
+        expect(again.refresh_token).toBe(pair.refresh_token)
       },
     )
-  })
 
-  test('sent to two replicas at once returns one valid pair', async () => {
-    const on = await testGateway()
-    const replica = await testGateway({ beside: on })
-    const session = await signedIn(on)
-    // While the tokens are locked, both are in flight.
-    const lock = await on.pool.connect()
-    await lock.query('BEGIN')
-    await lock.query('SELECT FROM refresh_tokens FOR UPDATE')
-    const both = Promise.all([refresh(session.refresh_token, on), refresh(session.refresh_token, replica)])
-    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
-    while ((await on.pool.query(waiting)).rowCount !== 2);
-    await lock.query('COMMIT')
-    lock.release()
+    test('does not count the time that a request waited in the replica', async () => {
+      const { on, replica, postgres } = await replicas(0)
+      const session = await signedIn(on)
+      await replica.pool.query('SELECT 1')
+      postgres.pause()
+      const arrived = latestArrival()
+      const held = refresh(session.refresh_token, replica).then(outcomeOf)
+      while (latestArrival() === arrived) await new Promise(setImmediate)
+      const arrivedAt = performance.now()
+      const pair = await refreshed(session.refresh_token, on)
+      // The use is as old as the wait and ten seconds less a part of it.
+      while (performance.now() - arrivedAt < 400) await new Promise(setImmediate)
+      await makeUsesOlder(on, 9.8)
+      postgres.resume()
+      expect(await held).toEqual([200, undefined])
+      expect(await use(pair.token, on)).toEqual([200, undefined])
+    })
 
-    const answers = await both
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 403])
-    const pair = answers.find(({ status }) => status === 200)!.body as SessionTokens
-    expect(await use(pair.token, on)).toEqual([200, undefined])
-    expect(outcomeOf(await refresh(pair.refresh_token, on))).toEqual([200, undefined])
+    test.each([0, 600, -600])('ends the session twenty seconds later: %i s ahead', async (aheadSeconds) => {
+      const { on, replica } = await replicas(aheadSeconds)
+      const session = await signedIn(on)
+      const pair = await refreshed(session.refresh_token, on)
+      await makeUsesOlder(on, 20)
+      expect(outcomeOf(await refresh(session.refresh_token, replica))).toEqual(ended)
+      expect(await use(pair.token, on)).toEqual(ended)
+    })
   })
 
   test('refuses an oversized token', async () => {

@@ -1,14 +1,16 @@
 import { AuthMethod, Ecosystem, type SessionTokens } from '@tollgate/protocol'
 import { type GatewayDatabase } from '@tollgate/database'
 import { ApiError, type Arrival } from '@tollgate/service'
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { type Plan } from '../catalog/catalog'
+import { hashOf, type RefreshTokens } from './refresh-tokens'
 import { type Tokens } from './tokens'
-import { createRefreshReuse } from './refresh-reuse'
 
 const REFRESH_TTL_DAYS = 30
 const DAY_MS = 86_400_000
+/** For a second tab, and for a client that lost the answer. */
+const REPEAT_WINDOW_MS = 10_000
 
 /** The claims of a bearer token. It may be revoked in the database. */
 export type Session = {
@@ -29,7 +31,12 @@ type NewSession = { wallet: string; authMethod: AuthMethod; signedBy: SignedBy; 
 export type Sessions = ReturnType<typeof createSessions>
 
 /** Stored in Postgres, so that a logout takes effect at once on every replica. */
-export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens, now: () => Date) {
+export function createSessions(
+  { prisma, pool }: GatewayDatabase,
+  tokens: Tokens,
+  refreshTokens: RefreshTokens,
+  now: () => Date,
+) {
   const issue = (session: Session, refreshToken: string): SessionTokens => {
     const { token, expiresAt } = tokens.issue({
       wallet: session.wallet,
@@ -43,13 +50,10 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     return { token, refresh_token: refreshToken, expires_at: expiresAt.toISOString() }
   }
 
-  const newRefreshToken = () => {
-    const token = randomBytes(32).toString('base64url')
-    return {
-      token,
-      row: { hash: hashOf(token), expiresAt: new Date(now().getTime() + REFRESH_TTL_DAYS * DAY_MS) },
-    }
-  }
+  const rowOf = (token: string) => ({
+    hash: hashOf(token),
+    expiresAt: new Date(now().getTime() + REFRESH_TTL_DAYS * DAY_MS),
+  })
 
   const revoke = async (sessionId: string): Promise<void> => {
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
@@ -64,26 +68,23 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
       chainId: plan.chainId,
       planId: plan.id,
     }
-    const { token, row } = newRefreshToken()
+    const refreshToken = refreshTokens.create()
+    const row = rowOf(refreshToken)
     const { id, chainId, ecosystem, planId } = session
     const values = [id, wallet, authMethod, chainId, ecosystem, planId, signedBy, row.hash, row.expiresAt]
     await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
-    return { session, refreshToken: token }
+    return { session, refreshToken }
   }
 
-  const refreshReuse = createRefreshReuse()
-
-  const rotate = async (hash: Buffer, arrival: Arrival): Promise<SessionTokens> => {
-    const next = newRefreshToken()
-    const values = [hash, next.row.hash, next.row.expiresAt, arrival.at]
-    const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
-    const [token] = rows
-    if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
-    if (token.isRotated) return issue(sessionOf(token), next.token)
-    const { usedAt, readAt } = token
-    if (usedAt && refreshReuse.isReuse(hash, { usedAt, now: readAt }, arrival)) await revoke(token.id)
-    else if (token.isExpired && !usedAt)
-      throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
+  /** Returns the pair of the first use once more within REPEAT_WINDOW_MS; after it, ends the session. */
+  const repeat = async (used: string, token: Rotation, usedAt: Date, { monotonicMs }: Arrival) => {
+    // By the clock of Postgres, without the time that the request waited in this process.
+    const arrivedAt = token.readAt.getTime() - (performance.now() - monotonicMs)
+    if (arrivedAt >= usedAt.getTime() + REPEAT_WINDOW_MS) await revoke(token.id)
+    else if (token.nextHash && !token.isRevoked && !token.isNextUsed) {
+      const next = refreshTokens.findNext(used, token.nextHash)
+      if (next !== undefined) return issue(sessionOf(token), next)
+    }
     throw revokedToken()
   }
 
@@ -121,14 +122,20 @@ export function createSessions({ prisma, pool }: GatewayDatabase, tokens: Tokens
     },
 
     /**
-     * Returns a new pair for an unused refresh token. Reuse revokes the session (RFC 9700, 4.14); of concurrent requests, as from
-     * two tabs of one app, one wins and the others are refused.
+     * Returns the next pair of a refresh token: a new one for its first use, the same one for ten seconds after it, as to a second
+     * tab of one app. A later use revokes the session (RFC 9700, 4.14).
      */
-    async refresh(refreshToken: string, arrival: Arrival): Promise<SessionTokens> {
-      const hash = hashOf(refreshToken)
-      const pair = await refreshReuse.serialized(hash, () => rotate(hash, arrival))
-      if (!pair) throw revokedToken()
-      return pair
+    async refresh(used: string, arrival: Arrival): Promise<SessionTokens> {
+      const next = refreshTokens.next(used)
+      const row = rowOf(next)
+      const values = [hashOf(used), row.hash, row.expiresAt, arrival.at]
+      const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
+      const [token] = rows
+      if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
+      if (token.isRotated) return issue(sessionOf(token), next)
+      if (token.usedAt) return repeat(used, token, token.usedAt, arrival)
+      if (token.isExpired) throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
+      throw revokedToken()
     },
 
     revoke,
@@ -155,27 +162,34 @@ WITH session AS (
 )
 INSERT INTO refresh_tokens (hash, session_id, expires_at) SELECT $8, id, $9 FROM session`
 
-type Rotation = SessionRow & { isRotated: boolean; usedAt: Date | null; readAt: Date; isExpired: boolean }
+/** `usedAt` is null if this statement was the first use, or found the token unused and could not use it. */
+type Rotation = SessionRow & {
+  isRotated: boolean
+  usedAt: Date | null
+  nextHash: Buffer | null
+  isNextUsed: boolean
+  isRevoked: boolean
+  isExpired: boolean
+  readAt: Date
+}
 
-/**
- * Replaces a refresh token in one commit. `usedAt` is its value at the start of the statement: null if the token was used while
- * this statement waited for the row.
- */
+/** Replaces a refresh token in one commit. The lock makes a concurrent use wait, and see the first one. */
 const ROTATE = `
-WITH seen AS (
-  SELECT session_id, used_at, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1
+WITH seen AS MATERIALIZED (
+  SELECT session_id, used_at, next_hash, expires_at <= $4 AS is_expired FROM refresh_tokens WHERE hash = $1 FOR UPDATE
 ), used AS (
-  UPDATE refresh_tokens SET used_at = clock_timestamp()
-  WHERE hash = $1 AND used_at IS NULL AND expires_at > $4
-    AND EXISTS (SELECT FROM sessions WHERE id = session_id AND revoked_at IS NULL)
-  RETURNING session_id
+  UPDATE refresh_tokens SET used_at = clock_timestamp(), next_hash = $2
+  FROM seen
+  WHERE hash = $1 AND refresh_tokens.used_at IS NULL AND seen.used_at IS NULL AND NOT is_expired
+    AND EXISTS (SELECT FROM sessions WHERE id = seen.session_id AND revoked_at IS NULL)
+  RETURNING refresh_tokens.session_id
 ), next AS (
   INSERT INTO refresh_tokens (hash, session_id, expires_at, created_at) SELECT $2, session_id, $3, $4 FROM used
 )
 SELECT id, wallet, auth_method AS "authMethod", chain_id AS "chainId", ecosystem, pricing_plan_id AS "planId",
-  used.session_id IS NOT NULL AS "isRotated", seen.used_at AS "usedAt", clock_timestamp() AS "readAt", is_expired AS "isExpired"
+  used.session_id IS NOT NULL AS "isRotated", seen.used_at AS "usedAt", seen.next_hash AS "nextHash",
+  EXISTS (SELECT FROM refresh_tokens WHERE hash = seen.next_hash AND used_at IS NOT NULL) AS "isNextUsed",
+  sessions.revoked_at IS NOT NULL AS "isRevoked", is_expired AS "isExpired", clock_timestamp() AS "readAt"
 FROM seen JOIN sessions ON sessions.id = seen.session_id LEFT JOIN used ON used.session_id = seen.session_id`
 
 export const revokedToken = () => new ApiError('REVOKED_TOKEN', 'This session was ended; sign in again')
-
-const hashOf = (token: string) => createHash('sha256').update(token).digest()

@@ -2,6 +2,7 @@ import { families, type Family, type SignInProof } from '@tollgate/chains'
 import { type AuthMethod, type Ecosystem, type LoginRequest, type SessionTokens } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
+import { isOfHost, problemOfAnyDomain } from './any-domain'
 import { type ContractWallets } from './contract-wallets'
 import { parseMessage, type SignInMessage } from './message'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
@@ -20,12 +21,15 @@ export function createSignIn(parts: {
   nonces: Nonces
   sessions: Sessions
   domains: readonly string[]
+  publicUrl: string
   verifyContractSignature: ContractWallets
   now: () => Date
 }) {
   const { catalog, nonces, sessions, domains, verifyContractSignature, now } = parts
+  const takesAnyDomain = domains.includes('*')
 
-  return async (login: LoginRequest): Promise<SessionTokens> => {
+  /** `origin`: of the page that sends the request, if a browser names one. */
+  return async (login: LoginRequest, origin?: string): Promise<SessionTokens> => {
     const plan = selectPlan(login, await catalog.getActivePlans())
     const authMethod = login.auth_method ?? methodOf[plan.ecosystem]
     const family = familyOf(authMethod)
@@ -37,7 +41,8 @@ export function createSignIn(parts: {
 
     const message = parseMessage(login.message)
     if (!message) throw new ApiError('INVALID_REQUEST', UNREADABLE)
-    assertDomain(message, domains)
+    if (takesAnyDomain) assertAnyDomain(message, parts.publicUrl, origin)
+    else assertDomain(message, domains)
     assertTimes(message, now())
     assertChain(family, message, plan)
 
@@ -45,7 +50,9 @@ export function createSignIn(parts: {
     const proof = { ...proofOf(login), address: wallet }
     const signedBy = family.verifySignIn(proof) ? 'key' : 'contract'
     if (signedBy === 'contract') await assertContractSignature(family, plan, message, proof)
-    if (!(await nonces.consume(message.nonce, wallet))) throw expiredNonce()
+    const nonce = await nonces.consume(message.nonce, wallet)
+    if (!nonce || (takesAnyDomain && nonce.origin !== '' && !isOfHost(nonce.origin, message.domain)))
+      throw expiredNonce()
 
     return sessions.create({ wallet, authMethod, signedBy, plan })
   }
@@ -127,6 +134,11 @@ function assertDomain({ domain }: SignInMessage, domains: readonly string[]) {
       'INVALID_REQUEST',
       `message: is for another service; sign one for ${domains.join(' or ')}`,
     )
+}
+
+function assertAnyDomain(message: SignInMessage, publicUrl: string, origin: string | undefined) {
+  const problem = problemOfAnyDomain(message, { publicUrl, origin })
+  if (problem !== undefined) throw new ApiError('INVALID_REQUEST', `message: ${problem}`)
 }
 
 /**

@@ -113,6 +113,19 @@ describe('applying a catalog', () => {
     ])
   })
 
+  test('reports the methods that are not served, whatever their order', async () => {
+    const database = await open()
+    const refusing = (not_served: string[]) =>
+      applyCatalog(database, catalogOf({ plans: [], providers: [{ ...provider, not_served }] }))
+    await refusing([])
+    expect(await refusing(['trace_block', 'debug_subscribe'])).toEqual([
+      '~ provider "provider-84532" (evm, 84532) not_served: [] -> ["debug_subscribe","trace_block"]',
+    ])
+    expect(await refusing(['debug_subscribe', 'trace_block', 'trace_block'])).toEqual([])
+    const { providers } = await rowsOf(database)
+    expect(providers[0]!.not_served).toEqual(['debug_subscribe', 'trace_block'])
+  })
+
   test('keeps updated_at of unchanged rows', async () => {
     const database = await open()
     await applyCatalog(database, catalog)

@@ -53,6 +53,7 @@ export function providerChanges(
         ['rpc', before.rpc, after.rpc],
         ['rest', before.rest, after.rest],
         ['description', before.description, after.description],
+        ['not_served', before.notServed, after.notServed],
         ...methods.map((method): Difference => [
           `methods.${method}`,
           weightOf(before, method),

@@ -23,7 +23,7 @@ function errorsIn(text: string): string[] {
 test('a catalog file is read, with defaults for omitted fields', () => {
   expect(parseCatalog(stringify({ plans: [plan], providers: [provider] }))).toEqual({
     plans: [{ ...plan, max_timeout_seconds: 60, transfer_methods: [], active: true }],
-    providers: [{ ...provider, rest: [], description: '', methods: {}, active: true }],
+    providers: [{ ...provider, rest: [], description: '', methods: {}, not_served: [], active: true }],
   })
   expect(parseCatalog('plans: &none []\nproviders: *none\n')).toEqual({ plans: [], providers: [] })
 })
@@ -271,6 +271,7 @@ describe('a provider is refused with', () => {
       { methods: { 'eth call': 2 } },
       'methods.eth call: must be a method’s name',
     ],
+    ['a refused method of no name', { not_served: ['a b'] }, 'not_served.0: must be a method’s name'],
     ['a method of no name', { methods: { '': 2 } }, 'methods.: must be a method’s name'],
     [
       'a method that readers drop',

@@ -57,6 +57,8 @@ const CatalogPlan = z
       context.addIssue({ code: 'custom', path: [field], message })
   }, ALWAYS)
 
+const MethodName = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be a method’s name')
+
 /** z.record would silently drop `__proto__`. */
 const assertMethodNames = (methods: unknown, context: z.RefinementCtx) => {
   if (Object.hasOwn(membersOf(methods), '__proto__'))
@@ -76,15 +78,8 @@ const CatalogProvider = z.strictObject({
     .max(1024)
     .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must be text on one line')
     .default(''),
-  methods: z
-    .preprocess(
-      assertMethodNames,
-      z.record(
-        z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be a method’s name'),
-        z.int().min(1).max(1_000_000),
-      ),
-    )
-    .default({}),
+  methods: z.preprocess(assertMethodNames, z.record(MethodName, z.int().min(1).max(1_000_000))).default({}),
+  not_served: z.array(MethodName).default([]),
   active: z.boolean().default(true),
 })
 

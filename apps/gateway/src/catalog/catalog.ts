@@ -24,7 +24,10 @@ export type Plan = {
   active: boolean
 }
 
-/** `network`: the chain's name, if the provider states it. `methods`: the cost in credits of each method that does not cost one. */
+/**
+ * `network`: the chain's name, if the provider states it. `methods`: the cost in credits of each method that does not cost one.
+ * `notServed`: the methods that the catalog file adds to those that no node serves over HTTP.
+ */
 export type Provider = {
   id: number
   key: string
@@ -35,6 +38,7 @@ export type Provider = {
   rest: string[]
   description: string
   methods: Record<string, number>
+  notServed: string[]
 }
 
 /** `provider`: the key of a provider in the configuration. */

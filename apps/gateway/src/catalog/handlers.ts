@@ -8,20 +8,23 @@ import {
 import { ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Catalog, type Plan, type Provider } from './catalog'
+import { getCallPrices, notServedOf, pricePerCredit, type CallPrices } from './call-prices'
 import { type Chains } from './chains'
 import { type Supported } from './supported'
 
 export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
   return {
     async plans(_req: Request, res: Response) {
-      res.json((await catalog.getActivePlans()).map(planAnswer))
+      const plans = await catalog.getActivePlans()
+      const callPrices = await getCallPrices(catalog)
+      res.json(plans.map((plan) => planAnswer(plan, callPrices)))
     },
 
     async plan(req: Request, res: Response) {
       const { id } = parse(PlanPath, req.params)
       const plan = (await catalog.getActivePlans()).find((candidate) => candidate.id === id)
       if (!plan) throw new ApiError('NOT_FOUND', `There is no active plan ${id}; see GET /pricing`)
-      res.json({ data: planAnswer(plan) })
+      res.json({ data: planAnswer(plan, await getCallPrices(catalog)) })
     },
 
     async providers(_req: Request, res: Response) {
@@ -47,7 +50,7 @@ export function createCatalogHandlers(catalog: Catalog, supported: Supported) {
   }
 }
 
-export const planAnswer = (plan: Plan): PricingPlan => ({
+export const planAnswer = (plan: Plan, calls: CallPrices[]): PricingPlan => ({
   id: plan.id,
   plan_name: plan.name,
   chain_id: plan.chainId,
@@ -59,6 +62,8 @@ export const planAnswer = (plan: Plan): PricingPlan => ({
   display_denom: plan.displayDenom,
   credits: plan.credits,
   pay_to: plan.payTo,
+  price_per_credit: pricePerCredit(plan),
+  calls,
 })
 
 const providerAnswer = (provider: Provider, chains: Chains): ProviderAnswer => ({
@@ -70,4 +75,6 @@ const providerAnswer = (provider: Provider, chains: Chains): ProviderAnswer => (
   rpc: provider.rpc,
   rest: provider.rest,
   description: provider.description,
+  methods: provider.methods,
+  not_served: notServedOf(provider),
 })

@@ -60,6 +60,7 @@ export const providerRow = (provider: CatalogFile['providers'][number]): Provide
   rest: provider.rest,
   description: provider.description,
   methods: Object.fromEntries(Object.entries(provider.methods).filter(([, weight]) => weight !== 1)),
+  notServed: [...new Set(provider.not_served)].sort(),
   active: provider.active,
 })
 

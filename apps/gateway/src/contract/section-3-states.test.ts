@@ -3,6 +3,7 @@ import { decode } from 'jsonwebtoken'
 import { balanceOf } from '../testing/accounts'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
+import { makeUsesOlder } from '../testing/refresh-tokens'
 import { answers, startUpstream } from '../testing/upstream'
 import { createCall } from '../testing/wallet'
 
@@ -90,6 +91,7 @@ describe('3. Session token and refresh token', () => {
     expect(next.refresh_token).not.toBe(session.refresh_token)
     await call(next.token).expect(200)
     expect((await refresh(next.refresh_token)).status).toBe(200)
+    await makeUsesOlder(gateway, 20)
     expect(outcomeOf(await refresh(session.refresh_token))).toEqual([403, 'REVOKED_TOKEN'])
   })
 

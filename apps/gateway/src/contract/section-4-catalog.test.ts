@@ -18,6 +18,29 @@ const starter = {
   credits: 100,
   pay_to: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
 }
+const notServed = ['eth_subscribe', 'eth_unsubscribe']
+/** Beside the members of the contract. */
+const pricesOf = (price_per_credit: string) => ({
+  price_per_credit,
+  calls: [
+    {
+      ecosystem: 'evm',
+      chain_id: '84532',
+      transports: ['rpc', 'rest'],
+      method_credits: {},
+      not_served: notServed,
+    },
+    {
+      ecosystem: 'evm',
+      chain_id: '777',
+      transports: ['rpc'],
+      method_credits: { eth_getLogs: 5 },
+      not_served: [...notServed, 'debug_subscribe'],
+    },
+  ],
+})
+/** Beside the members of the contract. */
+const nodePrices = { methods: { eth_getLogs: 5 }, not_served: [...notServed, 'debug_subscribe'] }
 const node = {
   provider_id: 'node',
   category: 'evm',
@@ -34,7 +57,13 @@ beforeAll(async () => {
     planOf({ id: 3, plan_name: 'Big', credits: 9 }),
   )
   gateway.catalog.providers.push(
-    providerOf({ ...node, category: 'evm', description: 'Two of them' }),
+    providerOf({
+      ...node,
+      category: 'evm',
+      description: 'Two of them',
+      methods: { eth_getLogs: 5 },
+      not_served: ['debug_subscribe'],
+    }),
     providerOf({ provider_id: 'asleep', chain_id: '777', rpc: ['https://x.example'], active: false }),
   )
   await gateway.reapply()
@@ -46,8 +75,8 @@ const get = (path: string, query: object = {}) => gateway.api.get(path).query(qu
 describe('4. GET /pricing', () => {
   test('response | JSON array of pricing plans (only active plans)', async () => {
     expect((await get('/pricing').expect(200)).body).toEqual([
-      starter,
-      { ...starter, id: 3, plan_name: 'Big', credits: 9 },
+      { ...starter, ...pricesOf('0.0001') },
+      { ...starter, ...pricesOf('0.001111111111111111111112'), id: 3, plan_name: 'Big', credits: 9 },
     ])
   })
 
@@ -71,7 +100,9 @@ describe('4. GET /pricing', () => {
 
 describe('4. GET /pricing/:id', () => {
   test('path, response | `id` integer plan id | object `data` holding one pricing plan', async () => {
-    expect((await get('/pricing/1').expect(200)).body).toEqual({ data: starter })
+    expect((await get('/pricing/1').expect(200)).body).toEqual({
+      data: { ...starter, ...pricesOf('0.0001') },
+    })
   })
 
   test.each(['999', '2'])('unknown plan | %s: 404', async (id) => {
@@ -92,7 +123,13 @@ describe('4. GET /providers', () => {
     const { data } = body as { data: { provider_id: string; id: number }[] }
     expect(data.map(({ provider_id }) => provider_id).sort()).toEqual(['node', 'provider-84532'])
     const listed = data.find(({ provider_id }) => provider_id === 'node')
-    expect(listed).toEqual({ ...node, id: listed?.id, network: '777', description: 'Two of them' })
+    expect(listed).toEqual({
+      ...node,
+      ...nodePrices,
+      id: listed?.id,
+      network: '777',
+      description: 'Two of them',
+    })
   })
 
   test.each([
@@ -119,7 +156,13 @@ describe('4. GET /providers/:id', () => {
 
   test('path, response | provider_id | object `data` holding one provider', async () => {
     expect((await get('/providers/node', query).expect(200)).body).toEqual({
-      data: { ...node, id: expect.any(Number) as number, network: '777', description: 'Two of them' },
+      data: {
+        ...node,
+        ...nodePrices,
+        id: expect.any(Number) as number,
+        network: '777',
+        description: 'Two of them',
+      },
     })
   })
 

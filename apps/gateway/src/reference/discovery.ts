@@ -2,6 +2,7 @@ import { PaymentRequirements, PricingPlan, x402V1Networks } from '@tollgate/prot
 import { type Request, type Response } from 'express'
 import { z } from 'zod'
 import { type Catalog, type Plan } from '../catalog/catalog'
+import { getCallPrices } from '../catalog/call-prices'
 import { planAnswer } from '../catalog/handlers'
 import { requirementsOf } from '../payments/requirements'
 
@@ -51,14 +52,17 @@ export type Discovery = z.infer<typeof Discovery>
 
 /** Not cached, so that a retired plan is not offered. */
 export const createDiscovery =
-  (catalog: Pick<Catalog, 'getActivePlans'>, publicUrl: string, now: () => Date) =>
+  (catalog: Pick<Catalog, 'getActivePlans' | 'readProviders'>, publicUrl: string, now: () => Date) =>
   async (_req: Request, res: Response) => {
-    res
-      .set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`)
-      .json(discoveryOf(await catalog.getActivePlans(), publicUrl, now()))
+    const plans = await catalog.getActivePlans()
+    const callPrices = await getCallPrices(catalog)
+    res.set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`).json({
+      ...discoveryOf(plans, publicUrl, now()),
+      plans: plans.map((plan) => planAnswer(plan, callPrices)),
+    })
   }
 
-function discoveryOf(plans: readonly Plan[], publicUrl: string, now: Date): Discovery {
+function discoveryOf(plans: readonly Plan[], publicUrl: string, now: Date): Omit<Discovery, 'plans'> {
   const resource = `${publicUrl}/rpc`
   return {
     version: 1,
@@ -85,6 +89,5 @@ function discoveryOf(plans: readonly Plan[], publicUrl: string, now: Date): Disc
         },
       },
     ],
-    plans: plans.map(planAnswer),
   }
 }

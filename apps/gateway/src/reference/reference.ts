@@ -1,4 +1,5 @@
 import { createOpenApi, createReference, type Operation } from '@tollgate/service'
+import { type Catalog } from '../catalog/catalog'
 import { accountOperations } from './operations/accounts'
 import { callOperations } from './operations/calls'
 import { catalogOperations } from './operations/catalog'
@@ -6,6 +7,8 @@ import { keyOperations } from './operations/keys'
 import { plainCallOperations } from './operations/plain-calls'
 import { ownOperations } from './operations/service'
 import { signInOperations } from './operations/sign-in'
+import { readPaymentInfo } from './payment-info'
+import { createPricedDocument } from './priced-document'
 
 const operations: Operation[] = [
   ...signInOperations,
@@ -18,11 +21,12 @@ const operations: Operation[] = [
 ]
 
 const descriptionFor = (
+  publicUrl: string,
   names: readonly string[],
 ) => `A wallet signs in, buys credits and spends them on calls. There are no passwords and no API keys, and this service never sees a private key.
 
 1. Get a nonce: \`GET /auth/nonce?address=<wallet>\`.
-2. Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message with one of these names as its domain is also accepted, and its CAIP-122 form from a Cosmos wallet. Ethereum wallets sign by EIP-191 (\`personal_sign\`), Cosmos wallets by ADR-036 (\`signArbitrary\`).
+2. ${names.includes('*') ? anyDomain(publicUrl) : ownNames(names)} Ethereum wallets sign by EIP-191 (\`personal_sign\`), Cosmos wallets by ADR-036 (\`signArbitrary\`).
 3. Send the text and the signature to \`POST /auth/login\`, from a Cosmos wallet also its \`pubkey\`; the response has a bearer token for one hour and a refresh token.
 4. Send calls to \`POST /rpc\` with \`Authorization: Bearer <token>\`.
 5. On 402 read \`paymentRequirements\` (x402 clients read \`accepts\` or the header \`PAYMENT-REQUIRED\`), sign the payment, and send the same request again with it in \`X-PAYMENT\` (or \`PAYMENT-SIGNATURE\`). The gateway settles it on chain, issues the credits, and makes the call.
@@ -30,13 +34,19 @@ const descriptionFor = (
 
 Bodies are JSON in UTF-8. An error is \`{ code, message, details? }\`, except the 402 of \`POST /rpc\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 
+const ownNames = (names: readonly string[]) =>
+  `Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message with one of these names as its domain is also accepted, and its CAIP-122 form from a Cosmos wallet.`
+
+const anyDomain = (publicUrl: string) =>
+  `Sign an EIP-4361 message with the wallet, or its CAIP-122 form from a Cosmos wallet. Its domain is your app’s own, its \`URI\` is of the same host, and its \`Resources\` name \`${publicUrl}\`. A browser must send it from a page of that domain.`
+
 const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
   createOpenApi(
     {
       title: 'Tollgate gateway',
       version: '0.1.0',
       summary: 'Paid RPC and REST calls to blockchains: sign in with a wallet, pay over x402.',
-      description: descriptionFor(names),
+      description: descriptionFor(publicUrl, names),
       url: publicUrl,
       tags: [
         { name: 'Sign-in', description: 'A wallet signs in and gets tokens.' },
@@ -65,17 +75,26 @@ const gatewayDocument = (publicUrl: string, names: readonly string[]) =>
     operations,
   )
 
-export const createGatewayReference = (publicUrl: string, names: readonly string[]) =>
-  createReference(gatewayDocument(publicUrl, names), [
-    {
-      name: 'OpenAPI 3.1',
-      path: '/openapi.json',
-      note: 'every operation with its schemas, responses and examples',
-    },
-    { name: 'Reference', path: '/docs', note: 'the same as a page' },
-    {
-      name: 'x402 discovery',
-      path: '/.well-known/x402',
-      note: 'the paid endpoint and the plans on sale',
-    },
-  ])
+export function createGatewayReference(
+  publicUrl: string,
+  names: readonly string[],
+  catalog: Pick<Catalog, 'getActivePlans' | 'readProviders'>,
+) {
+  const document = gatewayDocument(publicUrl, names)
+  const priced = createPricedDocument(document)
+  return createReference(document, links, async () => priced(await readPaymentInfo(catalog)))
+}
+
+const links = [
+  {
+    name: 'OpenAPI 3.1',
+    path: '/openapi.json',
+    note: 'every operation with its schemas, responses and examples',
+  },
+  { name: 'Reference', path: '/docs', note: 'the same as a page' },
+  {
+    name: 'x402 discovery',
+    path: '/.well-known/x402',
+    note: 'the paid endpoint and the plans on sale',
+  },
+]

@@ -4,7 +4,13 @@ import { type Ledger } from '../accounts/ledger'
 import { type Answer } from './upstream/upstream-exchange'
 
 /** As stored with the call. `defect`: an error of ours. */
-type CallOutcome = 'answered' | 'upstream_failed' | 'upstream_timeout' | 'caller_left' | 'defect'
+type CallOutcome =
+  | 'answered'
+  | 'method_not_found'
+  | 'upstream_failed'
+  | 'upstream_timeout'
+  | 'caller_left'
+  | 'defect'
 
 type Dependencies = { ledger: Ledger; logger: Logger }
 

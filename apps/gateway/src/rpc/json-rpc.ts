@@ -1,4 +1,5 @@
 import { ApiError } from '@tollgate/service'
+import { MethodNotServed } from './not-served'
 import { isObject, type Entry } from './rpc-methods'
 
 /** The error codes of JSON-RPC 2.0, section 5.1. */
@@ -65,6 +66,7 @@ export function jsonRpcErrorOf(error: unknown): JsonRpcError | undefined {
   if (error instanceof JsonRpcRefusal) return { code: error.code, message: error.message }
   if (!(error instanceof ApiError)) return undefined
   const { message } = error
+  if (error instanceof MethodNotServed) return { code: jsonRpcCodes.methodNotFound, message }
   if (error.code === 'INVALID_REQUEST') return { code: jsonRpcCodes.invalidRequest, message }
   if (error.code === 'UPSTREAM_FAILED') return { code: jsonRpcCodes.internalError, message }
   return undefined

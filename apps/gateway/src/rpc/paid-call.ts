@@ -4,6 +4,7 @@ import { costOf } from './bill'
 import { type Call, type CallRequest, type CallResponse, type PaidFor } from './call'
 import { createCallsInFlight } from './calls-in-flight'
 import { type Price } from './charge'
+import { assertServed } from './not-served'
 import { type PayByKey } from './pay-by-key'
 import { type PayByPayment } from './pay-by-payment'
 import { type PayInSession } from './pay-in-session'
@@ -36,6 +37,7 @@ export function createPaidCall(
     const { call, bill } = request
     const route = (await catalog.readProviders()).findRoute(call.ecosystem, call.chainId, call.transport)
     if (!route) throw noRoute(call)
+    assertServed(bill, call.transport, route.provider)
     const cost = costOf(bill, route.provider.methods)
     const paidFor = await pay(request, response, { route, cost })
     if (paidFor) await serveCall(dependencies, request, response, { route, paidFor })

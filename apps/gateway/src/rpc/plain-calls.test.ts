@@ -67,6 +67,39 @@ describe('POST /v1/{chain}', () => {
     expect(await balance()).toBe(1n)
   })
 
+  test.each([
+    ['84532', { id: 3, method: 'eth_subscribe' }, 3],
+    [
+      '84532',
+      [
+        { id: 'a', method: 'eth_blockNumber' },
+        { id: 'b', method: 'eth_unsubscribe' },
+      ],
+      ['a', 'b'],
+    ],
+  ])(
+    'a method that is not served over HTTP is -32601 for the call and its whole batch, and free',
+    async (chain, body, ids) => {
+      const { authorization, balance } = await customer(2)
+      const answer = await post(gateway.api, `/v1/${chain}`, body, { authorization })
+      const error = { code: -32_601, message: expect.stringContaining('is not served over HTTP') as string }
+      const bodies = [ids].flat().map((id) => ({ jsonrpc: '2.0', id, error }))
+      expect([answer.status, [answer.body].flat()]).toEqual([200, bodies])
+      expect(await balance()).toBe(2n)
+    },
+  )
+
+  test('a method that the node does not know is refunded', async () => {
+    const unknown = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no such method' } }
+    const upstream = await startUpstream((res) => res.end(JSON.stringify(unknown)))
+    const chain = await gateway.chain(upstream.url)
+    const { authorization, balance } = await customer(2)
+    const answer = await post(gateway.api, `/v1/${chain}`, { id: 1, method: 'no_such' }, { authorization })
+    expect(JSON.parse(answer.text)).toEqual(unknown)
+    expect(answer.headers).toMatchObject({ 'x-credits-charged': '0', 'x-credits-remaining': '2' })
+    expect(await balance()).toBe(2n)
+  })
+
   test('an upstream that does not answer is a JSON-RPC error with the id of each call, and refunded', async () => {
     const chain = await gateway.chain(await getRefusingUrl())
     const { authorization, balance } = await customer(5)

@@ -3,6 +3,7 @@ import { type Ledger } from '../accounts/ledger'
 import { type Route } from '../catalog/catalog'
 import { createCallRecord } from './call-record'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
+import { countUnknownMethods } from './unknown-methods'
 import { type Forward, type Forwarded } from './upstream/forward'
 import { type Answer } from './upstream/upstream-exchange'
 
@@ -11,6 +12,8 @@ export type ServeDependencies = {
   forward: Forward
   /** Calls of a wallet that may time out at upstreams, or be left by their callers, without being charged. */
   freeTimeouts: Budget
+  /** Entries of a wallet's calls that a node may not know without being charged. */
+  freeUnknownMethods: Budget
   logger: Logger
 }
 
@@ -44,6 +47,9 @@ export async function serveCall(
     return endAbandoned(record, forwarded, paidFor.isRepeatable && (await isFree()))
 
   const { answer } = forwarded
+  const unknown = outgoing.transport === 'rpc' ? countUnknownMethods(answer) : 0
+  if (unknown > 0 && (await dependencies.freeUnknownMethods(wallet, unknown).catch(() => true)))
+    return sendRefunded(record, response, answer, spent.remaining + BigInt(cost))
   // The answers of a turn are written one after the other, which wakes the process that reads them once.
   await endOfTurn()
   const mayConfirmLater = !answer.rest && dependencies.ledger.hasLease(spent.usageId)
@@ -64,6 +70,13 @@ async function sendAnswer(
   else await record.confirm(answer)
   response.setHeaders(headers)
   if ((await response.send(answer)) === 'cut_off') await record.markCutOff()
+}
+
+/** Refunds before it answers, so that the credits of the answer's headers can be spent. */
+async function sendRefunded(record: CallRecord, response: CallResponse, answer: Answer, remaining: bigint) {
+  await record.end('refunded', answer.status, 'method_not_found')
+  response.setHeaders({ 'X-Credits-Charged': '0', 'X-Credits-Remaining': remaining.toString() })
+  await response.send(answer)
 }
 
 async function failFree(record: CallRecord): Promise<never> {

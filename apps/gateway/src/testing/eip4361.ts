@@ -10,6 +10,8 @@ export const eip4361Text = (parts: {
   notBefore?: string
   chainId?: string
   isChainLast?: boolean
+  uri?: string
+  resources?: string[]
 }) => {
   const chain = `Chain ID: ${parts.chainId ?? '84532'}`
   return [
@@ -17,7 +19,7 @@ export const eip4361Text = (parts: {
     parts.address,
     '',
     ...(parts.statement === undefined ? [] : [parts.statement, '']),
-    'URI: https://gateway.example/login',
+    `URI: ${parts.uri ?? 'https://gateway.example/login'}`,
     'Version: 1',
     ...(parts.isChainLast ? [] : [chain]),
     `Nonce: ${parts.nonce}`,
@@ -25,5 +27,8 @@ export const eip4361Text = (parts: {
     ...(parts.expirationTime === undefined ? [] : [`Expiration Time: ${parts.expirationTime}`]),
     ...(parts.notBefore === undefined ? [] : [`Not Before: ${parts.notBefore}`]),
     ...(parts.isChainLast ? [chain] : []),
+    ...(parts.resources === undefined
+      ? []
+      : ['Resources:', ...parts.resources.map((resource) => `- ${resource}`)]),
   ].join('\n')
 }

@@ -5,6 +5,7 @@ import { closeAll, closeLater } from '@tollgate/testing'
 import { randomUUID } from 'node:crypto'
 import supertest from 'supertest'
 import { applyCatalog } from '../catalog/apply'
+import { providerRow } from '../catalog/rows'
 import { readConfiguration, type Environment } from '../config'
 import { composeGateway } from '../gateway'
 import { startReconciler } from '../payments/reconciler'
@@ -57,6 +58,7 @@ export async function testGateway(options: Options = {}) {
       RATE_LIMIT_RPC_PER_MINUTE: '100000',
       RATE_LIMIT_READS_PER_MINUTE: '100000',
       FREE_TIMEOUTS_PER_MINUTE: '100000',
+      FREE_UNKNOWN_METHODS_PER_MINUTE: '100000',
       RATE_LIMIT_PAYMENTS_PER_MINUTE: '10000',
       FACILITATOR_REQUESTS_PER_MINUTE: '100000',
       RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: '100000',
@@ -123,14 +125,7 @@ export async function testGateway(options: Options = {}) {
       )
       catalog.providers.push(...added)
       await database.prisma.provider.createMany({
-        data: catalogOf({ plans: [], providers: added }).providers.map(
-          ({ provider_id, chain_id: chainId, network = null, ...provider }) => ({
-            key: provider_id,
-            chainId,
-            network,
-            ...provider,
-          }),
-        ),
+        data: catalogOf({ plans: [], providers: added }).providers.map(providerRow),
       })
       clock.advance(CATALOG_SECONDS)
       return chain_id

@@ -74,7 +74,12 @@ const longForm = (account: Account, optional: OptionalFields) =>
     .map(({ scheme, between, chain, isChainLast, requestId, resources, ...message }): MessageSample => {
       const chainLine = `Chain ID: ${chain.written}`
       return {
-        parts: { ...message, chainId: chain.chainId } as Partial<SignInMessage>,
+        parts: {
+          ...message,
+          chainId: chain.chainId,
+          uri: `https://${message.domain}/login`,
+          ...(resources === undefined ? {} : { resources }),
+        } as Partial<SignInMessage>,
         text: [
           `${scheme}${message.domain} wants you to sign in with your ${account.word} account:`,
           `${message.address}${between}URI: https://${message.domain}/login`,
@@ -124,6 +129,7 @@ export const anyForm = fc.oneof(shortForm, longFormOf())
 function fieldOfLine(line: string): string | undefined {
   if (line.includes(' wants you to sign in')) return 'domain'
   if (/^(0x[0-9a-f]{40}|[a-z][a-z0-9]*1[a-z0-9]{38})$/i.test(line)) return 'address'
+  if (/^(Resources:|- )/.test(line)) return 'resources'
   return labels[/^([A-Z][A-Za-z ]+): /.exec(line)?.[1] ?? '']
 }
 const labels: Record<string, keyof SignInMessage> = {
@@ -133,6 +139,7 @@ const labels: Record<string, keyof SignInMessage> = {
   'Issued At': 'issuedAt',
   'Expiration Time': 'expiresAt',
   'Not Before': 'notBefore',
+  URI: 'uri',
 }
 
 type Edited = { text: string; fields: Set<string | undefined> }

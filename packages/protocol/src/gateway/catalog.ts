@@ -7,6 +7,26 @@ import { PlanId, text } from './fields'
 export const TransferMethod = z.enum(['eip3009', 'permit2'])
 export type TransferMethod = z.infer<typeof TransferMethod>
 
+const methodCredits = z
+  .record(z.string(), z.int().min(1))
+  .describe('Credits by method. A method that is not named costs one.')
+const notServed = z
+  .array(z.string())
+  .describe('Methods that are refused and cost nothing, because they cannot be served over HTTP.')
+
+const CallPrices = z
+  .object({
+    ecosystem: Ecosystem.describe('The ecosystem of the called chain.'),
+    chain_id: z.string().describe('The called chain.'),
+    transports: z.array(z.enum(['rpc', 'rest'])).describe('The transports that this concerns.'),
+    method_credits: methodCredits,
+    not_served: notServed,
+  })
+  .meta({
+    id: 'CallPrices',
+    description: 'What calls to a chain cost. A batch costs the sum of its entries.',
+  })
+
 export const PricingPlan = z
   .object({
     id: PlanId,
@@ -20,6 +40,11 @@ export const PricingPlan = z
     display_denom: z.string().describe('The asset’s symbol.'),
     credits: z.int().describe('The credits that one payment buys.'),
     pay_to: z.string().describe('The recipient.'),
+    price_per_credit: z
+      .string()
+      .regex(/^\d+(\.\d+)?$/)
+      .describe('The price of one credit, `amount` over `credits`, in units of `display_denom`.'),
+    calls: z.array(CallPrices).describe('What the credits are spent on, by chain: the same for every plan.'),
   })
   .meta({
     id: 'PricingPlan',
@@ -37,6 +62,16 @@ export const PricingPlan = z
         display_denom: 'USDC',
         credits: 100,
         pay_to: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
+        price_per_credit: '0.0001',
+        calls: [
+          {
+            ecosystem: 'evm',
+            chain_id: '84532',
+            transports: ['rpc'],
+            method_credits: { eth_getLogs: 5 },
+            not_served: ['eth_subscribe', 'eth_unsubscribe'],
+          },
+        ],
       },
     ],
   })
@@ -61,6 +96,8 @@ export const Provider = z
     rpc: z.array(z.string()).describe('Base URLs for calls over `rpc`.'),
     rest: z.array(z.string()).describe('Base URLs for calls over `rest`; may be empty.'),
     description: z.string().describe('A description for display.'),
+    methods: methodCredits,
+    not_served: notServed,
   })
   .meta({
     id: 'Provider',
@@ -75,6 +112,8 @@ export const Provider = z
         rpc: ['https://rpc.example/base-sepolia'],
         rest: [],
         description: 'Base Sepolia, full node',
+        methods: { eth_getLogs: 5 },
+        not_served: ['eth_subscribe', 'eth_unsubscribe'],
       },
     ],
   })

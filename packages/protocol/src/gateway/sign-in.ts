@@ -105,7 +105,11 @@ export const SessionTokens = z
 export type SessionTokens = z.infer<typeof SessionTokens>
 
 export const RefreshRequest = z
-  .object({ refresh_token: text(128).describe('The newest refresh token of the session. It works once.') })
+  .object({
+    refresh_token: text(128).describe(
+      'The newest refresh token of the session. It works once; a repetition within ten seconds gets the same answer.',
+    ),
+  })
   .meta({
     id: 'RefreshRequest',
     examples: [{ refresh_token: 'mB4Zr1V0yq3nT6wX8uKcE2hJ5sL7pQ9aD1fG3kM5oRI' }],

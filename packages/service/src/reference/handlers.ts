@@ -7,14 +7,19 @@ import { serveViewer } from './viewer'
 /** Short, because the next version may change the document. */
 const MAX_AGE_SECONDS = 300
 
-export function createReference(document: OpenApiDocument, links: readonly Link[]) {
-  const json = JSON.stringify(document)
+/** `readJson`: the document as JSON, if it has parts that change. */
+export function createReference(
+  document: OpenApiDocument,
+  links: readonly Link[],
+  readJson: () => Promise<string> = constantly(JSON.stringify(document)),
+) {
   const page = referencePage(document)
   const text = llmsText(document, links)
   const cacheable = (res: Response) => res.set('Cache-Control', `public, max-age=${MAX_AGE_SECONDS}`)
 
   return {
-    openapi(_req: Request, res: Response) {
+    async openapi(_req: Request, res: Response) {
+      const json = await readJson()
       cacheable(res).type('json').send(json)
     },
 
@@ -31,3 +36,5 @@ export function createReference(document: OpenApiDocument, links: readonly Link[
     },
   }
 }
+
+const constantly = (text: string) => () => Promise.resolve(text)

@@ -42,7 +42,7 @@ export const asked = {
 export const afterCall = {
   'X-Credits-Charged': {
     description:
-      'What this call cost. Only an answer of the provider has it, so it tells one from a refusal of ours; and `UPSTREAM_FAILED` for a call that timed out and was charged all the same.',
+      'What this call cost; `0` where the node does not know the method. Only an answer of the provider has it, so it tells one from a refusal of ours; and `UPSTREAM_FAILED` for a call that timed out and was charged all the same.',
     schema: credits.meta({ examples: ['1'] }),
   },
   'X-Credits-Remaining': {
@@ -59,7 +59,7 @@ export const callOperations: Operation[] = [
     tag: 'Calls',
     summary: 'Make a paid RPC or REST call.',
     description:
-      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no node answered, because each provider asked refused the gateway (401, 402, 403, 407, 429), failed (408 or 5xx without an error of the node’s own) or timed out, the answer is `UPSTREAM_FAILED` and the credits are given back. A wallet has a budget of calls a minute that time out; further ones are charged. A long answer that its provider breaks off is cut off here as well, and charged.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB, 1,000 entries of a batch, 32,768 JSON values, 4,096 objects and 16,384 keys, of which 2,048 may differ and 1,024 may have an escape; at most 4,096 of its numbers may have more than 15 characters. It is sent uncompressed, and is read only for a bearer token that is good. The payload of a `GET` has at most 16 KiB. For the rate limit it counts as a call for each 16 KiB.',
+      'Spends credits of the session’s plan, forwards the call to a provider of the chain, and gives its answer back as it came: status, media type and bytes. A call costs one credit, or the weight of its method; a batch costs the sum of its entries. Where no node answered, because each provider asked refused the gateway (401, 402, 403, 407, 429), failed (408 or 5xx without an error of the node’s own) or timed out, the answer is `UPSTREAM_FAILED` and the credits are given back. A wallet has a budget of calls a minute that time out; further ones are charged. A JSON-RPC call of a method that is not served over HTTP, such as `eth_subscribe`, is refused before it costs (`not_served` of `GET /providers`); one that the node answers with “method not found” (-32601 or -32004, a batch if all its entries are), is given back, over a budget of such entries a minute charged. A long answer that its provider breaks off is cut off here as well, and charged.\n\nWithout enough credits the answer is 402 and says what to pay. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, the credits are issued, and the call is made. The same payment is never charged twice, so a request that carries one may be repeated until its outcome is known.\n\nA body has at most 1 MiB, 1,000 entries of a batch, 32,768 JSON values, 4,096 objects and 16,384 keys, of which 2,048 may differ and 1,024 may have an escape; at most 4,096 of its numbers may have more than 15 characters. It is sent uncompressed, and is read only for a bearer token that is good. The payload of a `GET` has at most 16 KiB. For the rate limit it counts as a call for each 16 KiB.',
     auth: ['bearer'],
     headers: paymentHeaders,
     body: { schema: RpcRequest },
@@ -86,7 +86,7 @@ export const callOperations: Operation[] = [
     },
     errors: {
       INVALID_REQUEST:
-        'The call, its `resource` or its payment cannot be read, or it costs more than one payment buys.',
+        'The call, its `resource` or its payment cannot be read, its method is not served over HTTP, or it costs more than one payment buys.',
       ...refusals.bearer,
       PAYLOAD_TOO_LARGE: 'The body has more than 1 MiB.',
       NOT_FOUND: 'No provider serves that chain, or the plan is gone or not sold any more.',

@@ -56,13 +56,14 @@ export const signInOperations: Operation[] = [
     tag,
     summary: 'Get new tokens without signing.',
     description:
-      'Each refresh token works once and brings the next one. One that comes back later ends its session: somebody else may have it.',
+      'Each refresh token works once and brings the next one. For ten seconds after its use it brings the same next one again, as for a second tab. One that comes back later ends its session: somebody else may have it.',
     body: { schema: RefreshRequest },
     answers: { 200: { description: 'The next tokens of the session.', schema: SessionTokens } },
     errors: {
       INVALID_TOKEN: 'The refresh token is unknown: sign in again.',
       EXPIRED_TOKEN: 'The refresh token has expired: sign in again.',
-      REVOKED_TOKEN: 'The session was ended, or the refresh token was used before: sign in again.',
+      REVOKED_TOKEN:
+        'The session was ended, or the refresh token was used more than ten seconds ago, or the next one was used as well: sign in again.',
       ...refusals.smallBody,
       ...refusals.limited,
     },

@@ -57,10 +57,18 @@ test('reads the environment and the networks file, with its secrets from the env
       minRemainingValiditySeconds: 6,
       maxGas: 300_000n,
       maxFeesPerDay: 50_000_000_000_000_000n,
-      own: { maxFeePerGas: 5_000_000_000n },
+      own: { maxFeePerGas: 5_000_000_000n, walletFactories: [] },
       assets: [{ asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e', symbol: 'USDC', decimals: 6 }],
     },
   ])
+})
+
+test.each(['[{0}, {1}]', '{0}, {1}', 'env:FACTORIES'])('reads factories of wallets from %s', (text) => {
+  const factories = ['0xBA5ED110eFDBa3D005bfC882d75358ACBbB85842', `0x${'5c'.repeat(20)}`]
+  const given = factories.reduce((filled, factory, i) => filled.replace(`{${i}}`, factory), text)
+  writeFileSync(NETWORKS_FILE, yaml.replace('  assets', `  wallet_factories: ${given}\n  assets`))
+  const { networks } = readConfiguration({ ...variables, FACTORIES: factories.join(',') })
+  expect(networks[0]?.own).toMatchObject({ walletFactories: factories })
 })
 
 const cosmos = `
@@ -138,6 +146,11 @@ test.each<[string, string, RegExp]>([
     /networks\[0\]\.confirmation_budget_seconds: renamed; set min_remaining_validity_seconds instead/,
   ],
   ['an invalid fee', yaml.replace('5000000000', '5 gwei'), /max_fee_per_gas/],
+  [
+    'a factory that is not an address',
+    yaml.replace('  assets', '  wallet_factories: [0x5c]\n  assets'),
+    /networks\[0\]\.wallet_factories\[0\]: expected an EVM address/,
+  ],
   ['an invalid URL', yaml.replace('https://one.example', 'ws://one'), /rpc_urls/],
 ])('refuses a networks file with %s', (_name, file, problem) => {
   const found = problems({}, file).join('\n')

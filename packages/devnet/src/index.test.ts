@@ -2,12 +2,14 @@ import * as devnet from './index'
 
 test('exports these names and no others', () => {
   expect(Object.keys(devnet).sort()).toEqual([
+    'COINBASE_WALLET_FACTORY_ADDRESS',
     'MULTICALL3_ADDRESS',
     'PERMIT2_ADDRESS',
     'SERVICE_NODE_OPTIONS',
     'USDC_ADDRESS',
     'X402_PERMIT2_PROXY_ADDRESS',
     'alterFaultyToken',
+    'createCoinbaseWallet',
     'createProcessGroup',
     'deployContracts',
     'deployFaultyToken',
@@ -28,5 +30,6 @@ test('exports these names and no others', () => {
     'startTestWorld',
     'stopTestWorld',
     'usdcAbi',
+    'wrapSignature',
   ])
 })

@@ -1,5 +1,7 @@
 export { type AnvilOptions, startAnvil } from './evm/anvil'
+export { type CoinbaseWallet, createCoinbaseWallet, wrapSignature } from './evm/coinbase-wallet'
 export {
+  COINBASE_WALLET_FACTORY_ADDRESS,
   deployContracts,
   deploySmartWallet,
   fundWallet,

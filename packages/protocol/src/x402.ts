@@ -114,7 +114,7 @@ const reasons = {
   invalid_exact_evm_payload_authorization_valid_before: {},
   invalid_exact_evm_payload_authorization_value: {},
   invalid_exact_evm_payload_signature: {},
-  invalid_exact_evm_payload_undeployed_smart_wallet: { isTransient: true },
+  invalid_exact_evm_payload_undeployed_smart_wallet: { dependsOnState: true, isTransient: true },
   invalid_exact_evm_payload_recipient_mismatch: {},
   invalid_network: {},
   invalid_payload: {},

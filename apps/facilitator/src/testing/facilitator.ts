@@ -38,6 +38,8 @@ export type TestOptions = {
   log?: NodeJS.WritableStream
   maxFeePerGas?: bigint
   maxFeesPerDay?: bigint
+  maxGas?: bigint
+  walletFactories?: readonly string[]
   networks?: readonly Partial<NetworkConfiguration>[]
 }
 
@@ -124,6 +126,8 @@ function configurationOf(options: Settings): Configuration {
     variables = {},
     maxFeePerGas = 100_000_000_000n,
     maxFeesPerDay,
+    maxGas = 300_000n,
+    walletFactories = [],
   } = options
   const environment = readEnvironment(Environment, {
     DATABASE_URL: databaseUrl,
@@ -150,9 +154,9 @@ function configurationOf(options: Settings): Configuration {
     signerKeys,
     confirmations: 1,
     minRemainingValiditySeconds: 6,
-    maxGas: 300_000n,
+    maxGas,
     ...(maxFeesPerDay === undefined ? {} : { maxFeesPerDay }),
-    own: { maxFeePerGas },
+    own: { maxFeePerGas, walletFactories },
     assets: [{ asset: USDC_ADDRESS, symbol: 'USDC', decimals: 6 }],
   }
   const others = (options.networks ?? []).map((other) => ({

@@ -14,10 +14,12 @@ export const transferTypes = {
 
 type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
 
+export type Payer = Pick<BaseWallet, 'address' | 'signTypedData'>
+
 export const inSeconds = (seconds: number) => String(Math.floor(Date.now() / 1000) + seconds)
 
 async function signPayment(
-  payer: BaseWallet,
+  payer: Payer,
   terms: Pick<PaymentRequirements, 'payTo' | 'maxAmountRequired'>,
   changes: Partial<Authorization> = {},
 ) {
@@ -48,7 +50,7 @@ const requirements = (changes: Partial<PaymentRequirements> = {}): PaymentRequir
 })
 
 export async function paymentRequest(
-  payer: BaseWallet,
+  payer: Payer,
   changes: { requirements?: Partial<PaymentRequirements>; authorization?: Partial<Authorization> } = {},
 ) {
   const paymentRequirements = requirements(changes.requirements)

@@ -1,6 +1,6 @@
 import { PERMIT2_ADDRESS, X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
-import { hexlify, randomBytes, type BaseWallet } from 'ethers'
-import { inSeconds, inVersion2, members, usdcDomain, type PaymentRequest } from './payment'
+import { hexlify, randomBytes } from 'ethers'
+import { inSeconds, inVersion2, members, usdcDomain, type Payer, type PaymentRequest } from './payment'
 
 const permit2 = { name: 'Permit2', chainId: 84532, verifyingContract: PERMIT2_ADDRESS }
 
@@ -19,7 +19,7 @@ const permitTypes = {
  * The same payment by Permit2 in x402 version 2, from a wallet without an allowance, with permit `number` of
  * the token.
  */
-export async function byPermit2(payer: BaseWallet, request: PaymentRequest, number = 0) {
+export async function byPermit2(payer: Payer, request: PaymentRequest, number = 0) {
   const { paymentPayload, paymentRequirements, ...body } = inVersion2(request)
   const { amount, payTo, asset } = paymentRequirements
   const deadline = inSeconds(60)

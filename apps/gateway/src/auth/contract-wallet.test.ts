@@ -1,7 +1,13 @@
-import { deploySmartWallet } from '@tollgate/devnet'
+import {
+  COINBASE_WALLET_FACTORY_ADDRESS,
+  type CoinbaseWallet,
+  createCoinbaseWallet,
+  deploySmartWallet,
+  wrapSignature,
+} from '@tollgate/devnet'
 import { type SessionTokens } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
-import { getAddress, Wallet } from 'ethers'
+import { getAddress, hexlify, JsonRpcProvider, randomBytes, Wallet } from 'ethers'
 import { decode } from 'jsonwebtoken'
 import { planOf, providerOf } from '../testing/catalog'
 import { eip4361Text } from '../testing/eip4361'
@@ -9,10 +15,11 @@ import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { paymentHeader, signPayment } from '../testing/payment'
 import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
-import { createCall, signInText } from '../testing/wallet'
+import { createCall, createLogins, signInText } from '../testing/wallet'
 
 const rpcUrl = process.env.TEST_EVM_RPC_URL!
 const owner = new Wallet(Wallet.createRandom().privateKey)
+const provider = new JsonRpcProvider(rpcUrl, 84532, { staticNetwork: true, cacheTimeout: -1 })
 const thirdParty = new Wallet(Wallet.createRandom().privateKey)
 
 let gateway: TestGateway
@@ -34,6 +41,7 @@ beforeAll(async () => {
   address = getAddress(await deploySmartWallet(rpcUrl, owner.address))
 })
 afterAll(closeAll)
+afterAll(() => provider.destroy())
 
 const nonce = async () =>
   ((await gateway.api.get('/auth/nonce').query({ address }).expect(200)).body as { nonce: string }).nonce
@@ -68,6 +76,58 @@ test('a payment of a contract wallet, whose signature only the chain can verify,
   const before = gateway.facilitator.calls.length
   await createCall(gateway.api, token)({ payment })
   expect(gateway.facilitator.calls).toHaveLength(before + 1)
+})
+
+describe('a Coinbase wallet, which wraps what it signs (ERC-6492),', () => {
+  const newWallet = () => createCoinbaseWallet(rpcUrl, new Wallet(hexlify(randomBytes(32))))
+  const loginsOf = (wallet: CoinbaseWallet, sign = wallet.signMessage) =>
+    createLogins(gateway, wallet.address, async (message) => ({
+      signature: await sign(message),
+      auth_method: 'siwe',
+      x402_chain_id: '84532',
+      x402_ecosystem: 'evm',
+      pricing_plan_id: 1,
+    }))
+  const post = (body: object) => gateway.api.post('/auth/login').send(body)
+
+  test('signs in once it is deployed, wrapped or not, and its nonce is used once', async () => {
+    const wallet = await newWallet()
+    const login = await loginsOf(wallet).login()
+    expect(outcomeOf(await post(login))).toEqual(refused)
+    expect(await provider.getCode(wallet.address)).toBe('0x')
+
+    await wallet.deploy()
+    const answer = await post(login)
+    expect(outcomeOf(answer)).toEqual([200, undefined])
+    expect(decode((answer.body as SessionTokens).token)).toMatchObject({ wallet: wallet.address })
+    const signature = await wallet.bare.signMessage(login.message)
+    expect(outcomeOf(await post({ ...login, signature }))).toEqual([401, 'EXPIRED_NONCE'])
+    const bare = await loginsOf(wallet, wallet.bare.signMessage).login()
+    expect(outcomeOf(await post(bare))).toEqual([200, undefined])
+  })
+
+  test('does not sign in by another owner, in two wrappers, or on a chain where it is not', async () => {
+    const [wallet, other] = [await newWallet(), await newWallet()]
+    await wallet.deploy()
+    const twice = async (message: string) =>
+      wrapSignature(COINBASE_WALLET_FACTORY_ADDRESS, '0x', await wallet.signMessage(message))
+    for (const sign of [other.signMessage, twice])
+      expect(outcomeOf(await post(await loginsOf(wallet, sign).login()))).toEqual(refused)
+    const elsewhere = { x402_chain_id: '8453', pricing_plan_id: 2 }
+    expect(outcomeOf(await post(await loginsOf(wallet).login(elsewhere)))).toEqual(refused)
+  })
+
+  test('pays with a wrapped signature, which is sent to the facilitator as it is', async () => {
+    const wallet = await newWallet()
+    await wallet.deploy()
+    const { call } = await loginsOf(wallet).signIn()
+    const payment = await signPayment(wallet, { payTo: planOf().pay_to, amount: planOf().amount })
+    const before = gateway.facilitator.calls.length
+    await call({ payment: paymentHeader(payment) })
+    expect(gateway.facilitator.calls.slice(before)).toMatchObject([
+      { request: { paymentPayload: { payload: payment } } },
+    ])
+  })
 })
 
 test('a third party’s signature is refused and does not consume the nonce', async () => {

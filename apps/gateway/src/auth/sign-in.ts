@@ -67,7 +67,8 @@ export function createSignIn(parts: {
     if (family.ecosystem !== plan.ecosystem || (chainId !== undefined && chainId !== plan.chainId))
       throw notSigned()
     const answer = await verifyContractSignature(plan, proof)
-    if (answer === 'no') throw notSigned()
+    if (answer === 'no')
+      throw notSigned(` (if the address is a contract: it must be deployed on chain ${plan.chainId})`)
     if (answer === 'unknown')
       throw notSigned(' (if the address is a contract: its chain was unavailable, so try again)')
   }

@@ -1,3 +1,4 @@
+import { COINBASE_WALLET_FACTORY_ADDRESS, wrapSignature } from '@tollgate/devnet'
 import { encodeJson } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { Interface, Transaction, Wallet } from 'ethers'
@@ -66,9 +67,7 @@ describe('an EVM payment that its wallet did not sign is refused, without a sett
     [
       'the signature of another wallet',
       async (wallet) =>
-        paymentHeader(
-          await signPayment(Wallet.createRandom() as unknown as Wallet, terms, { from: wallet.address }),
-        ),
+        paymentHeader(await signPayment(Wallet.createRandom(), terms, { from: wallet.address })),
       notSigned,
     ],
     [
@@ -80,10 +79,11 @@ describe('an EVM payment that its wallet did not sign is refused, without a sett
       notSigned,
     ],
     [
-      'the wrapper of a wallet that is not deployed',
-      withSignature((right) => `${right}${'6492'.repeat(16)}`),
-      'invalid_exact_evm_payload_undeployed_smart_wallet',
+      'its own signature in the wrapper of a contract wallet',
+      withSignature((right) => wrapSignature(COINBASE_WALLET_FACTORY_ADDRESS, '0x', right)),
+      notSigned,
     ],
+    ['a malformed wrapper', withSignature((right) => `${right}${'6492'.repeat(16)}`), notSigned],
     ['another amount', changed({ value: '9999' }), 'invalid_exact_evm_payload_authorization_value'],
     [
       'another recipient',
@@ -162,6 +162,18 @@ describe('a signature that only the chain can verify', () => {
       expect([asked() - before, await stored(wallet)]).toEqual([1, 1])
     },
   )
+
+  test('is refused in a malformed wrapper, though a contract signed in', async () => {
+    const wallet = gateway.wallet()
+    const { call } = await wallet.signIn()
+    await signedInAs(wallet, 'contract')
+    const before = asked()
+    const wrapped = await withSignature((right) =>
+      wrapSignature(COINBASE_WALLET_FACTORY_ADDRESS, '0x', `${right}${'6492'.repeat(16)}`),
+    )(wallet)
+    expect((await call({ payment: wrapped })).body).toMatchObject({ error: notSigned })
+    expect([asked() - before, await stored(wallet)]).toEqual([0, 0])
+  })
 
   test('is sent to the facilitator if the plan has no EIP-712 domain', async () => {
     const wallet = gateway.wallet()

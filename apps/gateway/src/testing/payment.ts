@@ -20,7 +20,7 @@ export type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'val
 export type SignedPayment = { signature: string; authorization: Authorization }
 
 export async function signPayment(
-  signer: Wallet,
+  signer: Pick<Wallet, 'address' | 'signTypedData'>,
   terms: { payTo: string; amount: string },
   changes: Partial<Authorization> = {},
 ): Promise<SignedPayment> {

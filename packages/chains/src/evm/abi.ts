@@ -22,9 +22,15 @@ export const functionCall = (signature: string) => {
   return (...words: string[]): string => selector + words.join('')
 }
 
-/** `bytes` as the last argument of a call, after `before` words: its offset, length and content. */
-export function trailingBytes(hex: string, before: number): string[] {
+/** `bytes`: length and padded content. */
+export function bytesArgument(hex: string): string {
   const content = hex.slice(2)
   const length = content.length / 2
-  return [uintWord((before + 1) * 32), uintWord(length), content.padEnd(Math.ceil(length / 32) * 64, '0')]
+  return uintWord(length) + content.padEnd(Math.ceil(length / 32) * 64, '0')
 }
+
+/** `bytes` as the last argument of a call, after `before` words: its offset, length and content. */
+export const trailingBytes = (hex: string, before: number): string[] => [
+  uintWord((before + 1) * 32),
+  bytesArgument(hex),
+]

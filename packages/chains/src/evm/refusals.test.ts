@@ -155,8 +155,8 @@ describe('verify refuses', () => {
       async () => world.refusal({ from: await world.newSmartWallet(world.signer) }),
     ],
     [
-      'the wallet that a signature would have to deploy',
-      'invalid_exact_evm_payload_undeployed_smart_wallet',
+      'a signature with the suffix of a wrapper, and no wrapper',
+      'invalid_exact_evm_payload_signature',
       () => refusalOfSignature((signature) => `${signature}${'6492'.repeat(16)}`),
     ],
     [

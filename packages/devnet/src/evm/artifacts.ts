@@ -19,6 +19,7 @@ export function readArtifacts() {
     | 'Permit2'
     | 'X402ExactPermit2Proxy'
     | 'SmartWallet'
+    | 'CoinbaseSmartWalletFactory'
     | 'FaultyToken'
     | 'TokenProxy',
     Artifact

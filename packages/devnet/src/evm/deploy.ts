@@ -14,6 +14,8 @@ export const MULTICALL3_ADDRESS = '0xcA11bde05977b3631167028862bE2a173976CA11'
 export const PERMIT2_ADDRESS = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 /** The address of x402's proxy for Permit2 payments. */
 export const X402_PERMIT2_PROXY_ADDRESS = '0x402085c248EeA27D92E8b30b2C58ed07f9E20001'
+/** The address of Coinbase's factory of contract wallets (version 1.1) on every public chain. */
+export const COINBASE_WALLET_FACTORY_ADDRESS = '0xBA5ED110eFDBa3D005bfC882d75358ACBbB85842'
 
 export const usdcAbi: readonly string[] = artifacts.USDC.abi
 export const multicall3Abi: readonly string[] = artifacts.Multicall3.abi
@@ -32,6 +34,7 @@ export async function deployContracts(rpcUrl: string): Promise<void> {
     [MULTICALL3_ADDRESS, artifacts.Multicall3.deployedBytecode],
     [PERMIT2_ADDRESS, artifacts.Permit2.deployedBytecode],
     [X402_PERMIT2_PROXY_ADDRESS, artifacts.X402ExactPermit2Proxy.deployedBytecode],
+    [COINBASE_WALLET_FACTORY_ADDRESS, artifacts.CoinbaseSmartWalletFactory.deployedBytecode],
   ] as const
   for (const [address, code] of wanted) {
     const present = await callRpc(rpcUrl, 'eth_getCode', address, 'latest')
@@ -93,9 +96,12 @@ async function mint(rpcUrl: string, grants: { to: string; value: bigint }[]) {
   await send(rpcUrl, { to: MULTICALL3_ADDRESS, data: multicall3.encodeFunctionData('aggregate3', [calls]) })
 }
 
-/** Sends and waits until mined, from a new impersonated account, so that concurrent callers share no nonce. */
-export async function send(rpcUrl: string, transaction: { to?: string; data: string }) {
-  const from = hexlify(randomBytes(20))
+/** Sends and waits until mined, by default from a new impersonated account, so that concurrent callers share no nonce. */
+export async function send(
+  rpcUrl: string,
+  transaction: { to?: string; data: string },
+  from = hexlify(randomBytes(20)),
+) {
   await callRpc(rpcUrl, 'anvil_impersonateAccount', from)
   await setBalance(rpcUrl, from, ETHER)
   const receipt = (await callRpc(rpcUrl, 'eth_sendTransactionSync', { from, ...transaction })) as {

@@ -35,7 +35,7 @@ export const signInOperations: Operation[] = [
     tag,
     summary: 'Sign in with a signed message.',
     description:
-      'Takes the sign-in text of this service, or an EIP-4361 message (for Cosmos wallets CAIP-122), signed by the wallet. The message carries the nonce, which is used up. Contract wallets on the plan’s network sign by EIP-1271, Cosmos wallets by ADR-036.\n\nThe session is bound to one plan: name it with its chain and ecosystem, or name only the `chain`.',
+      'Takes the sign-in text of this service, or an EIP-4361 message (for Cosmos wallets CAIP-122), signed by the wallet. The message carries the nonce, which is used up. Contract wallets on the plan’s network sign by EIP-1271, in an ERC-6492 wrapper or not, Cosmos wallets by ADR-036.\n\nThe session is bound to one plan: name it with its chain and ecosystem, or name only the `chain`.',
     body: { schema: LoginRequest },
     answers: { 200: { description: 'The tokens of a new session.', schema: SessionTokens } },
     errors: {

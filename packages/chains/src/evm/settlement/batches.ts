@@ -19,7 +19,7 @@ export async function batches<D extends PendingPayment<EvmPayment>>(
   const ahead = new Set<string>()
   for (const one of pending) {
     const { payer } = one.payment
-    const isPlain = plain.has(payer)
+    const isPlain = plain.has(payer) && !isWrapped(one.payment)
     if (!isPlain && (one.isBehind || ahead.has(payer))) continue
     ahead.add(payer)
     const canJoin = canShare && isPlain && isShareable(network, one)
@@ -35,6 +35,9 @@ export async function batches<D extends PendingPayment<EvmPayment>>(
   }
   return all
 }
+
+/** A wrapped signature is a contract's, though the contract may not be deployed yet. */
+const isWrapped = (payment: EvmPayment): boolean => 'deployment' in payment
 
 const isShareable = (network: EvmNetwork, { payment, terms, isAlone }: PendingPayment<EvmPayment>): boolean =>
   !isAlone && transferMethodOf(payment).call?.(network, payment, terms).isShareable === true

@@ -1,4 +1,4 @@
-import { addressWord, functionCall, uintWord } from '../abi'
+import { addressWord, bytesArgument, functionCall, uintWord } from '../abi'
 import { Data } from '../rpc-schemas'
 import type { Rpc } from '../rpc'
 
@@ -10,12 +10,16 @@ const aggregate3Call = functionCall('aggregate3((address,bool,bytes)[])')
 /** Words before a tuple's `bytes`: target, allowFailure and the offset of the bytes. */
 const HEAD_WORDS = 3
 
-/** With `allowFailure` each call succeeds or fails on its own; without it one failure reverts all. */
-export function aggregate3(calls: readonly { to: string; data: string }[], allowFailure: boolean): string {
-  const tuples = calls.map(({ to, data }) => {
-    const content = data.slice(2)
-    const bytes = uintWord(content.length / 2) + content.padEnd(Math.ceil(content.length / 64) * 64, '0')
-    return addressWord(to) + uintWord(allowFailure ? 1 : 0) + uintWord(HEAD_WORDS * 32) + bytes
+/**
+ * With `allowFailure` each call succeeds or fails on its own; without it one failure reverts all. `mayFail`: of one call.
+ */
+export function aggregate3(
+  calls: readonly { to: string; data: string; mayFail?: true }[],
+  allowFailure: boolean,
+): string {
+  const tuples = calls.map(({ to, data, mayFail = allowFailure }) => {
+    const head = [addressWord(to), uintWord(mayFail ? 1 : 0), uintWord(HEAD_WORDS * 32)]
+    return head.join('') + bytesArgument(data)
   })
   let start = calls.length * 32
   const starts = tuples.map((tuple) => {

@@ -5,6 +5,7 @@ import { MOST_GAS, withMargin } from './gas-model'
 import { signTransaction } from './signed-transaction'
 import { askPrice, covers, type Fees, feesAt, feesToReplace, isAmple } from './fees'
 import type { SettlementCall } from '../transfer-methods/transfer-method'
+import { deployAndCall } from './deployment'
 import { aggregate3, MULTICALL3 } from './multicall'
 import type { EvmNetwork } from '../network'
 import { type EvmPayment, transferMethodOf } from '../transfer-methods/payment'
@@ -14,13 +15,13 @@ function signed(transaction: Transaction, key: SigningKey): SignedTransaction {
   return { raw: transaction.serialized, hash: transaction.hash ?? '' }
 }
 
-type Plan = Omit<SettlementCall, 'isShareable'> & {
+type Plan = Pick<SettlementCall, 'to' | 'data' | 'notBefore'> & {
   /** The call whose gas is estimated. */
   estimated: string
   gasLimit: bigint
 }
 
-function plan(network: EvmNetwork, batch: readonly PendingPayment<EvmPayment>[]): Plan {
+async function plan(network: EvmNetwork, batch: readonly PendingPayment<EvmPayment>[]): Promise<Plan> {
   const calls = batch.map(({ payment, terms }) => {
     const call = transferMethodOf(payment).call?.(network, payment, terms)
     if (call === undefined)
@@ -31,7 +32,10 @@ function plan(network: EvmNetwork, batch: readonly PendingPayment<EvmPayment>[])
   if (first === undefined) throw new Error('A batch holds at least one payment')
   const allowed = network.maxGas * BigInt(calls.length)
   const gasLimit = allowed < MOST_GAS ? allowed : MOST_GAS
-  if (others.length === 0) return { ...first, estimated: first.data, gasLimit }
+  if (others.length === 0) {
+    const { to, data } = await withDeployment(network, first)
+    return { to, data, estimated: data, notBefore: first.notBefore, gasLimit }
+  }
   return {
     to: MULTICALL3,
     data: aggregate3(calls, true),
@@ -42,6 +46,15 @@ function plan(network: EvmNetwork, batch: readonly PendingPayment<EvmPayment>[])
   }
 }
 
+async function withDeployment(
+  { rpc }: EvmNetwork,
+  { deployment, ...call }: SettlementCall,
+): Promise<Pick<SettlementCall, 'to' | 'data'>> {
+  if (deployment === undefined) return call
+  const code = await rpc.call(Data, 'eth_getCode', [deployment.wallet, 'latest'])
+  return code === '0x' ? deployAndCall(deployment, call) : call
+}
+
 /** See `ChainSigner.sign`. Signs an EIP-1559 transaction. */
 export async function signBatch(
   network: EvmNetwork,
@@ -50,7 +63,7 @@ export async function signBatch(
   { signer, nonce }: { signer: string; nonce: bigint },
 ): Promise<OwnTransaction | Refusal> {
   const { chainId, maxFeePerGas: cap } = network
-  const planned = plan(network, batch)
+  const planned = await plan(network, batch)
   const [price, gas] = await Promise.all([askPrice(network), gasOf(network, planned, batch, signer)])
   if ('reverted' in gas) return { reason: 'invalid_transaction_state', detail: gas.reverted }
   const fees = feesAt(price, cap)

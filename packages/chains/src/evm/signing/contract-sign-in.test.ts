@@ -1,7 +1,12 @@
+import { COINBASE_WALLET_FACTORY_ADDRESS, createCoinbaseWallet, wrapSignature } from '@tollgate/devnet'
 import { hexlify, randomBytes, Wallet } from 'ethers'
+import { createPublicClient, hashMessage, http, isErc6492Signature } from 'viem'
+import { toCoinbaseSmartAccount } from 'viem/account-abstraction'
+import { privateKeyToAccount } from 'viem/accounts'
+import { baseSepolia } from 'viem/chains'
 import { ChainUnavailable } from '../../errors'
 import { type Nodes } from '../../family'
-import { verifyContractSignIn } from './sign-in'
+import { verifyContractSignIn, verifySignIn } from './sign-in'
 import { openTestChain, type TestChain } from '../testing/chain'
 import { credulousWallet, endlessWallet, refusingWallet, talkativeWallet } from '../testing/contracts'
 import { startJsonRpcNode } from '../../json-rpc/testing/node'
@@ -33,6 +38,50 @@ test('a contract vouches for what its owner signed, and for nothing else', async
   expect(await verifyContractSignIn({ message, address, signature: highTwin(signature) }, nodes())).toBe(
     false,
   )
+})
+
+describe('a Coinbase wallet, which wraps what it signs (ERC-6492),', () => {
+  const newWallet = () =>
+    createCoinbaseWallet(process.env.TEST_EVM_RPC_URL!, new Wallet(hexlify(randomBytes(32))))
+
+  test('signs in as viem signs for it, wrapped or not', async () => {
+    const owner = privateKeyToAccount(hexlify(randomBytes(32)) as `0x${string}`)
+    const transport = http(process.env.TEST_EVM_RPC_URL)
+    const client = createPublicClient({ chain: baseSepolia, transport })
+    const account = await toCoinbaseSmartAccount({ client, owners: [owner], version: '1.1' })
+    const { address } = account
+    const wrapped = await account.signMessage({ message })
+    expect(isErc6492Signature(wrapped)).toBe(true)
+    const { factory, factoryData } = await account.getFactoryArgs()
+    await world.send(world.payer, factory!, factoryData!)
+    const bare = await account.sign({ hash: hashMessage(message) })
+    for (const signature of [wrapped, bare, wrapped.toUpperCase().replace('X', 'x')])
+      expect(await verifyContractSignIn({ message, address, signature }, nodes())).toBe(true)
+  })
+
+  test('does not sign in before it is deployed, nor by another owner, nor in two wrappers', async () => {
+    const [wallet, other] = [await newWallet(), await newWallet()]
+    const { address } = wallet
+    const signature = await wallet.signMessage(message)
+    expect(await verifyContractSignIn({ message, address, signature }, nodes())).toBe(false)
+    expect(await world.provider.getCode(address)).toBe('0x')
+
+    await wallet.deploy()
+    expect(await verifyContractSignIn({ message, address, signature }, nodes())).toBe(true)
+    const twice = wrapSignature(COINBASE_WALLET_FACTORY_ADDRESS, wallet.factoryData, signature)
+    for (const wrong of [await other.signMessage(message), await wallet.signMessage(`${message} `), twice])
+      expect(await verifyContractSignIn({ message, address, signature: wrong }, nodes())).toBe(false)
+  })
+
+  test('is not an account with a key that wraps its own signature', async () => {
+    const key = await world.newWallet()
+    const { address } = key
+    const plain = await key.signMessage(message)
+    const signature = wrapSignature(COINBASE_WALLET_FACTORY_ADDRESS, '0x', plain)
+    expect(verifySignIn({ message, address, signature: plain })).toBe(true)
+    expect(verifySignIn({ message, address, signature })).toBe(false)
+    expect(await verifyContractSignIn({ message, address, signature }, nodes())).toBe(false)
+  })
 })
 
 test.each([

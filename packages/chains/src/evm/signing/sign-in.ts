@@ -4,7 +4,8 @@ import { type Nodes, type SignInProof } from '../../family'
 import { Data, quantity } from '../rpc-schemas'
 import { askContract, vouches } from './eip1271'
 import { createRpc } from '../rpc'
-import { isCounterfactual, recoverSigner } from './signature'
+import { recoverSigner } from './signature'
+import { isWrapper, readSignature } from './wrapped-signature'
 
 function personalDigest(message: string): Uint8Array {
   const text = Buffer.from(message, 'utf8')
@@ -26,14 +27,15 @@ const bytes = /^0x(?:[0-9a-f]{2})+$/i
 
 /**
  * Whether the contract at `address` accepts the signature of the EIP-191 message (EIP-1271). Queries every node, and a
- * single no refuses, so that one honest node suffices against nodes that accept everything. Wallets that are not deployed
- * yet (EIP-6492) are refused.
+ * single no refuses, so that one honest node suffices against nodes that accept everything. A wrapped signature (ERC-6492) is
+ * unwrapped; its factory is never called, so a wallet that is not deployed accepts nothing.
  */
 export async function verifyContractSignIn(
-  { message, address, signature }: SignInProof,
+  { message, address, ...proof }: SignInProof,
   nodes: Nodes,
 ): Promise<boolean> {
-  if (!bytes.test(signature) || isCounterfactual(signature.toLowerCase())) return false
+  const { signature } = readSignature(proof.signature.toLowerCase())
+  if (!bytes.test(signature) || isWrapper(signature)) return false
   const call = { to: address, data: askContract(personalDigest(message), signature), gas: quantity(MAX_GAS) }
   const verdicts = await Promise.allSettled(
     nodes.rpcUrls.map((url) => vouchedAt({ ...nodes, rpcUrls: [url] }, call)),

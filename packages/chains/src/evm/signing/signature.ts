@@ -1,5 +1,6 @@
 import { keccak256 } from '../../keccak'
 import { recoverPublicKey } from '../../secp256k1'
+import type { ReadSignature } from './wrapped-signature'
 
 const keySignature = /^0x[0-9a-f]{130}$/i
 const compactSignature = /^0x[0-9a-f]{128}$/i
@@ -48,13 +49,17 @@ export function recoverSigner(digest: Uint8Array, signature: string): string | u
   return publicKey && `0x${keccak256(publicKey.subarray(1)).slice(26)}`
 }
 
-type SignedPayment = { readonly payer: string; readonly signature: string }
+type SignedPayment = Readonly<ReadSignature> & { readonly payer: string }
 
 /** A payment is checked up to five times on its way into a transaction. */
 const checked = new WeakMap<SignedPayment, { digest: Uint8Array; isSigned: boolean }>()
 
-/** Accepts every form that `canonicalSignature` does. If false, the payer may be a contract that accepts the signature. */
+/**
+ * Accepts every form that `canonicalSignature` does. If false, the payer may be a contract that accepts the signature. Keys
+ * do not wrap: by ERC-6492's order a wrapped signature is checked by the payer's contract, never recovered.
+ */
 export function isSignedByKey(payment: SignedPayment, digest: Uint8Array): boolean {
+  if (payment.deployment !== undefined) return false
   const known = checked.get(payment)
   if (known && Buffer.compare(known.digest, digest) === 0) return known.isSigned
   const canonical = canonicalSignature(payment.signature)
@@ -69,8 +74,3 @@ export function isSignedByKey(payment: SignedPayment, digest: Uint8Array): boole
  */
 export const signatureToSend = (payment: SignedPayment, digest: Uint8Array): string =>
   (isSignedByKey(payment, digest) ? canonicalSignature(payment.signature) : undefined) ?? payment.signature
-
-const EIP6492_SUFFIX = '6492'.repeat(16)
-
-/** Whether this is the signature of a wallet that is not deployed yet (EIP-6492), so that it cannot be checked. */
-export const isCounterfactual = (signature: string): boolean => signature.endsWith(EIP6492_SUFFIX)

@@ -64,6 +64,7 @@ export async function openTestChain(rpcUrl = sharedChain()) {
     confirmations: 1,
     minRemainingValiditySeconds: 10,
     maxFeePerGas: 100_000_000_000n,
+    walletFactories: [],
     maxGas: 300_000n,
   }
   const connect = (changes: Partial<NetworkSettings & EvmSettings> = {}): Chain<EvmPayment> => {

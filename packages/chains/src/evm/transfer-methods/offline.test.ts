@@ -1,3 +1,4 @@
+import { wrapSignature } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
 import { families } from '../../families'
 import type { Terms } from '../../family'
@@ -19,6 +20,11 @@ const check = (payload: unknown, expected = terms, chainId = '84532') => {
 }
 const raw = (changes: object = {}) => wallet.signTransaction(transferFor(terms, changes))
 const forged = async (signed: Promise<object>) => ({ ...(await signed), signature: `0x${'11'.repeat(64)}1b` })
+
+async function wrapped(signed: Promise<{ signature: string }>) {
+  const payload = await signed
+  return { ...payload, signature: wrapSignature(stranger, '0x', payload.signature) }
+}
 
 describe('what can be said of a payment without its network', () => {
   test.each<[string, () => Promise<unknown>, string]>([
@@ -44,8 +50,15 @@ describe('what can be said of a payment without its network', () => {
       () => signPayload(wallet, terms, { validBefore: inSeconds(3) }),
       'valid',
     ],
+    ['one in a wrapper, as only contracts make it', () => wrapped(signPayload(wallet, terms)), 'not-by-key'],
+    [
+      'one in two wrappers',
+      () => wrapped(wrapped(signPayload(wallet, terms))),
+      'invalid_exact_evm_payload_signature',
+    ],
     ['a transfer by Permit2', () => signTransfer(wallet, terms), 'valid'],
     ['such a transfer with another signature', () => forged(signTransfer(wallet, terms)), 'not-by-key'],
+    ['such a transfer in a wrapper', () => wrapped(signTransfer(wallet, terms)), 'not-by-key'],
     [
       'one of another asset',
       () => signTransfer(wallet, terms, { permitted: { token: stranger, amount: '10000' } }),

@@ -2,20 +2,24 @@ import { type Check, refuse } from '../../checks'
 import type { PaymentStatus, Payment } from '../../family'
 import type { Case, OfflineCase } from './checks'
 import type { EvmNetwork } from '../network'
+import type { Rpc } from '../rpc'
+import { Data } from '../rpc-schemas'
 import { timeAt } from '../observation/log-search'
-import { isCounterfactual } from '../signing/signature'
+import { isWrapper, type ReadSignature } from '../signing/wrapped-signature'
 
 /** A payment that its payer signs and our signer submits. */
-export type RelayedPayment = Payment & {
-  /** Unix seconds: the payment cannot settle earlier. */
-  validAfter: bigint
-  validUntil: bigint
-  signature: string
-}
+export type RelayedPayment = Payment &
+  ReadSignature & {
+    /** Unix seconds: the payment cannot settle earlier. */
+    validAfter: bigint
+    validUntil: bigint
+  }
 
 export type RelayedPaymentState = {
   /** Unix seconds. */
   chainTime: bigint
+  /** Whether the payer has code, now or by its deployment. Undefined if its signature is not wrapped. */
+  isDeployed: boolean | undefined
   /** Signed by the payer's key, or accepted by the payer's contract. */
   signatureHolds: boolean
 }
@@ -37,13 +41,25 @@ export const checkWindow: OfflineCheck = ({ payment: { validAfter, validUntil },
   return problem ? refuse('invalid_exact_evm_payload_authorization_valid_before', problem) : undefined
 }
 
-export const checkDeployed: OfflineCheck = ({ payment }) =>
-  isCounterfactual(payment.signature)
+export const checkWrapper: OfflineCheck = ({ payment }) =>
+  isWrapper(payment.signature)
+    ? refuse('invalid_exact_evm_payload_signature', 'the ERC-6492 wrapper is malformed or holds another one')
+    : undefined
+
+export const checkDeployed: ChainCheck = ({ chainState }) =>
+  chainState.isDeployed === false
     ? refuse(
         'invalid_exact_evm_payload_undeployed_smart_wallet',
-        'an EIP-6492 signature: deploy the wallet first',
+        'a wrapped signature of an account without code: deploy the wallet first',
       )
     : undefined
+
+/** Undefined if the signature is not wrapped. */
+export const readHasCode = async (
+  rpc: Rpc,
+  { payer, deployment }: RelayedPayment,
+): Promise<boolean | undefined> =>
+  deployment && (await rpc.call(Data, 'eth_getCode', [payer, 'latest'])) !== '0x'
 
 export const checkSignature: ChainCheck = ({ chainState }) =>
   chainState.signatureHolds

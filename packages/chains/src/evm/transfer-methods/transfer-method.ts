@@ -1,6 +1,7 @@
 import type { Check } from '../../checks'
 import type { PaymentStatus, Payment, Refusal, Terms } from '../../family'
 import type { Receipt } from '../rpc-schemas'
+import type { Deployment } from '../signing/wrapped-signature'
 import type { Case, OfflineCase } from './checks'
 import type { EvmNetwork } from '../network'
 
@@ -15,6 +16,8 @@ export type SettlementCall = {
    * payment would emit the same events.
    */
   isShareable: boolean
+  /** Deploys the payer's wallet in the same transaction if it has no code yet. */
+  deployment?: Deployment & { wallet: string }
 }
 
 /** One way to pay (x402's `assetTransferMethod`). */

@@ -5,6 +5,7 @@ import {
   checkSignature,
   checkWindow,
   checkWindowOnChain,
+  checkWrapper,
 } from '../relayed-payment'
 import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
 import type { AuthorizedPayment } from './payment'
@@ -20,7 +21,7 @@ export type ChainState = RelayedPaymentState & {
 type OfflineCheck = Check<Case<AuthorizedPayment>>
 type ChainCheck = Check<Case<AuthorizedPayment> & { chainState: ChainState }>
 
-export const ownChecks: readonly Check<OfflineCase<AuthorizedPayment>>[] = [checkWindow, checkDeployed]
+export const ownChecks: readonly Check<OfflineCase<AuthorizedPayment>>[] = [checkWindow, checkWrapper]
 
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
@@ -41,6 +42,7 @@ const checkSimulation: ChainCheck = ({ payment, chainState }) => {
 
 /** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
+  checkDeployed,
   checkSignature,
   checkToken,
   checkWindowOnChain,

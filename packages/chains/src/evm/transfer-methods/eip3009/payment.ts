@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { hex } from '../../rpc-schemas'
 import type { RelayedPayment } from '../relayed-payment'
 import { Address, Signature, Uint256 } from '../../fields'
+import { readSignature } from '../../signing/wrapped-signature'
 
 /** An EIP-3009 authorization as its payer signed it. `validAfter` and `validBefore` in Unix seconds, exclusive. */
 export type AuthorizedPayment = RelayedPayment & {
@@ -30,7 +31,6 @@ export function readAuthorization(payload: unknown): AuthorizedPayment | undefin
   const { data } = Payload.safeParse(payload)
   if (data === undefined) return undefined
   const { from, to, value, validAfter, validBefore, nonce } = data.authorization
-  const { signature } = data
   return {
     kind: 'eip3009',
     payer: from,
@@ -40,6 +40,6 @@ export function readAuthorization(payload: unknown): AuthorizedPayment | undefin
     validAfter,
     validBefore,
     validUntil: validBefore,
-    signature,
+    ...readSignature(data.signature),
   }
 }

@@ -2,6 +2,7 @@ import { createVerifier } from '../../../checks'
 import type { Terms } from '../../../family'
 import type { TransferMethod, SettlementCall } from '../transfer-method'
 import type { EvmNetwork } from '../../network'
+import { isFactoryAllowed } from '../../settlement/deployment'
 import { isSignedByKey } from '../../signing/signature'
 import { calls, digestOf, holdsOtherTransfer, holdsTransfer } from './authorization'
 import { chainChecks, offlineChecks, ownChecks } from './checks'
@@ -9,13 +10,15 @@ import { readChainState } from './chain-state'
 import { paymentStatus, isSpentAt } from './payment-status'
 import { type AuthorizedPayment, readAuthorization } from './payment'
 
-function call({ chainId }: EvmNetwork, payment: AuthorizedPayment, { token }: Terms): SettlementCall {
-  const signedByKey = isSignedByKey(payment, digestOf(payment, token, chainId))
+function call(network: EvmNetwork, payment: AuthorizedPayment, { token }: Terms): SettlementCall {
+  const signedByKey = isSignedByKey(payment, digestOf(payment, token, network.chainId))
+  const { payer: wallet, deployment } = payment
   return {
     to: token.asset,
     data: calls.transfer(payment, signedByKey),
     notBefore: payment.validAfter,
     isShareable: signedByKey,
+    ...(deployment && isFactoryAllowed(network, deployment) && { deployment: { ...deployment, wallet } }),
   }
 }
 

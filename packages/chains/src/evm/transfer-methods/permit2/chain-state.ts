@@ -1,6 +1,7 @@
 import { answeredWord } from '../../abi'
 import { Data, quantity } from '../../rpc-schemas'
 import type { Case } from '../checks'
+import { readHasCode } from '../relayed-payment'
 import { askContract, vouches } from '../../signing/eip1271'
 import { balanceCall } from '../../tokens/erc20'
 import { isSignedByKey, signatureToSend } from '../../signing/signature'
@@ -21,9 +22,10 @@ export async function readChainState({
   const signedByKey = isSignedByKey(payment, digest)
   const settlement = settlementCall(payment, signatureToSend(payment, digest))
 
-  const [block, proxyIsThere, nonceWord, balance, allowance, permitNonce, simulation, vouched] =
+  const [block, isDeployed, proxyIsThere, nonceWord, balance, allowance, permitNonce, simulation, vouched] =
     await Promise.all([
       rpc.newestBlock(),
+      readHasCode(rpc, payment),
       hasProxy(rpc),
       run(PERMIT2, questions.nonceWord(payment)),
       run(asset, balanceCall(payer)),
@@ -41,6 +43,7 @@ export async function readChainState({
   const word = answeredWord(nonceWord)
   return {
     chainTime: block.timestamp,
+    isDeployed,
     signatureHolds: signedByKey || (vouched !== undefined && vouches(vouched)),
     nonceUsed: word === undefined || !proxyIsThere ? undefined : isUsedIn(word, payment),
     balance: answeredWord(balance),

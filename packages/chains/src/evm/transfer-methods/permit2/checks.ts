@@ -6,6 +6,7 @@ import {
   checkSignature,
   checkWindow,
   checkWindowOnChain,
+  checkWrapper,
 } from '../relayed-payment'
 import { type Case, checkBalance, commonChecks, type OfflineCase } from '../checks'
 import { PROXY } from './contracts'
@@ -36,7 +37,7 @@ const checkSpender: OwnCheck = ({ payment: { spender } }) =>
 const checkAsset: OwnCheck = ({ payment: { asset }, terms: { token } }) =>
   sameAddress(asset, token.asset) ? undefined : refuse('invalid_payment', 'signed for another asset')
 
-export const ownChecks: readonly OwnCheck[] = [checkSpender, checkAsset, checkWindow, checkDeployed]
+export const ownChecks: readonly OwnCheck[] = [checkSpender, checkAsset, checkWindow, checkWrapper]
 
 export const offlineChecks: readonly OfflineCheck[] = [...commonChecks, ...ownChecks]
 
@@ -102,6 +103,7 @@ const checkSimulation: ChainCheck = ({ payment, chainState }) => {
 /** In the order in which the reason helps the client most. */
 export const chainChecks: readonly ChainCheck[] = [
   checkContracts,
+  checkDeployed,
   checkSignature,
   checkToken,
   checkWindowOnChain,

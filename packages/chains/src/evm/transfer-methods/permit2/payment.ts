@@ -3,6 +3,7 @@ import { hex } from '../../rpc-schemas'
 import type { RelayedPayment } from '../relayed-payment'
 import { Address, Signature, Uint256 } from '../../fields'
 import { canonicalSignature } from '../../signing/signature'
+import { readSignature } from '../../signing/wrapped-signature'
 
 /** A Permit2 transfer as its payer signed it, with the recipient as its witness. Valid up to and including `deadline` (Unix seconds). */
 export type PermittedPayment = RelayedPayment & {
@@ -86,7 +87,7 @@ export function readPermit2(payload: unknown): PermittedPayment | undefined {
     nonce: `permit2 ${nonce}`,
     validAfter: witness.validAfter,
     validUntil: deadline + 1n,
-    signature,
+    ...readSignature(signature),
     spender,
     asset: permitted.token,
     permitNonce: nonce,

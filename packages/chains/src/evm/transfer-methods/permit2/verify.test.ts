@@ -171,7 +171,7 @@ describe('verify, of a transfer by Permit2, refuses', () => {
     expect(await refused()).toEqual(because(reason))
   })
 
-  test('a signature in the domain of another contract or chain, its high twin, and that of a wallet to be deployed', async () => {
+  test('a signature in the domain of another contract or chain, its high twin, and one with the suffix of a wrapper', async () => {
     for (const domain of [
       { ...permit2Domain, chainId: 8453 },
       { ...permit2Domain, verifyingContract: PROXY },
@@ -184,7 +184,7 @@ describe('verify, of a transfer by Permit2, refuses', () => {
     const signed = (signature: string) => verify(permitted({ ...payload, signature }))
     expect(await signed(highTwin(payload.signature))).toEqual(because('invalid_exact_evm_payload_signature'))
     expect(await signed(`${payload.signature}${'6492'.repeat(16)}`)).toEqual(
-      because('invalid_exact_evm_payload_undeployed_smart_wallet'),
+      because('invalid_exact_evm_payload_signature'),
     )
   })
 

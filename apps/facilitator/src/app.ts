@@ -18,12 +18,15 @@ import { createBulkhead } from './bulkhead'
 import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
 import { type Environment } from './config'
+import { type createDeniedAddressHandlers } from './denied-addresses/handlers'
+import { type createInvitationHandlers } from './invitations/handlers'
 import { type createMetricsHandlers } from './metrics/handlers'
 import { type HttpMetricsRecorder } from './metrics/http-metrics-recorder'
 import { type createNetworkHandlers } from './networks/handlers'
 import { type createPaymentHandlers } from './payments/handlers'
 import { type createPaymentHandlersV2 } from './payments/versions/v2'
 import { type createFacilitatorReference } from './reference/reference'
+import { type createRecipientHandlers } from './recipients/handlers'
 import { type createResourceHandlers } from './resources/handlers'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
@@ -48,6 +51,9 @@ export type AppDependencies = {
   networks: ReturnType<typeof createNetworkHandlers>
   users: ReturnType<typeof createUserHandlers>
   clients: ReturnType<typeof createClientHandlers>
+  invitations: ReturnType<typeof createInvitationHandlers>
+  recipients: ReturnType<typeof createRecipientHandlers>
+  deniedAddresses: ReturnType<typeof createDeniedAddressHandlers>
   resources: ReturnType<typeof createResourceHandlers>
   measured: ReturnType<typeof createMetricsHandlers>
   reference: ReturnType<typeof createFacilitatorReference>
@@ -58,6 +64,7 @@ export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = dependencies
   const { resources, measured, reference, readBody } = dependencies
+  const { invitations, recipients, deniedAddresses } = dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
@@ -94,6 +101,10 @@ export function createApp(dependencies: AppDependencies) {
   api.post('/clients', withUser(clients.create))
   api.get('/clients', withUser(limited(clients.list)))
   api.delete('/clients/:id', withUser(clients.remove))
+  api.post('/recipients/challenge', withUser(recipients.challenge))
+  api.post('/recipients', withUser(recipients.reserve))
+  api.get('/recipients', withUser(limited(recipients.list)))
+  api.delete('/recipients/:id', withUser(recipients.remove))
   api.post('/resources', withUser(resources.create))
   api.get('/users/resources', limitLists, withUser(limited(resources.own)))
   api.get('/resources', limitLists, limited(resources.all))
@@ -116,6 +127,15 @@ export function createApp(dependencies: AppDependencies) {
   admin.post('/users', withAdmin(users.create))
   admin.get('/users', withAdmin(users.list))
   admin.post('/assets', withAdmin(networks.register))
+  admin.post('/invitations', withAdmin(invitations.create))
+  admin.get('/invitations', withAdmin(invitations.list))
+  admin.delete('/invitations/:id', withAdmin(invitations.remove))
+  admin.post('/recipients', withAdmin(recipients.assign))
+  admin.get('/recipients', withAdmin(recipients.all))
+  admin.delete('/recipients/:id', withAdmin(recipients.unassign))
+  admin.post('/denied-addresses', withAdmin(deniedAddresses.add))
+  admin.get('/denied-addresses', withAdmin(deniedAddresses.list))
+  admin.delete('/denied-addresses/:address', withAdmin(deniedAddresses.remove))
 
   for (const router of [api, apiV2, admin]) registerAllowedMethods(router)
   return createBaseApp({

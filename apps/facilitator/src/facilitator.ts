@@ -5,6 +5,7 @@ import {
   createBodyReader,
   createBudget,
   createHealth,
+  createKeyLimiter,
   createLimiter,
   type EphemeralStore,
   type Logger,
@@ -15,6 +16,10 @@ import { createClientGuard } from './clients/guard'
 import { createClientHandlers } from './clients/handlers'
 import { createClientStore } from './clients/store'
 import { type Configuration } from './config'
+import { createDeniedAddressHandlers } from './denied-addresses/handlers'
+import { createDeniedAddressStore } from './denied-addresses/store'
+import { createInvitationHandlers } from './invitations/handlers'
+import { createInvitationStore } from './invitations/store'
 import { createMetricsHandlers } from './metrics/handlers'
 import { createMetricsStore } from './metrics/store'
 import { createHttpMetricsRecorder } from './metrics/http-metrics-recorder'
@@ -28,6 +33,7 @@ import { createMonitoring } from './operations/monitoring/monitoring'
 import { createFeeBudget } from './settlement/signing/fee-budget'
 import { createFeeShareStore } from './settlement/signing/fee-share-store'
 import { createPaymentHandlers } from './payments/handlers'
+import { createPaymentAccess } from './payments/payment-access'
 import { createPaymentChecks } from './payments/payment-checks'
 import { createSettle } from './payments/settle'
 import { createSettlementWaiter } from './payments/settlement-waiter'
@@ -37,6 +43,10 @@ import { v1 } from './payments/versions/v1'
 import { createPaymentHandlersV2 } from './payments/versions/v2'
 import { createVerificationCache } from './payments/verification-cache'
 import { createVerify } from './payments/verify'
+import { createAddressProof } from './recipients/address-proof'
+import { createChallenges } from './recipients/challenges'
+import { createRecipientHandlers } from './recipients/handlers'
+import { createRecipientStore } from './recipients/store'
 import { createFacilitatorReference } from './reference/reference'
 import { createResourceHandlers } from './resources/handlers'
 import { createOriginStore } from './resources/origins'
@@ -122,7 +132,12 @@ export async function composeFacilitator(parts: {
     logger,
     now,
   })
-  const checks = createPaymentChecks({ verificationCache, feeBudget, now })
+  const checks = createPaymentChecks({
+    verificationCache,
+    feeBudget,
+    checkAccess: createPaymentAccess(pool),
+    now,
+  })
   const verify = createVerify({ networks, verificationCache, checks, now })
   const settle = createSettle({
     networks,
@@ -152,6 +167,12 @@ export async function composeFacilitator(parts: {
     points: environment.RATE_LIMIT_USERS_PER_MINUTE,
     durationSeconds: 60,
   })
+  const limitPayments = createKeyLimiter({
+    store: ephemeral,
+    logger,
+    name: 'client-payments',
+    durationSeconds: 60,
+  })
   const origins = createOriginStore(database)
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
@@ -164,7 +185,7 @@ export async function composeFacilitator(parts: {
     store: ephemeral,
     health,
     readBody,
-    withClient: createClientGuard(clients, readBody, now),
+    withClient: createClientGuard(clients, readBody, limitPayments, now),
     withUser: createUserGuard(users, tokens, readBody, limitUser),
     withAdmin: createAdminGuard(environment.ADMIN_TOKEN, readBody),
     payments: createPaymentHandlers({ verify, settle }, v1),
@@ -183,6 +204,15 @@ export async function composeFacilitator(parts: {
       now,
     }),
     clients: createClientHandlers(clients, now),
+    invitations: createInvitationHandlers(createInvitationStore(pool)),
+    recipients: createRecipientHandlers({
+      recipients: createRecipientStore(pool),
+      challenges: createChallenges({ store: ephemeral, publicUrl: environment.PUBLIC_URL, now }),
+      isSigned: createAddressProof(configuration.networks),
+      networks,
+      users,
+    }),
+    deniedAddresses: createDeniedAddressHandlers(createDeniedAddressStore(pool), families),
     resources: createResourceHandlers({
       resources: createResourceStore(database),
       origins,

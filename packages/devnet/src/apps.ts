@@ -9,6 +9,7 @@ import { USDC_ADDRESS } from './evm/deploy'
 import { developmentPayTo, developmentSigners } from './evm/wallets'
 import { type Infrastructure } from './infrastructure'
 import { type ProcessGroup } from './process-group'
+import { reserveRecipients } from './reserve-recipients'
 import { terminal, timed } from './terminal'
 import { startService, type RunningService } from './services'
 import { type Secrets, type State } from './state'
@@ -142,6 +143,11 @@ export async function startApps(options: {
     ({ clientId }) => clientId,
   )
   state.keepSecrets({ ...secrets, clientKey })
+  await timed(
+    'recipients',
+    () => reserveRecipients(apiUrl, secrets, [plan, cosmosPlan]),
+    () => 'those of the plans are reserved for the gateway',
+  )
   await timed(
     'catalog',
     () => applyCatalog(root, state, infrastructure),

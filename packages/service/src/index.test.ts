@@ -16,6 +16,7 @@ test('exports these names and no others', () => {
   "createBodyReader",
   "createBudget",
   "createHealth",
+  "createKeyLimiter",
   "createLimiter",
   "createLogger",
   "createMetrics",

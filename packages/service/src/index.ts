@@ -25,6 +25,7 @@ export {
 export { createHealth, type Health } from './http/health'
 export { closeServer, createServer, listen } from './http/server'
 export { registerAllowedMethods } from './http/not-found'
+export { createKeyLimiter, type KeyLimiter } from './key-limit'
 export { createLogger, flushed, type Logger } from './logger'
 export { createMetrics, type Metrics } from './metrics'
 export {

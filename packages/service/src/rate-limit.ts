@@ -80,14 +80,10 @@ export type Limiter = (key: string, res?: Response, cost?: number) => Promise<vo
 export function createLimiter(options: LimiterOptions): Limiter {
   const { name, points, durationSeconds } = options
   const { countHere, count } = createCounter(options)
-  const policy = `q=${points};w=${durationSeconds}`
 
   function describe(res: Response | undefined, { remainingPoints, msBeforeNext }: LimitState): number {
     const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
-    if (res) {
-      setItem(res, 'RateLimit-Policy', name, policy)
-      setItem(res, 'RateLimit', name, `r=${remainingPoints};t=${resetSeconds}`)
-    }
+    if (res) setRateLimit(res, name, { points, durationSeconds, remaining: remainingPoints, resetSeconds })
     return resetSeconds
   }
   async function countAndCheck(key: string, res: Response | undefined, cost: number) {
@@ -114,6 +110,18 @@ export type Budget = (key: string, cost?: number) => Promise<boolean>
 export function createBudget(options: LimiterOptions): Budget {
   const { count } = createCounter(options)
   return async (key, cost = 1) => !(await count(key, cost)).isExceeded
+}
+
+type RateLimitState = { points: number; durationSeconds: number; remaining: number; resetSeconds: number }
+
+/** Headers: draft-ietf-httpapi-ratelimit-headers. */
+export function setRateLimit(
+  res: Response,
+  name: string,
+  { points, durationSeconds, remaining, resetSeconds }: RateLimitState,
+) {
+  setItem(res, 'RateLimit-Policy', name, `q=${points};w=${durationSeconds}`)
+  setItem(res, 'RateLimit', name, `r=${remaining};t=${resetSeconds}`)
 }
 
 function setItem(res: Response, header: string, name: string, parameters: string) {

@@ -14,10 +14,14 @@ export function createClientHandlers(clients: ClientStore, now: () => Date) {
         scope = [],
         ttl_hours: ttlHours,
         pay_to: payTo = [],
+        max_fees_per_day: feeCap,
+        max_payments_per_minute: maxPaymentsPerMinute = null,
       } = parse(CreateClientRequest, req.body)
       const createdAt = now()
       const expiresAt = ttlHours === undefined ? null : new Date(createdAt.getTime() + ttlHours * HOUR_MS)
-      const created = await clients.create({ userId: user.id, title, scope, createdAt, expiresAt, payTo })
+      const caps = { maxFeesPerDay: feeCap === undefined ? null : BigInt(feeCap), maxPaymentsPerMinute }
+      const newClient = { userId: user.id, title, scope, createdAt, expiresAt, payTo, ...caps }
+      const created = await clients.create(newClient)
       if (!created)
         throw new ApiError(
           'CONFLICT',
@@ -41,11 +45,22 @@ export function createClientHandlers(clients: ClientStore, now: () => Date) {
   }
 }
 
-const toWire = ({ clientId, title, scope, createdAt, expiresAt, payTo }: Client): ClientKey => ({
+const toWire = ({
+  clientId,
+  title,
+  scope,
+  createdAt,
+  expiresAt,
+  payTo,
+  maxFeesPerDay,
+  maxPaymentsPerMinute,
+}: Client): ClientKey => ({
   clientId,
   title,
   scope: scope.join(','),
   createdAt: createdAt.toISOString(),
   expiresAt: expiresAt?.toISOString() ?? null,
   ...(payTo.length > 0 ? { payTo: [...payTo] } : {}),
+  ...(maxFeesPerDay === null ? {} : { maxFeesPerDay: maxFeesPerDay.toString() }),
+  ...(maxPaymentsPerMinute === null ? {} : { maxPaymentsPerMinute }),
 })

@@ -14,6 +14,10 @@ export type Client = {
   expiresAt: Date | null
   /** Allowed recipients. Empty: all. */
   payTo: readonly string[]
+  /** Fees of 24 hours on each network, in its native smallest unit; null: no cap. */
+  maxFeesPerDay: bigint | null
+  /** Requests to /settle; null: no cap. */
+  maxPaymentsPerMinute: number | null
 }
 
 /** With the fee shares of the key and its user; null: the configured default. */
@@ -26,10 +30,15 @@ export const MAX_LIVE_KEYS = 1_000
 /** Keeps the comparison constant-time for unknown keys. */
 const NO_HASH = Buffer.alloc(32)
 
-type Key = FacilitatorModels.Client & { userFeeShareBps: number | null; isDisabled: boolean }
+type Key = Omit<FacilitatorModels.Client, 'maxFeesPerDay'> & {
+  maxFeesPerDay: string | null
+  userFeeShareBps: number | null
+  isDisabled: boolean
+}
 const KEYS = `
   SELECT c.client_id AS id, c.user_id AS "userId", c.token_hash AS "tokenHash", c.title, c.scope, c.created_at AS "createdAt",
     c.expires_at AS "expiresAt", c.deleted_at AS "deletedAt", c.pay_to AS "payTo", c.fee_share_bps AS "feeShareBps",
+    c.max_fees_per_day AS "maxFeesPerDay", c.max_payments_per_minute AS "maxPaymentsPerMinute",
     u.fee_share_bps AS "userFeeShareBps", u.disabled_at IS NOT NULL AS "isDisabled"
   FROM clients c JOIN users u ON u.id = c.user_id WHERE c.client_id = ANY($1)`
 
@@ -55,12 +64,15 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
         clientId,
         scope: operations.filter((one) => newClient.scope.includes(one)),
       }
-      const { userId, title, scope, createdAt, expiresAt, payTo } = client
+      const { userId, title, scope, createdAt, expiresAt, payTo, maxPaymentsPerMinute } = client
+      const maxFeesPerDay = client.maxFeesPerDay?.toString() ?? null
       const [, inserted] = await prisma.$transaction([
         prisma.$queryRaw`SELECT id FROM users WHERE id = ${userId} FOR no key UPDATE`,
         prisma.$executeRaw`
-          INSERT INTO clients (client_id, user_id, token_hash, title, scope, created_at, expires_at, pay_to)
-          SELECT ${clientId}, ${userId}, ${sha256(token)}, ${title}, ${scope}, ${createdAt}, ${expiresAt}, ${payTo}
+          INSERT INTO clients (client_id, user_id, token_hash, title, scope, created_at, expires_at, pay_to,
+            max_fees_per_day, max_payments_per_minute)
+          SELECT ${clientId}, ${userId}, ${sha256(token)}, ${title}, ${scope}, ${createdAt}, ${expiresAt}, ${payTo},
+            ${maxFeesPerDay}::numeric, ${maxPaymentsPerMinute}::int
           WHERE ${MAX_LIVE_KEYS} > (
             SELECT count(*) FROM clients
             WHERE user_id = ${userId} AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > ${createdAt})
@@ -101,8 +113,12 @@ export function createClientStore({ prisma, pool }: Pick<FacilitatorDatabase, 'p
   }
 }
 
-function toClient(found: FacilitatorModels.Client): Client {
-  const { id, userId, title, scope, createdAt, expiresAt, payTo } = found
+type StoredClient = Omit<FacilitatorModels.Client, 'maxFeesPerDay'> & {
+  maxFeesPerDay: { toFixed(): string } | string | null
+}
+
+function toClient(found: StoredClient): Client {
+  const { id, userId, title, scope, createdAt, expiresAt, payTo, maxFeesPerDay, maxPaymentsPerMinute } = found
   return {
     clientId: id,
     userId,
@@ -111,5 +127,10 @@ function toClient(found: FacilitatorModels.Client): Client {
     createdAt,
     expiresAt,
     payTo,
+    maxFeesPerDay:
+      maxFeesPerDay === null
+        ? null
+        : BigInt(typeof maxFeesPerDay === 'string' ? maxFeesPerDay : maxFeesPerDay.toFixed()),
+    maxPaymentsPerMinute,
   }
 }

@@ -61,6 +61,21 @@ const beside: Route[] = [
   ['POST', '/api/v2/verify', 'client key'],
   ['POST', '/api/v2/settle', 'client key'],
   ['GET', '/api/v2/supported', 'client key'],
+  ['POST', '/api/v1/recipients/challenge', 'user token'],
+  ['POST', '/api/v1/recipients', 'user token'],
+  ['GET', '/api/v1/recipients', 'user token'],
+  ['DELETE', '/api/v1/recipients/:id', 'user token'],
+  ...['/admin', '/api/v1/admin'].flatMap((admin): Route[] => [
+    ['POST', `${admin}/invitations`, 'admin token'],
+    ['GET', `${admin}/invitations`, 'admin token'],
+    ['DELETE', `${admin}/invitations/:id`, 'admin token'],
+    ['POST', `${admin}/recipients`, 'admin token'],
+    ['GET', `${admin}/recipients`, 'admin token'],
+    ['DELETE', `${admin}/recipients/:id`, 'admin token'],
+    ['POST', `${admin}/denied-addresses`, 'admin token'],
+    ['GET', `${admin}/denied-addresses`, 'admin token'],
+    ['DELETE', `${admin}/denied-addresses/:address`, 'admin token'],
+  ]),
 ]
 const routes = [...table, ...beside]
 const guarded = (mechanism: Mechanism) => routes.filter(([, , auth]) => auth === mechanism)

@@ -2,7 +2,7 @@ import { type Request, type Response } from 'express'
 import { ChainUnavailable } from '@tollgate/chains'
 import { AssetRegistration, type SystemStatus } from '@tollgate/protocol'
 import { ApiError, parse } from '@tollgate/service'
-import { type Network } from './network'
+import { getNetwork } from './get-network'
 import { type Networks } from './networks'
 import { type Refused } from './registration'
 
@@ -24,20 +24,13 @@ function toUnavailable(error: unknown): never {
 }
 
 export function createNetworkHandlers(networks: Networks, status: () => Promise<SystemStatus>) {
-  function getNetwork(text: string): Network {
-    const network = networks.find(text)
-    if (network) return network
-    const names = networks.all.map(({ name }) => name).join(', ')
-    throw new ApiError('INVALID_REQUEST', `Unsupported network; it is one of: ${names}`)
-  }
-
   return {
     async list(_req: Request, res: Response) {
       res.json({ kinds: await networks.kinds() })
     },
 
     async one(req: Request<{ id: string }>, res: Response) {
-      const kind = await networks.kindOf(getNetwork(req.params.id))
+      const kind = await networks.kindOf(getNetwork(networks, req.params.id))
       if (!kind) throw unavailable()
       res.json({ ...kind, extra: { feePayer: kind.feePayer } })
     },
@@ -53,7 +46,9 @@ export function createNetworkHandlers(networks: Networks, status: () => Promise<
     async register(req: Request, res: Response) {
       const { network, active, min_amount: least, ...described } = parse(AssetRegistration, req.body)
       const asset = { ...described, ...(least === undefined ? {} : { minAmount: BigInt(least) }) }
-      const registered = await networks.register(getNetwork(network), asset, active).catch(toUnavailable)
+      const registered = await networks
+        .register(getNetwork(networks, network), asset, active)
+        .catch(toUnavailable)
       if ('problem' in registered)
         throw new ApiError('INVALID_REQUEST', registered.problem + registrationTexts[registered.registration])
       res.json({ data: registered })

@@ -38,11 +38,11 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
   /** The settlement of this payment, new or made by an earlier request; or why the payment cannot be claimed. */
   async function findOrClaim(claimRequest: ClaimRequest): Promise<Settlement | Refusal> {
     const { request, requester, caller, requestId } = claimRequest
-    const earlier = await store.find(request)
+    const [earlier, forbidden] = await Promise.all([store.find(request), checks.checkAccess(request, caller)])
     if (earlier && !(await canReclaim(earlier, requester))) return earlier
 
     settlementWaiter.assertCapacity()
-    const unacceptable = checkRecipient(request, caller) ?? checkAsset(request)
+    const unacceptable = checkRecipient(request, caller) ?? checkAsset(request) ?? forbidden
     if (unacceptable) return unacceptable
     const sent = earlier?.transactionHash == null ? undefined : earlier
     const wasSent = sent !== undefined
@@ -62,7 +62,10 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
     return claimed ?? findConcurrent(claimRequest, refusal)
   }
 
-  /** Undefined if another request claimed the payment, or if the claim reached Postgres after its window. */
+  /**
+   * Undefined if another request claimed the payment, if the claim reached Postgres after its window, or if the payment has been
+   * forbidden meanwhile.
+   */
   async function claim(
     { request, requester, window }: ClaimRequest,
     newClaim: NewClaim,
@@ -82,10 +85,11 @@ export function createFindOrClaim(dependencies: FindOrClaimDependencies) {
   }
 
   async function findConcurrent(
-    { request, requester }: ClaimRequest,
-    refusal: Refusal | undefined,
+    { request, requester, caller }: ClaimRequest,
+    refused: Refusal | undefined,
   ): Promise<Settlement | Refusal> {
     const concurrent = await store.find(request)
+    const refusal = refused ?? (await checks.checkAccess(request, caller))
     const decision = decideUnclaimed({
       concurrent,
       refusal,

@@ -1,6 +1,7 @@
 import { ChainUnavailable, type Refusal } from '@tollgate/chains'
 import { type Caller } from '../clients/store'
 import { type FeeBudget } from '../settlement/signing/fee-budget'
+import { type PaymentAccess } from './payment-access'
 import { type PaymentRequest } from './payment-request'
 import { type VerificationCache } from './verification-cache'
 
@@ -10,13 +11,17 @@ export type PaymentChecks = ReturnType<typeof createPaymentChecks>
 export function createPaymentChecks({
   verificationCache,
   feeBudget,
+  checkAccess,
   now,
 }: {
   verificationCache: VerificationCache
   feeBudget: FeeBudget
+  checkAccess: PaymentAccess
   now: () => Date
 }) {
   return {
+    checkAccess,
+
     verifyOnChain: ({ network, payment, terms }: PaymentRequest): Promise<Refusal | undefined> =>
       network.chain.payments.verify({ payment, terms, now: now() }),
 

@@ -1,4 +1,5 @@
 import { CLAIMED_CHANNEL } from '../settlement/channels'
+import { isForbiddenSql } from './payment-access'
 import { STALL_LIMIT_SECONDS } from '../settlement/short-transaction'
 
 export const columns = `id, network, payer, status, client_id AS "clientId", request_hash AS "requestHash",
@@ -22,7 +23,9 @@ WITH claimed AS (
     $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::timestamptz[]) AS new (network, asset, payer,
     nonce, pay_to, amount, client_id, request_hash, idempotency_key, payload, request_id, min_block, seen_block,
     unspent_at_block, until)
-  WHERE clock_timestamp() <= until ORDER BY network, asset, payer, nonce
+  WHERE clock_timestamp() <= until
+    AND NOT ${isForbiddenSql({ network: 'new.network', payer: 'new.payer', payTo: 'new.pay_to', clientId: 'new.client_id' })}
+  ORDER BY network, asset, payer, nonce
   ON CONFLICT (network, asset, payer, nonce) DO NOTHING
   RETURNING *)
 SELECT ${keyedColumns}, ${notifyClaimed} FROM claimed`
@@ -56,6 +59,7 @@ SET pay_to = $2, amount = $3, client_id = $4, request_hash = $5, idempotency_key
   status = 'claimed', error_reason = NULL, error_detail = NULL, transaction_id = NULL,
   created_at = now(), updated_at = now()
 WHERE id = $1 AND status = 'failed' AND clock_timestamp() <= $12::timestamptz - INTERVAL '${STALL_LIMIT_SECONDS} seconds'
+  AND NOT ${isForbiddenSql({ network: 'settlements.network', payer: 'settlements.payer', payTo: '$2', clientId: '$4' })}
 RETURNING ${columns}, ${notifyClaimed}`
 
 /** The first report assigns the settlement to its requester. Locks rows in the order of their ids, as every statement does. */

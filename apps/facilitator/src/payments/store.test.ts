@@ -116,6 +116,58 @@ describe('of many callers on two replicas', () => {
   })
 })
 
+describe('in the statement of the claim', () => {
+  /** Each test has its own recipient. */
+  const requestTo = (payTo: string) => {
+    const request = newRequest()
+    return { ...request, terms: { ...request.terms, payTo } }
+  }
+  const reserve = (userId: number, payTo: string, network = 'base-sepolia') =>
+    pools[0]!.query(
+      `INSERT INTO reserved_recipients (user_id, network, address, proof) VALUES ($1, $2, $3, 'operator')`,
+      [userId, network, payTo],
+    )
+  const ownerOf = async (id: string) => {
+    const { rows: owners } = await pools[0]!.query<{ id: number }>(
+      'SELECT user_id AS id FROM clients WHERE client_id = $1',
+      [id],
+    )
+    return owners[0]!.id
+  }
+
+  test('a recipient that another user has reserved is refused, and a failed payment to it is not reclaimed', async () => {
+    const [request, failedBefore] = [requestTo('0xr1'), requestTo('0xr1')]
+    const [settlement] = await claimAtOnce(failedBefore)
+    await fail(settlement!.id)
+    await reserve(await rows.user('another@example.com'), '0xr1')
+    expect([await claimAtOnce(request), await claimAtOnce(failedBefore)]).toEqual([[], []])
+    expect(await claimAtOnce(requestTo('0xr2'))).toHaveLength(1)
+  })
+
+  test('one that its own user has reserved is claimed and reclaimed, as is one of another network', async () => {
+    const request = requestTo('0xr3')
+    await reserve(await ownerOf(clientId), '0xr3')
+    const [settlement] = await claimAtOnce(request)
+    await fail(settlement!.id)
+    expect(await claimAtOnce(request)).toHaveLength(1)
+    await reserve(await rows.user('third@example.com'), '0xr4', 'base')
+    expect(await claimAtOnce(requestTo('0xr4'))).toHaveLength(1)
+  })
+
+  test('a denied payer or recipient is refused, and a failed payment of it is not reclaimed', async () => {
+    const failedBefore = requestTo('0xd1')
+    const [settlement] = await claimAtOnce(failedBefore)
+    await fail(settlement!.id)
+    const deny = (address: string) =>
+      pools[0]!.query('INSERT INTO denied_addresses (address) VALUES ($1)', [address])
+    await deny('0xd1')
+    expect([await claimAtOnce(requestTo('0xd1')), await claimAtOnce(failedBefore)]).toEqual([[], []])
+    const { payment, ...rest } = requestTo('0xd2')
+    await deny('0xd3')
+    expect(await claimAtOnce({ ...rest, payment: { ...payment, payer: '0xd3' } })).toEqual([])
+  })
+})
+
 describe('a failed payment that was broadcast', () => {
   test.each<[ClaimBasis, number]>([
     ['valid', 0],

@@ -160,7 +160,7 @@ export function createSettlementStore(pool: Pool) {
 
     /**
      * Claims the payment for exactly one of any number of callers, on any replica. The others get undefined, as does a claim
-     * after `until`.
+     * after `until`, one of a recipient that another user has reserved, and one that an operator denies.
      *
      * New payments of different callers share a statement. A failed one is reclaimed in a short transaction, so that no resolution changes what
      * the claim depends on.

@@ -41,7 +41,11 @@ export function createVerify({
     const unacceptable = checkRecipient(request, caller) ?? checkAsset(request)
     if (unacceptable) return invalid(unacceptable, now())
 
-    const isCached = await verificationCache.isVerified(request)
+    const [forbidden, isCached] = await Promise.all([
+      checks.checkAccess(request, caller),
+      verificationCache.isVerified(request),
+    ])
+    if (forbidden) return invalid(forbidden, now())
     const refusal =
       (isCached ? undefined : await findRefusal(request)) ?? (await checks.checkFees(request, caller))
     if (refusal) return invalid(refusal, now())

@@ -2,6 +2,7 @@ import { encodeJson } from '@tollgate/protocol'
 import { operationsOf, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { createContract, fuzz, fuzzOptions, type Live } from '@tollgate/testing/reference'
+import { Wallet } from 'ethers'
 import { newPayer, sharedChain, transactionCount, transfersFrom } from '../testing/chain'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { AMOUNT, inSeconds, paymentRequest } from '../testing/payment'
@@ -58,6 +59,25 @@ async function resourceOf(token: string, document: OpenApiDocument) {
   return String((answer.body as { data: { id: number } }).data.id)
 }
 
+async function challengeOf(token: string) {
+  const wallet = Wallet.createRandom()
+  const answer = await facilitator.api
+    .post('/api/v1/recipients/challenge')
+    .set(as(token))
+    .send({ network: 'base-sepolia', address: wallet.address })
+    .expect(200)
+  const { nonce, message } = (answer.body as { data: { nonce: string; message: string } }).data
+  return { nonce, signature: await wallet.signMessage(message) }
+}
+
+async function adminId(path: string, body: object) {
+  const answer = await facilitator.api.post(path).set(as(ADMIN_TOKEN)).send(body).expect(200)
+  return String((answer.body as { data: { id: number } }).data.id)
+}
+
+const recipientOf = (email: string) =>
+  adminId('/admin/recipients', { email, network: 'base-sepolia', address: Wallet.createRandom().address })
+
 async function liveValues(document: OpenApiDocument): Promise<{ live: Live; payers: string[] }> {
   const admin = await newFuzzUser({ isAdmin: true })
   const [first, second] = [await newFuzzUser(), await newFuzzUser()]
@@ -71,6 +91,10 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
     const body = await paymentRequest(wallets[index % PAYERS]!, { authorization })
     return { ...body.paymentPayload.payload, asset: body.paymentRequirements.asset }
   })
+
+  const challenges = await times(liveCounts.challenge, () => challengeOf(first.token))
+  const recipients = await times(liveCounts.recipient, () => recipientOf(first.email))
+  const invitations = await times(liveCounts.invitation, () => adminId('/admin/invitations', {}))
 
   const signedValue = (name: string) => (index: number) => payments[index]?.authorization[name as 'from']
   const values: Record<string, (index: number) => string | undefined> = {
@@ -86,6 +110,10 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
     spare: (index) => spare[index]?.clientId,
     resource: (index) => resources[index],
     asset: () => payments[0]?.asset,
+    nonceOf: (index) => challenges[index]?.nonce,
+    textSignature: (index) => challenges[index]?.signature,
+    recipient: (index) => recipients[index],
+    invitation: (index) => invitations[index],
     signature: (index) => payments[index]?.signature,
     payTo: (index) => payments[index]?.authorization.to,
     encoded: (index) => encodeJson({ ...payments[index], asset: undefined }),

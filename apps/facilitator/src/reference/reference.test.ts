@@ -1,14 +1,25 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import {
   AssetRegistration,
+  AssignRecipientRequest,
   ClientPath,
   ClientsQuery,
   CreateClientRequest,
+  CreateInvitationRequest,
   CreateUserRequest,
+  DeniedAddressesQuery,
+  DeniedAddressPath,
+  DenyAddressRequest,
   DiscoveryQuery,
+  InvitationPath,
+  InvitationsQuery,
   MetricsQuery,
   NetworkPath,
+  RecipientChallengeRequest,
+  RecipientPath,
+  RecipientsQuery,
   RecordPath,
+  ReserveRecipientRequest,
   ResourceRegistration,
   ResourcesQuery,
   SignUpRequest,
@@ -28,8 +39,10 @@ import {
   valuesOf,
   type Contract,
 } from '@tollgate/testing/reference'
+import { Wallet } from 'ethers'
 import fc from 'fast-check'
 import { type z } from 'zod'
+import { newAccount, type Account } from '../testing/accounts'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 
 const ADMIN_TOKEN = 'the admin token of this test and no other'
@@ -76,7 +89,7 @@ describe('GET /openapi.json', () => {
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(24)
+    expect(guarded).toHaveLength(46)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -112,6 +125,11 @@ describe('the schema of a request body', () => {
     ResourceRegistration,
     CreateUserRequest,
     AssetRegistration,
+    CreateInvitationRequest,
+    RecipientChallengeRequest,
+    ReserveRecipientRequest,
+    AssignRecipientRequest,
+    DenyAddressRequest,
   }
 
   test('is covered by this test', () => {
@@ -137,6 +155,12 @@ describe('the schema of a parameter', () => {
     ['/api/v1/networks/{id}', NetworkPath],
     ['/api/v1/clients/{id}', ClientPath],
     ['/api/v1/resources/{id}', RecordPath],
+    ['/api/v1/recipients', RecipientsQuery],
+    ['/api/v1/recipients/{id}', RecipientPath],
+    ['/api/v1/admin/invitations', InvitationsQuery],
+    ['/api/v1/admin/invitations/{id}', InvitationPath],
+    ['/api/v1/admin/denied-addresses', DeniedAddressesQuery],
+    ['/api/v1/admin/denied-addresses/{address}', DeniedAddressPath],
   ]
 
   test.each(parsers)('of %s accepts exactly what its parser accepts', (path, parser) => {
@@ -185,18 +209,43 @@ describe('each example', () => {
     },
     createUser: () => Promise.resolve({ body: { email: `a${Date.now()}@example.com` } }),
     createUserAtRoot: () => Promise.resolve({ body: { email: `b${Date.now()}@example.com` } }),
+    async reserveRecipient() {
+      const wallet = Wallet.createRandom()
+      const { nonce, message } = await account.challenge(wallet.address)
+      return { body: { nonce, signature: await wallet.signMessage(message) } }
+    },
+    assignRecipient: () => Promise.resolve({ body: { email: account.email } }),
+    assignRecipientAtRoot: () => Promise.resolve({ body: { email: account.email } }),
   }
+  let account: Account
 
   test('of a request is accepted, and gets the documented response', async () => {
     const { api } = facilitator
-    const { accessToken } = await newUser(api)
-    const authorization = { Authorization: `Bearer ${accessToken}` }
+    account = await newAccount(api)
+    const { authorization } = account
     const client = await newClient(api)
     const key = await api.post('/api/v1/clients').set(authorization).send({ title: 'Mine' }).expect(200)
     const { clientId } = (key.body as { data: { client: { clientId: string } } }).data.client
     const [example] = document.components.schemas['ResourceRegistration']!.examples as object[]
     const made = await api.post('/api/v1/resources').set(authorization).send(example).expect(201)
+    const idOf = async (path: string, body: object, sender: { Authorization: string }) => {
+      const created = await api.post(path).set(sender).send(body).expect(200)
+      return String((created.body as { data: { id: number } }).data.id)
+    }
+    const asAdmin = { Authorization: `Bearer ${ADMIN_TOKEN}` }
+    const newInvitation = () => idOf('/admin/invitations', {}, asAdmin)
+    const newRecipient = () =>
+      idOf(
+        '/admin/recipients',
+        { email: account.email, network: 'base-sepolia', address: Wallet.createRandom().address },
+        asAdmin,
+      )
     const ids: Record<string, string> = {
+      deleteRecipient: await newRecipient(),
+      unassignRecipient: await newRecipient(),
+      unassignRecipientAtRoot: await newRecipient(),
+      deleteInvitation: await newInvitation(),
+      deleteInvitationAtRoot: await newInvitation(),
       deleteClient: clientId,
       updateResource: String((made.body as { data: { id: number } }).data.id),
     }
@@ -223,6 +272,13 @@ describe('each example', () => {
               : {}
       for (const { value } of bodies) {
         const { body = {} } = (await live[operationId]?.()) ?? {}
+        if (operationId.startsWith('allowAddress')) {
+          // The other path of this operation may have ended the denial.
+          await api
+            .post('/admin/denied-addresses')
+            .set(asAdmin)
+            .send({ address: url.split('/').at(-1) })
+        }
         const { status, headers, text } = await api[method as 'get'](url)
           .query(Object.fromEntries(given('query').map(({ name, example: asked }) => [name, asked])))
           .set(credentials)

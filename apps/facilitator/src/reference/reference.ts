@@ -2,18 +2,22 @@ import { FacilitatorHealth } from '@tollgate/protocol'
 import { createOpenApi, createReference, serviceOperations, type Operation } from '@tollgate/service'
 import { accountOperations } from './operations/accounts'
 import { adminOperations } from './operations/admin'
+import { adminRegistrationOperations } from './operations/admin-registration'
 import { metricsOperations } from './operations/metrics'
 import { networkOperations } from './operations/networks'
 import { paymentOperations } from './operations/payments'
+import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
 
 const operations: Operation[] = [
   ...paymentOperations,
   ...networkOperations,
   ...accountOperations,
+  ...recipientOperations,
   ...resourceOperations,
   ...metricsOperations,
   ...adminOperations,
+  ...adminRegistrationOperations,
   ...serviceOperations('Service', { title: 'Tollgate facilitator', health: FacilitatorHealth }),
 ]
 
@@ -28,10 +32,11 @@ For a seller:
 3. Create a client key: \`POST /api/v1/clients\` with a \`title\` and \`Authorization: Bearer <access token>\`. Keep \`clientId\` and \`token\`: the token is shown once.
 4. Give the key to the x402 middleware of your server, with \`${publicUrl}/api/v1\` as its facilitator: it must send \`X-Client-ID\` and \`X-Client-Token\`. For x402 version 2 the facilitator is \`${publicUrl}/api/v2\`.
 5. Get paid: your server calls \`POST /api/v1/verify\` before it does the work and \`POST /api/v1/settle\` before it responds. The buyer’s payment goes to your \`payTo\` in one transaction. The facilitator pays its fee.
+6. Reserve your \`payTo\`: \`POST /api/v1/recipients/challenge\`, sign its message with that address, \`POST /api/v1/recipients\`. Then no other account can settle a stolen payment of yours.
 
 \`GET /api/v1/networks\` and \`GET /api/v1/assets\` list the networks and assets that are accepted. A refused payment is a 200 with \`isValid\` or \`success\` false and a reason. On \`settlement_pending\`, or if a response is lost, send the same request again.
 
-Operators register assets and create accounts under \`/api/v1/admin\` or \`/admin\`, with the admin token of the configuration as bearer token. Accounts with \`isAdmin\` see the keys, resources and metrics of all users.
+Operators register assets, create accounts and invitations, reserve recipients and deny addresses under \`/api/v1/admin\` or \`/admin\`, with the admin token of the configuration as bearer token. Accounts with \`isAdmin\` see the keys, resources and metrics of all users.
 
 Bodies are JSON in UTF-8. An error is \`{ code, message, details? }\`, except the 401 of login and of token refresh, which has no \`code\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 

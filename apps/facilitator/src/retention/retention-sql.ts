@@ -40,7 +40,7 @@ ${countOf('deleted')}`
 export const DELETE_INVITATIONS = `
 WITH deleted AS (
   DELETE FROM invitations WHERE hash IN (
-    SELECT hash FROM invitations WHERE ${isOld('expires_at')} ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+    SELECT hash FROM invitations WHERE ${isOld('coalesce(expires_at, used_at)')} ORDER BY hash LIMIT $1 FOR UPDATE SKIP LOCKED)
   RETURNING hash
 )
 ${countOf('deleted')}`

@@ -101,14 +101,16 @@ describe('the rest', () => {
     expect(await count('refresh_tokens WHERE user_id = $1', [userId])).toBe(2n)
   })
 
-  test('invitations are deleted a week after their expiry', async () => {
+  test('invitations are deleted a week after their expiry, and used ones without expiry a week after their use', async () => {
     for (const days of [8, 9, 6, -7])
       await pool.query('INSERT INTO invitations (hash, expires_at) VALUES ($1, $2)', [
         randomBytes(32),
         daysAgo(days),
       ])
+    for (const usedAt of [daysAgo(8), daysAgo(6), null])
+      await pool.query('INSERT INTO invitations (hash, used_at) VALUES ($1, $2)', [randomBytes(32), usedAt])
     await run()
-    expect(await count('invitations', [])).toBe(2n)
+    expect(await count('invitations', [])).toBe(4n)
   })
 
   test('metrics are deleted after 25 months', async () => {

@@ -14,7 +14,18 @@ import {
 import fc from 'fast-check'
 
 /** Live values by name. Keys: two valid, one with another scope, one revoked, one expired. */
-export const liveCounts = { user: 2, admin: 1, refresh: 3, key: 5, spare: 60, resource: 12, payment: 80 }
+export const liveCounts = {
+  user: 2,
+  admin: 1,
+  refresh: 3,
+  key: 5,
+  spare: 60,
+  resource: 12,
+  payment: 80,
+  challenge: 40,
+  recipient: 40,
+  invitation: 40,
+}
 
 export const requestOptions: RequestOptions = {
   weightOf({ path, operation: { operationId, requestBody } }) {
@@ -33,12 +44,22 @@ export const requestOptions: RequestOptions = {
       .map((lists) => lists.flat()),
 
   pathOf({ operation: { operationId } }) {
+    if (/^(deleteRecipient|unassignRecipient)/.test(operationId))
+      return live('recipient', liveCounts.recipient)
+    if (operationId.startsWith('deleteInvitation')) return live('invitation', liveCounts.invitation)
     if (operationId === 'deleteClient') return live('spare', liveCounts.spare)
     return operationId === 'updateResource' ? live('resource', liveCounts.resource) : undefined
   },
 
   bodyOf({ operation: { operationId } }, example) {
     if (/^(verify|settle)/.test(operationId)) return payments(operationId.endsWith('V2'))
+    if (operationId === 'reserveRecipient')
+      return fc.nat({ max: liveCounts.challenge - 1 }).map((index) => ({
+        nonce: `<<nonceOf:${index}>>`,
+        signature: `<<textSignature:${index}>>`,
+      }))
+    if (operationId.startsWith('assignRecipient'))
+      return fc.constant({ ...(example as object), email: '<<email:0>>' })
     if (operationId === 'refreshToken')
       return live('refresh', liveCounts.refresh).map((refresh_token) => ({ refresh_token }))
     if (operationId === 'logIn')
@@ -88,7 +109,9 @@ function credentialsFor({ security, operationId }: Described['operation']): fc.A
   if ('clientId' in needed) return often(often(validKeys, fc.constant(ofKey(2)), 12), strangeKeys)
   if ('admin' in needed)
     return often(bearer(fc.constant('<<adminToken:0>>')), invalidTokens('<<admin:0>>'), 8)
-  const isOwn = operationId === 'deleteClient' || operationId === 'updateResource'
+  const isOwn = ['deleteClient', 'updateResource', 'reserveRecipient', 'deleteRecipient'].includes(
+    operationId,
+  )
   const users = isOwn ? fc.constant('<<user:0>>') : live('user', liveCounts.user)
   return often(
     bearer(often(users, fc.constantFrom('<<user:1>>', '<<admin:0>>'))),

@@ -108,7 +108,7 @@ export type SignUpMode = 'open' | 'invitation' | 'closed'
 const uninvited = () =>
   new ApiError(
     'FORBIDDEN',
-    'Sign-up is by invitation here; ask the operator for one that is unused and has not expired, and send it as invitation',
+    'Sign-up is by invitation here; ask the operator for one for your email that is unused and has not expired, and send it as invitation',
   )
 
 const NO_EMAIL = ''

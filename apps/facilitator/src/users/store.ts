@@ -18,12 +18,15 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
       return insert(prisma, user)
     },
 
-    /** `uninvited` if the invitation is unknown, used or expired. Undefined if the email is taken; the invitation stays valid. */
+    /** `uninvited` if the invitation is unknown, used, expired or for another email. Undefined if the email is taken; the invitation stays valid. */
     createInvited: (user: NewUser, invitation: string): Promise<User | 'uninvited' | undefined> =>
       prisma.$transaction(async (transaction) => {
         const hash = sha256(invitation)
         const [unused] = await transaction.$queryRaw<unknown[]>`
-          SELECT FROM invitations WHERE hash = ${hash} AND used_at IS NULL AND expires_at > now() FOR UPDATE`
+          SELECT FROM invitations
+          WHERE hash = ${hash} AND used_at IS NULL AND (expires_at IS NULL OR expires_at > now())
+            AND (email IS NULL OR email = ${user.email})
+          FOR UPDATE`
         if (!unused) return 'uninvited'
         const created = await insert(transaction, user)
         if (created)

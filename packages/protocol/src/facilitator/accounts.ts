@@ -130,6 +130,10 @@ export const Scope = z
 const MIN_TTL_HOURS = 1 / 3_600
 const MAX_TTL_HOURS = 87_600
 const MAX_RECIPIENTS = 100
+const MAX_PAYMENTS_PER_MINUTE = 1_000_000
+
+/** Digits, because a JSON number may have lost some. */
+const FeeCap = z.string().regex(/^(0|[1-9][0-9]{0,29})$/, 'must be decimal digits in a string')
 
 export const CreateClientRequest = z
   .object({
@@ -148,6 +152,15 @@ export const CreateClientRequest = z
       .describe(
         'The recipients that the key may verify and settle payments to; any, where left out or empty.',
       ),
+    max_fees_per_day: FeeCap.optional().describe(
+      'The network fees that its payments may cause in 24 hours, on each network separately: decimal digits in that network’s native smallest unit, such as wei. Omitted: only the shares of the key and of its user limit them.',
+    ),
+    max_payments_per_minute: z
+      .int()
+      .min(1)
+      .max(MAX_PAYMENTS_PER_MINUTE)
+      .optional()
+      .describe('Its requests to `/settle` a minute, on all replicas together; above it: 429.'),
   })
   .meta({
     id: 'CreateClientRequest',
@@ -170,6 +183,11 @@ const keyFields = {
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable().describe('Null if it never expires.'),
   payTo: z.array(z.string()).optional().describe('The allowed recipients of its payments; omitted if any.'),
+  maxFeesPerDay: z
+    .string()
+    .optional()
+    .describe('Its cap of fees in 24 hours on each network, in the native smallest unit; omitted if none.'),
+  maxPaymentsPerMinute: z.int().optional().describe('Its cap of requests to `/settle`; omitted if none.'),
 }
 export const ClientKey = z.object(keyFields).meta({ id: 'ClientKey', examples: [exampleKey] })
 export type ClientKey = z.infer<typeof ClientKey>

@@ -1,15 +1,20 @@
 import { parseOptions, UsageError } from '@tollgate/service'
 import { percentOf } from '../../percent'
 import { type AccountStore, type ListedUser, type UserName } from './operator-account-store'
-import { json, parseShare, parseWholeNumber, type Command, type Work } from './arguments'
-import { CLIENTS_HELP, INVITATIONS_HELP, USERS_HELP } from './cli-help'
+import {
+  assertCount,
+  DEFAULT_LIMIT,
+  json,
+  MAX_ID,
+  MAX_LIMIT,
+  parseShare,
+  parseWholeNumber,
+  reportUnknown,
+  type Command,
+  type Work,
+} from './arguments'
+import { CLIENTS_HELP, USERS_HELP } from './cli-help'
 import { columns, inOneLine, timeOf } from './format'
-
-const DEFAULT_LIMIT = 100
-const MAX_LIMIT = 100_000
-const MAX_ID = 2 ** 31 - 1
-const DEFAULT_DAYS = 7
-const MAX_DAYS = 366
 
 function listUsers(args: string[]): Work {
   const { values, positionals } = parseOptions(args, { limit: { type: 'string' }, json: { type: 'boolean' } })
@@ -80,31 +85,11 @@ function allowClient(args: string[]): Work {
   }
 }
 
-function invite(args: string[]): Work {
-  const { values, positionals } = parseOptions(args, { days: { type: 'string' } })
-  assertCount(positionals, 0, 'invitations create takes no name')
-  const days = parseWholeNumber('--days', values.days ?? String(DEFAULT_DAYS), { from: 1, to: MAX_DAYS })
-  return async ({ accounts }, { out }) => {
-    out(`${await accounts.invite(days)}\n`)
-    return 0
-  }
-}
-
-function assertCount(positionals: string[], count: number, problem: string): string[] {
-  if (positionals.length !== count) throw new UsageError(problem)
-  return positionals
-}
-
-function userOf(name: string): UserName {
+export function userOf(name: string): UserName {
   if (name.includes('@')) return { email: name.toLowerCase() }
   const id = /^[1-9][0-9]{0,9}$/.test(name) ? Number(name) : NaN
   if (id <= MAX_ID) return { id }
   throw new UsageError(`${JSON.stringify(name)} is neither a user id nor an email`)
-}
-
-function reportUnknown(what: string, err: (text: string) => unknown): number {
-  err(`facilitator: there is no ${inOneLine(what)}\n`)
-  return 1
 }
 
 const DISABLED = 'disabled; its logins, tokens and client keys are rejected from now on'
@@ -122,7 +107,4 @@ export const userCommands: Readonly<Record<string, Command>> = {
 }
 export const clientCommands: Readonly<Record<string, Command>> = {
   allow: { help: CLIENTS_HELP, parse: allowClient },
-}
-export const invitationCommands: Readonly<Record<string, Command>> = {
-  create: { help: INVITATIONS_HELP, parse: invite },
 }

@@ -1,11 +1,26 @@
 import { type CommandIo, UsageError } from '@tollgate/service'
 import { readPercent } from '../../percent'
 import { type AccountStore } from './operator-account-store'
+import { type DeniedAddressStore } from '../../denied-addresses/store'
+import { type InvitationStore } from '../../invitations/store'
+import { type RecipientStore } from '../../recipients/store'
+import { inOneLine } from './format'
 import { type OperatorStore } from './operator-settlement-store'
+
+export const DEFAULT_LIMIT = 100
+export const MAX_LIMIT = 100_000
+/** The maximum of a Postgres `integer` column. */
+export const MAX_ID = 2 ** 31 - 1
 
 /** Runs a parsed command. Resolves to the exit code. */
 export type Work = (
-  stores: { settlements: OperatorStore; accounts: AccountStore },
+  stores: {
+    settlements: OperatorStore
+    accounts: AccountStore
+    invitations: InvitationStore
+    recipients: RecipientStore
+    deniedAddresses: DeniedAddressStore
+  },
   io: CommandIo,
 ) => Promise<number>
 
@@ -19,6 +34,16 @@ export function parseWholeNumber(
   const number = /^[0-9]{1,10}$/.test(text) ? Number(text) : NaN
   if (number >= from && number <= to) return number
   throw new UsageError(`${option} needs a whole number from ${from} to ${to}`)
+}
+
+export function assertCount(positionals: string[], count: number, problem: string): string[] {
+  if (positionals.length !== count) throw new UsageError(problem)
+  return positionals
+}
+
+export function reportUnknown(what: string, err: (text: string) => unknown): number {
+  err(`facilitator: there is no ${inOneLine(what)}\n`)
+  return 1
 }
 
 /** In hundredths of a percent. */

@@ -10,7 +10,14 @@ export const HELP = `Operates a facilitator through its database. (The service i
   facilitator users disable|enable USER      removes or restores all access of a user
   facilitator users log-out USER             revokes its refresh tokens
   facilitator clients allow ID PERCENT       sets the fee share of one client key
-  facilitator invitations create             creates a sign-up token for one user
+  facilitator invitations list|create        lists invitations; creates one for one new user
+  facilitator invitations delete ID          deletes an unused invitation
+  facilitator recipients list [OPTIONS]      reserved recipients
+  facilitator recipients reserve USER NETWORK ADDRESS
+                                             only USER's client keys settle payments to ADDRESS
+  facilitator recipients release ID          ends a reservation
+  facilitator denied-addresses list          addresses whose payments are refused
+  facilitator denied-addresses add|remove ADDRESS
   facilitator assets suspended [--json]      suspended assets, and why
 
 ${EXIT_CODES} More: facilitator AREA VERB --help
@@ -118,12 +125,55 @@ ${DATABASE}
 ${EXIT_CODES}
 `
 
-export const INVITATIONS_HELP = `facilitator invitations create [--days N]
+export const INVITATIONS_HELP = `facilitator invitations create [--days N] [--email EMAIL]
+facilitator invitations list [--limit N] [--json]
+facilitator invitations delete ID
 
-Prints a token that lets one user sign up while SIGN_UP=invitation: send it as "invitation"
-with POST /signup. Only its hash is stored, so it cannot be shown again.
+  create    prints a code that lets one user sign up while SIGN_UP=invitation: send it as
+            "invitation" with POST /signup. Only its hash is stored, so it cannot be shown again
+  list      newest first, without the codes
+  delete    deletes an invitation that was not used
 
   --days         valid for this many days (default 7)
+  --email        only for a sign-up with this email
+  --limit        at most this many (default 100)
+  --json         {"invitations": [...]}
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const RECIPIENTS_HELP = `facilitator recipients list [--limit N] [--json]
+facilitator recipients reserve USER NETWORK ADDRESS
+facilitator recipients release ID
+
+From the next request on, on every replica, only client keys of USER (an id or an email) verify and
+settle payments to a reserved address on its network. Claimed settlements continue. Accounts reserve
+their own addresses with a signature: POST /api/v1/recipients.
+
+  list       newest first, of all users
+  reserve    NETWORK is the network's name; safe to repeat; refused if another user has the address
+  release    ends a reservation; ID is that of the list
+
+  --limit        at most this many (default 100)
+  --json         {"recipients": [...]}
+  --help         prints this text
+${DATABASE}
+
+${EXIT_CODES}
+`
+
+export const DENIED_ADDRESSES_HELP = `facilitator denied-addresses list [--limit N] [--json]
+facilitator denied-addresses add ADDRESS [--note TEXT]
+facilitator denied-addresses remove ADDRESS
+
+From the next request on, on every replica, payments from or to a denied address are refused as
+invalid_payment, on every network. A claimed payment fails unless a transaction was signed for it.
+
+  --note         for operators; callers never see it
+  --limit        at most this many (default 100)
+  --json         {"deniedAddresses": [...]}
   --help         prints this text
 ${DATABASE}
 

@@ -5,11 +5,15 @@ import {
   waitForDatabase,
 } from '@tollgate/database'
 import { type CommandIo, ConfigurationError, runCommand, runCommandLine, UsageError } from '@tollgate/service'
-import { clientCommands, invitationCommands, userCommands } from './account-commands'
+import { createDeniedAddressStore } from '../../denied-addresses/store'
+import { createInvitationStore } from '../../invitations/store'
+import { createRecipientStore } from '../../recipients/store'
+import { clientCommands, userCommands } from './account-commands'
 import { createAccountStore } from './operator-account-store'
 import { assetCommands } from './asset-commands'
 import { type Command, type Work } from './arguments'
 import { HELP } from './cli-help'
+import { deniedAddressCommands, invitationCommands, recipientCommands } from './registration-commands'
 import { settlementCommands } from './settlement-commands'
 import { createOperatorStore } from './operator-settlement-store'
 
@@ -18,6 +22,8 @@ const areas: Readonly<Record<string, Readonly<Record<string, Command>>>> = {
   users: userCommands,
   clients: clientCommands,
   invitations: invitationCommands,
+  recipients: recipientCommands,
+  'denied-addresses': deniedAddressCommands,
   assets: assetCommands,
 }
 
@@ -57,7 +63,14 @@ async function withDatabase(url: string, io: CommandIo, work: Work): Promise<num
   const database = openFacilitatorDatabase({ url, poolSize: 1 })
   try {
     const { pool } = database
-    return await work({ settlements: createOperatorStore(pool), accounts: createAccountStore(pool) }, io)
+    const stores = {
+      settlements: createOperatorStore(pool),
+      accounts: createAccountStore(pool),
+      invitations: createInvitationStore(pool),
+      recipients: createRecipientStore(pool),
+      deniedAddresses: createDeniedAddressStore(pool),
+    }
+    return await work(stores, io)
   } finally {
     await database.close()
   }

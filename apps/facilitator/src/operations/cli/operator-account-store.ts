@@ -1,6 +1,5 @@
 import { type Pool } from '@tollgate/database'
-import { randomBytes } from 'node:crypto'
-import { sha256 } from '../../digest'
+import { createInvitationStore } from '../../invitations/store'
 
 export type ListedUser = {
   id: number
@@ -20,7 +19,11 @@ export type AccountStore = ReturnType<typeof createAccountStore>
 const NAMED = '(id = $1 or email = $2)'
 const valuesOf = (name: UserName) => ('id' in name ? [name.id, null] : [null, name.email])
 
+const DAY_SECONDS = 86_400
+
 export function createAccountStore(pool: Pool) {
+  const invitations = createInvitationStore(pool)
+
   /** The user's email; undefined if there is no such user. */
   async function updateUser(text: string, name: UserName, ...more: unknown[]): Promise<string | undefined> {
     const { rows } = await pool.query<{ email: string }>(text, [...valuesOf(name), ...more])
@@ -56,6 +59,14 @@ export function createAccountStore(pool: Pool) {
         name,
       ),
 
+    async findActive(name: UserName): Promise<number | undefined> {
+      const { rows } = await pool.query<{ id: number }>(
+        `SELECT id FROM users WHERE ${NAMED} AND disabled_at IS NULL`,
+        valuesOf(name),
+      )
+      return rows[0]?.id
+    },
+
     enable: (name: UserName) =>
       updateUser(`UPDATE users SET disabled_at = NULL WHERE ${NAMED} RETURNING email`, name),
 
@@ -77,14 +88,9 @@ export function createAccountStore(pool: Pool) {
       return rowCount === 1
     },
 
-    /** Returns the token, of which only the hash is stored. */
-    async invite(days: number): Promise<string> {
-      const token = randomBytes(32).toString('base64url')
-      await pool.query(
-        'INSERT INTO invitations (hash, expires_at) VALUES ($1, now() + make_interval(days => $2))',
-        [sha256(token), days],
-      )
-      return token
+    /** Returns the code, of which only the hash is stored. */
+    async invite(days: number, email: string | null = null): Promise<string> {
+      return (await invitations.create({ email, ttlSeconds: days * DAY_SECONDS })).code
     },
   }
 }

@@ -103,6 +103,12 @@ export function createOperatorStore(pool: Pool) {
 
     one: (id: bigint): Promise<SettlementDetail | undefined> => readSettlementDetail(pool, id),
 
+    /** Whether an asset was registered on a network of this name. */
+    async hasNetwork(network: string): Promise<boolean> {
+      const { rowCount } = await pool.query('SELECT FROM assets WHERE network = $1 LIMIT 1', [network])
+      return rowCount === 1
+    },
+
     suspendedAssets: () => readSuspended(pool),
 
     /** Completed settlements stay as they are. */

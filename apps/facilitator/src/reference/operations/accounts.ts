@@ -33,7 +33,7 @@ export const accountOperations: Operation[] = [
     errors: {
       INVALID_REQUEST: '`email` is not an email address, or `password` does not have 8 to 256 characters.',
       FORBIDDEN:
-        'Sign-up is closed, or is by invitation and the invitation is missing, unknown, used or expired.',
+        'Sign-up is closed, or is by invitation and the invitation is missing, unknown, used, expired or for another email.',
       CONFLICT: 'The email has an account.',
       ...refusals.limited,
       ...refusals.passwordChecks,
@@ -94,7 +94,7 @@ export const accountOperations: Operation[] = [
     body: { schema: CreateClientRequest },
     answers: { 200: { description: 'The key, with its token.', schema: ClientCreated } },
     errors: {
-      INVALID_REQUEST: '`title`, `scope`, `ttl_hours` or `pay_to` is not as described.',
+      INVALID_REQUEST: '`title`, `scope`, `ttl_hours`, `pay_to` or a cap is not as described.',
       ...refusals.user,
       CONFLICT: 'You have the maximum number of live keys: delete one first.',
     },

@@ -12,12 +12,12 @@ import { callers, refusals } from './errors'
 const tag = 'Admin'
 
 /** The service is specified under both paths. */
-const prefixes = [
+export const adminPrefixes = [
   { prefix: '/api/v1/admin', suffix: '' },
   { prefix: '/admin', suffix: 'AtRoot' },
 ]
 
-export const adminOperations: Operation[] = prefixes.flatMap(({ prefix, suffix }): Operation[] => [
+export const adminOperations: Operation[] = adminPrefixes.flatMap(({ prefix, suffix }): Operation[] => [
   {
     id: `createUser${suffix}`,
     method: 'post',

@@ -2,6 +2,7 @@ import { type PoolClient } from '@tollgate/database'
 import { isInFlightSql } from '../status'
 import { FINAL_CHANNEL } from '../channels'
 import { type Claim, type ClaimOutcome } from './claim'
+import { isDeniedSql } from './denied-payment'
 import { type Session } from '../session'
 import { suspendAssets } from './suspend-assets'
 
@@ -22,7 +23,7 @@ export const claimColumns = `s.id, s.client_id AS "clientId", s.idempotency_key 
   s.request_id AS "requestId", s.payer, s.payload, s.asset, s.pay_to AS "payTo", s.amount,
   s.created_at AS "createdAt", s.min_block AS "minBlock", s.unspent_at_block AS "unspentAtBlock", s.seen_block AS "seenBlock",
   s.settled_at IS NOT NULL AS "wasSettled",
-  a.suspended_at IS NOT NULL AS "isAssetSuspended",
+  a.suspended_at IS NOT NULL AS "isAssetSuspended", ${isDeniedSql('s.payer', 's.pay_to')} AS "isDenied",
   ARRAY(SELECT v.hash FROM fee_allocations c JOIN transaction_versions v ON v.transaction_id = c.transaction_id
         WHERE c.settlement_id = s.id) AS "ownHashes", s.attempts, s.transaction_hash IS NOT NULL AS "hasTransaction",
   s.retry_requested_at IS NOT NULL AS "isRetryRequested", s.success_reported_at IS NOT NULL AS "isReported", a.symbol, a.decimals, a.name, a.version`
@@ -167,8 +168,16 @@ export const storedDetail = (detail: string): string => detail.slice(0, 500).rep
 export function toClaim(row: ClaimRow): Claim {
   const { id, clientId, idempotencyKey, requestId, payer, createdAt, minBlock, attempts, hasTransaction } =
     row
-  const { isRetryRequested, isReported, unspentAtBlock, seenBlock, wasSettled, isAssetSuspended, ownHashes } =
-    row
+  const {
+    isRetryRequested,
+    isReported,
+    unspentAtBlock,
+    seenBlock,
+    wasSettled,
+    isAssetSuspended,
+    isDenied,
+    ownHashes,
+  } = row
   const { asset, symbol, decimals, name, version, payTo, amount } = row
   const token = {
     asset,
@@ -193,6 +202,7 @@ export function toClaim(row: ClaimRow): Claim {
     seenBlock,
     wasSettled,
     isAssetSuspended,
+    isDenied,
     ownHashes,
     attempts,
     hasTransaction,

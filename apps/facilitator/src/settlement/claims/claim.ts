@@ -21,6 +21,8 @@ export type Claim = {
   /** It was settled once; a reorg may have reversed that since. */
   wasSettled: boolean
   isAssetSuspended: boolean
+  /** An operator denies its payer or recipient. */
+  isDenied: boolean
   /** All versions of our transactions that were mined for it. */
   ownHashes: readonly string[]
   /** Transactions that were mined or superseded and did not settle it. */

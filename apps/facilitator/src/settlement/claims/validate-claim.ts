@@ -10,6 +10,7 @@ import { type Network } from '../../networks/network'
 import { claimOutcome } from './claim-outcome'
 import { type Claim, type ClaimOutcome } from './claim'
 import { type ClaimStore } from './claim-store'
+import { DENIED } from './denied-payment'
 
 /** Mined transactions of ours per day, payer and asset that may settle nothing; a retry by an operator allows one more. */
 const MAX_WASTED = 3
@@ -54,7 +55,7 @@ export function createClaimValidator({ network, now }: { network: Network; now: 
     const verify = (reservedFunds: bigint) =>
       chain.payments.verify({ payment, terms, now: now(), reserved: reservedFunds, minBlock })
     const [{ number: headBlock }, problem] = await Promise.all([chain.node.head(), verify(reserved)])
-    const refusal = problem ?? (claim.isAssetSuspended ? SUSPENDED : undefined)
+    const refusal = claim.isDenied ? DENIED : (problem ?? (claim.isAssetSuspended ? SUSPENDED : undefined))
     const isAlone = attempts > 0 || isIndividual
     const verified = { claim, payment, terms, isAlone, isBehind: reserved > 0n, headBlock }
     if (lacksFunds(refusal) && reserved > 0n) return { claim, problem: WAITS_FOR_ITS_PAYER }

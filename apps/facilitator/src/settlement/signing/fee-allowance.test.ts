@@ -15,6 +15,7 @@ const spender = (changes: Partial<Spender> = {}): Spender => ({
   userId: 1,
   feeShareBps: null,
   userFeeShareBps: null,
+  maxFeesPerDay: null,
   ...changes,
 })
 const spent = (changes: Partial<Spent> = {}): Spent => ({
@@ -99,8 +100,37 @@ describe('a share of the fees', () => {
   })
 
   test('does not limit a user and key with a share of 100 %', () => {
-    expect(isLimited(spender({ ...trusted, feeShareBps: 10_000 }), shares)).toBe(false)
-    expect(isLimited(spender(trusted), shares)).toBe(true)
+    expect(isLimited(spender({ ...trusted, feeShareBps: 10_000 }), DAILY_LIMIT, shares)).toBe(false)
+    expect(isLimited(spender(trusted), DAILY_LIMIT, shares)).toBe(true)
+  })
+})
+
+describe('a cap of a client key', () => {
+  const capped = spender({ ...trusted, feeShareBps: 10_000, maxFeesPerDay: 30n })
+  const refusalOf = (dailyLimit: bigint | undefined, of: Spender, cost: bigint) =>
+    createFeeLedger(dailyLimit, shares, [spent({ isNew: false, fees: 20n })]).findRefusal(of, cost)?.reason
+
+  test.each([
+    ['with a daily fee limit', DAILY_LIMIT],
+    ['without one', undefined],
+  ])('limits its fees and those of no other key, %s', (_, dailyLimit) => {
+    expect(isLimited(capped, dailyLimit, shares)).toBe(true)
+    expect(refusalOf(dailyLimit, capped, 10n)).toBeUndefined()
+    expect(refusalOf(dailyLimit, capped, 11n)).toBe('fee_allowance_exceeded')
+    expect(refusalOf(dailyLimit, { ...capped, clientId: 'two' }, 30n)).toBeUndefined()
+    expect(refusalOf(dailyLimit, { ...capped, clientId: 'two', maxFeesPerDay: null }, 4_000n)).toBeUndefined()
+  })
+
+  test('never raises the share of its key or user', () => {
+    expect(refusalOf(DAILY_LIMIT, spender({ maxFeesPerDay: DAILY_LIMIT }), 81n)).toBe(
+      'fee_allowance_exceeded',
+    )
+    expect(refusalOf(100n, spender({ ...trusted, maxFeesPerDay: 100n }), 31n)).toBe('fee_allowance_exceeded')
+  })
+
+  test('of zero is used up from the start', () => {
+    const none = spender({ ...trusted, maxFeesPerDay: 0n })
+    expect(createFeeLedger(undefined, shares, []).findUsedUpRefusal(none)).toBeDefined()
   })
 })
 

@@ -1,11 +1,15 @@
 import { type Refusal } from '@tollgate/chains'
 
-/** A client key and its user, with the shares set by an operator; null: the default. */
+/**
+ * A client key and its user, with the shares set by an operator; null: the default. `maxFeesPerDay`: the cap that its user gave the
+ * key, on each network, in the native smallest unit; null: none.
+ */
 export type Spender = {
   clientId: string
   userId: number
   feeShareBps: number | null
   userFeeShareBps: number | null
+  maxFeesPerDay: bigint | null
 }
 
 /** Fees for the payments of one client key in the last 24 hours; of pending ones the maximum. */
@@ -29,26 +33,41 @@ export type DefaultShares = {
   newUsersBps: number
 }
 
-type Account = { name: string; bps: number }
+type Account = { name: string; limit: bigint }
 
 const WHOLE_BPS = 10_000
 
-/** The accounts that a payment counts for. One with a share of 100 % is left out: the network's daily fee limit applies. */
-function accountsOf(spender: Spender, shares: DefaultShares): Account[] {
-  const { clientId, userId, feeShareBps, userFeeShareBps } = spender
+/** A network's daily fee limit; undefined: it has none, and shares of it limit nothing. */
+type DailyLimit = bigint | undefined
+
+/** The accounts that a payment counts for, without those that only the network's daily fee limit limits. */
+function accountsOf(spender: Spender, dailyLimit: DailyLimit, shares: DefaultShares): Account[] {
+  const { clientId, userId, feeShareBps, userFeeShareBps, maxFeesPerDay } = spender
+  const shareOf = (bps: number) =>
+    dailyLimit === undefined || bps >= WHOLE_BPS ? null : (dailyLimit * BigInt(bps)) / BigInt(WHOLE_BPS)
   const accounts = [
-    { name: `the client key ${clientId}`, bps: feeShareBps ?? shares.clientKeyBps },
-    { name: `user ${userId}`, bps: userFeeShareBps ?? shares.newUserBps },
-    ...(userFeeShareBps === null ? [{ name: NEW_USERS, bps: shares.newUsersBps }] : []),
+    {
+      name: `the client key ${clientId}`,
+      limit: least(shareOf(feeShareBps ?? shares.clientKeyBps), maxFeesPerDay),
+    },
+    { name: `user ${userId}`, limit: shareOf(userFeeShareBps ?? shares.newUserBps) },
+    ...(userFeeShareBps === null ? [{ name: NEW_USERS, limit: shareOf(shares.newUsersBps) }] : []),
   ]
-  return accounts.filter(({ bps }) => bps < WHOLE_BPS)
+  return accounts.flatMap(({ name, limit }) => (limit === null ? [] : [{ name, limit }]))
 }
 const NEW_USERS = 'all new users together'
 
-export const isLimited = (spender: Spender, shares: DefaultShares) => accountsOf(spender, shares).length > 0
+/** Null is no limit. */
+function least(one: bigint | null, other: bigint | null): bigint | null {
+  if (one === null || other === null) return one ?? other
+  return one < other ? one : other
+}
 
-/** Fees of each account in 24 hours, against its share of the network's `dailyLimit`. */
-export function createFeeLedger(dailyLimit: bigint, shares: DefaultShares, spent: readonly Spent[]) {
+export const isLimited = (spender: Spender, dailyLimit: DailyLimit, shares: DefaultShares) =>
+  accountsOf(spender, dailyLimit, shares).length > 0
+
+/** Fees of each account in 24 hours, against its cap and its share of the network's `dailyLimit`. */
+export function createFeeLedger(dailyLimit: DailyLimit, shares: DefaultShares, spent: readonly Spent[]) {
   const fees = new Map<string, bigint>()
   const add = (name: string, amount: bigint) => fees.set(name, (fees.get(name) ?? 0n) + amount)
   for (const row of spent) {
@@ -56,16 +75,15 @@ export function createFeeLedger(dailyLimit: bigint, shares: DefaultShares, spent
     add(`user ${row.userId}`, row.fees)
     if (row.isNew) add(NEW_USERS, row.fees)
   }
-  const limitOf = ({ bps }: Account) => (dailyLimit * BigInt(bps)) / BigInt(WHOLE_BPS)
 
   function refusalWhere(
     spender: Spender,
     isOver: (used: bigint, limit: bigint) => boolean,
   ): Refusal | undefined {
-    for (const account of accountsOf(spender, shares)) {
-      const [used, limit] = [fees.get(account.name) ?? 0n, limitOf(account)]
+    for (const { name, limit } of accountsOf(spender, dailyLimit, shares)) {
+      const used = fees.get(name) ?? 0n
       if (!isOver(used, limit)) continue
-      const detail = `${account.name} has used ${used} of the ${limit} that its payments may cost in 24 hours, in the smallest native unit`
+      const detail = `${name} has used ${used} of the ${limit} that its payments may cost in 24 hours, in the smallest native unit`
       return { reason: 'fee_allowance_exceeded', detail }
     }
     return undefined
@@ -81,7 +99,7 @@ export function createFeeLedger(dailyLimit: bigint, shares: DefaultShares, spent
       refusalWhere(spender, (used, limit) => used >= limit || (used > 0n && used + cheapest(spent) > limit)),
 
     take(spender: Spender, cost: bigint): void {
-      for (const { name } of accountsOf(spender, shares)) add(name, cost)
+      for (const { name } of accountsOf(spender, dailyLimit, shares)) add(name, cost)
     },
   }
 }

@@ -46,13 +46,13 @@ const UNLIMITED: Budget = {
 export type FeeBudget = ReturnType<typeof createFeeBudget>
 
 /**
- * Limits a network's fees of 24 hours: a daily limit for all, and of it a share for each user and each client key. Checked in the
- * database, under one lock for each network, before anything is broadcast.
+ * Limits a network's fees of 24 hours: a daily limit for all, of it a share for each user and each client key, and the caps of client
+ * keys. Checked in the database, under one lock for each network, before anything is broadcast.
  */
 export function createFeeBudget({ store, shares }: { store: FeeShareStore; shares: DefaultShares }) {
   const snapshots = new Map<string, { at: number; ledger: Promise<ReturnType<typeof createFeeLedger>> }>()
 
-  function snapshot(network: string, dailyLimit: bigint) {
+  function snapshot(network: string, dailyLimit: bigint | undefined) {
     const at = performance.now()
     const kept = snapshots.get(network)
     if (kept && at - kept.at < SNAPSHOT_MS) return kept.ledger
@@ -68,7 +68,7 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
       { name, maxFeesPerDay: dailyLimit }: Network,
       spender: Spender,
     ): Promise<Refusal | undefined> {
-      if (dailyLimit === undefined || !isLimited(spender, shares)) return undefined
+      if (!isLimited(spender, dailyLimit, shares)) return undefined
       return (await snapshot(name, dailyLimit)).findUsedUpRefusal(spender)
     },
 
@@ -78,13 +78,14 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
       claims: readonly Claim[],
       { signing, logger }: { signing: SigningStore; logger: Logger },
     ): Promise<Budget> {
-      if (dailyLimit === undefined || claims.length === 0) return UNLIMITED
-      let total = await signing.feesOfDay(session, name)
+      if (claims.length === 0) return UNLIMITED
       const clientIds = [...new Set(claims.map(({ clientId }) => clientId))]
       const spenders = new Map(
         (await store.spenders(session, clientIds)).map((spender) => [spender.clientId, spender]),
       )
-      const anyIsLimited = [...spenders.values()].some((spender) => isLimited(spender, shares))
+      const anyIsLimited = [...spenders.values()].some((spender) => isLimited(spender, dailyLimit, shares))
+      if (dailyLimit === undefined && !anyIsLimited) return UNLIMITED
+      let total = await signing.feesOfDay(session, name)
       const ledger = createFeeLedger(dailyLimit, shares, anyIsLimited ? await store.spent(name, session) : [])
 
       function spenderOf({ clientId }: Claim): Spender {
@@ -118,7 +119,7 @@ export function createFeeBudget({ store, shares }: { store: FeeShareStore; share
             undo()
             return { isTaken: false, over }
           }
-          if (total + cost > dailyLimit) {
+          if (dailyLimit !== undefined && total + cost > dailyLimit) {
             undo()
             logger.error('daily fee limit reached', { spent: total, needed: cost, limit: dailyLimit })
             const detail = `fees of ${total} and ${cost} would pass ${dailyLimit} a day`

@@ -32,13 +32,16 @@ export function createFeeShareStore(pool: Pool) {
     },
 
     async spenders(session: Session, clientIds: readonly string[]): Promise<Spender[]> {
-      const { rows } = await session.query<Spender>(
+      const { rows } = await session.query<Omit<Spender, 'maxFeesPerDay'> & { maxFeesPerDay: string | null }>(
         `SELECT c.client_id AS "clientId", c.user_id AS "userId", c.fee_share_bps AS "feeShareBps",
-           u.fee_share_bps AS "userFeeShareBps"
+           c.max_fees_per_day AS "maxFeesPerDay", u.fee_share_bps AS "userFeeShareBps"
          FROM clients c JOIN users u ON u.id = c.user_id WHERE c.client_id = ANY($1)`,
         [clientIds],
       )
-      return rows
+      return rows.map(({ maxFeesPerDay, ...spender }) => ({
+        ...spender,
+        maxFeesPerDay: maxFeesPerDay === null ? null : BigInt(maxFeesPerDay),
+      }))
     },
 
     /** The transaction must be stored in the same database transaction. */

@@ -39,6 +39,7 @@ const claim = (changes: Partial<Claim> = {}): Claim => ({
   seenBlock: 60n,
   wasSettled: false,
   isAssetSuspended: false,
+  isDenied: false,
   ownHashes: [],
   attempts: 0,
   hasTransaction: true,

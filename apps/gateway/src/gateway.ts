@@ -177,7 +177,7 @@ export function composeGateway(infrastructure: Infrastructure) {
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS, catalog),
-    discovery: createDiscovery(catalog, environment.PUBLIC_URL, now),
+    discovery: createDiscovery({ catalog, findFeePayer, publicUrl: environment.PUBLIC_URL, now }),
     now,
   })
   const loadCatalog = () => Promise.allSettled([catalog.readPlans(), catalog.readProviders()])

@@ -54,7 +54,7 @@ const domainOf = ({ assetName: name, assetVersion: version }: Plan) =>
   name !== null && version !== null ? { extra: { name, version } } : {}
 
 /** Whether clients of x402 version 1 can pay it: one entry that they cannot parse makes them refuse all. */
-const isPayableByV1 = ({ network, assetName, assetVersion, transferMethods }: Plan) =>
+export const isPayableByV1 = ({ network, assetName, assetVersion, transferMethods }: Plan) =>
   x402V1Networks.has(network) &&
   assetName !== null &&
   assetVersion !== null &&
@@ -93,7 +93,7 @@ export function paymentRequired(plan: Plan, resource: string, shortfall: Shortfa
 export type Offer = { plan: Plan; feePayer: string | undefined }
 
 /** One entry for each way to pay the plan, the preferred one first, which most clients take. */
-function offersOf({ plan, feePayer }: Offer): PaymentRequirementsV2[] {
+export function offersOf({ plan, feePayer }: Offer): PaymentRequirementsV2[] {
   const terms = {
     scheme: 'exact',
     network: caip2(plan),

@@ -61,6 +61,14 @@ const beside: Route[] = [
   ['POST', '/api/v2/verify', 'client key'],
   ['POST', '/api/v2/settle', 'client key'],
   ['GET', '/api/v2/supported', 'client key'],
+  ['POST', '/verify', 'client key'],
+  ['POST', '/settle', 'client key'],
+  ['GET', '/supported', 'none'],
+  ['GET', '/.well-known/x402', 'none'],
+  ...['', '/api/v2'].flatMap((base): Route[] => [
+    ['GET', `${base}/discovery/search`, 'none'],
+    ['GET', `${base}/discovery/merchant`, 'none'],
+  ]),
 ]
 const routes = [...table, ...beside]
 const guarded = (mechanism: Mechanism) => routes.filter(([, , auth]) => auth === mechanism)

@@ -38,6 +38,7 @@ export const requestOptions: RequestOptions = {
   },
 
   bodyOf({ operation: { operationId } }, example) {
+    if (/^(verify|settle).*AtRoot$/.test(operationId)) return fc.oneof(payments(false), payments(true))
     if (/^(verify|settle)/.test(operationId)) return payments(operationId.endsWith('V2'))
     if (operationId === 'refreshToken')
       return live('refresh', liveCounts.refresh).map((refresh_token) => ({ refresh_token }))

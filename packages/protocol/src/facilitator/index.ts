@@ -1,5 +1,7 @@
 export * from './accounts'
+export * from './capabilities'
 export * from './discovery'
 export * from './metrics'
 export * from './networks'
 export * from './resources'
+export * from './storable-object'

@@ -18,12 +18,15 @@ import { createBulkhead } from './bulkhead'
 import { type createClientGuard } from './clients/guard'
 import { type createClientHandlers } from './clients/handlers'
 import { type Environment } from './config'
+import { allowCrossOriginReads, CROSS_ORIGIN_PATHS } from './cross-origin-reads'
 import { type createDeniedAddressHandlers } from './denied-addresses/handlers'
 import { type createInvitationHandlers } from './invitations/handlers'
 import { type createMetricsHandlers } from './metrics/handlers'
 import { type HttpMetricsRecorder } from './metrics/http-metrics-recorder'
+import { type createCapabilityHandlers } from './networks/capabilities'
 import { type createNetworkHandlers } from './networks/handlers'
 import { type createPaymentHandlers } from './payments/handlers'
+import { type createPaymentHandlersOfAnyVersion } from './payments/versions/any-version'
 import { type createPaymentHandlersV2 } from './payments/versions/v2'
 import { type createFacilitatorReference } from './reference/reference'
 import { type createRecipientHandlers } from './recipients/handlers'
@@ -48,6 +51,8 @@ export type AppDependencies = {
   withAdmin: ReturnType<typeof createAdminGuard>
   payments: ReturnType<typeof createPaymentHandlers>
   paymentsV2: ReturnType<typeof createPaymentHandlersV2>
+  paymentsOfAnyVersion: ReturnType<typeof createPaymentHandlersOfAnyVersion>
+  capabilities: ReturnType<typeof createCapabilityHandlers>
   networks: ReturnType<typeof createNetworkHandlers>
   users: ReturnType<typeof createUserHandlers>
   clients: ReturnType<typeof createClientHandlers>
@@ -63,7 +68,7 @@ export type AppDependencies = {
 export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = dependencies
-  const { resources, measured, reference, readBody } = dependencies
+  const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
   const { invitations, recipients, deniedAddresses } = dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
@@ -122,6 +127,8 @@ export function createApp(dependencies: AppDependencies) {
   apiV2.post('/settle', withClient('settle', paymentsV2.settle, limitClient))
   apiV2.get('/supported', withClient('supported', paymentsV2.supported))
   apiV2.get('/discovery/resources', limitLists, limited(resources.discoveryV2))
+  apiV2.get('/discovery/search', limitLists, limited(resources.search))
+  apiV2.get('/discovery/merchant', limitLists, limited(resources.merchant))
 
   const admin = Router()
   admin.post('/users', withAdmin(users.create))
@@ -154,7 +161,14 @@ export function createApp(dependencies: AppDependencies) {
       app.get('/docs', reference.docs)
       app.get('/docs/:version/:file', limitLists, reference.viewer)
       app.get('/llms.txt', reference.llms)
+      app.use(CROSS_ORIGIN_PATHS, allowCrossOriginReads)
+      app.post('/verify', withClient('verify', paymentsOfAnyVersion.verify, limitClient))
+      app.post('/settle', withClient('settle', paymentsOfAnyVersion.settle, limitClient))
+      app.get('/supported', limitReads, capabilities.supported)
+      app.get('/.well-known/x402', limitReads, capabilities.document)
       app.get('/discovery/resources', limitLists, limited(resources.discovery))
+      app.get('/discovery/search', limitLists, limited(resources.search))
+      app.get('/discovery/merchant', limitLists, limited(resources.merchant))
       app.use('/api/v1', api)
       app.use('/api/v2', apiV2)
       app.use(['/admin', '/api/v1/admin'], admin)

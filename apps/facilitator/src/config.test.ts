@@ -130,6 +130,11 @@ test.each<[string, string, RegExp]>([
   ],
   ['a network twice', `${yaml}${yaml}`, /base-sepolia is there twice/],
   [
+    'a name that is the chain id of another',
+    `${yaml}${yaml.replace('name: base-sepolia', "name: '84532'").replace('84532\n', '1\n')}`,
+    /84532 names two networks/,
+  ],
+  [
     'a chain twice',
     `${yaml}${yaml.replace('name: base-sepolia', 'name: other')}`,
     /evm chain 84532 is there twice/,

@@ -12,6 +12,8 @@ import {
   type Metrics,
 } from '@tollgate/service'
 import { createApp } from './app'
+import { createCatalogStore } from './catalog/catalog-store'
+import { createCataloger } from './catalog/cataloger'
 import { createClientGuard } from './clients/guard'
 import { createClientHandlers } from './clients/handlers'
 import { createClientStore } from './clients/store'
@@ -23,11 +25,13 @@ import { createInvitationStore } from './invitations/store'
 import { createMetricsHandlers } from './metrics/handlers'
 import { createMetricsStore } from './metrics/store'
 import { createHttpMetricsRecorder } from './metrics/http-metrics-recorder'
+import { createCapabilityHandlers } from './networks/capabilities'
 import { createNetworkHandlers } from './networks/handlers'
 import { type Families } from './networks/network'
 import { createNetworks } from './networks/networks'
 import { createStatus } from './networks/status'
 import { createAssetStore } from './networks/store'
+import { createReadSupported } from './networks/supported'
 import { createSettlementMetrics } from './settlement/metrics'
 import { createMonitoring } from './operations/monitoring/monitoring'
 import { createFeeBudget } from './settlement/signing/fee-budget'
@@ -39,6 +43,7 @@ import { createSettle } from './payments/settle'
 import { createSettlementWaiter } from './payments/settlement-waiter'
 import { createSettler } from './settlement/settler'
 import { createSettlementStore } from './payments/store'
+import { createPaymentHandlersOfAnyVersion } from './payments/versions/any-version'
 import { v1 } from './payments/versions/v1'
 import { createPaymentHandlersV2 } from './payments/versions/v2'
 import { createVerificationCache } from './payments/verification-cache'
@@ -176,6 +181,10 @@ export async function composeFacilitator(parts: {
   const origins = createOriginStore(database)
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
+  const cataloger = createCataloger({ store: createCatalogStore(database), networks, isProduction, logger })
+  const readSupported = createReadSupported(networks)
+  const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
+  const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
   const readBody = createBodyReader()
   const app = createApp({
     environment,
@@ -188,8 +197,10 @@ export async function composeFacilitator(parts: {
     withClient: createClientGuard(clients, readBody, limitPayments, now),
     withUser: createUserGuard(users, tokens, readBody, limitUser),
     withAdmin: createAdminGuard(environment.ADMIN_TOKEN, readBody),
-    payments: createPaymentHandlers({ verify, settle }, v1),
-    paymentsV2: createPaymentHandlersV2({ verify, settle }, networks),
+    payments,
+    paymentsV2,
+    paymentsOfAnyVersion: createPaymentHandlersOfAnyVersion(payments, paymentsV2),
+    capabilities: createCapabilityHandlers(readSupported, networks, environment.PUBLIC_URL),
     networks: createNetworkHandlers(networks, createStatus({ networks, pingDatabase, version })),
     users: createUserHandlers({
       users,
@@ -239,6 +250,7 @@ export async function composeFacilitator(parts: {
     operations,
     settlementWaiter,
     ownershipChecks,
+    cataloger,
     settlers,
     metricsRecorder,
   }

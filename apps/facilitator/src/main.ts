@@ -61,6 +61,7 @@ void run('facilitator', async (closing) => {
     operations,
     settlementWaiter,
     ownershipChecks,
+    cataloger,
     settlers,
     metricsRecorder,
   } = facilitator
@@ -78,6 +79,8 @@ void run('facilitator', async (closing) => {
   operations.begin()
   closing.add('ownership checks', () => ownershipChecks.close())
   ownershipChecks.begin()
+  closing.add('cataloger', () => cataloger.close())
+  cataloger.begin()
   closing.add('settlement waiter', () => settlementWaiter.close())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
   closing.add('retention', () => retention.stop())

@@ -328,8 +328,8 @@ describe('7. Errors', () => {
 })
 
 describe('9. Versioning', () => {
-  test('all routes except /health sit under the prefix /api/v1', async () => {
-    for (const path of ['/status', '/networks', '/networks/base-sepolia', '/assets', '/supported'])
+  test('all routes except /health sit under the prefix /api/v1; /supported also at the root', async () => {
+    for (const path of ['/status', '/networks', '/networks/base-sepolia', '/assets'])
       expect(outcomeOf(await api.get(path).set(client))).toEqual([404, 'NOT_FOUND'])
   })
 })

@@ -439,10 +439,12 @@ describe('8. Limits', () => {
 })
 
 describe('9. Versioning', () => {
-  test('the routes are below /api/v1 and nowhere above it', async () => {
+  test('the routes are below /api/v1, and at the root for clients of any x402 version', async () => {
     const body = await payment()
-    for (const path of ['/verify', '/settle', '/api/verify', '/api/settle', '/v1/verify'])
+    for (const path of ['/api/verify', '/api/settle', '/v1/verify'])
       expect((await post(path, body)).status).toBe(404)
     for (const path of paths) expect(isTaken(await post(path, body))).toBe(true)
+    const other = await payment()
+    for (const path of ['/verify', '/settle']) expect(isTaken(await post(path, other))).toBe(true)
   })
 })

@@ -76,6 +76,14 @@ const beside: Route[] = [
     ['GET', `${admin}/denied-addresses`, 'admin token'],
     ['DELETE', `${admin}/denied-addresses/:address`, 'admin token'],
   ]),
+  ['POST', '/verify', 'client key'],
+  ['POST', '/settle', 'client key'],
+  ['GET', '/supported', 'none'],
+  ['GET', '/.well-known/x402', 'none'],
+  ...['', '/api/v2'].flatMap((base): Route[] => [
+    ['GET', `${base}/discovery/search`, 'none'],
+    ['GET', `${base}/discovery/merchant`, 'none'],
+  ]),
 ]
 const routes = [...table, ...beside]
 const guarded = (mechanism: Mechanism) => routes.filter(([, , auth]) => auth === mechanism)

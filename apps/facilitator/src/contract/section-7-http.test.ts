@@ -26,7 +26,7 @@ describe('beside the table of section 7', () => {
       '/',
       '/api',
       '/api/v1',
-      '/verify',
+      '/api/verify',
       '/api/v3/verify',
       '/api/v1/admin',
       '/metrics',

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { families, NativeAmount, type NetworkSettings } from '@tollgate/chains'
-import { Ecosystem } from '@tollgate/protocol'
+import { caip2, Ecosystem } from '@tollgate/protocol'
 import { ConfigurationError, env } from '@tollgate/service'
 import { parse as parseYaml, YAMLParseError } from 'yaml'
 import { z } from 'zod'
@@ -143,15 +143,22 @@ function withVariables(
 /** Duplicates: a request must select one network, and one lock guards each signer's nonces. */
 function rejectDuplicates(entries: readonly NetworkEntry[]): string[] {
   const names = entries.flatMap(({ name, ecosystem, chain_id }) => [name, `${ecosystem} chain ${chain_id}`])
-  const repeated = names.filter((name, index) => names.indexOf(name) !== index)
+  const repeated = repeatedIn(names)
+  const spellings = entries.flatMap(({ name, ecosystem, chain_id }) => [
+    ...new Set([name, chain_id, caip2({ ecosystem, chainId: chain_id })]),
+  ])
+  const ambiguous = repeated.length > 0 ? [] : repeatedIn(spellings)
   const twinKeys = entries.filter(
     ({ signer_keys }) => new Set(signer_keys.map(bare)).size < signer_keys.length,
   )
   return [
     ...repeated.map((name) => `${name} is there twice`),
+    ...ambiguous.map((text) => `${text} names two networks, by name, chain_id or CAIP-2`),
     ...twinKeys.map(({ name }) => `the signer_keys of ${name} hold one key twice`),
   ]
 }
+
+const repeatedIn = (texts: readonly string[]) => texts.filter((text, index) => texts.indexOf(text) !== index)
 
 const refuseDevelopmentKeys = (entries: readonly NetworkEntry[]) =>
   entries

@@ -1,15 +1,20 @@
 import { ChainUnavailable } from '@tollgate/chains'
-import { IdempotencyKey } from '@tollgate/protocol'
+import { encodeJson, IdempotencyKey } from '@tollgate/protocol'
 import { ApiError, arrivalOf, requestId, type ErrorCode } from '@tollgate/service'
 import { type Request, type Response } from 'express'
+import { type Cataloger, type CatalogOutcome } from '../catalog/cataloger'
 import { type Caller } from '../clients/store'
+import { isRefusal } from '../settlement/refusal'
 import { type Settle } from './settle'
 import { type Verify } from './verify'
 import { type X402Version } from './versions/version'
 
-export type PaymentOperations = { verify: Verify; settle: Settle }
+export type PaymentOperations = { verify: Verify; settle: Settle; cataloger: Pick<Cataloger, 'add'> }
 
-export function createPaymentHandlers({ verify, settle }: PaymentOperations, { read, spell }: X402Version) {
+export function createPaymentHandlers(
+  { verify, settle, cataloger }: PaymentOperations,
+  { number, read, readDeclaration, spell }: X402Version,
+) {
   return {
     async verify(req: Request, res: Response, caller: Caller) {
       res.json(await verify(read(req.body), caller).catch(failWith('VERIFICATION_FAILED')))
@@ -24,9 +29,22 @@ export function createPaymentHandlers({ verify, settle }: PaymentOperations, { r
         isClosed: () => res.closed,
       }
       const result = await settle(request, caller, options).catch(failWith('SETTLEMENT_FAILED'))
+      if (result.success && !isRefusal(request)) {
+        const settled = { userId: caller.userId, x402Version: number, required: request.required }
+        const settledAt = new Date(result.timestamp)
+        reportCatalog(
+          res,
+          cataloger.add({ ...settled, settledAt, readDeclaration: () => readDeclaration(req.body) }),
+        )
+      }
       res.json({ ...result, network: spell(result.network) })
     },
   }
+}
+
+/** The x402 version 2 specification, 7.2.1. */
+function reportCatalog(res: Response, outcome: CatalogOutcome | undefined) {
+  if (outcome) res.set('EXTENSION-RESPONSES', encodeJson({ bazaar: outcome }))
 }
 
 function readIdempotencyKey(req: Request): string | null {

@@ -10,7 +10,9 @@ import {
   DeniedAddressesQuery,
   DeniedAddressPath,
   DenyAddressRequest,
+  DiscoveryMerchantQuery,
   DiscoveryQuery,
+  DiscoverySearchQuery,
   InvitationPath,
   InvitationsQuery,
   MetricsQuery,
@@ -24,6 +26,7 @@ import {
   ResourcesQuery,
   SignUpRequest,
   SettleRequest,
+  SettleRequestOfAnyVersion,
   SettleRequestV2,
   UserLogin,
   UsersQuery,
@@ -89,7 +92,7 @@ describe('GET /openapi.json', () => {
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(46)
+    expect(guarded).toHaveLength(48)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -118,6 +121,7 @@ describe('the schema of a request body', () => {
   const parsers: Record<string, z.ZodType> = {
     PaymentRequest: SettleRequest,
     PaymentRequestV2: SettleRequestV2,
+    PaymentRequestOfAnyVersion: SettleRequestOfAnyVersion,
     SignUpRequest,
     UserLogin,
     TokenRefreshRequest: UserTokenRefresh,
@@ -151,6 +155,8 @@ describe('the schema of a parameter', () => {
     ['/api/v1/resources', ResourcesQuery],
     ['/api/v1/admin/users', UsersQuery],
     ['/api/v1/discovery/resources', DiscoveryQuery],
+    ['/discovery/search', DiscoverySearchQuery],
+    ['/discovery/merchant', DiscoveryMerchantQuery],
     ['/api/v1/metrics/daily', MetricsQuery],
     ['/api/v1/networks/{id}', NetworkPath],
     ['/api/v1/clients/{id}', ClientPath],
@@ -332,7 +338,7 @@ describe('GET /docs and /llms.txt', () => {
     const places = steps.map((step) => text.indexOf(step))
     expect(places).toEqual([...places].sort((one, other) => one - other))
     expect(places[0]).toBeGreaterThan(0)
-    for (const link of ['/openapi.json', '/docs', '/discovery/resources'])
+    for (const link of ['/openapi.json', '/docs', '/discovery/resources', '/.well-known/x402'])
       expect(text).toContain(`](https://facilitator.example${link}): `)
   })
 })

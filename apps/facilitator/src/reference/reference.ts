@@ -5,12 +5,13 @@ import { adminOperations } from './operations/admin'
 import { adminRegistrationOperations } from './operations/admin-registration'
 import { metricsOperations } from './operations/metrics'
 import { networkOperations } from './operations/networks'
-import { paymentOperations } from './operations/payments'
+import { documentOperation, paymentOperations } from './operations/payments'
 import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
 
 const operations: Operation[] = [
   ...paymentOperations,
+  documentOperation,
   ...networkOperations,
   ...accountOperations,
   ...recipientOperations,
@@ -30,7 +31,7 @@ For a seller:
 1. Sign up: \`POST /api/v1/signup\` with \`email\` and \`password\`.
 2. Log in: \`POST /api/v1/login\`; the response has an access token for 15 minutes and a refresh token for 30 days.
 3. Create a client key: \`POST /api/v1/clients\` with a \`title\` and \`Authorization: Bearer <access token>\`. Keep \`clientId\` and \`token\`: the token is shown once.
-4. Give the key to the x402 middleware of your server, with \`${publicUrl}/api/v1\` as its facilitator: it must send \`X-Client-ID\` and \`X-Client-Token\`. For x402 version 2 the facilitator is \`${publicUrl}/api/v2\`.
+4. Give the key to the x402 middleware of your server, with \`${publicUrl}/api/v1\` as its facilitator: it must send \`X-Client-ID\` and \`X-Client-Token\`. For x402 version 2 the facilitator is \`${publicUrl}/api/v2\`. \`${publicUrl}\` itself serves both, by the \`x402Version\` of the body.
 5. Get paid: your server calls \`POST /api/v1/verify\` before it does the work and \`POST /api/v1/settle\` before it responds. The buyer’s payment goes to your \`payTo\` in one transaction. The facilitator pays its fee.
 6. Reserve your \`payTo\`: \`POST /api/v1/recipients/challenge\`, sign its message with that address, \`POST /api/v1/recipients\`. Then no other account can settle a stolen payment of yours.
 
@@ -51,6 +52,10 @@ const facilitatorDocument = (publicUrl: string, version: string) =>
       tags: [
         { name: 'x402 version 1', description: 'Verify and settle, for resource servers with a client key.' },
         { name: 'x402 version 2', description: 'The same in the format of version 2.' },
+        {
+          name: 'x402 of both versions',
+          description: 'One base URL for public clients, which the version of the body selects.',
+        },
         { name: 'Networks', description: 'Accepted networks and assets.' },
         { name: 'Accounts', description: 'Users, and the client keys of their servers.' },
         { name: 'Resources', description: 'Paid resources, for clients to discover.' },
@@ -99,5 +104,10 @@ export const createFacilitatorReference = (publicUrl: string, version: string) =
       name: 'x402 discovery',
       path: '/discovery/resources',
       note: 'the resources on sale through this service',
+    },
+    {
+      name: 'Facilitator document',
+      path: '/.well-known/x402',
+      note: 'what this facilitator supports, and its addresses',
     },
   ])

@@ -4,63 +4,124 @@ import {
   x402V1Networks,
   type DiscoveredResource,
   type DiscoveredResourceV2,
+  type DiscoveryMerchantQuery,
   type DiscoveryQuery,
+  type DiscoverySearchQuery,
 } from '@tollgate/protocol'
+import { readServiceMetadata } from '../catalog/service-metadata'
 import { type Network } from '../networks/network'
 import { type Networks } from '../networks/networks'
 import { type Discovered, type Payable } from './discovery-sql'
-import { type ResourceStore } from './store'
+import { originOf, type OriginStore } from './origins'
+import { type ResourceStore, type Wanted } from './store'
 
 const { description, mimeType, maxTimeoutSeconds } = PaymentRequirements.shape
 const USUAL_TIMEOUT_SECONDS = 60
 
+type Filters = Pick<DiscoveryQuery, 'type' | 'network' | 'payTo' | 'scheme' | 'extensions'>
+type Page = { offset: number; limit: number }
+
+const NOTHING = { total: 0, isPartial: false, resources: [] }
+const MAX_SEARCH_PAGE = 100
+
 /**
  * Lists the resources that can be paid now, in the format of the server's x402 version. A server responds to
- * clients of its own version only, so each resource is in one of the two lists.
+ * clients of its own version only, so each resource is listed for one version.
  */
-export function createDiscovery(store: Pick<ResourceStore, 'discover'>, networks: Networks) {
-  async function discover(x402Version: number, query: DiscoveryQuery, known: readonly Network[]) {
-    const { offset, limit } = query
-    const payTo = query.payTo === undefined ? undefined : recipientOf(query.payTo, known)
-    const shown = isAnswerable(query) && payTo !== null ? known.filter(isWanted(query.network, networks)) : []
-    // A query without matches is as expensive as a full one.
-    if (shown.length === 0) return { resources: [], pagination: { limit, offset, total: 0 } }
-    const { total, resources } = await store.discover({
+export function createDiscovery(parts: {
+  store: Pick<ResourceStore, 'discover' | 'search'>
+  origins: Pick<OriginStore, 'statesOf'>
+  networks: Networks
+  now: () => Date
+}) {
+  const { store, origins, networks, now } = parts
+
+  /** Undefined if nothing can match. A query without matches is as expensive as a full one. */
+  function wantedBy(x402Version: 1 | 2, filters: Filters, page: Page): Wanted | undefined {
+    const known = x402Version === 1 ? networks.all.filter(isKnownToV1) : networks.all
+    const payTo = filters.payTo === undefined ? undefined : recipientOf(filters.payTo, known)
+    const { type, scheme = 'exact', extensions } = filters
+    const shown = known.filter(isWanted(filters.network, networks))
+    if (payTo === null || shown.length === 0 || scheme !== 'exact' || !isType(type)) return undefined
+    if (extensions !== undefined && (extensions !== 'bazaar' || x402Version === 1)) return undefined
+    return {
       x402Version,
       networks: shown.map(({ name }) => name),
       withDomain: shown.filter(({ ecosystem }) => ecosystem === 'evm').map(({ name }) => name),
-      payTo: payTo ?? undefined,
-      offset,
-      limit,
+      payTo,
+      type,
+      // No registered resource has an extension, and each is of type http.
+      includeRegistered: extensions === undefined && type !== 'mcp',
+      ...page,
+      now: now(),
+    }
+  }
+
+  async function itemsOf(x402Version: 1 | 2, resources: readonly Discovered[]) {
+    const isVerified = await verifiedAmong(resources)
+    const names = new Map(networks.all.map((network) => [network.name, caip2(network)]))
+    return x402Version === 1
+      ? resources.map((resource) => itemOf(resource, isVerified(resource)))
+      : resources.map((resource) =>
+          itemOfV2(resource, isVerified(resource), (name) => names.get(name) ?? name),
+        )
+  }
+
+  async function verifiedAmong(resources: readonly Discovered[]) {
+    const wanted = resources.flatMap(({ userId, resource }) => {
+      const origin = originOf(resource)
+      return origin === undefined ? [] : [{ userId, origin }]
     })
-    return { resources, pagination: { limit, offset, total } }
+    const states = await origins.statesOf(wanted, now())
+    const verified = new Set(
+      states.flatMap(({ userId, origin, verifiedAt }) => (verifiedAt ? [`${userId} ${origin}`] : [])),
+    )
+    return ({ userId, resource }: Discovered) => verified.has(`${userId} ${originOf(resource)}`)
+  }
+
+  async function list(x402Version: 1 | 2, filters: Filters, page: Page) {
+    const wanted = wantedBy(x402Version, filters, page)
+    const { total, resources } = wanted ? await store.discover(wanted) : NOTHING
+    const items = await itemsOf(x402Version, resources)
+    return { items, pagination: { limit: page.limit, offset: page.offset, total } }
   }
 
   return {
     /**
-     * Omits networks that version 1 does not know or maps to other chains: one such entry invalidates a
+     * Version 1 omits networks that it does not know or maps to other chains: one such entry invalidates a
      * client's whole list.
      */
-    async v1(query: DiscoveryQuery) {
-      const known = networks.all.filter(({ name, chainId }) => x402V1Networks.get(name) === chainId)
-      const { resources, pagination } = await discover(1, query, known)
-      return { x402Version: 1, items: resources.map(itemOf), pagination }
+    async resources(x402Version: 1 | 2, query: DiscoveryQuery) {
+      const { offset, limit, ...filters } = query
+      return { x402Version, ...(await list(x402Version, filters, { offset, limit })) }
     },
 
-    async v2(query: DiscoveryQuery) {
-      const { resources, pagination } = await discover(2, query, networks.all)
-      const names = new Map(networks.all.map((network) => [network.name, caip2(network)]))
+    async merchant({ payTo, x402Version, offset, limit }: DiscoveryMerchantQuery) {
+      const version = x402Version === '1' ? 1 : 2
+      const { items, pagination } = await list(version, { payTo }, { offset, limit })
+      return { x402Version: version, payTo, resources: items, pagination }
+    },
+
+    async search({ query, x402Version, cursor, limit: most, ...filters }: DiscoverySearchQuery) {
+      const version = x402Version === '1' ? 1 : 2
+      const limit = Math.min(most, MAX_SEARCH_PAGE)
+      const wanted = wantedBy(version, filters, { offset: cursor, limit })
+      const { total, isPartial, resources } = wanted ? await store.search(wanted, query) : NOTHING
+      const next = cursor + limit
       return {
-        x402Version: 2,
-        items: resources.map((resource) => itemOfV2(resource, (name) => names.get(name) ?? name)),
-        pagination,
+        x402Version: version,
+        resources: await itemsOf(version, resources),
+        partialResults: isPartial,
+        pagination: { limit, cursor: next < total ? String(next) : null },
       }
     },
   }
 }
 
-const isAnswerable = ({ type = 'http', scheme = 'exact', extensions }: DiscoveryQuery) =>
-  type === 'http' && scheme === 'exact' && extensions === undefined
+const isKnownToV1 = ({ name, chainId }: Network) => x402V1Networks.get(name) === chainId
+
+const isType = (type: string | undefined): type is 'http' | 'mcp' | undefined =>
+  type === undefined || type === 'http' || type === 'mcp'
 
 const isWanted = (text: string | undefined, networks: Networks) => (network: Network) =>
   text === undefined || networks.find(text) === network
@@ -69,46 +130,59 @@ const isWanted = (text: string | undefined, networks: Networks) => (network: Net
 const recipientOf = (text: string, known: readonly Network[]) =>
   known.map(({ family }) => family.parseAddress(text)).find((address) => address !== undefined) ?? null
 
-const itemOf = ({ resource, metadata, updatedAt, accepts }: Discovered): DiscoveredResource => ({
-  resource,
-  type: 'http',
-  x402Version: 1,
-  accepts: accepts.map((way) => ({
-    scheme: 'exact',
-    network: way.network,
-    maxAmountRequired: way.maxAmountRequired,
+const itemOf = (discovered: Discovered, verified: boolean): DiscoveredResource => {
+  const { source, resource, metadata, declared, updatedAt, accepts } = discovered
+  return {
     resource,
-    description: description.catch('').parse(metadata.description),
-    mimeType: mimeType.catch('').parse(metadata.mimeType),
-    payTo: way.payTo,
-    maxTimeoutSeconds: timeoutOf(metadata),
-    asset: way.asset,
-    ...domainOf(way),
-  })),
-  lastUpdated: updatedAt.toISOString(),
-  metadata,
-})
+    type: 'http',
+    x402Version: 1,
+    accepts: accepts.map((way) => ({
+      scheme: 'exact',
+      network: way.network,
+      maxAmountRequired: way.maxAmountRequired,
+      resource,
+      description: description.catch('').parse(metadata.description),
+      mimeType: mimeType.catch('').parse(metadata.mimeType),
+      payTo: way.payTo,
+      maxTimeoutSeconds: timeoutOf(metadata),
+      asset: way.asset,
+      ...(declared ? { outputSchema: declared } : {}),
+      ...domainOf(way),
+    })),
+    lastUpdated: updatedAt.toISOString(),
+    metadata: declared ? {} : metadata,
+    source,
+    verified,
+  }
+}
 
-const itemOfV2 = (
-  { resource, metadata, updatedAt, accepts }: Discovered,
+function itemOfV2(
+  discovered: Discovered,
+  verified: boolean,
   caip2Of: (network: string) => string,
-): DiscoveredResourceV2 => ({
-  resource,
-  type: 'http',
-  x402Version: 2,
-  accepts: accepts.map((way) => ({
-    scheme: 'exact',
-    network: caip2Of(way.network),
-    amount: way.maxAmountRequired,
-    asset: way.asset,
-    payTo: way.payTo,
-    maxTimeoutSeconds: timeoutOf(metadata),
-    ...domainOf(way),
-  })),
-  ...described(metadata),
-  lastUpdated: updatedAt.toISOString(),
-  metadata,
-})
+): DiscoveredResourceV2 {
+  const { source, resource, type, metadata, declared, updatedAt, accepts } = discovered
+  return {
+    resource,
+    type,
+    x402Version: 2,
+    accepts: accepts.map((way) => ({
+      scheme: 'exact',
+      network: caip2Of(way.network),
+      amount: way.maxAmountRequired,
+      asset: way.asset,
+      payTo: way.payTo,
+      maxTimeoutSeconds: timeoutOf(metadata),
+      ...domainOf(way),
+    })),
+    ...described(metadata),
+    ...(declared ? { ...readServiceMetadata(metadata), extensions: { bazaar: declared } } : {}),
+    lastUpdated: updatedAt.toISOString(),
+    metadata: declared ? {} : metadata,
+    source,
+    verified,
+  }
+}
 
 function described(metadata: Discovered['metadata']) {
   const { data: text } = description.safeParse(metadata.description)

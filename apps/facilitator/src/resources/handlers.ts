@@ -1,6 +1,8 @@
 import { ChainUnavailable } from '@tollgate/chains'
 import {
+  DiscoveryMerchantQuery,
   DiscoveryQuery,
+  DiscoverySearchQuery,
   RecordPath,
   ResourceRegistration,
   ResourcesQuery,
@@ -26,7 +28,7 @@ export function createResourceHandlers(parts: {
   now: () => Date
 }) {
   const { resources, origins, mayCheck, networks, logger, now } = parts
-  const discovery = createDiscovery(resources, networks)
+  const discovery = createDiscovery({ store: resources, origins, networks, now })
 
   async function registrationIn(req: Request): Promise<ResourceRegistration> {
     const registration = parse(ResourceRegistration, req.body)
@@ -114,11 +116,19 @@ export function createResourceHandlers(parts: {
     },
 
     async discovery(req: Request, res: Response) {
-      res.json(await discovery.v1(parse(DiscoveryQuery, req.query)))
+      res.json(await discovery.resources(1, parse(DiscoveryQuery, req.query)))
     },
 
     async discoveryV2(req: Request, res: Response) {
-      res.json(await discovery.v2(parse(DiscoveryQuery, req.query)))
+      res.json(await discovery.resources(2, parse(DiscoveryQuery, req.query)))
+    },
+
+    async search(req: Request, res: Response) {
+      res.json(await discovery.search(parse(DiscoverySearchQuery, req.query)))
+    },
+
+    async merchant(req: Request, res: Response) {
+      res.json(await discovery.merchant(parse(DiscoveryMerchantQuery, req.query)))
     },
   }
 }

@@ -1,6 +1,6 @@
 import { type FacilitatorDatabase } from '@tollgate/database'
 import { type AcceptedPayment, type ResourceRegistration } from '@tollgate/protocol'
-import { DISCOVERED, type Discovered, type DiscoveredRow } from './discovery-sql'
+import { DISCOVERED, SEARCHED_ALL, SEARCHED_ANY, type Discovered, type DiscoveredRow } from './discovery-sql'
 
 /** Enough for every route of a merchant, and too few to crowd out others in the lists. */
 export const MAX_RESOURCES = 10_000
@@ -18,8 +18,32 @@ export type ResourceStore = ReturnType<typeof createResourceStore>
 const columns = `resources.id, resource, type, x402_version as "x402Version", accepts, metadata,
   resources.created_at as "createdAt", updated_at as "updatedAt", user_id as "userId", users.handle as owner`
 
-/** Resources are never deleted, so that pages by offset stay stable. */
+export type Wanted = {
+  x402Version: number
+  /** Served networks, by name, and those whose tokens need an EIP-712 domain. */
+  networks: readonly string[]
+  withDomain: readonly string[]
+  payTo: string | undefined
+  type: 'http' | 'mcp' | undefined
+  includeRegistered: boolean
+  offset: number
+  limit: number
+  now: Date
+}
+
+type DiscoveredPage = { total: number; isPartial: boolean; resources: Discovered[] }
+
+/** Registered resources are never deleted, so that pages by offset stay stable. */
 export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>) {
+  async function pageOf(text: string, values: unknown[]): Promise<DiscoveredPage> {
+    const { rows } = await pool.query<DiscoveredRow>(text, values)
+    return {
+      total: rows[0]?.total ?? 0,
+      isPartial: rows[0]?.isPartial ?? false,
+      resources: rows.filter((row): row is DiscoveredRow & Discovered => row.id !== null),
+    }
+  }
+
   return {
     /**
      * The id of the new resource; undefined if the user already has {@link MAX_RESOURCES}, also under
@@ -73,29 +97,14 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       return rows
     },
 
-    /** A page of resources that can be paid now, oldest first, and their total, from one snapshot. */
-    async discover(wanted: {
-      x402Version: number
-      /** Served networks, by name, and those whose tokens need an EIP-712 domain. */
-      networks: readonly string[]
-      withDomain: readonly string[]
-      payTo: string | undefined
-      offset: number
-      limit: number
-    }): Promise<{ total: number; resources: Discovered[] }> {
-      const { x402Version, networks, withDomain, payTo = null, offset, limit } = wanted
-      const { rows } = await pool.query<DiscoveredRow>(DISCOVERED, [
-        x402Version,
-        networks,
-        withDomain,
-        payTo,
-        limit,
-        offset,
-      ])
-      return {
-        total: rows[0]?.total ?? 0,
-        resources: rows.filter((row): row is Discovered & { total: number } => row.id !== null),
-      }
+    /** A page of resources that can be paid now, and their total, from one snapshot. */
+    discover: (wanted: Wanted): Promise<DiscoveredPage> => pageOf(DISCOVERED, discoveryValuesOf(wanted)),
+
+    /** The same for what has all words, or, if nothing has, any of them; the best matches first. */
+    async search(wanted: Wanted, words: string): Promise<DiscoveredPage> {
+      const values = [...discoveryValuesOf(wanted), words]
+      const found = await pageOf(SEARCHED_ALL, values)
+      return found.total > 0 ? found : pageOf(SEARCHED_ANY, values)
     },
   }
 }
@@ -107,3 +116,8 @@ const valuesOf = ({ resource, type, x402Version, accepts, metadata }: ResourceRe
   JSON.stringify(accepts satisfies AcceptedPayment[]),
   JSON.stringify(metadata),
 ]
+
+const discoveryValuesOf = (wanted: Wanted) => {
+  const { x402Version, networks, withDomain, payTo = null, limit, offset, type = null } = wanted
+  return [x402Version, networks, withDomain, payTo, limit, offset, type, wanted.includeRegistered, wanted.now]
+}

@@ -70,3 +70,12 @@ WITH deleted AS (
   RETURNING client_id
 )
 ${countOf('deleted')}`
+
+/** A resource stays in the catalog as long as it is paid for. */
+export const DELETE_CATALOGED_RESOURCES = `
+WITH deleted AS (
+  DELETE FROM cataloged_resources WHERE id IN (
+    SELECT id FROM cataloged_resources WHERE ${isOld('last_paid_at')} ORDER BY last_paid_at LIMIT $1 FOR UPDATE SKIP LOCKED)
+  RETURNING id
+)
+${countOf('deleted')}`

@@ -4,7 +4,12 @@ import { randomBytes } from 'node:crypto'
 import { settlementRows } from '../testing/settlement-rows'
 import { createRetention } from './retention'
 
-const periods = { RETENTION_PAYLOAD_DAYS: 30, RETENTION_REFRESH_TOKEN_DAYS: 7, RETENTION_METRICS_DAYS: 762 }
+const periods = {
+  RETENTION_PAYLOAD_DAYS: 30,
+  RETENTION_REFRESH_TOKEN_DAYS: 7,
+  RETENTION_METRICS_DAYS: 762,
+  RETENTION_CATALOG_DAYS: 30,
+}
 
 let databases: FacilitatorDatabase[]
 let pool: FacilitatorDatabase['pool']
@@ -111,6 +116,18 @@ describe('the rest', () => {
       await pool.query('INSERT INTO invitations (hash, used_at) VALUES ($1, $2)', [randomBytes(32), usedAt])
     await run()
     expect(await count('invitations', [])).toBe(4n)
+  })
+
+  test('cataloged resources are deleted 30 days after their last payment', async () => {
+    for (const days of [31, 32, 33, 29, 0])
+      await pool.query(
+        `INSERT INTO cataloged_resources (user_id, x402_version, resource, origin, type, operation, pay_to, accepts, offers,
+           details, declared, created_at, last_paid_at)
+         VALUES ($1, 2, $2, 'https://shop.example', 'http', 'GET', '0x1', '[{}]', '{x}', '{}', '{}', $3, $4)`,
+        [userId, `https://shop.example/${days}`, daysAgo(300), daysAgo(days)],
+      )
+    await run()
+    expect(await count('cataloged_resources', [])).toBe(2n)
   })
 
   test('metrics are deleted after 25 months', async () => {

@@ -6,6 +6,7 @@ import {
 } from '@tollgate/database'
 import { type Environment } from '../config'
 import {
+  DELETE_CATALOGED_RESOURCES,
   DELETE_CLIENTS,
   DELETE_CLIENT_METRICS,
   DELETE_HTTP_METRICS,
@@ -18,7 +19,10 @@ import {
 
 type Periods = Pick<
   Environment,
-  'RETENTION_PAYLOAD_DAYS' | 'RETENTION_REFRESH_TOKEN_DAYS' | 'RETENTION_METRICS_DAYS'
+  | 'RETENTION_PAYLOAD_DAYS'
+  | 'RETENTION_REFRESH_TOKEN_DAYS'
+  | 'RETENTION_METRICS_DAYS'
+  | 'RETENTION_CATALOG_DAYS'
 >
 
 /** See docs/retention.md. Deletes no settlement and no transaction. */
@@ -39,6 +43,7 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('client_metrics', DELETE_CLIENT_METRICS, periods.RETENTION_METRICS_DAYS),
   task('settlement_refusals', DELETE_REFUSALS, periods.RETENTION_METRICS_DAYS),
   task('clients', DELETE_CLIENTS, periods.RETENTION_METRICS_DAYS),
+  task('cataloged_resources', DELETE_CATALOGED_RESOURCES, periods.RETENTION_CATALOG_DAYS),
 ]
 
 /** A statement that deleted its maximum number of rows has more to delete. */

@@ -52,6 +52,7 @@ export const requestOptions: RequestOptions = {
   },
 
   bodyOf({ operation: { operationId } }, example) {
+    if (/^(verify|settle).*AtRoot$/.test(operationId)) return fc.oneof(payments(false), payments(true))
     if (/^(verify|settle)/.test(operationId)) return payments(operationId.endsWith('V2'))
     if (operationId === 'reserveRecipient')
       return fc.nat({ max: liveCounts.challenge - 1 }).map((index) => ({

@@ -60,7 +60,7 @@ export const Discovery = z
       },
     ],
   })
-type Discovery = z.infer<typeof Discovery>
+export type Discovery = z.infer<typeof Discovery>
 
 type Dependencies = {
   catalog: Pick<Catalog, 'getActivePlans' | 'readProviders' | 'readChains'>

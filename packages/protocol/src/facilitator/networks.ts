@@ -48,7 +48,7 @@ export const NetworkPath = z.object({
     .string()
     .min(1)
     .max(128)
-    .meta({ description: 'The network’s name.', examples: ['base-sepolia'] }),
+    .meta({ description: 'The network’s name, chain id or CAIP-2 id.', examples: ['base-sepolia'] }),
 })
 
 const exampleRegistered = {

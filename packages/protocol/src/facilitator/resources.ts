@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Amount } from '../amount'
-import { exampleAddress, exampleAsset, exampleTime, page, plainText } from './fields'
+import { exampleAddress, exampleAsset, exampleTime, page } from './fields'
+import { storableObject } from './storable-object'
 
 const MAX_ACCEPTS = 16
 const MAX_METADATA_BYTES = 4_096
@@ -15,7 +16,7 @@ const canBeFetched = (text: string) => {
 }
 
 /** A URL or a path. Excludes what a browser would execute or resolve to another host if used as a link. */
-const ResourceUrl = z
+export const ResourceUrl = z
   .string()
   .min(1)
   .max(2_048)
@@ -43,34 +44,9 @@ export const AcceptedPayment = z
   .meta({ id: 'AcceptedPayment', description: 'A payment option of a resource.' })
 export type AcceptedPayment = z.infer<typeof AcceptedPayment>
 
-const storableText = plainText(MAX_METADATA_BYTES)
-
-/** Rejects exponents: a short number such as 1e300 becomes 300 digits in Postgres. */
-const isPlainNumber = (value: number) => Number.isFinite(value) && !String(value).includes('e')
-
-const isStorable = (value: unknown, depth: number): boolean => {
-  if (typeof value === 'string') return storableText.safeParse(value).success
-  if (typeof value === 'number') return isPlainNumber(value)
-  if (typeof value !== 'object' || value === null) return true
-  return (
-    depth > 0 &&
-    Object.entries(value).every(([name, member]) => isStorable(name, 0) && isStorable(member, depth - 1))
-  )
-}
-
-const Metadata = z
-  .record(z.string(), z.unknown())
-  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= MAX_METADATA_BYTES, {
-    error: `must have at most ${MAX_METADATA_BYTES} bytes as JSON`,
-    abort: true,
-  })
-  .refine(
-    (value) => isStorable(value, MAX_METADATA_DEPTH),
-    `must have no control characters, no number that JSON writes with an exponent, and at most ${MAX_METADATA_DEPTH} levels`,
-  )
-  .meta({
-    description: `Any further facts about it, such as a \`description\`; at most ${MAX_METADATA_BYTES} bytes and ${MAX_METADATA_DEPTH} levels as JSON, without control characters and without numbers that have an exponent.`,
-  })
+const Metadata = storableObject(MAX_METADATA_BYTES, MAX_METADATA_DEPTH).meta({
+  description: `Any further facts about it, such as a \`description\`; at most ${MAX_METADATA_BYTES} bytes and ${MAX_METADATA_DEPTH} levels as JSON, without control characters and without numbers that have an exponent.`,
+})
 
 const exampleResource = {
   resource: 'https://shop.example/weather',

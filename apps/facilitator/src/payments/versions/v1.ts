@@ -1,9 +1,11 @@
 import { SettleRequest } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
+import { readDeclarationV1 } from '../../catalog/declaration'
 import { checkVersions, hashOf, type X402Version } from './version'
 
 /** x402 version 1: networks are named as in our configuration, and the payload does not repeat the requirements. */
 export const v1: X402Version = {
+  number: 1,
   read(body) {
     const wrongVersion = checkVersions(body, 1)
     if (wrongVersion) return wrongVersion
@@ -25,5 +27,6 @@ export const v1: X402Version = {
       requestHash: hashOf(paymentPayload, paymentRequirements),
     }
   },
+  readDeclaration: readDeclarationV1,
   spell: (network) => network,
 }

@@ -1,14 +1,20 @@
 import { caip2, SettleRequestV2, signedPayloadOf, type SupportedKindsV2 } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
-import { type Network } from '../../networks/network'
+import { readDeclarationV2 } from '../../catalog/declaration'
 import { type Networks } from '../../networks/networks'
+import { type ReadSupported } from '../../networks/supported'
 import { checkVersions, hashOf, type X402Version } from './version'
 import { createPaymentHandlers, type PaymentOperations } from '../handlers'
 
 /** x402 version 2: networks are CAIP-2 ids, and the payload repeats the requirements that the payer accepted. */
-export function createPaymentHandlersV2(operations: PaymentOperations, networks: Networks) {
+export function createPaymentHandlersV2(
+  operations: PaymentOperations,
+  networks: Networks,
+  readSupported: ReadSupported,
+) {
   const v2: X402Version = {
+    number: 2,
     read(body) {
       const wrongVersion = checkVersions(body, 2)
       if (wrongVersion) return wrongVersion
@@ -23,6 +29,7 @@ export function createPaymentHandlersV2(operations: PaymentOperations, networks:
         requestHash: hashOf(paymentPayload, paymentRequirements),
       }
     },
+    readDeclaration: readDeclarationV2,
     spell(name) {
       const network = networks.find(name)
       return network ? caip2(network) : name
@@ -33,36 +40,8 @@ export function createPaymentHandlersV2(operations: PaymentOperations, networks:
     ...createPaymentHandlers(operations, v2),
 
     async supported(_req: Request, res: Response) {
-      const kinds = await networks.kinds()
-      const supported = kinds.flatMap(({ network: name, scheme }) => {
-        const network = networks.find(name)
-        return network ? [{ scheme, network, id: caip2(network) }] : []
-      })
-      res.json({
-        kinds: supported.map(({ scheme, network, id }) => ({
-          x402Version: 2,
-          scheme,
-          network: id,
-          ...extraOf(network),
-        })),
-        extensions: await extensionsOf(supported.map(({ network }) => network)),
-        signers: Object.fromEntries(supported.map(({ network, id }) => [id, payersOf(network)])),
-      } satisfies SupportedKindsV2)
+      const { kindsV2, extensions, signers } = await readSupported()
+      res.json({ kinds: kindsV2, extensions, signers } satisfies SupportedKindsV2)
     },
   }
-}
-
-/** Payers that sign whole transactions name the fee payer in them. */
-const extraOf = ({ chain: { payments, signer } }: Network) =>
-  payments.sponsorship && signer.feePayer !== undefined ? { extra: { feePayer: signer.feePayer } } : {}
-
-const payersOf = ({ chain: { signer } }: Network) =>
-  signer.feePayer === undefined ? [] : [...signer.addresses]
-
-/** Skips networks that do not answer. */
-async function extensionsOf(networks: readonly Network[]): Promise<string[]> {
-  const extensions = await Promise.all(
-    networks.map(({ chain }) => chain.payments.extensions().catch(() => [])),
-  )
-  return [...new Set(extensions.flat())]
 }

@@ -1,5 +1,6 @@
 import { type Refusal } from '@tollgate/chains'
 import { z } from 'zod'
+import { type DeclarationResult } from '../../catalog/declaration'
 import { sha256 } from '../../digest'
 
 /** The payment requirements, independent of the x402 version. `amount` as on the wire. */
@@ -29,7 +30,9 @@ export type WrongVersion = Refusal & { network: string }
 
 /** `spell` names a network in responses. */
 export type X402Version = {
+  number: 1 | 2
   read(body: unknown): SettlementRequest | WrongVersion
+  readDeclaration(body: unknown): DeclarationResult
   spell(network: string): string
 }
 

@@ -1,8 +1,11 @@
 import {
+  FacilitatorDocument,
   IdempotencyKey,
   SettleRequest,
+  SettleRequestOfAnyVersion,
   SettleRequestV2,
   SettleResult,
+  SupportedByFacilitator,
   SupportedKinds,
   SupportedKindsV2,
   VerifyResult,
@@ -16,6 +19,12 @@ const SettleHeaders = z.object({
     'A key of your choice, one per settlement. The same request under the same key gets the same outcome, including success, however often it is sent. Visible ASCII; one header only.',
   ),
 })
+
+const extensionResponses = {
+  description:
+    'If the payment declared its resource in `extensions.bazaar` (or in version 1 in `outputSchema`): base64 of JSON, `{"bazaar":{"status":"processing"}}`, or `rejected` with `rejectedReason`.',
+  schema: z.string(),
+}
 
 const unreadable = {
   INVALID_REQUEST: 'A field is missing or wrong.',
@@ -38,6 +47,14 @@ const versions = [
     body: SettleRequestV2,
     kinds: SupportedKindsV2,
     words: 'Networks are named as CAIP-2: `eip155:84532`.',
+  },
+  {
+    of: 'of both versions',
+    base: '',
+    suffix: 'AtRoot',
+    body: SettleRequestOfAnyVersion,
+    words:
+      'The `x402Version` of the body, or else of its payload, selects the version; the answer is that of `/api/v1` or `/api/v2`.',
   },
 ]
 
@@ -73,7 +90,13 @@ export const paymentOperations: Operation[] = versions.flatMap(
         auth: callers.client,
         headers: SettleHeaders,
         body: { schema: body },
-        answers: { 200: { description: 'The result of the settlement.', schema: SettleResult } },
+        answers: {
+          200: {
+            description: 'The result of the settlement.',
+            schema: SettleResult,
+            headers: { 'EXTENSION-RESPONSES': extensionResponses },
+          },
+        },
         errors: {
           ...unreadable,
           ...refusals.client,
@@ -83,16 +106,41 @@ export const paymentOperations: Operation[] = versions.flatMap(
           OVERLOADED: 'Too many settlements are under way; nothing was done. Try again after `Retry-After`.',
         },
       },
-      {
-        id: `getSupported${suffix}`,
-        method: 'get',
-        path: `${base}/supported`,
-        tag,
-        summary: 'List the supported networks; also a check that a client key is valid.',
-        auth: callers.client,
-        answers: { 200: { description: 'The available networks.', schema: kinds } },
-        errors: refusals.client,
-      },
+      kinds
+        ? {
+            id: `getSupported${suffix}`,
+            method: 'get',
+            path: `${base}/supported`,
+            tag,
+            summary: 'List the supported networks; also a check that a client key is valid.',
+            auth: callers.client,
+            answers: { 200: { description: 'The available networks.', schema: kinds } },
+            errors: refusals.client,
+          }
+        : {
+            id: `getSupported${suffix}`,
+            method: 'get',
+            path: `${base}/supported`,
+            tag,
+            summary: 'List the supported networks, extensions and signers, without a client key.',
+            answers: {
+              200: {
+                description: 'The available networks, once for each version.',
+                schema: SupportedByFacilitator,
+              },
+            },
+            errors: refusals.limited,
+          },
     ]
   },
 )
+
+export const documentOperation: Operation = {
+  id: 'getFacilitatorDocument',
+  method: 'get',
+  path: '/.well-known/x402',
+  tag: 'x402 of both versions',
+  summary: 'Get what this facilitator offers, and where.',
+  answers: { 200: { description: 'The document.', schema: FacilitatorDocument } },
+  errors: refusals.limited,
+}

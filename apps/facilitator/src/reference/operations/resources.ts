@@ -1,7 +1,11 @@
 import {
   DiscoveryList,
   DiscoveryListV2,
+  DiscoveryMerchantQuery,
   DiscoveryQuery,
+  DiscoverySearchQuery,
+  DiscoverySearchResult,
+  MerchantResources,
   RecordPath,
   ResourceCreated,
   ResourcePage,
@@ -29,9 +33,33 @@ const discovery = (id: string, path: string, schema: z.ZodType): Operation => ({
   tag,
   summary: 'List the resources that can be paid for, in the format of x402 clients.',
   description:
-    'Those that have a URL of their own, each with the ways to pay that are open now, spelled out.',
+    'Those that have a URL of their own, each with the ways to pay that are open now, spelled out: the registered ones, then those that settled payments declared.',
   query: DiscoveryQuery,
   answers: { 200: { description: 'One page of resources.', schema } },
+  errors: { ...refusals.limited, ...refusals.longResponses },
+})
+
+const search = (id: string, path: string): Operation => ({
+  id,
+  method: 'get',
+  path,
+  tag,
+  summary: 'Search the resources that can be paid for, by words.',
+  description:
+    'Finds resources that have all the words in their URL, description, service name or tags, or, if there are none, any of them. The best matches come first.',
+  query: DiscoverySearchQuery,
+  answers: { 200: { description: 'One page of matches.', schema: DiscoverySearchResult } },
+  errors: { ...refusals.limited, ...refusals.longResponses },
+})
+
+const merchant = (id: string, path: string): Operation => ({
+  id,
+  method: 'get',
+  path,
+  tag,
+  summary: 'List the resources that pay an address.',
+  query: DiscoveryMerchantQuery,
+  answers: { 200: { description: 'One page of resources.', schema: MerchantResources } },
   errors: { ...refusals.limited, ...refusals.longResponses },
 })
 
@@ -87,4 +115,8 @@ export const resourceOperations: Operation[] = [
   discovery('discoverResources', '/api/v1/discovery/resources', DiscoveryList),
   discovery('discoverResourcesV2', '/api/v2/discovery/resources', DiscoveryListV2),
   discovery('discoverResourcesAtRoot', '/discovery/resources', DiscoveryList),
+  search('searchResourcesV2', '/api/v2/discovery/search'),
+  search('searchResourcesAtRoot', '/discovery/search'),
+  merchant('discoverMerchantV2', '/api/v2/discovery/merchant'),
+  merchant('discoverMerchantAtRoot', '/discovery/merchant'),
 ]

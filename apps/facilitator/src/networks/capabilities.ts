@@ -1,0 +1,54 @@
+import { caip2, type FacilitatorDocument, type SupportedByFacilitator } from '@tollgate/protocol'
+import { type Request, type Response } from 'express'
+import { type Networks } from './networks'
+import { type ReadSupported } from './supported'
+
+const PATHS = {
+  endpoints: { supported: '/supported', verify: '/verify', settle: '/settle' },
+  /** At the root `/discovery/resources` lists version 1. */
+  discovery: {
+    resources: '/api/v2/discovery/resources',
+    search: '/discovery/search',
+    merchant: '/discovery/merchant',
+  },
+}
+
+/** What everybody may know about this facilitator. */
+export function createCapabilityHandlers(
+  readSupported: ReadSupported,
+  networks: Networks,
+  publicUrl: string,
+) {
+  async function supported(): Promise<SupportedByFacilitator> {
+    const { kindsV1, kindsV2, extensions, signers } = await readSupported()
+    return { kinds: [...kindsV1, ...kindsV2], extensions: [...extensions, 'bazaar'], signers }
+  }
+
+  async function assets(): Promise<FacilitatorDocument['facilitator']['assets']> {
+    return (await networks.assets()).flatMap(({ network: name, asset, symbol, decimals }) => {
+      const network = networks.find(name)
+      return network ? [{ network: caip2(network), address: asset, symbol, decimals }] : []
+    })
+  }
+
+  return {
+    async supported(_req: Request, res: Response) {
+      res.json(await supported())
+    },
+
+    async document(_req: Request, res: Response) {
+      const [{ kinds }, listed] = await Promise.all([supported(), assets()])
+      res.json({
+        x402Version: 2,
+        kind: 'facilitator',
+        name: 'Tollgate facilitator',
+        description: 'Verifies and settles x402 payments on chain.',
+        facilitator: { baseUrl: publicUrl, endpoints: PATHS.endpoints, kinds, assets: listed },
+        discovery: PATHS.discovery,
+        docs: `${publicUrl}/docs`,
+        openapi: `${publicUrl}/openapi.json`,
+        llms: `${publicUrl}/llms.txt`,
+      } satisfies FacilitatorDocument)
+    },
+  }
+}

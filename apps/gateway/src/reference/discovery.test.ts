@@ -2,6 +2,7 @@ import { type PaymentRequired } from '@tollgate/protocol'
 import { closeAll } from '@tollgate/testing'
 import { planOf } from '../testing/catalog'
 import { testGateway, type TestGateway } from '../testing/gateway'
+import { offerIn } from '../testing/plain'
 import { type Discovery } from './discovery'
 
 let gateway: TestGateway
@@ -14,13 +15,27 @@ describe('GET /.well-known/x402', () => {
   test('names the paid endpoint, and the requirements of each plan', async () => {
     const { accepts } = (await (await gateway.wallet().signIn()).call().expect(402)).body as PaymentRequired
     const found = await discovery()
-    expect(found).toMatchObject({ version: 1, x402Version: 1, resources: ['https://gateway.example/rpc'] })
+    const resource = 'https://gateway.example/v1/eip155:84532'
+    expect(found).toMatchObject({
+      version: 1,
+      x402Version: 2,
+      resources: ['https://gateway.example/rpc', resource],
+    })
+    const plain = offerIn(await gateway.api.get('/v1/84532').expect(402))
     expect(found.items).toEqual([
       {
         resource: 'https://gateway.example/rpc',
         type: 'http',
         x402Version: 1,
         accepts,
+        lastUpdated: expect.any(String) as string,
+        metadata: expect.any(Object) as object,
+      },
+      {
+        resource,
+        type: 'http',
+        x402Version: 2,
+        accepts: plain.accepts,
         lastUpdated: expect.any(String) as string,
         metadata: expect.any(Object) as object,
       },

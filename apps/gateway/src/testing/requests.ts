@@ -24,7 +24,7 @@ export const liveCounts = {
   payment: 60,
   wallet: 4,
   plainPath: 6,
-  keyId: 2,
+  keyId: 60,
 }
 export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 

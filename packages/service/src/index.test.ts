@@ -35,6 +35,7 @@ test('exports these names and no others', () => {
   "operationsOf",
   "parse",
   "parseOptions",
+  "rawBody",
   "rawMember",
   "readEnvironment",
   "registerAllowedMethods",

@@ -7,6 +7,7 @@ import { queryNode } from './testing/query-node'
 import { openCosmosSession } from './testing/cosmos-session'
 import { COSMOS_FEE, newCosmosWallet } from './testing/cosmos-wallet'
 import { until } from './testing/paying'
+import { plainBlockNumber, plainUrl, postJson } from './testing/plain-calls'
 import { startWorld, type World } from './testing/world'
 
 let world: World
@@ -239,5 +240,59 @@ describe('a payment of a Cosmos wallet', () => {
     )
     const answer = await payer.call({ 'x-payment': payment })
     expect([answer.status, await payer.credits()]).toEqual([402, []])
+  })
+})
+
+describe('a Cosmos wallet that never signed in', () => {
+  const urlOf = ({ chain_id }: { chain_id: string }) => plainUrl(world, chain_id)
+  const statusCall = { jsonrpc: '2.0', id: 7, method: 'status', params: {} }
+
+  /** Takes the terms of the payment from the 402 of `url`. */
+  async function payer(url: string) {
+    const wallet = await newCosmosWallet()
+    await fundCosmosWallet(world.infrastructure.cosmos.rpcUrl, wallet.address, `${price()}uatom`)
+    const { headers } = await fetch(url)
+    const { resource, accepts } = PaymentRequiredV2.parse(decodeJson(headers.get('payment-required') ?? ''))
+    const accepted = accepts.find(({ network }) => network.startsWith('cosmos:'))
+    const granter = String(accepted?.extra?.['feePayer'])
+    const terms = { payTo: accepted!.payTo, amount: BigInt(accepted!.amount), denom: accepted!.asset }
+    const { payload } = await wallet.pay(chain, terms, { granter })
+    const { network } = world.cosmosPlan
+    return {
+      address: wallet.address,
+      'payment-signature': encodeJson({ x402Version: 2, resource, accepted, payload }),
+      'x-payment': encodeJson({ x402Version: 1, scheme: 'exact', network, payload }),
+      credits: async () => (await fetch(`${world.gateway.url}/credits/${wallet.address}`)).json(),
+    }
+  }
+
+  test.each(['payment-signature', 'x-payment'] as const)(
+    'pays for one call to its chain in %s, and is refused another',
+    async (name) => {
+      const url = urlOf(world.cosmosPlan)
+      const { address, credits, ...headers } = await payer(url)
+      const send = () => postJson(url, statusCall, { [name]: headers[name] })
+      const answer = await send()
+      const { status } = answer
+      await expectServed(
+        { address },
+        { status, headers: answer.headers, body: (await answer.json()) as object },
+      )
+
+      const again = await until(send, (repeated) => repeated.status !== 503)
+      expect([again.status, receiptIn(again.headers).errorReason]).toEqual([402, 'duplicate_settlement'])
+      expect([await held(address), await credits()]).toEqual([0n, creditsOf(world.cosmosPlan.credits - 1)])
+    },
+  )
+
+  test('pays for a call to an EVM chain', async () => {
+    const url = urlOf(world.plan)
+    const { address, 'payment-signature': payment } = await payer(url)
+    const answer = await postJson(url, plainBlockNumber, { 'payment-signature': payment })
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { id: 7, result: expect.stringMatching(/^0x/) as string },
+    ])
+    expect(await held(address)).toBe(0n)
   })
 })

@@ -102,7 +102,7 @@ async function settleByProxy({ privateKey }: { privateKey: string }, signed: Per
   provider.destroy()
 }
 
-describe('at the gateway, which never offers it,', () => {
+describe('at the gateway, in a session,', () => {
   async function buyer() {
     const { address, wallet, session } = await newCustomer(world, world.plan, BUDGET)
     const { body } = await call(world, session.token)

@@ -7,7 +7,12 @@ import { clock } from './clock/clock'
 import { cosmosBurst } from './cosmos/burst'
 import { cosmosHighGasPrice } from './cosmos/high-gas-price'
 import { cosmosMempoolEviction } from './cosmos/mempool-eviction'
-import { cosmosCrashPoints, crashPoints } from './crash-points'
+import {
+  cosmosCrashPoints,
+  cosmosPayPerRequestCrashPoints,
+  crashPoints,
+  payPerRequestCrashPoints,
+} from './crash-points'
 import { cosmosFaultyNode, faultyNode } from './faulty-node'
 import { facilitatorStalled } from './facilitator-stalled'
 import { gasSpike } from './gas-spike'
@@ -23,6 +28,7 @@ import { stuckTransaction } from './stuck-transaction'
 
 const scenarios: Scenario[] = [
   crashPoints,
+  payPerRequestCrashPoints,
   gatewayKilled,
   gatewayStalled,
   facilitatorStalled,
@@ -36,6 +42,7 @@ const scenarios: Scenario[] = [
   outagesUnderLoad,
   clock,
   cosmosCrashPoints,
+  cosmosPayPerRequestCrashPoints,
   cosmosGatewayKilled,
   cosmosBurst,
   cosmosOnePayment,

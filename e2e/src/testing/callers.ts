@@ -62,7 +62,7 @@ export function openCallers(urls: readonly string[], count: number) {
         Array.from({ length: count }, (_, caller) => ask(`${urlOf(caller)}/health`, 'GET', {})),
       )
     },
-    post: (caller: number, path: string, asked: { body?: unknown; token?: string }) =>
+    post: (caller: number, path: string, asked: { body?: unknown; token?: string; payment?: string }) =>
       ask(`${urlOf(caller)}${path}`, 'POST', asked),
     call: (caller: number, asked: { id: string; token: string; payment?: string; answerMode?: AnswerMode }) =>
       ask(`${urlOf(caller)}/rpc`, 'POST', {

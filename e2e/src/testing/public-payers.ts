@@ -1,16 +1,21 @@
 import { type PaymentRequired, type SettleResult } from '@tollgate/protocol'
 import { type ExactPermit2Payload } from '@x402/evm'
+import { wrapAxiosWithPayment, x402Client as x402ClientOfAxios } from '@x402/axios'
 import { ExactEvmScheme, registerExactEvmScheme } from '@x402/evm/exact/client'
-import { wrapFetchWithPayment as wrapFetchV2, x402Client } from '@x402/fetch'
-import axios, { isAxiosError, type AxiosResponse } from 'axios'
+import { wrapFetchWithPayment as wrapFetchV2, x402Client, type SelectPaymentRequirements } from '@x402/fetch'
+import axios, { isAxiosError, type AxiosInstance, type AxiosResponse } from 'axios'
 import { privateKeyToAccount } from 'viem/accounts'
 import { withPaymentInterceptor } from 'x402-axios'
 import { createSigner, wrapFetchWithPayment } from 'x402-fetch'
 import { type Version } from './merchants'
+import { postOf } from './plain-calls'
 
 export type Paid = { status: number; body: string; headers: string; receipt: Partial<SettleResult> }
 
 type Fetch = typeof fetch
+
+/** What is paid for: a GET, or a POST of `json`. `sent` gets the headers of each request. */
+type Asked = { json?: unknown; sent?: Headers[] }
 
 const signerOf = (privateKey: string) => createSigner('base-sepolia', privateKey)
 
@@ -18,25 +23,64 @@ async function payingFetchV1(privateKey: string, send: Fetch): Promise<Fetch> {
   return wrapFetchWithPayment(send, await signerOf(privateKey))
 }
 
-function payingFetchV2(privateKey: string, send: Fetch, rpcUrl?: string): Promise<Fetch> {
-  const client = new x402Client()
+/** The client of version 2. `rpcUrl`: its access to the chain. */
+export function payingClient(
+  privateKey: string,
+  { rpcUrl, select }: { rpcUrl?: string; select?: SelectPaymentRequirements } = {},
+) {
+  const client = new x402Client(select)
   registerExactEvmScheme(client, {
     signer: privateKeyToAccount(privateKey as `0x${string}`),
     ...(rpcUrl === undefined ? {} : { schemeOptions: { rpcUrl } }),
   })
-  return Promise.resolve(wrapFetchV2(send, client) as Fetch)
+  return client
+}
+
+const payingFetchV2 = (privateKey: string, send: Fetch, rpcUrl?: string): Promise<Fetch> =>
+  Promise.resolve(
+    wrapFetchV2(send, payingClient(privateKey, rpcUrl === undefined ? {} : { rpcUrl })) as Fetch,
+  )
+
+export const recording =
+  (sent: Headers[]): Fetch =>
+  (input, init) => {
+    const request = new Request(input, init)
+    sent.push(request.headers)
+    return fetch(request)
+  }
+
+const requestOf = ({ json }: Asked) => (json === undefined ? {} : postOf(json))
+
+async function payByAxios(client: AxiosInstance, url: string, { json, sent }: Asked): Promise<Paid> {
+  client.interceptors.request.use((config) => {
+    sent?.push(new Headers(Object.entries(config.headers).map(([name, value]) => [name, String(value)])))
+    return config
+  })
+  const asked = json === undefined ? client.get<string>(url) : client.post<string>(url, json)
+  const { status, data, headers } = await asked.catch((error: unknown) => {
+    if (isAxiosError(error) && error.response) return error.response as AxiosResponse<string>
+    throw error
+  })
+  return {
+    status,
+    body: typeof data === 'string' ? data : JSON.stringify(data),
+    headers: JSON.stringify(headers),
+    receipt: receiptIn((headers['payment-response'] ?? headers['x-payment-response']) as string | undefined),
+  }
 }
 
 const receiptIn = (header: string | null | undefined) =>
   JSON.parse(Buffer.from(header ?? 'e30=', 'base64').toString()) as Partial<SettleResult>
 
+export const receiptOf = ({ headers }: Response) =>
+  receiptIn(headers.get('payment-response') ?? headers.get('x-payment-response'))
+
 async function read(answer: Response): Promise<Paid> {
-  const receipt = answer.headers.get('payment-response') ?? answer.headers.get('x-payment-response')
   return {
     status: answer.status,
     body: await answer.text(),
     headers: JSON.stringify([...answer.headers]),
-    receipt: receiptIn(receipt),
+    receipt: receiptOf(answer),
   }
 }
 
@@ -47,34 +91,40 @@ async function read(answer: Response): Promise<Paid> {
 export const publicPayers: {
   name: string
   version: Version
-  pay(url: string, privateKey: string): Promise<Paid>
+  pay(url: string, privateKey: string, asked?: Asked): Promise<Paid>
 }[] = [
   {
     name: 'x402-fetch',
     version: 1,
-    pay: async (url, privateKey) => read(await (await payingFetchV1(privateKey, fetch))(url)),
+    async pay(url, privateKey, asked = {}) {
+      const pay = await payingFetchV1(privateKey, recording(asked.sent ?? []))
+      return read(await pay(url, requestOf(asked)))
+    },
   },
   {
     name: 'x402-axios',
     version: 1,
-    async pay(url, privateKey) {
+    async pay(url, privateKey, asked = {}) {
       const client = withPaymentInterceptor(axios.create(), await signerOf(privateKey))
-      const { status, data, headers } = await client.get<string>(url).catch((error: unknown) => {
-        if (isAxiosError(error) && error.response) return error.response as AxiosResponse<string>
-        throw error
-      })
-      return {
-        status,
-        body: typeof data === 'string' ? data : JSON.stringify(data),
-        headers: JSON.stringify(headers),
-        receipt: receiptIn(headers['x-payment-response'] as string | undefined),
-      }
+      return payByAxios(client, url, asked)
     },
   },
   {
     name: '@x402/fetch',
     version: 2,
-    pay: async (url, privateKey) => read(await (await payingFetchV2(privateKey, fetch))(url)),
+    async pay(url, privateKey, asked = {}) {
+      const pay = await payingFetchV2(privateKey, recording(asked.sent ?? []))
+      return read(await pay(url, requestOf(asked)))
+    },
+  },
+  {
+    name: '@x402/axios',
+    version: 2,
+    pay(url, privateKey, asked = {}) {
+      const client = new x402ClientOfAxios()
+      client.register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey as `0x${string}`)))
+      return payByAxios(wrapAxiosWithPayment(axios.create(), client), url, asked)
+    },
   },
 ]
 

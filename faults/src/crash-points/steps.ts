@@ -138,15 +138,25 @@ export const gatewayPoints = {
   },
 } satisfies Record<string, Point>
 
+/** Of a payment without a sign-in, which pays for one call. */
+export const payPerRequestPoints = {
+  ...gatewayPoints,
+  spent: {
+    trigger: { sql: /update payments set call_state = 'reserved'/i, when: 'committed' },
+    says: 'the call is paid for, not forwarded',
+    isForEach: true,
+  },
+} satisfies Record<string, Point>
+
 export type Step =
   | keyof typeof facilitatorPoints
   | keyof typeof cosmosFacilitatorPoints
-  | keyof typeof gatewayPoints
+  | keyof typeof payPerRequestPoints
 
 export const points: Record<Step, Point> = {
   ...facilitatorPoints,
   ...cosmosFacilitatorPoints,
-  ...gatewayPoints,
+  ...payPerRequestPoints,
 }
 
 function hasValue(values: readonly unknown[], word: string): boolean {

@@ -1,0 +1,259 @@
+import { fundWallet } from '@tollgate/devnet'
+import { decodeJson } from '@tollgate/protocol'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import { type PaymentPayload } from '@x402/core/types'
+import {
+  extractDiscoveryInfo,
+  validateDiscoveryExtension,
+  type DiscoveryExtension,
+} from '@x402/extensions/bazaar'
+import {
+  decodeSignedOffers,
+  extractOffersFromPaymentRequired,
+  extractReceiptFromResponse,
+  findAcceptsObjectFromSignedOffer,
+  verifyOfferSignatureJWS,
+  verifyReceiptMatchesOffer,
+  verifyReceiptSignatureJWS,
+  type JWSSignedOffer,
+  type JWSSignedReceipt,
+} from '@x402/extensions/offer-receipt'
+import { appendPaymentIdentifierToExtensions, generatePaymentId } from '@x402/extensions/payment-identifier'
+import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x'
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { Wallet } from 'ethers'
+import { privateKeyToAccount } from 'viem/accounts'
+import { tokenAt } from './testing/chain'
+import { openLedgerQueries, type LedgerQueries } from './testing/ledger-queries'
+import { plainBlockNumber, plainUrl, postJson, postOf } from './testing/plain-calls'
+import { payingClient, publicPayers, receiptOf, recording } from './testing/public-payers'
+import { queryNode } from './testing/query-node'
+import { startWorld, type World } from './testing/world'
+
+const BUDGET = 1_000_000n
+
+let world: World
+let token: ReturnType<typeof tokenAt>
+let ledger: LedgerQueries
+let url: string
+
+beforeAll(async () => {
+  world = await startWorld()
+  token = tokenAt(world.infrastructure.rpcUrl)
+  ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
+  url = plainUrl(world, world.plan.chain_id)
+}, 120_000)
+
+afterAll(async () => {
+  expect(await ledger.broken()).toEqual([])
+  await ledger.close()
+  token.close()
+  await world.stop()
+}, 30_000)
+
+async function newPayer() {
+  const { address, privateKey } = Wallet.createRandom()
+  await fundWallet(world.infrastructure.rpcUrl, address, { usdc: BUDGET })
+  return { address, privateKey, account: privateKeyToAccount(privateKey as `0x${string}`) }
+}
+
+const creditsOf = async (address: string): Promise<unknown> =>
+  await (await fetch(`${world.gateway.url}/credits/${address}`)).json()
+
+async function expectPaidOnce(address: string, transaction: string | undefined, calls = 1) {
+  const { plan } = world
+  expect(await token.transfersOf(transaction ?? '', address)).toEqual([
+    { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
+  ])
+  expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(plan.amount))
+  expect(await ledger.payments(address)).toMatchObject([{ status: 'credited', grants: 1n, transaction }])
+  expect(await creditsOf(address)).toEqual([
+    { pricing_plan_id: plan.id, remaining_credits: plan.credits - calls },
+  ])
+}
+
+const asked = postOf(plainBlockNumber)
+const isBlockNumber: unknown = expect.objectContaining({
+  id: 7,
+  result: expect.stringMatching(/^0x/) as string,
+})
+
+const PAYMENT_HEADERS = ['x-payment', 'payment-signature'] as const
+
+/** The header with the payment in the requests of a client; it must have sent one. */
+function paymentIn(sent: readonly Headers[]): Record<string, string> {
+  const found = sent.flatMap((headers) =>
+    PAYMENT_HEADERS.flatMap((name) => (headers.has(name) ? [{ [name]: headers.get(name) ?? '' }] : [])),
+  )
+  expect(found).toHaveLength(1)
+  return found[0]!
+}
+
+const requiredIn = ({ headers }: Response) =>
+  decodePaymentRequiredHeader(headers.get('payment-required') ?? '')
+
+/** The call of the payment has ended: until then, a repeated header is answered 503. */
+async function expectUsed(at: string, json: object, header: Record<string, string>) {
+  await ledger.settled(30)
+  const answer = await postJson(at, json, header)
+  expect([answer.status, await answer.json()]).toMatchObject([402, { error: 'duplicate_settlement' }])
+  expect(requiredIn(answer).error).toBe('duplicate_settlement')
+}
+
+describe.each(publicPayers)('$name pays without a token', ({ pay }) => {
+  test('and is served in one go; its payment serves no second call', async () => {
+    const { address, privateKey } = await newPayer()
+    const sent: Headers[] = []
+    const { status, body, receipt } = await pay(url, privateKey, { json: plainBlockNumber, sent })
+    expect([status, JSON.parse(body)]).toEqual([200, isBlockNumber])
+    expect(receipt).toMatchObject({ success: true, payer: address })
+    await expectPaidOnce(address, receipt.transaction)
+
+    await expectUsed(url, plainBlockNumber, paymentIn(sent))
+    await expectPaidOnce(address, receipt.transaction)
+  })
+})
+
+test('@x402/fetch without ether pays by Permit2, with the permit in the extension of the specification', async () => {
+  const { address, privateKey } = await newPayer()
+  const client = payingClient(privateKey, {
+    rpcUrl: world.infrastructure.rpcUrl,
+    select: (_version, accepts) =>
+      accepts.find(({ extra }) => extra['assetTransferMethod'] === 'permit2') ?? accepts[0]!,
+  })
+  const sent: Headers[] = []
+  const answer = await wrapFetchWithPayment(recording(sent), client)(url, asked)
+  expect([answer.status, await answer.json()]).toEqual([200, isBlockNumber])
+  const header = paymentIn(sent)
+  expect(decodeJson(header['payment-signature'] ?? '')).toMatchObject({
+    accepted: { extra: { assetTransferMethod: 'permit2' } },
+    payload: { permit2Authorization: { from: address } },
+    extensions: {
+      eip2612GasSponsoring: { info: { from: address, signature: expect.any(String) as string } },
+    },
+  })
+  const { transaction } = receiptOf(answer)
+  await expectPaidOnce(address, transaction)
+  await expectUsed(url, plainBlockNumber, header)
+  await expectPaidOnce(address, transaction)
+})
+
+describe('wrapFetchWithSIWx', () => {
+  test('signs in and spends the credits that a payment left; without any it gets the price', async () => {
+    const { address, privateKey, account } = await newPayer()
+    const signingIn = wrapFetchWithSIWx(fetch, account)
+    expect((await signingIn(url, asked)).status).toBe(402)
+
+    const paid = await wrapFetchWithPayment(fetch, payingClient(privateKey))(url, asked)
+    const { transaction } = receiptOf(paid)
+    for (const calls of [2, 3]) {
+      const served = await signingIn(url, asked)
+      expect([served.status, await served.json()]).toEqual([200, isBlockNumber])
+      expect(served.headers.has('payment-response')).toBe(false)
+      await expectPaidOnce(address, transaction, calls)
+    }
+  })
+
+  test('inside wrapFetchWithPayment pays once, and then signs in', async () => {
+    const { address, privateKey, account } = await newPayer()
+    const sent: Headers[] = []
+    const agent = wrapFetchWithPayment(
+      wrapFetchWithSIWx(recording(sent), account) as typeof fetch,
+      payingClient(privateKey),
+    )
+    const answers = [await agent(url, asked), await agent(url, asked), await agent(url, asked)]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    paymentIn(sent)
+    const { transaction } = receiptOf(answers[0]!)
+    await expectPaidOnce(address, transaction, 3)
+  })
+})
+
+describe('the 402', () => {
+  test.each(['GET', 'POST'])(
+    'of a %s is for clients of both versions, and catalogued by the public package',
+    async (method) => {
+      const answer = await fetch(url, { method })
+      expect([answer.status, await answer.json()]).toMatchObject([
+        402,
+        { x402Version: 1, accepts: [{ network: world.plan.network, maxAmountRequired: world.plan.amount }] },
+      ])
+      const required = requiredIn(answer)
+      expect(PaymentRequiredV2Schema.parse(required)).toEqual(required)
+      expect(required.accepts.map(({ network, extra }) => [network, extra['assetTransferMethod']])).toEqual([
+        ['eip155:84532', undefined],
+        ['eip155:84532', 'permit2'],
+        [`cosmos:${world.cosmosPlan.chain_id}`, undefined],
+      ])
+      const { resource, extensions } = required
+      expect(validateDiscoveryExtension(extensions!['bazaar'] as DiscoveryExtension)).toEqual({ valid: true })
+      const [accepted] = required.accepts
+      const payment: PaymentPayload = {
+        x402Version: 2,
+        resource,
+        accepted: accepted!,
+        payload: {},
+        extensions: extensions!,
+      }
+      expect(extractDiscoveryInfo(payment, accepted!)).toMatchObject({
+        resourceUrl: `${world.gateway.url}/v1/eip155:84532`,
+        method: 'POST',
+      })
+    },
+  )
+
+  test('has signed offers, and the payment a signed receipt: the public package finds the key and verifies both', async () => {
+    const { address, privateKey } = await newPayer()
+    const required = requiredIn(await postJson(url, plainBlockNumber))
+    const signed = extractOffersFromPaymentRequired(required) as JWSSignedOffer[]
+    for (const offer of signed) await verifyOfferSignatureJWS(offer)
+    const offers = decodeSignedOffers(signed)
+    expect(offers.map((offer) => findAcceptsObjectFromSignedOffer(offer, required.accepts))).toEqual(
+      required.accepts,
+    )
+
+    const paid = await wrapFetchWithPayment(fetch, payingClient(privateKey))(url, asked)
+    expect(paid.status).toBe(200)
+    const receipt = extractReceiptFromResponse(paid) as JWSSignedReceipt
+    expect(await verifyReceiptSignatureJWS(receipt)).toMatchObject({
+      payer: address,
+      resourceUrl: required.resource.url,
+    })
+    expect(verifyReceiptMatchesOffer(receipt, offers[0]!, [address])).toBe(true)
+  })
+})
+
+describe('a payment identifier', () => {
+  const mine = () => queryNode(world.infrastructure.rpcUrl, 'evm_mine')
+
+  /** Pays for a call, and returns the header of the payment. */
+  async function payAs(privateKey: string, paymentId: string) {
+    const client = payingClient(privateKey)
+    client.onBeforePaymentCreation(({ paymentRequired }) => {
+      appendPaymentIdentifierToExtensions(paymentRequired.extensions!, paymentId)
+      return Promise.resolve()
+    })
+    const sent: Headers[] = []
+    const answer = await wrapFetchWithPayment(recording(sent), client)(url, asked)
+    return { status: answer.status, body: await answer.text(), header: paymentIn(sent), answer }
+  }
+
+  test('with the same request gets the same answer; with another request or payment it is 409', async () => {
+    const { address, privateKey } = await newPayer()
+    const paymentId = generatePaymentId()
+    const first = await payAs(privateKey, paymentId)
+    const { transaction } = receiptOf(first.answer)
+    expect(first.status).toBe(200)
+    await ledger.settled(30)
+    await mine()
+
+    const again = await postJson(url, plainBlockNumber, first.header)
+    expect([again.status, await again.text()]).toEqual([200, first.body])
+    const other = await postJson(url, { ...plainBlockNumber, method: 'eth_chainId' }, first.header)
+    expect([other.status, await other.json()]).toMatchObject([409, { code: 'CONFLICT' }])
+    const otherPayment = await payAs(privateKey, paymentId)
+    expect([otherPayment.status, JSON.parse(otherPayment.body)]).toMatchObject([409, { code: 'CONFLICT' }])
+    await expectPaidOnce(address, transaction)
+  })
+})

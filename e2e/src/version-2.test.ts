@@ -36,16 +36,18 @@ describe('a plan on a network unknown to x402 version 1', () => {
     for (const member of ['accepts', 'x402Version', 'error']) expect(body).not.toHaveProperty(member)
     const required = decodePaymentRequiredHeader(headers.get('payment-required') ?? '')
     expect(PaymentRequiredV2Schema.parse(required)).toEqual(required)
+    const offer = {
+      scheme: 'exact',
+      network: `eip155:${plan.chain_id}`,
+      amount: plan.amount,
+      asset: plan.asset_address,
+      payTo: plan.pay_to,
+      maxTimeoutSeconds: 60,
+    }
+    const extra = { name: 'USDC', version: '2' }
     expect(required.accepts).toEqual([
-      {
-        scheme: 'exact',
-        network: `eip155:${plan.chain_id}`,
-        amount: plan.amount,
-        asset: plan.asset_address,
-        payTo: plan.pay_to,
-        maxTimeoutSeconds: 60,
-        extra: { name: 'USDC', version: '2' },
-      },
+      { ...offer, extra },
+      { ...offer, extra: { ...extra, assetTransferMethod: 'permit2' } },
     ])
   })
 

@@ -1,7 +1,7 @@
 import { fetchJson } from './fetch-json'
 import { type Secrets } from './state'
 
-type Recipient = { network: string; pay_to: string }
+type Recipient = { chain_id: string; pay_to: string }
 
 /**
  * Reserves the recipients of the plans for the gateway's account: a stolen payment to them cannot be settled with another account's
@@ -12,7 +12,7 @@ export async function reserveRecipients(
   { adminToken, operator }: Secrets,
   plans: readonly Recipient[],
 ): Promise<void> {
-  for (const { network, pay_to: address } of plans) {
+  for (const { chain_id: network, pay_to: address } of plans) {
     const { url, status } = await fetchJson(`${apiUrl}/admin/recipients`, {
       headers: { authorization: `Bearer ${adminToken}` },
       body: { email: operator.email, network, address },

@@ -63,6 +63,13 @@ const CATALOGED = `
       )
   )`
 
+/** The list has what a user registered once, not again from its payments. */
+const IS_UNREGISTERED = `NOT EXISTS (
+    SELECT FROM resources AS own
+    WHERE own.user_id = cataloged_resources.user_id AND md5(own.resource) = md5(cataloged_resources.resource)
+      AND own.x402_version = cataloged_resources.x402_version
+  )`
+
 /** The rows of `page (place, source, id)`, and facts of all matches. */
 const answerOf = (facts: string) => `
 found AS (
@@ -86,7 +93,7 @@ export const DISCOVERED = `
 WITH ${ACTIVE}, listed AS MATERIALIZED (
   SELECT 'registered' AS source, id FROM resources WHERE ${REGISTERED}
   UNION ALL
-  SELECT 'cataloged', id FROM cataloged_resources WHERE ${CATALOGED}
+  SELECT 'cataloged', id FROM cataloged_resources WHERE ${CATALOGED} AND ${IS_UNREGISTERED}
 ), page AS (
   SELECT row_number() OVER (ORDER BY source DESC, id) AS place, source, id FROM listed
   ORDER BY source DESC, id LIMIT $5 OFFSET $6

@@ -42,3 +42,6 @@ CREATE FUNCTION "discovery_words"("resource" TEXT, "details" JSONB, "more" TEXT)
 CREATE INDEX "resources_words_idx" ON "resources" USING GIN ("discovery_words"("resource", "metadata", ''));
 CREATE INDEX "cataloged_resources_words_idx" ON "cataloged_resources"
   USING GIN ("discovery_words"("resource", "details", "operation" || ' ' || coalesce("declared" #>> '{info,input,description}', '')));
+
+-- Finds what a user registered, so that the list does not have it again from payments. A URL may be longer than an index entry.
+CREATE INDEX "resources_user_id_resource_idx" ON "resources" ("user_id", md5("resource"));

@@ -90,7 +90,7 @@ describe('POST /auth/login', () => {
       pricing_plan_id: undefined,
     }
 
-    test.each(['base-sepolia', '84532', 'ethereum', 'EVM'])(
+    test.each(['base-sepolia', '84532', 'eip155:84532', 'ethereum', 'EVM'])(
       'signs in on the first plan of %s',
       async (chain) => {
         const wallet = gateway.wallet()

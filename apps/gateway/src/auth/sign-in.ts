@@ -1,5 +1,11 @@
 import { families, type Family, type SignInProof } from '@tollgate/chains'
-import { type AuthMethod, type Ecosystem, type LoginRequest, type SessionTokens } from '@tollgate/protocol'
+import {
+  caip2,
+  type AuthMethod,
+  type Ecosystem,
+  type LoginRequest,
+  type SessionTokens,
+} from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { isOfHost, problemOfAnyDomain } from './any-domain'
@@ -125,8 +131,7 @@ const settlesOn = (
 const ecosystemNames: Partial<Record<string, Ecosystem>> = { ethereum: 'evm', evm: 'evm', cosmos: 'cosmos' }
 
 const hasChainName = (plan: Plan, word: string) =>
-  word === plan.network.toLowerCase() ||
-  word === plan.chainId.toLowerCase() ||
+  [plan.network, plan.chainId, caip2(plan)].some((name) => word === name.toLowerCase()) ||
   ecosystemNames[word] === plan.ecosystem
 
 function assertDomain({ domain }: SignInMessage, domains: readonly string[]) {

@@ -57,7 +57,7 @@ export const LoginRequest = z
     chain: text(64)
       .optional()
       .describe(
-        'Instead of the four: a network, a chain id or an ecosystem by word. Takes its first active plan.',
+        'Instead of the four: a chain by name, chain id or CAIP-2 id, or an ecosystem by word. Takes its first active plan.',
       ),
   })
   .superRefine((login, context) => {

@@ -244,7 +244,7 @@ describe('CosmJS, with connect(url)', () => {
 test('the history shows the label, and no log and no metric shows the secret', async () => {
   const { address, key, url } = await keyHolder({ label: 'block explorer' })
   expect((await postJson(url, plainBlockNumber)).status).toBe(200)
-  expect((await postJson(`${url}x`, plainBlockNumber)).status).toBe(404)
+  expect((await postJson(`${url}x`, plainBlockNumber)).status).toBe(400)
   await ledger.settled(30)
   const history: unknown = await (await fetch(`${world.gateway.url}/history/${address}`)).json()
   expect(JSON.stringify(history)).toContain('"key_label":"block explorer"')

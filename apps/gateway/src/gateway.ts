@@ -121,7 +121,7 @@ export function composeGateway(infrastructure: Infrastructure) {
   const paidCall = createPaidCall({
     catalog,
     payInSession: createPayInSession({ catalog, sessions, buyCredits, findFeePayer, payments, ledger }),
-    payByKey: createPayByKey({ payments, ledger, requirePaymentChoice }),
+    payByKey: createPayByKey({ keys, payments, ledger, requirePaymentChoice }),
     payByPayment: createPayByPayment({
       catalog,
       buyCredits,

@@ -62,3 +62,13 @@ test.each<[boolean, unknown]>([
 ])('%s: %j leads to another document', (leads, schema) => {
   expect(hasExternalReference(schema)).toBe(leads)
 })
+
+test.each([
+  ['an enumeration for each element', { items: { enum: Array.from({ length: 1_900 }, (_, n) => n) } }, 1],
+  ['many types', { items: { type: [...Array.from({ length: 1_000 }, () => 'null'), 'number'] } }, 1],
+  ['many required members', { items: { required: Array.from({ length: 1_900 }, () => 'a') } }, { a: 1 }],
+])('%s is refused once it has taken too many steps', (_, schema, element) => {
+  const value = Array.from({ length: 1_900 }, () => element)
+  expect(matchesSchema(value.slice(0, 1), schema)).toBe(true)
+  expect(matchesSchema(value, schema)).toBe(false)
+})

@@ -91,6 +91,11 @@ describe('GET /discovery/search', () => {
     }
   })
 
+  test('refuses control characters, which Postgres cannot search for', async () => {
+    for (const path of ['/discovery/search', '/api/v2/discovery/search'])
+      expect(outcomeOf(await api.get(path).query({ query: '\u0000' }))).toEqual([400, 'INVALID_REQUEST'])
+  })
+
   test('filters as the list does, and lists each version in its own format', async () => {
     const payTo = Wallet.createRandom().address
     await register('a', { description: 'weather' })

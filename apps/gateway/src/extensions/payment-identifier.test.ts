@@ -8,7 +8,7 @@ import {
   validatePaymentIdentifier,
 } from '@x402/extensions/payment-identifier'
 import { publicPayment } from '../testing/public-client'
-import { decideRepeat, fingerprintOf, parsePaymentId, paymentIdentifier } from './payment-identifier'
+import { assertRepeat, fingerprintOf, parsePaymentId, paymentIdentifier } from './payment-identifier'
 
 const accepted = {
   scheme: 'exact',
@@ -117,13 +117,10 @@ test('another request or payment has another fingerprint', () => {
   expect(new Set([request, ...others].map(fingerprintOf)).size).toBe(others.length + 1)
 })
 
-test('the same identifier is new once, then a repeat, and a conflict for anything else', () => {
+test('the same identifier is a conflict for anything else than what it was used for', () => {
   const fingerprint = fingerprintOf(request)
-  expect(decideRepeat({ id, fingerprint }, { fingerprint, isNew: true })).toBe('new')
-  expect(decideRepeat({ id, fingerprint }, { fingerprint, isNew: false })).toBe('repeat')
   const other = fingerprintOf({ ...request, body: '' })
-  expect(refusalOf(() => decideRepeat({ id, fingerprint: other }, { fingerprint, isNew: false }))).toEqual([
-    409,
-    'CONFLICT',
-  ])
+  expect(() => assertRepeat(id, fingerprint, undefined)).not.toThrow()
+  expect(() => assertRepeat(id, fingerprint, fingerprint)).not.toThrow()
+  expect(refusalOf(() => assertRepeat(id, other, fingerprint))).toEqual([409, 'CONFLICT'])
 })

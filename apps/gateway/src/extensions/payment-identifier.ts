@@ -66,24 +66,14 @@ function sorted(value: unknown): unknown {
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
 
-/** One row for each payer and id, unique: a stranger cannot use up another payer's ids. */
-export type IdentifiedPayment = { payer: string; id: string; fingerprint: string }
+/** One row for each payer and id: a stranger cannot use up another payer's ids. `paymentId`: the payment that was credited. */
+export type IdentifiedPayment = { payer: string; id: string; fingerprint: string; paymentId: string }
 
-/**
- * Remembers the first fingerprint of a payer's id, and returns the one remembered, in one statement. `payer` must have signed
- * the payment.
- */
-export type RememberFingerprint = (row: IdentifiedPayment) => Promise<{ fingerprint: string; isNew: boolean }>
-
-/** `repeat`: the request and the payment are the same, so the outcome is too. @throws ApiError CONFLICT */
-export function decideRepeat(
-  { id, fingerprint }: Pick<IdentifiedPayment, 'id' | 'fingerprint'>,
-  remembered: Awaited<ReturnType<RememberFingerprint>>,
-): 'new' | 'repeat' {
-  if (remembered.fingerprint !== fingerprint)
+/** `known`: the fingerprint that the payer's id has, if any. @throws ApiError CONFLICT */
+export function assertRepeat(id: string, fingerprint: string, known: string | undefined): void {
+  if (known !== undefined && known !== fingerprint)
     throw new ApiError(
       'CONFLICT',
       `The payment identifier ${id} is used for another request or payment; choose a new one, or repeat both unchanged`,
     )
-  return remembered.isNew ? 'new' : 'repeat'
 }

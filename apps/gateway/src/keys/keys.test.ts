@@ -88,6 +88,28 @@ test('a deleted key is dead at once, on a replica that has just used it', async 
   expect(outcomeOf(await remove(created.id))).toEqual([404, 'NOT_FOUND'])
 })
 
+test('a dead key no longer counts against its wallet', async () => {
+  const { call, created, remove } = await keyOf()
+  await call().expect(200)
+  await remove(created.id)
+  expect(outcomeOf(await call())).toEqual([401, 'INVALID_TOKEN'])
+  const { headers } = await call()
+  expect(JSON.stringify(headers['ratelimit-policy'])).not.toContain('rpc')
+})
+
+test.each([
+  (key: string) => `/v1/84532/x/${key}`,
+  (key: string) => `/v1/84532/${key.slice(0, -1)}/status`,
+  (key: string) => `/v1/84532/rest/${key}/x`,
+])('a misplaced or incomplete key is refused, and in no answer', async (pathOf) => {
+  const { created, headers } = await keyOf()
+  for (const sent of [headers, {}]) {
+    const answer = await gateway.api.get(pathOf(created.key)).set(sent)
+    expect(outcomeOf(answer)).toEqual([400, 'INVALID_REQUEST'])
+    expect(JSON.stringify([answer.body, answer.headers])).not.toContain(created.key.slice(4, 20))
+  }
+})
+
 test('an expired key is refused, also where it is remembered', async () => {
   const { call, created } = await keyOf({ expires_at: '2999-01-01T00:00:00Z' })
   await call().expect(200)

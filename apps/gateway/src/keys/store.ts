@@ -58,6 +58,11 @@ export function createAccessKeyStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return rows[0]
     },
 
+    /** A dead key counts against the client's address from then on, not against its wallet. */
+    forget(id: string): void {
+      for (const [name, key] of remembered.entries()) if (key.id === id) remembered.delete(name)
+    },
+
     /** The secret is not stored. Undefined if the session was ended or the wallet has MAX_PER_WALLET keys. */
     async create(
       session: Session,

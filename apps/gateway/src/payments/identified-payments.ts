@@ -1,17 +1,17 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { type EphemeralStore } from '@tollgate/service'
 import { z } from 'zod'
-import { type RememberFingerprint } from '../extensions/payment-identifier'
+import { type IdentifiedPayment } from '../extensions/payment-identifier'
 import { type Answer } from '../rpc/upstream/upstream-exchange'
 
 const ANSWER_TTL_SECONDS = 3_600
 const MAX_ANSWER_BYTES = 8_192
 
-/** $1 payer, $2 id, $3 fingerprint. The first fingerprint stays. */
+/** $1 payer, $2 id, $3 fingerprint, $4 payment. What is stored first stays; a payment has one identifier. */
 const REMEMBER = `
-INSERT INTO payment_identifiers (payer, id, fingerprint) VALUES ($1, $2, $3)
-ON CONFLICT (payer, id) DO UPDATE SET id = EXCLUDED.id
-RETURNING fingerprint, xmax = 0 AS "isNew"`
+INSERT INTO payment_identifiers (payer, id, fingerprint, payment_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+
+const FIND = 'SELECT fingerprint FROM payment_identifiers WHERE payer = $1 AND id = $2'
 
 const StoredAnswer = z.object({
   status: z.int(),
@@ -25,18 +25,26 @@ export type IdentifiedPayments = ReturnType<typeof createIdentifiedPayments>
 export function createIdentifiedPayments({ pool }: Pick<GatewayDatabase, 'pool'>, store: EphemeralStore) {
   const keyOf = (payer: string, id: string) => `answer:${payer}:${id}`
 
-  const remember: RememberFingerprint = async ({ payer, id, fingerprint }) => {
-    const { rows } = await pool.query<{ fingerprint: string; isNew: boolean }>({
-      name: 'remember-payment-identifier',
-      text: REMEMBER,
-      values: [payer, id, fingerprint],
+  async function findFingerprint(payer: string, id: string): Promise<string | undefined> {
+    const values = [payer, id]
+    const { rows } = await pool.query<{ fingerprint: string }>({
+      name: 'find-payment-identifier',
+      text: FIND,
+      values,
     })
-    if (!rows[0]) throw new Error('Postgres returned no row')
-    return rows[0]
+    return rows[0]?.fingerprint
   }
 
   return {
-    remember,
+    findFingerprint,
+
+    /** Of a credited payment. Returns the fingerprint that its identifier has; undefined if the payment has another one. */
+    async remember({ payer, id, fingerprint, paymentId }: IdentifiedPayment): Promise<string | undefined> {
+      const values = [payer, id, fingerprint, paymentId]
+      const text = REMEMBER
+      const { rowCount } = await pool.query({ name: 'remember-payment-identifier', text, values })
+      return rowCount === 1 ? fingerprint : findFingerprint(payer, id)
+    },
 
     /** Best effort: without the answer, a repeated request is refused as used. */
     async storeAnswer(payer: string, id: string, { status, headers, body, rest }: Answer): Promise<void> {

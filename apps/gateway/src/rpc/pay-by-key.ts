@@ -1,11 +1,13 @@
 import { type Ledger } from '../accounts/ledger'
 import { keyLimitReached, unknownKey } from '../keys/access-key'
+import { type AccessKeyStore } from '../keys/store'
 import { type PaymentStore } from '../payments/store'
 import { chargeOf, spendOrConfirmShortage, type Price } from './charge'
 import { type CallRequest, type CallResponse, type Credentials, type PaidFor } from './call'
 import { type RequirePaymentChoice } from './payment-choice'
 
 type Dependencies = {
+  keys: Pick<AccessKeyStore, 'forget'>
   payments: Pick<PaymentStore, 'getWalletStatus'>
   ledger: Ledger
   requirePaymentChoice: RequirePaymentChoice
@@ -22,7 +24,7 @@ export type PayByKey = ReturnType<typeof createPayByKey>
  * @throws ApiError INVALID_TOKEN for a key that was deleted or has expired, FORBIDDEN for one at its limit
  */
 export const createPayByKey =
-  ({ payments, ledger, requirePaymentChoice }: Dependencies) =>
+  ({ keys, payments, ledger, requirePaymentChoice }: Dependencies) =>
   async (
     request: CallRequest,
     response: CallResponse,
@@ -33,7 +35,10 @@ export const createPayByKey =
     const charge = chargeOf(request.call, { authority: { kind: 'key', id }, wallet, planId }, { route, cost })
     const spent = await spendOrConfirmShortage({ ledger, payments }, charge)
     if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: false }
-    if (spent.outcome === 'revoked') throw unknownKey()
+    if (spent.outcome === 'revoked') {
+      keys.forget(id)
+      throw unknownKey()
+    }
     if (spent.outcome === 'key_limit') throw keyLimitReached()
     return requirePaymentChoice(request, response)
   }

@@ -11,12 +11,17 @@ import {
   type Buyer,
 } from '../payments/buy-credits'
 import { type OfferSigner } from '../extensions/offer-receipt'
-import { decideRepeat, fingerprintOf, parsePaymentId } from '../extensions/payment-identifier'
+import {
+  assertRepeat,
+  fingerprintOf,
+  parsePaymentId,
+  type IdentifiedPayment,
+} from '../extensions/payment-identifier'
 import { type IdentifiedPayments } from '../payments/identified-payments'
 import { type PaymentHeader } from '../payments/payment-header'
 import { type PaymentRecord } from '../payments/payment-record'
 import { receiptOf } from '../payments/receipt'
-import { problemOf, termsOf, type Problem } from '../payments/requirements'
+import { problemOf, type Problem } from '../payments/requirements'
 import { selectPlan } from '../payments/select-plan'
 import { type PaymentStore } from '../payments/store'
 import { chargeOf, type Price } from './charge'
@@ -27,7 +32,7 @@ import { type Answer } from './upstream/upstream-exchange'
 type Dependencies = {
   catalog: Catalog
   buyCredits: BuyCredits
-  payments: Pick<PaymentStore, 'find'>
+  payments: Pick<PaymentStore, 'find' | 'findByAuthorization'>
   identified: IdentifiedPayments
   offerSigner: OfferSigner | undefined
   ledger: Ledger
@@ -56,11 +61,15 @@ export function createPayByPayment(dependencies: Dependencies) {
     response: CallResponse,
     { route, cost, payment }: Ways,
   ): Promise<PaidFor | undefined> => {
-    const plan = selectPlan((await catalog.readPlans()).list, payment, now())
+    const plans = (await catalog.readPlans()).list
+    const plan = selectPlan(plans, payment, now()) ?? (await findRecordedPlan(plans, payment))
     if (!plan) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
     assertPaymentCovers(plan, cost)
-    const paymentId = parsePaymentId(payment.extensions)
-    if (paymentId !== undefined) await assertSameRequest(request, { plan, payment, paymentId })
+    const identity = identityOf(request, plan, payment)
+    if (identity) {
+      const { payer, id, fingerprint } = identity
+      assertRepeat(id, fingerprint, await identified.findFingerprint(payer, id))
+    }
 
     const buyer: Buyer = { session: undefined, ...request.client(), resource: request.resource }
     const purchase = await buyCredits(buyer, plan, payment)
@@ -74,15 +83,14 @@ export function createPayByPayment(dependencies: Dependencies) {
       return requirePaymentChoice(request, response, problemOf(purchase.reason, purchase.detail, plan))
     }
 
+    const isIdentified = identity !== undefined && isPresenter(purchase.payment, buyer)
+    if (isIdentified) await remember(identity, purchase.payment)
     const problem = problemOfCall(purchase.payment, buyer) ?? (await spend(purchase.payment))
     if ('spent' in problem) {
       response.setHeaders(purchase.receipt)
       return problem
     }
-    const again =
-      paymentId !== undefined && isPresenter(purchase.payment, buyer)
-        ? await identified.findAnswer(purchase.payment.payer, paymentId)
-        : undefined
+    const again = isIdentified ? await identified.findAnswer(identity.payer, identity.id) : undefined
     if (again) {
       response.setHeaders(purchase.receipt)
       await response.send(again)
@@ -103,7 +111,7 @@ export function createPayByPayment(dependencies: Dependencies) {
     }
 
     function finish({ payer, transaction, blockNumber, createdAt }: PaymentRecord, answer: Answer) {
-      if (paymentId !== undefined) void identified.storeAnswer(payer, paymentId, answer)
+      if (identity) void identified.storeAnswer(payer, identity.id, answer)
       if (!plan || !offerSigner) return {}
       const signed = offerSigner.receipt({ resourceUrl: request.resource, network: caip2(plan), payer })
       const settled = { success: true, transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
@@ -111,21 +119,41 @@ export function createPayByPayment(dependencies: Dependencies) {
     }
   }
 
-  /** Before the payment is taken. A forged payment reserves no identifier of its payer. */
-  async function assertSameRequest(
-    { call, resource, outgoing }: CallRequest,
-    { plan, payment, paymentId: id }: { plan: Plan; payment: PaymentHeader; paymentId: string },
-  ) {
-    const family = families[plan.ecosystem]
-    const signed = family?.readPayment(payment.payload)
-    if (!family || !signed) return
-    const result = family.checkOffline(signed, termsOf(plan), { chainId: plan.chainId, now: now() })
-    if (!('signature' in result) || result.signature !== 'valid') return
-    const path = `${resource} ${call.resource}`
-    const fingerprint = fingerprintOf({ method: call.method, path, body: outgoing.payload, payment })
-    const remembered = await identified.remember({ payer: signed.payer, id, fingerprint })
-    decideRepeat({ id, fingerprint }, remembered)
+  /** The plan that a payment was recorded for, whose terms the catalog has changed since: it must not be asked for again. */
+  async function findRecordedPlan(plans: readonly Plan[], { payload, network, accepted }: PaymentHeader) {
+    const named = accepted?.network ?? network
+    for (const plan of plans) {
+      if (named !== undefined && ![plan.network, plan.chainId, caip2(plan)].includes(named)) continue
+      const signed = families[plan.ecosystem]?.readPayment(payload)
+      if (!signed) continue
+      const { payer, nonce } = signed
+      const record = await payments.findByAuthorization({ plan, payer, nonce })
+      if (record) return plans.find(({ id }) => id === record.planId)
+    }
+    return undefined
   }
+
+  /** Only a payment that was credited holds an identifier. @throws ApiError CONFLICT */
+  async function remember({ payer, id, fingerprint }: Identity, { id: paymentId }: PaymentRecord) {
+    const known = await identified.remember({ payer, id, fingerprint, paymentId })
+    assertRepeat(id, fingerprint, known ?? 'of another identifier')
+  }
+}
+
+type Identity = Omit<IdentifiedPayment, 'paymentId'>
+
+/** Undefined for a payment without an identifier. @throws ApiError INVALID_REQUEST for a malformed one */
+function identityOf(
+  { call, resource, outgoing }: CallRequest,
+  plan: Plan,
+  payment: PaymentHeader,
+): Identity | undefined {
+  const id = parsePaymentId(payment.extensions)
+  const signed = families[plan.ecosystem]?.readPayment(payment.payload)
+  if (id === undefined || !signed) return undefined
+  const path = `${resource} ${call.resource}`
+  const fingerprint = fingerprintOf({ method: call.method, path, body: outgoing.payload, payment })
+  return { payer: signed.payer, id, fingerprint }
 }
 
 /** A header in the hands of somebody else spends no more than it bought. */

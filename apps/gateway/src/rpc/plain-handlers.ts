@@ -15,7 +15,7 @@ import { type SignInPerRequest } from '../auth/sign-in-per-request'
 import { type Catalog } from '../catalog/catalog'
 import { type Chain } from '../catalog/chains'
 import { SIGN_IN_HEADER } from '../extensions/sign-in-with-x'
-import { assertAllowed, unknownKey } from '../keys/access-key'
+import { assertAllowed, unknownKey, withoutSecrets } from '../keys/access-key'
 import { type AccessKeyStore } from '../keys/store'
 import { parsePaymentHeader, type PaymentHeader } from '../payments/payment-header'
 import { assertPayload } from './assert-payload'
@@ -79,7 +79,9 @@ export function createPlainHandlers(dependencies: Dependencies) {
       const url = parsePlainUrl(req.url)
       const chain = (await catalog.readChains()).find(url.chain)
       if (!chain) throw new ApiError('NOT_FOUND', 'No provider serves this chain; see GET /providers')
+      assertNoMisplacedKey(url)
       const payment = parsePaymentHeader(req)
+      if (payment && req.method === 'HEAD') throw headPaysNothing(res)
       const credentials = await authenticate(req, res, { url, payment })
       const isPriceQuery = credentials.kind === 'none' && !payment
       assertServed(req, res, { url, chain, isPriceQuery })
@@ -220,6 +222,20 @@ function anyPayload(body: unknown): RpcRequest['payload'] {
 }
 
 const pathOf = ({ resource }: Pick<PlainUrl, 'resource'>) => resource.split('?', 1)[0] ?? ''
+
+/** A key elsewhere in the path would go to the node, and into the public history. */
+function assertNoMisplacedKey({ resource }: PlainUrl) {
+  if (withoutSecrets(resource) !== resource)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      'The access key is incomplete or in the wrong place; it stands directly after the chain',
+    )
+}
+
+function headPaysNothing(res: Response) {
+  res.setHeader('Allow', 'GET, POST')
+  return new ApiError('METHOD_NOT_ALLOWED', 'An answer to HEAD has no body, so it takes no payment')
+}
 
 /** An entry that names no method can be read as any: it counts as one that no list names. */
 const methodsOf = ({ urlMethods, entries }: Bill): string[] => [

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { PaymentRequirements } from '../x402'
 import { PaymentRequirementsV2 } from '../x402-v2'
 import { count } from '../query'
-import { exampleAddress, MAX_ID, page } from './fields'
+import { exampleAddress, MAX_ID, page, plainText } from './fields'
 
 /** A filter. A value without matches is not an error: the list is empty. */
 const only = (max: number, what: string) =>
@@ -40,10 +40,8 @@ export const MAX_SEARCHED = 500
 
 /** `GET /discovery/search`. `x402Version` is our own; the other members are those of public clients. */
 export const DiscoverySearchQuery = z.object({
-  query: z
-    .string()
+  query: plainText(256)
     .min(1)
-    .max(256)
     .meta({ description: 'What to search for, in words.', examples: ['weather'] }),
   x402Version: versionOfQuery,
   limit: count(1, MAX_ID)

@@ -55,10 +55,14 @@ CREATE TABLE "payment_identifiers" (
     "payer" TEXT NOT NULL,
     "id" TEXT NOT NULL,
     "fingerprint" TEXT NOT NULL,
+    "payment_id" UUID NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "payment_identifiers_pkey" PRIMARY KEY ("payer","id")
 );
+
+-- CreateIndex
+CREATE UNIQUE INDEX "payment_identifiers_payment_id_key" ON "payment_identifiers"("payment_id");
 
 -- CreateIndex
 CREATE INDEX "payment_identifiers_created_at_idx" ON "payment_identifiers"("created_at");

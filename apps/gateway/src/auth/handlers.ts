@@ -1,5 +1,5 @@
 import { LoginRequest, NonceQuery, RefreshRequest, type NonceAnswer } from '@tollgate/protocol'
-import { arrivalOf, parse } from '@tollgate/service'
+import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { parseWallet } from '../wallet-address'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
@@ -31,7 +31,7 @@ export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Ses
 
     async refresh(req: Request, res: Response) {
       const { refresh_token } = parse(RefreshRequest, req.body)
-      res.set('Cache-Control', 'no-store').json(await sessions.refresh(refresh_token, arrivalOf(req)))
+      res.set('Cache-Control', 'no-store').json(await sessions.refresh(refresh_token))
     },
 
     async logout(_req: Request, res: Response, session: Session) {

@@ -2,6 +2,8 @@ import { type SessionTokens } from '@tollgate/protocol'
 import { latestArrival } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
 import { createHash, createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { sign } from 'jsonwebtoken'
 import { createClock } from '../testing/clock'
 import { testGateway, type TestGateway } from '../testing/gateway'
@@ -259,17 +261,35 @@ describe('POST /auth/refresh', () => {
       const session = await signedIn(on)
       await replica.pool.query('SELECT 1')
       postgres.pause()
-      const arrived = latestArrival()
       const held = refresh(session.refresh_token, replica).then(outcomeOf)
-      while (latestArrival() === arrived) await new Promise(setImmediate)
-      const arrivedAt = performance.now()
+      while (replica.pool.idleCount > 0) await new Promise(setImmediate)
+      const askedAt = performance.now()
       const pair = await refreshed(session.refresh_token, on)
       // The use is as old as the wait and ten seconds less a part of it.
-      while (performance.now() - arrivedAt < 400) await new Promise(setImmediate)
+      while (performance.now() - askedAt < 400) await new Promise(setImmediate)
       await makeUsesOlder(on, 9.8)
       postgres.resume()
       expect(await held).toEqual([200, undefined])
       expect(await use(pair.token, on)).toEqual([200, undefined])
+    })
+
+    test('counts the time that a client takes to send its token', async () => {
+      const session = await signedIn()
+      const arrived = latestArrival()
+      const slow = httpRequest(`${gateway.url}/auth/refresh`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+      })
+      slow.write('{')
+      while (latestArrival() === arrived) await new Promise(setImmediate)
+      const arrivedAt = performance.now()
+      const pair = await refreshed(session.refresh_token)
+      while (performance.now() - arrivedAt < 400) await new Promise(setImmediate)
+      await makeUsesOlder(gateway, 9.8)
+      slow.end(`"refresh_token":"${session.refresh_token}"}`)
+      const [{ statusCode }] = (await once(slow, 'response')) as [IncomingMessage]
+      expect(statusCode).toBe(403)
+      expect(await use(pair.token)).toEqual(ended)
     })
 
     test.each([0, 600, -600])('ends the session twenty seconds later: %i s ahead', async (aheadSeconds) => {

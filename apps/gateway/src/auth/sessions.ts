@@ -1,7 +1,7 @@
 import { AuthMethod, Ecosystem, type SessionTokens } from '@tollgate/protocol'
 import { type GatewayDatabase } from '@tollgate/database'
-import { ApiError, type Arrival } from '@tollgate/service'
-import { randomUUID } from 'node:crypto'
+import { ApiError } from '@tollgate/service'
+import { createHash, randomUUID } from 'node:crypto'
 import { z } from 'zod'
 import { type Plan } from '../catalog/catalog'
 import { hashOf, type RefreshTokens } from './refresh-tokens'
@@ -27,6 +27,9 @@ export const SignedBy = z.enum(['key', 'contract'])
 export type SignedBy = z.infer<typeof SignedBy>
 
 type NewSession = { wallet: string; authMethod: AuthMethod; signedBy: SignedBy; plan: Plan }
+
+/** The session of a request that proved its wallet by itself. */
+export type OwnProof = { session: Session; open: () => Promise<void> }
 
 export type Sessions = ReturnType<typeof createSessions>
 
@@ -59,28 +62,11 @@ export function createSessions(
     await prisma.session.updateMany({ where: { id: sessionId, revokedAt: null }, data: { revokedAt: now() } })
   }
 
-  const insert = async ({ wallet, authMethod, signedBy, plan }: NewSession) => {
-    const session: Session = {
-      id: randomUUID(),
-      wallet,
-      authMethod,
-      ecosystem: plan.ecosystem,
-      chainId: plan.chainId,
-      planId: plan.id,
-    }
-    const refreshToken = refreshTokens.create()
-    const row = rowOf(refreshToken)
-    const { id, chainId, ecosystem, planId } = session
-    const values = [id, wallet, authMethod, chainId, ecosystem, planId, signedBy, row.hash, row.expiresAt]
-    await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
-    return { session, refreshToken }
-  }
-
   /** Returns the pair of the first use once more within REPEAT_WINDOW_MS; after it, ends the session. */
-  const repeat = async (used: string, token: Rotation, usedAt: Date, { monotonicMs }: Arrival) => {
+  const repeat = async (used: string, token: Rotation, usedAt: Date, askedAtMs: number) => {
     // By the clock of Postgres, without the time that the request waited in this process.
-    const arrivedAt = token.readAt.getTime() - (performance.now() - monotonicMs)
-    if (arrivedAt >= usedAt.getTime() + REPEAT_WINDOW_MS) await revoke(token.id)
+    const askedAt = token.readAt.getTime() - (performance.now() - askedAtMs)
+    if (askedAt >= usedAt.getTime() + REPEAT_WINDOW_MS) await revoke(token.id)
     else if (token.nextHash && !token.isRevoked && !token.isNextUsed) {
       const next = refreshTokens.findNext(used, token.nextHash)
       if (next !== undefined) return issue(sessionOf(token), next)
@@ -89,13 +75,27 @@ export function createSessions(
   }
 
   return {
-    async create(session: NewSession) {
-      const inserted = await insert(session)
-      return issue(inserted.session, inserted.refreshToken)
+    async create(begun: NewSession): Promise<SessionTokens> {
+      const session = newSession(randomUUID(), begun)
+      const refreshToken = refreshTokens.create()
+      const { hash, expiresAt } = rowOf(refreshToken)
+      const values = [...valuesOf(session, begun), hash, expiresAt]
+      await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
+      return issue(session, refreshToken)
     },
 
-    /** A session whose tokens no client gets: for a request that carries its own proof. */
-    open: async (session: NewSession): Promise<Session> => (await insert(session)).session,
+    /**
+     * For requests that carry their own proof: one session of a wallet on a plan for all of them, as no client gets tokens of it.
+     * `open` stores it, which a spend needs.
+     */
+    ofProofs(proven: NewSession): OwnProof {
+      const session = newSession(idOfProofs(proven), proven)
+      const values = valuesOf(session, proven)
+      return {
+        session,
+        open: async () => void (await pool.query({ name: 'open-session', text: OPEN_SESSION, values })),
+      }
+    },
 
     /** Does not check revocation; see {@link assertSessionActive}. @throws ApiError INVALID_TOKEN or EXPIRED_TOKEN */
     authenticate(bearer: string): Session {
@@ -123,17 +123,19 @@ export function createSessions(
 
     /**
      * Returns the next pair of a refresh token: a new one for its first use, the same one for ten seconds after it, as to a second
-     * tab of one app. A later use revokes the session (RFC 9700, 4.14).
+     * tab of one app. A later use revokes the session (RFC 9700, 4.14). The time counts once the token is known here: a client
+     * that sends it slowly does not prolong it.
      */
-    async refresh(used: string, arrival: Arrival): Promise<SessionTokens> {
+    async refresh(used: string): Promise<SessionTokens> {
+      const askedAtMs = performance.now()
       const next = refreshTokens.next(used)
       const row = rowOf(next)
-      const values = [hashOf(used), row.hash, row.expiresAt, arrival.at]
+      const values = [hashOf(used), row.hash, row.expiresAt, now()]
       const { rows } = await pool.query<Rotation>({ name: 'refresh', text: ROTATE, values })
       const [token] = rows
       if (!token) throw new ApiError('INVALID_TOKEN', 'The refresh token is unknown; sign in again')
       if (token.isRotated) return issue(sessionOf(token), next)
-      if (token.usedAt) return repeat(used, token, token.usedAt, arrival)
+      if (token.usedAt) return repeat(used, token, token.usedAt, askedAtMs)
       if (token.isExpired) throw new ApiError('EXPIRED_TOKEN', 'The refresh token has expired; sign in again')
       throw revokedToken()
     },
@@ -153,13 +155,34 @@ const sessionOf = ({ id, wallet, authMethod, ecosystem, chainId, planId }: Sessi
   planId,
 })
 
+const newSession = (id: string, { wallet, authMethod, plan }: NewSession): Session => ({
+  id,
+  wallet,
+  authMethod,
+  ecosystem: plan.ecosystem,
+  chainId: plan.chainId,
+  planId: plan.id,
+})
+
+const idOfProofs = ({ wallet, plan }: NewSession) =>
+  createHash('sha256').update(`proofs of ${wallet} on plan ${plan.id}`).digest('hex').slice(0, 32)
+
+const valuesOf = (
+  { id, wallet, authMethod, chainId, ecosystem, planId }: Session,
+  { signedBy }: NewSession,
+) => [id, wallet, authMethod, chainId, ecosystem, planId, signedBy]
+
+const INSERT_SESSION = `
+INSERT INTO sessions (id, wallet, auth_method, chain_id, ecosystem, pricing_plan_id, signed_by)
+VALUES ($1, $2, $3, $4, $5, $6, $7)`
+
+/** An operator who ends all sessions ends no later proof. */
+const OPEN_SESSION = `${INSERT_SESSION}
+ON CONFLICT (id) DO UPDATE SET revoked_at = NULL WHERE sessions.revoked_at IS NOT NULL`
+
 /** A session and its first refresh token, in one commit. */
 const CREATE_SESSION = `
-WITH session AS (
-  INSERT INTO sessions (id, wallet, auth_method, chain_id, ecosystem, pricing_plan_id, signed_by)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)
-  RETURNING id
-)
+WITH session AS (${INSERT_SESSION} RETURNING id)
 INSERT INTO refresh_tokens (hash, session_id, expires_at) SELECT $8, id, $9 FROM session`
 
 /** `usedAt` is null if this statement was the first use, or found the token unused and could not use it. */

@@ -1,7 +1,7 @@
 import { type Ledger } from '../accounts/ledger'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { type SignInWithX } from '../extensions/sign-in-with-x'
-import { type Session, type Sessions } from './sessions'
+import { type OwnProof, type Sessions } from './sessions'
 
 export type SignInPerRequest = ReturnType<typeof createSignInPerRequest>
 
@@ -14,12 +14,12 @@ export type SignInPerRequest = ReturnType<typeof createSignInPerRequest>
 export function createSignInPerRequest(parts: {
   signInWithX: SignInWithX
   catalog: Pick<Catalog, 'readPlans'>
-  sessions: Pick<Sessions, 'open'>
+  sessions: Pick<Sessions, 'ofProofs'>
   ledger: Pick<Ledger, 'getBalances'>
 }) {
   const { signInWithX, catalog, sessions, ledger } = parts
 
-  return async (header: string): Promise<Session | undefined> => {
+  return async (header: string): Promise<OwnProof | undefined> => {
     const plans = await catalog.readPlans()
     const { wallet, chainId, signedBy } = await signInWithX.verify(header, plans.list)
     const mayPay = (plan: Plan) => signedBy === 'key' || plan.chainId === chainId
@@ -29,6 +29,6 @@ export function createSignInPerRequest(parts: {
         return plan && balance > 0n && mayPay(plan) ? [{ plan, balance }] : []
       })
       .sort((one, other) => Number(other.balance - one.balance))
-    return richest && sessions.open({ wallet, authMethod: 'siwe', signedBy, plan: richest.plan })
+    return richest && sessions.ofProofs({ wallet, authMethod: 'siwe', signedBy, plan: richest.plan })
   }
 }

@@ -66,14 +66,19 @@ function sorted(value: unknown): unknown {
 
 const byName = ([one]: [string, unknown], [other]: [string, unknown]) => (one < other ? -1 : 1)
 
-/** One row for each payer and id: a stranger cannot use up another payer's ids. `paymentId`: the payment that was credited. */
-export type IdentifiedPayment = { payer: string; id: string; fingerprint: string; paymentId: string }
+/** The identifier that a client gives to a payment, for one request. */
+export type Identifier = { id: string; fingerprint: string }
+
+/** One row for each payer and id: a stranger cannot use up another payer's ids. */
+export type IdentifiedPayment = Identifier & { payer: string; paymentId: string }
 
 /** `known`: the fingerprint that the payer's id has, if any. @throws ApiError CONFLICT */
 export function assertRepeat(id: string, fingerprint: string, known: string | undefined): void {
-  if (known !== undefined && known !== fingerprint)
-    throw new ApiError(
-      'CONFLICT',
-      `The payment identifier ${id} is used for another request or payment; choose a new one, or repeat both unchanged`,
-    )
+  if (known !== undefined && known !== fingerprint) throw identifierTaken(id)
 }
+
+export const identifierTaken = (id: string) =>
+  new ApiError(
+    'CONFLICT',
+    `The payment identifier ${id} is used for another request or payment; choose a new one, or repeat both unchanged`,
+  )

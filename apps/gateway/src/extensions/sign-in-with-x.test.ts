@@ -209,6 +209,18 @@ test('a proof is no login at POST /auth/login', async () => {
   expect(await signIn.verify(encodeJson({ ...proof, signature }), plans)).toMatchObject({ signedBy: 'key' })
 })
 
+test('a nonce of GET /auth/nonce makes no proof, and stays valid for a login', async () => {
+  const at = await startResource()
+  const login = gateway.wallet()
+  const answer = await gateway.api.get('/auth/nonce').expect(200)
+  const { nonce } = answer.body as { nonce: string }
+  expect(await outcome(at, await headerFor(at, { before: { nonce } }))).toEqual(expired)
+  await gateway.api
+    .post('/auth/login')
+    .send(await login.login({}, { nonce }))
+    .expect(200)
+})
+
 describe('a contract wallet', () => {
   test('signs in by its owner’s signature, on the chain that has its code', async () => {
     const at = await startResource()

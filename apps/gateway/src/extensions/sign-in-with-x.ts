@@ -23,11 +23,11 @@ export type SignInWithX = ReturnType<typeof createSignInWithX>
 
 /**
  * x402's extension `sign-in-with-x` (CAIP-122) for EVM accounts. A proof signs in for one request: its nonce is consumed. The
- * nonce is bound to the extension instead of an address, so that the proof is no login at `POST /auth/login`. The public client
- * signs only if the network of the first entry of `accepts` is among `supportedChains`.
+ * nonce is bound to the extension instead of an address, so that the proof is no login at `POST /auth/login`, and a nonce of
+ * `GET /auth/nonce` makes no proof. The public client signs only if the network of the first entry of `accepts` is among `supportedChains`.
  */
 export function createSignInWithX(parts: {
-  nonces: Pick<Nonces, 'create' | 'consume'>
+  nonces: Pick<Nonces, 'create' | 'consumeBound'>
   verifyContractSignature: ContractWallets
   publicUrl: string
   now: () => Date
@@ -78,7 +78,7 @@ export function createSignInWithX(parts: {
       const signed = { message: text, address: wallet, signature: proof.signature }
       const signedBy = families.evm?.verifySignIn(signed) ? 'key' : 'contract'
       if (signedBy === 'contract') assertVouched(await verifyContractSignature(plan, signed))
-      if (!(await nonces.consume(proof.nonce, SIGN_IN_WITH_X))) throw expired()
+      if (!(await nonces.consumeBound(proof.nonce, SIGN_IN_WITH_X))) throw expired()
       return { wallet, chainId: plan.chainId, signedBy }
     },
   }

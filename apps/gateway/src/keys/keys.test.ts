@@ -203,6 +203,52 @@ describe('it allows only its', () => {
   })
 })
 
+describe('a wallet has at most a hundred,', () => {
+  async function ownerOf(sessionCount: number) {
+    const holder = await owner(0)
+    const sessions = await Promise.all(Array.from({ length: sessionCount }, () => holder.wallet.signIn()))
+    const createFrom = (index: number) =>
+      [gateway, replica]
+        [index % 2]!.api.post('/keys')
+        .set({ authorization: `Bearer ${sessions[index % sessionCount]!.token}` })
+        .send({ label: `app ${index}` })
+    return {
+      ...holder,
+      createAtOnce: async (count: number) =>
+        (await Promise.all(Array.from({ length: count }, (_, index) => createFrom(index)))).map(outcomeOf),
+    }
+  }
+  const created = [201, undefined]
+  const refused = [409, 'CONFLICT']
+  const sorted = (outcomes: unknown[][]) => outcomes.toSorted(([one], [other]) => Number(one) - Number(other))
+
+  test('however many of its sessions ask at once, on two replicas', async () => {
+    const { createAtOnce, list, create, remove } = await ownerOf(5)
+    const outcomes = sorted(await createAtOnce(130))
+    expect(outcomes).toEqual([...Array<unknown>(100).fill(created), ...Array<unknown>(30).fill(refused)])
+    const keys = await list()
+    expect(keys).toHaveLength(100)
+    await remove(keys[0]!.id).expect(200)
+    await create().expect(201)
+  })
+
+  test('also if ten ask before the first of them is stored', async () => {
+    const { createAtOnce, list } = await ownerOf(5)
+    await createAtOnce(99)
+    // An insertion waits for its plan after it has counted.
+    const lock = await gateway.pool.connect()
+    await lock.query('BEGIN')
+    await lock.query('SELECT FROM pricing_plans WHERE id = 1 FOR UPDATE')
+    const outcomes = createAtOnce(10)
+    const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`
+    while ((await lock.query(waiting)).rowCount !== 10);
+    await lock.query('COMMIT')
+    lock.release()
+    expect(sorted(await outcomes)).toEqual([created, ...Array<unknown>(9).fill(refused)])
+    expect(await list()).toHaveLength(100)
+  })
+})
+
 test('another wallet sees and deletes none of it', async () => {
   const { created, call } = await keyOf()
   const stranger = await owner(0)

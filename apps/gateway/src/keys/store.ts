@@ -1,4 +1,4 @@
-import { type GatewayDatabase } from '@tollgate/database'
+import { withTransaction, type GatewayDatabase } from '@tollgate/database'
 import { type AccessKey as AccessKeyAnswer, type NewAccessKey } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -19,6 +19,9 @@ type Row = Omit<AccessKeyAnswer, 'max_credits' | 'max_credits_per_day' | 'create
 
 const COLUMNS = `id, label, pricing_plan_id, max_credits, max_credits_per_day, chains, methods, origins, spent AS spent_credits,
   CASE day WHEN (now() AT TIME ZONE 'UTC')::date THEN spent_on_day ELSE 0 END AS spent_credits_today, created_at, expires_at`
+
+/** Counts under a lock of the wallet, which blocks no spends, so that concurrent calls cannot exceed the maximum. */
+const LOCK_WALLET = `SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'access keys', wallet), 0)) FROM sessions WHERE id = $1`
 
 /** $1 to $11. Nothing if the session was ended, or the wallet has as many keys as it may have. */
 const CREATE = `
@@ -69,7 +72,7 @@ export function createAccessKeyStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       key: NewAccessKey,
     ): Promise<{ secret: string; key: AccessKeyAnswer } | undefined> {
       const secret = createSecret()
-      const { rows } = await pool.query<Row>({
+      const statement = {
         name: 'create-access-key',
         text: CREATE,
         values: [
@@ -85,6 +88,10 @@ export function createAccessKeyStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
           key.expires_at ?? null,
           MAX_PER_WALLET,
         ],
+      }
+      const { rows } = await withTransaction(pool, async (client) => {
+        await client.query({ name: 'lock-access-keys', text: LOCK_WALLET, values: [session.id] })
+        return client.query<Row>(statement)
       })
       return rows[0] && { secret, key: answerOf(rows[0]) }
     },

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { isTransient } from '../accounts/ledger-errors'
 import { type Session, type Sessions } from '../auth/sessions'
 import { type Plan } from '../catalog/catalog'
+import { type Identifier } from '../extensions/payment-identifier'
 import { type Admission } from './admission'
 import { type PaymentHeader } from './payment-header'
 import { detailOf, errorCodeOf, receiptOf, type Receipt } from './receipt'
@@ -32,6 +33,7 @@ export type Buyer = {
   requestId: string
   /** The URL that is paid for. */
   resource: string
+  identifier?: Identifier | undefined
 }
 
 type PaymentAttempt = { plan: Plan; payment: Payment; header: PaymentHeader }
@@ -48,7 +50,7 @@ export type BuyCredits = ReturnType<typeof createBuyCredits>
  * Records a payment, has it settled and grants its credits. Idempotent: the same payment, at once or later, is charged once.
  *
  * @throws ApiError PAYMENT_PENDING while the outcome is unknown, also after a failure of Postgres or the network: a client
- *   would pay again on a 402
+ *   would pay again on a 402; CONFLICT if another payment has its identifier, and may still be settled
  */
 export function createBuyCredits(dependencies: {
   payments: PaymentStore
@@ -120,7 +122,8 @@ export function createBuyCredits(dependencies: {
     if (rejection) return rejection
 
     if (isReopened) {
-      const reopened = await payments.reopen(known.id, payment.validUntil ?? 0n, presenterOf(buyer))
+      const presented = { presentedBy: presenterOf(buyer), identifier: buyer.identifier }
+      const reopened = await payments.reopen(known.id, payment.validUntil ?? 0n, presented)
       return reopened ?? (await payments.findByAuthorization(authorization)) ?? known
     }
     return store(buyer, attempt, isRetry ? known : undefined)
@@ -166,11 +169,11 @@ export function createBuyCredits(dependencies: {
     { plan, payment: { payer, nonce }, header }: PaymentAttempt,
     failed: PaymentRecord | undefined,
   ): Promise<PaymentRecord> {
-    const { requestId, resource } = buyer
+    const { requestId, resource, identifier } = buyer
     const wallet = payer
     const authorization = { plan, payer, nonce }
     const request = settleRequest(header, plan, resource)
-    const purchase = { wallet, request, presentedBy: presenterOf(buyer) }
+    const purchase = { wallet, request, presentedBy: presenterOf(buyer), identifier }
     const stored = await (failed
       ? payments.createRetry(failed, authorization, purchase)
       : payments.create(authorization, purchase))

@@ -176,7 +176,9 @@ describe('a payment that was refused', () => {
       [wallet.address],
     )
     const { id, attempts } = rows[0]!
-    expect(await payments.reopen(id, 9_999_999_999n, undefined)).toBeDefined()
+    expect(
+      await payments.reopen(id, 9_999_999_999n, { presentedBy: undefined, identifier: undefined }),
+    ).toBeDefined()
     const leased = await settlements.lease(id, 10)
     expect(leased).toMatchObject({ attempts: attempts + 1, hasNoOpenRequest: true })
     const late = { ...leased!, attempts }

@@ -29,8 +29,13 @@ export const createDisputes = (pool: Pick<Pool, 'query'>) => ({
 
   /** Idempotent: returns undefined if the payment is no longer disputed. A running gateway grants the credits. */
   async resolve(id: string, decision: Decision): Promise<Dispute | undefined> {
-    const text = `UPDATE payments SET ${DECISIONS[decision]}, updated_at = now()
-      WHERE id = $1 AND status = 'disputed' RETURNING ${columns}`
+    const text = `WITH resolved AS (
+        UPDATE payments SET ${DECISIONS[decision]}, updated_at = now()
+        WHERE id = $1 AND status = 'disputed' RETURNING ${columns}, status
+      ), freed AS (
+        DELETE FROM payment_identifiers WHERE payment_id = (SELECT id FROM resolved WHERE status = 'failed')
+      )
+      SELECT id, wallet, "planId", network, amount, credits, transaction, "updatedAt" FROM resolved`
     return (await pool.query<Dispute>(text, [id])).rows[0]
   },
 })

@@ -38,7 +38,7 @@ export function createIdentifiedPayments({ pool }: Pick<GatewayDatabase, 'pool'>
   return {
     findFingerprint,
 
-    /** Of a credited payment. Returns the fingerprint that its identifier has; undefined if the payment has another one. */
+    /** Of a credited payment that was recorded without an identifier. Returns the fingerprint that its identifier has; undefined if the payment has another one. */
     async remember({ payer, id, fingerprint, paymentId }: IdentifiedPayment): Promise<string | undefined> {
       const values = [payer, id, fingerprint, paymentId]
       const text = REMEMBER

@@ -4,7 +4,7 @@ import { balanceOf, findViolations } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
-import { paymentHeader, signPayment, x402V2 } from '../testing/payment'
+import { paymentHeader, signPayment, x402, x402V2 } from '../testing/payment'
 import { blockNumber, offerIn, post } from '../testing/plain'
 import { answers, getRefusingUrl, startUpstream, type Answer } from '../testing/upstream'
 
@@ -220,62 +220,30 @@ test('a settled payment whose plan has changed since serves its call, and is not
   expect(await balance()).toBe(99n)
 })
 
+test('such a payment buys what its own plan sells, and is none of a network that it does not name', async () => {
+  gateway.catalog.plans.push(planOf({ id: 7, amount: '20000', credits: 300 }))
+  await gateway.reapply()
+  const { signer, address } = gateway.wallet()
+  const signed = await signPayment(signer, { payTo: planOf().pay_to, amount: '20000' })
+  const chain = await gateway.chain(await getRefusingUrl())
+  await call({ payment: paymentHeader(signed), chain })
+  await gateway.ledger.drain()
+  gateway.catalog.plans[1] = planOf({ id: 7, amount: '30000', credits: 300 })
+  await gateway.reapply()
+  const elsewhere = encodeJson({ ...x402(signed), network: 'base' })
+  expect(errorIn(await call({ payment: elsewhere }))).toEqual([402, 'invalid_payment_requirements'])
+  const body = Array.from({ length: 150 }, (_, id) => ({ ...blockNumber, id }))
+  await call({ payment: paymentHeader(signed), body }).expect(200)
+  expect(await balanceOf(gateway.ledger, address, 7)).toBe(150n)
+  gateway.catalog.plans.pop()
+  await gateway.reapply()
+})
+
 test('HEAD takes no payment', async () => {
   const { payment, address } = await payer()
   const answer = await gateway.api.head('/v1/84532/rest/x').set('x-payment', payment)
   expect([answer.status, answer.headers.allow]).toEqual([405, 'GET, POST'])
   expect(await stateOf(address)).toEqual([])
-})
-
-describe('a payment identifier', () => {
-  const ID = 'payment-identifier'
-  async function identified(wallet: Awaited<ReturnType<typeof payer>>, id: string) {
-    const offer = offerIn(await call())
-    const [entry] = offer.accepts
-    const signed = await signPayment(wallet.signer, { payTo: entry!.payTo, amount: entry!.amount })
-    return encodeJson({ ...x402V2(signed, offer), extensions: { [ID]: { info: { required: false, id } } } })
-  }
-  const send = (payment: string, body: unknown = blockNumber, from = '203.0.113.7') =>
-    call({ payment, body, from, name: 'payment-signature' })
-  const rowsOf = async (address: string) =>
-    (await gateway.pool.query('SELECT id FROM payment_identifiers WHERE payer = $1', [address])).rowCount
-
-  test('gets the same answer again for the same request, and a conflict for another one', async () => {
-    const wallet = await payer()
-    const payment = await identified(wallet, 'a-first-identifier')
-    await send(payment).expect(200)
-    const again = await send(payment)
-    expect([again.status, again.body]).toEqual([200, { jsonrpc: '2.0', id: 1, result: '0x1' }])
-    expect(again.headers['x-credits-charged']).toBeUndefined()
-    expect(outcomeOf(await send(payment, { ...blockNumber, id: 2 }))).toEqual([409, 'CONFLICT'])
-    expect(outcomeOf(await send(await identified(wallet, 'a-first-identifier')))).toEqual([409, 'CONFLICT'])
-    expect(errorIn(await send(payment, blockNumber, '203.0.113.8'))).toEqual(USED)
-    expect(await wallet.balance()).toBe(99n)
-  })
-
-  test('is a conflict for another request also once the authorization has expired', async () => {
-    const wallet = await payer()
-    const payment = await identified(wallet, 'an-expiring-identifier')
-    await send(payment).expect(200)
-    gateway.clock.advance(3_600)
-    expect(outcomeOf(await send(payment, { ...blockNumber, id: 2 }))).toEqual([409, 'CONFLICT'])
-    gateway.clock.advance(-3_600)
-  })
-
-  test('is held by a credited payment only, one for each', async () => {
-    const wallet = await payer()
-    gateway.facilitator.refuse('insufficient_funds')
-    expect((await send(await identified(wallet, 'an-unpaid-identifier'))).status).toBe(402)
-    gateway.facilitator.refuse(undefined)
-    expect(await rowsOf(wallet.address)).toBe(0)
-
-    const paid = await identified(wallet, 'an-unpaid-identifier')
-    await send(paid).expect(200)
-    const other = JSON.parse(Buffer.from(paid, 'base64').toString()) as { extensions: unknown }
-    other.extensions = { [ID]: { info: { required: false, id: 'another-identifier' } } }
-    expect(outcomeOf(await send(encodeJson(other)))).toEqual([409, 'CONFLICT'])
-    expect(await rowsOf(wallet.address)).toBe(1)
-  })
 })
 
 describe('a stranger with the header gets nothing', () => {
@@ -394,7 +362,10 @@ test('an outcome that is not known yet is 503, and a crash after the settlement 
   const { payment, address, balance } = await payer()
   gateway.facilitator.next('lost')
   expect(outcomeOf(await call({ payment }))).toEqual([503, 'PAYMENT_PENDING'])
-  await gateway.pool.query('UPDATE payments SET next_attempt_at = now() WHERE payer = $1', [address])
+  await gateway.pool.query(
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE payer = $1",
+    [address],
+  )
   await gateway.reconcile()
   expect(await balance()).toBe(100n)
   await call({ payment }).expect(200)

@@ -124,7 +124,7 @@ export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
 
     /**
      * Fails the payment only if no other settle request is open, which could still settle it; otherwise the payment is retried
-     * after the claim window. Returns whether it failed.
+     * after the claim window. Returns whether it failed; its identifier is then free for another payment.
      */
     async markRefused(
       { id, attempts, hasNoOpenRequest }: LeasedPayment,
@@ -132,11 +132,16 @@ export function createSettlementStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
     ): Promise<boolean> {
       const [refused] = await query(
         'mark-refused',
-        `UPDATE payments SET status = CASE WHEN $3 AND attempts = $2 THEN 'failed' ELSE status END,
-           error_reason = CASE WHEN attempts = $2 THEN $4 ELSE error_reason END,
-           error_detail = CASE WHEN attempts = $2 THEN $5 ELSE error_detail END,
-           updated_at = now(), next_attempt_at = greatest(next_attempt_at, now() + make_interval(secs => ${CLAIM_WINDOW_SECONDS + 1}))
-         WHERE id = $1 AND status = 'settling' RETURNING ${COLUMNS}`,
+        `WITH refused AS (
+           UPDATE payments SET status = CASE WHEN $3 AND attempts = $2 THEN 'failed' ELSE status END,
+             error_reason = CASE WHEN attempts = $2 THEN $4 ELSE error_reason END,
+             error_detail = CASE WHEN attempts = $2 THEN $5 ELSE error_detail END,
+             updated_at = now(), next_attempt_at = greatest(next_attempt_at, now() + make_interval(secs => ${CLAIM_WINDOW_SECONDS + 1}))
+           WHERE id = $1 AND status = 'settling' RETURNING ${COLUMNS}
+         ), freed AS (
+           DELETE FROM payment_identifiers WHERE payment_id = (SELECT id FROM refused WHERE status = 'failed')
+         )
+         SELECT * FROM refused`,
         [id, attempts, hasNoOpenRequest, reason, detail ?? null],
       )
       return refused?.status === 'failed'

@@ -1,14 +1,20 @@
-import { type GatewayDatabase } from '@tollgate/database'
+import { DatabaseError, type GatewayDatabase } from '@tollgate/database'
 import { transientReasons, type SettleRequest } from '@tollgate/protocol'
 import { randomUUID } from 'node:crypto'
 import { type Plan } from '../catalog/catalog'
+import { identifierTaken, type Identifier } from '../extensions/payment-identifier'
 import { COLUMNS, createPaymentQuery, type PaymentRecord } from './payment-record'
 
 /** Identifies one payment: the payer signs each nonce once. */
 export type Authorization = { plan: Plan; payer: string; nonce: string }
 
 /** `presentedBy` is set if the payment came without a session, and so serves one call. */
-type NewPurchase = { wallet: string; request: SettleRequest; presentedBy: Buffer | undefined }
+type NewPurchase = {
+  wallet: string
+  request: SettleRequest
+  presentedBy: Buffer | undefined
+  identifier: Identifier | undefined
+}
 
 type Applicant = {
   now: Date
@@ -36,7 +42,20 @@ const NEW_ROW = `$1::uuid, $2, $3::int, $4, $5, $6, $7, $8, $9::numeric, $10, $1
   CASE WHEN $13::bytea IS NOT NULL THEN 'open' END, now()`
 const UNLESS_KNOWN = `ON CONFLICT (chain_id, asset, payer, nonce) DO NOTHING RETURNING ${COLUMNS}`
 
-const valuesOf = ({ plan, payer, nonce }: Authorization, { wallet, request, presentedBy }: NewPurchase) => [
+/**
+ * Gives the recorded payment its identifier, in the same commit: two payments with one identifier cannot both be settled. Fails
+ * if another payment has it. A refused payment gives it up; see the settlement store.
+ */
+const withIdentifier = (recorded: string, id: string, fingerprint: string) => `${recorded}, identified AS (
+    INSERT INTO payment_identifiers (payer, id, fingerprint, payment_id)
+    SELECT payer, ${id}::text, ${fingerprint}::text, id FROM recorded WHERE ${id}::text IS NOT NULL
+  )
+  SELECT * FROM recorded`
+
+const valuesOf = (
+  { plan, payer, nonce }: Authorization,
+  { wallet, request, presentedBy, identifier }: NewPurchase,
+) => [
   randomUUID(),
   wallet,
   plan.id,
@@ -50,7 +69,15 @@ const valuesOf = ({ plan, payer, nonce }: Authorization, { wallet, request, pres
   plan.credits,
   JSON.stringify(request),
   presentedBy ?? null,
+  identifier?.id ?? null,
+  identifier?.fingerprint ?? null,
 ]
+
+/** @throws ApiError CONFLICT */
+const refuseTaken = (identifier: Identifier | undefined) => (error: unknown) => {
+  const isTaken = error instanceof DatabaseError && error.constraint === 'payment_identifiers_pkey'
+  throw isTaken && identifier ? identifierTaken(identifier.id) : error
+}
 
 export type PaymentStore = ReturnType<typeof createPaymentStore>
 
@@ -67,30 +94,32 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
       return (await query('find-by-authorization', text, [plan.chainId, plan.asset, payer, nonce]))[0]
     },
 
-    create: async (authorization: Authorization, purchase: NewPurchase): Promise<PaymentRecord | undefined> =>
-      (
-        await query(
-          'create',
-          `${INSERT_INTO} VALUES (${NEW_ROW}) ${UNLESS_KNOWN}`,
-          valuesOf(authorization, purchase),
-        )
-      )[0],
+    /** Undefined if the payment is known. @throws ApiError CONFLICT if another payment has its identifier */
+    async create(authorization: Authorization, purchase: NewPurchase): Promise<PaymentRecord | undefined> {
+      const recorded = `WITH recorded AS (${INSERT_INTO} VALUES (${NEW_ROW}) ${UNLESS_KNOWN})`
+      const text = withIdentifier(recorded, '$14', '$15')
+      const stored = query('create', text, valuesOf(authorization, purchase))
+      return (await stored.catch(refuseTaken(purchase.identifier)))[0]
+    },
 
     /**
      * Records a new payment under the nonce of a failed one, which keeps its row and gives up the nonce: the payer of a refused
      * transaction signs the next one under the same sequence. Returns undefined if the payment has not failed or another call won.
+     *
+     * @throws ApiError CONFLICT if another payment has its identifier
      */
     async createRetry(
       { id }: PaymentRecord,
       authorization: Authorization,
       purchase: NewPurchase,
     ): Promise<PaymentRecord | undefined> {
-      const text = `WITH failed AS (
+      const recorded = `WITH failed AS (
           UPDATE payments SET nonce = nonce || ' of ' || id, updated_at = now()
-          WHERE id = $14 AND status = 'failed' AND nonce = $8 RETURNING id
-        )
-        ${INSERT_INTO} SELECT ${NEW_ROW} FROM failed ${UNLESS_KNOWN}`
-      return (await query('create-retry', text, [...valuesOf(authorization, purchase), id]))[0]
+          WHERE id = $16 AND status = 'failed' AND nonce = $8 RETURNING id
+        ), recorded AS (${INSERT_INTO} SELECT ${NEW_ROW} FROM failed ${UNLESS_KNOWN})`
+      const text = withIdentifier(recorded, '$14', '$15')
+      const stored = query('create-retry', text, [...valuesOf(authorization, purchase), id])
+      return (await stored.catch(refuseTaken(purchase.identifier)))[0]
     },
 
     async canReopen(id: string, validUntil: bigint): Promise<boolean> {
@@ -105,21 +134,28 @@ export function createPaymentStore({ pool }: Pick<GatewayDatabase, 'pool'>) {
     /**
      * Reopens a refused payment in a new round, while it can still be settled (`validUntil`, Unix seconds): under the idempotency
      * key of the old round the facilitator would repeat its refusal. Returns undefined if it cannot be reopened now.
+     *
+     * @throws ApiError CONFLICT if another payment has its identifier
      */
     async reopen(
       id: string,
       validUntil: bigint,
-      presentedBy: Buffer | undefined,
+      { presentedBy, identifier }: Pick<NewPurchase, 'presentedBy' | 'identifier'>,
     ): Promise<PaymentRecord | undefined> {
-      const [reopened] = await query(
-        'reopen',
-        `UPDATE payments SET status = 'received', round = round + 1, asked_at = NULL, error_reason = NULL, error_detail = NULL,
+      const recorded = `WITH recorded AS (
+         UPDATE payments SET status = 'received', round = round + 1, asked_at = NULL, error_reason = NULL, error_detail = NULL,
            call_state = CASE WHEN $4::bytea IS NULL THEN call_state ELSE 'open' END,
            presented_by = coalesce($4::bytea, presented_by), next_attempt_at = now(), updated_at = now()
-         WHERE ${IS_REOPENABLE} RETURNING ${COLUMNS}`,
-        [id, transientReasons, validUntil.toString(), presentedBy ?? null],
-      )
-      return reopened
+         WHERE ${IS_REOPENABLE} RETURNING ${COLUMNS})`
+      const reopened = query('reopen', withIdentifier(recorded, '$5', '$6'), [
+        id,
+        transientReasons,
+        validUntil.toString(),
+        presentedBy ?? null,
+        identifier?.id ?? null,
+        identifier?.fingerprint ?? null,
+      ])
+      return (await reopened.catch(refuseTaken(identifier)))[0]
     },
 
     async getApplicant(wallet: string): Promise<Applicant> {

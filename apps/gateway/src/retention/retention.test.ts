@@ -188,14 +188,16 @@ describe('sessions', () => {
   }
 
   test('are deleted a week after their last refresh token expired', async () => {
-    const [over, lapsed, rotated, alive] = [
+    const [over, lapsed, rotated, alive, withoutTokens] = [
       await session(8, 9, 10, 11, 12),
       await session(6),
       await session(40, 30, -20),
       await session(-30),
+      await session(),
     ]
     await run()
-    expect(await Promise.all([over, lapsed, rotated, alive].map(tokensOf))).toEqual([undefined, 1, 1, 1])
+    const left = await Promise.all([over, lapsed, rotated, alive, withoutTokens].map(tokensOf))
+    expect(left).toEqual([undefined, 1, 1, 1, 0])
   })
 })
 

@@ -12,9 +12,12 @@ import { type Bill } from './bill'
 import { type Answer, type Caller } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
 
-/** A payment that comes with an access key, or without credentials, is its payer's own purchase. */
+/**
+ * A payment that comes with an access key, or without credentials, is its payer's own purchase. `open` stores the session of a
+ * request that carries its own proof.
+ */
 export type Credentials =
-  | { kind: 'session'; session: Session }
+  | { kind: 'session'; session: Session; open?: () => Promise<void> }
   | { kind: 'key'; key: AccessKey }
   | { kind: 'none' }
 

@@ -44,11 +44,16 @@ export function createPaidCall(
   }
 
   /** Undefined if the call is not paid for; it is answered with 402 then. */
-  function pay(request: CallRequest, response: CallResponse, price: Price): Promise<PaidFor | undefined> {
+  async function pay(
+    request: CallRequest,
+    response: CallResponse,
+    price: Price,
+  ): Promise<PaidFor | undefined> {
     const { credentials } = request
     const payment = request.parsePayment()
     if (credentials.kind === 'session') {
       const { session } = credentials
+      await credentials.open?.()
       return payInSession(request, response, { ...price, session, payment })
     }
     if (payment) return payByPayment(request, response, { ...price, payment })

@@ -71,7 +71,8 @@ export function createPayByPayment(dependencies: Dependencies) {
       assertRepeat(id, fingerprint, await identified.findFingerprint(payer, id))
     }
 
-    const buyer: Buyer = { session: undefined, ...request.client(), resource: request.resource }
+    const { resource } = request
+    const buyer: Buyer = { session: undefined, ...request.client(), resource, identifier: identity }
     const purchase = await buyCredits(buyer, plan, payment)
     if (purchase.outcome === 'disputed') {
       response.setHeaders(purchase.receipt)
@@ -133,7 +134,7 @@ export function createPayByPayment(dependencies: Dependencies) {
     return undefined
   }
 
-  /** Only a payment that was credited holds an identifier. @throws ApiError CONFLICT */
+  /** A payment that was credited for a request without one gets its identifier now. @throws ApiError CONFLICT */
   async function remember({ payer, id, fingerprint }: Identity, { id: paymentId }: PaymentRecord) {
     const known = await identified.remember({ payer, id, fingerprint, paymentId })
     assertRepeat(id, fingerprint, known ?? 'of another identifier')

@@ -98,8 +98,9 @@ export function createPlainHandlers(dependencies: Dependencies) {
       { url: { secret }, payment }: Pick<PlainCall, 'url' | 'payment'>,
     ): Promise<Credentials> {
       if (secret === undefined) {
-        const session = findSession(sessions, req) ?? (payment ? undefined : await signInWith(req, res))
-        return session ? { kind: 'session', session } : { kind: 'none' }
+        const session = findSession(sessions, req)
+        const proven = session ? { session } : payment ? undefined : await signInWith(req, res)
+        return proven ? { kind: 'session', ...proven } : { kind: 'none' }
       }
       if (!keys.isRemembered(secret)) await limits.limitGuesses(addressKey(req), res)
       const key = await keys.find(secret)

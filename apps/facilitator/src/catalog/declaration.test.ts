@@ -82,6 +82,25 @@ describe('extensions.bazaar of version 2', () => {
       description: undefined,
     })
   })
+
+  test('keeps no invisible characters, in texts and in what is declared', () => {
+    const hidden = '\u202e\u200b\u{e0041}'
+    const bazaar = bazaarOf()
+    const declared = (more: string) => ({
+      ...bazaar,
+      info: { ...bazaar.info, output: { type: 'json', example: { weather: `sunny${more}` } } },
+    })
+    const resource = {
+      url: 'https://shop.example/weather',
+      description: `a${hidden}b`,
+      mimeType: `c${hidden}`,
+    }
+    expect(readDeclarationV2(bodyV2(declared(hidden), resource))).toMatchObject({
+      description: 'ab',
+      mimeType: 'c',
+      declared: declared(''),
+    })
+  })
 })
 
 describe('outputSchema of version 1', () => {
@@ -118,6 +137,12 @@ describe('outputSchema of version 1', () => {
     expect(readDeclarationV1(bodyV1(outputSchema))).toBeUndefined()
   })
 
+  test('keeps no invisible characters', () => {
+    expect(readDeclarationV1(bodyV1({ input, output: { a: 'b\u2066\u2069c' } }))).toMatchObject({
+      declared: { output: { a: 'bc' } },
+    })
+  })
+
   test('is refused with more than 8 KiB', () => {
     expect(readDeclarationV1(bodyV1({ input, output: large }))).toHaveProperty('problem')
   })
@@ -130,6 +155,7 @@ test.each<[object, object]>([
   ],
   [{ tags: ['1', '2', '3', '4', '5', '6'] }, { tags: ['1', '2', '3', '4', '5'] }],
   [{ serviceName: 'x'.repeat(33), tags: ['é', 5, ''], iconUrl: 'data:image/png,x' }, {}],
+  [{ serviceName: 'a\u202eb', tags: ['a\u200b', '\u{e0041}'] }, {}],
   [{ serviceName: 'a\u0007', tags: 'text', iconUrl: 'https://user@shop.example/' }, {}],
   [{ iconUrl: 'https://127.0.0.1/icon' }, {}],
   [{ iconUrl: 'https://2130706433/icon' }, {}],

@@ -1,11 +1,12 @@
 import { storableObject } from '@tollgate/protocol'
 import { z } from 'zod'
 import { hasExternalReference, matchesSchema } from './matches-schema'
+import { visibleObject, visibleText } from './visible-text'
 
 const MAX_DECLARED_BYTES = 8_192
 const MAX_DECLARED_DEPTH = 16
 
-const Declared = storableObject(MAX_DECLARED_BYTES, MAX_DECLARED_DEPTH)
+const Declared = storableObject(MAX_DECLARED_BYTES, MAX_DECLARED_DEPTH).transform(visibleObject)
 const record = z.record(z.string(), z.unknown())
 const bodyMethods = ['POST', 'PUT', 'PATCH'] as const
 const Method = z.enum(['GET', 'HEAD', 'DELETE', ...bodyMethods])
@@ -41,14 +42,7 @@ const Bazaar = z
   .refine(({ schema }) => !hasExternalReference(schema), 'schema refers to another document')
   .refine(({ info, schema }) => matchesSchema(info, schema), 'info does not satisfy schema')
 
-/** Postgres stores no NUL, and terminals obey control characters. */
-const Text = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .transform((text) => text.replace(/[\p{Cc}\p{Cs}]/gu, ' '))
-    .nullish()
-    .catch(undefined)
+const Text = (max: number) => z.string().max(max).transform(visibleText).nullish().catch(undefined)
 const texts = { description: Text(4_096), mimeType: Text(256) }
 const Resource = z.looseObject({ url: z.string(), ...texts })
 

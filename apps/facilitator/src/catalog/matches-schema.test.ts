@@ -67,6 +67,9 @@ test.each([
   ['an enumeration for each element', { items: { enum: Array.from({ length: 1_900 }, (_, n) => n) } }, 1],
   ['many types', { items: { type: [...Array.from({ length: 1_000 }, () => 'null'), 'number'] } }, 1],
   ['many required members', { items: { required: Array.from({ length: 1_900 }, () => 'a') } }, { a: 1 }],
+  ['elements of elements', { items: { items: {} } }, [1]],
+  ['a property of each element', { items: { properties: { a: { type: 'number' } } } }, { a: 1 }],
+  ['another member of each element', { items: { additionalProperties: { type: 'number' } } }, { a: 1 }],
 ])('%s is refused once it has taken too many steps', (_, schema, element) => {
   const value = Array.from({ length: 1_900 }, () => element)
   expect(matchesSchema(value.slice(0, 1), schema)).toBe(true)

@@ -31,7 +31,7 @@ const PROOF_HOLDS = "interval '7 days'"
 
 /**
  * Both sources, as the statements below select them. $1 version, $2 networks, $3 those of them whose assets need a domain, $4
- * payTo or null, $5 limit, $6 offset, $7 type or null, $8 whether registered resources are wanted, $9 now.
+ * payTo or null, $5 type or null, $6 whether registered resources are wanted, $7 now, $8 limit, $9 offset.
  */
 const ACTIVE = `
 active AS (
@@ -40,7 +40,7 @@ active AS (
 )`
 
 const REGISTERED = `
-  x402_version = $1 AND $8 AND type IN ('http', 'endpoint') AND resource LIKE 'http%'
+  x402_version = $1 AND $6 AND type IN ('http', 'endpoint') AND resource LIKE 'http%'
   AND ($4::text IS NULL OR accepts @> jsonb_build_array(jsonb_build_object('payTo', $4::text)))
   AND EXISTS (
     SELECT FROM jsonb_array_elements(accepts) AS way JOIN active
@@ -48,27 +48,30 @@ const REGISTERED = `
     WHERE $4::text IS NULL OR way ->> 'payTo' = $4
   )`
 
-const isProven = (proof: string) => `${proof}.verified_at > $9::timestamptz - ${PROOF_HOLDS}`
+const isProven = (proof: string) => `${proof}.verified_at > $7::timestamptz - ${PROOF_HOLDS}`
 
-const CATALOGED = `
-  x402_version = $1 AND ($7::text IS NULL OR type = $7) AND ($4::text IS NULL OR pay_to = $4)
+/** That no row is found: for a whole list, by a join. */
+const noneOfAll = (rows: string) => `NOT EXISTS (SELECT ${rows})`
+/** The same for a page, by a look-up for each row: a join may read and sort the whole list first. */
+const noneOfEach = (rows: string) => `coalesce((SELECT false ${rows} LIMIT 1), true)`
+type None = typeof noneOfAll
+
+const cataloged = (none: None) => `
+  x402_version = $1 AND ($5::text IS NULL OR type = $5) AND ($4::text IS NULL OR pay_to = $4)
   AND offers && ARRAY(SELECT network || ' ' || asset FROM active)
-  AND NOT EXISTS (SELECT FROM users WHERE users.id = user_id AND disabled_at IS NOT NULL)
-  AND NOT EXISTS (
-    SELECT FROM resource_origins AS proof
+  AND ${none('FROM users WHERE users.id = user_id AND disabled_at IS NOT NULL')}
+  AND ${none(`FROM resource_origins AS proof
     WHERE proof.origin = cataloged_resources.origin AND proof.user_id <> cataloged_resources.user_id AND ${isProven('proof')}
       AND NOT EXISTS (
         SELECT FROM resource_origins AS own
         WHERE own.origin = cataloged_resources.origin AND own.user_id = cataloged_resources.user_id AND ${isProven('own')}
-      )
-  )`
+      )`)}`
 
-/** The list has what a user registered once, not again from its payments. */
-const IS_UNREGISTERED = `NOT EXISTS (
-    SELECT FROM resources AS own
+/** What a user registered is not shown again from its payments, if it is shown. `REGISTERED` is about `own` here. */
+const isShownOnce = (none: None, isMatch = 'true') =>
+  none(`FROM resources AS own
     WHERE own.user_id = cataloged_resources.user_id AND md5(own.resource) = md5(cataloged_resources.resource)
-      AND own.x402_version = cataloged_resources.x402_version
-  )`
+      AND ${isMatch} AND ${REGISTERED}`)
 
 /** The rows of `page (place, source, id)`, and facts of all matches. */
 const answerOf = (facts: string) => `
@@ -88,16 +91,30 @@ SELECT facts.*, source, id, user_id AS "userId", resource, type, metadata, decla
 FROM (${facts}) AS facts LEFT JOIN found ON true
 ORDER BY place`
 
-/** One statement, so that total and page are from the same snapshot. Registered resources come first. */
+const listed = (none: None) => `${cataloged(none)} AND ${isShownOnce(none)}`
+
+/** Matches of each source that a page counts, so that the total of a short list is exact and of the page's snapshot. */
+export const MAX_COUNTED = 1_000
+const SCANNED = `greatest($8::bigint + $9::bigint, ${MAX_COUNTED})`
+
+/** Registered resources come first. Reads no more than the page needs and counts: `isPartial` if `total` is too small. */
 export const DISCOVERED = `
 WITH ${ACTIVE}, listed AS MATERIALIZED (
-  SELECT 'registered' AS source, id FROM resources WHERE ${REGISTERED}
+  (SELECT 'registered' AS source, id FROM resources WHERE ${REGISTERED} ORDER BY id LIMIT ${SCANNED})
   UNION ALL
-  SELECT 'cataloged', id FROM cataloged_resources WHERE ${CATALOGED} AND ${IS_UNREGISTERED}
+  (SELECT 'cataloged', id FROM cataloged_resources WHERE ${listed(noneOfEach)} ORDER BY id LIMIT ${SCANNED})
 ), page AS (
   SELECT row_number() OVER (ORDER BY source DESC, id) AS place, source, id FROM listed
-  ORDER BY source DESC, id LIMIT $5 OFFSET $6
-), ${answerOf('SELECT count(*)::int AS total, false AS "isPartial" FROM listed')}`
+  ORDER BY source DESC, id LIMIT $8 OFFSET $9
+), ${answerOf(`SELECT count(*)::int AS total,
+  greatest(count(*) FILTER (WHERE source = 'registered'), count(*) FILTER (WHERE source = 'cataloged')) >= ${SCANNED} AS "isPartial"
+  FROM listed`)}`
+
+/** The number of all matches. Without $8 and $9. */
+export const COUNTED = `
+WITH ${ACTIVE}
+SELECT (SELECT count(*) FROM resources WHERE ${REGISTERED})::int
+  + (SELECT count(*) FROM cataloged_resources WHERE ${listed(noneOfAll)})::int AS total`
 
 const WORDS = {
   resources: "discovery_words(resource, metadata, '')",
@@ -116,11 +133,12 @@ WITH ${ACTIVE}, matched AS MATERIALIZED (
    WHERE ${WORDS.resources} @@ ${query} AND ${REGISTERED} LIMIT ${MAX_SEARCHED})
   UNION ALL
   (SELECT 'cataloged', id, ${WORDS.cataloged_resources} FROM cataloged_resources
-   WHERE ${WORDS.cataloged_resources} @@ ${query} AND ${CATALOGED} LIMIT ${MAX_SEARCHED})
+   WHERE ${WORDS.cataloged_resources} @@ ${query} AND ${cataloged(noneOfAll)}
+     AND ${isShownOnce(noneOfAll, `${WORDS.resources} @@ ${query}`)} LIMIT ${MAX_SEARCHED})
 ), ranked AS (
   SELECT row_number() OVER (ORDER BY ts_rank(words, ${query}) DESC, source DESC, id) AS place, source, id FROM matched
 ), page AS (
-  SELECT place, source, id FROM ranked ORDER BY place LIMIT $5 OFFSET $6
+  SELECT place, source, id FROM ranked ORDER BY place LIMIT $8 OFFSET $9
 ), ${answerOf(`SELECT count(*)::int AS total,
   coalesce(greatest(count(*) FILTER (WHERE source = 'registered'), count(*) FILTER (WHERE source = 'cataloged')) >= ${MAX_SEARCHED}, false) AS "isPartial"
   FROM matched`)}`

@@ -97,6 +97,18 @@ describe('GET /discovery/resources', () => {
     })
   })
 
+  test('lists no invisible characters of a registration, which keeps them', async () => {
+    const hidden = '\u202e\u200b\u{e0041}'
+    const metadata = { description: `The${hidden} weather`, by: [`us${hidden}`], [`to${hidden}`]: 1 }
+    const shown = { description: 'The weather', by: ['us'] }
+    await register({ metadata })
+    const [item] = (await listed()).items
+    expect([item?.accepts[0]?.description, item?.metadata]).toEqual(['The weather', shown])
+    expect((await resourcesOf(api)).resources[0]?.metadata).toEqual(metadata)
+    await register({ metadata, x402Version: 2 })
+    expect((await listedV2()).items).toMatchObject([{ description: 'The weather', metadata: shown }])
+  })
+
   test.each([
     [{}, ['', '', 60]],
     [{ description: 5, mimeType: ['text/html'], maxTimeoutSeconds: '300' }, ['', '', 60]],

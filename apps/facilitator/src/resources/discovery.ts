@@ -9,6 +9,7 @@ import {
   type DiscoverySearchQuery,
 } from '@tollgate/protocol'
 import { readServiceMetadata } from '../catalog/service-metadata'
+import { visibleObject } from '../catalog/visible-text'
 import { type Network } from '../networks/network'
 import { type Networks } from '../networks/networks'
 import { type Discovered, type Payable } from './discovery-sql'
@@ -57,8 +58,9 @@ export function createDiscovery(parts: {
     }
   }
 
-  async function itemsOf(x402Version: 1 | 2, resources: readonly Discovered[]) {
-    const isVerified = await verifiedAmong(resources)
+  async function itemsOf(x402Version: 1 | 2, found: readonly Discovered[]) {
+    const isVerified = await verifiedAmong(found)
+    const resources = found.map((resource) => ({ ...resource, metadata: visibleObject(resource.metadata) }))
     const names = new Map(networks.all.map((network) => [network.name, caip2(network)]))
     return x402Version === 1
       ? resources.map((resource) => itemOf(resource, isVerified(resource)))

@@ -6,7 +6,7 @@ import { bazaarOf } from '../testing/bazaar'
 import { newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'
 import { newResource, PAY_TO, way } from '../testing/resource'
-import { DISCOVERED, SEARCHED_ALL, SEARCHED_ANY } from './discovery-sql'
+import { DISCOVERED, MAX_COUNTED, SEARCHED_ALL, SEARCHED_ANY } from './discovery-sql'
 
 let facilitator: TestFacilitator
 let api: TestFacilitator['api']
@@ -120,6 +120,28 @@ describe('GET /discovery/search', () => {
     await facilitator.database.prisma.asset.updateMany({ data: { active: true } })
   })
 
+  test('shows what is registered and cataloged once, and what is cataloged if only that is found', async () => {
+    await register('a', { description: 'weather' })
+    await catalog('a', { description: 'weather', tags: ['nordic'] })
+    const sourcesOf = async (query: object) =>
+      (await search(query)).resources.map(({ resource, source }) => [resource, source])
+    for (const query of ['weather', 'weather elephants'])
+      expect(await sourcesOf({ query })).toEqual([[url('a'), 'registered']])
+    const cataloged = [[url('a'), 'cataloged']]
+    expect(await sourcesOf({ query: 'nordic' })).toEqual(cataloged)
+    expect(await sourcesOf({ query: 'weather', extensions: 'bazaar' })).toEqual(cataloged)
+    const list = async (query: object) =>
+      (await api.get('/api/v2/discovery/resources').query(query)).body as {
+        items: { source: string }[]
+        pagination: { total: number }
+      }
+    expect(await list({})).toMatchObject({ items: [{ source: 'registered' }], pagination: { total: 1 } })
+    expect(await list({ extensions: 'bazaar' })).toMatchObject({
+      items: [{ source: 'cataloged' }],
+      pagination: { total: 1 },
+    })
+  })
+
   test('pages by its cursor, the best matches first', async () => {
     for (let index = 0; index < 5; index++) await catalog(`w${index}`, { description: 'weather' })
     await catalog('weather', { description: 'weather, weather, weather' })
@@ -197,19 +219,22 @@ describe('of many resources', () => {
       [userId, JSON.stringify(way())],
     )
     await pool.query(
-      `INSERT INTO cataloged_resources (user_id, x402_version, resource, origin, type, operation, pay_to, accepts, offers,
+      `INSERT INTO cataloged_resources (id, user_id, x402_version, resource, origin, type, operation, pay_to, accepts, offers,
          details, declared, last_paid_at)
-       SELECT $1, 2, 'https://shop.example/c' || n, 'https://shop.example', 'http', 'GET', 'c' || n,
+       SELECT n, $1, 2, 'https://shop.example/c' || n, 'https://shop.example', 'http', 'GET', 'c' || n,
          jsonb_build_array($2::jsonb), ARRAY[$3], jsonb_build_object('description', 'common words, and rare' || n), '{}', now()
-       FROM generate_series(1, ${MANY}) AS n`,
+       FROM generate_series(1, ${MANY}) AS place, LATERAL (SELECT 1 + place * 7919 % ${MANY} AS n) AS shuffled`,
       [userId, JSON.stringify(way()), `base-sepolia ${way().asset}`],
     )
     await pool.query('ANALYZE resources, cataloged_resources')
   }
 
-  const planOf = async (text: string, { payTo = null as string | null, words = [] as string[] }) => {
+  const planOf = async (
+    text: string,
+    { version = 2, payTo = null as string | null, words = [] as string[] },
+  ) => {
     const networks = ['base-sepolia']
-    const values = [2, networks, networks, payTo, 20, 0, null, true, new Date(), ...words]
+    const values = [version, networks, networks, payTo, null, true, new Date(), 20, 0, ...words]
     const { rows } = await facilitator.database.pool.query<{ 'QUERY PLAN': string }>(
       `EXPLAIN ${text}`,
       values,
@@ -231,7 +256,34 @@ describe('of many resources', () => {
     const found = await search({ query: 'common', limit: 100, cursor: 900 })
     expect([found.partialResults, found.resources.length, found.pagination.cursor]).toEqual([true, 100, null])
     expect(pathsOf(await search({ query: 'rare7' })).sort()).toEqual(['c7', 'r7'])
-    const list = await api.get('/api/v2/discovery/resources?limit=1').expect(200)
-    expect(list.body).toMatchObject({ pagination: { total: 2 * MANY } })
+  })
+
+  test('a page is read without the rest of the list, and the total is that of the whole', async () => {
+    const rowsOf = async (offset: number) => {
+      const values = [2, ['base-sepolia'], ['base-sepolia'], null, null, true, new Date(), 20, offset]
+      const { rows } = await facilitator.database.pool.query<{ 'QUERY PLAN': string }>(
+        `EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) ${DISCOVERED}`,
+        values,
+      )
+      const read = rows.flatMap((row) => /actual rows=([\d.]+)/.exec(row['QUERY PLAN'])?.[1] ?? [])
+      return Math.max(...read.map(Number))
+    }
+    await fill()
+    expect(await rowsOf(0)).toBeLessThanOrEqual(2 * MAX_COUNTED)
+    const planOfV1 = await planOf(DISCOVERED, { version: 1 })
+    for (const index of ['resources_x402_version_id_idx', 'cataloged_resources_x402_version_id_idx'])
+      expect(planOfV1).toContain(`using ${index}`)
+    const pageAt = async (offset: number) => {
+      const list = await api.get(`/api/v2/discovery/resources?limit=2&offset=${offset}`).expect(200)
+      const { items, pagination } = list.body as {
+        items: { resource: string }[]
+        pagination: { total: number }
+      }
+      return [...items.map(({ resource }) => resource.slice(url('').length)), pagination.total]
+    }
+    expect(await pageAt(0)).toEqual(['r1', 'r2', 2 * MANY])
+    expect(await pageAt(MANY - 1)).toEqual([`r${MANY}`, 'c1', 2 * MANY])
+    expect(await pageAt(2 * MANY - 1)).toEqual([`c${MANY}`, 2 * MANY])
+    expect(await pageAt(2 * MANY)).toEqual([2 * MANY])
   })
 })

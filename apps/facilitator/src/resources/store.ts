@@ -1,6 +1,14 @@
 import { type FacilitatorDatabase } from '@tollgate/database'
 import { type AcceptedPayment, type ResourceRegistration } from '@tollgate/protocol'
-import { DISCOVERED, SEARCHED_ALL, SEARCHED_ANY, type Discovered, type DiscoveredRow } from './discovery-sql'
+import {
+  COUNTED,
+  DISCOVERED,
+  SEARCHED_ALL,
+  SEARCHED_ANY,
+  type Discovered,
+  type DiscoveredRow,
+} from './discovery-sql'
+import { createTotals } from './totals'
 
 /** Enough for every route of a merchant, and too few to crowd out others in the lists. */
 export const MAX_RESOURCES = 10_000
@@ -43,6 +51,11 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       resources: rows.filter((row): row is DiscoveredRow & Discovered => row.id !== null),
     }
   }
+
+  const totalOf = createTotals(async (filters: FilterValues, now) => {
+    const { rows } = await pool.query<{ total: number }>(COUNTED, [...filters, now])
+    return rows[0]?.total ?? 0
+  })
 
   return {
     /**
@@ -97,12 +110,19 @@ export function createResourceStore({ pool }: Pick<FacilitatorDatabase, 'pool'>)
       return rows
     },
 
-    /** A page of resources that can be paid now, and their total, from one snapshot. */
-    discover: (wanted: Wanted): Promise<DiscoveredPage> => pageOf(DISCOVERED, discoveryValuesOf(wanted)),
+    /** A page of resources that can be paid now, and their total: exact, or of a long list up to 30 s old. */
+    async discover(wanted: Wanted): Promise<DiscoveredPage> {
+      const { now, limit, offset } = wanted
+      const filters = filterValuesOf(wanted)
+      const page = await pageOf(DISCOVERED, [...filters, now, limit, offset])
+      if (!page.isPartial) return page
+      return { ...page, isPartial: false, total: Math.max(page.total, await totalOf(filters, now)) }
+    },
 
     /** The same for what has all words, or, if nothing has, any of them; the best matches first. */
     async search(wanted: Wanted, words: string): Promise<DiscoveredPage> {
-      const values = [...discoveryValuesOf(wanted), words]
+      const { now, limit, offset } = wanted
+      const values = [...filterValuesOf(wanted), now, limit, offset, words]
       const found = await pageOf(SEARCHED_ALL, values)
       return found.total > 0 ? found : pageOf(SEARCHED_ANY, values)
     },
@@ -117,7 +137,8 @@ const valuesOf = ({ resource, type, x402Version, accepts, metadata }: ResourceRe
   JSON.stringify(metadata),
 ]
 
-const discoveryValuesOf = (wanted: Wanted) => {
-  const { x402Version, networks, withDomain, payTo = null, limit, offset, type = null } = wanted
-  return [x402Version, networks, withDomain, payTo, limit, offset, type, wanted.includeRegistered, wanted.now]
+type FilterValues = ReturnType<typeof filterValuesOf>
+const filterValuesOf = (wanted: Wanted) => {
+  const { x402Version, networks, withDomain, payTo = null, type = null, includeRegistered } = wanted
+  return [x402Version, networks, withDomain, payTo, type, includeRegistered] as const
 }

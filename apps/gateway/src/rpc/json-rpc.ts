@@ -1,5 +1,6 @@
 import { ApiError } from '@tollgate/service'
-import { MethodNotServed } from './not-served'
+import { idsOf, idTextsOf, type JsonRpcIds } from './json-rpc-ids'
+import { MethodNotServed, notServedMessage, unservedMethodOf } from './not-served'
 import { isObject, type Entry } from './rpc-methods'
 
 /** The error codes of JSON-RPC 2.0, section 5.1. */
@@ -9,10 +10,6 @@ export const jsonRpcCodes = {
   methodNotFound: -32_601,
   internalError: -32_603,
 } as const
-
-type Id = string | number | null
-/** The ids to answer: undefined for a notification, a list for a batch, without its notifications. */
-export type JsonRpcIds = Id | undefined | readonly Id[]
 
 export type JsonRpcError = { code: number; message: string }
 
@@ -24,22 +21,6 @@ export class JsonRpcRefusal extends Error {
   ) {
     super(message)
   }
-}
-
-const MAX_ID_LENGTH = 256
-
-/** Of an invalid request null, as JSON-RPC has it: only an object without `id` is a notification. */
-export function idsOf(body: unknown): JsonRpcIds {
-  if (!Array.isArray(body)) return idOf(body)
-  return body.map(idOf).filter((id) => id !== undefined)
-}
-
-function idOf(entry: unknown): Id | undefined {
-  if (!isObject(entry)) return null
-  const { id } = entry
-  if (id === undefined) return typeof entry['method'] === 'string' ? undefined : null
-  const isValid = typeof id === 'number' || (typeof id === 'string' && id.length <= MAX_ID_LENGTH)
-  return isValid ? id : null
 }
 
 /** @throws JsonRpcRefusal unless the body is a JSON-RPC request or a batch of them */
@@ -54,11 +35,20 @@ export function readJsonRpc(body: unknown): Entry | Entry[] {
   throw new JsonRpcRefusal(jsonRpcCodes.invalidRequest, message, Array.isArray(body) ? null : idsOf(body))
 }
 
-/** The body of a refusal; undefined if only notifications were sent, which get no answer. */
-export function refusalBody(ids: JsonRpcIds, error: JsonRpcError): unknown {
-  const answerTo = (id: Id) => ({ jsonrpc: '2.0', id, error })
-  if (!Array.isArray(ids)) return ids === undefined ? undefined : answerTo(ids as Id)
-  return ids.length === 0 ? undefined : ids.map(answerTo)
+/**
+ * The body of a refusal, as JSON; undefined if only notifications were sent, which get no answer. `errorOf` is asked for the error
+ * of each entry of a batch, `text` has the ids as they were sent.
+ */
+export function refusalBody(
+  ids: JsonRpcIds,
+  text: string,
+  errorOf: (index: number) => JsonRpcError,
+): string | undefined {
+  const answers = idTextsOf(ids, text).flatMap((id, index) =>
+    id === undefined ? [] : [`{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(errorOf(index))}}`],
+  )
+  if (answers.length === 0) return undefined
+  return Array.isArray(ids) ? `[${answers.join()}]` : answers[0]
 }
 
 /** The errors that JSON-RPC has a code for; others keep their HTTP status. */
@@ -70,4 +60,13 @@ export function jsonRpcErrorOf(error: unknown): JsonRpcError | undefined {
   if (error.code === 'INVALID_REQUEST') return { code: jsonRpcCodes.invalidRequest, message }
   if (error.code === 'UPSTREAM_FAILED') return { code: jsonRpcCodes.internalError, message }
   return undefined
+}
+
+/** The others of a batch are refused for the sake of the entries that name an unserved method. */
+export function entryErrorOf(error: unknown, refusal: JsonRpcError, entry: unknown): JsonRpcError {
+  if (!(error instanceof MethodNotServed) || !isObject(entry)) return refusal
+  const method = unservedMethodOf(entry, error.methods)
+  return method === undefined
+    ? { code: jsonRpcCodes.invalidRequest, message: `The batch was not sent. ${refusal.message}` }
+    : { ...refusal, message: notServedMessage(method) }
 }

@@ -2,20 +2,20 @@ import { balanceOf } from '../testing/accounts'
 import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, startUpstream } from '../testing/upstream'
-import { notServedMethod } from './not-served'
+import { notServedMethods } from './not-served'
 
 test.each([
-  ['evm', ['eth_call', 'eth_subscribe'], [], 'eth_subscribe'],
-  ['evm', ['eth_unsubscribe'], [], 'eth_unsubscribe'],
-  ['evm', ['subscribe', 'ETH_SUBSCRIBE', 'constructor'], [], undefined],
-  ['cosmos', ['status', 'unsubscribe_all'], [], 'unsubscribe_all'],
-  ['cosmos', ['eth_subscribe'], [], undefined],
-  ['evm', ['trace_block'], ['trace_block'], 'trace_block'],
-  ['evm', [], ['trace_block'], undefined],
+  ['evm', ['eth_call', 'eth_subscribe'], [], ['eth_subscribe']],
+  ['evm', ['eth_unsubscribe'], [], ['eth_unsubscribe']],
+  ['evm', ['subscribe', 'ETH_SUBSCRIBE', 'constructor'], [], []],
+  ['cosmos', ['status', 'unsubscribe_all'], [], ['unsubscribe_all']],
+  ['cosmos', ['eth_subscribe'], [], []],
+  ['evm', ['trace_block', 'eth_call', 'eth_subscribe'], ['trace_block'], ['trace_block', 'eth_subscribe']],
+  ['evm', [], ['trace_block'], []],
 ] as const)(
-  'of the %s methods %j, with %j in the catalog, %s is not served',
+  'of the %s methods %j, with %j in the catalog, %j are not served',
   (ecosystem, methods, more, expected) => {
-    expect(notServedMethod(ecosystem, methods, more)).toBe(expected)
+    expect(notServedMethods(ecosystem, methods, more)).toEqual(expected)
   },
 )
 

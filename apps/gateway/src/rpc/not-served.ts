@@ -2,6 +2,7 @@ import { type Ecosystem } from '@tollgate/protocol'
 import { ApiError } from '@tollgate/service'
 import { type Provider } from '../catalog/catalog'
 import { type Bill } from './bill'
+import { methodMembers, methodNameOf, type Entry } from './rpc-methods'
 
 /** Methods that need a connection which the node can write to, so no node serves them over HTTP. */
 export const methodsNeverServed: Record<Ecosystem, readonly string[]> = {
@@ -9,18 +10,21 @@ export const methodsNeverServed: Record<Ecosystem, readonly string[]> = {
   cosmos: ['subscribe', 'unsubscribe', 'unsubscribe_all'],
 }
 
-/** The first of `methods` that a chain of the ecosystem, or the provider whose `notServed` it is, cannot serve over HTTP. */
-export const notServedMethod = (
+/** Those of `methods` that a chain of the ecosystem, or the provider whose `notServed` it is, cannot serve over HTTP. */
+export const notServedMethods = (
   ecosystem: Ecosystem,
   methods: readonly string[],
   notServed: readonly string[] = [],
-): string | undefined =>
-  methods.find((method) => methodsNeverServed[ecosystem].includes(method) || notServed.includes(method))
+): string[] =>
+  methods.filter((method) => methodsNeverServed[ecosystem].includes(method) || notServed.includes(method))
+
+export const notServedMessage = (method: string) =>
+  `payload: ${method} is not served over HTTP on this chain; nothing was charged`
 
 /** In JSON-RPC it has a code of its own. */
 export class MethodNotServed extends ApiError {
-  constructor(method: string) {
-    super('INVALID_REQUEST', `payload: ${method} is not served over HTTP on this chain; nothing was charged`)
+  constructor(readonly methods: readonly [string, ...string[]]) {
+    super('INVALID_REQUEST', notServedMessage(methods[0]))
   }
 }
 
@@ -33,6 +37,12 @@ export function assertServed(
   // The last segment of a REST path is no method.
   if (transport === 'rest') return
   const methods = [...urlMethods, ...entries.flatMap((entry) => entry.methods)]
-  const method = notServedMethod(category, methods, notServed)
-  if (method !== undefined) throw new MethodNotServed(method)
+  const [first, ...others] = notServedMethods(category, methods, notServed)
+  if (first !== undefined) throw new MethodNotServed([first, ...others])
 }
+
+/** The first of the unserved methods that the entry of a batch names. */
+export const unservedMethodOf = (entry: Entry, unserved: readonly string[]): string | undefined =>
+  methodMembers(entry)
+    .map(([, method]) => methodNameOf(method))
+    .find((method) => unserved.includes(method))

@@ -67,27 +67,54 @@ describe('POST /v1/{chain}', () => {
     expect(await balance()).toBe(1n)
   })
 
-  test.each([
-    ['84532', { id: 3, method: 'eth_subscribe' }, 3],
-    [
-      '84532',
-      [
+  test('a method that is not served over HTTP is -32601, the rest of its batch -32600, and all is free', async () => {
+    const { authorization, balance } = await customer(4)
+    const ask = async (body: unknown) => {
+      const { status, text } = await post(gateway.api, '/v1/84532', body, { authorization })
+      return [status, [JSON.parse(text)].flat()]
+    }
+    const message = (text: string) => expect.stringMatching(text) as string
+    const refused = (id: string | number, method: string) => ({
+      jsonrpc: '2.0',
+      id,
+      error: { code: -32_601, message: message(`^payload: ${method} is not served .*nothing was charged$`) },
+    })
+    const unsent = {
+      code: -32_600,
+      message: message('^The batch was not sent.* eth_subscribe .*nothing was charged$'),
+    }
+    expect(await ask({ id: 3, method: 'eth_subscribe' })).toEqual([200, [refused(3, 'eth_subscribe')]])
+    expect(
+      await ask([
+        { method: 'eth_blockNumber' },
         { id: 'a', method: 'eth_blockNumber' },
-        { id: 'b', method: 'eth_unsubscribe' },
+        { id: 'b', method: 'eth_subscribe' },
+        { id: 'c', method: 'eth_unsubscribe' },
+      ]),
+    ).toEqual([
+      200,
+      [
+        { jsonrpc: '2.0', id: 'a', error: unsent },
+        refused('b', 'eth_subscribe'),
+        refused('c', 'eth_unsubscribe'),
       ],
-      ['a', 'b'],
-    ],
-  ])(
-    'a method that is not served over HTTP is -32601 for the call and its whole batch, and free',
-    async (chain, body, ids) => {
-      const { authorization, balance } = await customer(2)
-      const answer = await post(gateway.api, `/v1/${chain}`, body, { authorization })
-      const error = { code: -32_601, message: expect.stringContaining('is not served over HTTP') as string }
-      const bodies = [ids].flat().map((id) => ({ jsonrpc: '2.0', id, error }))
-      expect([answer.status, [answer.body].flat()]).toEqual([200, bodies])
-      expect(await balance()).toBe(2n)
-    },
-  )
+    ])
+    expect(await balance()).toBe(4n)
+  })
+
+  test('an error has the id with all its digits, before and after the call was forwarded', async () => {
+    const chain = await gateway.chain(await getRefusingUrl())
+    const { authorization } = await customer(4)
+    const ids = ['18446744073709551615', '1e400']
+    for (const method of ['eth_subscribe', 'eth_call']) {
+      const batch = `[${ids.map((id) => `{"id":${id},"method":"${method}"}`).join()}]`
+      const answer = await post(gateway.api, `/v1/${chain}`, batch, { authorization })
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+      expect([...answer.text.matchAll(/"id":([^,]+)/g)].map(([, id]) => id)).toEqual(ids)
+    }
+    const invalid = await post(gateway.api, `/v1/${chain}`, `{"id":${ids[0]}}`, { authorization })
+    expect(invalid.text).toContain(`"id":${ids[0]},"error":{"code":-32600`)
+  })
 
   test('a method that the node does not know is refunded', async () => {
     const unknown = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no such method' } }

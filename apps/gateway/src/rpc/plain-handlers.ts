@@ -24,14 +24,14 @@ import { type CallRequest, type Credentials } from './call'
 import { callKindOf } from './call-kind'
 import { HttpCallResponse } from './http-call-response'
 import {
-  idsOf,
+  entryErrorOf,
   jsonRpcCodes,
   jsonRpcErrorOf,
   JsonRpcRefusal,
   readJsonRpc,
   refusalBody,
-  type JsonRpcIds,
 } from './json-rpc'
+import { areInexact, idsOf, type JsonRpcIds } from './json-rpc-ids'
 import { type PaidCall } from './paid-call'
 import { type RequirePaymentChoice } from './payment-choice'
 import { parsePlainUrl, type PlainUrl } from './plain-url'
@@ -144,21 +144,26 @@ export function createPlainHandlers(dependencies: Dependencies) {
 
     async function answerJsonRpc(req: Request, res: Response, plainCall: PlainCall): Promise<void> {
       let ids: JsonRpcIds = null
+      let textOfIds = ''
+      let payload: RpcRequest['payload'] = {}
       try {
         await readCallBody(req, res, plainCall).catch((error: unknown) => {
           throw isUnreadable(error) ? new JsonRpcRefusal(jsonRpcCodes.parseError, error.message) : error
         })
         ids = idsOf(req.body)
-        const payload = outlineOfPayload(readJsonRpc(req.body)) as RpcRequest['payload']
         const text = rawBody(req) ?? ''
+        if (areInexact(ids)) textOfIds = text
+        payload = outlineOfPayload(readJsonRpc(req.body)) as RpcRequest['payload']
         forgetBody(req)
         await forward(req, res, plainCall, { method: 'POST', payload, text })
       } catch (error) {
         const refusal = jsonRpcErrorOf(error)
         if (refusal === undefined || res.headersSent) throw error
-        const body = refusalBody(error instanceof JsonRpcRefusal ? error.ids : ids, refusal)
+        const body = refusalBody(error instanceof JsonRpcRefusal ? error.ids : ids, textOfIds, (index) =>
+          Array.isArray(payload) ? entryErrorOf(error, refusal, payload[index]) : refusal,
+        )
         if (body === undefined) res.status(204).end()
-        else res.json(body)
+        else res.type('json').send(body)
       }
     }
 

@@ -94,7 +94,9 @@ const list = <V extends number, I extends z.ZodType>(version: V, items: I) =>
       pagination: z.object({
         limit: z.int(),
         offset: z.int(),
-        total: z.int().describe('The number of matches on all pages.'),
+        total: z
+          .int()
+          .describe('The number of matches on all pages; from 1,000 of a source on, up to 30 seconds old.'),
       }),
     })
     .meta({

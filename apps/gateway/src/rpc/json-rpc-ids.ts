@@ -30,7 +30,7 @@ const isInexact = (id: Id) => typeof id === 'number' && !Number.isSafeInteger(id
  */
 export function idTextsOf(ids: JsonRpcIds, text: string): (string | undefined)[] {
   const list = [ids].flat()
-  const entries = areInexact(list) ? entryTexts(text) : []
+  const entries = areInexact(list) ? entryTexts(text.trimStart()) : []
   return list.map((id, index) => {
     if (id === undefined) return undefined
     return isInexact(id) ? idTextIn(entries[index] ?? '') : JSON.stringify(id)

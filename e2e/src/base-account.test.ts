@@ -1,5 +1,4 @@
 import { fundWallet } from '@tollgate/devnet'
-import { type SessionTokens, type SettleResult } from '@tollgate/protocol'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { JsonRpcProvider, Wallet } from 'ethers'
@@ -7,22 +6,18 @@ import { createPublicClient, http, isErc6492Signature, serializeErc6492Signature
 import { toCoinbaseSmartAccount } from 'viem/account-abstraction'
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
-import { tokenAt } from './testing/chain'
-import { blockNumberCall, startWorld, walletAt, type World } from './testing/world'
+import { expectPaidOnce, expectUsed } from './testing/expect-payment'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { plainBlockNumber, plainUrl, postOf } from './testing/plain-calls'
+import { paymentIn, receiptOf, recording } from './testing/public-payers'
+import { blockNumberCall, signIn, walletAt } from './testing/world'
 
-let world: World
-let token: ReturnType<typeof tokenAt>
-beforeAll(async () => {
-  world = await startWorld()
-  token = tokenAt(world.infrastructure.rpcUrl)
-}, 120_000)
-afterAll(async () => {
-  token.close()
-  await world.stop()
-}, 30_000)
+let world: ObservedWorld
+beforeAll(async () => void (world = await startObservedWorld()), 120_000)
+afterAll(() => world.stop(), 30_000)
 
-/** A Coinbase wallet by viem that wraps each signature, deployed or not, as Base Account does. */
-async function openBaseAccount() {
+/** A Coinbase wallet by viem. `wraps`: each signature, deployed or not, as Base Account does. */
+async function openContractWallet({ wraps }: { wraps: boolean }) {
   const { rpcUrl } = world.infrastructure
   const client = createPublicClient({ chain: baseSepolia, transport: http(rpcUrl) })
   const owner = privateKeyToAccount(Wallet.createRandom().privateKey as Hex)
@@ -30,36 +25,32 @@ async function openBaseAccount() {
   const { factory, factoryData } = await account.getFactoryArgs()
   if (!factory || !factoryData) throw new Error('The wallet is there already')
   const wrap = (signature: Hex) =>
-    isErc6492Signature(signature)
+    !wraps || isErc6492Signature(signature)
       ? signature
       : serializeErc6492Signature({ address: factory, data: factoryData, signature })
   const { address } = account
-  await fundWallet(rpcUrl, address, { usdc: 1_000_000n })
+  await fundWallet(rpcUrl, address, { usdc: BUDGET })
 
-  async function logIn() {
-    const { gateway, serviceName, plan } = world
-    const asked = await fetch(`${gateway.url}/auth/nonce?address=${address}`)
-    const { nonce } = (await asked.json()) as { nonce: string }
-    const message = `${serviceName} wants you to sign in.\n\nAddress: ${address}\nNonce: ${nonce}\nIssued At: ${new Date().toISOString()}`
-    const signature = wrap(await account.signMessage({ message }))
-    const bound = {
-      x402_chain_id: plan.chain_id,
-      x402_ecosystem: plan.ecosystem,
-      pricing_plan_id: plan.id,
-    }
-    return fetch(`${gateway.url}/auth/login`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ message, signature, address, auth_method: 'siwe', ...bound }),
-    })
+  const signed: Hex[] = []
+  const signTypedData = async (typed: object) => {
+    const signature = wrap(await account.signTypedData(typed as Parameters<typeof account.signTypedData>[0]))
+    signed.push(signature)
+    return signature
   }
-
-  const signTypedData = async (typed: object) =>
-    wrap(await account.signTypedData(typed as Parameters<typeof account.signTypedData>[0]))
-  return { address, logIn, signTypedData, deployment: { to: factory, data: factoryData } }
+  const x402 = new x402Client()
+  registerExactEvmScheme(x402, { signer: { address, signTypedData } })
+  return {
+    address,
+    signMessage: async (message: string) => wrap(await account.signMessage({ message })),
+    /** Of the payments. */
+    signed,
+    /** By an unmodified client. */
+    pay: (fetchFor: typeof fetch) => wrapFetchWithPayment(fetchFor, x402) as typeof fetch,
+    deploy: () => send({ to: factory, data: factoryData }),
+  }
 }
 
-async function deploy(transaction: { to: Hex; data: Hex }) {
+async function send(transaction: { to: Hex; data: Hex }) {
   const provider = new JsonRpcProvider(world.infrastructure.rpcUrl, undefined, { staticNetwork: true })
   const sent = await new Wallet(walletAt(0).privateKey, provider).sendTransaction(transaction)
   await sent.wait()
@@ -67,28 +58,43 @@ async function deploy(transaction: { to: Hex; data: Hex }) {
 }
 
 test('a Base Account signs in and pays by an unmodified client once it is deployed, with wrapped signatures', async () => {
-  const { address, logIn, signTypedData, deployment } = await openBaseAccount()
-  expect((await logIn()).status).toBe(401)
-  await deploy(deployment)
+  const wallet = await openContractWallet({ wraps: true })
+  await expect(signIn(world, wallet)).rejects.toThrow('answered 401')
+  await wallet.deploy()
 
-  const session = await logIn()
-  expect(session.status).toBe(200)
-  const client = new x402Client()
-  registerExactEvmScheme(client, { signer: { address, signTypedData } })
-  const answer = await wrapFetchWithPayment(fetch, client)(`${world.gateway.url}/rpc`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${((await session.json()) as SessionTokens).token}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify(blockNumberCall),
-  })
+  const authorization = `Bearer ${await signIn(world, wallet)}`
+  const answer = await wallet.pay(fetch)(
+    `${world.gateway.url}/rpc`,
+    postOf(blockNumberCall, { authorization }),
+  )
   expect(answer.status).toBe(200)
-  const header = Buffer.from(answer.headers.get('x-payment-response') ?? '', 'base64').toString()
-  const receipt = JSON.parse(header) as SettleResult
-  expect(receipt).toMatchObject({ success: true, payer: address })
-  const { pay_to: to, amount } = world.plan
-  expect(await token.transfersOf(receipt.transaction, address)).toEqual([
-    { from: address, to, value: BigInt(amount) },
-  ])
+  const { success, payer, transaction } = receiptOf(answer)
+  expect([success, payer]).toEqual([true, wallet.address])
+  await expectPaidOnce(world, wallet.address, { transaction })
+})
+
+describe.each([
+  { name: 'wrapped by ERC-6492', wraps: true },
+  { name: 'plain', wraps: false },
+])('a contract wallet whose signatures are $name', ({ wraps }) => {
+  test('pays for a call without a sign-in once it is deployed; its payment serves no second call', async () => {
+    const { address, signed, pay, deploy } = await openContractWallet({ wraps })
+    const url = plainUrl(world, world.plan.chain_id)
+    const refused = await pay(fetch)(url, postOf(plainBlockNumber))
+    expect([refused.status, await world.ledger.payments(address)]).toEqual([402, []])
+    await deploy()
+
+    const sent: Headers[] = []
+    const answer = await pay(recording(sent))(url, postOf(plainBlockNumber))
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { result: expect.stringMatching(/^0x/) as string },
+    ])
+    expect(signed.map((signature) => isErc6492Signature(signature))).toEqual([true, wraps])
+    const { success, payer, transaction } = receiptOf(answer)
+    expect([success, payer]).toEqual([true, address])
+
+    await expectUsed(world, { url, json: plainBlockNumber, payment: paymentIn(sent) })
+    await expectPaidOnce(world, address, { transaction })
+  })
 })

@@ -1,27 +1,20 @@
-import { fundWallet } from '@tollgate/devnet'
-import { type PaymentChoice } from '@tollgate/protocol'
-import { Wallet } from 'ethers'
 import { openCallers, COUNTED_CHAIN, type Answer, type Callers } from './testing/callers'
 import { applyCatalog } from './testing/catalog'
-import { tokenAt } from './testing/chain'
-import { openLedgerQueries, type LedgerQueries } from './testing/ledger-queries'
-import { sign, until } from './testing/paying'
+import { expectPaidOnce, expectUsed } from './testing/expect-payment'
+import { killGateway } from './testing/kill-gateway'
+import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { call, signFor, until } from './testing/paying'
 import { plainUrl, postJson } from './testing/plain-calls'
+import { openUnreadPost } from './testing/unread-post'
 import { startCountingUpstream, type AnswerMode, type CountingUpstream } from './testing/upstream'
-import { startWorld, type World } from './testing/world'
+import { signIn } from './testing/world'
 
-const BUDGET = 1_000_000n
-
-let world: World
+let world: ObservedWorld
 let upstream: CountingUpstream
-let ledger: LedgerQueries
-let token: ReturnType<typeof tokenAt>
 
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startObservedWorld()
   upstream = await startCountingUpstream()
-  ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
-  token = tokenAt(world.infrastructure.rpcUrl)
   await applyCatalog(world, { plans: [], upstreamUrl: upstream.url })
   await until(
     async () => (await fetch(plainUrl(world, COUNTED_CHAIN))).status,
@@ -30,8 +23,6 @@ beforeAll(async () => {
 }, 120_000)
 
 afterAll(async () => {
-  token.close()
-  await ledger.close()
   upstream.stop()
   await world.stop()
 }, 30_000)
@@ -43,18 +34,16 @@ const callOf = (id: string, answerMode: AnswerMode = 'answer') => ({
   params: [],
 })
 
+type Payer = Awaited<ReturnType<typeof newPayer>>
+
 /** A new wallet without a session, and the payment that it signed for the plan. */
 async function newPayer() {
-  const wallet = Wallet.createRandom()
+  const wallet = await world.newPayer()
   const { address } = wallet
-  await fundWallet(world.infrastructure.rpcUrl, address, { usdc: BUDGET })
-  const { accepts } = (await (await fetch(plainUrl(world, COUNTED_CHAIN))).json()) as PaymentChoice
-  const payment = await sign(wallet, {
-    accepts,
-    paymentRequirements: { network: world.plan.chain_id },
-  })
+  const url = plainUrl(world, COUNTED_CHAIN)
+  const payment = await signFor(url, wallet, world.plan)
   const send = (answerMode?: AnswerMode) =>
-    postJson(plainUrl(world, COUNTED_CHAIN), callOf(`${address}/call`, answerMode), { 'x-payment': payment })
+    postJson(url, callOf(`${address}/call`, answerMode), { 'x-payment': payment })
   /** Sends the payment again until the call has an outcome. */
   const served = async () => {
     const answer = await until(
@@ -67,40 +56,21 @@ async function newPayer() {
       { jsonrpc: '2.0', id: `${address}/call`, result: '0x1' },
     ])
   }
-  return { address, payment, send, served }
+  return { wallet, address, payment, send, served }
 }
 
 /** One transfer, one grant, one call paid from it, and a payment that serves no other call. */
-async function expectPaidOnce({ address, send }: Awaited<ReturnType<typeof newPayer>>) {
-  const { amount, credits, pay_to } = world.plan
-  await ledger.settled(30)
-  const again = await send()
-  expect([again.status, await again.json()]).toMatchObject([402, { error: 'duplicate_settlement' }])
-
-  const [paid, ...more] = await ledger.payments(address)
-  expect([paid, more]).toMatchObject([{ status: 'credited', grants: 1n }, []])
-  expect(await token.transfersOf(paid?.transaction ?? '', address)).toEqual([
-    { from: address, to: pay_to, value: BigInt(amount) },
-  ])
-  expect((await token.authorizationsTo(pay_to)).filter(({ payer }) => payer === address)).toHaveLength(1)
-  expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(amount))
-  expect(await ledger.balance(address)).toBe(BigInt(credits - 1))
-  expect(await ledger.broken()).toEqual([])
+async function expectServedOnce({ address, payment }: Payer) {
+  const [url, json] = [plainUrl(world, COUNTED_CHAIN), callOf(`${address}/call`)]
+  await expectUsed(world, { url, json, payment: { 'x-payment': payment } })
+  await expectPaidOnce(world, address)
+  expect(await world.ledger.broken()).toEqual([])
 }
 
 const asked = (address: string) => upstream.asked.get(`${address}/call`) ?? 0
 
 describe('kill -9 of the gateway: the same payment is served by the next process, settled once and granted once', () => {
-  /** Kills the gateway, and resolves when the next process serves. */
-  async function kill() {
-    const pid = world.gateway.pid()
-    process.kill(pid, 'SIGKILL')
-    await until(
-      () => Promise.resolve(world.gateway.pid()),
-      (now) => now !== pid,
-    )
-  }
-  const paymentOf = async (address: string) => (await ledger.payments(address))[0]
+  const paymentOf = async (address: string) => (await world.ledger.payments(address))[0]
 
   test('after the payment is stored, before the facilitator has answered', async () => {
     const payer = await newPayer()
@@ -111,32 +81,32 @@ describe('kill -9 of the gateway: the same payment is served by the next process
         () => paymentOf(payer.address),
         (payment) => payment?.status === 'settling',
       )
-      await kill()
+      await killGateway(world)
     } finally {
       process.kill(world.facilitator.pid(), 'SIGCONT')
     }
     expect(await cut).toBe('cut off')
     await payer.served()
     expect(asked(payer.address)).toBe(1)
-    await expectPaidOnce(payer)
+    await expectServedOnce(payer)
   })
 
   test('after the settlement, before its credits are granted', async () => {
     const payer = await newPayer()
     let cut: Promise<unknown> | undefined
-    await ledger.whileLocked({ text: 'LOCK TABLE grants IN SHARE MODE' }, async () => {
+    await world.ledger.whileLocked({ text: 'LOCK TABLE grants IN SHARE MODE' }, async () => {
       cut = payer.send().catch(() => 'cut off')
       await until(
         () => paymentOf(payer.address),
         (payment) => payment?.status === 'settled',
       )
-      await until(ledger.waiting, (waiting) => waiting > 0)
-      await kill()
+      await until(world.ledger.waiting, (waiting) => waiting > 0)
+      await killGateway(world)
     })
     expect(await cut).toBe('cut off')
     await payer.served()
     expect(asked(payer.address)).toBe(1)
-    await expectPaidOnce(payer)
+    await expectServedOnce(payer)
   })
 
   test('between the spend and the answer', async () => {
@@ -146,15 +116,60 @@ describe('kill -9 of the gateway: the same payment is served by the next process
       () => Promise.resolve(asked(payer.address)),
       (calls) => calls === 1,
     )
-    expect(await ledger.balance(payer.address)).toBe(BigInt(world.plan.credits - 1))
-    await kill()
+    expect(await world.ledger.balance(payer.address)).toBe(BigInt(world.plan.credits - 1))
+    await killGateway(world)
     expect(await cut).toBe('cut off')
     const pending = await payer.send()
     expect([pending.status, await pending.json()]).toMatchObject([503, { code: 'PAYMENT_PENDING' }])
     await payer.served()
     expect(asked(payer.address)).toBe(2)
-    await expectPaidOnce(payer)
+    await expectServedOnce(payer)
     upstream.release()
+  })
+
+  test('between the answer and its record', async () => {
+    const payer = await newPayer()
+    const answering = payer.send('answer_held')
+    await until(
+      () => Promise.resolve(asked(payer.address)),
+      (calls) => calls === 1,
+    )
+    await world.ledger.whileLocked({ text: 'LOCK TABLE usage IN SHARE MODE' }, async () => {
+      upstream.release()
+      expect((await answering).status).toBe(200)
+      await until(world.ledger.waiting, (waiting) => waiting > 0)
+      // Postgres would execute the statement of the killed process once the lock is free.
+      await killGateway(world, world.ledger.endWaiting)
+    })
+    await payer.served()
+    expect(asked(payer.address)).toBe(2)
+    await expectServedOnce(payer)
+  })
+})
+
+describe('kill -9 of the gateway between the record of an answer and its read by the client', () => {
+  test.each<[string, AnswerMode]>([
+    ['written', 'answer'],
+    ['half written', 'answer_long'],
+  ])('once it is %s: the payment is used, and its other credits are the payer’s', async (_, mode) => {
+    const payer = await newPayer()
+    const { address, payment } = payer
+    const url = plainUrl(world, COUNTED_CHAIN)
+    const unread = openUnreadPost(url, callOf(`${address}/call`, mode), { 'x-payment': payment })
+    await until(
+      () =>
+        world.ledger.rows<{ call_state: string }>('SELECT call_state FROM payments WHERE payer = $1', [
+          address,
+        ]),
+      ([row]) => row?.call_state === 'served',
+    )
+    await killGateway(world)
+    unread.destroy()
+    await expectServedOnce(payer)
+    expect(asked(address)).toBe(1)
+
+    const spent = await call(world, await signIn(world, payer.wallet))
+    expect([spent.status, spent.headers.get('x-credits-remaining')]).toEqual([200, '98'])
   })
 })
 
@@ -175,13 +190,13 @@ describe('on two gateway processes', () => {
 
     let answers: Promise<Answer[]> = Promise.resolve([])
     // All requests arrive before the payment of any is granted.
-    await ledger.whileLocked({ text: 'LOCK TABLE grants IN SHARE MODE' }, async () => {
+    await world.ledger.whileLocked({ text: 'LOCK TABLE grants IN SHARE MODE' }, async () => {
       answers = Promise.all(
         Array.from({ length: 100 }, (_, i) =>
           opened.post(i, `/v1/${COUNTED_CHAIN}`, { body: callOf(`${address}/${i}`), payment }),
         ),
       )
-      await until(ledger.waiting, (waiting) => waiting > 0)
+      await until(world.ledger.waiting, (waiting) => waiting > 0)
       await Promise.all([world.gateway, second].map(({ url }) => fetch(`${url}/health`)))
     })
     const outcomes = tally(await answers)
@@ -194,7 +209,7 @@ describe('on two gateway processes', () => {
       ]).toContainEqual(outcome)
     const served = `${address}/${outcomes.findIndex(([status]) => status === 200)}`
     expect([...upstream.asked].filter(([id]) => id.startsWith(address))).toEqual([[served, 1]])
-    await expectPaidOnce(payer)
+    await expectServedOnce(payer)
     await second.stop()
   })
 })

@@ -1,6 +1,4 @@
-import { fundWallet } from '@tollgate/devnet'
 import { decodeJson } from '@tollgate/protocol'
-import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import { type PaymentPayload } from '@x402/core/types'
 import {
@@ -22,56 +20,24 @@ import {
 import { appendPaymentIdentifierToExtensions, generatePaymentId } from '@x402/extensions/payment-identifier'
 import { wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x'
 import { wrapFetchWithPayment } from '@x402/fetch'
-import { Wallet } from 'ethers'
+import { type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { tokenAt } from './testing/chain'
-import { openLedgerQueries, type LedgerQueries } from './testing/ledger-queries'
+import { expectPaidOnce, expectUsed, requiredIn } from './testing/expect-payment'
+import { killGateway } from './testing/kill-gateway'
+import { until } from './testing/paying'
 import { plainBlockNumber, plainUrl, postJson, postOf } from './testing/plain-calls'
-import { payingClient, publicPayers, receiptOf, recording } from './testing/public-payers'
+import { payingClient, paymentIn, publicPayers, receiptOf, recording } from './testing/public-payers'
 import { queryNode } from './testing/query-node'
-import { startWorld, type World } from './testing/world'
+import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
 
-const BUDGET = 1_000_000n
-
-let world: World
-let token: ReturnType<typeof tokenAt>
-let ledger: LedgerQueries
+let world: ObservedWorld
 let url: string
 
 beforeAll(async () => {
-  world = await startWorld()
-  token = tokenAt(world.infrastructure.rpcUrl)
-  ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
+  world = await startObservedWorld()
   url = plainUrl(world, world.plan.chain_id)
 }, 120_000)
-
-afterAll(async () => {
-  expect(await ledger.broken()).toEqual([])
-  await ledger.close()
-  token.close()
-  await world.stop()
-}, 30_000)
-
-async function newPayer() {
-  const { address, privateKey } = Wallet.createRandom()
-  await fundWallet(world.infrastructure.rpcUrl, address, { usdc: BUDGET })
-  return { address, privateKey, account: privateKeyToAccount(privateKey as `0x${string}`) }
-}
-
-const creditsOf = async (address: string): Promise<unknown> =>
-  await (await fetch(`${world.gateway.url}/credits/${address}`)).json()
-
-async function expectPaidOnce(address: string, transaction: string | undefined, calls = 1) {
-  const { plan } = world
-  expect(await token.transfersOf(transaction ?? '', address)).toEqual([
-    { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
-  ])
-  expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(plan.amount))
-  expect(await ledger.payments(address)).toMatchObject([{ status: 'credited', grants: 1n, transaction }])
-  expect(await creditsOf(address)).toEqual([
-    { pricing_plan_id: plan.id, remaining_credits: plan.credits - calls },
-  ])
-}
+afterAll(() => world.stop(), 30_000)
 
 const asked = postOf(plainBlockNumber)
 const isBlockNumber: unknown = expect.objectContaining({
@@ -79,44 +45,22 @@ const isBlockNumber: unknown = expect.objectContaining({
   result: expect.stringMatching(/^0x/) as string,
 })
 
-const PAYMENT_HEADERS = ['x-payment', 'payment-signature'] as const
-
-/** The header with the payment in the requests of a client; it must have sent one. */
-function paymentIn(sent: readonly Headers[]): Record<string, string> {
-  const found = sent.flatMap((headers) =>
-    PAYMENT_HEADERS.flatMap((name) => (headers.has(name) ? [{ [name]: headers.get(name) ?? '' }] : [])),
-  )
-  expect(found).toHaveLength(1)
-  return found[0]!
-}
-
-const requiredIn = ({ headers }: Response) =>
-  decodePaymentRequiredHeader(headers.get('payment-required') ?? '')
-
-/** The call of the payment has ended: until then, a repeated header is answered 503. */
-async function expectUsed(at: string, json: object, header: Record<string, string>) {
-  await ledger.settled(30)
-  const answer = await postJson(at, json, header)
-  expect([answer.status, await answer.json()]).toMatchObject([402, { error: 'duplicate_settlement' }])
-  expect(requiredIn(answer).error).toBe('duplicate_settlement')
-}
-
 describe.each(publicPayers)('$name pays without a token', ({ pay }) => {
   test('and is served in one go; its payment serves no second call', async () => {
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     const sent: Headers[] = []
     const { status, body, receipt } = await pay(url, privateKey, { json: plainBlockNumber, sent })
     expect([status, JSON.parse(body)]).toEqual([200, isBlockNumber])
     expect(receipt).toMatchObject({ success: true, payer: address })
-    await expectPaidOnce(address, receipt.transaction)
+    await expectPaidOnce(world, address, { transaction: receipt.transaction })
 
-    await expectUsed(url, plainBlockNumber, paymentIn(sent))
-    await expectPaidOnce(address, receipt.transaction)
+    await expectUsed(world, { url, json: plainBlockNumber, payment: paymentIn(sent) })
+    await expectPaidOnce(world, address, { transaction: receipt.transaction })
   })
 })
 
 test('@x402/fetch without ether pays by Permit2, with the permit in the extension of the specification', async () => {
-  const { address, privateKey } = await newPayer()
+  const { address, privateKey } = await world.newPayer()
   const client = payingClient(privateKey, {
     rpcUrl: world.infrastructure.rpcUrl,
     select: (_version, accepts) =>
@@ -134,15 +78,15 @@ test('@x402/fetch without ether pays by Permit2, with the permit in the extensio
     },
   })
   const { transaction } = receiptOf(answer)
-  await expectPaidOnce(address, transaction)
-  await expectUsed(url, plainBlockNumber, header)
-  await expectPaidOnce(address, transaction)
+  await expectPaidOnce(world, address, { transaction })
+  await expectUsed(world, { url, json: plainBlockNumber, payment: header })
+  await expectPaidOnce(world, address, { transaction })
 })
 
 describe('wrapFetchWithSIWx', () => {
   test('signs in and spends the credits that a payment left; without any it gets the price', async () => {
-    const { address, privateKey, account } = await newPayer()
-    const signingIn = wrapFetchWithSIWx(fetch, account)
+    const { address, privateKey } = await world.newPayer()
+    const signingIn = wrapFetchWithSIWx(fetch, privateKeyToAccount(privateKey as Hex))
     expect((await signingIn(url, asked)).status).toBe(402)
 
     const paid = await wrapFetchWithPayment(fetch, payingClient(privateKey))(url, asked)
@@ -151,22 +95,22 @@ describe('wrapFetchWithSIWx', () => {
       const served = await signingIn(url, asked)
       expect([served.status, await served.json()]).toEqual([200, isBlockNumber])
       expect(served.headers.has('payment-response')).toBe(false)
-      await expectPaidOnce(address, transaction, calls)
+      await expectPaidOnce(world, address, { transaction, calls })
     }
   })
 
   test('inside wrapFetchWithPayment pays once, and then signs in', async () => {
-    const { address, privateKey, account } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     const sent: Headers[] = []
     const agent = wrapFetchWithPayment(
-      wrapFetchWithSIWx(recording(sent), account) as typeof fetch,
+      wrapFetchWithSIWx(recording(sent), privateKeyToAccount(privateKey as Hex)) as typeof fetch,
       payingClient(privateKey),
     )
     const answers = [await agent(url, asked), await agent(url, asked), await agent(url, asked)]
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
     paymentIn(sent)
     const { transaction } = receiptOf(answers[0]!)
-    await expectPaidOnce(address, transaction, 3)
+    await expectPaidOnce(world, address, { transaction, calls: 3 })
   })
 })
 
@@ -204,7 +148,7 @@ describe('the 402', () => {
   )
 
   test('has signed offers, and the payment a signed receipt: the public package finds the key and verifies both', async () => {
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     const required = requiredIn(await postJson(url, plainBlockNumber))
     const signed = extractOffersFromPaymentRequired(required) as JWSSignedOffer[]
     for (const offer of signed) await verifyOfferSignatureJWS(offer)
@@ -240,12 +184,12 @@ describe('a payment identifier', () => {
   }
 
   test('with the same request gets the same answer; with another request or payment it is 409', async () => {
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     const paymentId = generatePaymentId()
     const first = await payAs(privateKey, paymentId)
     const { transaction } = receiptOf(first.answer)
     expect(first.status).toBe(200)
-    await ledger.settled(30)
+    await world.ledger.settled(30)
     await mine()
 
     const again = await postJson(url, plainBlockNumber, first.header)
@@ -254,6 +198,22 @@ describe('a payment identifier', () => {
     expect([other.status, await other.json()]).toMatchObject([409, { code: 'CONFLICT' }])
     const otherPayment = await payAs(privateKey, paymentId)
     expect([otherPayment.status, JSON.parse(otherPayment.body)]).toMatchObject([409, { code: 'CONFLICT' }])
-    await expectPaidOnce(address, transaction)
+    await expectPaidOnce(world, address, { transaction })
+  })
+
+  const isShared = process.env['TEST_REDIS_URL'] !== undefined
+  const reason = isShared ? '' : ' (skipped: without a redis-server each process keeps answers of its own)'
+  const withSharedAnswers = isShared ? test : test.skip
+  withSharedAnswers(`gets the same answer after a kill -9 of the gateway${reason}`, async () => {
+    const { address, privateKey } = await world.newPayer()
+    const { body, header } = await payAs(privateKey, generatePaymentId())
+    const again = () => postJson(url, plainBlockNumber, header)
+    // The answer is stored after it is sent.
+    await until(again, ({ status }) => status === 200)
+    await killGateway(world)
+    await mine()
+    const answer = await again()
+    expect([answer.status, await answer.text()]).toEqual([200, body])
+    await expectPaidOnce(world, address)
   })
 })

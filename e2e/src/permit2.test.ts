@@ -1,80 +1,65 @@
-import { fundWallet, X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
+import { X402_PERMIT2_PROXY_ADDRESS } from '@tollgate/devnet'
 import { encodeJson } from '@tollgate/protocol'
 import { Contract, JsonRpcProvider, Signature, Wallet } from 'ethers'
-import { openLedgerQueries, type LedgerQueries } from './testing/ledger-queries'
-import { tokenAt } from './testing/chain'
 import { newThirdParty } from './testing/client-keys'
 import { newCustomer } from './testing/customers'
 import { call } from './testing/paying'
 import { payByPermit2, signedByPermit2, type Paid, type Permit2Payload } from './testing/public-payers'
 import { openPermit2Merchant, PRICE, type Merchant } from './testing/merchants'
-import { startWorld, walletAt, type World } from './testing/world'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { walletAt } from './testing/world'
 
-const BUDGET = 1_000_000n
-
-let world: World
-let token: ReturnType<typeof tokenAt>
+let world: ObservedWorld
 let merchant: Merchant
-let ledger: LedgerQueries
 
 beforeAll(async () => {
-  world = await startWorld()
-  token = tokenAt(world.infrastructure.rpcUrl)
-  ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
+  world = await startObservedWorld()
   const thirdParty = await newThirdParty(world.facilitator)
   merchant = await openPermit2Merchant(world.facilitator, await thirdParty.newKey())
 }, 120_000)
 
 afterAll(async () => {
   await merchant.close()
-  await ledger.close()
-  token.close()
   await world.stop()
 }, 30_000)
-
-async function newPayer() {
-  const wallet = Wallet.createRandom()
-  await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc: BUDGET })
-  return wallet
-}
 
 async function expectPaid(payer: string, { status, body, receipt }: Paid) {
   expect([status, body]).toEqual([200, merchant.content])
   expect(receipt).toMatchObject({ success: true, payer })
-  expect(await token.transfersOf(receipt.transaction ?? '', payer)).toEqual([
+  expect(await world.token.transfersOf(receipt.transaction ?? '', payer)).toEqual([
     { from: payer, to: merchant.payTo, value: PRICE },
   ])
 }
 
 test('a wallet without ether pays a public server by Permit2, with the token’s own permit, again and again', async () => {
-  const { address, privateKey } = await newPayer()
+  const { address, privateKey } = await world.newPayer()
   for (let paid = 1n; paid <= 2n; paid++) {
     await expectPaid(address, await payByPermit2(merchant.url, privateKey, world.infrastructure.rpcUrl))
-    expect(await token.balanceOf(address)).toBe(BUDGET - paid * PRICE)
+    expect(await world.token.balanceOf(address)).toBe(BUDGET - paid * PRICE)
   }
-  expect(await token.balanceOf(merchant.payTo)).toBe(2n * PRICE)
+  expect(await world.token.balanceOf(merchant.payTo)).toBe(2n * PRICE)
 })
 
 test('concurrent wallets each pay exactly once', async () => {
-  const payers = [await newPayer(), await newPayer(), await newPayer()]
-  const before = await token.balanceOf(merchant.payTo)
+  const payers = [await world.newPayer(), await world.newPayer(), await world.newPayer()]
+  const before = await world.token.balanceOf(merchant.payTo)
   const answers = await Promise.all(
     payers.map(({ privateKey }) => payByPermit2(merchant.url, privateKey, world.infrastructure.rpcUrl)),
   )
   for (const [i, { address }] of payers.entries()) {
     await expectPaid(address, answers[i]!)
-    expect(await token.balanceOf(address)).toBe(BUDGET - PRICE)
+    expect(await world.token.balanceOf(address)).toBe(BUDGET - PRICE)
   }
-  expect(await token.balanceOf(merchant.payTo)).toBe(before + 3n * PRICE)
+  expect(await world.token.balanceOf(merchant.payTo)).toBe(before + 3n * PRICE)
 })
 
 test('a wallet without funds is not served, and no money moves', async () => {
   const { privateKey } = Wallet.createRandom()
-  const before = await token.balanceOf(merchant.payTo)
+  const before = await world.token.balanceOf(merchant.payTo)
   const { status, body } = await payByPermit2(merchant.url, privateKey, world.infrastructure.rpcUrl)
   expect(status).toBe(402)
   expect(body).not.toContain(merchant.content)
-  expect(await token.balanceOf(merchant.payTo)).toBe(before)
+  expect(await world.token.balanceOf(merchant.payTo)).toBe(before)
 })
 
 const proxyAbi = [
@@ -113,15 +98,15 @@ describe('at the gateway, in a session,', () => {
   const inVersion1 = (payload: object) =>
     encodeJson({ x402Version: 1, scheme: 'exact', network: world.plan.network, payload })
   const paymentsOf = async (address: string) =>
-    (await ledger.payments(address)).map(({ nonce, status, grants }) => [nonce, status, grants])
+    (await world.ledger.payments(address)).map(({ nonce, status, grants }) => [nonce, status, grants])
   async function expectBoughtOnce(address: string, signed: Permit2Payload, calls: number) {
     const { amount, credits, pay_to } = world.plan
-    expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(amount))
-    expect(await ledger.balance(address)).toBe(BigInt(credits - calls))
+    expect(await world.token.balanceOf(address)).toBe(BUDGET - BigInt(amount))
+    expect(await world.ledger.balance(address)).toBe(BigInt(credits - calls))
     const nonce = `permit2 ${signed.permit2Authorization.nonce}`
     expect(await paymentsOf(address)).toEqual([[nonce, 'credited', 1n]])
-    const [{ transaction } = { transaction: null }] = await ledger.payments(address)
-    expect(await token.transfersOf(transaction ?? '', address)).toEqual([
+    const [{ transaction } = { transaction: null }] = await world.ledger.payments(address)
+    expect(await world.token.transfersOf(transaction ?? '', address)).toEqual([
       { from: address, to: pay_to, value: BigInt(amount) },
     ])
   }
@@ -150,7 +135,7 @@ describe('at the gateway, in a session,', () => {
   test('of another wallet it buys nothing, and remains valid for its owner', async () => {
     const [owner, thief] = [await buyer(), await buyer()]
     expect((await thief.pay(inVersion1(owner.signed))).status).toBe(402)
-    expect([await ledger.balance(thief.address), await paymentsOf(thief.address)]).toEqual([0n, []])
+    expect([await world.ledger.balance(thief.address), await paymentsOf(thief.address)]).toEqual([0n, []])
     expect((await owner.pay(inVersion1(owner.signed))).status).toBe(200)
     await expectBoughtOnce(owner.address, owner.signed, 1)
   })
@@ -161,16 +146,16 @@ describe('at the gateway, in a session,', () => {
     const refused = [await pay(bare), await pay(bare)]
     for (const { status, body } of refused)
       expect([status, body.error]).toEqual([402, 'invalid_transaction_state'])
-    expect(await token.balanceOf(address)).toBe(BUDGET)
+    expect(await world.token.balanceOf(address)).toBe(BUDGET)
     expect((await pay(inVersion1(await sign()))).status).toBe(200)
-    expect(await token.balanceOf(address)).toBe(BUDGET - BigInt(world.plan.amount))
-    expect(await ledger.balance(address)).toBe(BigInt(world.plan.credits - 1))
+    expect(await world.token.balanceOf(address)).toBe(BUDGET - BigInt(world.plan.amount))
+    expect(await world.ledger.balance(address)).toBe(BigInt(world.plan.credits - 1))
   })
 
   test('it buys nothing if another sender submitted it to the proxy before', async () => {
     const { address, signed, pay } = await buyer()
     await settleByProxy(walletAt(0), signed)
     expect((await pay(inVersion1(signed))).status).toBe(402)
-    expect(await ledger.balance(address)).toBe(0n)
+    expect(await world.ledger.balance(address)).toBe(0n)
   })
 })

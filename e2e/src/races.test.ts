@@ -1,27 +1,22 @@
 import { type SessionTokens, type SettleResult } from '@tollgate/protocol'
 import { setTimeout as delay } from 'node:timers/promises'
-import { openLedgerQueries, type LedgerQueries } from './testing/ledger-queries'
 import { openCallers, resourceOf, type Answer, type Callers } from './testing/callers'
 import { applyCatalog, type Plan } from './testing/catalog'
-import { tokenAt } from './testing/chain'
 import { newCustomer } from './testing/customers'
 import { sign, until } from './testing/paying'
 import { startCountingUpstream, type CountingUpstream } from './testing/upstream'
-import { signedLogin, startWorld, type World } from './testing/world'
+import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { signedLogin } from './testing/world'
 
-let world: World
+let world: ObservedWorld
 let upstream: CountingUpstream
-let ledger: LedgerQueries
-let token: ReturnType<typeof tokenAt>
 let plans: Record<'twoCredits' | 'hundredCredits' | 'manyCredits', Plan>
 let gateways: string[]
 const opened: Callers[] = []
 
 beforeAll(async () => {
-  world = await startWorld()
+  world = await startObservedWorld()
   upstream = await startCountingUpstream()
-  ledger = openLedgerQueries(world.infrastructure.postgres.gateway)
-  token = tokenAt(world.infrastructure.rpcUrl)
   gateways = [world.gateway.url]
   plans = {
     twoCredits: { ...world.plan, id: 4, credits: 2 },
@@ -39,8 +34,6 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((callers) => callers.close()))
 })
 afterAll(async () => {
-  token.close()
-  await ledger.close()
   upstream.stop()
   await world.stop()
 }, 30_000)
@@ -92,13 +85,13 @@ async function race(
 ) {
   let answers: Promise<Answer[]> = Promise.resolve([])
   const allArrived = async () => {
-    await until(ledger.waiting, (now) => now >= waiting, LONGEST_HOLD_MS / 1_000).catch(() => undefined)
+    await until(world.ledger.waiting, (now) => now >= waiting, LONGEST_HOLD_MS / 1_000).catch(() => undefined)
     // Its response implies that all earlier requests were read.
     await Promise.all(gateways.map((url) => fetch(`${url}/health`)))
   }
-  await ledger.whileLocked(lock, async () => {
+  await world.ledger.whileLocked(lock, async () => {
     answers = Promise.all(send())
-    await until(ledger.waiting, (now) => now > 0)
+    await until(world.ledger.waiting, (now) => now > 0)
     await Promise.race([allArrived(), delay(LONGEST_HOLD_MS)])
   })
   return answers
@@ -106,9 +99,9 @@ async function race(
 
 /** The paid calls of a wallet except the buying one; all must have ended. */
 async function paidCalls(address: string) {
-  await ledger.settled(30)
+  await world.ledger.settled(30)
   const bought = resourceOf(`${address}/bought`)
-  return (await ledger.usage(resourceOf(address))).filter(({ resource }) => resource !== bought)
+  return (await world.ledger.usage(resourceOf(address))).filter(({ resource }) => resource !== bought)
 }
 
 /** The calls of a wallet at the upstream except the buying one, with their number. */
@@ -128,7 +121,7 @@ describe.each([
 
   test('the last credit serves one of 1,000 parallel calls', async () => {
     const { address, session } = await customerOf(plans.twoCredits)
-    expect(await ledger.balance(address)).toBe(1n)
+    expect(await world.ledger.balance(address)).toBe(1n)
     const callers = await callersOf(1_000)
 
     const account = { text: 'SELECT FROM accounts WHERE wallet = $1 FOR UPDATE', values: [address] }
@@ -142,7 +135,7 @@ describe.each([
     expect(await paidCalls(address)).toMatchObject([
       { resource: resourceOf(served), state: 'done', credits: 1 },
     ])
-    expect(await ledger.balance(address)).toBe(0n)
+    expect(await world.ledger.balance(address)).toBe(0n)
   })
 
   const isShared = processes === 1 || process.env['TEST_REDIS_URL'] !== undefined
@@ -157,7 +150,7 @@ describe.each([
 
     expect(tally(answers)).toEqual({ '200': 1, '401 EXPIRED_NONCE': 99 })
     // The other one is every customer's first session.
-    expect(await ledger.count('FROM sessions WHERE wallet = $1', [address])).toBe(2)
+    expect(await world.ledger.count('FROM sessions WHERE wallet = $1', [address])).toBe(2)
   })
 
   test('100 parallel refreshes with one token return one new token, and a late reuse ends the session', async () => {
@@ -175,12 +168,12 @@ describe.each([
     const pairs = answers.map((answer) => answer.body as SessionTokens)
     expect(new Set(pairs.map((pair) => pair.refresh_token)).size).toBe(1)
     const [next] = pairs as [SessionTokens]
-    expect(await ledger.count(`FROM ${ownTokens}`, [address])).toBe(2)
-    expect(await ledger.count(`FROM ${ownTokens} AND used_at IS NOT NULL`, [address])).toBe(1)
+    expect(await world.ledger.count(`FROM ${ownTokens}`, [address])).toBe(2)
+    expect(await world.ledger.count(`FROM ${ownTokens} AND used_at IS NOT NULL`, [address])).toBe(1)
     const callWith = (id: string) => callers.call(0, { id: `${address}/${id}`, token: next.token })
     expect(tally([await callWith('refreshed')])).toEqual({ '200': 1 })
 
-    await ledger.rows(
+    await world.ledger.rows(
       `UPDATE refresh_tokens SET used_at = used_at - INTERVAL '20 seconds' WHERE used_at IS NOT NULL`,
     )
     const revoked = { '403 REVOKED_TOKEN': 1 }
@@ -229,7 +222,7 @@ describe.each([
     const ids = made.filter(({ answer }) => answer.status === 200).map(({ id }) => id)
     expect(new Set(forwarded(address).map(([id]) => id))).toEqual(new Set(ids))
     expect((await paidCalls(address)).length).toBe(served)
-    expect(await ledger.balance(address)).toBe(BigInt(plans.manyCredits.credits - 1 - served))
+    expect(await world.ledger.balance(address)).toBe(BigInt(plans.manyCredits.credits - 1 - served))
   })
 
   test.each([
@@ -242,20 +235,20 @@ describe.each([
       const callers = await callersOf(calls)
       const asked = await callers.call(0, { id: `${address}/asked`, token: session.token })
       const payment = await sign(wallet, asked.body)
-      const before = await token.balanceOf(address)
+      const before = await world.token.balanceOf(address)
 
       const answers = await race({ text: 'LOCK TABLE grants IN SHARE MODE' }, processes, () =>
         times(calls, (i) => callers.call(i, { id: `${address}/${i}`, token: session.token, payment })),
       )
 
       expect(tally(answers)).toEqual(expected)
-      const [paid, ...more] = await ledger.payments(address)
+      const [paid, ...more] = await world.ledger.payments(address)
       expect([paid, more]).toEqual([expect.objectContaining({ status: 'credited', grants: 1n }), []])
       const { plan } = world
-      expect(await token.transfersOf(paid?.transaction ?? '', address)).toEqual([
+      expect(await world.token.transfersOf(paid?.transaction ?? '', address)).toEqual([
         { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
       ])
-      expect(before - (await token.balanceOf(address))).toBe(BigInt(plan.amount))
+      expect(before - (await world.token.balanceOf(address))).toBe(BigInt(plan.amount))
       expect(new Set(answers.map((answer) => receiptOf(answer).transaction))).toEqual(
         new Set([paid?.transaction]),
       )
@@ -263,11 +256,11 @@ describe.each([
       const servedIds = answers.flatMap(({ status }, i) => (status === 200 ? [`${address}/${i}`] : []))
       expect(new Map(forwarded(address))).toEqual(new Map(servedIds.map((id) => [id, 1])))
       expect((await paidCalls(address)).filter(({ state }) => state === 'done').length).toBe(100)
-      expect(await ledger.balance(address)).toBe(0n)
+      expect(await world.ledger.balance(address)).toBe(0n)
     },
   )
 
   test('the ledger is consistent after all races', async () => {
-    expect(await ledger.broken()).toEqual([])
+    expect(await world.ledger.broken()).toEqual([])
   })
 })

@@ -1,23 +1,20 @@
 import { usdcAbi } from '@tollgate/devnet'
 import { encodeJson, type PaymentRequired } from '@tollgate/protocol'
 import { Interface, JsonRpcProvider, Transaction, Wallet } from 'ethers'
-import { tokenAt } from './testing/chain'
 import { call } from './testing/paying'
-import { signIn, startWorld, walletAt, type World } from './testing/world'
+import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { signIn, walletAt } from './testing/world'
 
-let world: World
-let token: ReturnType<typeof tokenAt>
+let world: ObservedWorld
 let provider: JsonRpcProvider
 
 beforeAll(async () => {
-  world = await startWorld()
-  token = tokenAt(world.infrastructure.rpcUrl)
+  world = await startObservedWorld()
   provider = new JsonRpcProvider(world.infrastructure.rpcUrl, undefined, { staticNetwork: true })
 }, 120_000)
 
 afterAll(async () => {
   provider.destroy()
-  token.close()
   await world.stop()
 }, 30_000)
 
@@ -49,8 +46,8 @@ async function customer(index: number) {
     session,
     raw,
     pay: (payment: string) => call(world, session, payment),
-    held: () => token.balanceOf(wallet.address),
-    credits: async () => await (await fetch(`${world.gateway.url}/credits/${wallet.address}`)).json(),
+    held: () => world.token.balanceOf(wallet.address),
+    credits: () => world.creditsOf(wallet.address),
   }
 }
 
@@ -70,7 +67,7 @@ describe('a payment that is a signed transaction', () => {
     expect(before - (await buyer.held())).toBe(BigInt(plan.amount))
     expect(await buyer.credits()).toEqual(creditsOf(plan.credits - 3))
     const { hash } = Transaction.from(buyer.raw)
-    expect(await token.transfersOf(hash!, buyer.address)).toEqual([
+    expect(await world.token.transfersOf(hash!, buyer.address)).toEqual([
       { from: buyer.address, to: plan.pay_to, value: BigInt(plan.amount) },
     ])
   })

@@ -1,21 +1,12 @@
 import { decodeJson, type PaymentPayload, type PaymentRequired } from '@tollgate/protocol'
 import { newThirdParty } from './testing/client-keys'
-import { tokenAt } from './testing/chain'
 import { newCustomer } from './testing/customers'
 import { call } from './testing/paying'
-import { startWorld, type World } from './testing/world'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
 
-let world: World
-let token: ReturnType<typeof tokenAt>
-beforeAll(async () => {
-  world = await startWorld()
-  token = tokenAt(world.infrastructure.rpcUrl)
-}, 120_000)
-
-afterAll(async () => {
-  token.close()
-  await world.stop()
-}, 30_000)
+let world: ObservedWorld
+beforeAll(async () => void (world = await startObservedWorld()), 120_000)
+afterAll(() => world.stop(), 30_000)
 
 test('a stranger that steals a payment header settles nothing with its own client key, and the payer gets its credits', async () => {
   const { facilitator, plan } = world
@@ -46,10 +37,10 @@ test('a stranger that steals a payment header settles nothing with its own clien
   const refused = 'invalid_payment_requirements'
   expect(await ask('verify')).toMatchObject({ isValid: false, invalidReason: refused })
   expect(await ask('settle')).toMatchObject({ success: false, errorReason: refused, transaction: '' })
-  expect(await token.balanceOf(customer.address)).toBe(1_000_000n)
+  expect(await world.token.balanceOf(customer.address)).toBe(BUDGET)
 
   expect((await call(world, customer.session.token, payment)).status).toBe(200)
   expect((await call(world, customer.session.token)).status).toBe(200)
-  expect(await token.balanceOf(customer.address)).toBe(1_000_000n - BigInt(plan.amount))
+  expect(await world.token.balanceOf(customer.address)).toBe(BUDGET - BigInt(plan.amount))
   expect(await ask('settle')).toMatchObject({ success: false, transaction: '' })
 }, 60_000)

@@ -1,21 +1,16 @@
 import { openFacilitatorDatabase } from '@tollgate/database'
-import { fundWallet } from '@tollgate/devnet'
-import { Wallet } from 'ethers'
-import { tokenAt } from './testing/chain'
 import { newThirdParty, type ClientKey } from './testing/client-keys'
 import { publicPayers, signedFor, type Paid } from './testing/public-payers'
 import { openMerchant, PRICE, type Merchant, type Version } from './testing/merchants'
-import { startWorld, type World } from './testing/world'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
 
-let world: World
-let token: ReturnType<typeof tokenAt>
+let world: ObservedWorld
 let database: ReturnType<typeof openFacilitatorDatabase>
 let thirdParty: Awaited<ReturnType<typeof newThirdParty>>
 const merchants: Merchant[] = []
 
 beforeAll(async () => {
-  world = await startWorld()
-  token = tokenAt(world.infrastructure.rpcUrl)
+  world = await startObservedWorld()
   database = openFacilitatorDatabase({ url: world.infrastructure.postgres.facilitator, poolSize: 1 })
   thirdParty = await newThirdParty(world.facilitator)
 }, 120_000)
@@ -23,7 +18,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all(merchants.map((merchant) => merchant.close()))
   await database.close()
-  token.close()
   await world.stop()
 }, 30_000)
 
@@ -33,14 +27,6 @@ beforeEach(() => {
 })
 afterEach(() => jest.restoreAllMocks())
 
-const BUDGET = 1_000_000n
-
-async function newPayer() {
-  const wallet = Wallet.createRandom()
-  await fundWallet(world.infrastructure.rpcUrl, wallet.address, { usdc: BUDGET })
-  return wallet
-}
-
 async function newMerchant(version: Version, key: ClientKey): Promise<Merchant> {
   const merchant = await openMerchant(version, world.facilitator, key)
   merchants.push(merchant)
@@ -48,25 +34,28 @@ async function newMerchant(version: Version, key: ClientKey): Promise<Merchant> 
 }
 
 const paymentsOf = async (payer: string, merchant: Merchant) =>
-  (await token.authorizationsTo(merchant.payTo)).filter((payment) => payment.payer === payer)
+  (await world.token.authorizationsTo(merchant.payTo)).filter((payment) => payment.payer === payer)
 
 async function expectPaidOnce(merchant: Merchant, payer: string, { receipt }: Paid) {
   expect(receipt).toMatchObject({ success: true, payer })
-  expect(await token.transfersOf(receipt.transaction ?? '', payer)).toEqual([
+  expect(await world.token.transfersOf(receipt.transaction ?? '', payer)).toEqual([
     { from: payer, to: merchant.payTo, value: PRICE },
   ])
   expect(await paymentsOf(payer, merchant)).toEqual([
     expect.objectContaining({ transaction: receipt.transaction, value: PRICE }),
   ])
-  expect(await token.balanceOf(payer)).toBe(BUDGET - PRICE)
+  expect(await world.token.balanceOf(payer)).toBe(BUDGET - PRICE)
 }
 
 async function expectClosed(merchant: Merchant, payer: string, { status, body, headers }: Paid) {
   expect(status).toBeGreaterThanOrEqual(400)
   expect(body).not.toContain(merchant.content)
   expect(headers).not.toContain(merchant.content)
-  expect([await token.balanceOf(payer), await token.balanceOf(merchant.payTo)]).toEqual([BUDGET, 0n])
-  expect(await token.authorizationsTo(merchant.payTo)).toEqual([])
+  expect([await world.token.balanceOf(payer), await world.token.balanceOf(merchant.payTo)]).toEqual([
+    BUDGET,
+    0n,
+  ])
+  expect(await world.token.authorizationsTo(merchant.payTo)).toEqual([])
   const { rowCount } = await database.pool.query('SELECT FROM settlements WHERE payer = $1', [payer])
   expect(rowCount).toBe(0)
 }
@@ -90,13 +79,13 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
 
   test(`behind ${servers[version]} is served, and the wallet pays exactly once`, async () => {
     const merchant = await newMerchant(version, await thirdParty.newKey())
-    const payers = [await newPayer(), await newPayer(), await newPayer()]
+    const payers = [await world.newPayer(), await world.newPayer(), await world.newPayer()]
     const paid = await Promise.all(payers.map(({ privateKey }) => pay(merchant.url, privateKey)))
     for (const [i, { address }] of payers.entries()) {
       expect([paid[i]!.status, paid[i]!.body]).toEqual([200, merchant.content])
       await expectPaidOnce(merchant, address, paid[i]!)
     }
-    expect(await token.balanceOf(merchant.payTo)).toBe(3n * PRICE)
+    expect(await world.token.balanceOf(merchant.payTo)).toBe(3n * PRICE)
   })
 
   test('is served with a key of exactly the required scope', async () => {
@@ -104,7 +93,7 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
       version,
       await thirdParty.newKey({ scope: version === 1 ? 'verify,settle' : 'verify,settle,supported' }),
     )
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     const paid = await pay(merchant.url, privateKey)
     expect([paid.status, paid.body]).toEqual([200, merchant.content])
     await expectPaidOnce(merchant, address, paid)
@@ -116,14 +105,14 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
     expect((await fetch(merchant.url)).status).toBe(402)
     await thirdParty.revoke(key)
 
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     await expectClosed(merchant, address, await pay(merchant.url, privateKey))
     expect(merchant.made()).toBe(0)
   })
 
   test.each(scopes[version])('is refused with a key of scope %s, and no money moves', async (scope) => {
     const merchant = await newMerchant(version, await thirdParty.newKey({ scope }))
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     await expectClosed(merchant, address, await pay(merchant.url, privateKey))
     // If verify passes, the route runs, and its response is discarded if settle is refused.
     expect(merchant.made()).toBe(scope.includes('verify') && scope !== 'verify,settle' ? 1 : 0)
@@ -133,7 +122,7 @@ describe.each(publicPayers)('a third party’s route, paid for by $name', ({ ver
     const { token: otherToken } = await thirdParty.newKey()
     const { clientId } = await thirdParty.newKey()
     const merchant = await newMerchant(version, { clientId, token: otherToken })
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     await expectClosed(merchant, address, await pay(merchant.url, privateKey))
     expect(merchant.made()).toBe(0)
   })
@@ -147,7 +136,7 @@ test("third parties' routes are refused after their key expires, and no money mo
   await thirdParty.expired(key)
 
   for (const { version, pay } of publicPayers) {
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     await expectClosed(byVersion[version], address, await pay(byVersion[version].url, privateKey))
     expect(byVersion[version].made()).toBe(0)
   }
@@ -156,7 +145,7 @@ test("third parties' routes are refused after their key expires, and no money mo
 describe.each([1, 2] as const)('one payment that is sent twenty times at once to %s', (version) => {
   test(`${servers[version]} serves one payment once`, async () => {
     const merchant = await newMerchant(version, await thirdParty.newKey())
-    const { address, privateKey } = await newPayer()
+    const { address, privateKey } = await world.newPayer()
     const send = await signedFor(version, merchant.url, privateKey)
 
     const answers = await Promise.all(Array.from({ length: 20 }, send))

@@ -2,25 +2,19 @@ import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
 import { type HttpMetrics, type SettlementMetrics, type SettleResult } from '@tollgate/protocol'
 import { randomBytes } from 'node:crypto'
 import { Wallet } from 'ethers'
-import { tokenAt } from './testing/chain'
 import { settleRequest, until } from './testing/paying'
-import { startWorld, type World } from './testing/world'
+import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
 
-let world: World
-let token: ReturnType<typeof tokenAt>
+let world: ObservedWorld
 let first: { url: string }
 let second: { url: string; pid: () => number | undefined }
 
 beforeAll(async () => {
-  world = await startWorld()
-  token = tokenAt(world.infrastructure.rpcUrl)
+  world = await startObservedWorld()
   first = world.facilitator
   second = await world.addFacilitator()
 }, 120_000)
-afterAll(async () => {
-  token.close()
-  await world.stop()
-}, 30_000)
+afterAll(() => world.stop(), 30_000)
 
 type Headers = Record<string, string>
 type Account = { email: string; password: string }
@@ -161,7 +155,7 @@ test("settlement metrics match the chain's transfers, on either facilitator", as
   const results = await Promise.all(Array.from({ length: 12 }, (_, turn) => settle(turn)))
   expect(results.filter(({ success }) => success)).toHaveLength(12)
 
-  const paid = await token.authorizationsTo(payTo)
+  const paid = await world.token.authorizationsTo(payTo)
   const amount = paid.reduce((all, { value }) => all + value, 0n)
   const metrics = await readSettlements(second, bearer)
   expect(new Set(results.map(({ transaction }) => transaction))).toEqual(

@@ -4,28 +4,23 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { privateKeyToAccount } from 'viem/accounts'
 import { applyCatalog } from './testing/catalog'
-import { tokenAt } from './testing/chain'
 import { call } from './testing/paying'
-import { blockNumberCall, signIn, startWorld, walletAt, type World } from './testing/world'
+import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { blockNumberCall, signIn, walletAt } from './testing/world'
 
 /** A name that is unknown to x402 version 1, for the same chain. */
 const HOUSE_CHAIN = 'house-chain'
 
-let world: World
-let token: ReturnType<typeof tokenAt>
-let plan: World['plan']
+let world: ObservedWorld
+let plan: ObservedWorld['plan']
 
 beforeAll(async () => {
-  world = await startWorld({ overrides: { network: () => ({ name: HOUSE_CHAIN }) } })
-  token = tokenAt(world.infrastructure.rpcUrl)
+  world = await startObservedWorld({ overrides: { network: () => ({ name: HOUSE_CHAIN }) } })
   plan = { ...world.plan, id: 5, network: HOUSE_CHAIN }
   await applyCatalog(world, { plans: [plan], upstreamUrl: world.infrastructure.rpcUrl })
 }, 120_000)
 
-afterAll(async () => {
-  token.close()
-  await world.stop()
-}, 30_000)
+afterAll(() => world.stop(), 30_000)
 
 const entrance = () => ({ ...world, plan })
 
@@ -69,10 +64,11 @@ describe('a plan on a network unknown to x402 version 1', () => {
     ])
     const receipt = decodePaymentResponseHeader(answer.headers.get('payment-response') ?? '')
     expect(receipt).toMatchObject({ success: true, network: `eip155:${plan.chain_id}`, payer: address })
-    expect(await token.transfersOf(receipt.transaction, address)).toEqual([
+    expect(await world.token.transfersOf(receipt.transaction, address)).toEqual([
       { from: address, to: plan.pay_to, value: BigInt(plan.amount) },
     ])
-    const credits: unknown = await (await fetch(`${world.gateway.url}/credits/${address}`)).json()
-    expect(credits).toEqual([{ pricing_plan_id: plan.id, remaining_credits: plan.credits - 1 }])
+    expect(await world.creditsOf(address)).toEqual([
+      { pricing_plan_id: plan.id, remaining_credits: plan.credits - 1 },
+    ])
   })
 })

@@ -90,6 +90,13 @@ export function openLedgerQueries(url: string) {
     waiting: () =>
       count("FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"),
 
+    /** Ends the connections of the statements that wait for a lock, so that they are not executed. */
+    endWaiting: () =>
+      rows(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+      ),
+
     async broken() {
       const found: string[] = []
       for (const [name, query] of Object.entries(invariants))

@@ -2,6 +2,7 @@ import { USDC_ADDRESS, type DevelopmentWallet } from '@tollgate/devnet'
 import {
   decodeJson,
   encodeJson,
+  type PaymentChoice,
   type PaymentPayload,
   type PaymentRequired,
   type SettleRequest,
@@ -70,6 +71,17 @@ export async function sign(
     network: offer.network,
     payload: { signature, authorization },
   })
+}
+
+/** Signs the first offer of a plain URL that has the plan's price. */
+export async function signFor(
+  url: string,
+  payer: PrivateKey,
+  plan: { chain_id: string; amount: string },
+): Promise<string> {
+  const { accepts = [] } = (await (await fetch(url)).json()) as PaymentChoice
+  const offers = accepts.filter(({ maxAmountRequired }) => maxAmountRequired === plan.amount)
+  return sign(payer, { accepts: offers, paymentRequirements: { network: plan.chain_id } })
 }
 
 export async function settleRequest(

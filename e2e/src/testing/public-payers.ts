@@ -15,7 +15,7 @@ export type Paid = { status: number; body: string; headers: string; receipt: Par
 type Fetch = typeof fetch
 
 /** What is paid for: a GET, or a POST of `json`. `sent` gets the headers of each request. */
-type Asked = { json?: unknown; sent?: Headers[] }
+type Asked = { json?: unknown; headers?: Record<string, string>; sent?: Headers[] }
 
 const signerOf = (privateKey: string) => createSigner('base-sepolia', privateKey)
 
@@ -49,14 +49,31 @@ export const recording =
     return fetch(request)
   }
 
-const requestOf = ({ json }: Asked) => (json === undefined ? {} : postOf(json))
+const PAYMENT_HEADERS = ['x-payment', 'payment-signature'] as const
 
-async function payByAxios(client: AxiosInstance, url: string, { json, sent }: Asked): Promise<Paid> {
+/** The header with the payment in the requests of a client. @throws Error unless it sent one payment, once */
+export function paymentIn(sent: readonly Headers[]): Record<string, string> {
+  const [found, ...more] = sent.flatMap((headers) =>
+    PAYMENT_HEADERS.flatMap((name) => (headers.has(name) ? [{ [name]: headers.get(name) ?? '' }] : [])),
+  )
+  if (!found || more.length > 0) throw new Error(`The client sent ${found ? more.length + 1 : 0} payments`)
+  return found
+}
+
+const requestOf = ({ json, headers = {} }: Asked) =>
+  json === undefined ? { headers } : postOf(json, headers)
+
+async function payByAxios(
+  { client, version }: { client: AxiosInstance; version: Version },
+  url: string,
+  { json, headers: extra = {}, sent }: Asked,
+): Promise<Paid> {
   client.interceptors.request.use((config) => {
     sent?.push(new Headers(Object.entries(config.headers).map(([name, value]) => [name, String(value)])))
     return config
   })
-  const asked = json === undefined ? client.get<string>(url) : client.post<string>(url, json)
+  const config = { headers: extra }
+  const asked = json === undefined ? client.get<string>(url, config) : client.post<string>(url, json, config)
   const { status, data, headers } = await asked.catch((error: unknown) => {
     if (isAxiosError(error) && error.response) return error.response as AxiosResponse<string>
     throw error
@@ -65,22 +82,24 @@ async function payByAxios(client: AxiosInstance, url: string, { json, sent }: As
     status,
     body: typeof data === 'string' ? data : JSON.stringify(data),
     headers: JSON.stringify(headers),
-    receipt: receiptIn((headers['payment-response'] ?? headers['x-payment-response']) as string | undefined),
+    receipt: receiptIn(headers[receiptHeaderOf[version]] as string | undefined),
   }
 }
 
 const receiptIn = (header: string | null | undefined) =>
   JSON.parse(Buffer.from(header ?? 'e30=', 'base64').toString()) as Partial<SettleResult>
 
-export const receiptOf = ({ headers }: Response) =>
-  receiptIn(headers.get('payment-response') ?? headers.get('x-payment-response'))
+const receiptHeaderOf = { 1: 'x-payment-response', 2: 'payment-response' } as const
 
-async function read(answer: Response): Promise<Paid> {
+/** As clients of version 2 read it. */
+export const receiptOf = ({ headers }: Response) => receiptIn(headers.get(receiptHeaderOf[2]))
+
+async function read(answer: Response, version: Version): Promise<Paid> {
   return {
     status: answer.status,
     body: await answer.text(),
     headers: JSON.stringify([...answer.headers]),
-    receipt: receiptOf(answer),
+    receipt: receiptIn(answer.headers.get(receiptHeaderOf[version])),
   }
 }
 
@@ -98,7 +117,7 @@ export const publicPayers: {
     version: 1,
     async pay(url, privateKey, asked = {}) {
       const pay = await payingFetchV1(privateKey, recording(asked.sent ?? []))
-      return read(await pay(url, requestOf(asked)))
+      return read(await pay(url, requestOf(asked)), 1)
     },
   },
   {
@@ -106,7 +125,7 @@ export const publicPayers: {
     version: 1,
     async pay(url, privateKey, asked = {}) {
       const client = withPaymentInterceptor(axios.create(), await signerOf(privateKey))
-      return payByAxios(client, url, asked)
+      return payByAxios({ client, version: 1 }, url, asked)
     },
   },
   {
@@ -114,7 +133,7 @@ export const publicPayers: {
     version: 2,
     async pay(url, privateKey, asked = {}) {
       const pay = await payingFetchV2(privateKey, recording(asked.sent ?? []))
-      return read(await pay(url, requestOf(asked)))
+      return read(await pay(url, requestOf(asked)), 2)
     },
   },
   {
@@ -123,14 +142,14 @@ export const publicPayers: {
     pay(url, privateKey, asked = {}) {
       const client = new x402ClientOfAxios()
       client.register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey as `0x${string}`)))
-      return payByAxios(wrapAxiosWithPayment(axios.create(), client), url, asked)
+      return payByAxios({ client: wrapAxiosWithPayment(axios.create(), client), version: 2 }, url, asked)
     },
   },
 ]
 
 /** `@x402/fetch` with access to the chain: for Permit2 it signs the token's permit if needed. */
 export const payByPermit2 = async (url: string, privateKey: string, rpcUrl: string): Promise<Paid> =>
-  read(await (await payingFetchV2(privateKey, fetch, rpcUrl))(url))
+  read(await (await payingFetchV2(privateKey, fetch, rpcUrl))(url), 2)
 
 /** A Permit2 payload, with the token's own permit if Permit2 has no allowance yet. */
 export type Permit2Payload = ExactPermit2Payload & {
@@ -178,5 +197,5 @@ export async function signedFor(version: Version, url: string, privateKey: strin
   await paying(url)
   const [payment] = signed
   if (payment === undefined) throw new Error(`The client signed nothing for ${url}`)
-  return async (): Promise<Paid> => read(await fetch(url, { headers: { [name]: payment } }))
+  return async (): Promise<Paid> => read(await fetch(url, { headers: { [name]: payment } }), version)
 }

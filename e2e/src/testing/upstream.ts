@@ -6,11 +6,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 /**
  * The response to a call, by its JSON-RPC method: at once, after up to half a second, when the test releases
- * it, or never (the connection is cut).
+ * it, never (the connection is cut), or at once and longer than sockets and the gateway hold.
  */
-export type AnswerMode = 'answer' | 'answer_late' | 'answer_held' | 'cut'
+export type AnswerMode = 'answer' | 'answer_late' | 'answer_held' | 'cut' | 'answer_long'
 
 const LONGEST_MS = 500
+const LONG_RESULT = `0x${'00'.repeat(16_777_216)}`
 
 export type CountingUpstream = Awaited<ReturnType<typeof startCountingUpstream>>
 
@@ -28,7 +29,7 @@ export async function startCountingUpstream() {
     res.once('finish', () => answered.add(id))
     return res
       .writeHead(200, { 'content-type': 'application/json' })
-      .end(JSON.stringify({ jsonrpc: '2.0', id, result: '0x1' }))
+      .end(JSON.stringify({ jsonrpc: '2.0', id, result: method === 'answer_long' ? LONG_RESULT : '0x1' }))
   }
 
   const server = http.createServer((req, res) => {

@@ -66,12 +66,14 @@ export type Entrance = {
   plan: { id: number; chain_id: string; ecosystem: string }
 }
 
+/** A wallet by its key, or one that signs by itself, as a contract wallet does. */
+export type Signer =
+  | Pick<DevelopmentWallet, 'privateKey'>
+  | { address: string; signMessage(message: string): Promise<string> }
+
 /** A SIWE login body with a new nonce, valid for one session. */
-export async function signedLogin(
-  { gateway, serviceName, plan }: Entrance,
-  { privateKey }: Pick<DevelopmentWallet, 'privateKey'>,
-) {
-  const wallet = new Wallet(privateKey)
+export async function signedLogin({ gateway, serviceName, plan }: Entrance, signer: Signer) {
+  const wallet = 'signMessage' in signer ? signer : new Wallet(signer.privateKey)
   const { nonce } = (await (await fetch(`${gateway.url}/auth/nonce?address=${wallet.address}`)).json()) as {
     nonce: string
   }
@@ -87,10 +89,7 @@ export async function signedLogin(
   }
 }
 
-export async function openSession(
-  entrance: Entrance,
-  wallet: Pick<DevelopmentWallet, 'privateKey'>,
-): Promise<SessionTokens> {
+export async function openSession(entrance: Entrance, wallet: Signer): Promise<SessionTokens> {
   const answer = await fetch(`${entrance.gateway.url}/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -101,7 +100,7 @@ export async function openSession(
   return (await answer.json()) as SessionTokens
 }
 
-export const signIn = async (entrance: Entrance, wallet: DevelopmentWallet): Promise<string> =>
+export const signIn = async (entrance: Entrance, wallet: Signer): Promise<string> =>
   (await openSession(entrance, wallet)).token
 
 export const blockNumberCall = {

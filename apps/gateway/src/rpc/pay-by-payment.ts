@@ -62,9 +62,11 @@ export function createPayByPayment(dependencies: Dependencies) {
     { route, cost, payment }: Ways,
   ): Promise<PaidFor | undefined> => {
     const plans = (await catalog.readPlans()).list
-    const plan = selectPlan(plans, payment, now()) ?? (await findRecordedPlan(plans, payment))
+    const selected = selectPlan(plans, payment, now())
+    const recorded = await findRecorded(selected ? [selected] : plans, payment)
+    const plan = plans.find(({ id }) => id === recorded?.planId) ?? selected
     if (!plan) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
-    assertPaymentCovers(plan, cost)
+    assertPaymentCovers({ id: plan.id, credits: recorded?.credits ?? plan.credits }, cost)
     const identity = identityOf(request, plan, payment)
     if (identity) {
       const { payer, id, fingerprint } = identity
@@ -120,8 +122,8 @@ export function createPayByPayment(dependencies: Dependencies) {
     }
   }
 
-  /** The plan that a payment was recorded for, whose terms the catalog has changed since: it must not be asked for again. */
-  async function findRecordedPlan(plans: readonly Plan[], { payload, network, accepted }: PaymentHeader) {
+  /** A payment pays for what it was recorded for, whatever the catalog has sold since: it must not be asked for again. */
+  async function findRecorded(plans: readonly Plan[], { payload, network, accepted }: PaymentHeader) {
     const named = accepted?.network ?? network
     for (const plan of plans) {
       if (named !== undefined && ![plan.network, plan.chainId, caip2(plan)].includes(named)) continue
@@ -129,7 +131,7 @@ export function createPayByPayment(dependencies: Dependencies) {
       if (!signed) continue
       const { payer, nonce } = signed
       const record = await payments.findByAuthorization({ plan, payer, nonce })
-      if (record) return plans.find(({ id }) => id === record.planId)
+      if (record) return record
     }
     return undefined
   }
@@ -158,7 +160,7 @@ function identityOf(
 }
 
 /** A header in the hands of somebody else spends no more than it bought. */
-function assertPaymentCovers({ credits, id }: Plan, cost: number) {
+function assertPaymentCovers({ credits, id }: Pick<Plan, 'credits' | 'id'>, cost: number) {
   if (cost > credits)
     throw new ApiError(
       'INVALID_REQUEST',

@@ -1,0 +1,228 @@
+import { encodeJson } from '@tollgate/protocol'
+import { balanceOf, findViolations } from '../testing/accounts'
+import { planOf } from '../testing/catalog'
+import { auditAndClose, testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
+import { errorIn, receiptIn, startPayPerRequest, USED, type PayPerRequest } from '../testing/pay-per-request'
+import { paymentHeader, signPayment, x402 } from '../testing/payment'
+import { blockNumber } from '../testing/plain'
+import { answers, getRefusingUrl, startUpstream, type Answer } from '../testing/upstream'
+
+let gateway: TestGateway
+let replica: TestGateway
+let call: PayPerRequest['call']
+let newPayer: PayPerRequest['newPayer']
+let statesOf: PayPerRequest['statesOf']
+beforeAll(async () => {
+  ;({ gateway, replica, call, newPayer, statesOf } = await startPayPerRequest())
+})
+afterAll(() => auditAndClose(gateway, replica))
+
+describe('its header serves one call', () => {
+  test('and is refused as used after it', async () => {
+    const { payment, balance } = await newPayer()
+    await call({ payment }).expect(200)
+    for (const at of [gateway, replica]) {
+      const again = await call({ payment, at })
+      expect(errorIn(again)).toEqual(USED)
+      expect(receiptIn(again)).toMatchObject({ success: false, errorReason: 'duplicate_settlement' })
+    }
+    expect(await balance()).toBe(99n)
+    expect(gateway.facilitator.settlements.length).toBeGreaterThan(0)
+  })
+
+  test('of a hundred at once on two replicas, and settles once', async () => {
+    const { address, payment, balance } = await newPayer()
+    const upstream = await startUpstream(answers.result())
+    const chain = await gateway.chain(upstream.url)
+    const before = gateway.facilitator.settlements.length
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, (_, index) => call({ payment, chain, at: [gateway, replica][index % 2]! })),
+    )
+    expect(outcomes.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const each of outcomes.filter(({ status }) => status !== 200))
+      expect([USED, [503, undefined]]).toContainEqual(errorIn(each))
+    expect(upstream.requests).toHaveLength(1)
+    expect(gateway.facilitator.settlements.length - before).toBe(1)
+    expect(await balance()).toBe(99n)
+    await gateway.ledger.drain()
+    await replica.ledger.drain()
+    expect(await statesOf(address)).toEqual([{ status: 'credited', call_state: 'served' }])
+  })
+
+  test('after a failed upstream it serves the next call, and is not settled again', async () => {
+    const { address, payment, balance } = await newPayer()
+    const before = gateway.facilitator.settlements.length
+    const failed = await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
+    expect(failed.body).toMatchObject({ error: { code: -32_603 } })
+    expect(receiptIn(failed)).toMatchObject({ success: true })
+    await gateway.ledger.drain()
+    expect(await statesOf(address)).toEqual([{ status: 'credited', call_state: 'open' }])
+    expect(await balance()).toBe(100n)
+    await call({ payment, at: replica }).expect(200)
+    expect(errorIn(await call({ payment }))).toEqual(USED)
+    expect(await balance()).toBe(99n)
+    expect(gateway.facilitator.settlements.length - before).toBe(1)
+  })
+
+  test('after an answer that its client did not wait for it serves the next call', async () => {
+    const held: (() => void)[] = []
+    const asked: { resolve?: () => void } = {}
+    const arrived = new Promise<void>((resolve) => (asked.resolve = resolve))
+    const slow: Answer = (res) => {
+      held.push(() => res.end('late'))
+      asked.resolve?.()
+    }
+    const chain = await gateway.chain((await startUpstream(slow)).url)
+    const { address, payment, balance } = await newPayer()
+    const leaving = new AbortController()
+    const lost = fetch(`${gateway.url}/v1/${chain}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-payment': payment, 'x-forwarded-for': '203.0.113.9' },
+      body: JSON.stringify(blockNumber),
+      signal: leaving.signal,
+    }).catch(() => undefined)
+    await arrived
+    const meanwhile = await call({ payment, from: '203.0.113.9' })
+    expect(outcomeOf(meanwhile)).toEqual([503, 'PAYMENT_PENDING'])
+    leaving.abort()
+    await lost
+    await until(async () => (await statesOf(address))[0]?.call_state === 'open')
+    expect(await balance()).toBe(100n)
+    await call({ payment, from: '203.0.113.9' }).expect(200)
+    expect(await balance()).toBe(99n)
+  })
+
+  test('while the replica that served it is dead, its outcome is pending, and then it serves', async () => {
+    const { payment, address } = await newPayer()
+    const chain = await gateway.chain((await startUpstream(answers.hang)).url)
+    const dying = await testGateway({ beside: gateway })
+    void call({ payment, chain, at: dying }).catch(() => undefined)
+    await until(async () => (await statesOf(address))[0]?.call_state === 'reserved')
+    expect(outcomeOf(await call({ payment }))).toEqual([503, 'PAYMENT_PENDING'])
+    await gateway.pool.query(
+      `WITH old AS (UPDATE reservations SET created_at = created_at - INTERVAL '1 hour' WHERE replica_id = $1)
+       UPDATE replicas SET heartbeat_at = heartbeat_at - INTERVAL '1 hour' WHERE id = $1`,
+      [dying.ledger.replicaId],
+    )
+    await gateway.ledger.refundOrphans()
+    await call({ payment }).expect(200)
+    expect(errorIn(await call({ payment }))).toEqual(USED)
+  })
+})
+
+test('a settled payment whose plan has changed since serves its call, and is not asked for again', async () => {
+  const { payment, balance } = await newPayer()
+  await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
+  await gateway.ledger.drain()
+  gateway.catalog.plans[0] = planOf({ amount: '20000' })
+  await gateway.reapply()
+  await call({ payment }).expect(200)
+  expect(errorIn(await call({ payment }))).toEqual(USED)
+  gateway.catalog.plans[0] = planOf()
+  await gateway.reapply()
+  expect(await balance()).toBe(99n)
+})
+
+describe('a settled payment serves a call of what it bought', () => {
+  test.each([
+    ['its plan sells fewer credits since', [planOf({ credits: 5 })]],
+    ['its plan sells more credits since', [planOf({ credits: 500 })]],
+    ['its plan is retired, and one of the same price sells fewer', [planOf({ id: 8, credits: 5 })]],
+    ['its plan is retired, and one of the same price sells more', [planOf({ id: 8, credits: 500 })]],
+  ])('also if %s', async (_, plans) => {
+    const { payment, balance } = await newPayer()
+    await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
+    await gateway.ledger.drain()
+    const before = gateway.catalog.plans.splice(0, Infinity, ...plans)
+    await gateway.reapply()
+    const calls = (count: number) => Array.from({ length: count }, (_entry, id) => ({ ...blockNumber, id }))
+    const tooMany = await call({ payment, body: calls(101) }).expect(200)
+    const [{ error }] = tooMany.body as [{ error: { message: string } }]
+    expect(error.message).toContain('one payment of plan 1 buys 100;')
+    const served = await call({ payment, body: calls(60) })
+    expect([served.status, served.headers['x-credits-charged']]).toEqual([200, '60'])
+    expect(errorIn(await call({ payment }))).toEqual(USED)
+    expect(await balance()).toBe(40n)
+    gateway.catalog.plans.splice(0, Infinity, ...before)
+    await gateway.reapply()
+  })
+})
+
+test('such a payment buys what its own plan sells, and is none of a network that it does not name', async () => {
+  gateway.catalog.plans.push(planOf({ id: 7, amount: '20000', credits: 300 }))
+  await gateway.reapply()
+  const { signer, address } = gateway.wallet()
+  const signed = await signPayment(signer, { payTo: planOf().pay_to, amount: '20000' })
+  const chain = await gateway.chain(await getRefusingUrl())
+  await call({ payment: paymentHeader(signed), chain })
+  await gateway.ledger.drain()
+  gateway.catalog.plans[1] = planOf({ id: 7, amount: '30000', credits: 300 })
+  await gateway.reapply()
+  const elsewhere = encodeJson({ ...x402(signed), network: 'base' })
+  expect(errorIn(await call({ payment: elsewhere }))).toEqual([402, 'invalid_payment_requirements'])
+  const body = Array.from({ length: 150 }, (_, id) => ({ ...blockNumber, id }))
+  await call({ payment: paymentHeader(signed), body }).expect(200)
+  expect(await balanceOf(gateway.ledger, address, 7)).toBe(150n)
+  gateway.catalog.plans.pop()
+  await gateway.reapply()
+})
+
+test('an outcome that is not known yet is 503, and a crash after the settlement is made good for the same header', async () => {
+  const { payment, address, balance } = await newPayer()
+  gateway.facilitator.next('lost')
+  expect(outcomeOf(await call({ payment }))).toEqual([503, 'PAYMENT_PENDING'])
+  await gateway.pool.query(
+    "UPDATE payments SET next_attempt_at = now() - INTERVAL '1 second' WHERE payer = $1",
+    [address],
+  )
+  await gateway.reconcile()
+  expect(await balance()).toBe(100n)
+  await call({ payment }).expect(200)
+  expect(errorIn(await call({ payment }))).toEqual(USED)
+})
+
+describe('a stranger with the header gets nothing', () => {
+  test('after the call was served', async () => {
+    const { payment, balance } = await newPayer()
+    await call({ payment, from: '203.0.113.1' }).expect(200)
+    expect(errorIn(await call({ payment, from: '203.0.113.2' }))).toEqual(USED)
+    expect(await balance()).toBe(99n)
+  })
+
+  test('where the call failed, while its own client is served', async () => {
+    const { payment } = await newPayer()
+    await call({ payment, from: '203.0.113.1', chain: await gateway.chain(await getRefusingUrl()) })
+    await gateway.ledger.drain()
+    expect(errorIn(await call({ payment, from: '203.0.113.2' }))).toEqual(USED)
+    await call({ payment, from: '203.0.113.1' }).expect(200)
+  })
+
+  test('where the payment was made in a session', async () => {
+    const { payment, signIn, balance } = await newPayer()
+    const session = await signIn()
+    await session.call({ payment }).expect(200)
+    expect(errorIn(await call({ payment }))).toEqual(USED)
+    expect(await balance()).toBe(99n)
+  })
+
+  test('where it was settled elsewhere', async () => {
+    const { payment, balance, address } = await newPayer()
+    gateway.facilitator.refuse('duplicate_settlement')
+    expect(errorIn(await call({ payment }))).toEqual(USED)
+    gateway.facilitator.refuse(undefined)
+    expect(await balance()).toBe(0n)
+    expect(await statesOf(address)).toMatchObject([{ status: 'failed' }])
+  })
+})
+
+test('the books balance', async () => {
+  await gateway.ledger.drain()
+  await replica.ledger.drain()
+  expect(await findViolations(gateway.pool)).toEqual([])
+})
+
+async function until(condition: () => Promise<boolean>) {
+  const deadline = performance.now() + 20_000
+  while (!(await condition())) if (performance.now() > deadline) throw new Error('It did not happen')
+}

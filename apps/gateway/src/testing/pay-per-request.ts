@@ -1,0 +1,64 @@
+import { decodeJson, type SettleResult } from '@tollgate/protocol'
+import { balanceOf } from './accounts'
+import { planOf } from './catalog'
+import { testGateway, type TestGateway } from './gateway'
+import { post } from './plain'
+
+type Call = {
+  payment?: string
+  chain?: string
+  body?: unknown
+  /** The client's address. */
+  from?: string
+  at?: TestGateway
+  name?: string
+}
+
+export type PayPerRequest = Awaited<ReturnType<typeof startPayPerRequest>>
+
+/** Two replicas that see their clients' addresses, and calls at their plain URLs without a sign-in. */
+export async function startPayPerRequest() {
+  const environment = { TRUSTED_PROXIES: 1 }
+  const gateway = await testGateway({ environment })
+  const replica = await testGateway({ beside: gateway, environment })
+
+  return {
+    gateway,
+    replica,
+
+    call: ({ payment, chain = '84532', body, from, at = gateway, name = 'x-payment' }: Call = {}) =>
+      post(at.api, `/v1/${chain}`, body, {
+        ...(payment === undefined ? {} : { [name]: payment }),
+        ...(from === undefined ? {} : { 'x-forwarded-for': from }),
+      }),
+
+    /** A new wallet, and the payment that it signed for the plan. */
+    async newPayer() {
+      const wallet = gateway.wallet()
+      return {
+        ...wallet,
+        payment: await wallet.pay(planOf()),
+        balance: () => balanceOf(gateway.ledger, wallet.address),
+      }
+    },
+
+    /** Of the payer's payments. */
+    async statesOf(payer: string) {
+      const { rows } = await gateway.pool.query<{ status: string; call_state: string }>(
+        'SELECT status, call_state FROM payments WHERE payer = $1',
+        [payer],
+      )
+      return rows
+    },
+  }
+}
+
+export const receiptIn = ({ headers }: { headers: Record<string, string> }) =>
+  decodeJson(headers['x-payment-response'] ?? '') as SettleResult
+
+export const errorIn = (answer: { status: number; body: unknown }) => [
+  answer.status,
+  (answer.body as { error?: string }).error,
+]
+
+export const USED = [402, 'duplicate_settlement']

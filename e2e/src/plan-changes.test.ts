@@ -1,0 +1,152 @@
+import { wrapFetchWithPayment } from '@x402/fetch'
+import { type HDNodeWallet } from 'ethers'
+import { COUNTED_CHAIN } from './testing/callers'
+import { applyCatalog } from './testing/catalog'
+import { expectPaidOnce, expectUsed } from './testing/expect-payment'
+import { killGateway } from './testing/kill-gateway'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { signFor, until } from './testing/paying'
+import { plainBlockNumber, plainUrl, postJson, postOf } from './testing/plain-calls'
+import { payingClient, paymentIn, recording } from './testing/public-payers'
+import { startCountingUpstream, type CountingUpstream } from './testing/upstream'
+
+let world: ObservedWorld
+let upstream: CountingUpstream
+let url: string
+beforeAll(async () => {
+  world = await startObservedWorld()
+  upstream = await startCountingUpstream()
+  url = plainUrl(world, world.plan.chain_id)
+}, 120_000)
+afterAll(async () => {
+  upstream.stop()
+  await world.stop()
+}, 30_000)
+
+type Plan = ObservedWorld['plan']
+
+/** Two plans of one price, chain and asset. */
+const twins = (): [Plan, Plan] => [
+  { ...world.plan, id: 4, amount: '20000', credits: 50 },
+  { ...world.plan, id: 5, amount: '20000', credits: 200 },
+]
+
+/** Sells these plans besides those of the world, and retires all others. */
+async function sell(plans: Plan[]) {
+  await applyCatalog(world, { plans, upstreamUrl: upstream.url })
+  const wanted = [world.plan, world.cosmosPlan, ...plans].map(({ id }) => id)
+  await until(
+    async () => (await (await fetch(`${world.gateway.url}/pricing`)).json()) as Plan[],
+    (sold) => JSON.stringify(sold.map(({ id }) => id)) === JSON.stringify(wanted),
+  )
+}
+
+const send = (payment: string, json: object = plainBlockNumber, at = url) =>
+  postJson(at, json, { 'x-payment': payment })
+
+/** One transfer and one grant, of the plan; the payment serves no second call. */
+async function expectBought(plan: Plan, { address }: HDNodeWallet, payment: Record<string, string>) {
+  await expectUsed(world, { url, json: plainBlockNumber, payment })
+  await expectPaidOnce(world, address, { plan })
+}
+
+describe('two plans of one price, chain and asset', () => {
+  test('on sale: the one with the lower id is bought, in either version', async () => {
+    const [lower, higher] = twins()
+    await sell([lower, higher])
+    const first = await world.newPayer()
+    const payment = await signFor(url, first, lower)
+    expect((await send(payment)).status).toBe(200)
+    await expectBought(lower, first, { 'x-payment': payment })
+
+    const second = await world.newPayer()
+    const sent: Headers[] = []
+    const client = payingClient(second.privateKey, {
+      select: (_version, accepts) => accepts.find(({ amount }) => amount === lower.amount)!,
+    })
+    expect((await wrapFetchWithPayment(recording(sent), client)(url, postOf(plainBlockNumber))).status).toBe(
+      200,
+    )
+    await expectBought(lower, second, paymentIn(sent))
+  })
+
+  test('of which one is retired between the 402 and the payment: the other one is bought', async () => {
+    const [lower, higher] = twins()
+    await sell([lower, higher])
+    const payer = await world.newPayer()
+    const payment = await signFor(url, payer, lower)
+    await sell([higher])
+    expect((await send(payment)).status).toBe(200)
+    await expectBought(higher, payer, { 'x-payment': payment })
+  })
+
+  test('of which the bought one is retired before its call is served: its credits serve it', async () => {
+    const [lower, higher] = twins()
+    await sell([lower, higher])
+    const payer = await world.newPayer()
+    const payment = await signFor(url, payer, lower)
+    const failed = await send(payment, { ...plainBlockNumber, method: 'cut' }, plainUrl(world, COUNTED_CHAIN))
+    expect(await failed.json()).toMatchObject({ error: { code: -32_603 } })
+    await sell([higher])
+    await world.ledger.settled(30)
+    expect((await send(payment)).status).toBe(200)
+    await expectBought(lower, payer, { 'x-payment': payment })
+  })
+})
+
+describe('a plan that is retired', () => {
+  const only = (): Plan => ({ ...world.plan, id: 6, amount: '30000', credits: 300 })
+
+  test('between the 402 and the payment is not sold: nothing is stored or settled', async () => {
+    await sell([only()])
+    const payer = await world.newPayer()
+    const payment = await signFor(url, payer, only())
+    await sell([])
+    const refused = await send(payment)
+    expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'NOT_FOUND' }])
+    expect(await world.ledger.payments(payer.address)).toEqual([])
+    expect(await world.token.balanceOf(payer.address)).toBe(BUDGET)
+  })
+
+  test('while its payment is settled is credited and served', async () => {
+    await sell([only()])
+    const payer = await world.newPayer()
+    const payment = await signFor(url, payer, only())
+    process.kill(world.facilitator.pid(), 'SIGSTOP')
+    const answering = send(payment)
+    try {
+      await until(
+        () => world.ledger.payments(payer.address),
+        ([paid]) => paid?.status === 'settling',
+      )
+      await sell([])
+    } finally {
+      process.kill(world.facilitator.pid(), 'SIGCONT')
+    }
+    expect((await answering).status).toBe(200)
+    await expectBought(only(), payer, { 'x-payment': payment })
+  })
+
+  test('between the settlement and the grant, while the gateway is killed, is credited and served', async () => {
+    await sell([only()])
+    const payer = await world.newPayer()
+    const payment = await signFor(url, payer, only())
+    let cut: Promise<unknown> | undefined
+    await world.ledger.whileLocked({ text: 'LOCK TABLE grants IN SHARE MODE' }, async () => {
+      cut = send(payment).catch(() => 'cut off')
+      await until(
+        () => world.ledger.payments(payer.address),
+        ([paid]) => paid?.status === 'settled',
+      )
+      await killGateway(world)
+      await sell([])
+    })
+    expect(await cut).toBe('cut off')
+    const served = await until(
+      () => send(payment),
+      ({ status }) => status !== 503,
+    )
+    expect(served.status).toBe(200)
+    await expectBought(only(), payer, { 'x-payment': payment })
+  })
+})

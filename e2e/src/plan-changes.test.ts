@@ -103,7 +103,9 @@ describe('a plan that is retired', () => {
     const payment = await signFor(url, payer, only())
     await sell([])
     const refused = await send(payment)
-    expect([refused.status, await refused.json()]).toMatchObject([404, { code: 'NOT_FOUND' }])
+    const accepts = [{ maxAmountRequired: world.plan.amount }]
+    const reason = 'invalid_payment_requirements'
+    expect([refused.status, await refused.json()]).toMatchObject([402, { error: reason, accepts }])
     expect(await world.ledger.payments(payer.address)).toEqual([])
     expect(await world.token.balanceOf(payer.address)).toBe(BUDGET)
   })

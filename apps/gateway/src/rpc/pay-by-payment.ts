@@ -61,12 +61,10 @@ export function createPayByPayment(dependencies: Dependencies) {
     response: CallResponse,
     { route, cost, payment }: Ways,
   ): Promise<PaidFor | undefined> => {
-    const plans = (await catalog.readPlans()).list
-    const selected = selectPlan(plans, payment, now())
-    const recorded = await findRecorded(selected ? [selected] : plans, payment)
-    const plan = plans.find(({ id }) => id === recorded?.planId) ?? selected
-    if (!plan) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
-    assertPaymentCovers({ id: plan.id, credits: recorded?.credits ?? plan.credits }, cost)
+    const chosen = await choosePlan(payment)
+    if (!chosen) return requirePaymentChoice(request, response, PAYS_NO_PLAN)
+    const { plan, credits } = chosen
+    assertPaymentCovers({ id: plan.id, credits }, cost)
     const identity = identityOf(request, plan, payment)
     if (identity) {
       const { payer, id, fingerprint } = identity
@@ -75,16 +73,8 @@ export function createPayByPayment(dependencies: Dependencies) {
 
     const { resource } = request
     const buyer: Buyer = { session: undefined, ...request.client(), resource, identifier: identity }
-    const purchase = await buyCredits(buyer, plan, payment)
-    if (purchase.outcome === 'disputed') {
-      response.setHeaders(purchase.receipt)
-      throw disputedPayment(purchase.id)
-    }
-    if (purchase.outcome === 'refused') {
-      if (purchase.reason === 'fee_allowance_exceeded') throw facilitatorBusy()
-      response.setHeaders(purchase.receipt)
-      return requirePaymentChoice(request, response, problemOf(purchase.reason, purchase.detail, plan))
-    }
+    const purchase = await buy(request, response, { buyer, plan, payment })
+    if (!purchase) return undefined
 
     const isIdentified = identity !== undefined && isPresenter(purchase.payment, buyer)
     if (isIdentified) await remember(identity, purchase.payment)
@@ -115,14 +105,45 @@ export function createPayByPayment(dependencies: Dependencies) {
 
     function finish({ payer, transaction, blockNumber, createdAt }: PaymentRecord, answer: Answer) {
       if (identity) void identified.storeAnswer(payer, identity.id, answer)
-      if (!plan || !offerSigner) return {}
+      if (!offerSigner) return {}
       const signed = offerSigner.receipt({ resourceUrl: request.resource, network: caip2(plan), payer })
       const settled = { success: true, transaction: transaction ?? '', blockNumber: Number(blockNumber ?? 0) }
       return receiptOf(plan, { payer, createdAt, ...settled }, signed)
     }
   }
 
-  /** A payment pays for what it was recorded for, whatever the catalog has sold since: it must not be asked for again. */
+  /**
+   * A payment pays for what it was recorded for, whatever the catalog has sold since: it must not be asked for again. One that is
+   * not recorded yet pays a plan on sale.
+   */
+  async function choosePlan(
+    payment: PaymentHeader,
+  ): Promise<(Pick<Plan, 'credits'> & { plan: Plan }) | undefined> {
+    const plans = (await catalog.readPlans()).list
+    const selected = selectPlan(plans, payment, now())
+    const recorded = await findRecorded(selected ? [selected] : plans, payment)
+    if (!recorded) return selected?.active ? { plan: selected, credits: selected.credits } : undefined
+    const plan = plans.find(({ id }) => id === recorded.planId) ?? selected
+    return plan && { plan, credits: recorded.credits }
+  }
+
+  /** Undefined if the payment is refused, and the call answered with 402. @throws ApiError PAYMENT_PENDING */
+  async function buy(
+    request: CallRequest,
+    response: CallResponse,
+    { buyer, plan, payment }: { buyer: Buyer; plan: Plan; payment: PaymentHeader },
+  ) {
+    const purchase = await buyCredits(buyer, plan, payment)
+    if (purchase.outcome === 'paid') return purchase
+    if (purchase.outcome === 'disputed') {
+      response.setHeaders(purchase.receipt)
+      throw disputedPayment(purchase.id)
+    }
+    if (purchase.reason === 'fee_allowance_exceeded') throw facilitatorBusy()
+    response.setHeaders(purchase.receipt)
+    return requirePaymentChoice(request, response, problemOf(purchase.reason, purchase.detail, plan))
+  }
+
   async function findRecorded(plans: readonly Plan[], { payload, network, accepted }: PaymentHeader) {
     const named = accepted?.network ?? network
     for (const plan of plans) {

@@ -97,18 +97,25 @@ const listed = (none: None) => `${cataloged(none)} AND ${isShownOnce(none)}`
 export const MAX_COUNTED = 1_000
 const SCANNED = `greatest($8::bigint + $9::bigint, ${MAX_COUNTED})`
 
-/** Registered resources come first. Reads no more than the page needs and counts: `isPartial` if `total` is too small. */
+const isCut = (scanned: string | number) =>
+  `(SELECT count(*) FROM registered) >= ${scanned} OR (SELECT count(*) FROM cataloged) >= ${scanned} AS "isPartial"`
+
+/**
+ * Registered resources come first. Reads no more than the page needs and counts, so no cataloged ones if the registered ones are
+ * enough: `isPartial` if `total` is too small.
+ */
 export const DISCOVERED = `
-WITH ${ACTIVE}, listed AS MATERIALIZED (
-  (SELECT 'registered' AS source, id FROM resources WHERE ${REGISTERED} ORDER BY id LIMIT ${SCANNED})
-  UNION ALL
-  (SELECT 'cataloged', id FROM cataloged_resources WHERE ${listed(noneOfEach)} ORDER BY id LIMIT ${SCANNED})
+WITH ${ACTIVE}, registered AS MATERIALIZED (
+  SELECT id FROM resources WHERE ${REGISTERED} ORDER BY id LIMIT ${SCANNED}
+), cataloged AS MATERIALIZED (
+  SELECT id FROM cataloged_resources WHERE ${listed(noneOfEach)} ORDER BY id
+  LIMIT CASE WHEN (SELECT count(*) FROM registered) < ${SCANNED} THEN ${SCANNED} ELSE 0 END
+), listed AS MATERIALIZED (
+  SELECT 'registered' AS source, id FROM registered UNION ALL SELECT 'cataloged', id FROM cataloged
 ), page AS (
   SELECT row_number() OVER (ORDER BY source DESC, id) AS place, source, id FROM listed
   ORDER BY source DESC, id LIMIT $8 OFFSET $9
-), ${answerOf(`SELECT count(*)::int AS total,
-  greatest(count(*) FILTER (WHERE source = 'registered'), count(*) FILTER (WHERE source = 'cataloged')) >= ${SCANNED} AS "isPartial"
-  FROM listed`)}`
+), ${answerOf(`SELECT count(*)::int AS total, ${isCut(SCANNED)} FROM listed`)}`
 
 /** The number of all matches. Without $8 and $9. */
 export const COUNTED = `
@@ -126,22 +133,27 @@ const ALL_WORDS = "plainto_tsquery('english'::regconfig, $10)"
 /** The text of a query has its words in quotes. */
 const ANY_WORD = `replace(${ALL_WORDS}::text, '&', '|')::tsquery`
 
-/** Ranks at most MAX_SEARCHED matches of each source, so that a common word costs no more than a rare one. */
+/**
+ * Ranks at most MAX_SEARCHED matches of each source, so that a common word costs no more than a rare one. What is shown already is
+ * left out after that: to look it up for every match would be slow.
+ */
 const searched = (query: string) => `
-WITH ${ACTIVE}, matched AS MATERIALIZED (
-  (SELECT 'registered' AS source, id, ${WORDS.resources} AS words FROM resources
-   WHERE ${WORDS.resources} @@ ${query} AND ${REGISTERED} LIMIT ${MAX_SEARCHED})
+WITH ${ACTIVE}, registered AS MATERIALIZED (
+  SELECT id, ${WORDS.resources} AS words FROM resources
+  WHERE ${WORDS.resources} @@ ${query} AND ${REGISTERED} LIMIT ${MAX_SEARCHED}
+), cataloged AS MATERIALIZED (
+  SELECT id, user_id, resource, ${WORDS.cataloged_resources} AS words FROM cataloged_resources
+  WHERE ${WORDS.cataloged_resources} @@ ${query} AND ${cataloged(noneOfAll)} LIMIT ${MAX_SEARCHED}
+), matched AS MATERIALIZED (
+  SELECT 'registered' AS source, id, words FROM registered
   UNION ALL
-  (SELECT 'cataloged', id, ${WORDS.cataloged_resources} FROM cataloged_resources
-   WHERE ${WORDS.cataloged_resources} @@ ${query} AND ${cataloged(noneOfAll)}
-     AND ${isShownOnce(noneOfAll, `${WORDS.resources} @@ ${query}`)} LIMIT ${MAX_SEARCHED})
+  SELECT 'cataloged', id, words FROM cataloged AS cataloged_resources
+  WHERE ${isShownOnce(noneOfAll, `${WORDS.resources} @@ ${query}`)}
 ), ranked AS (
   SELECT row_number() OVER (ORDER BY ts_rank(words, ${query}) DESC, source DESC, id) AS place, source, id FROM matched
 ), page AS (
   SELECT place, source, id FROM ranked ORDER BY place LIMIT $8 OFFSET $9
-), ${answerOf(`SELECT count(*)::int AS total,
-  coalesce(greatest(count(*) FILTER (WHERE source = 'registered'), count(*) FILTER (WHERE source = 'cataloged')) >= ${MAX_SEARCHED}, false) AS "isPartial"
-  FROM matched`)}`
+), ${answerOf(`SELECT count(*)::int AS total, ${isCut(MAX_SEARCHED)} FROM matched`)}`
 
 /** $10 the words. */
 export const SEARCHED_ALL = searched(ALL_WORDS)

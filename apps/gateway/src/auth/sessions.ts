@@ -75,11 +75,11 @@ export function createSessions(
   }
 
   return {
-    async create(begun: NewSession): Promise<SessionTokens> {
-      const session = newSession(randomUUID(), begun)
+    async create(details: NewSession): Promise<SessionTokens> {
+      const session = newSession(randomUUID(), details)
       const refreshToken = refreshTokens.create()
       const { hash, expiresAt } = rowOf(refreshToken)
-      const values = [...valuesOf(session, begun), hash, expiresAt]
+      const values = [...valuesOf(session, details), hash, expiresAt]
       await pool.query({ name: 'create-session', text: CREATE_SESSION, values })
       return issue(session, refreshToken)
     },
@@ -88,9 +88,9 @@ export function createSessions(
      * For requests that carry their own proof: one session of a wallet on a plan for all of them, as no client gets tokens of it.
      * `open` stores it, which a spend needs.
      */
-    ofProofs(proven: NewSession): OwnProof {
-      const session = newSession(idOfProofs(proven), proven)
-      const values = valuesOf(session, proven)
+    ofProofs(details: NewSession): OwnProof {
+      const session = newSession(idOfProofs(details), details)
+      const values = valuesOf(session, details)
       return {
         session,
         open: async () => void (await pool.query({ name: 'open-session', text: OPEN_SESSION, values })),

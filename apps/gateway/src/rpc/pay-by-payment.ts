@@ -121,7 +121,7 @@ export function createPayByPayment(dependencies: Dependencies) {
   ): Promise<(Pick<Plan, 'credits'> & { plan: Plan }) | undefined> {
     const plans = (await catalog.readPlans()).list
     const selected = selectPlan(plans, payment, now())
-    const recorded = await findRecorded(selected ? [selected] : plans, payment)
+    const recorded = await findRecorded(selected, plans, payment)
     if (!recorded) return selected?.active ? { plan: selected, credits: selected.credits } : undefined
     const plan = plans.find(({ id }) => id === recorded.planId) ?? selected
     return plan && { plan, credits: recorded.credits }
@@ -144,15 +144,23 @@ export function createPayByPayment(dependencies: Dependencies) {
     return requirePaymentChoice(request, response, problemOf(purchase.reason, purchase.detail, plan))
   }
 
-  async function findRecorded(plans: readonly Plan[], { payload, network, accepted }: PaymentHeader) {
+  /** Also under other assets than the selected plan's: terms that fit do not tell which asset a contract or an expired key paid. */
+  async function findRecorded(
+    selected: Plan | undefined,
+    plans: readonly Plan[],
+    { payload, network, accepted }: PaymentHeader,
+  ) {
     const named = accepted?.network ?? network
-    for (const plan of plans) {
+    for (const plan of onePerAsset(selected ? [selected, ...plans] : plans)) {
       if (named !== undefined && ![plan.network, plan.chainId, caip2(plan)].includes(named)) continue
       const signed = families[plan.ecosystem]?.readPayment(payload)
       if (!signed) continue
-      const { payer, nonce } = signed
+      const { payer, nonce, transaction } = signed
       const record = await payments.findByAuthorization({ plan, payer, nonce })
-      if (record) return record
+      // The payer of a refused transaction signs the next one under the same sequence, and maybe for another plan.
+      if (record && !(transaction && record.status === 'failed')) return record
+      // Another chain may know the same sequence.
+      if (transaction && plan === selected) return undefined
     }
     return undefined
   }
@@ -165,6 +173,12 @@ export function createPayByPayment(dependencies: Dependencies) {
 }
 
 type Identity = Omit<IdentifiedPayment, 'paymentId'>
+
+const onePerAsset = (plans: readonly Plan[]) =>
+  plans.filter(
+    ({ chainId, asset }, index) =>
+      index === plans.findIndex((plan) => plan.chainId === chainId && plan.asset === asset),
+  )
 
 /** Undefined for a payment without an identifier. @throws ApiError INVALID_REQUEST for a malformed one */
 function identityOf(

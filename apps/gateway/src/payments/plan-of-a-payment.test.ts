@@ -1,0 +1,103 @@
+import { encodeJson } from '@tollgate/protocol'
+import { balanceOf } from '../testing/accounts'
+import { cosmosPlanOf, planOf } from '../testing/catalog'
+import { cosmosX402, signSend } from '../testing/cosmos-payment'
+import { auditAndClose, type TestGateway } from '../testing/gateway'
+import { errorIn, startPayPerRequest, type PayPerRequest } from '../testing/pay-per-request'
+import { signPayment, x402 } from '../testing/payment'
+import { blockNumber } from '../testing/plain'
+import { getRefusingUrl } from '../testing/upstream'
+
+let gateway: TestGateway
+let replica: TestGateway
+let call: PayPerRequest['call']
+let newPayer: PayPerRequest['newPayer']
+let statesOf: PayPerRequest['statesOf']
+beforeAll(async () => {
+  ;({ gateway, replica, call, newPayer, statesOf } = await startPayPerRequest())
+})
+afterAll(() => auditAndClose(gateway, replica))
+afterEach(() => sell(planOf()))
+
+async function sell(...plans: TestGateway['catalog']['plans']) {
+  gateway.catalog.plans.splice(0, Infinity, ...plans)
+  await gateway.reapply()
+}
+
+const failCall = async (payment: string) => {
+  await call({ payment, chain: await gateway.chain(await getRefusingUrl()) })
+  await gateway.ledger.drain()
+}
+
+const NOTHING_FITS = [402, 'invalid_payment_requirements']
+
+describe('the sequence of a refused transaction', () => {
+  const small = cosmosPlanOf({ id: 3 })
+  const big = cosmosPlanOf({ id: 4, amount: '50000', credits: 600 })
+  const signed = (wallet: Parameters<typeof signSend>[0], plan: typeof small) =>
+    encodeJson(cosmosX402(signSend(wallet, plan, { gas: 100_000 + plan.id, accountNumber: 7 })))
+
+  async function refusedPayer() {
+    await sell(planOf(), small, big)
+    const wallet = gateway.cosmosWallet({ plan: small })
+    gateway.facilitator.refuse('insufficient_funds')
+    expect((await call({ payment: signed(wallet, small) })).status).toBe(402)
+    gateway.facilitator.refuse(undefined)
+    return wallet
+  }
+
+  test('pays any other plan', async () => {
+    const wallet = await refusedPayer()
+    const body = Array.from({ length: 200 }, (_, id) => ({ ...blockNumber, id }))
+    const served = await call({ payment: signed(wallet, big), body })
+    expect([served.status, served.headers['x-credits-charged']]).toEqual([200, '200'])
+    expect(await balanceOf(gateway.ledger, wallet.address, 4)).toBe(400n)
+  })
+
+  test('pays another plan of the same price if its plan is retired', async () => {
+    const wallet = await refusedPayer()
+    await sell(planOf(), cosmosPlanOf({ id: 9 }))
+    await call({ payment: signed(wallet, small) }).expect(200)
+    expect(await balanceOf(gateway.ledger, wallet.address, 9)).toBe(99n)
+  })
+
+  test('pays nothing if no plan is left: all plans on sale are offered', async () => {
+    const wallet = await refusedPayer()
+    await sell(planOf())
+    expect(errorIn(await call({ payment: signed(wallet, small) }))).toEqual(NOTHING_FITS)
+  })
+})
+
+describe('a settled payment, whose plan was replaced by one of the same price in another asset, serves its call', () => {
+  const inOtherAsset = planOf({ id: 20, asset_address: '0x1111111111111111111111111111111111111111' })
+
+  test('also once the authorization has expired', async () => {
+    const { payment, balance } = await newPayer()
+    await failCall(payment)
+    await sell(inOtherAsset)
+    gateway.clock.advance(3_600)
+    const served = await call({ payment })
+    gateway.clock.advance(-3_600)
+    expect(served.status).toBe(200)
+    expect(await balance()).toBe(99n)
+  })
+
+  test('also of a contract, and is not stored again', async () => {
+    const contract = gateway.wallet()
+    gateway.facilitator.contractWallets.add(contract.address)
+    const signature = await signPayment(gateway.wallet().signer, { payTo: planOf().pay_to, amount: '10000' })
+    signature.authorization.from = contract.address
+    const payment = encodeJson(x402(signature))
+    await failCall(payment)
+    await sell(inOtherAsset)
+    await call({ payment }).expect(200)
+    expect(await statesOf(contract.address)).toEqual([{ status: 'credited', call_state: 'served' }])
+  })
+})
+
+test('a payment that is not stored yet pays no retired plan', async () => {
+  const { payment, address } = await newPayer()
+  await sell(planOf({ id: 2, amount: '20000' }))
+  expect(errorIn(await call({ payment }))).toEqual(NOTHING_FITS)
+  expect(await statesOf(address)).toEqual([])
+})

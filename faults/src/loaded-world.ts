@@ -31,10 +31,6 @@ export async function startLoadedWorld<C extends PayingChain>(
 
   const plan = { ...family.planOf(world), id: OWN_PLAN, credits }
   await applyCatalog(world, { plans: [plan], upstreamUrl: upstream.url })
-  await until(
-    async () => (await fetch(`${world.gateway.url}/pricing/${plan.id}`)).status,
-    (status) => status === 200,
-  )
   const customers: Customer[] = []
   while (customers.length < count) customers.push(await family.newCustomer(world, plan, MONEY))
   return { world, upstream, ledger, chain, plan, customers }

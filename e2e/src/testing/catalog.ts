@@ -3,13 +3,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { COUNTED_CHAIN } from './callers'
+import { until } from './paying'
 import { root, type World } from './world'
 
 export type Plan = World['plan'] | World['cosmosPlan']
 
 /**
  * Replaces the catalog's plans by those of a test, and sends calls to `COUNTED_CHAIN` to `upstreamUrl`; other
- * chains and the world's own plans stay. Running gateways use it within a second.
+ * chains and the world's own plans stay. Resolves once the world's gateway uses it; its other gateways do within a second.
  */
 export async function applyCatalog(
   world: World,
@@ -37,4 +38,14 @@ export async function applyCatalog(
     env: { ...process.env, DATABASE_URL: infrastructure.postgres.gateway },
     timeout: 30_000,
   })
+  const get = async (path: string): Promise<unknown> => (await fetch(`${world.gateway.url}${path}`)).json()
+  await until(
+    async () => outlineOf((await get('/pricing')) as Plan[], JSON.stringify(await get('/providers'))),
+    (used) => used === outlineOf(catalog.plans, upstreamUrl),
+  )
+
+  function outlineOf(sold: Plan[], providers: string) {
+    const terms = sold.map(({ id, network, amount, credits }) => [id, network, amount, credits])
+    return JSON.stringify([terms, providers.includes(upstreamUrl)])
+  }
 }

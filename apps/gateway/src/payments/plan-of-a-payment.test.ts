@@ -68,6 +68,18 @@ describe('the sequence of a refused transaction', () => {
   })
 })
 
+test('a sequence that a payer has used on another chain pays the chain that its transaction is signed for', async () => {
+  const here = cosmosPlanOf({ id: 3 })
+  const there = cosmosPlanOf({ id: 5, chain_id: 'elsewhere-1', network: 'elsewhere-1', amount: '50000' })
+  await sell(planOf(), here, there)
+  const wallet = gateway.cosmosWallet({ plan: here })
+  /** Its header names no network. */
+  const unnamed = (plan: typeof here) => encodeJson(signSend(wallet, plan, { accountNumber: 7 }))
+  await call({ payment: unnamed(here) }).expect(200)
+  await call({ payment: unnamed(there) }).expect(200)
+  expect(await balanceOf(gateway.ledger, wallet.address, 5)).toBe(99n)
+})
+
 describe('a settled payment, whose plan was replaced by one of the same price in another asset, serves its call', () => {
   const inOtherAsset = planOf({ id: 20, asset_address: '0x1111111111111111111111111111111111111111' })
 

@@ -3,7 +3,9 @@ import { encodeJson } from '@tollgate/protocol'
 import { cosmosPlanOf } from './catalog'
 import { type CosmosWallet } from './cosmos-wallet'
 
-type Terms = Pick<ReturnType<typeof cosmosPlanOf>, 'asset_address' | 'amount' | 'pay_to'>
+type Terms = Pick<ReturnType<typeof cosmosPlanOf>, 'asset_address' | 'amount' | 'pay_to'> & {
+  chain_id?: string
+}
 
 type SendOptions = {
   sequence?: number
@@ -32,7 +34,7 @@ const SIGN_MODE_DIRECT = 1
 
 export function signSend(
   { address, publicKey, sign }: Pick<CosmosWallet, 'address' | 'publicKey' | 'sign'>,
-  { asset_address: denom, amount, pay_to: recipient }: Terms = cosmosPlanOf(),
+  { asset_address: denom, amount, pay_to: recipient, chain_id = CHAIN_ID }: Terms = cosmosPlanOf(),
   { sequence = 0, memo = '', gas = 120_000, granter = '', accountNumber }: SendOptions = {},
 ) {
   const send = message(field(1, address), field(2, recipient), field(3, coin(denom, amount)))
@@ -41,7 +43,7 @@ export function signSend(
   const signer = message(field(1, key), field(2, field(1, field(1, SIGN_MODE_DIRECT))), field(3, sequence))
   const fee = message(field(1, coin('uosmo', '3000')), field(2, gas), field(4, granter))
   const authInfo = message(field(1, signer), field(2, fee))
-  const doc = message(field(1, body), field(2, authInfo), field(3, CHAIN_ID), field(4, ACCOUNT_NUMBER))
+  const doc = message(field(1, body), field(2, authInfo), field(3, chain_id), field(4, ACCOUNT_NUMBER))
   const tx = message(field(1, body), field(2, authInfo), field(3, sign(doc)))
   const payment = {
     amount,
@@ -52,7 +54,7 @@ export function signSend(
     publicKey: toBase64(publicKey),
     ...(accountNumber === undefined ? {} : { accountNumber }),
   }
-  return { version: 1, chainId: CHAIN_ID, payment }
+  return { version: 1, chainId: chain_id, payment }
 }
 
 export type SignedSend = ReturnType<typeof signSend>

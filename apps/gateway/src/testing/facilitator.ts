@@ -72,7 +72,7 @@ export async function startFacilitator() {
     )
     if (reason !== undefined && !isOfContract) return refused(reason)
     const { payer, nonce } = transaction ?? payerOf(signedPaymentIn(paymentPayload.payload))
-    const authorizationKey = `${payer} ${nonce}`
+    const authorizationKey = `${terms.network} ${payer} ${nonce}`
     if (used.has(authorizationKey)) return refused('duplicate_settlement')
     used.add(authorizationKey)
     settlements.push(question)
@@ -172,11 +172,10 @@ export async function startFacilitator() {
   }
 }
 
-function transactionIn({ paymentPayload, paymentRequirements }: SettleRequest) {
-  const family = paymentRequirements.network === cosmosKind.network ? families.cosmos : families.evm
-  const payment = family?.readPayment(paymentPayload.payload)
-  return payment?.transaction ? payment : undefined
-}
+const transactionIn = ({ paymentPayload: { payload } }: SettleRequest) =>
+  Object.values(families)
+    .map((family) => family.readPayment(payload))
+    .find((payment) => payment?.transaction)
 
 const checkTerms = ({ amount, payTo }: Payment, terms: PaymentRequirements) =>
   amount === BigInt(terms.maxAmountRequired) && payTo === terms.payTo ? undefined : 'invalid_payment'

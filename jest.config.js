@@ -10,6 +10,7 @@ module.exports = {
     'packages/cosmos-devchain',
     'packages/devnet',
     'packages/testing',
+    'packages/wallet',
     'apps/gateway',
     'apps/facilitator',
     'e2e',

@@ -1,0 +1,21 @@
+export { advice, isTollgateError, TollgateError, type ErrorCode } from './errors.js'
+export { type PaymentEvent, type TollgateEvents } from './events.js'
+export { type AssetLimit, type Limits, type ProposedPayment, type Units } from './limits.js'
+export { type WalletStorage } from './storage/storage.js'
+export {
+  type CallOptions,
+  type Page,
+  type PageOptions,
+  type Purchase,
+  type Tollgate,
+  type TollgateOptions,
+} from './tollgate.js'
+export {
+  type AccessKey,
+  type CreatedAccessKey,
+  type CreditBalance,
+  type NewAccessKey,
+  type PaymentRecord,
+  type Plan,
+  type UsageRecord,
+} from './gateway/wire.js'

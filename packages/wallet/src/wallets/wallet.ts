@@ -1,0 +1,37 @@
+import { type Offer } from '../payments/offer.js'
+
+export type Ecosystem = 'evm' | 'cosmos'
+
+/** A signed text; `pubkey` (base64, compressed) for ecosystems whose signatures do not contain the key. */
+export type SignedText = { signature: string; pubkey?: string }
+
+/** A payment as signed. It can move money until `validUntil`. */
+export type SignedPayment = {
+  /** The `payload` of x402's payment. */
+  payload: Record<string, unknown>
+  /** In Unix seconds: after it no chain takes the payment any more. Absent if the signature does not say. */
+  validUntil?: number
+}
+
+export type SigningContext = {
+  /** In Unix seconds. */
+  now: number
+  /** The address of a node of the payment's chain, for families that must read the payer's account. */
+  nodeUrl(chainId: string): Promise<string>
+  signal: AbortSignal
+}
+
+/** A wallet of any library, behind the few things that signing in and paying need. */
+export type Wallet = {
+  ecosystem: Ecosystem
+  address(): Promise<string>
+  /** By EIP-191 or ADR-036. */
+  signText(text: string): Promise<SignedText>
+  canPay(offer: Offer): boolean
+  /** The address that pays on the network of the offer. */
+  payer(offer: Offer): Promise<string>
+  signPayment(offer: Offer, context: SigningContext): Promise<SignedPayment>
+}
+
+/** How a family recognises its wallets: undefined for the wallet of another one. */
+export type WalletFamily = (input: unknown) => Wallet | undefined

@@ -11,6 +11,7 @@ module.exports = {
     'packages/devnet',
     'packages/testing',
     'packages/wallet',
+    'packages/cli',
     'apps/gateway',
     'apps/facilitator',
     'e2e',

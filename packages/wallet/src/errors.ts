@@ -5,7 +5,6 @@ export const advice = {
   CLOSED: 'This client was closed; create another one.',
   GATEWAY_ERROR:
     'Read the message: it says what to change. `details.status` and `details.code` are the gateway’s.',
-  GATEWAY_UNREACHABLE: 'Check the URL and the network, and call again.',
   INVALID_ARGUMENT: 'Correct the argument that the message names.',
   LIMIT_NOT_SET: 'Give `limits` with this asset to allow payments; without them nothing is paid.',
   LIMIT_REACHED: 'Raise the limit that the message names, or wait for the next day.',
@@ -21,6 +20,7 @@ export const advice = {
   SIGN_IN_REFUSED: 'Read the message: the gateway did not take the sign-in.',
   STORAGE_FAILED: 'Make the storage readable and writable; nothing is paid without it.',
   TIMEOUT: 'Call again. A payment that was signed is kept, and sent again.',
+  UNREACHABLE: 'Check the URL and the network, and call again.',
   WALLET_UNSUPPORTED: 'Use one of the wallets that the README lists.',
 } as const
 

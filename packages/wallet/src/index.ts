@@ -19,3 +19,4 @@ export {
   type Plan,
   type UsageRecord,
 } from './gateway/wire.js'
+export { createTollgate } from './tollgate.js'

@@ -1,4 +1,10 @@
-import { type TollgateEvents } from './events.js'
+import { TollgateError } from './errors.js'
+import { createEvents, type TollgateEvents } from './events.js'
+import { createCalls } from './gateway/calls.js'
+import { choosePlan } from './gateway/choose-plan.js'
+import { createGatewayClient, isSessionEnd } from './gateway/gateway-client.js'
+import { createPurchases, type Purchase } from './gateway/purchases.js'
+import { createSessions } from './gateway/sessions.js'
 import {
   type AccessKey,
   type CreatedAccessKey,
@@ -8,8 +14,17 @@ import {
   type Plan,
   type UsageRecord,
 } from './gateway/wire.js'
-import { type Limits } from './limits.js'
+import { createHttp, whileWanted } from './http.js'
+import { readNodeAnswer, resultOf } from './json-rpc.js'
+import { assertLimits, type Limits } from './limits.js'
+import { createPaymentLog } from './payments/payment-log.js'
+import { createPayingFetch } from './payments/paying-fetch.js'
+import { createPreparePayment } from './payments/prepare-payment.js'
+import { repeatable } from './payments/repeatable-request.js'
+import { browserStorage } from './storage/browser-storage.js'
+import { memoryStorage } from './storage/memory-storage.js'
 import { type WalletStorage } from './storage/storage.js'
+import { recognise } from './wallets/recognise.js'
 
 export type CallOptions = { signal?: AbortSignal }
 
@@ -22,13 +37,17 @@ export type TollgateOptions = {
   plan?: number
   /** Without them nothing is paid. */
   limits?: Limits
-  /** Default: localStorage in a browser, else memory. */
+  /** Default: localStorage in a browser, else memory, which a crash empties. */
   storage?: WalletStorage
   /** In milliseconds, for one request. Default: 60,000. */
   timeoutMs?: number
+  /** The name that the gateway's short sign-in text carries, for a gateway that does not accept its own host as a domain. */
+  serviceName?: string
+  /** Nodes by chain id, for the payer's account on Cosmos chains. Default: the gateway's provider. */
+  nodes?: Record<string, string>
 }
 
-export type Purchase = { planId: number; amount: bigint; transaction: string; credits: number }
+export { type Purchase }
 
 export type Page<T> = { data: T[]; total: number }
 export type PageOptions = { limit?: number; before?: string | number }
@@ -63,3 +82,160 @@ export type Tollgate = {
   /** Stops what is under way; payments stay stored. */
   close(): void
 }
+
+const DEFAULT_TIMEOUT_MS = 60_000
+
+/** @throws TollgateError INVALID_ARGUMENT, WALLET_UNSUPPORTED */
+export function createTollgate(options: TollgateOptions): Tollgate {
+  const { limits, timeoutMs = DEFAULT_TIMEOUT_MS, serviceName } = options
+  const url = parseUrl(options.url)
+  if (limits) checkLimits(limits)
+  const wallet = recognise(options.wallet)
+  const storage = options.storage ?? defaultStorage()
+  const closing = new AbortController()
+  const closed = closing.signal
+  const now = () => Date.now()
+  const session = crypto.randomUUID()
+  const events = createEvents()
+  const http = createHttp({ timeoutMs, closed })
+  const gateway = createGatewayClient(url, http)
+
+  let chosen: Promise<Plan> | undefined
+  const findPlan = () =>
+    (chosen ??= choose().catch((error: unknown) => {
+      chosen = undefined
+      throw error
+    }))
+  async function choose(): Promise<Plan> {
+    const { ecosystem } = wallet
+    const [plans, balances] = await Promise.all([
+      gateway.plans(),
+      options.plan === undefined ? gateway.credits(await wallet.address()) : [],
+    ])
+    return choosePlan(plans, { id: options.plan, ecosystem, limits, balances })
+  }
+
+  async function nodeUrl(chainId: string): Promise<string> {
+    const given = options.nodes?.[chainId]
+    if (given !== undefined) return given
+    const provider = (await gateway.providers()).find(
+      ({ chain_id, rpc }) => chain_id === chainId && rpc.length > 0,
+    )
+    const [node] = provider?.rpc ?? []
+    if (node !== undefined) return node
+    throw new TollgateError(
+      'INVALID_ARGUMENT',
+      `nodes: give the URL of a node of ${chainId}, where the payer's account is read`,
+    )
+  }
+
+  const sessions = createSessions({ gateway, wallet, storage, events, findPlan, serviceName, now })
+  const log = createPaymentLog(storage, now)
+  const prepare = createPreparePayment({
+    wallet,
+    limits,
+    log,
+    storage,
+    events,
+    session,
+    now,
+    nodeUrl,
+    closed,
+  })
+  const purchases = createPurchases({ gateway, sessions, log, prepare, storage, events, now, closed })
+  const calls = createCalls({ gateway, http, sessions, purchases, now, closed })
+  const payingFetch = createPayingFetch({ payer: () => wallet.address(), log, prepare, storage, events, now })
+
+  /** Repeated once with a new token if the session has ended. */
+  async function inSession<T>(task: (token: string) => Promise<T>): Promise<T> {
+    const { token } = await sessions.open()
+    try {
+      return await task(token)
+    } catch (error) {
+      if (!isSessionEnd(error)) throw error
+      return task((await sessions.renew(token)).token)
+    }
+  }
+
+  let nextId = 1
+
+  const send: Tollgate['send'] = async (chain, body, { signal } = {}) => {
+    const answer = await calls.call(`/v1/${encodeURIComponent(chain)}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    })
+    return readNodeAnswer(answer)
+  }
+
+  return {
+    url,
+    address: () => wallet.address(),
+    async request<T>(chain: string, method: string, params: unknown = [], callOptions?: CallOptions) {
+      const answer = await send(chain, { jsonrpc: '2.0', id: nextId++, method, params }, callOptions)
+      return resultOf(answer) as T
+    },
+    send,
+    async fetch(input, init) {
+      const request = await repeatable(http, input, init)
+      if (isPaidElsewhere(request.headers)) return request.send()
+      const path = pathBelow(url, request.url)
+      if (path === undefined) return payingFetch(request)
+      if (!isCall(path)) return request.send()
+      const { method, body, signal } = request
+      const headers = Object.fromEntries(request.headers)
+      return calls.call(path, { method, headers, signal, ...(body ? { body } : {}) })
+    },
+    plans: () => gateway.plans(),
+    credits: async () => gateway.credits(await wallet.address()),
+    history: async (page = {}) => pageFrom(await gateway.history(await wallet.address(), page)),
+    payments: async (page = {}) => pageFrom(await gateway.payments(await wallet.address(), page)),
+    buy: ({ signal } = {}) => whileWanted(purchases.buy(), signal),
+    keys: {
+      list: () => inSession((token) => gateway.keys.list(token)),
+      create: (key) => inSession((token) => gateway.keys.create(token, key)),
+      async delete(id) {
+        await inSession((token) => gateway.keys.delete(token, id))
+      },
+    },
+    on: (name, listener) => events.on(name, listener),
+    signOut: () => sessions.end(),
+    close: () => closing.abort(),
+  }
+}
+
+const pageFrom = <T>({ data, pagination }: { data: T[]; pagination: { total: number } }): Page<T> => ({
+  data,
+  total: pagination.total,
+})
+
+function parseUrl(input: string | URL): string {
+  const text = String(input)
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new TollgateError('INVALID_ARGUMENT', 'url must be the http(s) address of a gateway')
+  const { origin, pathname } = new URL(text)
+  return `${origin}${pathname.replace(/\/+$/, '')}`
+}
+
+function checkLimits(limits: Limits): void {
+  try {
+    assertLimits(limits)
+  } catch (cause) {
+    throw new TollgateError('INVALID_ARGUMENT', cause instanceof Error ? cause.message : 'limits', { cause })
+  }
+}
+
+const defaultStorage = (): WalletStorage =>
+  'localStorage' in globalThis ? browserStorage() : memoryStorage()
+
+/** Undefined for a URL that is not below the gateway's. */
+const pathBelow = (url: string, target: string): string | undefined =>
+  target.startsWith(`${url}/`) ? target.slice(url.length) : undefined
+
+/** What the gateway charges for, unless an access key in the URL pays. */
+const isCall = (path: string) => /^\/(?:rpc$|v1\/)/.test(path) && !path.includes('/tgk_')
+
+const PAYING_HEADERS = ['authorization', 'x-payment', 'payment-signature', 'sign-in-with-x']
+
+const isPaidElsewhere = (headers: Headers) => PAYING_HEADERS.some((name) => headers.has(name))

@@ -28,8 +28,6 @@ export type Wallet = {
   /** By EIP-191 or ADR-036. */
   signText(text: string): Promise<SignedText>
   canPay(offer: Offer): boolean
-  /** The address that pays on the network of the offer. */
-  payer(offer: Offer): Promise<string>
   signPayment(offer: Offer, context: SigningContext): Promise<SignedPayment>
 }
 

@@ -1,0 +1,74 @@
+import { TollgateError } from '../errors.js'
+import { pause, readJson, whileWanted, type Http, type Send } from '../http.js'
+import { isSessionEnd, refusalOf, retryAfterMs, type GatewayClient } from './gateway-client.js'
+import { type Purchases } from './purchases.js'
+import { type Session, type Sessions } from './sessions.js'
+
+/** Of one call: enough for other calls to use up what was bought, again and again, and an end for what never succeeds. */
+const MAX_ATTEMPTS = 20
+const DEFAULT_PAUSE_MS = 1_000
+
+export type Calls = ReturnType<typeof createCalls>
+
+/** Calls in the session of the wallet, which buy credits when there are none. */
+export function createCalls(parts: {
+  gateway: GatewayClient
+  http: Http
+  sessions: Sessions
+  purchases: Purchases
+  now: () => number
+  closed: AbortSignal
+}) {
+  const { gateway, http, sessions, purchases, now, closed } = parts
+
+  /**
+   * The gateway's answer, whatever its status but 402 and an ended session. The request is sent again only if it was not served.
+   *
+   * @param path below the gateway's URL
+   */
+  async function call(path: string, send: Send): Promise<Response> {
+    const { signal } = send
+    const wanted = <T>(work: Promise<T>) => whileWanted(work, signal)
+    let session = await wanted(sessions.open())
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const sentAt = now()
+      const headers = { ...send.headers, authorization: `Bearer ${session.token}` }
+      const answer = await http(`${gateway.url}${path}`, { ...send, headers })
+      const next = await nextStep(answer)
+      if (next === 'return') return answer
+      if (next === 'renew') session = await wanted(sessions.renew(session.token))
+      else if (next === 'buy') {
+        if (attempt > 0) await assertAffordable(session)
+        await wanted(purchases.buyAfter(sentAt))
+      } else await pause(retryAfterMs(answer) ?? DEFAULT_PAUSE_MS, signal ? [closed, signal] : [closed])
+    }
+    throw new TollgateError(
+      'GATEWAY_ERROR',
+      `The call was not served in ${MAX_ATTEMPTS} attempts; nothing was charged for it`,
+    )
+  }
+
+  /** A call that costs more than a whole purchase would be bought for again and again. */
+  async function assertAffordable({ address, plan }: Session): Promise<void> {
+    const balances = await gateway.credits(address)
+    const left = balances.find(({ pricing_plan_id }) => pricing_plan_id === plan.id)?.remaining_credits ?? 0
+    if (left >= plan.credits)
+      throw new TollgateError(
+        'INVALID_ARGUMENT',
+        `The call costs more than the ${left} credits that are left; send smaller batches, or buy() first`,
+      )
+  }
+
+  return { call }
+}
+
+/** Reads only the bodies of answers that are not returned. */
+async function nextStep(answer: Response): Promise<'return' | 'renew' | 'buy' | 'wait'> {
+  const { status } = answer
+  if (status === 402) return 'buy'
+  const isOwn = !answer.headers.has('x-credits-charged')
+  if (!isOwn || (status !== 401 && status !== 403 && status !== 503)) return 'return'
+  const refusal = refusalOf(answer, await readJson(answer.clone()))
+  if (isSessionEnd(refusal)) return 'renew'
+  return refusal.details['code'] === 'PAYMENT_PENDING' ? 'wait' : 'return'
+}

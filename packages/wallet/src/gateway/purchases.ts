@@ -1,0 +1,174 @@
+import { TollgateError } from '../errors.js'
+import { type Events } from '../events.js'
+import { isLost, pause } from '../http.js'
+import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
+import { eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
+import { type PaymentRequired } from '../payments/payment-required.js'
+import { type WalletStorage } from '../storage/storage.js'
+import { type GatewayClient, type PurchaseOutcome } from './gateway-client.js'
+import { keyPart, type Session, type Sessions } from './sessions.js'
+
+/** `amount` is in the asset's smallest unit. */
+export type Purchase = { planId: number; amount: bigint; transaction: string; credits: number }
+
+export type Purchases = ReturnType<typeof createPurchases>
+
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 15_000
+/** How long one call waits for the outcome of a payment; the payment stays stored for the next call. */
+const MAX_WAIT_MS = 300_000
+/** Of a session that the gateway ends again and again. */
+const MAX_RENEWALS = 5
+
+/**
+ * Buys credits at the gateway. One payment of a wallet on a plan is open at a time: it is signed, stored and sent until the
+ * gateway says what became of it, and only then another one may be signed.
+ */
+export function createPurchases(parts: {
+  gateway: GatewayClient
+  sessions: Sessions
+  log: PaymentLog
+  prepare: PreparePayment
+  storage: WalletStorage
+  events: Events
+  now: () => number
+  closed: AbortSignal
+}) {
+  const { gateway, sessions, log, prepare, storage, events, now, closed } = parts
+  let topUp: Promise<void> | undefined
+
+  /**
+   * Buys unless another tab, process or call of this client has done so since a call was sent.
+   *
+   * @param since in Unix milliseconds, when the call was sent that was answered with 402
+   */
+  function buyAfter(since: number): Promise<void> {
+    return (topUp ??= exclusively(async (session) => {
+      const bought = (await log.list(session.address)).some(
+        ({ purpose, state, endedAt = 0 }) =>
+          purpose === purposeOf(session) && state === 'paid' && endedAt >= since,
+      )
+      if (!bought) await buyOne(session)
+    }).finally(() => (topUp = undefined)))
+  }
+
+  async function exclusively<T>(task: (session: Session) => Promise<T>): Promise<T> {
+    const session = await sessions.open()
+    return storage.lock(
+      `buy/${keyPart(gateway.url)}/${session.address.toLowerCase()}/${session.plan.id}`,
+      () => task(session),
+    )
+  }
+
+  const purposeOf = ({ plan }: Session) => `credits of plan ${plan.id} at ${gateway.url}`
+
+  async function buyOne(session: Session): Promise<Purchase> {
+    const earlier = (await log.list(session.address)).find(
+      ({ purpose, state }) => purpose === purposeOf(session) && state === 'open',
+    )
+    if (earlier) {
+      const purchase = await deliver(session, earlier)
+      if (purchase) return purchase
+    }
+    const { required, session: current } = await askPrice(session)
+    const payment = await prepare({
+      url: `${gateway.url}/credits`,
+      purpose: purposeOf(session),
+      required,
+      isSingle: true,
+    })
+    const purchase = await deliver(current, payment)
+    if (purchase) return purchase
+    throw new TollgateError(
+      'PAYMENT_REFUSED',
+      'The payment expired before it was settled; nothing was charged',
+    )
+  }
+
+  async function askPrice(session: Session): Promise<{ required: PaymentRequired; session: Session }> {
+    const outcome = await gateway.purchase(session.token)
+    if (outcome.kind === 'payment-required') return { required: outcome.required, session }
+    if (outcome.kind === 'session-ended') {
+      const renewed = await sessions.renew(session.token)
+      const again = await gateway.purchase(renewed.token)
+      if (again.kind === 'payment-required') return { required: again.required, session: renewed }
+      throw unexpected(again)
+    }
+    throw unexpected(outcome)
+  }
+
+  /** Undefined if the payment can be taken no more, and was not. */
+  async function deliver(session: Session, payment: StoredPayment): Promise<Purchase | undefined> {
+    const deadline = now() + MAX_WAIT_MS
+    let { token } = session
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await send(token, payment)
+      if (outcome.kind === 'bought') return finish(session, payment, outcome)
+      if (outcome.kind === 'disputed') {
+        await log.end(payment, 'disputed')
+        throw new TollgateError('PAYMENT_DISPUTED', outcome.message)
+      }
+      if (outcome.kind === 'payment-required') return assess(payment, outcome)
+      if (outcome.kind === 'session-ended' && attempt < MAX_RENEWALS)
+        token = (await sessions.renew(token)).token
+      else if (outcome.kind === 'session-ended') throw unexpected(outcome)
+      else await waitForNext(payment, outcome, { attempt, deadline })
+    }
+  }
+
+  async function send(token: string, { header }: StoredPayment): Promise<PurchaseOutcome> {
+    try {
+      return await gateway.purchase(token, header)
+    } catch (cause) {
+      if (isLost(cause)) return { kind: 'pending', retryAfterMs: undefined, cause }
+      throw cause
+    }
+  }
+
+  /** A refused payment could be presented again until it expires, so none is signed in its place before. */
+  async function assess(
+    payment: StoredPayment,
+    { required, message }: Extract<PurchaseOutcome, { kind: 'payment-required' }>,
+  ): Promise<undefined> {
+    if (isExpired(payment, now())) {
+      await log.end(payment, 'void')
+      return undefined
+    }
+    throw new TollgateError('PAYMENT_REFUSED', message, {
+      details: { ...eventOfPayment(payment), reason: required.error, validUntil: payment.validUntil },
+    })
+  }
+
+  async function waitForNext(
+    payment: StoredPayment,
+    { retryAfterMs, cause }: Extract<PurchaseOutcome, { kind: 'pending' }>,
+    { attempt, deadline }: { attempt: number; deadline: number },
+  ): Promise<void> {
+    if (attempt === 0) events.emit('pending', eventOfPayment(payment))
+    if (now() >= deadline)
+      throw new TollgateError('PAYMENT_PENDING', 'The outcome of the payment is not known yet', { cause })
+    const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
+    await pause(Math.min(retryAfterMs ?? backoff, LONGEST_PAUSE_MS), [closed])
+  }
+
+  async function finish(
+    { plan }: Session,
+    payment: StoredPayment,
+    { credits, transaction }: Extract<PurchaseOutcome, { kind: 'bought' }>,
+  ): Promise<Purchase> {
+    await log.end(payment, 'paid', transaction)
+    events.emit('paid', { ...eventOfPayment(payment), transaction })
+    return { planId: plan.id, amount: BigInt(payment.amount), transaction, credits }
+  }
+
+  return { buy: () => exclusively(buyOne), buyAfter }
+}
+
+function unexpected(outcome: PurchaseOutcome): TollgateError {
+  if (outcome.kind === 'pending')
+    return new TollgateError('GATEWAY_ERROR', 'The gateway sells no credits just now', {
+      cause: outcome.cause,
+    })
+  if (outcome.kind === 'disputed') return new TollgateError('PAYMENT_DISPUTED', outcome.message)
+  return new TollgateError('GATEWAY_ERROR', `The gateway did not name a price (${outcome.kind})`)
+}

@@ -1,0 +1,161 @@
+import * as z from 'zod/mini'
+import { TollgateError } from '../errors.js'
+import { type Events } from '../events.js'
+import { isLost } from '../http.js'
+import { type WalletStorage } from '../storage/storage.js'
+import { type Wallet } from '../wallets/wallet.js'
+import { type GatewayClient } from './gateway-client.js'
+import { audienceOf, signInText } from './sign-in-text.js'
+import { type Plan } from './wire.js'
+
+const StoredSession = z.object({ token: z.string(), refreshToken: z.string(), expiresAt: z.string() })
+type StoredSession = z.infer<typeof StoredSession>
+
+export type Session = { token: string; plan: Plan; address: string }
+
+export type Sessions = ReturnType<typeof createSessions>
+
+/** A token is renewed so long before it expires that a call with it still arrives in time. */
+const RENEWED_BEFORE_MS = 60_000
+
+/**
+ * The session of a wallet on a plan, which all tabs and processes of one storage share: one of them signs in or refreshes, and
+ * the others use its tokens.
+ */
+export function createSessions(parts: {
+  gateway: GatewayClient
+  wallet: Wallet
+  storage: WalletStorage
+  events: Events
+  findPlan: () => Promise<Plan>
+  serviceName: string | undefined
+  now: () => number
+}) {
+  const { gateway, wallet, storage, events, findPlan, now } = parts
+  const current = new Map<string, StoredSession>()
+  const opening = new Map<string, Promise<StoredSession>>()
+
+  /** @throws TollgateError SIGN_IN_REFUSED, SIGNATURE_REFUSED */
+  async function open(stale?: string): Promise<Session> {
+    const [plan, address] = await Promise.all([findPlan(), wallet.address()])
+    const key = `sessions/${keyPart(gateway.url)}/${address.toLowerCase()}/${plan.id}`
+    const known = current.get(key)
+    if (known && isUsable(known, stale)) return { token: known.token, plan, address }
+    const shared =
+      opening.get(key) ??
+      storage.lock(key, () => openShared(key, { plan, address, stale })).finally(() => opening.delete(key))
+    opening.set(key, shared)
+    const session = await shared
+    current.set(key, session)
+    return { token: session.token, plan, address }
+  }
+
+  const isUsable = ({ token, expiresAt }: StoredSession, stale: string | undefined) =>
+    token !== stale && Date.parse(expiresAt) - RENEWED_BEFORE_MS > now()
+
+  type Wanted = { plan: Plan; address: string; stale: string | undefined }
+
+  async function openShared(key: string, { plan, address, stale }: Wanted): Promise<StoredSession> {
+    const stored = parse(await storage.get(key))
+    if (stored && isUsable(stored, stale)) return stored
+    const session = (stored && (await refresh(stored))) ?? (await signIn(plan, address))
+    await storage.set(key, JSON.stringify(session))
+    return session
+  }
+
+  /** Undefined if the session has ended. */
+  async function refresh({ refreshToken }: StoredSession): Promise<StoredSession | undefined> {
+    try {
+      return storedOf(await gateway.refresh(refreshToken))
+    } catch (error) {
+      const status = error instanceof TollgateError ? error.details['status'] : undefined
+      if (status === 401 || status === 403 || status === 400) return undefined
+      throw error
+    }
+  }
+
+  async function signIn(plan: Plan, address: string): Promise<StoredSession> {
+    try {
+      const { nonce, domains = [] } = await gateway.nonce(address)
+      const { serviceName: name } = parts
+      const audience = audienceOf(gateway.url, { page: currentPage(), accepted: domains, name })
+      const issuedAt = new Date(now()).toISOString()
+      const { ecosystem } = wallet
+      const fields = { ecosystem, address, chainId: chainOfText(plan), nonce, issuedAt }
+      const message = signInText(gateway.url, audience, fields)
+      const tokens = await gateway.login({
+        message,
+        address,
+        ...(await wallet.signText(message)),
+        auth_method: ecosystem === 'evm' ? 'siwe' : 'siwc',
+        x402_chain_id: plan.chain_id,
+        x402_ecosystem: plan.ecosystem,
+        pricing_plan_id: plan.id,
+      })
+      events.emit('signed-in', { address, planId: plan.id, expiresAt: tokens.expires_at })
+      return storedOf(tokens)
+    } catch (error) {
+      throw asRefused(error)
+    }
+  }
+
+  /** EIP-4361 names an EVM chain, whichever chain the plan is paid on. */
+  function chainOfText(plan: Plan): string {
+    return plan.ecosystem === wallet.ecosystem || wallet.ecosystem === 'cosmos' ? plan.chain_id : '1'
+  }
+
+  return {
+    open: () => open(),
+
+    /** After `staleToken` was refused. */
+    renew: (staleToken: string) => open(staleToken),
+
+    /** Ends the session at the gateway, if there is one. */
+    async end(): Promise<void> {
+      const [plan, address] = await Promise.all([findPlan(), wallet.address()])
+      const key = `sessions/${keyPart(gateway.url)}/${address.toLowerCase()}/${plan.id}`
+      const stored = parse(await storage.get(key))
+      current.delete(key)
+      await storage.delete(key)
+      if (stored) await gateway.logout(stored.token).catch(ignoreEnded)
+    },
+  }
+}
+
+function ignoreEnded(error: unknown): void {
+  if (isLost(error)) throw error
+}
+
+const storedOf = (tokens: { token: string; refresh_token: string; expires_at: string }): StoredSession => ({
+  token: tokens.token,
+  refreshToken: tokens.refresh_token,
+  expiresAt: tokens.expires_at,
+})
+
+/** A session that cannot be read is replaced: it holds no money. */
+function parse(text: string | undefined): StoredSession | undefined {
+  if (text === undefined) return undefined
+  try {
+    return StoredSession.parse(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+function asRefused(error: unknown): unknown {
+  if (!(error instanceof TollgateError) || error.code !== 'GATEWAY_ERROR') return error
+  const { details, message } = error
+  const isRefusal = [400, 401, 403, 404].includes(Number(details['status']))
+  return isRefusal ? new TollgateError('SIGN_IN_REFUSED', message, { cause: error, details }) : error
+}
+
+/** The page of a browser; undefined elsewhere. */
+function currentPage(): URL | undefined {
+  const { location } = globalThis as { location?: { href: string } }
+  return location && URL.canParse(location.href) && location.href.startsWith('http')
+    ? new URL(location.href)
+    : undefined
+}
+
+/** A URL in the characters that keys of a storage may have. */
+export const keyPart = (url: string) => url.replaceAll(/[^A-Za-z0-9.:_-]/g, '_')

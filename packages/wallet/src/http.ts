@@ -1,0 +1,95 @@
+import type * as z from 'zod/mini'
+import { TollgateError, type ErrorCode } from './errors.js'
+
+export type Http = ReturnType<typeof createHttp>
+
+export type Send = {
+  method?: string
+  headers?: Record<string, string>
+  body?: BodyInit
+  redirect?: RequestRedirect
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Requests that end: by their answer, after `timeoutMs`, by the caller's signal, or by `closed`.
+ *
+ * @throws TollgateError ABORTED, CLOSED, TIMEOUT, UNREACHABLE
+ */
+export function createHttp({ timeoutMs, closed }: { timeoutMs: number; closed: AbortSignal }) {
+  return async (url: string, { signal, ...init }: Send = {}): Promise<Response> => {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signals = [timeout, closed, ...(signal ? [signal] : [])]
+    try {
+      return await fetch(url, { redirect: 'error', ...init, signal: AbortSignal.any(signals) })
+    } catch (cause) {
+      throw failure(url, { closed, signal, timeout }, cause)
+    }
+  }
+}
+
+type Causes = { closed: AbortSignal; signal?: AbortSignal | undefined; timeout?: AbortSignal }
+
+function failure(url: string, { closed, signal, timeout }: Causes, cause: unknown): TollgateError {
+  const { origin } = new URL(url)
+  if (closed.aborted) return new TollgateError('CLOSED', 'The client was closed during a request', { cause })
+  if (signal?.aborted) return new TollgateError('ABORTED', 'The call was stopped by its signal', { cause })
+  if (timeout?.aborted) return new TollgateError('TIMEOUT', `${origin} did not answer in time`, { cause })
+  return new TollgateError('UNREACHABLE', `${origin} could not be reached`, { cause })
+}
+
+/** The body as JSON; undefined if it is not JSON. @throws TollgateError as the request would */
+export async function readJson(answer: Response): Promise<unknown> {
+  const text = await answer.text().catch((cause: unknown) => {
+    throw new TollgateError('UNREACHABLE', 'The connection ended during an answer', { cause })
+  })
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** @throws TollgateError GATEWAY_ERROR for an answer of another shape */
+export function parseAnswer<Schema extends z.ZodMiniType>(schema: Schema, body: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const [issue] = parsed.error.issues
+  throw new TollgateError(
+    'GATEWAY_ERROR',
+    `The answer is none that this version knows (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}); is this the URL of a Tollgate gateway?`,
+  )
+}
+
+/** Resolves after `ms`, or rejects when a signal does. */
+export function pause(ms: number, signals: AbortSignal[]): Promise<void> {
+  const signal = AbortSignal.any(signals)
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(new TollgateError('ABORTED', 'The wait was stopped'))
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** The result of work that goes on for others when this caller stops waiting. */
+export function whileWanted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
+  return new Promise<T>((resolve, reject) => {
+    const stop = () => reject(new TollgateError('ABORTED', 'The call was stopped by its signal'))
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+const lost = new Set<ErrorCode>(['TIMEOUT', 'UNREACHABLE'])
+
+/** Whether a request may have arrived although no answer came. */
+export const isLost = (error: unknown): boolean => error instanceof TollgateError && lost.has(error.code)

@@ -1,0 +1,142 @@
+import { TollgateError } from '../errors.js'
+import { type Events } from '../events.js'
+import { isLost, pause, readJson } from '../http.js'
+import { retryAfterMs } from '../gateway/gateway-client.js'
+import { type WalletStorage } from '../storage/storage.js'
+import { isExpired, type PaymentLog, type StoredPayment } from './payment-log.js'
+import { parsePaymentRequired, receiptIn, type PaymentRequired } from './payment-required.js'
+import { eventOfPayment, type PreparePayment } from './prepare-payment.js'
+
+/** A request that can be sent again: to `url`, with headers added. */
+export type RepeatableRequest = {
+  url: string
+  method: string
+  body: Uint8Array<ArrayBuffer> | undefined
+  signal: AbortSignal
+  send(payment?: { url: string; header: Record<string, string> }): Promise<Response>
+}
+
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 10_000
+
+/**
+ * Pays for single requests, at any x402 resource. A request is paid once: its payment is sent again while its answer is lost.
+ * A payment that a crash left behind is used for the next same request.
+ */
+export function createPayingFetch(parts: {
+  payer: () => Promise<string>
+  log: PaymentLog
+  prepare: PreparePayment
+  storage: WalletStorage
+  events: Events
+  now: () => number
+}) {
+  const { log, prepare, storage, events, now } = parts
+
+  return async (request: RepeatableRequest): Promise<Response> => {
+    const purpose = await purposeOf(request)
+    const adopted = await payWithAbandoned(request, purpose)
+    if (adopted) return adopted
+    const answer = await request.send()
+    if (answer.status !== 402) return answer
+    const required = parsePaymentRequired(answer, await readJson(answer.clone()))
+    if (!required) return answer
+    return pay({ ...request, url: answer.url || request.url }, purpose, required)
+  }
+
+  async function pay(
+    request: RepeatableRequest,
+    purpose: string,
+    required: PaymentRequired,
+  ): Promise<Response> {
+    const payment = await prepare({ url: request.url, purpose, required, isSingle: false })
+    return storage.lock(lockOf(payment), () => deliver(request, payment))
+  }
+
+  /** Undefined if no payment of this request was left behind. */
+  async function payWithAbandoned(
+    request: RepeatableRequest,
+    purpose: string,
+  ): Promise<Response | undefined> {
+    const payments = await log.list(await parts.payer())
+    for (const payment of payments) {
+      if (payment.purpose !== purpose || payment.state !== 'open') continue
+      const answer = await storage.tryLock(lockOf(payment), async () => {
+        const latest = (await log.list(payment.payer)).find(({ id }) => id === payment.id)
+        return latest?.state === 'open' ? deliver(request, latest) : undefined
+      })
+      if (answer) return answer
+    }
+    return undefined
+  }
+
+  async function deliver(request: RepeatableRequest, payment: StoredPayment): Promise<Response> {
+    let isUncertain = now() - payment.signedAt > LONGEST_PAUSE_MS
+    for (let attempt = 0; ; attempt += 1) {
+      const answer = await sendOnce(request, payment)
+      if (answer && !isUnfinished(answer)) return conclude(payment, answer, isUncertain)
+      isUncertain = true
+      if (attempt === 0) events.emit('pending', eventOfPayment(payment))
+      if (isExpired(payment, now())) throw await unknown(payment)
+      const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
+      await pause(Math.min((answer && retryAfterMs(answer)) ?? backoff, LONGEST_PAUSE_MS), [request.signal])
+    }
+  }
+
+  /** Undefined if no answer came. */
+  async function sendOnce(
+    request: RepeatableRequest,
+    { url, header = {} }: StoredPayment,
+  ): Promise<Response | undefined> {
+    try {
+      return await request.send({ url, header })
+    } catch (error) {
+      if (isLost(error)) return undefined
+      throw error
+    }
+  }
+
+  /** An answer that says nothing of the payment, such as 500, leaves it open: the same request would be sent with it again. */
+  async function conclude(payment: StoredPayment, answer: Response, isUncertain: boolean): Promise<Response> {
+    const receipt = receiptIn(answer)
+    if (answer.status === 402) {
+      if (isUncertain) throw await unknown(payment)
+      await log.end(payment, 'refused')
+      const required = parsePaymentRequired(answer, await readJson(answer))
+      throw new TollgateError(
+        'PAYMENT_REFUSED',
+        `The payment was refused (${required?.error ?? 'no reason given'})`,
+        {
+          details: { ...eventOfPayment(payment), reason: required?.error },
+        },
+      )
+    }
+    if (receipt?.success === true || answer.ok) {
+      const transaction = receipt?.transaction ?? ''
+      await log.end(payment, 'paid', transaction)
+      events.emit('paid', { ...eventOfPayment(payment), transaction })
+    }
+    return answer
+  }
+
+  async function unknown(payment: StoredPayment): Promise<TollgateError> {
+    await log.end(payment, 'unknown')
+    return new TollgateError('PAYMENT_UNKNOWN', 'A payment may have been taken, and its answer was lost', {
+      details: eventOfPayment(payment),
+    })
+  }
+}
+
+const lockOf = ({ id }: StoredPayment) => `payment/${id}`
+
+const REPEATED: readonly number[] = [425, 429, 502, 503, 504]
+
+const isUnfinished = (answer: Response) =>
+  REPEATED.includes(answer.status) && receiptIn(answer)?.success !== true
+
+/** The same for the same method, URL and body. */
+async function purposeOf({ method, url, body }: RepeatableRequest): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', body ?? new Uint8Array())
+  const hash = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return `${method} ${url} ${hash}`
+}

@@ -1,0 +1,139 @@
+import * as z from 'zod/mini'
+import { decodeJson, encodeJson } from '../encoding.js'
+import { type SignedPayment } from '../wallets/wallet.js'
+import { type Offer } from './offer.js'
+
+/** A 402 of either version of x402, as far as it can be read. */
+export type PaymentRequired = {
+  offers: Offer[]
+  /** The reason code. */
+  error: string | undefined
+  /** Of version 2: the URL that is paid for, and the extensions declared. */
+  resource: unknown
+  extensions: Record<string, unknown>
+}
+
+const Digits = z.string().check(z.regex(/^(0|[1-9][0-9]{0,77})$/))
+const Members = z.record(z.string(), z.unknown())
+const terms = {
+  scheme: z.string(),
+  network: z.string(),
+  asset: z.string(),
+  payTo: z.string(),
+  maxTimeoutSeconds: z.number().check(z.int(), z.positive()),
+  extra: z.nullish(Members),
+}
+const EntryV2 = z.looseObject({ ...terms, amount: Digits })
+const EntryV1 = z.looseObject({ ...terms, maxAmountRequired: Digits })
+const BodyV2 = z.looseObject({
+  x402Version: z.literal(2),
+  error: z.nullish(z.string()),
+  resource: z.unknown(),
+  accepts: z.array(z.unknown()),
+  extensions: z.nullish(Members),
+})
+const BodyV1 = z.looseObject({
+  x402Version: z.literal(1),
+  error: z.nullish(z.string()),
+  accepts: z.array(z.unknown()),
+})
+
+/**
+ * Reads the header `PAYMENT-REQUIRED` of version 2, else the body of version 1. Entries that cannot be read are left out.
+ * Undefined if the answer asks for no payment that x402 knows.
+ */
+export function parsePaymentRequired(
+  { headers }: Pick<Response, 'headers'>,
+  body: unknown,
+): PaymentRequired | undefined {
+  const v2 = BodyV2.safeParse(decodeJson(headers.get('payment-required') ?? ''))
+  if (v2.success) {
+    const { accepts, error, resource, extensions } = v2.data
+    const offers = accepts.flatMap((entry) => offerV2(entry))
+    return { offers, error: error ?? undefined, resource, extensions: extensions ?? {} }
+  }
+  const v1 = BodyV1.safeParse(body)
+  if (!v1.success) return undefined
+  const offers = v1.data.accepts.flatMap((entry) => offerV1(entry))
+  return { offers, error: v1.data.error ?? undefined, resource: undefined, extensions: {} }
+}
+
+function offerV2(input: unknown): Offer[] {
+  const parsed = EntryV2.safeParse(input)
+  if (!parsed.success) return []
+  const { scheme, network, asset, payTo, amount, maxTimeoutSeconds, extra } = parsed.data
+  const fields = { scheme, network, asset, payTo, maxTimeoutSeconds, extra: extra ?? {} }
+  return [{ x402Version: 2, ...fields, amount: BigInt(amount), entry: parsed.data }]
+}
+
+function offerV1(input: unknown): Offer[] {
+  const parsed = EntryV1.safeParse(input)
+  if (!parsed.success) return []
+  const { scheme, network, asset, payTo, maxAmountRequired, maxTimeoutSeconds, extra } = parsed.data
+  const chainId = chainIds[network]
+  if (chainId === undefined) return []
+  const fields = { scheme, network: `eip155:${chainId}`, asset, payTo, maxTimeoutSeconds, extra: extra ?? {} }
+  return [{ x402Version: 1, ...fields, amount: BigInt(maxAmountRequired), entry: parsed.data }]
+}
+
+/** The networks of x402 version 1, by their names. */
+const chainIds: Partial<Record<string, number>> = {
+  abstract: 2741,
+  'abstract-testnet': 11124,
+  'base-sepolia': 84532,
+  base: 8453,
+  'avalanche-fuji': 43113,
+  avalanche: 43114,
+  iotex: 4689,
+  sei: 1329,
+  'sei-testnet': 1328,
+  polygon: 137,
+  'polygon-amoy': 80002,
+  peaq: 3338,
+  story: 1514,
+  educhain: 41923,
+  'skale-base-sepolia': 324705682,
+}
+
+/** The header that carries a payment, by name and value. */
+export function paymentHeader(
+  offer: Offer,
+  { payload }: SignedPayment,
+  { resource, extensions }: Pick<PaymentRequired, 'resource' | 'extensions'>,
+  paymentId: string,
+): Record<string, string> {
+  if (offer.x402Version === 1) {
+    const { scheme, entry } = offer
+    return { 'x-payment': encodeJson({ x402Version: 1, scheme, network: entry['network'], payload }) }
+  }
+  const payment = {
+    x402Version: 2,
+    ...(resource === undefined ? {} : { resource }),
+    accepted: offer.entry,
+    payload,
+    ...withIdentifier(extensions, paymentId),
+  }
+  return { 'payment-signature': encodeJson(payment) }
+}
+
+/** With x402's `payment-identifier`, the same payment gets the same answer again. Other extensions are not used. */
+function withIdentifier(extensions: Record<string, unknown>, id: string) {
+  const declared = Members.safeParse(extensions[PAYMENT_IDENTIFIER])
+  if (!declared.success) return {}
+  const info = Members.safeParse(declared.data['info'])
+  const echo = { ...declared.data, info: { ...(info.success ? info.data : {}), id } }
+  return { extensions: { [PAYMENT_IDENTIFIER]: echo } }
+}
+
+const PAYMENT_IDENTIFIER = 'payment-identifier'
+
+const Receipt = z.looseObject({ success: z.boolean(), transaction: z.nullish(z.string()) })
+
+/** What `PAYMENT-RESPONSE` or `X-PAYMENT-RESPONSE` says of the payment. */
+export function receiptIn({ headers }: Pick<Response, 'headers'>) {
+  const text = headers.get('payment-response') ?? headers.get('x-payment-response')
+  const parsed = Receipt.safeParse(decodeJson(text ?? ''))
+  return parsed.success
+    ? { success: parsed.data.success, transaction: parsed.data.transaction ?? '' }
+    : undefined
+}

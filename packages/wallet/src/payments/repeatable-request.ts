@@ -1,0 +1,28 @@
+import { type Http } from '../http.js'
+import { type RepeatableRequest } from './paying-fetch.js'
+
+/** Reads the body of a request, so that it can be sent with a payment after it was sent without one. */
+export async function repeatable(
+  http: Http,
+  input: RequestInfo | URL,
+  init?: RequestInit,
+): Promise<RepeatableRequest & { headers: Headers }> {
+  const request = new Request(input, init)
+  const { url, method, headers, redirect, signal } = request
+  const bytes = new Uint8Array(await request.arrayBuffer())
+  const body = bytes.length === 0 ? undefined : bytes
+  const content = body ? { body } : {}
+  return {
+    ...{ url, method, headers, body, signal },
+    // A payment is not carried to where a redirect leads.
+    send: (payment) =>
+      payment
+        ? http(payment.url, {
+            method,
+            headers: { ...Object.fromEntries(headers), ...payment.header },
+            signal,
+            ...content,
+          })
+        : http(url, { method, headers: Object.fromEntries(headers), redirect, signal, ...content }),
+  }
+}

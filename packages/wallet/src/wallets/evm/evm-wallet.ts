@@ -1,0 +1,99 @@
+import { TollgateError } from '../../errors.js'
+import { toHex } from '../../encoding.js'
+import { type Offer } from '../../payments/offer.js'
+import { type SignedPayment, type SigningContext, type Wallet } from '../wallet.js'
+
+export type TypedData = {
+  domain: { name: string; version: string; chainId: number; verifyingContract: string }
+  types: Record<string, { name: string; type: string }[]>
+  primaryType: string
+  message: Record<string, string>
+}
+
+/** What every library of EVM wallets can do. `chainId` is the one that the wallet must be on to sign. */
+export type EvmSigner = {
+  address(): Promise<string>
+  signMessage(text: string): Promise<string>
+  signTypedData(data: TypedData): Promise<string>
+}
+
+/** An account that signs in by EIP-191 and pays by EIP-3009. */
+export function evmWallet(signer: EvmSigner): Wallet {
+  const address = () => signed('did not name its account', () => signer.address())
+  return {
+    ecosystem: 'evm',
+    address,
+    canPay,
+    async signText(text) {
+      return { signature: await signed('did not sign the sign-in text', () => signer.signMessage(text)) }
+    },
+    async signPayment(offer, context) {
+      const authorization = authorizationOf(offer, await address(), context)
+      const signature = await signed('did not sign the payment', () =>
+        signer.signTypedData(typedData(offer, authorization)),
+      )
+      return paymentOf(authorization, signature)
+    },
+  }
+}
+
+const CAIP2 = /^eip155:([1-9][0-9]{0,15})$/
+
+const canPay = ({ scheme, network, extra }: Offer): boolean =>
+  scheme === 'exact' &&
+  CAIP2.test(network) &&
+  typeof extra['name'] === 'string' &&
+  typeof extra['version'] === 'string' &&
+  (extra['assetTransferMethod'] ?? 'eip3009') === 'eip3009'
+
+type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
+
+function authorizationOf(offer: Offer, from: string, { now }: SigningContext): Authorization {
+  return {
+    from,
+    to: offer.payTo,
+    value: offer.amount.toString(),
+    validAfter: '0',
+    validBefore: String(now + offer.maxTimeoutSeconds),
+    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
+  }
+}
+
+/** `TransferWithAuthorization` of EIP-3009, in the EIP-712 domain of the token. */
+function typedData({ network, asset, extra }: Offer, authorization: Authorization): TypedData {
+  return {
+    domain: {
+      name: String(extra['name']),
+      version: String(extra['version']),
+      chainId: Number(CAIP2.exec(network)?.[1]),
+      verifyingContract: asset,
+    },
+    types: {
+      TransferWithAuthorization: [
+        { name: 'from', type: 'address' },
+        { name: 'to', type: 'address' },
+        { name: 'value', type: 'uint256' },
+        { name: 'validAfter', type: 'uint256' },
+        { name: 'validBefore', type: 'uint256' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'TransferWithAuthorization',
+    message: authorization,
+  }
+}
+
+const paymentOf = (authorization: Authorization, signature: string): SignedPayment => ({
+  payload: { signature, authorization },
+  validUntil: Number(authorization.validBefore),
+})
+
+async function signed<T>(problem: string, sign: () => Promise<T>): Promise<T> {
+  try {
+    return await sign()
+  } catch (cause) {
+    if (cause instanceof TollgateError) throw cause
+    const why = cause instanceof Error ? `: ${cause.message}` : ''
+    throw new TollgateError('SIGNATURE_REFUSED', `The wallet ${problem}${why}`, { cause })
+  }
+}

@@ -56,7 +56,7 @@ export function findBreach(limits: Limits, payment: Terms, spent: Spent): Breach
     const most = limit[name]
     if (most === undefined || total <= BigInt(most)) return undefined
     const before = total - amount
-    const earlier = before > 0n ? `, after ${before} before` : ''
+    const earlier = before > 0n ? `, after ${before} before,` : ''
     return {
       limit: name,
       message: `A payment of ${amount}${earlier} exceeds the limit ${name} of ${most} for ${asset} on ${network}`,

@@ -31,7 +31,7 @@ type ViemClient = { account?: Partial<ViemAccount>; request: Request }
 export const recogniseEvm: WalletFamily = (input) => {
   if (!isObject(input)) return undefined
   // Before ethers: a smart account of viem has `getAddress`, too.
-  if (typeof input['type'] === 'string' && has(input, 'signMessage', 'signTypedData'))
+  if (isViemAccount(input) && has(input, 'signMessage', 'signTypedData'))
     return evmWallet(viemAccount(input as ViemAccount))
   if (has(input, 'getAddress', 'signMessage', 'signTypedData'))
     return evmWallet(ethersSigner(input as EthersSigner))
@@ -97,6 +97,9 @@ async function switchChain(request: Request, chainId: number): Promise<void> {
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
+
+const isViemAccount = ({ type, address }: Record<string, unknown>) =>
+  typeof type === 'string' && typeof address === 'string'
 
 const has = (value: Record<string, unknown>, ...names: string[]) =>
   names.every((name) => typeof value[name] === 'function')

@@ -1,0 +1,69 @@
+import { assertLimits, findBreach, type Limits } from './limits'
+
+const asset = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+const shop = '0x941b84B0EFa6B0De50C626dD1c5870441344F361'
+const payment = { network: 'eip155:84532', asset, payTo: shop, amount: 100n }
+const nothing = { today: 0n, inSession: 0n }
+const limit = { network: 'eip155:84532', asset, perPayment: 100n }
+const limits = (more: Partial<Limits['assets'][number]> = {}, recipients?: string[]): Limits => ({
+  assets: [{ ...limit, ...more }],
+  ...(recipients ? { recipients } : {}),
+})
+
+test.each([
+  ['a payment of exactly the limit', limits(), payment, nothing, undefined],
+  ['one unit more', limits(), { ...payment, amount: 101n }, nothing, 'perPayment'],
+  ['another asset', limits({ asset: shop }), payment, nothing, 'assets'],
+  ['the same asset in other letters', limits({ asset: asset.toLowerCase() }), payment, nothing, undefined],
+  ['another network', limits({ network: 'eip155:8453' }), payment, nothing, 'assets'],
+  ['no asset at all', { assets: [] }, payment, nothing, 'assets'],
+  ['another recipient', limits({}, [asset]), payment, nothing, 'recipients'],
+  [
+    'the recipient in other letters',
+    limits({}, [shop.toUpperCase().replace('X', 'x')]),
+    payment,
+    nothing,
+    undefined,
+  ],
+  ['the rest of the day', limits({ perDay: '300' }), payment, { today: 200n, inSession: 0n }, undefined],
+  [
+    'more than the rest of the day',
+    limits({ perDay: '300' }),
+    payment,
+    { today: 201n, inSession: 0n },
+    'perDay',
+  ],
+  [
+    'more than the session may',
+    limits({ perSession: 100n }),
+    payment,
+    { today: 1n, inSession: 1n },
+    'perSession',
+  ],
+  ['a limit of zero', limits({ perPayment: '0' }), payment, nothing, 'perPayment'],
+  [
+    'denominations that differ in letters',
+    limits({ asset: 'uAtom' }),
+    { ...payment, asset: 'uatom' },
+    nothing,
+    'assets',
+  ],
+] as const)('%s', (_name, given, proposed, spent, breach) => {
+  expect(findBreach(given, proposed, spent)?.limit).toBe(breach)
+})
+
+test('says what was spent before, in smallest units', () => {
+  const breach = findBreach(limits({ perDay: 300n }), payment, { today: 250n, inSession: 0n })
+  expect(breach?.message).toContain('A payment of 100, after 250 before, exceeds the limit perDay of 300')
+})
+
+test.each([['-1'], ['0.5'], ['1e6'], [' 5 '], ['0x10'], [''], ['٣']])(
+  'refuses %j as an amount',
+  (perPayment) => {
+    expect(() => assertLimits(limits({ perPayment }))).toThrow('limits.assets[0].perPayment')
+  },
+)
+
+test('refuses a number, which may have lost digits', () => {
+  expect(() => assertLimits(limits({ perDay: 0.1 as unknown as string }))).toThrow('limits.assets[0].perDay')
+})

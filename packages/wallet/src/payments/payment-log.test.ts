@@ -1,0 +1,95 @@
+import { memoryStorage } from '../storage/memory-storage'
+import { createPaymentLog, isExpired, spentOf, type NewPayment } from './payment-log'
+
+const DAY = 86_400_000
+const NOW = Date.parse('2026-11-25T12:00:00Z')
+const asset = { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' }
+const payment = (id: string, more: Partial<NewPayment> = {}): NewPayment => ({
+  id,
+  payer: '0xAB',
+  purpose: 'credits',
+  url: 'https://gateway.example/credits',
+  ...asset,
+  payTo: '0x01',
+  amount: '100',
+  signedAt: NOW,
+  validUntil: NOW / 1000 + 60,
+  session: 'one',
+  header: { 'x-payment': 'signed' },
+  ...more,
+})
+
+function openLog(now = NOW) {
+  const storage = memoryStorage()
+  return { storage, log: createPaymentLog(storage, () => now) }
+}
+
+test('adds to the log only as it was read', async () => {
+  const { storage, log } = openLog()
+  const other = createPaymentLog(storage, () => NOW)
+  const [mine, theirs] = [await log.list('0xAB'), await other.list('0xAB')]
+  expect(await log.append(mine, payment('a'))).toMatchObject({ position: 1, state: 'open' })
+  expect(await other.append(theirs, payment('b'))).toBe(false)
+  expect((await other.list('0xab')).map(({ id }) => id)).toEqual(['a'])
+})
+
+test('keeps a signed payment until it has ended, and nothing that could be sent after', async () => {
+  const { storage, log } = openLog()
+  const stored = await log.append([], payment('a'))
+  if (!stored) throw new Error('not stored')
+  expect((await createPaymentLog(storage, () => NOW).list('0xAB'))[0]?.header).toEqual({
+    'x-payment': 'signed',
+  })
+  await log.end(stored, 'paid', '0x1')
+  const [ended] = await createPaymentLog(storage, () => NOW).list('0xAB')
+  expect(ended).toMatchObject({ state: 'paid', transaction: '0x1', endedAt: NOW })
+  expect(ended).not.toHaveProperty('header')
+})
+
+test('pays nothing while a stored payment cannot be read', async () => {
+  const { storage, log } = openLog()
+  await storage.create('payments/0xab/0000000001', '{"position": 1}')
+  await expect(log.list('0xAB')).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+})
+
+test('counts what may have been taken, of the asset, on this day and in this session', async () => {
+  const { log } = openLog()
+  const add = async (id: string, more: Partial<NewPayment>) => {
+    const stored = await log.append(await log.list('0xAB'), payment(id, more))
+    if (!stored) throw new Error('not stored')
+    return stored
+  }
+  await add('open today', { amount: '1' })
+  await log.end(await add('paid today', { amount: '20', session: 'other' }), 'paid')
+  await log.end(
+    await add('unknown today', { amount: '300', asset: asset.asset.toUpperCase().replace('X', 'x') }),
+    'unknown',
+  )
+  await log.end(await add('refused today', { amount: '4000' }), 'refused')
+  await log.end(await add('void today', { amount: '50000' }), 'void')
+  await add('another asset', { amount: '600000', asset: '0x02' })
+  await add('yesterday', { amount: '7000000', signedAt: NOW - (NOW % DAY) - 1 })
+  const spent = spentOf(await log.list('0xAB'), asset, { now: NOW, session: 'one' })
+  expect(spent).toEqual({ today: 4321n, inSession: 7004301n })
+})
+
+test('deletes ended payments after three days, but never the last, nor an open one', async () => {
+  const { storage, log } = openLog()
+  for (const id of ['a', 'b', 'c']) {
+    const stored = await log.append(await log.list('0xAB'), payment(id))
+    if (stored && id !== 'b') await log.end(stored, 'paid')
+  }
+  const later = createPaymentLog(storage, () => NOW + 3 * DAY + 1)
+  await later.prune(await later.list('0xAB'))
+  const rest = await later.list('0xAB')
+  expect(rest.map(({ id }) => id)).toEqual(['b', 'c'])
+  expect(await later.append(rest, payment('d'))).toMatchObject({ position: 4 })
+})
+
+test.each([
+  [59, false],
+  [120, false],
+  [121, true],
+])('takes a payment valid for 60 s as expired after %i s: %s', (seconds, expired) => {
+  expect(isExpired(payment('a'), NOW + seconds * 1000)).toBe(expired)
+})

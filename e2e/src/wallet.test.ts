@@ -1,0 +1,357 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import {
+  createTollgate,
+  memoryStorage,
+  type Limits,
+  type Tollgate,
+  type TollgateEvents,
+  type TollgateOptions,
+} from '@tollgate/wallet'
+import { Wallet, type HDNodeWallet } from 'ethers'
+import { newThirdParty } from './testing/client-keys'
+import { expectPaidOnce } from './testing/expect-payment'
+import { killGateway } from './testing/kill-gateway'
+import { openMerchant, PRICE, type Merchant, type Version } from './testing/merchants'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { createAccessKey } from './testing/plain-calls'
+import { signIn } from './testing/world'
+
+const CHAIN = 'eip155:84532'
+const CHAIN_ID = '0x14a34'
+const asset = { network: CHAIN, asset: USDC_ADDRESS }
+const cent: Limits = { assets: [{ ...asset, perPayment: PRICE }] }
+
+let world: ObservedWorld
+const clients: Tollgate[] = []
+const merchants: Merchant[] = []
+
+beforeAll(async () => {
+  world = await startObservedWorld()
+}, 120_000)
+afterEach(() => clients.splice(0).forEach((client) => client.close()))
+afterAll(async () => {
+  await Promise.all(merchants.map((merchant) => merchant.close()))
+  await world.stop()
+}, 30_000)
+
+type Options = Partial<TollgateOptions> & { wallet: unknown }
+
+function open(options: Options): Tollgate {
+  const tollgate = createTollgate({
+    url: world.gateway.url,
+    limits: cent,
+    storage: memoryStorage(),
+    ...options,
+  })
+  clients.push(tollgate)
+  return tollgate
+}
+
+function record(tollgate: Tollgate) {
+  const names: string[] = []
+  const events: { [Name in keyof TollgateEvents]?: TollgateEvents[Name] } = {}
+  for (const name of ['signed-in', 'payment-required', 'paid', 'pending', 'limit-reached'] as const)
+    tollgate.on(name, (event) => {
+      names.push(name)
+      Object.assign(events, { [name]: event })
+    })
+  return { names, events }
+}
+
+const spentBy = async ({ address }: Wallet | HDNodeWallet) => BUDGET - (await world.token.balanceOf(address))
+const chainId = (tollgate: Tollgate) => tollgate.request(CHAIN, 'eth_chainId')
+
+describe('request', () => {
+  test('signs in, pays and calls; the next calls spend credits', async () => {
+    const wallet = await world.newPayer()
+    const tollgate = open({ wallet })
+    const { names, events } = record(tollgate)
+    expect(await chainId(tollgate)).toBe(CHAIN_ID)
+    expect(await chainId(tollgate)).toBe(CHAIN_ID)
+    expect(names).toEqual(['signed-in', 'payment-required', 'paid'])
+    const { transaction } = events.paid ?? {}
+    expect(events.paid).toMatchObject({ ...asset, amount: PRICE, payTo: world.plan.pay_to })
+    await expectPaidOnce(world, wallet.address, { transaction, calls: 2 })
+  })
+
+  test('pays once for a hundred calls at once', async () => {
+    const wallet = await world.newPayer()
+    const tollgate = open({ wallet })
+    const { names } = record(tollgate)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => chainId(tollgate)))
+    expect(new Set(answers)).toEqual(new Set([CHAIN_ID]))
+    expect(names).toEqual(['signed-in', 'payment-required', 'paid'])
+    await expectPaidOnce(world, wallet.address, { calls: 100 })
+  })
+
+  test('passes on the node’s error, and what a batch answers', async () => {
+    const tollgate = open({ wallet: await world.newPayer() })
+    await expect(
+      tollgate.request(CHAIN, 'eth_call', [{ to: USDC_ADDRESS, data: '0x12345678' }, 'latest']),
+    ).rejects.toMatchObject({
+      code: 'RPC_ERROR',
+      details: { code: 3 },
+    })
+    const body = [1, 2].map((id) => ({ jsonrpc: '2.0', id, method: 'eth_chainId', params: [] }))
+    expect(await tollgate.send(CHAIN, body)).toEqual(
+      [1, 2].map((id) => ({ jsonrpc: '2.0', id, result: CHAIN_ID })),
+    )
+  })
+
+  test('refuses a batch that costs more than a payment buys, after one payment', async () => {
+    const wallet = await world.newPayer()
+    const tollgate = open({ wallet })
+    const body = Array.from({ length: 101 }, (_, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'eth_chainId',
+      params: [],
+    }))
+    await expect(tollgate.send(CHAIN, body)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect(await spentBy(wallet)).toBe(PRICE)
+    await tollgate.buy()
+    expect(await tollgate.send(CHAIN, body)).toHaveLength(101)
+  })
+})
+
+describe('limits', () => {
+  test('hold for a hundred calls at once: three payments a day, and no fourth', async () => {
+    const wallet = await world.newPayer()
+    const limits = { assets: [{ ...asset, perPayment: PRICE, perDay: 3n * PRICE }] }
+    const tollgate = open({ wallet, limits })
+    const served: number[] = []
+    for (let round = 0; round < 5; round += 1) {
+      const calls = Array.from({ length: 100 }, () =>
+        chainId(tollgate).then(
+          () => 'served',
+          () => 'refused',
+        ),
+      )
+      served.push((await Promise.all(calls)).filter((outcome) => outcome === 'served').length)
+    }
+    expect(served).toEqual([100, 100, 100, 0, 0])
+    expect(await spentBy(wallet)).toBe(3n * PRICE)
+    await expect(chainId(tollgate)).rejects.toMatchObject({
+      code: 'LIMIT_REACHED',
+      details: { limit: 'perDay' },
+    })
+  })
+
+  test('of a day are shared by all clients of a storage, those of a session are not', async () => {
+    const wallet = await world.newPayer()
+    const storage = memoryStorage()
+    const limits = { assets: [{ ...asset, perPayment: PRICE, perDay: 2n * PRICE, perSession: PRICE }] }
+    const [one, two] = [open({ wallet, limits, storage }), open({ wallet, limits, storage })]
+    await one.buy()
+    await expect(one.buy()).rejects.toMatchObject({ code: 'LIMIT_REACHED', details: { limit: 'perSession' } })
+    await two.buy()
+    const three = open({ wallet, limits, storage })
+    await expect(three.buy()).rejects.toMatchObject({ code: 'LIMIT_REACHED', details: { limit: 'perDay' } })
+    expect(await spentBy(wallet)).toBe(2n * PRICE)
+  })
+
+  test.each<[string, Limits | undefined, string, string | undefined]>([
+    ['there are none', undefined, 'LIMIT_NOT_SET', undefined],
+    ['they list no asset', { assets: [] }, 'LIMIT_NOT_SET', 'assets'],
+    ['they allow less', { assets: [{ ...asset, perPayment: PRICE - 1n }] }, 'LIMIT_REACHED', 'perPayment'],
+    ['the recipient is another', { ...cent, recipients: [USDC_ADDRESS] }, 'LIMIT_REACHED', 'recipients'],
+    [
+      'the callback refuses',
+      { ...cent, approve: () => Promise.resolve(false) },
+      'PAYMENT_NOT_APPROVED',
+      undefined,
+    ],
+  ])('refuse before anything is signed when %s', async (_name, limits, code, limit) => {
+    const wallet = await world.newPayer()
+    const signed = jest.spyOn(wallet, 'signTypedData')
+    const tollgate = createTollgate({
+      url: world.gateway.url,
+      wallet,
+      storage: memoryStorage(),
+      ...(limits ? { limits } : {}),
+    })
+    clients.push(tollgate)
+    await expect(chainId(tollgate)).rejects.toMatchObject({ code, ...(limit ? { details: { limit } } : {}) })
+    expect(signed).not.toHaveBeenCalled()
+    expect(await spentBy(wallet)).toBe(0n)
+  })
+
+  test('ask the callback with what will be paid', async () => {
+    const approve = jest.fn(() => true)
+    await open({ wallet: await world.newPayer(), limits: { ...cent, approve } }).buy()
+    expect(approve.mock.calls).toEqual([
+      [{ url: `${world.gateway.url}/credits`, ...asset, payTo: world.plan.pay_to, amount: PRICE }],
+    ])
+  })
+})
+
+describe('a payment without an answer', () => {
+  test('is sent again, and never signed again, while the gateway is killed and restarted', async () => {
+    const wallet = await world.newPayer()
+    const signed = jest.spyOn(wallet, 'signTypedData')
+    const tollgate = open({ wallet })
+    let killed: Promise<void> | undefined
+    tollgate.on('payment-required', () => (killed = killGateway(world)))
+    expect(await chainId(tollgate)).toBe(CHAIN_ID)
+    await killed
+    expect(signed).toHaveBeenCalledTimes(1)
+    await expectPaidOnce(world, wallet.address)
+  })
+
+  test('belongs to the next call after an abort', async () => {
+    const wallet = await world.newPayer()
+    const signed = jest.spyOn(wallet, 'signTypedData')
+    const tollgate = open({ wallet })
+    const aborting = new AbortController()
+    tollgate.on('payment-required', () => aborting.abort())
+    const call = tollgate.request(CHAIN, 'eth_chainId', [], { signal: aborting.signal })
+    await expect(call).rejects.toMatchObject({ code: 'ABORTED' })
+    expect(await chainId(tollgate)).toBe(CHAIN_ID)
+    expect(signed).toHaveBeenCalledTimes(1)
+    await expectPaidOnce(world, wallet.address)
+  })
+
+  test('is kept when the client is closed, and sent by the next one', async () => {
+    const wallet = await world.newPayer()
+    const signed = jest.spyOn(wallet, 'signTypedData')
+    const storage = memoryStorage()
+    const first = open({
+      wallet,
+      storage: {
+        ...storage,
+        async create(key, value) {
+          const created = await storage.create(key, value)
+          if (key.startsWith('payments/')) first.close()
+          return created
+        },
+      },
+    })
+    await expect(chainId(first)).rejects.toMatchObject({ code: 'CLOSED' })
+    expect(await spentBy(wallet)).toBe(0n)
+    const second = open({ wallet, storage })
+    expect(await chainId(second)).toBe(CHAIN_ID)
+    expect(signed).toHaveBeenCalledTimes(1)
+    await expectPaidOnce(world, wallet.address)
+  })
+
+  test('that was refused is sent again, not signed again, until it expires', async () => {
+    const poor = Wallet.createRandom()
+    const signed = jest.spyOn(poor, 'signTypedData')
+    const tollgate = open({ wallet: poor })
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      await expect(tollgate.buy()).rejects.toMatchObject({
+        code: 'PAYMENT_REFUSED',
+        details: { reason: 'insufficient_funds' },
+      })
+    expect(signed).toHaveBeenCalledTimes(1)
+  })
+})
+
+describe('the account', () => {
+  test('has credits, calls, payments and keys', async () => {
+    const wallet = await world.newPayer()
+    const tollgate = open({ wallet, plan: world.plan.id })
+    const purchase = await tollgate.buy()
+    expect(purchase).toMatchObject({ planId: world.plan.id, amount: PRICE, credits: 100 })
+    expect(await tollgate.credits()).toMatchObject([{ remaining_credits: 100 }])
+    const { key, id } = await tollgate.keys.create({ label: 'explorer', chains: ['base-sepolia'] })
+    const answer = await tollgate.fetch(`${world.gateway.url}/v1/base-sepolia/${key}`, {
+      method: 'POST',
+      body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(await answer.json()).toMatchObject({ result: CHAIN_ID })
+    expect(await tollgate.history()).toMatchObject({ total: 1, data: [{ key_label: 'explorer' }] })
+    expect(await tollgate.payments()).toMatchObject({
+      total: 1,
+      data: [{ transaction: purchase.transaction }],
+    })
+    await tollgate.keys.delete(id)
+    expect(await tollgate.keys.list()).toEqual([])
+  })
+
+  test('signs in again after a sign-out, and after its session was ended elsewhere', async () => {
+    const wallet = await world.newPayer()
+    const tollgate = open({ wallet })
+    const { names } = record(tollgate)
+    await tollgate.buy()
+    await tollgate.signOut()
+    await chainId(tollgate)
+    const storage = memoryStorage()
+    const other = open({ wallet, storage })
+    const { names: otherNames } = record(other)
+    await chainId(other)
+    const [session = ''] = await storage.list('sessions/')
+    const { token } = JSON.parse((await storage.get(session)) ?? '') as { token: string }
+    await fetch(`${world.gateway.url}/auth/logout`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(await chainId(other)).toBe(CHAIN_ID)
+    expect(names.filter((name) => name === 'signed-in')).toHaveLength(2)
+    expect(otherNames).toEqual(['signed-in', 'signed-in'])
+  })
+})
+
+describe('fetch', () => {
+  const report = async (tollgate: Tollgate, merchant: Merchant) => (await tollgate.fetch(merchant.url)).text()
+
+  async function newMerchant(version: Version) {
+    const key = await (await newThirdParty(world.facilitator)).newKey()
+    const merchant = await openMerchant(version, world.facilitator, key)
+    merchants.push(merchant)
+    return merchant
+  }
+
+  test.each([1, 2] as const)(
+    'pays any resource of x402 version %i, once for each request',
+    async (version) => {
+      const merchant = await newMerchant(version)
+      const wallet = await world.newPayer()
+      const tollgate = open({ wallet })
+      const { events } = record(tollgate)
+      const texts = await Promise.all([report(tollgate, merchant), report(tollgate, merchant)])
+      expect(texts).toEqual([merchant.content, merchant.content])
+      expect(await spentBy(wallet)).toBe(2n * PRICE)
+      expect(await world.token.transfersOf(events.paid?.transaction ?? '', wallet.address)).toHaveLength(1)
+    },
+  )
+
+  test('holds the limits for a hundred requests at once', async () => {
+    const merchant = await newMerchant(2)
+    const wallet = await world.newPayer()
+    const tollgate = open({
+      wallet,
+      limits: { assets: [{ ...asset, perPayment: PRICE, perDay: 3n * PRICE }] },
+    })
+    const requests = Array.from({ length: 100 }, () =>
+      report(tollgate, merchant).then(
+        () => 'paid',
+        (error: unknown) => (error as { code: string }).code,
+      ),
+    )
+    const outcomes = await Promise.all(requests)
+    expect(outcomes.filter((outcome) => outcome === 'paid')).toHaveLength(3)
+    expect(outcomes.filter((outcome) => outcome === 'LIMIT_REACHED')).toHaveLength(97)
+    expect(await spentBy(wallet)).toBe(3n * PRICE)
+  })
+
+  test('calls this gateway in the session, and passes on what pays by itself', async () => {
+    const wallet = await world.newPayer()
+    const tollgate = open({ wallet })
+    const url = `${world.gateway.url}/v1/base-sepolia`
+    const post = { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}' }
+    const headers = { 'content-type': 'application/json' }
+    expect(await (await tollgate.fetch(url, { ...post, headers })).json()).toMatchObject({ result: CHAIN_ID })
+    await expectPaidOnce(world, wallet.address)
+    const other = await world.newPayer()
+    const key = await createAccessKey(world, await signIn(world, other))
+    expect((await tollgate.fetch(key.urlOf('base-sepolia'), { ...post, headers })).status).toBe(402)
+  })
+
+  test('leaves alone a 402 that is none of x402, and answers that ask for nothing', async () => {
+    const tollgate = open({ wallet: await world.newPayer() })
+    const answer = await tollgate.fetch(`${world.gateway.url}/pricing`)
+    expect(await answer.json()).toMatchObject([{ id: world.plan.id }, {}])
+  })
+})

@@ -19,3 +19,5 @@ export {
   type Plan,
   type UsageRecord,
 } from './gateway/wire.js'
+export { cosmosWallet } from './wallets/cosmos/cosmos-wallet.js'
+export { type CosmosSigner, type CosmosWalletInput } from './wallets/cosmos/signer.js'

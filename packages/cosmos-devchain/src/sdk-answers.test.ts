@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { QueryAccountRequest } from 'cosmjs-types/cosmos/auth/v1beta1/query'
 import { QueryBalanceRequest } from 'cosmjs-types/cosmos/bank/v1beta1/query'
+import { ConfigResponse } from 'cosmjs-types/cosmos/base/node/v1beta1/query'
 import { SignMode } from 'cosmjs-types/cosmos/tx/signing/v1beta1/signing'
 import { callRpc } from './call-rpc'
 import { startNode } from './node/node'
@@ -41,6 +42,17 @@ describe('a query, as the SDK answers it', () => {
     const { log } = await query('/cosmos.bank.v1beta1.Query/Balance', balanceOf(address))
     expect(log).toMatch(/^rpc error: code = InvalidArgument desc = invalid address: /)
     expect(log).toContain(inBank)
+  })
+
+  test('prints the price of gas with its 18 decimals, and no price of zero', async () => {
+    const price = async () => {
+      const { value } = await query('/cosmos.base.node.v1beta1.Service/Config')
+      return ConfigResponse.decode(Buffer.from(value ?? '', 'base64')).minimumGasPrice
+    }
+    expect(await price()).toBe('0.025000000000000000uatom')
+    await node.call('dev_setMinimumGasPrice', '0uatom')
+    expect(await price()).toBe('')
+    await node.call('dev_setMinimumGasPrice', '0.025uatom')
   })
 
   test.each([

@@ -20,3 +20,4 @@ export {
   type UsageRecord,
 } from './gateway/wire.js'
 export { createTollgate } from './tollgate.js'
+export { type CosmosSigner, type CosmosWalletInput } from './wallets/cosmos/signer.js'

@@ -24,7 +24,7 @@ import { repeatable } from './payments/repeatable-request.js'
 import { browserStorage } from './storage/browser-storage.js'
 import { memoryStorage } from './storage/memory-storage.js'
 import { type WalletStorage } from './storage/storage.js'
-import { recognise } from './wallets/recognise.js'
+import { recognize } from './wallets/recognize.js'
 
 export type CallOptions = { signal?: AbortSignal }
 
@@ -90,7 +90,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const { limits, timeoutMs = DEFAULT_TIMEOUT_MS, serviceName } = options
   const url = parseUrl(options.url)
   if (limits) checkLimits(limits)
-  const wallet = recognise(options.wallet)
+  const wallet = recognize(options.wallet)
   const storage = options.storage ?? defaultStorage()
   const closing = new AbortController()
   const closed = closing.signal

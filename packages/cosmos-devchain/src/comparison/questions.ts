@@ -36,6 +36,7 @@ const AUTH = '/cosmos.auth.v1beta1.Query'
 const BANK = '/cosmos.bank.v1beta1.Query'
 const FEEGRANT = '/cosmos.feegrant.v1beta1.Query'
 const TX = '/cosmos.tx.v1beta1.Service'
+const NODE = '/cosmos.base.node.v1beta1.Service'
 const NOTHING = new Uint8Array()
 
 /** `abci_query`. */
@@ -68,6 +69,7 @@ export const queries: readonly (readonly [what: string, path: string, request: U
 
   ['a simulation of nothing', `${TX}/Simulate`, simulation(NOTHING)],
   ['a broadcast', `${TX}/BroadcastTx`, NOTHING],
+  ['the price of gas', `${NODE}/Config`, NOTHING],
 
   ['an unknown query', `${BANK}/Nothing`, NOTHING],
   ['an unknown path', '/nothing', NOTHING],

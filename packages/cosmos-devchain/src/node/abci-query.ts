@@ -1,4 +1,5 @@
 import { TxMsgData } from 'cosmjs-types/cosmos/base/abci/v1beta1/abci'
+import { ConfigResponse } from 'cosmjs-types/cosmos/base/node/v1beta1/query'
 import { SimulateRequest, SimulateResponse } from 'cosmjs-types/cosmos/tx/v1beta1/service'
 import { AbciError, sdkError } from '../app/errors'
 import { type Chain } from './chain'
@@ -14,8 +15,15 @@ export type QueryAnswer = {
   height: number
 }
 
+const PRICE_UNIT = 10n ** 18n
+
 /** `height` 0 is the latest height. An error is a response with a code, as from a node. */
 export function createAbciQuery(chain: Chain) {
+  const services: Readonly<Record<string, (request: Uint8Array) => Uint8Array>> = {
+    '/cosmos.tx.v1beta1.Service/Simulate': simulate,
+    '/cosmos.base.node.v1beta1.Service/Config': config,
+  }
+
   return function abciQuery(path: string, data: Uint8Array, wantedHeight: number): QueryAnswer {
     const height = wantedHeight === 0 ? chain.latest().header.height : wantedHeight
     try {
@@ -32,9 +40,9 @@ export function createAbciQuery(chain: Chain) {
   function answer(path: string, data: Uint8Array, height: number) {
     if (path === '/cosmos.tx.v1beta1.Service/BroadcastTx')
       throw sdkError('invalid request', "can't route a broadcast tx message")
-    const isSimulation = path === '/cosmos.tx.v1beta1.Service/Simulate' && chain.hasServices()
+    const service = chain.hasServices() ? services[path] : undefined
     const query = stateQueries[path]
-    if (!isSimulation && !query) throw unknownPath(path)
+    if (!service && !query) throw unknownPath(path)
     if (height < 0)
       throw sdkError('invalid request', 'cannot query with height < 0; please provide a valid height')
     const newest = chain.latest().header.height
@@ -46,7 +54,19 @@ export function createAbciQuery(chain: Chain) {
     const state = chain.stateAt(height)
     if (!state)
       throw sdkError('not found', `failed to load state at height ${height}; (latest height: ${newest})`)
-    return query ? query(state, data) : simulate(data)
+    return service ? service(data) : (query?.(state, data) ?? new Uint8Array())
+  }
+
+  function config() {
+    const { denom, price } = chain.minimumGasPrice()
+    const [whole, fraction] = [price / PRICE_UNIT, `${price % PRICE_UNIT}`.padStart(18, '0')]
+    return ConfigResponse.encode(
+      ConfigResponse.fromPartial({
+        minimumGasPrice: price > 0n ? `${whole}.${fraction}${denom}` : '',
+        pruningKeepRecent: '0',
+        pruningInterval: '0',
+      }),
+    ).finish()
   }
 
   function simulate(request: Uint8Array) {

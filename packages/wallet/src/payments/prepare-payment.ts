@@ -36,9 +36,10 @@ export function createPreparePayment(parts: {
   const { wallet, limits, log, storage, events, session, now } = parts
 
   return async (wish: PaymentWish): Promise<StoredPayment> => {
+    // Before `canPay`, which goes by the account.
+    const payer = await wallet.address()
     const payable = wish.required.offers.filter((offer) => wallet.canPay(offer))
     if (payable.length === 0) throw noPayableOffer(wish)
-    const payer = await wallet.address()
     return storage.lock(`sign/${payer.toLowerCase()}`, () => signOne(wish, payable, payer))
   }
 

@@ -27,9 +27,10 @@ export type Wallet = {
   address(): Promise<string>
   /** By EIP-191 or ADR-036. */
   signText(text: string): Promise<SignedText>
+  /** Goes by the account if `address` was asked for before. */
   canPay(offer: Offer): boolean
   signPayment(offer: Offer, context: SigningContext): Promise<SignedPayment>
 }
 
-/** How a family recognises its wallets: undefined for the wallet of another one. */
+/** How a family recognizes its wallets: undefined for the wallet of another one. */
 export type WalletFamily = (input: unknown) => Wallet | undefined

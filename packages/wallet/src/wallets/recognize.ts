@@ -1,11 +1,12 @@
 import { TollgateError } from '../errors.js'
-import { recogniseEvm } from './evm/recognise.js'
+import { cosmosWallet } from './cosmos/cosmos-wallet.js'
+import { recognizeEvm } from './evm/recognize.js'
 import { type Wallet, type WalletFamily } from './wallet.js'
 
-const families: WalletFamily[] = [recogniseEvm]
+const families: WalletFamily[] = [recognizeEvm, cosmosWallet]
 
 /** @throws TollgateError WALLET_UNSUPPORTED */
-export function recognise(input: unknown): Wallet {
+export function recognize(input: unknown): Wallet {
   for (const family of families) {
     const wallet = family(input)
     if (wallet) return wallet

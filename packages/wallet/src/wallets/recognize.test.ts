@@ -3,7 +3,7 @@ import { createWalletClient, custom, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia, mainnet } from 'viem/chains'
 import { type Offer } from '../payments/offer'
-import { recognise } from './recognise'
+import { recognize } from './recognize'
 
 const key = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const signer = new Wallet(key)
@@ -73,7 +73,7 @@ describe.each([
   ['an EIP-1193 provider', () => browserWallet().provider],
 ])('%s', (_name, create) => {
   test('signs text and payments as its account', async () => {
-    const wallet = recognise(create())
+    const wallet = recognize(create())
     expect(await wallet.address()).toBe(signer.address)
     const { signature } = await wallet.signText('hello')
     expect(verifyMessage('hello', signature)).toBe(signer.address)
@@ -104,7 +104,7 @@ describe.each([
 
 test('asks a browser’s wallet to switch once, and only if it is on another chain', async () => {
   const { provider, asked } = browserWallet()
-  const wallet = recognise(provider)
+  const wallet = recognize(provider)
   await wallet.signPayment(offer, context)
   await wallet.signPayment(offer, context)
   expect(asked.filter((method) => method === 'wallet_switchEthereumChain')).toHaveLength(1)
@@ -112,7 +112,7 @@ test('asks a browser’s wallet to switch once, and only if it is on another cha
 
 test('reports a user who declines', async () => {
   const declined = Object.assign(new Error('User rejected the request'), { code: 4001 })
-  const wallet = recognise({ request: () => Promise.reject(declined) })
+  const wallet = recognize({ request: () => Promise.reject(declined) })
   await expect(wallet.signText('hello')).rejects.toMatchObject({ code: 'SIGNATURE_REFUSED', cause: declined })
 })
 
@@ -123,12 +123,12 @@ test.each([
   ['a Cosmos chain', { network: 'cosmos:cosmoshub-4' }],
   ['a chain id that is no number', { network: 'eip155:0x1' }],
 ])('cannot pay an offer with %s', (_name, more) => {
-  expect(recognise(signer).canPay({ ...offer, ...more })).toBe(false)
+  expect(recognize(signer).canPay({ ...offer, ...more })).toBe(false)
 })
 
 test.each([[undefined], [null], ['0xabc'], [{}], [[]], [{ address: signer.address }]])(
   'knows no wallet in %j',
   (input) => {
-    expect(() => recognise(input)).toThrow('wallet is none of')
+    expect(() => recognize(input)).toThrow('wallet is none of')
   },
 )

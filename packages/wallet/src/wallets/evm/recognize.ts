@@ -28,7 +28,7 @@ type ViemAccount = {
 type ViemClient = { account?: Partial<ViemAccount>; request: Request }
 
 /** ethers v6 signers, viem accounts and wallet clients, and EIP-1193 providers. */
-export const recogniseEvm: WalletFamily = (input) => {
+export const recognizeEvm: WalletFamily = (input) => {
   if (!isObject(input)) return undefined
   // Before ethers: a smart account of viem has `getAddress`, too.
   if (isViemAccount(input) && has(input, 'signMessage', 'signTypedData'))

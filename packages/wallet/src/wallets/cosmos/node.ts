@@ -1,0 +1,136 @@
+import * as z from 'zod/mini'
+import { TollgateError } from '../../errors.js'
+import { fromBase64 } from './base64.js'
+import { bytesAt, type Fields, numberAt, readMessage, textAt, writeMessage } from './protobuf.js'
+
+/** For all that one payment asks. */
+const TIMEOUT_MS = 15_000
+
+const Answer = z.object({
+  result: z.optional(z.unknown()),
+  error: z.optional(z.object({ code: z.number(), message: z.string(), data: z.optional(z.unknown()) })),
+})
+
+const Query = z.object({
+  response: z.object({
+    code: z._default(z.number(), 0),
+    codespace: z._default(z.string(), ''),
+    log: z._default(z.string(), ''),
+    value: z.nullish(z.string()),
+  }),
+})
+
+const Status = z.object({
+  node_info: z.object({ network: z.string() }),
+  sync_info: z.object({
+    latest_block_height: z.string().check(z.regex(/^[0-9]{1,15}$/)),
+    catching_up: z.boolean(),
+  }),
+})
+
+/** `type` of the account and `keyType` of its key are type URLs; a key is known once the account has signed. */
+export type ChainAccount = { accountNumber: bigint; sequence: bigint; type: string; keyType?: string }
+
+type Place = { url: string; chainId: string; signal: AbortSignal; timeoutMs?: number }
+
+/** What a payment needs of a CometBFT node. Every error names the chain. */
+export function createNode({ url, chainId, signal, timeoutMs = TIMEOUT_MS }: Place) {
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const ended = AbortSignal.any([signal, timeout])
+  const node = `The node of ${chainId}`
+
+  async function send(method: string, params: object): Promise<unknown> {
+    try {
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+        signal: ended,
+      })
+      return await answer.json()
+    } catch (cause) {
+      if (signal.aborted) throw new TollgateError('ABORTED', 'The payment was aborted', { cause })
+      if (timeout.aborted) throw new TollgateError('TIMEOUT', `${node} did not answer in time`, { cause })
+      throw new TollgateError('UNREACHABLE', `${node} did not answer`, { cause })
+    }
+  }
+
+  async function ask<T>(method: string, params: object, schema: { parse(value: unknown): T }): Promise<T> {
+    const body = await send(method, params)
+    const { error, result } = orMalformed(method, () => Answer.parse(body))
+    if (error) throw new TollgateError('RPC_ERROR', `${node}: ${error.message}`, { details: error })
+    return orMalformed(method, () => schema.parse(result))
+  }
+
+  function orMalformed<T>(method: string, read: () => T): T {
+    try {
+      return read()
+    } catch (cause) {
+      throw new TollgateError('RPC_ERROR', `${node} gave a malformed answer to ${method}`, { cause })
+    }
+  }
+
+  async function query(path: string, request: Uint8Array) {
+    const data = Array.from(request, (byte) => byte.toString(16).padStart(2, '0')).join('')
+    const { response } = await ask('abci_query', { path, data, height: '0', prove: false }, Query)
+    const read = <T>(decode: (fields: Fields) => T): T =>
+      orMalformed(path, () => decode(readMessage(fromBase64(response.value ?? ''))))
+    return { ...response, read }
+  }
+
+  return {
+    /** @throws TollgateError PAYMENT_REFUSED if it does not exist */
+    async account(address: string): Promise<ChainAccount> {
+      const path = '/cosmos.auth.v1beta1.Query/Account'
+      const { code, codespace, log, read } = await query(path, writeMessage({ 1: address }))
+      if (code === NOT_FOUND && codespace === 'sdk')
+        throw new TollgateError(
+          'PAYMENT_REFUSED',
+          `${address} has no account on ${chainId} yet: it holds no balance, and the first transfer to it creates it`,
+        )
+      if (code !== 0)
+        throw new TollgateError('RPC_ERROR', `${node}: ${log}`, { details: { code, codespace } })
+      return read((fields) => readAccount(bytesAt(fields, 1), address))
+    },
+
+    /** Of the newest block. */
+    async height(): Promise<bigint> {
+      const { node_info, sync_info } = await ask('status', {}, Status)
+      if (node_info.network !== chainId)
+        throw new TollgateError('RPC_ERROR', `${node} is on the chain ${node_info.network}`)
+      if (sync_info.catching_up)
+        throw new TollgateError('RPC_ERROR', `${node} is still catching up with its chain`)
+      return BigInt(sync_info.latest_block_height)
+    },
+
+    /** In the form `0.025uatom,0.1ibc/…`; empty if the node states none. */
+    async minimumGasPrices(): Promise<string> {
+      const { code, read } = await query('/cosmos.base.node.v1beta1.Service/Config', new Uint8Array())
+      return code === 0 ? read((fields) => textAt(fields, 1)) : ''
+    },
+  }
+}
+
+/** Of the codespace `sdk`: gRPC's NotFound. */
+const NOT_FOUND = 22
+
+/** Reads a BaseAccount, also of an account whose first field it is, or the first field of its first field. */
+function readAccount(packed: Uint8Array, address: string): ChainAccount {
+  const account = readMessage(packed)
+  const base = findBaseAccount(bytesAt(account, 2), address)
+  const keyType = textAt(readMessage(bytesAt(base, 2)), 1)
+  return {
+    accountNumber: numberAt(base, 3),
+    sequence: numberAt(base, 4),
+    type: textAt(account, 1),
+    ...(keyType !== '' && { keyType }),
+  }
+}
+
+function findBaseAccount(message: Uint8Array, address: string): Fields {
+  const fields = readMessage(message)
+  if (textAt(fields, 1) === address) return fields
+  const first = bytesAt(fields, 1)
+  if (first.length === 0) throw new RangeError('Not this account')
+  return findBaseAccount(first, address)
+}

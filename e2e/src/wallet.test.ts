@@ -191,7 +191,7 @@ describe('a payment without an answer', () => {
     const signed = jest.spyOn(wallet, 'signTypedData')
     const tollgate = open({ wallet })
     let killed: Promise<void> | undefined
-    tollgate.on('payment-required', () => (killed = killGateway(world)))
+    tollgate.on('payment-required', () => void (killed = killGateway(world)))
     expect(await chainId(tollgate)).toBe(CHAIN_ID)
     await killed
     expect(signed).toHaveBeenCalledTimes(1)

@@ -21,3 +21,4 @@ export {
 } from './gateway/wire.js'
 export { createTollgate } from './tollgate.js'
 export { type CosmosSigner, type CosmosWalletInput } from './wallets/cosmos/signer.js'
+export { memoryStorage } from './storage/memory-storage.js'

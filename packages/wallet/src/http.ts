@@ -1,4 +1,4 @@
-import type * as z from 'zod/mini'
+import * as v from 'valibot'
 import { TollgateError, type ErrorCode } from './errors.js'
 
 export type Http = ReturnType<typeof createHttp>
@@ -51,13 +51,17 @@ export async function readJson(answer: Response): Promise<unknown> {
 }
 
 /** @throws TollgateError GATEWAY_ERROR for an answer of another shape */
-export function parseAnswer<Schema extends z.ZodMiniType>(schema: Schema, body: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(body)
-  if (parsed.success) return parsed.data
-  const [issue] = parsed.error.issues
+export function parseAnswer<Schema extends v.GenericSchema>(
+  schema: Schema,
+  body: unknown,
+): v.InferOutput<Schema> {
+  const parsed = v.safeParse(schema, body)
+  if (parsed.success) return parsed.output
+  const [issue] = parsed.issues
+  const place = v.getDotPath(issue) ?? 'the body'
   throw new TollgateError(
     'GATEWAY_ERROR',
-    `The answer is none that this version knows (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}); is this the URL of a Tollgate gateway?`,
+    `The answer is none that this version knows (${place}: ${issue.message}); is this the URL of a Tollgate gateway?`,
   )
 }
 

@@ -1,4 +1,4 @@
-import * as z from 'zod/mini'
+import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
 import { parseAnswer, readJson, type Http, type Send } from '../http.js'
 import { parsePaymentRequired, type PaymentRequired } from '../payments/payment-required.js'
@@ -43,7 +43,7 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>
 
 /** The gateway's interface, one function for each operation. @throws TollgateError GATEWAY_ERROR with its refusal */
 export function createGatewayClient(url: string, http: Http) {
-  const read = async <Schema extends z.ZodMiniType>(schema: Schema, path: string, send: Send = {}) => {
+  const read = async <Schema extends v.GenericSchema>(schema: Schema, path: string, send: Send = {}) => {
     const answer = await http(`${url}${path}`, send)
     const body = await readJson(answer)
     if (!answer.ok) throw refusalOf(answer, body)
@@ -58,28 +58,28 @@ export function createGatewayClient(url: string, http: Http) {
 
   return {
     url,
-    plans: (signal?: AbortSignal) => read(z.array(Plan), '/pricing', { signal }),
+    plans: (signal?: AbortSignal) => read(v.array(Plan), '/pricing', { signal }),
     providers: async (signal?: AbortSignal) =>
-      (await read(z.looseObject({ data: z.array(Provider) }), '/providers', { signal })).data,
+      (await read(v.looseObject({ data: v.array(Provider) }), '/providers', { signal })).data,
     nonce: (address: string) => read(Nonce, `/auth/nonce?address=${encodeURIComponent(address)}`),
     login: (login: Login) => read(SessionTokens, '/auth/login', post(login)),
     refresh: (refreshToken: string) =>
       read(SessionTokens, '/auth/refresh', post({ refresh_token: refreshToken })),
     logout: (token: string) =>
-      read(z.unknown(), '/auth/logout', { method: 'POST', headers: withToken(token) }),
-    credits: (wallet: string) => read(z.array(CreditBalance), `/credits/${encodeURIComponent(wallet)}`),
+      read(v.unknown(), '/auth/logout', { method: 'POST', headers: withToken(token) }),
+    credits: (wallet: string) => read(v.array(CreditBalance), `/credits/${encodeURIComponent(wallet)}`),
     history: (wallet: string, page: PageQuery) =>
       read(pageOf(UsageRecord), `/history/${encodeURIComponent(wallet)}${queryOf(page)}`),
     payments: (wallet: string, page: PageQuery) =>
       read(pageOf(PaymentRecord), `/payments/${encodeURIComponent(wallet)}${queryOf(page)}`),
     keys: {
       list: async (token: string) =>
-        (await read(z.looseObject({ data: z.array(AccessKey) }), '/keys', { headers: withToken(token) }))
+        (await read(v.looseObject({ data: v.array(AccessKey) }), '/keys', { headers: withToken(token) }))
           .data,
       create: (token: string, key: NewAccessKey) =>
         read(CreatedAccessKey, '/keys', post(key, withToken(token))),
       delete: (token: string, id: string) =>
-        read(z.unknown(), `/keys/${encodeURIComponent(id)}`, { method: 'DELETE', headers: withToken(token) }),
+        read(v.unknown(), `/keys/${encodeURIComponent(id)}`, { method: 'DELETE', headers: withToken(token) }),
     },
 
     /** Asks for the price without `payment`, and has a payment settled and credited. Safe to repeat with the same payment. */
@@ -112,9 +112,9 @@ function outcomeOf(answer: Response, body: unknown): PurchaseOutcome {
 
 /** A refusal of the gateway as an error. */
 export function refusalOf(answer: Response, body: unknown): TollgateError {
-  const parsed = Refusal.safeParse(body)
-  const code = parsed.success ? parsed.data.code : undefined
-  const message = parsed.success ? parsed.data.message : `The gateway answered ${answer.status}`
+  const parsed = v.safeParse(Refusal, body)
+  const code = parsed.success ? parsed.output.code : undefined
+  const message = parsed.success ? parsed.output.message : `The gateway answered ${answer.status}`
   return new TollgateError('GATEWAY_ERROR', message, {
     details: { status: answer.status, code, retryAfterMs: retryAfterMs(answer) },
   })

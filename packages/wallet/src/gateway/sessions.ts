@@ -1,4 +1,4 @@
-import * as z from 'zod/mini'
+import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { isLost } from '../http.js'
@@ -8,8 +8,8 @@ import { type GatewayClient } from './gateway-client.js'
 import { audienceOf, signInText } from './sign-in-text.js'
 import { type Plan } from './wire.js'
 
-const StoredSession = z.object({ token: z.string(), refreshToken: z.string(), expiresAt: z.string() })
-type StoredSession = z.infer<typeof StoredSession>
+const StoredSession = v.object({ token: v.string(), refreshToken: v.string(), expiresAt: v.string() })
+type StoredSession = v.InferOutput<typeof StoredSession>
 
 export type Session = { token: string; plan: Plan; address: string }
 
@@ -136,7 +136,7 @@ const storedOf = (tokens: { token: string; refresh_token: string; expires_at: st
 function parse(text: string | undefined): StoredSession | undefined {
   if (text === undefined) return undefined
   try {
-    return StoredSession.parse(JSON.parse(text))
+    return v.parse(StoredSession, JSON.parse(text))
   } catch {
     return undefined
   }

@@ -1,109 +1,109 @@
-import * as z from 'zod/mini'
+import * as v from 'valibot'
 
 /** What the gateway answers, as far as this package reads it; other members pass through. */
 
-export const Plan = z.looseObject({
-  id: z.number(),
-  plan_name: z.string(),
-  chain_id: z.string(),
-  network: z.string(),
-  ecosystem: z.string(),
-  asset_address: z.string(),
-  amount: z.string(),
-  decimals: z.number(),
-  display_denom: z.string(),
-  credits: z.number(),
-  pay_to: z.string(),
-  price_per_credit: z.string(),
-  calls: z.array(
-    z.looseObject({
-      ecosystem: z.string(),
-      chain_id: z.string(),
-      transports: z.array(z.string()),
-      method_credits: z.record(z.string(), z.number()),
-      not_served: z.array(z.string()),
+export const Plan = v.looseObject({
+  id: v.number(),
+  plan_name: v.string(),
+  chain_id: v.string(),
+  network: v.string(),
+  ecosystem: v.string(),
+  asset_address: v.string(),
+  amount: v.string(),
+  decimals: v.number(),
+  display_denom: v.string(),
+  credits: v.number(),
+  pay_to: v.string(),
+  price_per_credit: v.string(),
+  calls: v.array(
+    v.looseObject({
+      ecosystem: v.string(),
+      chain_id: v.string(),
+      transports: v.array(v.string()),
+      method_credits: v.record(v.string(), v.number()),
+      not_served: v.array(v.string()),
     }),
   ),
 })
-export type Plan = z.infer<typeof Plan>
+export type Plan = v.InferOutput<typeof Plan>
 
-export const Provider = z.looseObject({
-  provider_id: z.string(),
-  category: z.string(),
-  chain_id: z.string(),
-  network: z.string(),
-  rpc: z.array(z.string()),
-  rest: z.array(z.string()),
-  description: z.string(),
+export const Provider = v.looseObject({
+  provider_id: v.string(),
+  category: v.string(),
+  chain_id: v.string(),
+  network: v.string(),
+  rpc: v.array(v.string()),
+  rest: v.array(v.string()),
+  description: v.string(),
 })
-export type Provider = z.infer<typeof Provider>
+export type Provider = v.InferOutput<typeof Provider>
 
-export const CreditBalance = z.looseObject({ pricing_plan_id: z.number(), remaining_credits: z.number() })
-export type CreditBalance = z.infer<typeof CreditBalance>
+export const CreditBalance = v.looseObject({ pricing_plan_id: v.number(), remaining_credits: v.number() })
+export type CreditBalance = v.InferOutput<typeof CreditBalance>
 
-export const UsageRecord = z.looseObject({
-  id: z.number(),
-  pricing_plan_id: z.number(),
-  chain_id: z.string(),
-  transport: z.string(),
-  rpc_method: z.nullable(z.string()),
-  credits: z.number(),
-  status_code: z.nullable(z.number()),
-  outcome: z.string(),
-  latency_ms: z.nullable(z.number()),
-  created_at: z.string(),
-  key_label: z.nullable(z.string()),
+export const UsageRecord = v.looseObject({
+  id: v.number(),
+  pricing_plan_id: v.number(),
+  chain_id: v.string(),
+  transport: v.string(),
+  rpc_method: v.nullable(v.string()),
+  credits: v.number(),
+  status_code: v.nullable(v.number()),
+  outcome: v.string(),
+  latency_ms: v.nullable(v.number()),
+  created_at: v.string(),
+  key_label: v.nullable(v.string()),
 })
-export type UsageRecord = z.infer<typeof UsageRecord>
+export type UsageRecord = v.InferOutput<typeof UsageRecord>
 
-export const PaymentRecord = z.looseObject({
-  id: z.string(),
-  pricing_plan_id: z.number(),
-  network: z.string(),
-  chain_id: z.string(),
-  asset: z.string(),
-  amount: z.string(),
-  payer: z.string(),
-  pay_to: z.string(),
-  credits: z.number(),
-  status: z.string(),
-  transaction: z.nullable(z.string()),
-  block_number: z.nullable(z.number()),
-  created_at: z.string(),
-  settled_at: z.nullable(z.string()),
+export const PaymentRecord = v.looseObject({
+  id: v.string(),
+  pricing_plan_id: v.number(),
+  network: v.string(),
+  chain_id: v.string(),
+  asset: v.string(),
+  amount: v.string(),
+  payer: v.string(),
+  pay_to: v.string(),
+  credits: v.number(),
+  status: v.string(),
+  transaction: v.nullable(v.string()),
+  block_number: v.nullable(v.number()),
+  created_at: v.string(),
+  settled_at: v.nullable(v.string()),
 })
-export type PaymentRecord = z.infer<typeof PaymentRecord>
+export type PaymentRecord = v.InferOutput<typeof PaymentRecord>
 
-export const pageOf = <Item extends z.ZodMiniType>(item: Item) =>
-  z.looseObject({ data: z.array(item), pagination: z.looseObject({ total: z.number() }) })
+export const pageOf = <Item extends v.GenericSchema>(item: Item) =>
+  v.looseObject({ data: v.array(item), pagination: v.looseObject({ total: v.number() }) })
 
-export const Nonce = z.looseObject({ nonce: z.string(), domains: z.optional(z.array(z.string())) })
+export const Nonce = v.looseObject({ nonce: v.string(), domains: v.optional(v.array(v.string())) })
 
-export const SessionTokens = z.looseObject({
-  token: z.string(),
-  refresh_token: z.string(),
-  expires_at: z.string(),
+export const SessionTokens = v.looseObject({
+  token: v.string(),
+  refresh_token: v.string(),
+  expires_at: v.string(),
 })
-export type SessionTokens = z.infer<typeof SessionTokens>
+export type SessionTokens = v.InferOutput<typeof SessionTokens>
 
-export const AccessKey = z.looseObject({
-  id: z.string(),
-  label: z.string(),
-  pricing_plan_id: z.number(),
-  max_credits: z.nullable(z.number()),
-  max_credits_per_day: z.nullable(z.number()),
-  chains: z.array(z.string()),
-  methods: z.array(z.string()),
-  origins: z.array(z.string()),
-  spent_credits: z.number(),
-  spent_credits_today: z.number(),
-  created_at: z.string(),
-  expires_at: z.nullable(z.string()),
+export const AccessKey = v.looseObject({
+  id: v.string(),
+  label: v.string(),
+  pricing_plan_id: v.number(),
+  max_credits: v.nullable(v.number()),
+  max_credits_per_day: v.nullable(v.number()),
+  chains: v.array(v.string()),
+  methods: v.array(v.string()),
+  origins: v.array(v.string()),
+  spent_credits: v.number(),
+  spent_credits_today: v.number(),
+  created_at: v.string(),
+  expires_at: v.nullable(v.string()),
 })
-export type AccessKey = z.infer<typeof AccessKey>
+export type AccessKey = v.InferOutput<typeof AccessKey>
 
-export const CreatedAccessKey = z.extend(AccessKey, { key: z.string(), url: z.string() })
-export type CreatedAccessKey = z.infer<typeof CreatedAccessKey>
+export const CreatedAccessKey = v.looseObject({ ...AccessKey.entries, key: v.string(), url: v.string() })
+export type CreatedAccessKey = v.InferOutput<typeof CreatedAccessKey>
 
 export type NewAccessKey = {
   label: string
@@ -116,10 +116,10 @@ export type NewAccessKey = {
 }
 
 /** The answer to a purchase, `POST /credits`. */
-export const PurchaseAnswer = z.looseObject({
-  pricing_plan_id: z.number(),
-  credits: z.number(),
-  transaction: z.string(),
+export const PurchaseAnswer = v.looseObject({
+  pricing_plan_id: v.number(),
+  credits: v.number(),
+  transaction: v.string(),
 })
 
-export const Refusal = z.looseObject({ code: z.string(), message: z.string() })
+export const Refusal = v.looseObject({ code: v.string(), message: v.string() })

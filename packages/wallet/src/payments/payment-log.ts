@@ -1,4 +1,4 @@
-import * as z from 'zod/mini'
+import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
 import { isSameAsset, type Spent } from '../limits.js'
 import { type WalletStorage } from '../storage/storage.js'
@@ -7,33 +7,33 @@ import { type WalletStorage } from '../storage/storage.js'
  * `open`: signed, and not known to have ended. `paid`: taken. `void`: expired without being taken. `unknown`: expired, and it
  * may have been taken. `refused`: by a resource server, which could still use it. `disputed`: an operator decides.
  */
-const State = z.enum(['open', 'paid', 'void', 'unknown', 'refused', 'disputed'])
+const State = v.picklist(['open', 'paid', 'void', 'unknown', 'refused', 'disputed'])
 
-const StoredPayment = z.object({
+const StoredPayment = v.object({
   /** Its place in the log of its payer. */
-  position: z.number(),
-  id: z.string(),
-  payer: z.string(),
+  position: v.number(),
+  id: v.string(),
+  payer: v.string(),
   /** What it is for. Of one purpose, at most one payment for credits is open. */
-  purpose: z.string(),
-  url: z.string(),
-  network: z.string(),
-  asset: z.string(),
-  payTo: z.string(),
-  amount: z.string().check(z.regex(/^[0-9]+$/)),
+  purpose: v.string(),
+  url: v.string(),
+  network: v.string(),
+  asset: v.string(),
+  payTo: v.string(),
+  amount: v.pipe(v.string(), v.regex(/^[0-9]+$/)),
   /** In Unix milliseconds. */
-  signedAt: z.number(),
-  endedAt: z.optional(z.number()),
+  signedAt: v.number(),
+  endedAt: v.optional(v.number()),
   /** In Unix seconds. */
-  validUntil: z.optional(z.number()),
+  validUntil: v.optional(v.number()),
   /** The `createTollgate` that signed it. */
-  session: z.string(),
+  session: v.string(),
   /** The signed payment, as it is sent; gone when the payment has ended. */
-  header: z.optional(z.record(z.string(), z.string())),
+  header: v.optional(v.record(v.string(), v.string())),
   state: State,
-  transaction: z.optional(z.string()),
+  transaction: v.optional(v.string()),
 })
-export type StoredPayment = z.infer<typeof StoredPayment>
+export type StoredPayment = v.InferOutput<typeof StoredPayment>
 
 export type NewPayment = Omit<StoredPayment, 'position' | 'state' | 'endedAt' | 'transaction'>
 
@@ -106,7 +106,7 @@ export function createPaymentLog(storage: WalletStorage, now: () => number) {
 
 function parse(key: string, text: string): StoredPayment {
   try {
-    return StoredPayment.parse(JSON.parse(text))
+    return v.parse(StoredPayment, JSON.parse(text))
   } catch (cause) {
     throw new TollgateError(
       'STORAGE_FAILED',

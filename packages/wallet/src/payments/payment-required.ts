@@ -1,4 +1,4 @@
-import * as z from 'zod/mini'
+import * as v from 'valibot'
 import { decodeJson, encodeJson } from '../encoding.js'
 import { type SignedPayment } from '../wallets/wallet.js'
 import { type Offer } from './offer.js'
@@ -13,29 +13,29 @@ export type PaymentRequired = {
   extensions: Record<string, unknown>
 }
 
-const Digits = z.string().check(z.regex(/^(0|[1-9][0-9]{0,77})$/))
-const Members = z.record(z.string(), z.unknown())
+const Digits = v.pipe(v.string(), v.regex(/^(0|[1-9][0-9]{0,77})$/))
+const Members = v.record(v.string(), v.unknown())
 const terms = {
-  scheme: z.string(),
-  network: z.string(),
-  asset: z.string(),
-  payTo: z.string(),
-  maxTimeoutSeconds: z.number().check(z.int(), z.positive()),
-  extra: z.nullish(Members),
+  scheme: v.string(),
+  network: v.string(),
+  asset: v.string(),
+  payTo: v.string(),
+  maxTimeoutSeconds: v.pipe(v.number(), v.integer(), v.minValue(1)),
+  extra: v.nullish(Members),
 }
-const EntryV2 = z.looseObject({ ...terms, amount: Digits })
-const EntryV1 = z.looseObject({ ...terms, maxAmountRequired: Digits })
-const BodyV2 = z.looseObject({
-  x402Version: z.literal(2),
-  error: z.nullish(z.string()),
-  resource: z.unknown(),
-  accepts: z.array(z.unknown()),
-  extensions: z.nullish(Members),
+const EntryV2 = v.looseObject({ ...terms, amount: Digits })
+const EntryV1 = v.looseObject({ ...terms, maxAmountRequired: Digits })
+const BodyV2 = v.looseObject({
+  x402Version: v.literal(2),
+  error: v.nullish(v.string()),
+  resource: v.optional(v.unknown()),
+  accepts: v.array(v.unknown()),
+  extensions: v.nullish(Members),
 })
-const BodyV1 = z.looseObject({
-  x402Version: z.literal(1),
-  error: z.nullish(z.string()),
-  accepts: z.array(z.unknown()),
+const BodyV1 = v.looseObject({
+  x402Version: v.literal(1),
+  error: v.nullish(v.string()),
+  accepts: v.array(v.unknown()),
 })
 
 /**
@@ -46,34 +46,34 @@ export function parsePaymentRequired(
   { headers }: Pick<Response, 'headers'>,
   body: unknown,
 ): PaymentRequired | undefined {
-  const v2 = BodyV2.safeParse(decodeJson(headers.get('payment-required') ?? ''))
+  const v2 = v.safeParse(BodyV2, decodeJson(headers.get('payment-required') ?? ''))
   if (v2.success) {
-    const { accepts, error, resource, extensions } = v2.data
+    const { accepts, error, resource, extensions } = v2.output
     const offers = accepts.flatMap((entry) => offerV2(entry))
     return { offers, error: error ?? undefined, resource, extensions: extensions ?? {} }
   }
-  const v1 = BodyV1.safeParse(body)
+  const v1 = v.safeParse(BodyV1, body)
   if (!v1.success) return undefined
-  const offers = v1.data.accepts.flatMap((entry) => offerV1(entry))
-  return { offers, error: v1.data.error ?? undefined, resource: undefined, extensions: {} }
+  const offers = v1.output.accepts.flatMap((entry) => offerV1(entry))
+  return { offers, error: v1.output.error ?? undefined, resource: undefined, extensions: {} }
 }
 
 function offerV2(input: unknown): Offer[] {
-  const parsed = EntryV2.safeParse(input)
+  const parsed = v.safeParse(EntryV2, input)
   if (!parsed.success) return []
-  const { scheme, network, asset, payTo, amount, maxTimeoutSeconds, extra } = parsed.data
+  const { scheme, network, asset, payTo, amount, maxTimeoutSeconds, extra } = parsed.output
   const fields = { scheme, network, asset, payTo, maxTimeoutSeconds, extra: extra ?? {} }
-  return [{ x402Version: 2, ...fields, amount: BigInt(amount), entry: parsed.data }]
+  return [{ x402Version: 2, ...fields, amount: BigInt(amount), entry: input as Record<string, unknown> }]
 }
 
 function offerV1(input: unknown): Offer[] {
-  const parsed = EntryV1.safeParse(input)
+  const parsed = v.safeParse(EntryV1, input)
   if (!parsed.success) return []
-  const { scheme, network, asset, payTo, maxAmountRequired, maxTimeoutSeconds, extra } = parsed.data
+  const { scheme, network, asset, payTo, maxAmountRequired, maxTimeoutSeconds, extra } = parsed.output
   const chainId = chainIds[network]
   if (chainId === undefined) return []
   const fields = { scheme, network: `eip155:${chainId}`, asset, payTo, maxTimeoutSeconds, extra: extra ?? {} }
-  return [{ x402Version: 1, ...fields, amount: BigInt(maxAmountRequired), entry: parsed.data }]
+  return [{ x402Version: 1, ...fields, amount: BigInt(maxAmountRequired), entry: input as Record<string, unknown> }]
 }
 
 /** The networks of x402 version 1, by their names. */
@@ -118,22 +118,22 @@ export function paymentHeader(
 
 /** With x402's `payment-identifier`, the same payment gets the same answer again. Other extensions are not used. */
 function withIdentifier(extensions: Record<string, unknown>, id: string) {
-  const declared = Members.safeParse(extensions[PAYMENT_IDENTIFIER])
+  const declared = v.safeParse(Members, extensions[PAYMENT_IDENTIFIER])
   if (!declared.success) return {}
-  const info = Members.safeParse(declared.data['info'])
-  const echo = { ...declared.data, info: { ...(info.success ? info.data : {}), id } }
+  const info = v.safeParse(Members, declared.output['info'])
+  const echo = { ...declared.output, info: { ...(info.success ? info.output : {}), id } }
   return { extensions: { [PAYMENT_IDENTIFIER]: echo } }
 }
 
 const PAYMENT_IDENTIFIER = 'payment-identifier'
 
-const Receipt = z.looseObject({ success: z.boolean(), transaction: z.nullish(z.string()) })
+const Receipt = v.looseObject({ success: v.boolean(), transaction: v.nullish(v.string()) })
 
 /** What `PAYMENT-RESPONSE` or `X-PAYMENT-RESPONSE` says of the payment. */
 export function receiptIn({ headers }: Pick<Response, 'headers'>) {
   const text = headers.get('payment-response') ?? headers.get('x-payment-response')
-  const parsed = Receipt.safeParse(decodeJson(text ?? ''))
+  const parsed = v.safeParse(Receipt, decodeJson(text ?? ''))
   return parsed.success
-    ? { success: parsed.data.success, transaction: parsed.data.transaction ?? '' }
+    ? { success: parsed.output.success, transaction: parsed.output.transaction ?? '' }
     : undefined
 }

@@ -1,4 +1,4 @@
-import * as z from 'zod/mini'
+import * as v from 'valibot'
 import { TollgateError } from '../../errors.js'
 import { fromBase64 } from './base64.js'
 import { bytesAt, type Fields, numberAt, readMessage, textAt, writeMessage } from './protobuf.js'
@@ -6,25 +6,25 @@ import { bytesAt, type Fields, numberAt, readMessage, textAt, writeMessage } fro
 /** For all that one payment asks. */
 const TIMEOUT_MS = 15_000
 
-const Answer = z.object({
-  result: z.optional(z.unknown()),
-  error: z.optional(z.object({ code: z.number(), message: z.string(), data: z.optional(z.unknown()) })),
+const Answer = v.object({
+  result: v.optional(v.unknown()),
+  error: v.optional(v.object({ code: v.number(), message: v.string(), data: v.optional(v.unknown()) })),
 })
 
-const Query = z.object({
-  response: z.object({
-    code: z._default(z.number(), 0),
-    codespace: z._default(z.string(), ''),
-    log: z._default(z.string(), ''),
-    value: z.nullish(z.string()),
+const Query = v.object({
+  response: v.object({
+    code: v.optional(v.number(), 0),
+    codespace: v.optional(v.string(), ''),
+    log: v.optional(v.string(), ''),
+    value: v.nullish(v.string()),
   }),
 })
 
-const Status = z.object({
-  node_info: z.object({ network: z.string() }),
-  sync_info: z.object({
-    latest_block_height: z.string().check(z.regex(/^[0-9]{1,15}$/)),
-    catching_up: z.boolean(),
+const Status = v.object({
+  node_info: v.object({ network: v.string() }),
+  sync_info: v.object({
+    latest_block_height: v.pipe(v.string(), v.regex(/^[0-9]{1,15}$/)),
+    catching_up: v.boolean(),
   }),
 })
 
@@ -55,11 +55,11 @@ export function createNode({ url, chainId, signal, timeoutMs = TIMEOUT_MS }: Pla
     }
   }
 
-  async function ask<T>(method: string, params: object, schema: { parse(value: unknown): T }): Promise<T> {
+  async function ask<T>(method: string, params: object, schema: v.GenericSchema<unknown, T>): Promise<T> {
     const body = await send(method, params)
-    const { error, result } = orMalformed(method, () => Answer.parse(body))
+    const { error, result } = orMalformed(method, () => v.parse(Answer, body))
     if (error) throw new TollgateError('RPC_ERROR', `${node}: ${error.message}`, { details: error })
-    return orMalformed(method, () => schema.parse(result))
+    return orMalformed(method, () => v.parse(schema, result))
   }
 
   function orMalformed<T>(method: string, read: () => T): T {

@@ -73,7 +73,9 @@ function offerV1(input: unknown): Offer[] {
   const chainId = chainIds[network]
   if (chainId === undefined) return []
   const fields = { scheme, network: `eip155:${chainId}`, asset, payTo, maxTimeoutSeconds, extra: extra ?? {} }
-  return [{ x402Version: 1, ...fields, amount: BigInt(maxAmountRequired), entry: input as Record<string, unknown> }]
+  return [
+    { x402Version: 1, ...fields, amount: BigInt(maxAmountRequired), entry: input as Record<string, unknown> },
+  ]
 }
 
 /** The networks of x402 version 1, by their names. */

@@ -21,4 +21,5 @@ export {
 } from './gateway/wire.js'
 export { createTollgate } from './tollgate.js'
 export { type CosmosSigner, type CosmosWalletInput } from './wallets/cosmos/signer.js'
+export { browserStorage } from './storage/browser-storage.js'
 export { memoryStorage } from './storage/memory-storage.js'

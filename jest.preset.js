@@ -26,6 +26,7 @@ module.exports = (name) => ({
   moduleNameMapper: {
     '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,
     '^@tollgate/([^/]+)$': `${__dirname}/packages/$1/src/index.ts`,
+    '^@tollgate/wallet/([^/]+)$': `${__dirname}/packages/wallet/src/$1.ts`,
     '^@tollgate/testing/([^/]+)$': `${__dirname}/packages/testing/src/$1/index.ts`,
     '^@tollgate/e2e/testing/([^/]+)$': `${__dirname}/e2e/src/testing/$1.ts`,
   },

@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { prepare, root, step } from './prepare.mjs'
+import { install, root, step } from './prepare.mjs'
+
+const PROJECTS = ['packages/wallet', 'packages/cli']
 
 const folder = join(root, 'examples')
 const names = readdirSync(folder, { withFileTypes: true })
@@ -37,8 +39,10 @@ async function main() {
     return (process.exitCode = 2)
   }
   const devnet = readDevnet(values.devnet)
-  if (name !== 'paid-fastapi')
-    await prepare({ projects: ['packages/wallet', 'packages/cli'], forTests: true })
+  if (name !== 'paid-fastapi') {
+    await install(true)
+    await step('build', process.execPath, ['node_modules/typescript/bin/tsc', '--build', ...PROJECTS])
+  }
   const env = {
     ...process.env,
     ...(await environment(name, devnet)),

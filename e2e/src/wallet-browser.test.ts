@@ -1,6 +1,6 @@
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { type HDNodeWallet } from 'ethers'
-import { describeInBrowser, openBrowser, type Browser } from './testing/browser'
+import { answerAsWallet, describeInBrowser, openBrowser, type Browser } from './testing/browser'
 import { expectPaidOnce } from './testing/expect-payment'
 import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
 
@@ -62,15 +62,10 @@ describeInBrowser('a page in a browser', () => {
     await world.stop()
   }, 30_000)
 
-  async function answer(account: string, method: string, [first = '', second = '']: string[]) {
+  function answer(account: string, method: string, params: string[]) {
     const wallet = wallets.get(account)
     if (!wallet) throw new Error('unknown account')
-    if (method === 'eth_requestAccounts') return [wallet.address]
-    if (method === 'eth_chainId') return '0x14a34'
-    if (method === 'personal_sign') return wallet.signMessage(Buffer.from(first.slice(2), 'hex'))
-    const { domain, types, message } = JSON.parse(second) as Record<string, Record<string, never>>
-    const { EIP712Domain: _, ...own } = types ?? {}
-    return wallet.signTypedData(domain ?? {}, own, message ?? {})
+    return answerAsWallet(wallet, method, params)
   }
 
   async function newAccount() {

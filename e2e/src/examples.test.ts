@@ -1,0 +1,124 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { createTollgate, memoryStorage } from '@tollgate/wallet'
+import { freePort } from '@tollgate/processes'
+import { spawn, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openWalletPage, describeInBrowser } from './testing/browser'
+import { until } from './testing/paying'
+import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { follow } from './testing/program'
+import { root } from './testing/world'
+
+let world: ObservedWorld
+const running: ReturnType<typeof follow>[] = []
+
+beforeAll(async () => {
+  world = await startObservedWorld()
+}, 120_000)
+afterEach(async () => {
+  for (const { child, exited } of running.splice(0)) {
+    child.kill('SIGINT')
+    await exited
+  }
+  rmSync(join(root, 'examples/node-script/.wallet'), { recursive: true, force: true })
+})
+afterAll(() => world.stop(), 30_000)
+
+/** As `npm run example` does, with a new wallet in the place of the development wallet. */
+function run(name: string, port: number, wallet?: { address: string; privateKey: string }) {
+  const description = JSON.parse(readFileSync(join(world.folder, 'devnet.json'), 'utf8')) as {
+    networks: [{ wallets: unknown[] }]
+  }
+  if (wallet) description.networks[0].wallets[3] = { address: wallet.address, privateKey: wallet.privateKey }
+  const devnet = join(world.folder, 'example.json')
+  writeFileSync(devnet, JSON.stringify(description))
+  const args = ['scripts/example.mjs', name, '--devnet', devnet, '--port', String(port)]
+  const program = follow(spawn(process.execPath, args, { cwd: root }))
+  running.push(program)
+  return program
+}
+
+test('each has a test, and a line in the table', () => {
+  const folders = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  )
+  expect(folders.map(({ name }) => name).sort()).toEqual(
+    [...paid, 'mcp-agent', 'node-script', 'wallet-page'].sort(),
+  )
+})
+
+const paid = ['paid-express', 'paid-hono', 'paid-next', 'paid-fastapi']
+const hasPython = spawnSync('python3', ['-c', 'import venv, ensurepip']).status === 0
+
+describe.each(paid)('%s', (name) => {
+  const testHere = name === 'paid-fastapi' && !hasPython ? test.skip : test
+  testHere(
+    'serves its route for a cent',
+    async () => {
+      const port = await freePort()
+      run(name, port)
+      const url = `http://127.0.0.1:${port}/weather`
+      const asked = await until(
+        () => fetch(url),
+        ({ status }) => status === 402,
+        200,
+      )
+      expect(asked.headers.has('payment-required')).toBe(true)
+
+      const wallet = await world.newPayer()
+      const limits = { assets: [{ network: 'eip155:84532', asset: USDC_ADDRESS, perPayment: 10_000n }] }
+      const tollgate = createTollgate({ url: world.gateway.url, wallet, limits, storage: memoryStorage() })
+      const answer = await tollgate.fetch(url)
+      expect([answer.status, await answer.json()]).toEqual([200, { weather: 'sunny' }])
+      expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 10_000n)
+    },
+    240_000,
+  )
+})
+
+test('node-script pays once, and spends credits when it runs again', async () => {
+  const wallet = await world.newPayer()
+  const first = run('node-script', 0, wallet)
+  await first.said('98 credits left on plan 1')
+  expect(first.output()).toMatch(/paid 10000 in 0x[0-9a-f]{64}\nblock \d+\nbalance 0\.0/)
+  await first.exited
+  const second = run('node-script', 0, wallet)
+  await second.said('96 credits left on plan 1')
+  expect(second.output()).not.toContain('paid')
+  expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 10_000n)
+})
+
+test('mcp-agent calls within its limits', async () => {
+  const wallet = await world.newPayer()
+  const agent = run('mcp-agent', 0, wallet)
+  expect(await agent.exited).toBe(0)
+  expect(agent.output()).toMatch(/^tools .*rpc_call/m)
+  expect(agent.output()).toMatch(/^rpc_call .*0x/m)
+  expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 10_000n)
+})
+
+describeInBrowser('wallet-page', () => {
+  test('asks before it pays, and shows what is left', async () => {
+    const wallet = await world.newPayer()
+    const port = await freePort()
+    const vite = run('wallet-page', port, wallet)
+    await vite.said(`http://127.0.0.1:${port}/`)
+    const { page, close } = await openWalletPage(wallet)
+    const asked: string[] = []
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.message())
+      void dialog.accept()
+    })
+    await page.goto(`http://127.0.0.1:${port}/`)
+    await page.click('#call')
+    await page.waitForFunction(() => document.body.innerText.includes('credits left'))
+    const text = await page.innerText('body')
+    expect(text).toMatch(/signed in as 0x[\s\S]*paid in 0x[\s\S]*block \d+/)
+    expect(text).toContain('99 credits left')
+    expect(asked).toEqual([`Pay 0.01 USDC to ${world.plan.pay_to}?`])
+    await close()
+  })
+})
+
+declare const document: { body: { innerText: string } }

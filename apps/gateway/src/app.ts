@@ -23,6 +23,7 @@ import { type createGatewayReference } from './reference/reference'
 import { type OfferSigner } from './extensions/offer-receipt'
 import { withoutSecrets } from './keys/access-key'
 import { type createKeyHandlers } from './keys/handlers'
+import { type createPaymentHandlers } from './payments/handlers'
 import { type createRpcHandlers } from './rpc/handlers'
 import { type createPlainHandlers } from './rpc/plain-handlers'
 
@@ -40,6 +41,7 @@ export type AppDependencies = {
   withSession: ReturnType<typeof createGuard>
   auth: ReturnType<typeof createAuthHandlers>
   catalog: ReturnType<typeof createCatalogHandlers>
+  payments: ReturnType<typeof createPaymentHandlers>
   accounts: ReturnType<typeof createAccountHandlers>
   rpc: ReturnType<typeof createRpcHandlers>
   plain: ReturnType<typeof createPlainHandlers>
@@ -53,7 +55,7 @@ export type AppDependencies = {
 export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, rpc } =
     dependencies
-  const { keys, offerSigner, reference, discovery, now } = dependencies
+  const { payments, keys, offerSigner, reference, discovery, now } = dependencies
   const limitAddress = createLimiter({
     store,
     logger,
@@ -98,6 +100,10 @@ export function createApp(dependencies: AppDependencies) {
       },
     })
     await rpc.call(req, res, session)
+  }
+  const buy: SessionHandler = async (req, res, session) => {
+    await limitWallet(session.wallet, res)
+    await payments.buy(req, res, session)
   }
   const createKey: SessionHandler = async (req, res, session) => {
     await readBody(req, res, {
@@ -146,6 +152,7 @@ export function createApp(dependencies: AppDependencies) {
       app.get('/providers/:id', catalog.provider)
       app.get('/x402/supported', catalog.supported)
       app.post('/rpc', withSession(call))
+      app.post('/credits', withSession(buy))
       app.get('/v1/:chain', plain)
       app.post('/v1/:chain', plain)
       app.get('/v1/:chain/*path', plain)

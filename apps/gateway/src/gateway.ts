@@ -6,6 +6,7 @@ import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
 import { createApp } from './app'
 import { createContractWallets } from './auth/contract-wallets'
+import { domainsOf } from './auth/domain'
 import { createGuard } from './auth/guard'
 import { createAuthHandlers } from './auth/handlers'
 import { createNonces } from './auth/nonces'
@@ -25,13 +26,17 @@ import { createKeyHandlers } from './keys/handlers'
 import { createAccessKeyStore } from './keys/store'
 import { createAdmission } from './payments/admission'
 import { createBuyCredits } from './payments/buy-credits'
+import { createBuyInSession } from './payments/buy-in-session'
+import { createPaymentHandlers } from './payments/handlers'
 import { createIdentifiedPayments } from './payments/identified-payments'
 import { createPaymentProcessor } from './payments/payment-processor'
+import { createPlanPayment } from './payments/plan-payment'
 import { createSettlementStore } from './payments/settlement-store'
 import { createPaymentStore } from './payments/store'
 import { createDiscovery } from './reference/discovery'
 import { createGatewayReference } from './reference/reference'
 import { createForward } from './rpc/upstream/forward'
+import { createCallsInFlight } from './rpc/calls-in-flight'
 import { createRpcHandlers } from './rpc/handlers'
 import { createPaidCall } from './rpc/paid-call'
 import { createPayByKey } from './rpc/pay-by-key'
@@ -73,11 +78,12 @@ export function composeGateway(infrastructure: Infrastructure) {
     publicUrl: environment.PUBLIC_URL,
     now,
   })
+  const domains = domainsOf(environment.SIGN_IN_DOMAINS, environment.PUBLIC_URL)
   const signIn = createSignIn({
     catalog,
     nonces,
     sessions,
-    domains: environment.SIGN_IN_DOMAINS,
+    listedDomains: environment.SIGN_IN_DOMAINS,
     publicUrl: environment.PUBLIC_URL,
     verifyContractSignature,
     now,
@@ -118,9 +124,13 @@ export function composeGateway(infrastructure: Infrastructure) {
     publicUrl: environment.PUBLIC_URL,
     logger,
   })
+  const inFlight = createCallsInFlight()
+  const requirePlanPayment = createPlanPayment(findFeePayer)
+  const inSession = { catalog, sessions, buyCredits, payments, ledger, requirePlanPayment }
   const paidCall = createPaidCall({
     catalog,
-    payInSession: createPayInSession({ catalog, sessions, buyCredits, findFeePayer, payments, ledger }),
+    inFlight,
+    payInSession: createPayInSession(inSession),
     payByKey: createPayByKey({ keys, payments, ledger, requirePaymentChoice }),
     payByPayment: createPayByPayment({
       catalog,
@@ -161,8 +171,12 @@ export function composeGateway(infrastructure: Infrastructure) {
     store,
     health,
     withSession: createGuard(sessions),
-    auth: createAuthHandlers(nonces, signIn, sessions),
+    auth: createAuthHandlers(nonces, signIn, sessions, domains),
     catalog: createCatalogHandlers(catalog, supported),
+    payments: createPaymentHandlers(
+      createBuyInSession({ ...inSession, inFlight }),
+      `${environment.PUBLIC_URL}/credits`,
+    ),
     accounts: createAccountHandlers(ledger, createHistory(database)),
     rpc: createRpcHandlers(paidCall, catalog, resource),
     plain: createPlainHandlers({

@@ -55,6 +55,11 @@ describe('a sign-in text of an app’s own domain', () => {
       { domain: 'gateway.example', uri: GATEWAY, resources: [] },
       { login: GATEWAY },
     ],
+    [
+      'a client that names the gateway’s own host, without resources',
+      { domain: 'gateway.example', uri: GATEWAY, resources: undefined as never },
+      {},
+    ],
   ])('signs in from %s', async (_, text, origins) => {
     expect(await signIn(text, origins)).toEqual(signedIn)
   })
@@ -112,6 +117,11 @@ describe('a sign-in text of an app’s own domain', () => {
     expect((answer.body as { message: string }).message).toContain(`add ${GATEWAY} to its Resources`)
     expect((await gateway.api.get('/llms.txt')).text).toContain(`its \`Resources\` name \`${GATEWAY}\``)
   })
+})
+
+test('GET /auth/nonce says that every domain is taken, beside the gateway’s own', async () => {
+  const answer = await gateway.api.get('/auth/nonce').expect(200)
+  expect((answer.body as NonceAnswer).domains).toEqual(['*', 'gateway.example'])
 })
 
 test('a list of domains refuses the text of another one, whatever it names', async () => {

@@ -9,7 +9,7 @@ import { type SignIn } from './sign-in'
 /** Longer ones are of no host, and match none. */
 const MAX_ORIGIN_LENGTH = 300
 
-export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Sessions) {
+export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Sessions, domains: string[]) {
   return {
     async nonce(req: Request, res: Response) {
       const { address } = parse(NonceQuery, req.query)
@@ -19,6 +19,7 @@ export function createAuthHandlers(nonces: Nonces, signIn: SignIn, sessions: Ses
           req.get('origin')?.slice(0, MAX_ORIGIN_LENGTH),
         ),
         expires_in: NONCE_TTL_SECONDS,
+        domains,
       }
       res.set('Cache-Control', 'no-store').json(answer)
     },

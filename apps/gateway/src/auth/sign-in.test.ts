@@ -30,7 +30,11 @@ describe('GET /auth/nonce', () => {
     const { address } = gateway.wallet()
     const first = await gateway.api.get('/auth/nonce').query({ address }).expect(200)
     const second = await gateway.api.get('/auth/nonce').expect(200)
-    expect(first.body).toEqual({ nonce: expect.stringMatching(/^[0-9a-f]{32}$/) as string, expires_in: 300 })
+    expect(first.body).toEqual({
+      nonce: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+      expires_in: 300,
+      domains: ['Tollgate', 'gateway.example'],
+    })
     expect(second.body).not.toEqual(first.body)
     expect(first.headers['cache-control']).toBe('no-store')
   })

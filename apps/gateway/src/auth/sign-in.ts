@@ -10,6 +10,7 @@ import { ApiError } from '@tollgate/service'
 import { type Catalog, type Plan } from '../catalog/catalog'
 import { isOfHost, problemOfAnyDomain } from './any-domain'
 import { type ContractWallets } from './contract-wallets'
+import { problemOfDomain } from './domain'
 import { parseMessage, type SignInMessage } from './message'
 import { NONCE_TTL_SECONDS, type Nonces } from './nonces'
 import { type Sessions } from './sessions'
@@ -26,13 +27,13 @@ export function createSignIn(parts: {
   catalog: Catalog
   nonces: Nonces
   sessions: Sessions
-  domains: readonly string[]
+  listedDomains: readonly string[]
   publicUrl: string
   verifyContractSignature: ContractWallets
   now: () => Date
 }) {
-  const { catalog, nonces, sessions, domains, verifyContractSignature, now } = parts
-  const takesAnyDomain = domains.includes('*')
+  const { catalog, nonces, sessions, listedDomains, publicUrl, verifyContractSignature, now } = parts
+  const takesAnyDomain = listedDomains.includes('*')
 
   /** `origin`: of the page that sends the request, if a browser names one. */
   return async (login: LoginRequest, origin?: string): Promise<SessionTokens> => {
@@ -47,8 +48,10 @@ export function createSignIn(parts: {
 
     const message = parseMessage(login.message)
     if (!message) throw new ApiError('INVALID_REQUEST', UNREADABLE)
-    if (takesAnyDomain) assertAnyDomain(message, parts.publicUrl, origin)
-    else assertDomain(message, domains)
+    const problem = takesAnyDomain
+      ? problemOfAnyDomain(message, { publicUrl, origin })
+      : problemOfDomain(message, { listed: listedDomains, publicUrl })
+    if (problem !== undefined) throw new ApiError('INVALID_REQUEST', `message: ${problem}`)
     assertTimes(message, now())
     assertChain(family, message, plan)
 
@@ -133,19 +136,6 @@ const ecosystemNames: Partial<Record<string, Ecosystem>> = { ethereum: 'evm', ev
 const hasChainName = (plan: Plan, word: string) =>
   [plan.network, plan.chainId, caip2(plan)].some((name) => word === name.toLowerCase()) ||
   ecosystemNames[word] === plan.ecosystem
-
-function assertDomain({ domain }: SignInMessage, domains: readonly string[]) {
-  if (!domains.includes(domain))
-    throw new ApiError(
-      'INVALID_REQUEST',
-      `message: is for another service; sign one for ${domains.join(' or ')}`,
-    )
-}
-
-function assertAnyDomain(message: SignInMessage, publicUrl: string, origin: string | undefined) {
-  const problem = problemOfAnyDomain(message, { publicUrl, origin })
-  if (problem !== undefined) throw new ApiError('INVALID_REQUEST', `message: ${problem}`)
-}
 
 /**
  * Whether a message with a Chain ID signs in for plans of that chain only. An Ethereum account is the same on every chain, and

@@ -63,10 +63,10 @@ describe('4. GET /auth/nonce', () => {
       expect([address, ...outcomeOf(await nonce({ address }))]).toEqual([address, 400, 'INVALID_REQUEST'])
   })
 
-  test('response | `nonce` (string), another each time; `expires_in` (integer, 300)', async () => {
+  test('response | `nonce` (string), another each time; `expires_in` (integer, 300); `domains` (strings)', async () => {
     const [one, other] = [(await nonce({}).expect(200)).body, (await nonce({}).expect(200)).body] as object[]
-    expect(typesOf(one)).toEqual({ nonce: 'string', expires_in: 'integer' })
-    expect(one).toMatchObject({ expires_in: 300 })
+    expect(typesOf(one)).toEqual({ nonce: 'string', expires_in: 'integer', domains: ['string', 'string'] })
+    expect(one).toMatchObject({ expires_in: 300, domains: ['Tollgate', 'gateway.example'] })
     expect(other).not.toEqual(one)
   })
 })

@@ -55,7 +55,7 @@ describe('4. Endpoints, without authentication', () => {
 })
 
 describe('4. Endpoints, with a bearer JWT', () => {
-  test.each(['/auth/logout', '/rpc'])(
+  test.each(['/auth/logout', '/rpc', '/credits'])(
     'POST %s | bearer JWT: 401 without one, and with another word for it',
     async (path) => {
       const { token } = await gateway.wallet().signIn()
@@ -96,6 +96,7 @@ describe('4. Endpoints, and no others', () => {
     ['/providers/:id', 'get'],
     ['/x402/supported', 'get'],
     ['/rpc', 'post'],
+    ['/credits', 'post'],
     ['/credits/:wallet', 'get'],
     ['/history/:wallet', 'get'],
     ['/payments/:wallet', 'get'],
@@ -107,7 +108,7 @@ describe('4. Endpoints, and no others', () => {
     }
   })
 
-  test.each(['/', '/auth', '/api/v1/pricing', '/v1/pricing', '/credits', '/x402', '/rpc/x'])(
+  test.each(['/', '/auth', '/api/v1/pricing', '/v1/pricing', '/history', '/x402', '/rpc/x'])(
     '%s | is no path: paths carry no version, and need all their parts',
     async (path) => {
       expect(outcomeOf(await send('get', path))).toEqual([404, 'NOT_FOUND'])

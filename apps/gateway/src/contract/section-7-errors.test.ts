@@ -3,7 +3,7 @@ import { typesOf } from '../testing/fields'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 import { answers, getRefusingUrl, startUpstream } from '../testing/upstream'
-import { createCall, type TestSession, type TestWallet } from '../testing/wallet'
+import { createBuy, createCall, type TestSession, type TestWallet } from '../testing/wallet'
 
 let gateway: TestGateway
 let wallet: TestWallet
@@ -23,7 +23,13 @@ const login = (body: object) => gateway.api.post('/auth/login').send(body)
 const logout = (token: string) => gateway.api.post('/auth/logout').set('Authorization', `Bearer ${token}`)
 const call = (token: string) => createCall(gateway.api, token)()
 
-const refusedOf = async (token: string) => [outcomeOf(await call(token)), outcomeOf(await logout(token))]
+const buy = (token: string) => createBuy(gateway.api, token)()
+
+const refusedOf = async (token: string) => [
+  outcomeOf(await call(token)),
+  outcomeOf(await buy(token)),
+  outcomeOf(await logout(token)),
+]
 
 describe('7. Authentication errors', () => {
   test('401 | INVALID_SIGNATURE | signature does not match the address', async () => {
@@ -52,6 +58,7 @@ describe('7. Authentication errors', () => {
       expect(await refusedOf(token)).toEqual([
         [401, 'INVALID_TOKEN'],
         [401, 'INVALID_TOKEN'],
+        [401, 'INVALID_TOKEN'],
       ])
   })
 
@@ -60,12 +67,14 @@ describe('7. Authentication errors', () => {
     expect(await refusedOf(session.token)).toEqual([
       [401, 'EXPIRED_TOKEN'],
       [401, 'EXPIRED_TOKEN'],
+      [401, 'EXPIRED_TOKEN'],
     ])
   })
 
   test('403 | REVOKED_TOKEN | token has been revoked', async () => {
     await logout(session.token).expect(200)
     expect(await refusedOf(session.token)).toEqual([
+      [403, 'REVOKED_TOKEN'],
       [403, 'REVOKED_TOKEN'],
       [403, 'REVOKED_TOKEN'],
     ])
@@ -88,6 +97,7 @@ describe('7. General statuses', () => {
   test('401 | missing or invalid JWT', async () => {
     expect(outcomeOf(await gateway.api.post('/rpc').send({}))).toEqual([401, 'INVALID_TOKEN'])
     expect(outcomeOf(await gateway.api.post('/auth/logout'))).toEqual([401, 'INVALID_TOKEN'])
+    expect(outcomeOf(await gateway.api.post('/credits'))).toEqual([401, 'INVALID_TOKEN'])
     expect(outcomeOf(await call('x'))).toEqual([401, 'INVALID_TOKEN'])
   })
 
@@ -95,6 +105,7 @@ describe('7. General statuses', () => {
     const answer = await (await gateway.wallet().signIn()).call().expect(402)
     expect(answer.body).toHaveProperty('paymentRequirements.payTo')
     expect(answer.headers['cache-control']).toBe('no-store')
+    expect((await session.buy().expect(402)).body).toHaveProperty('paymentRequirements.payTo')
   })
 
   test('404 | unknown provider, chain or plan', async () => {

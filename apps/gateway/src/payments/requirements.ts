@@ -77,9 +77,7 @@ export function paymentRequired(plan: Plan, resource: string, shortfall: Shortfa
     maxTimeoutSeconds: plan.maxTimeoutSeconds,
     description: requirements.description,
   }
-  const price = `${formatAmount(plan.amount, plan.decimals)} ${plan.displayDenom}`
-  const message = `${messageOf(plan, shortfall)}; pay ${price} and send the signed payment in X-PAYMENT`
-  const body: PaymentRequired = { status: 402, message, paymentRequirements: own }
+  const body: PaymentRequired = { status: 402, message: messageOf(plan, shortfall), paymentRequirements: own }
   if (!isPayableByV1(plan)) return body
   return {
     ...body,
@@ -174,18 +172,22 @@ export function matchesPlan(plan: Plan, accepted: PaymentRequirementsV2): boolea
   )
 }
 
-/** In credits. `refusal`: why the attached payment was refused. */
+/** `call`: in credits; undefined for a purchase without a call. `refusal`: why the attached payment was refused. */
 export type Shortfall = {
-  cost: number
-  remaining: bigint
+  call: { cost: number; remaining: bigint } | undefined
   refusal: string | undefined
   detail?: string | undefined
 }
 
-function messageOf(plan: Plan, { cost, remaining, refusal, detail }: Shortfall): string {
-  if (refusal !== undefined) return refusalMessage(refusal, detail)
-  if (remaining > 0n) return `This call costs ${cost} credits and ${remaining} are left on plan ${plan.id}`
-  return `No credits left on plan ${plan.id}`
+function messageOf(plan: Plan, { call, refusal, detail }: Shortfall): string {
+  const price = `${formatAmount(plan.amount, plan.decimals)} ${plan.displayDenom}`
+  const pay = `pay ${price} and send the signed payment in X-PAYMENT`
+  if (refusal !== undefined) return `${refusalMessage(refusal, detail)}; ${pay}`
+  if (!call)
+    return `Plan ${plan.id} sells ${plan.credits} credits for ${price}; send the signed payment in X-PAYMENT`
+  if (call.remaining > 0n)
+    return `This call costs ${call.cost} credits and ${call.remaining} are left on plan ${plan.id}; ${pay}`
+  return `No credits left on plan ${plan.id}; ${pay}`
 }
 
 function refusalMessage(refusal: string, detail: string | undefined): string {

@@ -35,7 +35,7 @@ const descriptionFor = (
 Bodies are JSON in UTF-8. An error is \`{ code, message, details? }\`, except the 402 of \`POST /rpc\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 
 const ownNames = (names: readonly string[]) =>
-  `Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message with one of these names as its domain is also accepted, and its CAIP-122 form from a Cosmos wallet.`
+  `Sign this text with the wallet: \`<service name> wants you to sign in.\`, an empty line, \`Address: <wallet>\`, \`Nonce: <nonce>\`, \`Issued At: <ISO 8601 time>\`. The service name is ${names.map((name) => `\`${name}\``).join(' or ')}. An EIP-4361 message with one of these names as its domain, or with the host of this service as its domain and in its \`URI\`, is also accepted, and its CAIP-122 form from a Cosmos wallet.`
 
 const anyDomain = (publicUrl: string) =>
   `Sign an EIP-4361 message with the wallet, or its CAIP-122 form from a Cosmos wallet. Its domain is your app’s own, its \`URI\` is of the same host, and its \`Resources\` name \`${publicUrl}\`. A browser must send it from a page of that domain.`

@@ -1,13 +1,9 @@
-import {
-  type PaymentChoice,
-  type PaymentRequired,
-  type PaymentRequiredV2,
-  type RpcRequest,
-} from '@tollgate/protocol'
+import { type RpcRequest } from '@tollgate/protocol'
 import { type SpendResult } from '../accounts/ledger'
 import { type Session } from '../auth/sessions'
 import { type AccessKey } from '../keys/access-key'
 import { type PaymentHeader } from '../payments/payment-header'
+import { type PaymentResponse } from '../payments/payment-response'
 import { type Bill } from './bill'
 import { type Answer, type Caller } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
@@ -37,13 +33,12 @@ export type Call = Pick<RpcRequest, 'ecosystem' | 'transport' | 'method' | 'reso
   rpcMethod: string | null
 }
 
-export type CallResponse = Caller & {
-  setHeaders: (headers: Record<string, string>) => void
-  requirePayment: (body: PaymentRequired | PaymentChoice, offer: PaymentRequiredV2) => void
-  releaseRequestBody: () => void
-  /** Writes the first byte synchronously. `cut_off`: the upstream broke off a streamed answer. */
-  send: (answer: Answer) => Promise<'sent' | 'cut_off'>
-}
+export type CallResponse = Caller &
+  PaymentResponse & {
+    releaseRequestBody: () => void
+    /** Writes the first byte synchronously. `cut_off`: the upstream broke off a streamed answer. */
+    send: (answer: Answer) => Promise<'sent' | 'cut_off'>
+  }
 
 /**
  * A charged call. `isRepeatable`: it was paid by a payment that serves one call. `onAnswer` sees the answer before it is sent,

@@ -1,8 +1,10 @@
 import { ApiError } from '@tollgate/service'
 
-/** Bounds the memory of calls that wait for a charge or an upstream. A wallet may use only a share of it. */
+/** Bounds the memory of calls and purchases that wait for a payment, a charge or an upstream. A wallet may use only a share of it. */
 export const MAX_IN_FLIGHT = 4_096
 export const MAX_IN_FLIGHT_PER_WALLET = 1_024
+
+export type CallsInFlight = ReturnType<typeof createCallsInFlight>
 
 export function createCallsInFlight() {
   const perWallet = new Map<string, number>()

@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm'
 import { balanceOf, findViolations } from '../testing/accounts'
 import { createCaller } from '../testing/callers'
 import { testGateway, type TestGateway } from '../testing/gateway'
+import { outcomeOf } from '../testing/outcome'
 import { answers, startUpstream } from '../testing/upstream'
 import { MAX_IN_FLIGHT_PER_WALLET } from './calls-in-flight'
 
@@ -58,13 +59,14 @@ test('large calls that hang at an upstream are limited per wallet: further ones 
   expect(await findViolations(gateway.pool)).toEqual([])
 })
 
-test('above the limit of its calls in flight, a wallet is refused uncharged, and others are served', async () => {
+test('above the limit of its calls in flight, a wallet is refused uncharged, also a purchase, and others are served', async () => {
   const EXTRA = 8
   const environment = { UPSTREAM_TIMEOUT_SECONDS: 3_600, RATE_LIMIT_RPC_PER_MINUTE: 1_000_000 }
   const gateway = await testGateway({ environment })
   const wallet = gateway.wallet()
   await gateway.fund(wallet.address, 10_000)
-  const call = createCaller(gateway, (await wallet.signIn()).token)
+  const { token, buy } = await wallet.signIn()
+  const call = createCaller(gateway, token)
   const another = await callerWithCredits(gateway)
   const held: ServerResponse[] = []
   let isReleased = false
@@ -79,6 +81,7 @@ test('above the limit of its calls in flight, a wallet is refused uncharged, and
   })
   // The refused ones are answered while all others wait.
   await until(() => refused.length === EXTRA)
+  expect(outcomeOf(await buy())).toEqual([503, 'OVERLOADED'])
   expect((await another({ chain_id: quick })).statusCode).toBe(200)
 
   isReleased = true

@@ -1,13 +1,9 @@
-import {
-  encodeJson,
-  type PaymentChoice,
-  type PaymentRequired,
-  type PaymentRequiredV2,
-} from '@tollgate/protocol'
+import { type PaymentChoice, type PaymentRequired, type PaymentRequiredV2 } from '@tollgate/protocol'
 import { releaseBody } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { sendPaymentRequired } from '../payments/payment-response'
 import { type CallResponse } from './call'
 import { type Answer } from './upstream/upstream-exchange'
 import { type UpstreamRequest } from './upstream/upstream-request'
@@ -28,10 +24,7 @@ export class HttpCallResponse implements CallResponse {
   }
 
   requirePayment(body: PaymentRequired | PaymentChoice, offer: PaymentRequiredV2) {
-    this.res
-      .status(402)
-      .set({ 'Cache-Control': 'no-store', 'PAYMENT-REQUIRED': encodeJson(offer) })
-      .json(body)
+    sendPaymentRequired(this.res, body, offer)
   }
 
   hasLeft(): boolean {

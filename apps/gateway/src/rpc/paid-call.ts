@@ -2,7 +2,7 @@ import { ApiError } from '@tollgate/service'
 import { type Catalog } from '../catalog/catalog'
 import { costOf } from './bill'
 import { type Call, type CallRequest, type CallResponse, type PaidFor } from './call'
-import { createCallsInFlight } from './calls-in-flight'
+import { type CallsInFlight } from './calls-in-flight'
 import { type Price } from './charge'
 import { assertServed } from './not-served'
 import { type PayByKey } from './pay-by-key'
@@ -15,13 +15,13 @@ export type PaidCall = ReturnType<typeof createPaidCall>
 export function createPaidCall(
   dependencies: ServeDependencies & {
     catalog: Catalog
+    inFlight: CallsInFlight
     payInSession: PayInSession
     payByKey: PayByKey
     payByPayment: PayByPayment
   },
 ) {
-  const { catalog, payInSession, payByKey, payByPayment } = dependencies
-  const inFlight = createCallsInFlight()
+  const { catalog, inFlight, payInSession, payByKey, payByPayment } = dependencies
 
   return async (request: CallRequest, response: CallResponse): Promise<void> => {
     const holder = holderOf(request)

@@ -2,10 +2,9 @@ import { ApiError } from '@tollgate/service'
 import { type Ledger } from '../accounts/ledger'
 import { revokedToken, type Session, type Sessions } from '../auth/sessions'
 import { type Catalog, type Plan } from '../catalog/catalog'
-import { type Supported } from '../catalog/supported'
-import { disputedPayment, facilitatorBusy, type BuyCredits, type Purchase } from '../payments/buy-credits'
+import { type BuyCredits, type Purchase } from '../payments/buy-credits'
 import { type PaymentHeader } from '../payments/payment-header'
-import { assertPlanActive, paymentRequired, paymentRequiredV2 } from '../payments/requirements'
+import { getSessionPlan, type RequirePlanPayment } from '../payments/plan-payment'
 import { type PaymentStore } from '../payments/store'
 import { chargeOf, spendOrConfirmShortage, type Price } from './charge'
 import { type CallRequest, type CallResponse, type PaidFor } from './call'
@@ -14,7 +13,7 @@ type Dependencies = {
   catalog: Catalog
   sessions: Pick<Sessions, 'assertSessionActive'>
   buyCredits: BuyCredits
-  findFeePayer: Supported['findFeePayer']
+  requirePlanPayment: RequirePlanPayment
   payments: Pick<PaymentStore, 'getWalletStatus'>
   ledger: Ledger
 }
@@ -32,8 +31,7 @@ export const createPayInSession =
     { route, cost, session, payment }: Ways,
   ): Promise<PaidFor | undefined> => {
     const { catalog, ledger, payments } = dependencies
-    const plan = (await catalog.readPlans()).find(session.planId)
-    if (!plan) throw planIsGone()
+    const plan = await getSessionPlan(catalog, session)
 
     let purchase: Purchase | undefined
     if (payment) {
@@ -50,17 +48,10 @@ export const createPayInSession =
     const spent = await spendOrConfirmShortage({ ledger, payments }, charge)
     if (spent.outcome === 'paid') return { wallet, cost, spent, isRepeatable: false }
     if (spent.outcome !== 'insufficient') throw revokedToken()
-    await requirePayment(dependencies, request, response, {
-      plan,
-      cost,
-      remaining: spent.remaining,
-      purchase,
-    })
-    return undefined
+    const { resource } = request
+    const { remaining } = spent
+    return dependencies.requirePlanPayment(response, { plan, resource, purchase, call: { cost, remaining } })
   }
-
-const planIsGone = () =>
-  new ApiError('NOT_FOUND', 'The plan of this session no longer exists; sign in on another one')
 
 async function assertPaymentCovers(ledger: Ledger, { wallet }: Session, plan: Plan, cost: number) {
   if (cost <= plan.credits) return
@@ -70,21 +61,4 @@ async function assertPaymentCovers(ledger: Ledger, { wallet }: Session, plan: Pl
       'INVALID_REQUEST',
       `This call costs ${cost} credits, ${balance} are left and one payment buys ${plan.credits}; nothing was charged, so send smaller batches`,
     )
-}
-
-async function requirePayment(
-  { findFeePayer }: Dependencies,
-  { resource }: CallRequest,
-  response: CallResponse,
-  shortage: { plan: Plan; cost: number; remaining: bigint; purchase: Purchase | undefined },
-) {
-  const { plan, cost, remaining, purchase } = shortage
-  if (purchase?.outcome === 'disputed') throw disputedPayment(purchase.id)
-  assertPlanActive(plan)
-  const refused = purchase?.outcome === 'refused' ? purchase : undefined
-  const refusal = refused?.reason
-  if (refusal === 'fee_allowance_exceeded') throw facilitatorBusy()
-  const shortfall = { cost, remaining, refusal, detail: refused?.detail }
-  const offer = paymentRequiredV2({ plan, feePayer: await findFeePayer(plan) }, resource, refusal)
-  response.requirePayment(paymentRequired(plan, resource, shortfall), offer)
 }

@@ -31,10 +31,7 @@ export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'addr
 export const requestOptions: RequestOptions = {
   headersOf: ({ path, operation }) =>
     fc
-      .tuple(
-        authorization(operation.security !== undefined, operation.operationId),
-        path === '/rpc' || path.startsWith('/v1/') ? payments : fc.constant<Headers>([]),
-      )
+      .tuple(authorization(operation.security !== undefined, operation.operationId), paymentsOn(path))
       .map((lists) => lists.flat()),
 
   pathOf({ operation: { operationId } }, name) {
@@ -107,6 +104,12 @@ const paymentShapeV2 = {
     extra: { name: 'USDC', version: '2' },
   },
   payload: paymentShape.payload,
+}
+
+function paymentsOn(path: string): fc.Arbitrary<Headers> {
+  // Only a payment of the signed-in wallet is answered with 200 there.
+  if (path === '/credits') return often(payment(live('payment', liveCounts.payment)), payments)
+  return path === '/rpc' || path.startsWith('/v1/') ? payments : fc.constant<Headers>([])
 }
 
 const payments: fc.Arbitrary<Headers> = fc.oneof(

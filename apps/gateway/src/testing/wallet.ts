@@ -46,7 +46,7 @@ export function createLogins<Proof extends { signature: string }>(
       .send(await login(changes))
       .expect(200)
     const tokens = answer.body as SessionTokens
-    return { ...tokens, call: createCall(api, tokens.token) }
+    return { ...tokens, call: createCall(api, tokens.token), buy: createBuy(api, tokens.token) }
   }
 
   return { nonce, signed, login, signIn }
@@ -90,6 +90,13 @@ export const blockNumberCall = {
   transport: 'rpc',
   payload: { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] },
 }
+
+export const createBuy =
+  (api: Api, token: string) =>
+  (payment?: string, header = 'X-PAYMENT') => {
+    const request = api.post('/credits').set('Authorization', `Bearer ${token}`)
+    return payment === undefined ? request : request.set(header, payment)
+  }
 
 export const createCall =
   (api: Api, token: string) =>

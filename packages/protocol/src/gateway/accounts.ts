@@ -14,6 +14,30 @@ export const CreditBalance = z
   .meta({ id: 'CreditBalance', examples: [{ pricing_plan_id: 1, remaining_credits: 99 }] })
 export type CreditBalance = z.infer<typeof CreditBalance>
 
+/** The answer to `POST /credits`. */
+export const PurchaseAnswer = z
+  .object({
+    pricing_plan_id: PlanId,
+    credits: z.int().describe('What this payment bought.'),
+    transaction: z.string().describe('The transaction that paid.'),
+    network: z.string().describe('The network of the plan.'),
+    remaining_credits: z.int().min(0).describe('Credits that remain on the plan.'),
+  })
+  .meta({
+    id: 'Purchase',
+    description: 'Credits that were bought without a call.',
+    examples: [
+      {
+        pricing_plan_id: 1,
+        credits: 100,
+        transaction: `0x${'ab'.repeat(32)}`,
+        network: 'base-sepolia',
+        remaining_credits: 100,
+      },
+    ],
+  })
+export type PurchaseAnswer = z.infer<typeof PurchaseAnswer>
+
 /** Pages beyond it use `before`, whose cost does not depend on the depth. */
 const MAX_OFFSET = 10_000
 

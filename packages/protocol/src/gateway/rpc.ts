@@ -126,7 +126,7 @@ export const PlanPaymentRequirements = z
 export type PlanPaymentRequirements = z.infer<typeof PlanPaymentRequirements>
 
 /**
- * The response to a call without credits. The members after `paymentRequirements` are those of x402 version
+ * The response to a call without credits, and to a purchase without a payment. The members after `paymentRequirements` are those of x402 version
  * 1.
  */
 export const PaymentRequired = z
@@ -144,7 +144,7 @@ export const PaymentRequired = z
   .meta({
     id: 'PaymentRequired',
     description:
-      'No credits for this call. `paymentRequirements` says what to pay; beside it stand the members of x402 version 1, so that its clients pay by themselves.',
+      'No credits for this call, or no payment for this purchase. `paymentRequirements` says what to pay; beside it stand the members of x402 version 1, so that its clients pay by themselves.',
     examples: [
       {
         status: 402,

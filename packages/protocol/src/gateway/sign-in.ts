@@ -15,8 +15,22 @@ export const NonceAnswer = z
   .object({
     nonce: z.string().describe('A single-use value for the sign-in message.'),
     expires_in: z.int().describe('Seconds until it expires.'),
+    domains: z
+      .array(z.string())
+      .describe(
+        'The names and domains that a sign-in message may be addressed to; `*` stands for the domain of every app. The host of this service is one of them; unless the operator has listed it, too, only an EIP-4361 or CAIP-122 message may name it.',
+      ),
   })
-  .meta({ id: 'Nonce', examples: [{ nonce: '4d6f2b1c9e8a7f305b6c7d8e9fa0b1c2', expires_in: 300 }] })
+  .meta({
+    id: 'Nonce',
+    examples: [
+      {
+        nonce: '4d6f2b1c9e8a7f305b6c7d8e9fa0b1c2',
+        expires_in: 300,
+        domains: ['Tollgate', 'gateway.example'],
+      },
+    ],
+  })
 export type NonceAnswer = z.infer<typeof NonceAnswer>
 
 const signed = {

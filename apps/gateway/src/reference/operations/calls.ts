@@ -1,4 +1,4 @@
-import { PaymentRequired, RpcRequest } from '@tollgate/protocol'
+import { PaymentRequired, PurchaseAnswer, RpcRequest } from '@tollgate/protocol'
 import { type Operation } from '@tollgate/service'
 import { z } from 'zod'
 import { MAX_PAYMENT_HEADER_LENGTH } from '../../payments/payment-header'
@@ -51,6 +51,13 @@ export const afterCall = {
   },
 }
 
+const afterPurchase = {
+  PAYMENT_DISPUTED:
+    'The token moved something else than the payment says, and nothing was credited: do not pay again; the gateway’s operator decides.',
+  PAYMENT_PENDING:
+    'The payment’s outcome is not known yet: send the same request with the same `X-PAYMENT` after `Retry-After`, and do not pay again.',
+}
+
 export const callOperations: Operation[] = [
   {
     id: 'call',
@@ -93,14 +100,39 @@ export const callOperations: Operation[] = [
       ...refusals.limited,
       UPSTREAM_FAILED:
         'No provider answered; the credits were given back, unless `X-Credits-Charged` says that the call timed out over the budget of its wallet.',
-      PAYMENT_DISPUTED:
-        'The token moved something else than the payment says, and nothing was credited: do not pay again; the gateway’s operator decides.',
-      PAYMENT_PENDING:
-        'The payment’s outcome is not known yet: send the same request with the same `X-PAYMENT` after `Retry-After`, and do not pay again.',
+      ...afterPurchase,
       OVERLOADED:
         'Too many calls wait just now, or too many large bodies, of this wallet or in all; nothing was charged.',
       UNAVAILABLE:
         'The call could not be paid for just now and was not made, or its charge could not be confirmed and its answer is withheld. Credits that it took come back within a minute, or once the database is back.',
+    },
+  },
+  {
+    id: 'buyCredits',
+    method: 'post',
+    path: '/credits',
+    tag: 'Calls',
+    summary: 'Buy credits of the session’s plan, without a call.',
+    description:
+      'Without a payment the answer is 402 and says what to pay, however many credits there are. Send the same request again with the signed payment in `X-PAYMENT` or `PAYMENT-SIGNATURE`: it is settled, and its credits are issued. The same payment is charged once, here and at `POST /rpc`, and the answer to it is the same purchase. There is no body.',
+    auth: ['bearer'],
+    headers: paymentHeaders,
+    answerHeaders: afterPayment,
+    answers: {
+      200: { description: 'What the payment bought.', schema: PurchaseAnswer },
+      402: {
+        description: 'No payment came along, or it was refused. Nothing was charged.',
+        schema: PaymentRequired,
+        headers: asked,
+      },
+    },
+    errors: {
+      INVALID_REQUEST: 'The payment cannot be read.',
+      ...refusals.bearer,
+      NOT_FOUND: 'The plan is gone or not sold any more.',
+      ...refusals.limited,
+      ...afterPurchase,
+      OVERLOADED: 'Too many calls or payments wait just now; nothing was charged.',
     },
   },
 ]

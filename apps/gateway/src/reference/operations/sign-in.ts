@@ -19,7 +19,7 @@ export const signInOperations: Operation[] = [
     tag,
     summary: 'Get a nonce to sign in with.',
     description:
-      'Good for one login within 300 seconds. Asked for without an address, it belongs to the wallet that logs in with it first.',
+      'Good for one login within 300 seconds. Asked for without an address, it belongs to the wallet that logs in with it first. `domains` are what the sign-in text may be addressed to.',
     query: NonceQuery,
     answers: { 200: { description: 'A new nonce.', schema: NonceAnswer } },
     errors: {

@@ -14,12 +14,13 @@ export async function repeatable(
   const content = body ? { body } : {}
   return {
     ...{ url, method, headers, body, signal },
-    // A payment is not carried to where a redirect leads.
+    // A payment is not carried to where a redirect leads: the redirect is the answer.
     send: (payment) =>
       payment
         ? http(payment.url, {
             method,
             headers: { ...Object.fromEntries(headers), ...payment.header },
+            redirect: 'manual',
             signal,
             ...content,
           })

@@ -102,6 +102,11 @@ describe.each([
   })
 })
 
+test('signs for at most ten minutes, however long the server would have it', async () => {
+  const year = { ...offer, maxTimeoutSeconds: 31_536_000 }
+  expect((await recognize(signer).signPayment(year, context)).validUntil).toBe(context.now + 600)
+})
+
 test('asks a browser’s wallet to switch once, and only if it is on another chain', async () => {
   const { provider, asked } = browserWallet()
   const wallet = recognize(provider)

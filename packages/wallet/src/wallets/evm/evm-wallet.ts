@@ -37,6 +37,9 @@ export function evmWallet(signer: EvmSigner): Wallet {
   }
 }
 
+/** A server that asks for more could take the payment long after it was forgotten. */
+const LONGEST_VALIDITY_SECONDS = 600
+
 const CAIP2 = /^eip155:([1-9][0-9]{0,15})$/
 
 const canPay = ({ scheme, network, extra }: Offer): boolean =>
@@ -54,7 +57,7 @@ function authorizationOf(offer: Offer, from: string, { now }: SigningContext): A
     to: offer.payTo,
     value: offer.amount.toString(),
     validAfter: '0',
-    validBefore: String(now + offer.maxTimeoutSeconds),
+    validBefore: String(now + Math.min(offer.maxTimeoutSeconds, LONGEST_VALIDITY_SECONDS)),
     nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
   }
 }

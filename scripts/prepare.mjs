@@ -10,9 +10,12 @@ const OLDEST_NODE = [20, 19]
 const packageManager = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).packageManager
 const stampFile = join(root, 'node_modules', '.tollgate-installed')
 
+/** What the services and the demo do not need: the end-to-end tests, whose dependencies are the larger part, and the wallet's side. */
+const FOR_TESTS = ['e2e', 'faults', 'bench', 'wallet', 'cli', 'example-*']
+
 /**
  * Installs dependencies by the lock file, generates the database clients, and builds `projects` or everything. Without `forTests`
- * it skips the dependencies of the end-to-end tests, which are the larger part.
+ * it skips the dependencies of what is only tested.
  */
 export async function prepare({ projects = [], forTests }) {
   const [major, minor] = process.versions.node.split('.').map(Number)
@@ -21,6 +24,8 @@ export async function prepare({ projects = [], forTests }) {
   await install(forTests)
   await step('database clients', process.execPath, ['packages/database/scripts/generate.mjs'])
   await step('build', process.execPath, ['node_modules/typescript/bin/tsc', '--build', ...projects])
+  // Its ESM half is no project of the root's tsconfig.json.
+  if (forTests) await step('wallet package', process.execPath, ['packages/wallet/scripts/build.mjs'])
 }
 
 /** Skipped if the lock file and the manifests have not changed. */
@@ -30,9 +35,7 @@ export async function install(forTests) {
   if (installed === `${stamp} all` || (installed === stamp && !forTests)) return
   const npx = process.platform === 'win32' ? 'npx.cmd' : 'npx'
   const flags = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
-  const filter = forTests
-    ? []
-    : ['e2e', 'faults', 'bench'].flatMap((name) => ['--filter', `!@tollgate/${name}`])
+  const filter = forTests ? [] : FOR_TESTS.flatMap((name) => ['--filter', `!@tollgate/${name}`])
   await step('dependencies', npx, ['--yes', packageManager, ...filter, 'install', ...flags])
   mkdirSync(dirname(stampFile), { recursive: true })
   writeFileSync(stampFile, forTests ? `${stamp} all` : stamp)

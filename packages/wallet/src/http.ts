@@ -6,8 +6,8 @@ export type Http = ReturnType<typeof createHttp>
 export type Send = {
   method?: string
   headers?: Record<string, string>
-  body?: BodyInit
-  redirect?: RequestRedirect
+  body?: NonNullable<RequestInit['body']>
+  redirect?: NonNullable<RequestInit['redirect']>
   signal?: AbortSignal | undefined
 }
 

@@ -38,15 +38,34 @@ function failure(url: string, { closed, signal, timeout }: Causes, cause: unknow
   return new TollgateError('UNREACHABLE', `${origin} could not be reached`, { cause })
 }
 
-/** The body as JSON; undefined if it is not JSON. @throws TollgateError as the request would */
-export async function readJson(answer: Response): Promise<unknown> {
-  const text = await answer.text().catch((cause: unknown) => {
+/** The body as JSON; undefined if it is not JSON, or longer than `maxBytes`. @throws TollgateError as the request would */
+export async function readJson(answer: Response, maxBytes = Number.POSITIVE_INFINITY): Promise<unknown> {
+  const text = await readText(answer, maxBytes).catch((cause: unknown) => {
     throw new TollgateError('UNREACHABLE', 'The connection ended during an answer', { cause })
   })
   try {
-    return JSON.parse(text) as unknown
+    return text === undefined ? undefined : (JSON.parse(text) as unknown)
   } catch {
     return undefined
+  }
+}
+
+/** Undefined if it is longer. Bytes are counted after decompression. */
+async function readText(answer: Response, maxBytes: number): Promise<string | undefined> {
+  if (maxBytes === Number.POSITIVE_INFINITY || !answer.body) return answer.text()
+  const reader = answer.body.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (let size = 0; ;) {
+    const { done, value } = await reader.read()
+    if (done) return text + decoder.decode()
+    size += value.length
+    if (size > maxBytes) {
+      // Of an answer that was cloned, this resolves only when the clone is cancelled too.
+      void reader.cancel().catch(() => undefined)
+      return undefined
+    }
+    text += decoder.decode(value, { stream: true })
   }
 }
 

@@ -18,6 +18,8 @@ export type RepeatableRequest = {
 
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 10_000
+/** Of the body of a 402, which any server may choose. */
+const MAX_OFFER_BYTES = 1024 * 1024
 
 /**
  * Pays for single requests, at any x402 resource. A request is paid once: its payment is sent again while its answer is lost.
@@ -39,7 +41,7 @@ export function createPayingFetch(parts: {
     if (adopted) return adopted
     const answer = await request.send()
     if (answer.status !== 402) return answer
-    const required = parsePaymentRequired(answer, await readJson(answer.clone()))
+    const required = parsePaymentRequired(answer, await readJson(answer.clone(), MAX_OFFER_BYTES))
     if (!required) return answer
     return pay({ ...request, url: answer.url || request.url }, purpose, required)
   }
@@ -102,7 +104,7 @@ export function createPayingFetch(parts: {
     if (answer.status === 402) {
       if (isUncertain) throw await unknown(payment)
       await log.end(payment, 'refused')
-      const required = parsePaymentRequired(answer, await readJson(answer))
+      const required = parsePaymentRequired(answer, await readJson(answer, MAX_OFFER_BYTES))
       throw new TollgateError(
         'PAYMENT_REFUSED',
         `The payment was refused (${required?.error ?? 'no reason given'})`,

@@ -1,0 +1,32 @@
+import { entryOf, withoutSecrets } from './payment-entry'
+
+describe('withoutSecrets', () => {
+  test.each([
+    ['https://user:pass@shop.example/a?token=1#b', 'https://shop.example/a?…'],
+    ['https://gateway.example/v1/base/tgk_abcDEF0', 'https://gateway.example/v1/base/tgk_…'],
+    ['https://shop.example/report', 'https://shop.example/report'],
+    ['not a URL with tgk_abc', 'an unreadable URL'],
+  ])('%s is logged as %s', (url, logged) => expect(withoutSecrets(url)).toBe(logged))
+})
+
+test('a line of the log has the payment’s facts and nothing else', () => {
+  const payment = {
+    url: 'https://shop.example/',
+    network: 'eip155:1',
+    asset: '0xa',
+    payTo: '0xb',
+    amount: 5n,
+  }
+  const now = new Date('2026-11-25T10:00:00Z')
+  const extra = { header: { 'x-payment': 'secret' } }
+  expect(entryOf('paid', { ...payment, ...extra, transaction: '0xc' }, now)).toEqual({
+    time: '2026-11-25T10:00:00.000Z',
+    event: 'paid',
+    amount: '5',
+    asset: '0xa',
+    network: 'eip155:1',
+    recipient: '0xb',
+    url: 'https://shop.example/',
+    transaction: '0xc',
+  })
+})

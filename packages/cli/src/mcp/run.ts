@@ -1,0 +1,173 @@
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import { type Limits, type Plan, type Tollgate } from '@tollgate/wallet'
+import { once } from 'node:events'
+import { findMissingLimit } from './amounts'
+import { isLoopback, parseListen, type Listen } from './http/access'
+import { startHttpServer } from './http/http-server'
+import { guardFetch } from './outbound-guard'
+import { journalPayments, openLogFile } from './payment-journal'
+import { type PaymentEntry } from './payment-entry'
+import { createSessionFactory, type CreateSession } from './server'
+
+export type McpOptions = {
+  maxPayment?: string
+  maxDay?: string
+  http?: string
+  log?: string
+  allowPrivate?: boolean
+}
+
+export type Opened = {
+  tollgate: Tollgate
+  limits: Limits | undefined
+  /** Nodes that the user has chosen, which may be on a private network as the gateway may. */
+  trustedUrls?: readonly string[]
+}
+export type OpenClient<Options extends McpOptions = McpOptions> = (options: Options) => Promise<Opened>
+
+/** What the user has to correct; the command ends with 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+const MIN_TOKEN_CHARACTERS = 16
+const PLANS_TIMEOUT_MS = 10_000
+const EXIT_TIMEOUT_MS = 2_000
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
+
+/** Serves until the client closes its connection, or a signal ends the process. Standard output has protocol messages only. */
+export async function runMcp<Options extends McpOptions>(parts: {
+  options: Options
+  openClient: OpenClient<Options>
+  environment: NodeJS.ProcessEnv
+  version: string
+}): Promise<void> {
+  const { options, openClient, environment, version } = parts
+  const listen = checkOptions(options, environment)
+  const file = options.log === undefined ? undefined : openLog(options.log)
+  const stopped = Promise.race(SIGNALS.map((signal) => once(process, signal)))
+  void stopped.then(exitSoon)
+  const { tollgate, limits, trustedUrls = [] } = await openClient(options)
+  const missing = findMissingLimit(limits)
+  if (missing !== undefined || !limits) throw new UsageError(needsLimits(missing ?? 'no limits are set'))
+  const guard = await guardFetch({
+    trustedUrls: [tollgate.url, ...trustedUrls],
+    isPrivateAllowed: options.allowPrivate === true,
+  })
+
+  const sinks: ((entry: PaymentEntry) => void)[] = [
+    (entry) => printLine(JSON.stringify(entry)),
+    (entry) => file && attempt(() => file.append(JSON.stringify(entry))),
+  ]
+  journalPayments(tollgate, sinks, () => new Date())
+  const plans = await readPlans(tollgate)
+  const createSession = createSessionFactory({ tollgate, limits, plans, version, report })
+  const front = listen
+    ? await serveHttp({ listen, token: environment['TOLLGATE_MCP_TOKEN'], createSession })
+    : await serveStdio(createSession)
+
+  sinks.push(front.notify)
+
+  await Promise.race([front.ended, stopped])
+  exitSoon()
+  tollgate.close()
+  await front.close()
+  await guard.close()
+  file?.close()
+}
+
+/** A request that does not end does not keep the process. */
+const exitSoon = () => void setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref()
+
+function checkOptions(
+  { maxPayment, maxDay, http }: McpOptions,
+  environment: NodeJS.ProcessEnv,
+): Listen | undefined {
+  const absent = [
+    ...(maxPayment === undefined ? ['--max-payment'] : []),
+    ...(maxDay === undefined ? ['--max-day'] : []),
+  ]
+  if (absent.length > 0)
+    throw new UsageError(needsLimits(`${absent.join(' and ')} ${absent.length === 1 ? 'is' : 'are'} missing`))
+  if (http === undefined) return undefined
+  const listen = parseListen(http)
+  if (!listen) throw new UsageError('--http takes [HOST:]PORT, such as 8765 or 127.0.0.1:8765')
+  const token = environment['TOLLGATE_MCP_TOKEN']
+  if (token !== undefined && token.length < MIN_TOKEN_CHARACTERS)
+    throw new UsageError(`TOLLGATE_MCP_TOKEN must have at least ${MIN_TOKEN_CHARACTERS} characters`)
+  if (token === undefined && !isLoopback(listen))
+    throw new UsageError(
+      `${listen.host} can be reached by others, who could spend from the wallet: set TOLLGATE_MCP_TOKEN, the bearer token of the clients`,
+    )
+  return listen
+}
+
+const needsLimits = (reason: string) =>
+  `An agent pays only within limits, and ${reason}. Give --max-payment, the most for one payment, and --max-day, the most for a day, such as --max-payment 0.05 --max-day 1`
+
+function openLog(path: string) {
+  try {
+    return openLogFile(path)
+  } catch (cause) {
+    const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+    throw new UsageError(`--log: the file cannot be opened for writing (${reason})`, { cause })
+  }
+}
+
+/** Without them amounts are shown in smallest units. */
+async function readPlans(tollgate: Tollgate): Promise<Plan[]> {
+  const late = new Promise<Plan[]>((resolve) => setTimeout(() => resolve([]), PLANS_TIMEOUT_MS).unref())
+  return Promise.race([tollgate.plans().catch(() => []), late])
+}
+
+type Front = { ended: Promise<unknown>; notify(entry: PaymentEntry): void; close(): Promise<void> }
+
+async function serveStdio(createSession: CreateSession): Promise<Front> {
+  const { server, notify } = createSession()
+  const ended = Promise.race([
+    new Promise<void>((resolve) => (server.server.onclose = resolve)),
+    once(process.stdin, 'end'),
+    once(process.stdin, 'close'),
+  ])
+  // A client that went away does not read; what is written to it is lost, and its standard input ends.
+  process.stdout.on('error', () => undefined)
+  await server.connect(new StdioServerTransport())
+  return {
+    ended,
+    notify,
+    async close() {
+      await server.close()
+      process.stdin.destroy()
+    },
+  }
+}
+
+async function serveHttp(parts: {
+  listen: Listen
+  token: string | undefined
+  createSession: CreateSession
+}): Promise<Front> {
+  const { url, notify, close } = await startHttpServer(parts)
+  printLine(JSON.stringify({ time: new Date().toISOString(), event: 'listening', url }))
+  return { ended: new Promise(() => undefined), notify, close }
+}
+
+/** Standard error may be closed before the process ends. */
+function printLine(line: string): void {
+  attempt(() => process.stderr.write(`${line}\n`))
+}
+
+function report(unexpected: unknown): void {
+  const error = unexpected instanceof Error ? unexpected.name : typeof unexpected
+  const at =
+    unexpected instanceof Error ? (unexpected.stack ?? '').split('\n').slice(1, 4).join(' ').trim() : ''
+  printLine(JSON.stringify({ time: new Date().toISOString(), event: 'tool failed', error, at }))
+}
+
+function attempt(write: () => unknown): void {
+  try {
+    write()
+  } catch {
+    process.exitCode = 1
+  }
+}

@@ -1,3 +1,6 @@
+/** Packages whose tests import the sources of the wallet package. */
+const IMPORT_WALLET = ['wallet', 'cli', 'e2e']
+
 /** What the Jest configuration of every package shares. ESM-only dependencies are compiled like our own code. */
 module.exports = (name) => ({
   displayName: name,
@@ -27,6 +30,8 @@ module.exports = (name) => ({
     '^@tollgate/(gateway|facilitator)$': `${__dirname}/apps/$1/src/main.ts`,
     '^@tollgate/([^/]+)$': `${__dirname}/packages/$1/src/index.ts`,
     '^@tollgate/wallet/([^/]+)$': `${__dirname}/packages/wallet/src/$1.ts`,
+    // The sources of the wallet package import with extensions, as its published ESM build must.
+    ...(IMPORT_WALLET.includes(name) ? { '^(\\.{1,2}/.*)\\.js$': '$1' } : {}),
     '^@tollgate/testing/([^/]+)$': `${__dirname}/packages/testing/src/$1/index.ts`,
     '^@tollgate/e2e/testing/([^/]+)$': `${__dirname}/e2e/src/testing/$1.ts`,
   },

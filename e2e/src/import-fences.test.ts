@@ -19,6 +19,11 @@ const forbidden: [file: string, name: string][] = [
   ['apps/facilitator/src/settlement', '@cosmjs/crypto'],
   ['packages/protocol/src', '@tollgate/service'],
   ['packages/chains/src/evm', '@tollgate/database'],
+  ['packages/wallet/src', 'viem'],
+  ['packages/wallet/src', './ethers.js'],
+  ['packages/wallet/src', './adapters/caller.js'],
+  ['packages/wallet/src/adapters', '@cosmjs/tendermint-rpc'],
+  ['packages/wallet/src/wallets', '../eip1193.js'],
 ]
 const allowed: [file: string, name: string] = ['apps/gateway/src/rpc', '@tollgate/chains']
 

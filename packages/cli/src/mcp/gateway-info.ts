@@ -21,7 +21,7 @@ const Providers = z.object({
   data: z.array(z.object({ category: z.string(), chain_id: z.string(), network: z.string() })),
 })
 
-/** A document of the gateway. @throws ToolError GATEWAY_UNREACHABLE, GATEWAY_ERROR */
+/** A document of the gateway. @throws ToolError UNREACHABLE, GATEWAY_ERROR */
 export async function readDocument({ url }: Tollgate, path: string, signal: AbortSignal): Promise<string> {
   const init = {
     redirect: 'error',

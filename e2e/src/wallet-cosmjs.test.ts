@@ -5,18 +5,18 @@ import { assertIsDeliverTxSuccess, coins, SigningStargateClient, StargateClient 
 import { Comet38Client } from '@cosmjs/tendermint-rpc'
 import { randomBytes } from 'node:crypto'
 import { COSMOS_FEE } from './testing/cosmos-wallet'
-import { openKeyedTollgate, type KeyedTollgate } from './testing/keyed-tollgate'
+import { openRecordingTollgate, type RecordingTollgate } from './testing/recording-tollgate'
 import { startWorld, type World } from './testing/world'
 
 const BALANCE = 1_000_000n
 const fee = { amount: coins(COSMOS_FEE.toString(), 'uatom'), gas: '150000' }
 
 let world: World
-let tollgate: KeyedTollgate
+let tollgate: RecordingTollgate
 
 beforeAll(async () => {
   world = await startWorld()
-  tollgate = await openKeyedTollgate(world, 3)
+  tollgate = await openRecordingTollgate(world)
 }, 120_000)
 afterAll(() => world.stop(), 30_000)
 

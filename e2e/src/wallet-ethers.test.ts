@@ -12,7 +12,7 @@ import {
   type EventLog,
   type JsonRpcApiProvider,
 } from 'ethers'
-import { openKeyedTollgate, type KeyedTollgate } from './testing/keyed-tollgate'
+import { openRecordingTollgate, type RecordingTollgate } from './testing/recording-tollgate'
 import { queryNode } from './testing/query-node'
 import { startWorld, type World } from './testing/world'
 
@@ -20,12 +20,12 @@ const CHAIN = 'eip155:84532'
 const USDC = parseUnits('5', 6)
 
 let world: World
-let tollgate: KeyedTollgate
+let tollgate: RecordingTollgate
 const opened: JsonRpcApiProvider[] = []
 
 beforeAll(async () => {
   world = await startWorld()
-  tollgate = await openKeyedTollgate(world)
+  tollgate = await openRecordingTollgate(world)
 }, 120_000)
 afterEach(() => opened.splice(0).forEach((provider) => provider.destroy()))
 afterAll(() => world.stop(), 30_000)

@@ -16,7 +16,7 @@ import {
 } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
-import { openKeyedTollgate, type KeyedTollgate } from './testing/keyed-tollgate'
+import { openRecordingTollgate, type RecordingTollgate } from './testing/recording-tollgate'
 import { queryNode } from './testing/query-node'
 import { startWorld, type World } from './testing/world'
 
@@ -31,17 +31,16 @@ const usdc = {
 } as const
 
 let world: World
-let tollgate: KeyedTollgate
+let tollgate: RecordingTollgate
 
 beforeAll(async () => {
   world = await startWorld()
-  tollgate = await openKeyedTollgate(world)
+  tollgate = await openRecordingTollgate(world)
 }, 120_000)
 afterAll(() => world.stop(), 30_000)
 
 /** The workspace has two copies of viem, for two versions of TypeScript, whose types differ. */
-const transport = (options: TollgateTransportOptions = {}) =>
-  tollgateTransport(tollgate, undefined, options) as Transport
+const transport = (options: TollgateTransportOptions = {}) => tollgateTransport(tollgate, undefined, options)
 
 const clientOf = (through: Transport = transport()) =>
   createPublicClient({ chain: baseSepolia, transport: through, pollingInterval: 200, cacheTime: 0 })

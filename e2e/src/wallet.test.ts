@@ -10,6 +10,7 @@ import {
 import { Wallet, type HDNodeWallet } from 'ethers'
 import { newThirdParty } from './testing/client-keys'
 import { expectPaidOnce } from './testing/expect-payment'
+import { startHostileMerchant, type HostileMerchant } from './testing/hostile-merchant'
 import { killGateway } from './testing/kill-gateway'
 import { openMerchant, PRICE, type Merchant, type Version } from './testing/merchants'
 import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
@@ -353,5 +354,49 @@ describe('fetch', () => {
     const tollgate = open({ wallet: await world.newPayer() })
     const answer = await tollgate.fetch(`${world.gateway.url}/pricing`)
     expect(await answer.json()).toMatchObject([{ id: world.plan.id }, {}])
+  })
+
+  describe('from a hostile resource', () => {
+    let hostile: HostileMerchant
+    beforeAll(async () => (hostile = await startHostileMerchant()))
+    afterAll(() => hostile.close())
+
+    test('does not carry a payment to where a redirect leads, and sends the same one again', async () => {
+      const tollgate = open({ wallet: await world.newPayer() })
+      const statuses = [
+        await tollgate.fetch(`${hostile.url}/moved`),
+        await tollgate.fetch(`${hostile.url}/moved`),
+      ]
+      expect(statuses.map(({ status }) => status)).toEqual([307, 307])
+      expect(hostile.paymentsOf('/elsewhere')).toEqual([])
+      expect(new Set(hostile.paymentsOf('/moved')).size).toBe(1)
+    })
+
+    test('signs once where each payment is refused, and counts it for the day', async () => {
+      const limits = { assets: [{ ...asset, perPayment: PRICE, perDay: PRICE }] }
+      const tollgate = open({ wallet: await world.newPayer(), limits })
+      await expect(tollgate.fetch(`${hostile.url}/greedy`)).rejects.toMatchObject({ code: 'PAYMENT_REFUSED' })
+      await expect(tollgate.fetch(`${hostile.url}/greedy`)).rejects.toMatchObject({ code: 'LIMIT_REACHED' })
+      expect(hostile.paymentsOf('/greedy')).toHaveLength(1)
+    })
+
+    test('signs nothing for more than the limit', async () => {
+      const tollgate = open({ wallet: await world.newPayer() })
+      await expect(tollgate.fetch(`${hostile.url}/expensive`)).rejects.toMatchObject({
+        code: 'LIMIT_REACHED',
+      })
+      expect(hostile.paymentsOf('/expensive')).toEqual([])
+    })
+
+    test('sends the same payment again while its answer is lost', async () => {
+      const tollgate = open({ wallet: await world.newPayer(), timeoutMs: 1_000 })
+      const pending = new Promise((resolve) => tollgate.on('pending', resolve))
+      const answer = tollgate.fetch(`${hostile.url}/held`)
+      await pending
+      hostile.release()
+      expect((await answer).status).toBe(200)
+      const sent = hostile.paymentsOf('/held')
+      expect([sent.length > 1, new Set(sent).size]).toEqual([true, 1])
+    })
   })
 })

@@ -1,5 +1,5 @@
 import { developmentCosmosWallets } from '@tollgate/cosmos-devchain'
-import { deploySmartWallet, fundWallet } from '@tollgate/devnet'
+import { deploySmartWallet, developmentWallets, fundWallet } from '@tollgate/devnet'
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -10,6 +10,7 @@ import { root, startWorld, walletAt, type World } from '../testing/world'
 import { describeDocument } from './trial'
 
 let wallets = 0
+const sdkWallet = walletAt(developmentWallets.length - 1)
 
 describeDocument('docs/api/gateway.md', ['bash', 'ts'], async (closeLater) => {
   const world = await startWorld()
@@ -32,11 +33,13 @@ describeDocument('docs/api/gateway.md', ['bash', 'ts'], async (closeLater) => {
       COSMOS_RPC: world.infrastructure.cosmos.rpcUrl,
       COSMOS_KEY: cosmosWallet.privateKey,
     }),
-    // A program that pays by itself gets a wallet without credits.
+    // A program that pays by itself gets a wallet without credits; those with the SDK share one, and sign in for the gateway's own host.
     variablesOf: ({ text }) =>
-      /from '(\.\/pay\.js|x402-fetch)'/.test(text) && !text.includes('SMART_WALLET')
-        ? { PRIVATE_KEY: walletAt(++wallets).privateKey }
-        : {},
+      text.includes("from '@tollgate/wallet'")
+        ? { GATEWAY: world.gateway.url, PRIVATE_KEY: sdkWallet.privateKey }
+        : /from '(\.\/pay\.js|x402-fetch)'/.test(text) && !text.includes('SMART_WALLET')
+          ? { PRIVATE_KEY: walletAt(++wallets).privateKey }
+          : {},
   }
 })
 

@@ -59,6 +59,8 @@ export async function startHostileMerchant() {
     else if (path === '/secret-headers')
       res.writeHead(200, { 'set-cookie': 'a=b', 'x-own': 'c', 'content-type': 'text/plain' }).end('ok')
     else if (!isPaid) ask(res, OFFERED)
+    else if (path === '/greedy') ask(res, OFFERED)
+    else if (path === '/moved') res.writeHead(307, { location: '/elsewhere' }).end()
     else if (path === '/long')
       res.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(10_000_000))
     else if (path === '/held' && isHolding) held.push(res)

@@ -88,5 +88,5 @@ type Asset = Pick<AssetLimit, 'network' | 'asset'>
 export const isSameAsset = (one: Asset, other: Asset) =>
   one.network === other.network && isSameAddress(one.asset, other.asset)
 
-export const isSameAddress = (one: string, other: string) =>
+const isSameAddress = (one: string, other: string) =>
   one === other || (/^0x[0-9a-f]{40}$/i.test(one) && one.toLowerCase() === other.toLowerCase())

@@ -8,8 +8,6 @@ import { type Session, type Sessions } from './sessions.js'
 const MAX_ATTEMPTS = 20
 const DEFAULT_PAUSE_MS = 1_000
 
-export type Calls = ReturnType<typeof createCalls>
-
 /** Calls in the session of the wallet, which buy credits when there are none. */
 export function createCalls(parts: {
   gateway: GatewayClient

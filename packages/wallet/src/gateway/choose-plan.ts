@@ -5,8 +5,7 @@ import { type CreditBalance, type Plan } from './wire.js'
 
 const namespaces: Record<string, string> = { evm: 'eip155', cosmos: 'cosmos' }
 
-export const networkOf = ({ ecosystem, chain_id }: Plan) =>
-  `${namespaces[ecosystem] ?? ecosystem}:${chain_id}`
+const networkOf = ({ ecosystem, chain_id }: Plan) => `${namespaces[ecosystem] ?? ecosystem}:${chain_id}`
 
 type Wish = {
   id: number | undefined

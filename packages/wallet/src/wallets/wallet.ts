@@ -3,7 +3,7 @@ import { type Offer } from '../payments/offer.js'
 export type Ecosystem = 'evm' | 'cosmos'
 
 /** A signed text; `pubkey` (base64, compressed) for ecosystems whose signatures do not contain the key. */
-export type SignedText = { signature: string; pubkey?: string }
+type SignedText = { signature: string; pubkey?: string }
 
 /** A payment as signed. It can move money until `validUntil`. */
 export type SignedPayment = {

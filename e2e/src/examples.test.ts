@@ -62,7 +62,7 @@ describe.each(paid)('%s', (name) => {
       const asked = await until(
         () => fetch(url),
         ({ status }) => status === 402,
-        200,
+        480,
       )
       expect(asked.headers.has('payment-required')).toBe(true)
 
@@ -73,7 +73,7 @@ describe.each(paid)('%s', (name) => {
       expect([answer.status, await answer.json()]).toEqual([200, { weather: 'sunny' }])
       expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 10_000n)
     },
-    240_000,
+    500_000,
   )
 })
 

@@ -99,7 +99,7 @@ test('mcp-agent calls within its limits', async () => {
 })
 
 describeInBrowser('wallet-page', () => {
-  test('asks before it pays, and shows what is left', async () => {
+  test('asks before it pays, and shows the balance', async () => {
     const wallet = await world.newPayer()
     const port = await freePort()
     const vite = run('wallet-page', port, wallet)

@@ -1,196 +1,159 @@
 import { randomUUID } from 'node:crypto'
-import { link, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
+import { link, open, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import lockfile from 'proper-lockfile'
+import { setTimeout } from 'node:timers/promises'
 import { TollgateError } from './errors.js'
-import { createQueues, stopped } from './storage/queues.js'
+import { decodeKey, encodeKey } from './file-storage/file-name.js'
+import { createFolder, deleteAbandoned, syncFolder } from './file-storage/folders.js'
+import { tryProcessLock } from './file-storage/process-lock.js'
+import { asStorageError, hasCode } from './file-storage/storage-error.js'
+import { createLocalLocks } from './storage/local-locks.js'
 import { type WalletStorage } from './storage/storage.js'
 
-const POLL_MS = 25
-const LONGEST_POLL_MS = 200
-/** A lock that its process has not renewed for so long is free. */
-const STALE_MS = 10_000
-/** Of a killed process: a write takes milliseconds. */
-const LEFTOVER_MS = 60_000
+const LOCK_RETRY_MS = 50
+/** Ends each file: one without it was truncated. */
+const END = '\n'
 
-/** One set for each folder: two storages of a folder exclude each other. */
-const queuesOf = new Map<string, ReturnType<typeof createQueues>>()
+/** Also between two storages of one folder. */
+const localLocks = createLocalLocks()
 
 /**
- * A folder with one file for each key, which all processes of a machine may share. Only its owner may read it: it holds session
- * tokens and signed payments.
+ * Keeps each key in a file below `folder`, which is created if it does not exist. Only the user who runs this can read the files:
+ * they hold session tokens and signed payments. Processes that are given the same folder share sessions and payments.
  *
- * A value is written whole or not at all, also through a crash of the machine. Of several processes that create a key, the file
- * system lets one link its file. The lock of a process that has ended is free at once on the same host, elsewhere after ten seconds.
+ * A crash or a power failure leaves each value whole, old or new. A file that was truncated by other means, or is not UTF-8, is an
+ * error until it is restored or deleted, because a payment in it may still have to be sent.
  */
 export function fileStorage(folder: string): WalletStorage {
   const root = resolve(folder)
-  const locks = join(root, '.locks')
-  const queues = queuesOf.get(root) ?? createQueues()
-  queuesOf.set(root, queues)
-  const pathOf = (key: string) => join(root, encodeURIComponent(key))
+  const values = join(root, 'values')
+  const temporary = join(root, 'temporary')
+  const locks = join(root, 'locks')
+  const fileOf = (key: string) => join(values, encodeKey(key, '.value'))
+  const lockOf = (name: string) => join(locks, encodeKey(name, '.lock'))
 
-  let preparing: Promise<void> | undefined
-  const prepare = () =>
-    (preparing ??= prepareFolder(root, locks).catch((error: unknown) => {
-      preparing = undefined
-      throw error
-    }))
+  let prepared: Promise<void> | undefined
 
-  async function using<T>(task: () => Promise<T>): Promise<T> {
-    try {
-      await prepare()
-      return await task()
-    } catch (cause) {
-      if (cause instanceof TollgateError) throw cause
-      const code = codeOf(cause) ?? 'an error'
-      throw new TollgateError('STORAGE_FAILED', `The folder ${root} cannot be used (${code})`, { cause })
-    }
+  async function prepare() {
+    for (const path of [values, temporary, locks]) await createFolder(path)
+    await deleteAbandoned(temporary)
   }
 
-  /** Writes a temporary file, and has `publish` give it its name. */
-  async function write<T>(value: string, publish: (temporary: string) => Promise<T>): Promise<T> {
-    const temporary = join(root, `.${process.pid}-${randomUUID()}.tmp`)
+  /** Runs `work` with the folders in place; also if they were deleted since the last error. */
+  async function withFolders<T>(path: string, work: () => Promise<T>): Promise<T> {
     try {
-      const file = await open(temporary, 'wx', 0o600)
-      try {
-        await file.writeFile(value)
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      const published = await publish(temporary)
-      await syncFolder(root)
-      return published
-    } finally {
-      await rm(temporary, { force: true })
-    }
-  }
-
-  async function runLocked<T>(task: () => Promise<T>, release: () => Promise<void>): Promise<T> {
-    try {
-      return await task()
-    } finally {
-      await release()
-    }
-  }
-
-  /** Undefined if another process has it. */
-  async function acquire(name: string): Promise<(() => Promise<void>) | undefined> {
-    const file = join(locks, encodeURIComponent(name))
-    await freeIfDead(file)
-    try {
-      const unlock = await lockfile.lock(file, {
-        realpath: false,
-        stale: STALE_MS,
-        onCompromised: () => undefined,
-      })
-      await writeFile(ownerOf(file), JSON.stringify({ pid: process.pid, host: hostname() }), { mode: 0o600 })
-      return async () => {
-        await rm(ownerOf(file), { force: true })
-        await unlock().catch(() => undefined)
-      }
+      prepared ??= prepare()
+      await prepared
+      return await work()
     } catch (error) {
-      if (codeOf(error) === 'ELOCKED') return undefined
-      throw error
+      prepared = undefined
+      throw asStorageError(path, error)
     }
   }
 
-  async function acquireWaiting(name: string, signal: AbortSignal | undefined): Promise<() => Promise<void>> {
-    for (let wait = POLL_MS; ; wait = Math.min(wait * 2, LONGEST_POLL_MS)) {
-      if (signal?.aborted) throw stopped()
-      const release = await using(() => acquire(name))
+  /** Writes a whole file to the disk, then `place` gives it the name under which it is read. */
+  const write = <T>(key: string, value: string, place: (written: string, path: string) => Promise<T>) =>
+    withFolders(fileOf(key), async () => {
+      const written = join(temporary, randomUUID())
+      try {
+        const file = await open(written, 'wx', 0o600)
+        try {
+          await file.writeFile(value + END)
+          await file.sync()
+        } finally {
+          await file.close()
+        }
+        const result = await place(written, fileOf(key))
+        await syncFolder(values)
+        return result
+      } finally {
+        await unlink(written).catch(() => undefined)
+      }
+    })
+
+  const takeLock = (path: string) => withFolders(path, () => tryProcessLock(path))
+
+  async function waitForLock(path: string, signal?: AbortSignal) {
+    for (;;) {
+      signal?.throwIfAborted()
+      const release = await takeLock(path)
       if (release) return release
-      await delay(wait)
+      const delay = LOCK_RETRY_MS * (0.5 + Math.random())
+      await setTimeout(delay, undefined, signal && { signal }).catch(() => undefined)
     }
   }
 
   return {
-    get: (key) => using(() => readIfThere(pathOf(key))),
-    set: (key, value) => using(() => write(value, (temporary) => rename(temporary, pathOf(key)))),
-    create: (key, value) => using(() => write(value, (temporary) => linkIfFree(temporary, pathOf(key)))),
-    delete: (key) => using(() => rm(pathOf(key), { force: true })),
-    list: (prefix) =>
-      using(async () => {
-        const names = (await readdir(root)).filter((name) => !name.startsWith('.'))
-        return names
-          .map((name) => decodeURIComponent(name))
-          .filter((key) => key.startsWith(prefix))
-          .sort()
-      }),
-    lock: (name, task, signal) =>
-      queues.run(name, async () => runLocked(task, await acquireWaiting(name, signal)), signal),
-    async tryLock(name, task) {
-      if (queues.isTaken(name)) return undefined
-      return queues.run(name, async () => {
-        const release = await using(() => acquire(name))
-        return release ? runLocked(task, release) : undefined
+    get: (key) => readValue(fileOf(key)),
+    set: (key, value) => write(key, value, rename),
+    create: (key, value) => write(key, value, linkIfNew),
+    async delete(key) {
+      const path = fileOf(key)
+      try {
+        await unlink(path)
+        await syncFolder(values)
+      } catch (error) {
+        if (!hasCode(error, 'ENOENT')) throw asStorageError(path, error)
+      }
+    },
+    async list(prefix) {
+      try {
+        const keys = (await readdir(values)).map((name) => decodeKey(name, '.value'))
+        return keys.filter((key) => key !== undefined && key.startsWith(prefix)).sort() as string[]
+      } catch (error) {
+        if (hasCode(error, 'ENOENT')) return []
+        throw asStorageError(values, error)
+      }
+    },
+    lock(name, task, signal) {
+      const path = lockOf(name)
+      return localLocks.lock(path, async () => releasing(await waitForLock(path, signal), task), signal)
+    },
+    tryLock(name, task) {
+      const path = lockOf(name)
+      return localLocks.tryLock(path, async () => {
+        const release = await takeLock(path)
+        return release && releasing(release, task)
       })
     },
   }
 }
 
-async function prepareFolder(root: string, locks: string): Promise<void> {
-  await mkdir(locks, { recursive: true, mode: 0o700 })
-  for (const name of await readdir(root)) {
-    if (!name.endsWith('.tmp')) continue
-    const file = join(root, name)
-    const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }))
-    if (mtimeMs < Date.now() - LEFTOVER_MS) await rm(file, { force: true })
-  }
-}
-
-const ownerOf = (file: string) => `${file}.owner`
-
-/** Harmless where two processes do it at once: no payment depends on a lock. */
-async function freeIfDead(file: string): Promise<void> {
-  const owner = await readIfThere(ownerOf(file))
-  if (owner === undefined) return
-  const { pid, host } = JSON.parse(owner || '{}') as { pid?: number; host?: string }
-  if (pid === undefined || host !== hostname() || isAlive(pid)) return
-  await rm(ownerOf(file), { force: true })
-  await rm(`${file}.lock`, { recursive: true, force: true })
-}
-
-function isAlive(pid: number): boolean {
+async function readValue(path: string): Promise<string | undefined> {
+  let bytes: Buffer
   try {
-    return process.kill(pid, 0)
+    bytes = await readFile(path)
   } catch (error) {
-    return codeOf(error) !== 'ESRCH'
+    if (hasCode(error, 'ENOENT')) return undefined
+    throw asStorageError(path, error)
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    if (text.endsWith(END)) return text.slice(0, -END.length)
+  } catch {
+    // As a truncated one.
+  }
+  throw new TollgateError(
+    'STORAGE_FAILED',
+    `${path} is damaged: another program changed it. Restore it. If it is deleted, a payment in it may be made a second time.`,
+  )
+}
+
+async function releasing<T>(release: () => Promise<void>, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task()
+  } finally {
+    await release()
   }
 }
 
-async function readIfThere(file: string): Promise<string | undefined> {
+/** The file system decides between processes. */
+async function linkIfNew(written: string, path: string): Promise<boolean> {
   try {
-    return await readFile(file, 'utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
-  }
-}
-
-async function linkIfFree(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
+    await link(written, path)
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if (hasCode(error, 'EEXIST')) return false
     throw error
   }
 }
-
-/** So that a name outlives a crash of the machine, too. Windows has no such call. */
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-const codeOf = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error ? String(error.code) : undefined

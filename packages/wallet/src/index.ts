@@ -1,6 +1,8 @@
 export { advice, isTollgateError, TollgateError, type ErrorCode } from './errors.js'
 export { type PaymentEvent, type TollgateEvents } from './events.js'
 export { type AssetLimit, type Limits, type ProposedPayment, type Units } from './limits.js'
+export { browserStorage } from './storage/browser-storage.js'
+export { memoryStorage } from './storage/memory-storage.js'
 export { type WalletStorage } from './storage/storage.js'
 export {
   type CallOptions,
@@ -21,5 +23,3 @@ export {
 } from './gateway/wire.js'
 export { createTollgate } from './tollgate.js'
 export { type CosmosSigner, type CosmosWalletInput } from './wallets/cosmos/signer.js'
-export { browserStorage } from './storage/browser-storage.js'
-export { memoryStorage } from './storage/memory-storage.js'

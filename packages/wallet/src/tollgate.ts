@@ -37,7 +37,7 @@ export type TollgateOptions = {
   plan?: number
   /** Without them nothing is paid. */
   limits?: Limits
-  /** Default: localStorage in a browser, else memory, which a crash empties. */
+  /** Default: IndexedDB in a browser, else memory, which a crash empties. */
   storage?: WalletStorage
   /** In milliseconds, for one request. Default: 60,000. */
   timeoutMs?: number
@@ -129,7 +129,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     )
   }
 
-  const sessions = createSessions({ gateway, wallet, storage, events, findPlan, serviceName, now })
+  const sessions = createSessions({ gateway, wallet, storage, events, findPlan, serviceName, now, closed })
   const log = createPaymentLog(storage, now)
   const prepare = createPreparePayment({
     wallet,
@@ -201,7 +201,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     },
     on: (name, listener) => events.on(name, listener),
     signOut: () => sessions.end(),
-    close: () => closing.abort(),
+    close: () => closing.abort(new TollgateError('CLOSED', 'The client was closed')),
   }
 }
 
@@ -226,8 +226,7 @@ function checkLimits(limits: Limits): void {
   }
 }
 
-const defaultStorage = (): WalletStorage =>
-  'localStorage' in globalThis ? browserStorage() : memoryStorage()
+const defaultStorage = (): WalletStorage => ('indexedDB' in globalThis ? browserStorage() : memoryStorage())
 
 /** Undefined for a URL that is not below the gateway's. */
 const pathBelow = (url: string, target: string): string | undefined =>

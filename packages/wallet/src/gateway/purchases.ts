@@ -57,6 +57,7 @@ export function createPurchases(parts: {
     return storage.lock(
       `buy/${keyPart(gateway.url)}/${session.address.toLowerCase()}/${session.plan.id}`,
       () => task(session),
+      closed,
     )
   }
 

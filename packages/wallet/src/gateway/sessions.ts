@@ -30,8 +30,9 @@ export function createSessions(parts: {
   findPlan: () => Promise<Plan>
   serviceName: string | undefined
   now: () => number
+  closed: AbortSignal
 }) {
-  const { gateway, wallet, storage, events, findPlan, now } = parts
+  const { gateway, wallet, storage, events, findPlan, now, closed } = parts
   const current = new Map<string, StoredSession>()
   const opening = new Map<string, Promise<StoredSession>>()
 
@@ -43,7 +44,9 @@ export function createSessions(parts: {
     if (known && isUsable(known, stale)) return { token: known.token, plan, address }
     const shared =
       opening.get(key) ??
-      storage.lock(key, () => openShared(key, { plan, address, stale })).finally(() => opening.delete(key))
+      storage
+        .lock(key, () => openShared(key, { plan, address, stale }), closed)
+        .finally(() => opening.delete(key))
     opening.set(key, shared)
     const session = await shared
     current.set(key, session)

@@ -40,7 +40,7 @@ export function createPreparePayment(parts: {
     const payer = await wallet.address()
     const payable = wish.required.offers.filter((offer) => wallet.canPay(offer))
     if (payable.length === 0) throw noPayableOffer(wish)
-    return storage.lock(`sign/${payer.toLowerCase()}`, () => signOne(wish, payable, payer))
+    return storage.lock(`sign/${payer.toLowerCase()}`, () => signOne(wish, payable, payer), parts.closed)
   }
 
   async function signOne(wish: PaymentWish, payable: Offer[], payer: string): Promise<StoredPayment> {

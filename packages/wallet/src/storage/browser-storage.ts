@@ -1,83 +1,130 @@
 import { TollgateError } from '../errors.js'
-import { stopped } from './queues.js'
 import { type WalletStorage } from './storage.js'
 
-/**
- * localStorage, which all tabs of an origin share and which outlives them, with Web Locks. localStorage cannot create a key
- * atomically, so every `create` holds one lock.
- *
- * @throws TollgateError STORAGE_FAILED on a page without localStorage or Web Locks, such as one over plain http
- */
-export function browserStorage(prefix = 'tollgate:'): WalletStorage {
-  const values = openLocalStorage()
-  const { locks } = navigator as Partial<Navigator>
-  if (!locks)
-    throw new TollgateError(
-      'STORAGE_FAILED',
-      'This page has no Web Locks: serve it over https, or pass memoryStorage()',
-    )
+const STORE = 'values'
 
-  const write = (key: string, value: string): void => {
+/**
+ * Of all tabs and workers of this origin, in an IndexedDB database of this name. Not in localStorage, which keeps neither
+ * guarantee of `create`: tabs in two browser processes each see the other's writes late, also under a Web Lock, and what was
+ * written in the last seconds is lost when the browser is killed.
+ *
+ * Locks are Web Locks: the page must be from https or localhost.
+ */
+export function browserStorage(name = 'tollgate'): WalletStorage {
+  let opened: Promise<IDBDatabase> | undefined
+  const forget = () => (opened = undefined)
+
+  function open(): Promise<IDBDatabase> {
+    opened ??= openDatabase(name, forget).catch((error: unknown) => {
+      forget()
+      throw error
+    })
+    return opened
+  }
+
+  async function run<T>(
+    mode: IDBTransactionMode,
+    work: (values: IDBObjectStore) => IDBRequest<T>,
+  ): Promise<T> {
     try {
-      values.setItem(prefix + key, value)
-    } catch (cause) {
-      throw new TollgateError('STORAGE_FAILED', 'localStorage is full or not writable', { cause })
+      return await commit(await open(), mode, work)
+    } catch (error) {
+      throw isNamed(error, 'ConstraintError') ? error : failed(error)
+    }
+  }
+
+  async function locked<T>(
+    lockName: string,
+    options: LockOptions,
+    task: (lock: Lock | null) => Promise<T>,
+  ): Promise<T> {
+    const locks = findLocks()
+    let isStarted = false as boolean
+    try {
+      return await locks.request(`${name}:${lockName}`, options, (lock) => {
+        isStarted = true
+        return task(lock)
+      })
+    } catch (error) {
+      throw isStarted || options.signal?.aborted ? error : failed(error)
     }
   }
 
   return {
-    get: (key) => Promise.resolve(values.getItem(prefix + key) ?? undefined),
-    set: (key, value) => attempt(() => write(key, value)),
-    create: (key, value) =>
-      locks.request(`${prefix}create`, () => {
-        if (values.getItem(prefix + key) !== null) return false
-        write(key, value)
-        return true
-      }),
-    delete: (key) => attempt(() => values.removeItem(prefix + key)),
-    list: (start) =>
-      Promise.resolve(
-        Object.keys(values)
-          .filter((key) => key.startsWith(prefix + start))
-          .map((key) => key.slice(prefix.length))
-          .sort(),
-      ),
-    async lock<T>(name: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-      const state = { hasBegun: false }
-      const run = () => {
-        state.hasBegun = true
-        return task()
-      }
+    get: (key) => run('readonly', (values) => values.get(key) as IDBRequest<string | undefined>),
+    async set(key, value) {
+      await run('readwrite', (values) => values.put(value, key))
+    },
+    async create(key, value) {
       try {
-        return (await locks.request(prefix + name, signal ? { signal } : {}, run)) as T
+        await run('readwrite', (values) => values.add(value, key))
+        return true
       } catch (error) {
-        throw signal?.aborted && !state.hasBegun ? stopped() : error
+        if (isNamed(error, 'ConstraintError')) return false
+        throw error
       }
     },
-    tryLock: <T>(name: string, task: () => Promise<T>) =>
-      locks.request(prefix + name, { ifAvailable: true }, (lock) => (lock ? task() : undefined)) as Promise<
-        T | undefined
-      >,
+    async delete(key) {
+      await run('readwrite', (values) => values.delete(key))
+    },
+    list: (prefix) =>
+      run(
+        'readonly',
+        (values) => values.getAllKeys(IDBKeyRange.bound(prefix, `${prefix}\uffff`)) as IDBRequest<string[]>,
+      ),
+    lock: (lockName, task, signal) => locked(lockName, signal ? { signal } : {}, task),
+    tryLock: (lockName, task) =>
+      locked(lockName, { ifAvailable: true }, async (lock) => (lock ? task() : undefined)),
   }
 }
 
-function openLocalStorage(): Storage {
-  try {
-    return localStorage
-  } catch (cause) {
-    throw new TollgateError(
-      'STORAGE_FAILED',
-      'This page may not use localStorage: allow it, or pass memoryStorage()',
-      {
-        cause,
-      },
-    )
-  }
-}
-
-function attempt(task: () => void): Promise<void> {
-  return new Promise((resolve) => {
-    task()
-    resolve()
+function openDatabase(name: string, onClose: () => void): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.open(name, 1)
+    request.onupgradeneeded = () => request.result.createObjectStore(STORE)
+    request.onerror = () => reject(request.error ?? new Error('The database did not open'))
+    request.onsuccess = () => {
+      const database = request.result
+      database.onclose = onClose
+      database.onversionchange = () => {
+        database.close()
+        onClose()
+      }
+      resolve(database)
+    }
   })
+}
+
+/** Resolves when the transaction is on disk. */
+function commit<T>(
+  database: IDBDatabase,
+  mode: IDBTransactionMode,
+  work: (values: IDBObjectStore) => IDBRequest<T>,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const transaction = database.transaction(STORE, mode, { durability: 'strict' })
+    const request = work(transaction.objectStore(STORE))
+    transaction.oncomplete = () => resolve(request.result)
+    transaction.onabort = () =>
+      reject(request.error ?? transaction.error ?? new Error('The transaction was aborted'))
+  })
+}
+
+function findLocks(): LockManager {
+  // Only a secure page has them.
+  const { locks } = navigator as { locks?: LockManager }
+  if (locks) return locks
+  throw new TollgateError(
+    'STORAGE_FAILED',
+    'This page has no Web Locks. Open it over https, or give `storage: memoryStorage()`.',
+  )
+}
+
+const isNamed = (error: unknown, name: string) => error instanceof DOMException && error.name === name
+
+function failed(cause: unknown): TollgateError {
+  const reason = isNamed(cause, 'QuotaExceededError')
+    ? 'The storage of this site is full. Free some, or'
+    : 'The browser did not let this page use its storage. Allow site data for it, leave the private window, or'
+  return new TollgateError('STORAGE_FAILED', `${reason} give \`storage: memoryStorage()\`.`, { cause })
 }

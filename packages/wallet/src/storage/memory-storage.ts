@@ -1,21 +1,28 @@
+import { createLocalLocks } from './local-locks.js'
 import { type WalletStorage } from './storage.js'
-import { createQueues } from './queues.js'
 
-/** Ends with the process: a crash forgets a signed payment, which its recipient may still have taken. */
+/**
+ * Forgets everything when the program or the page ends, also a payment whose outcome is not known yet. Shared by those who are
+ * given the same object.
+ */
 export function memoryStorage(): WalletStorage {
   const values = new Map<string, string>()
-  const queues = createQueues()
   return {
+    ...createLocalLocks(),
     get: (key) => Promise.resolve(values.get(key)),
-    set: (key, value) => Promise.resolve(void values.set(key, value)),
+    set(key, value) {
+      values.set(key, value)
+      return Promise.resolve()
+    },
     create(key, value) {
       if (values.has(key)) return Promise.resolve(false)
       values.set(key, value)
       return Promise.resolve(true)
     },
-    delete: (key) => Promise.resolve(void values.delete(key)),
+    delete(key) {
+      values.delete(key)
+      return Promise.resolve()
+    },
     list: (prefix) => Promise.resolve([...values.keys()].filter((key) => key.startsWith(prefix)).sort()),
-    lock: (name, task, signal) => queues.run(name, task, signal),
-    tryLock: (name, task) => (queues.isTaken(name) ? Promise.resolve(undefined) : queues.run(name, task)),
   }
 }

@@ -16,7 +16,8 @@ export type WalletStorage = {
   list(prefix: string): Promise<string[]>
   /**
    * Runs `task` while no other tab or process runs one under this name, and frees the name when a tab or process ends. It saves
-   * prompts and requests; that no payment is made twice does not depend on it.
+   * prompts and requests; that no payment is made twice does not depend on it. A `signal` ends the waiting, with its reason, and
+   * not the task.
    */
   lock<T>(name: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>
   /** The same, or undefined at once, without running `task`, if the name is taken. */

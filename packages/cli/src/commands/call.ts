@@ -1,0 +1,118 @@
+import { isTollgateError, type Plan } from '@tollgate/wallet'
+import { type Command } from 'commander'
+import { formatAmount, priceOf } from '../amounts'
+import { parseParams, parseWholeParams } from '../call-params'
+import { CommandError, EXIT, UsageError } from '../exit-codes'
+import { type OpenClient } from '../open-client'
+import { toJson } from '../output/output'
+import { type Run } from '../run-command'
+import { describe } from './help'
+
+type Options = { params?: string; rest?: string }
+
+export const callCommand = (run: Run): Command =>
+  describe(
+    'call',
+    'Call a chain. Spends credits; buys some only with --max-payment, and never for more than that',
+    'tollgate call base-sepolia eth_blockNumber',
+    'tollgate call 84532 eth_getBalance 0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045 latest',
+    `tollgate call 84532 eth_call '{"to":"0x…","data":"0x…"}' latest --max-payment 0.05`,
+    `tollgate call cosmoshub-4 block --params '{"height":"100"}'`,
+    'tollgate call osmosis-1 --rest /cosmos/bank/v1beta1/supply',
+  )
+    .argument('<chain>', 'its name, chain id or CAIP-2 id')
+    .argument('[method]', 'of JSON-RPC')
+    .argument('[params...]', 'each one JSON or a word, or all as one JSON array')
+    .option('--params <json>', 'all the params at once: an array, or an object of names')
+    .option('--rest <path>', 'GET this path of the REST API of the chain, with its query')
+    .action(
+      run<Options, [chain: string, method: string | undefined, params: string[]]>(
+        async ({ options, open, output, signal, words: [chain, method, params] }) => {
+          const call = parseCall({ ...options, method, words: params })
+          const client = await open()
+          const done = output.progress(`Calling ${chain}`)
+          try {
+            if (call.kind === 'rest') {
+              const answer = await readRest(client, { chain, path: call.path, signal })
+              done()
+              output.result(answer.body, () => textOf(answer.body))
+              return answer.isOk ? EXIT.OK : EXIT.FAILED
+            }
+            const result = await client.tollgate.request(chain, call.method, call.params, { signal })
+            done()
+            output.result(result, () => textOf(result))
+            return EXIT.OK
+          } catch (error) {
+            done()
+            throw await withPrice(error, client)
+          }
+        },
+      ),
+    )
+
+type Call = { kind: 'rpc'; method: string; params: unknown } | { kind: 'rest'; path: string }
+
+/** @throws UsageError */
+export function parseCall({
+  method,
+  words,
+  params,
+  rest,
+}: Options & { method: string | undefined; words: readonly string[] }): Call {
+  if (rest !== undefined) {
+    if (method !== undefined || params !== undefined)
+      throw new UsageError('--rest takes neither a method nor params')
+    return { kind: 'rest', path: restPath(rest) }
+  }
+  if (method === undefined) throw new UsageError('Name a method of JSON-RPC, or a path with --rest')
+  if (params === undefined) return { kind: 'rpc', method, params: parseParams(words) }
+  if (words.length > 0) throw new UsageError('Give the params one by one or with --params, not both')
+  return { kind: 'rpc', method, params: parseWholeParams(params) }
+}
+
+function restPath(text: string): string {
+  const path = text.startsWith('/') ? text : `/${text}`
+  const [segments = ''] = path.split(/[?#]/)
+  if (segments.split(/[/\\]/).some((segment) => /^(\.|%2e){1,2}$/i.test(segment)))
+    throw new UsageError('--rest: the path may not have the segments . and ..')
+  return path
+}
+
+async function readRest(
+  { tollgate }: OpenClient,
+  { chain, path, signal }: { chain: string; path: string; signal: AbortSignal },
+): Promise<{ isOk: boolean; body: unknown }> {
+  const answer = await tollgate.fetch(`${tollgate.url}/v1/${encodeURIComponent(chain)}/rest${path}`, {
+    signal,
+  })
+  const text = await answer.text()
+  try {
+    return { isOk: answer.ok, body: JSON.parse(text) as unknown }
+  } catch {
+    return { isOk: answer.ok, body: text }
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : toJson(value, 2))
+
+/** An error of the limits, in the units of the plan. */
+async function withPrice(error: unknown, { plan, limits }: OpenClient): Promise<unknown> {
+  if (!isTollgateError(error)) return error
+  const { code } = error
+  if (code !== 'LIMIT_NOT_SET' && code !== 'LIMIT_REACHED') return error
+  const sold = await plan().catch(() => undefined)
+  if (!sold) return error
+  const message =
+    code === 'LIMIT_NOT_SET' || error.details['limit'] === 'perPayment'
+      ? `The credits are used up, and a purchase of ${sold.credits} costs ${priceOf(sold)}, ${allowanceOf(sold, limits)}`
+      : `The credits are used up, and a purchase for ${priceOf(sold)} would exceed --max-day`
+  const advice = `Buy with \`tollgate buy --plan ${sold.id}\`, or allow it with --max-payment ${formatAmount(sold.amount, sold.decimals)}.`
+  return new CommandError(code, message, advice, EXIT.PAYMENT_NEEDED)
+}
+
+function allowanceOf({ decimals, display_denom }: Plan, limits: OpenClient['limits']): string {
+  const [limit] = limits?.assets ?? []
+  return limit
+    ? `more than --max-payment ${formatAmount(limit.perPayment, decimals)} ${display_denom}`
+    : 'which no limit allows'
+}

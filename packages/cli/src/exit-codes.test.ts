@@ -1,0 +1,31 @@
+import { TollgateError, type ErrorCode } from '@tollgate/wallet'
+import { failureOf, UsageError } from './exit-codes'
+
+test.each<[ErrorCode, number]>([
+  ['GATEWAY_ERROR', 1],
+  ['RPC_ERROR', 1],
+  ['PAYMENT_REFUSED', 1],
+  ['STORAGE_FAILED', 1],
+  ['INVALID_ARGUMENT', 2],
+  ['LIMIT_NOT_SET', 3],
+  ['LIMIT_REACHED', 3],
+  ['NO_PAYABLE_OFFER', 3],
+  ['TIMEOUT', 4],
+  ['UNREACHABLE', 4],
+  ['PAYMENT_DISPUTED', 5],
+  ['PAYMENT_PENDING', 5],
+  ['PAYMENT_UNKNOWN', 5],
+  ['ABORTED', 130],
+])('%s ends with %d', (code, exitCode) => {
+  expect(failureOf(new TollgateError(code, 'A message'))).toMatchObject({
+    code,
+    exitCode,
+    message: 'A message',
+  })
+})
+
+test('wrong usage ends with 2, and what is not expected with 1', () => {
+  expect(failureOf(new UsageError('A message'))).toMatchObject({ code: 'USAGE', exitCode: 2 })
+  expect(failureOf(new Error('A message'))).toMatchObject({ code: 'INTERNAL', exitCode: 1 })
+  expect(failureOf('thrown')).toMatchObject({ exitCode: 1 })
+})

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { runProgram } from './program'
+import { type Terminal } from './terminal'
+
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }
+
+const terminal: Terminal = {
+  environment: process.env,
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  onStop(listener) {
+    const stops = Object.entries(EXIT_CODES).map(([signal, exitCode]) => {
+      const stop = () => listener(exitCode)
+      process.once(signal, stop)
+      return () => process.off(signal, stop)
+    })
+    return () => stops.forEach((stop) => stop())
+  },
+}
+
+const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as {
+  version: string
+}
+
+// The reader has seen enough, as `head` has.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+
+void runProgram(process.argv.slice(2), { terminal, version }).then((exitCode) => {
+  process.exitCode ||= exitCode
+  // After what was written.
+  process.stdout.write('', () => process.stderr.write('', () => process.exit()))
+})

@@ -1,0 +1,194 @@
+import {
+  createTollgate,
+  type AssetLimit,
+  type Limits,
+  type Plan,
+  type Tollgate,
+  type WalletStorage,
+} from '@tollgate/wallet'
+import { fileStorage } from '@tollgate/wallet/file-storage'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { networkOf, parseAmount } from './amounts'
+import { UsageError } from './exit-codes'
+import { type Output } from './output/output'
+import { type Secrets, type Terminal } from './terminal'
+import { openWallet, type OpenWallet, type WalletOptions } from './wallets/open-wallet'
+
+/** The options of every command. */
+export type ClientOptions = WalletOptions & {
+  url?: string
+  plan?: string
+  /** In units such as `0.05`, of the asset of the plan. */
+  maxPayment?: string
+  maxDay?: string
+  folder?: string
+  serviceName?: string
+  /** `CHAIN=URL`. */
+  node?: string[]
+  json?: boolean
+  color?: boolean
+}
+
+export type OpenClient = {
+  tollgate: Tollgate
+  wallet: OpenWallet
+  storage: WalletStorage
+  folder: string
+  /** Undefined: nothing is paid. */
+  limits: Limits | undefined
+  /** Nodes that the user has chosen. */
+  trustedUrls: readonly string[]
+  /** Asked once. */
+  plans(): Promise<Plan[]>
+  /** The plan that the user has chosen; without one, the only one that this wallet can pay. */
+  plan(): Promise<Plan | undefined>
+}
+
+export type ClientParts = {
+  terminal: Terminal
+  output: Output
+  secrets: Secrets
+  /** If it may be open already. */
+  openWallet?: () => Promise<OpenWallet>
+}
+
+/** Decides what may be paid, in place of --max-payment and --max-day. */
+export type DecidePayment = (parts: {
+  wallet: OpenWallet
+  plans: readonly Plan[]
+  storage: WalletStorage
+}) => Promise<{ planId: number; limits: Limits }>
+
+/** @throws UsageError, TollgateError */
+export async function openClient(
+  options: ClientOptions,
+  parts: ClientParts,
+  decide?: DecidePayment,
+): Promise<OpenClient> {
+  const url = urlOf(options)
+  const nodes = parseNodes(options.node ?? [])
+  const id = parsePlan(options.plan)
+  const wallet = await (parts.openWallet?.() ?? openWallet(options, parts))
+  const folder = folderOf(options, parts.terminal.environment)
+  const storage = fileStorage(folder)
+  const reader = openReader(options)
+  let known: Promise<Plan[]> | undefined
+  const plans = () => (known ??= reader.plans())
+  const { planId = id, limits } = decide
+    ? await decide({ wallet, plans: await plans(), storage })
+    : { limits: await limitsOf(options, { plans, id, ecosystem: wallet.ecosystem }) }
+  const { serviceName } = options
+  const tollgate = createTollgate({
+    url,
+    wallet: wallet.signer,
+    storage,
+    nodes,
+    ...(planId === undefined ? {} : { plan: planId }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(serviceName === undefined ? {} : { serviceName }),
+  })
+  return {
+    ...{ tollgate, wallet, storage, folder, limits, plans },
+    trustedUrls: Object.values(nodes),
+    plan: async () => only(candidates(await plans(), { id: planId, ecosystem: wallet.ecosystem })),
+  }
+}
+
+/** For what needs no wallet. @throws UsageError */
+export const openReader = (options: Pick<ClientOptions, 'url'>): Tollgate =>
+  createTollgate({ url: urlOf(options), wallet: NO_ACCOUNT })
+
+const NO_ACCOUNT = { request: () => Promise.reject(new Error('There is no wallet')) }
+
+export function urlOf({ url }: Pick<ClientOptions, 'url'>): string {
+  if (url === undefined) throw new UsageError('Give the URL of a gateway with --url or TOLLGATE_URL')
+  return url
+}
+
+/** XDG's folder for state. @throws UsageError */
+export function folderOf(
+  { folder }: Pick<ClientOptions, 'folder'>,
+  environment: Terminal['environment'],
+): string {
+  if (folder !== undefined) return folder
+  const state = environment['XDG_STATE_HOME'] ?? ''
+  return join(isAbsolute(state) ? state : join(homedir(), '.local', 'state'), 'tollgate')
+}
+
+/** @throws UsageError */
+export function parsePlan(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^[1-9][0-9]{0,8}$/.test(text)) throw new UsageError('--plan is a number of `tollgate plans`')
+  return Number(text)
+}
+
+/** @throws UsageError */
+export function parseNodes(texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf('=')
+      const [chain, url] = [text.slice(0, at), text.slice(at + 1)]
+      if (at < 1 || !URL.canParse(url) || !/^https?:/.test(url))
+        throw new UsageError('--node takes CHAIN=URL, such as cosmoshub-4=https://rpc.example')
+      return [chain, url]
+    }),
+  )
+}
+
+type Choice = { id: number | undefined; ecosystem: string }
+
+/** @throws UsageError if the plan is not sold */
+export function candidates(plans: readonly Plan[], { id, ecosystem }: Choice): Plan[] {
+  if (id === undefined) return plans.filter((plan) => plan.ecosystem === ecosystem)
+  const plan = plans.find((one) => one.id === id)
+  if (plan) return [plan]
+  throw new UsageError(`--plan: no plan ${id} is sold; see \`tollgate plans\``)
+}
+
+const only = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined)
+
+async function limitsOf(
+  { maxPayment, maxDay }: ClientOptions,
+  { plans, ...choice }: Choice & { plans(): Promise<Plan[]> },
+): Promise<Limits | undefined> {
+  if (maxPayment === undefined) {
+    if (maxDay !== undefined) throw new UsageError('--max-day needs --max-payment, the most for one payment')
+    return undefined
+  }
+  const asset = assetOf(candidates(await plans(), choice))
+  return { assets: [toLimit(asset, { maxPayment, maxDay })] }
+}
+
+/** The asset that all the plans are paid in. @throws UsageError */
+export function assetOf(plans: readonly Plan[]): Plan {
+  const [first, ...others] = plans
+  if (!first)
+    throw new UsageError('--max-payment: the gateway sells no plan that this wallet can pay; give --plan')
+  const keyOf = (plan: Plan) => `${networkOf(plan)} ${plan.asset_address.toLowerCase()}`
+  if (others.every((plan) => keyOf(plan) === keyOf(first))) return first
+  const list = plans
+    .map(({ id, display_denom, network }) => `${id} (${display_denom} on ${network})`)
+    .join(', ')
+  throw new UsageError(`--max-payment is in the asset of a plan: give --plan, one of ${list}`)
+}
+
+/** @throws UsageError */
+export function toLimit(
+  plan: Plan,
+  { maxPayment, maxDay }: { maxPayment: string; maxDay: string | undefined },
+): AssetLimit {
+  const unitsOf = (option: string, text: string) => {
+    const units = parseAmount(text, plan.decimals)
+    if (units !== undefined) return units
+    throw new UsageError(
+      `${option}: ${text} is not an amount of ${plan.display_denom}, which has ${plan.decimals} decimals; write it as 0.05`,
+    )
+  }
+  return {
+    network: networkOf(plan),
+    asset: plan.asset_address,
+    perPayment: unitsOf('--max-payment', maxPayment),
+    ...(maxDay === undefined ? {} : { perDay: unitsOf('--max-day', maxDay) }),
+  }
+}

@@ -1,0 +1,63 @@
+import { createSecrets } from '../terminal'
+import { createTestTerminal } from '../testing/terminal'
+import { createOutput } from './output'
+import { table } from './table'
+
+const ESCAPE = '\u001B'
+
+function open({ isTTY = false, isJson = false, environment = {} } = {}) {
+  const secrets = createSecrets()
+  const { terminal, printed } = createTestTerminal({ isTTY, environment })
+  return { output: createOutput(terminal, { isJson, isColored: true, secrets }), printed, secrets }
+}
+
+test.each<[string, Parameters<typeof open>[0], boolean]>([
+  ['a terminal', { isTTY: true }, true],
+  ['a file', { isTTY: false }, false],
+  ['a terminal with NO_COLOR', { isTTY: true, environment: { NO_COLOR: '1' } }, false],
+  ['a terminal with an empty NO_COLOR', { isTTY: true, environment: { NO_COLOR: '' } }, true],
+  ['a dumb terminal', { isTTY: true, environment: { TERM: 'dumb' } }, false],
+])('colors on %s', (_, options, isColored) => {
+  const { output, printed } = open(options)
+  output.result([], (colors) => table(colors, ['Plan'], [[1]]))
+  output.fail(new Error('A message'))
+  expect([printed.stdout.includes(ESCAPE), printed.stderr.includes(ESCAPE)]).toEqual([isColored, isColored])
+})
+
+test('progress and notes are for terminals only', () => {
+  const { output, printed } = open()
+  output.progress('Settling')()
+  output.note('A note')
+  expect(printed).toEqual({ stdout: '', stderr: '' })
+})
+
+test('a result in JSON is one document, with bigints as digits', () => {
+  const { output, printed } = open({ isJson: true })
+  output.result({ amount: 10_000n }, () => 'for people')
+  expect(JSON.parse(printed.stdout)).toEqual({ amount: '10000' })
+})
+
+test('a failure in JSON has code, message, advice and exit code', () => {
+  const { output, printed } = open({ isJson: true })
+  expect(output.fail(new Error('A message'))).toBe(1)
+  expect(JSON.parse(printed.stderr)).toEqual({
+    error: { code: 'INTERNAL', message: 'Unexpected: A message', advice: '', exit_code: 1 },
+  })
+  expect(printed.stdout).toBe('')
+})
+
+test('no secret that was read is printed', () => {
+  const { output, printed, secrets } = open({ isTTY: true })
+  secrets.addKey(`0x${'ab'.repeat(32)}`)
+  secrets.addPassword('correct horse')
+  output.fail(new Error(`a ${'ab'.repeat(32)} b 0x${'ab'.repeat(32)} c correct horse`))
+  output.warn('correct horse')
+  output.result('ab'.repeat(32), () => `0x${'ab'.repeat(32)}`)
+  expect(printed.stderr + printed.stdout).not.toMatch(/abab|horse/)
+})
+
+test('texts from elsewhere cannot write to the terminal', () => {
+  const { output, printed } = open()
+  output.result([], (colors) => table(colors, ['Label'], [[`a${ESCAPE}[2Jb\u202Ec\r\nd`]]))
+  expect(printed.stdout).toBe('Label\na[2Jbcd\n')
+})

@@ -1,0 +1,82 @@
+import { createColors } from 'picocolors'
+import { failureOf } from '../exit-codes'
+import { type OutputStream, type Secrets, type Terminal } from '../terminal'
+import { createProgress, type Progress } from './progress'
+
+export type Output = ReturnType<typeof createOutput>
+export type Colors = ReturnType<typeof createColors>
+
+/** Results go to standard output, everything else to standard error. */
+export function createOutput(
+  terminal: Pick<Terminal, 'environment' | 'stdout' | 'stderr'>,
+  { isJson, isColored, secrets }: { isJson: boolean; isColored: boolean; secrets: Secrets },
+) {
+  const { environment, stdout, stderr } = terminal
+  const colorsOf = (stream: OutputStream) => createColors(isColored && isColorful(stream, environment))
+  const colors = colorsOf(stdout)
+  const errorColors = colorsOf(stderr)
+  const running = new Set<Progress>()
+  const print = (text: string) => void stdout.write(`${secrets.redactKeys(text)}\n`)
+  const say = (text: string) => void stderr.write(`${secrets.redact(text)}\n`)
+
+  return {
+    isJson,
+    colors,
+    isTerminal: stdout.isTTY === true,
+    /** The result: one JSON document, or a text for people. */
+    result(value: unknown, forPeople: (colors: Colors) => string): void {
+      print(isJson ? toJson(value, 2) : forPeople(colors))
+    },
+    /** One of several results. */
+    line: (value: unknown, forPeople: (colors: Colors) => string) =>
+      print(isJson ? toJson(value) : forPeople(colors)),
+    /** Only for people who look at it. */
+    note: (text: string) => {
+      if (stderr.isTTY) say(errorColors.dim(text))
+    },
+    warn: (text: string) => say(`${errorColors.yellow('Warning:')} ${text}`),
+    /** Redrawn on a terminal until it is called; nothing elsewhere. */
+    progress(label: string): () => void {
+      const progress = createProgress(stderr, label)
+      running.add(progress)
+      progress.start()
+      return () => {
+        running.delete(progress)
+        progress.stop()
+      }
+    },
+    /** Without progress on the screen, for a question. */
+    async uninterrupted<T>(task: () => Promise<T>): Promise<T> {
+      for (const progress of running) progress.stop()
+      try {
+        return await task()
+      } finally {
+        for (const progress of running) progress.start()
+      }
+    },
+    /** Returns the exit code. */
+    fail(error: unknown): number {
+      const { exitCode, ...failure } = failureOf(error)
+      const { code, message, advice, details } = failure
+      if (isJson)
+        say(toJson({ error: { code, message, advice, exit_code: exitCode, ...withDetails(details) } }))
+      else say([`${errorColors.red('Error:')} ${printable(message)}`, ...(advice ? [advice] : [])].join('\n'))
+      return exitCode
+    },
+  }
+}
+
+const withDetails = (details: Record<string, unknown> | undefined) => (details ? { details } : {})
+
+const isColorful = ({ isTTY }: OutputStream, { NO_COLOR = '', TERM }: Terminal['environment']) =>
+  isTTY === true && NO_COLOR === '' && TERM !== 'dumb'
+
+export const toJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(
+    value === undefined ? null : value,
+    (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
+    indent,
+  )
+
+/** A text from elsewhere without control characters, which could rewrite the terminal. */
+export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '')

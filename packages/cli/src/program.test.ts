@@ -1,0 +1,67 @@
+import { runProgram } from './program'
+import { createTestTerminal } from './testing/terminal'
+
+async function run(...words: string[]) {
+  const { terminal, printed } = createTestTerminal()
+  return { exitCode: await runProgram(words, { terminal, version: '1.2.3' }), ...printed }
+}
+
+const COMMANDS = [
+  '',
+  ...['plans', 'buy', 'call', 'credits', 'history', 'payments', 'watch'],
+  ...['wallet', 'wallet new', 'wallet import', 'wallet address', 'login', 'logout'],
+  ...['keys', 'keys list', 'keys create', 'keys delete'],
+  ...['shop', 'shop signup', 'shop login', 'shop logout', 'shop settlements', 'shop metrics'],
+  ...['shop keys', 'shop keys list', 'shop keys create', 'shop keys delete'],
+  ...['doctor', 'completion'],
+]
+
+describe('--help of', () => {
+  test.each(COMMANDS)('tollgate %s', async (command) => {
+    const { exitCode, stdout, stderr } = await run(...command.split(' ').filter(Boolean), '--help')
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/\nExamples?:\n {2}\$ /)
+    expect(stdout).toMatchSnapshot()
+  })
+
+  test('every command is known to this test', async () => {
+    const { stdout } = await run('completion', 'bash')
+    const known = [...stdout.matchAll(/^ {4}"([^"]*)"\) suggestions=/gm)].map(([, words]) => words)
+    expect(known.sort()).toEqual([...COMMANDS].sort())
+  })
+})
+
+test('the version', async () => {
+  expect(await run('--version')).toMatchObject({ exitCode: 0, stdout: '1.2.3\n' })
+})
+
+test.each(['bash', 'zsh', 'fish'])('the completion of %s', async (shell) => {
+  const { exitCode, stdout } = await run('completion', shell)
+  expect(exitCode).toBe(0)
+  expect(stdout).toMatchSnapshot()
+})
+
+test.each([
+  [['sell']],
+  [['call']],
+  [['login', 'now']],
+  [['plans', '--colour']],
+  [['keys', 'rename']],
+  [['completion', 'csh']],
+  [['plans']],
+  [['credits', '--url', 'http://127.0.0.1']],
+  [['shop', 'login']],
+])('%j is wrong usage', async (words) => {
+  const { exitCode, stdout, stderr } = await run(...words)
+  expect([exitCode, stdout]).toEqual([2, ''])
+  expect(stderr).not.toBe('')
+})
+
+test('a key that is given as an argument is not printed again', async () => {
+  const key = 'ab'.repeat(32)
+  for (const words of [[key], ['login', `--private-key=${key}`], ['login', `0x${key}`]]) {
+    const { exitCode, stderr } = await run(...words)
+    expect(exitCode).toBe(2)
+    expect(stderr).not.toContain(key)
+  }
+})

@@ -69,6 +69,7 @@ async function environment(name, { gateway, facilitator, networks: [evm] }) {
     return {
       GATEWAY: gateway.url,
       TOLLGATE_URL: gateway.url,
+      TOLLGATE_FOLDER: '.wallet',
       PRIVATE_KEY: wallet.privateKey,
       ASSET: evm.asset,
       VITE_GATEWAY: gateway.url,

@@ -3,11 +3,12 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { follow } from './program'
 import { root, type World } from './world'
 
-const PROGRAM = join(root, 'packages/cli/dist/mcp/testing/main.js')
+const PROGRAM = join(root, 'packages/cli/dist/main.js')
 
 export type McpArguments = {
   wallet: { privateKey: string }
@@ -17,11 +18,15 @@ export type McpArguments = {
 
 export const LIMITS = ['--max-payment', '0.05', '--max-day', '1']
 
-const environmentOf = ({ gateway, serviceName }: World, { wallet, environment = {} }: McpArguments) => ({
+const environmentOf = (
+  { gateway, serviceName, folder }: World,
+  { wallet, environment = {} }: McpArguments,
+) => ({
   PATH: process.env['PATH'] ?? '',
   TOLLGATE_URL: gateway.url,
   TOLLGATE_SERVICE_NAME: serviceName,
   PRIVATE_KEY: wallet.privateKey,
+  TOLLGATE_FOLDER: join(folder, `wallet-${randomUUID()}`),
   ...environment,
 })
 

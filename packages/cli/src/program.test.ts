@@ -13,7 +13,7 @@ const COMMANDS = [
   ...['keys', 'keys list', 'keys create', 'keys delete'],
   ...['shop', 'shop signup', 'shop login', 'shop logout', 'shop settlements', 'shop metrics'],
   ...['shop keys', 'shop keys list', 'shop keys create', 'shop keys delete'],
-  ...['doctor', 'completion'],
+  ...['mcp', 'doctor', 'completion'],
 ]
 
 describe('--help of', () => {

@@ -8,12 +8,14 @@ import { collect } from './commands/help'
 import { historyCommand } from './commands/history'
 import { keysCommand } from './commands/keys'
 import { loginCommand, logoutCommand } from './commands/login'
+import { mcpCommand } from './commands/mcp'
 import { paymentsCommand } from './commands/payments'
 import { plansCommand } from './commands/plans'
 import { shopCommand } from './commands/shop'
 import { walletCommand } from './commands/wallet'
 import { watchCommand } from './commands/watch'
 import { EXIT, EXIT_CODES_HELP } from './exit-codes'
+import { openClient, type ClientOptions, type OpenClient } from './open-client'
 import { createRun, outputOf, type Run } from './run-command'
 import { createSecrets, type Terminal } from './terminal'
 
@@ -25,7 +27,9 @@ export async function runProgram(
   const secrets = createSecrets()
   const result = { exitCode: EXIT.OK as number }
   const run = createRun({ terminal, secrets, end: (exitCode) => (result.exitCode = exitCode) })
-  const program = createProgram({ run, version })
+  const open = (options: ClientOptions) =>
+    openClient(options, { terminal, secrets, output: outputOf(options, terminal, secrets) })
+  const program = createProgram({ run, open, version })
   program.hook('preAction', (_, command) => readEnvironment(command, terminal.environment))
   configure(program, terminal)
   try {
@@ -37,7 +41,13 @@ export async function runProgram(
   }
 }
 
-function createProgram({ run, version }: { run: Run; version: string }): Command {
+type ProgramParts = {
+  run: Run
+  open: (options: ClientOptions) => Promise<OpenClient>
+  version: string
+}
+
+function createProgram({ run, open, version }: ProgramParts): Command {
   const program = new Command('tollgate')
     .description('Blockchain calls, paid by the call from a wallet, at a Tollgate gateway')
     .usage('[options] <command>')
@@ -92,7 +102,8 @@ function createProgram({ run, version }: { run: Run; version: string }): Command
     .addCommand(loginCommand(run))
     .addCommand(logoutCommand(run))
     .addCommand(keysCommand(run))
-    // Register here: .commandsGroup('AI agents:').addCommand(mcpCommand({ openClient, version }))
+    .commandsGroup('AI agents:')
+    .addCommand(mcpCommand({ openClient: open, version }))
     .commandsGroup('Merchants:')
     .addCommand(shopCommand(run))
     .commandsGroup('This program:')

@@ -1,7 +1,5 @@
 import { Command } from 'commander'
-import { runMcp, UsageError, type McpOptions, type OpenClient } from '../mcp/run'
-
-const USAGE_EXIT_CODE = 2
+import { runMcp, type McpOptions, type OpenClient } from '../mcp/run'
 
 /** `tollgate mcp`. `openClient` makes the wallet's client from the global options and the environment. */
 export function mcpCommand<Options extends McpOptions>(parts: {
@@ -20,17 +18,18 @@ export function mcpCommand<Options extends McpOptions>(parts: {
     )
     .option('--log <file>', 'append each payment to a file, as lines of JSON')
     .option('--allow-private', 'let pay_x402_url call addresses of this machine and of private networks')
-    .addHelpText(
-      'after',
-      '\nEnvironment:\n  TOLLGATE_MCP_TOKEN  the bearer token of HTTP clients, required unless the host is 127.0.0.1, ::1 or localhost\n',
+    .addHelpText('after', MCP_HELP)
+    .action((_, command: Command) =>
+      runMcp({ ...parts, options: command.optsWithGlobals<Options>(), environment: process.env }),
     )
-    .action(async (_, command: Command) => {
-      try {
-        await runMcp({ ...parts, options: command.optsWithGlobals<Options>(), environment: process.env })
-      } catch (error) {
-        if (!(error instanceof UsageError)) throw error
-        process.stderr.write(`tollgate mcp: ${error.message}\n`)
-        process.exitCode = USAGE_EXIT_CODE
-      }
-    })
 }
+
+const MCP_HELP = `
+Environment:
+  TOLLGATE_MCP_TOKEN  the bearer token of HTTP clients, required unless the
+                      host is 127.0.0.1, ::1 or localhost
+
+Examples:
+  $ tollgate mcp --keystore wallet.json --max-payment 0.05 --max-day 1
+  $ tollgate mcp --http 8765 --max-payment 0.05 --max-day 1 --log payments.log
+`

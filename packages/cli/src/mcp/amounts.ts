@@ -1,5 +1,5 @@
 import { type Limits, type Plan } from '@tollgate/wallet'
-import { formatUnits } from 'ethers'
+import { formatAmount, networkOf } from '../amounts'
 
 type Asset = { network: string; asset: string }
 
@@ -11,15 +11,10 @@ export function createAmountFormat(plans: readonly Plan[]) {
   return (amount: bigint | string, asset: Asset): string => {
     const plan = known.get(keyOf(asset))
     if (!plan) return `${amount} smallest units of ${asset.asset} on ${asset.network}`
-    return `${formatUnits(amount, plan.decimals).replace(/\.0$/, '')} ${plan.display_denom}`
+    return `${formatAmount(amount, plan.decimals)} ${plan.display_denom}`
   }
 }
 export type AmountFormat = ReturnType<typeof createAmountFormat>
-
-const namespaces: Record<string, string> = { evm: 'eip155', cosmos: 'cosmos' }
-
-export const networkOf = ({ ecosystem, chain_id }: Pick<Plan, 'ecosystem' | 'chain_id'>) =>
-  `${namespaces[ecosystem] ?? ecosystem}:${chain_id}`
 
 const keyOf = ({ network, asset }: Asset) => `${network} ${asset.toLowerCase()}`
 

@@ -1,7 +1,7 @@
 import { type Plan, type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
 import { readBounded } from './bounded-body'
-import { networkOf } from './amounts'
+import { networkOf } from '../amounts'
 import { ToolError } from './failure'
 
 export type Chain = {

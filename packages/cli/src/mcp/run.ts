@@ -1,6 +1,7 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { type Limits, type Plan, type Tollgate } from '@tollgate/wallet'
 import { once } from 'node:events'
+import { UsageError } from '../exit-codes'
 import { findMissingLimit } from './amounts'
 import { isLoopback, parseListen, type Listen } from './http/access'
 import { startHttpServer } from './http/http-server'
@@ -17,18 +18,13 @@ export type McpOptions = {
   allowPrivate?: boolean
 }
 
-export type Opened = {
+type Opened = {
   tollgate: Tollgate
   limits: Limits | undefined
   /** Nodes that the user has chosen, which may be on a private network as the gateway may. */
   trustedUrls?: readonly string[]
 }
 export type OpenClient<Options extends McpOptions = McpOptions> = (options: Options) => Promise<Opened>
-
-/** What the user has to correct; the command ends with 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
 
 const MIN_TOKEN_CHARACTERS = 16
 const PLANS_TIMEOUT_MS = 10_000

@@ -1,6 +1,7 @@
 import { type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
-import { createAmountFormat, networkOf } from '../amounts'
+import { networkOf } from '../../amounts'
+import { createAmountFormat } from '../amounts'
 import { findChain, listChains, type Chain } from '../gateway-info'
 import { defineTool, type Tool } from '../tool'
 import { ChainName, MethodName } from './inputs'

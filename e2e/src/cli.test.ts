@@ -1,7 +1,8 @@
+import { fileStorage } from '@tollgate/wallet/file-storage'
 import { fundCosmosWallet } from '@tollgate/cosmos-devchain'
 import { fundWallet } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -385,17 +386,16 @@ describe('a merchant', () => {
     expect((await user.run(['shop', 'metrics'])).exitCode).toBe(0)
 
     const state = join(user.home, '.local/state/tollgate')
-    const [session = ''] = readdirSync(state).filter((name) => name.startsWith('shop'))
-    expect(statSync(join(state, session)).mode & 0o777).toBe(0o600)
-    const stored = readFileSync(join(state, session), 'utf8')
+    for (const name of readdirSync(join(state, 'values')))
+      expect(statSync(join(state, 'values', name)).mode & 0o777).toBe(0o600)
+    const storage = fileStorage(state)
+    const [session = ''] = await storage.list('shop/')
+    const stored = (await storage.get(session)) ?? ''
     expect(stored).not.toContain(SHOP_PASSWORD)
     // An access token that has ended is renewed.
-    writeFileSync(
-      join(state, session),
-      JSON.stringify({ ...(JSON.parse(stored) as object), accessToken: 'ended' }),
-    )
+    await storage.set(session, JSON.stringify({ ...(JSON.parse(stored) as object), accessToken: 'ended' }))
     expect(await user.json(['shop', 'keys', 'list'])).toEqual([])
-    expect(readFileSync(join(state, session), 'utf8')).not.toContain('ended')
+    expect(await storage.get(session)).not.toContain('ended')
     expect((await user.run(['shop', 'logout'])).exitCode).toBe(0)
     const loggedOut = await user.run(['shop', 'keys', 'list'])
     expect(loggedOut.exitCode).toBe(1)

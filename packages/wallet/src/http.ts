@@ -101,9 +101,13 @@ export function pause(ms: number, signals: AbortSignal[]): Promise<void> {
   })
 }
 
+/** For one waiter. Node warns of a leak where more than ten listen to the same signal. */
+export const ownSignal = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal])
+
 /** The result of work that goes on for others when this caller stops waiting. */
-export function whileWanted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return work
+export function whileWanted<T>(work: Promise<T>, wanted: AbortSignal | undefined): Promise<T> {
+  if (!wanted) return work
+  const signal = ownSignal(wanted)
   return new Promise<T>((resolve, reject) => {
     const stop = () => reject(new TollgateError('ABORTED', 'The call was stopped by its signal'))
     if (signal.aborted) stop()

@@ -1,6 +1,6 @@
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
-import { isLost, pause } from '../http.js'
+import { isLost, ownSignal, pause } from '../http.js'
 import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
 import { eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
@@ -57,7 +57,7 @@ export function createPurchases(parts: {
     return storage.lock(
       `buy/${keyPart(gateway.url)}/${session.address.toLowerCase()}/${session.plan.id}`,
       () => task(session),
-      closed,
+      ownSignal(closed),
     )
   }
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
-import { isLost } from '../http.js'
+import { isLost, ownSignal } from '../http.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type Wallet } from '../wallets/wallet.js'
 import { type GatewayClient } from './gateway-client.js'
@@ -45,7 +45,7 @@ export function createSessions(parts: {
     const shared =
       opening.get(key) ??
       storage
-        .lock(key, () => openShared(key, { plan, address, stale }), closed)
+        .lock(key, () => openShared(key, { plan, address, stale }), ownSignal(closed))
         .finally(() => opening.delete(key))
     opening.set(key, shared)
     const session = await shared

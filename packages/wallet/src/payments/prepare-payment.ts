@@ -1,5 +1,6 @@
 import { TollgateError } from '../errors.js'
 import { type Events, type PaymentEvent } from '../events.js'
+import { ownSignal } from '../http.js'
 import { findBreach, type Breach, type Limits, type ProposedPayment } from '../limits.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type SignedPayment, type SigningContext, type Wallet } from '../wallets/wallet.js'
@@ -40,7 +41,11 @@ export function createPreparePayment(parts: {
     const payer = await wallet.address()
     const payable = wish.required.offers.filter((offer) => wallet.canPay(offer))
     if (payable.length === 0) throw noPayableOffer(wish)
-    return storage.lock(`sign/${payer.toLowerCase()}`, () => signOne(wish, payable, payer), parts.closed)
+    return storage.lock(
+      `sign/${payer.toLowerCase()}`,
+      () => signOne(wish, payable, payer),
+      ownSignal(parts.closed),
+    )
   }
 
   async function signOne(wish: PaymentWish, payable: Offer[], payer: string): Promise<StoredPayment> {

@@ -12,7 +12,9 @@ import { newThirdParty } from './testing/client-keys'
 import { expectPaidOnce } from './testing/expect-payment'
 import { startHostileMerchant, type HostileMerchant } from './testing/hostile-merchant'
 import { killGateway } from './testing/kill-gateway'
+import { startLyingGateway, type LyingGateway } from './testing/lying-gateway'
 import { openMerchant, PRICE, type Merchant, type Version } from './testing/merchants'
+import { until } from './testing/paying'
 import { BUDGET, startObservedWorld, type ObservedWorld } from './testing/observed-world'
 import { createAccessKey } from './testing/plain-calls'
 import { signIn } from './testing/world'
@@ -248,6 +250,44 @@ describe('a payment without an answer', () => {
   })
 })
 
+describe('a gateway that lies', () => {
+  let lying: LyingGateway
+  afterEach(async () => {
+    jest.restoreAllMocks()
+    await lying.close()
+  })
+
+  test('takes no more than the limit of a day by denying what it took', async () => {
+    lying = await startLyingGateway(world.gateway.url, 'denied')
+    const limits = { assets: [{ ...asset, perPayment: PRICE, perDay: 2n * PRICE }] }
+    const tollgate = open({
+      url: lying.url,
+      serviceName: world.serviceName,
+      wallet: await world.newPayer(),
+      limits,
+    })
+    const now = Date.now.bind(Date)
+    const refusals: unknown[] = []
+    for (let minutes = 0; minutes < 60; minutes += 10) {
+      jest.spyOn(Date, 'now').mockImplementation(() => now() + minutes * 60_000)
+      refusals.push(await tollgate.buy().catch((error: { code: string }) => error.code))
+    }
+    expect(refusals).toEqual([
+      'PAYMENT_REFUSED',
+      'PAYMENT_REFUSED',
+      ...Array<string>(4).fill('LIMIT_REACHED'),
+    ])
+    expect(new Set(lying.payments).size).toBe(2)
+  })
+
+  test('sells no more than twice to a call that it does not serve', async () => {
+    lying = await startLyingGateway(world.gateway.url, 'unserved')
+    const tollgate = open({ url: lying.url, serviceName: world.serviceName, wallet: await world.newPayer() })
+    await expect(chainId(tollgate)).rejects.toMatchObject({ code: 'GATEWAY_ERROR' })
+    expect(new Set(lying.payments).size).toBe(2)
+  })
+})
+
 describe('the account', () => {
   test('has credits, calls, payments and keys', async () => {
     const wallet = await world.newPayer()
@@ -378,6 +418,31 @@ describe('fetch', () => {
       await expect(tollgate.fetch(`${hostile.url}/greedy`)).rejects.toMatchObject({ code: 'PAYMENT_REFUSED' })
       await expect(tollgate.fetch(`${hostile.url}/greedy`)).rejects.toMatchObject({ code: 'LIMIT_REACHED' })
       expect(hostile.paymentsOf('/greedy')).toHaveLength(1)
+    })
+
+    test('reports a payment as unknown that may have been taken before a crash, and signs no other for it', async () => {
+      const wallet = await world.newPayer()
+      const storage = memoryStorage()
+      const first = open({ wallet, storage })
+      const answer = first.fetch(`${hostile.url}/taken`)
+      await until(
+        () => Promise.resolve(hostile.paymentsOf('/taken').length),
+        (sent) => sent === 1,
+      )
+      first.close()
+      await expect(answer).rejects.toMatchObject({ code: 'CLOSED' })
+      const second = open({ wallet, storage })
+      await expect(second.fetch(`${hostile.url}/taken`)).rejects.toMatchObject({ code: 'PAYMENT_UNKNOWN' })
+      expect(new Set(hostile.paymentsOf('/taken')).size).toBe(1)
+    })
+
+    test('pays nothing at another origin that a redirect leads to', async () => {
+      const other = await startHostileMerchant()
+      const tollgate = open({ wallet: await world.newPayer() })
+      const to = encodeURIComponent(`${other.url}/greedy`)
+      const answer = await tollgate.fetch(`${hostile.url}/away?to=${to}`)
+      expect([answer.status, other.paymentsOf('/greedy')]).toEqual([402, []])
+      await other.close()
     })
 
     test('signs nothing for more than the limit', async () => {

@@ -51,7 +51,10 @@ export async function startHostileMerchant() {
     if (path === '/expensive') ask(res, OFFERED * 1_000n)
     else if (path === '/redirect')
       res.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end()
-    else if (path === '/bomb') {
+    else if (path === '/away') {
+      const target = new URL(req.url ?? '/', 'http://merchant').searchParams.get('to') ?? ''
+      res.writeHead(302, { location: target }).end()
+    } else if (path === '/bomb') {
       res.writeHead(402, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       res.end(bomb)
     } else if (path === '/binary')
@@ -60,7 +63,10 @@ export async function startHostileMerchant() {
       res.writeHead(200, { 'set-cookie': 'a=b', 'x-own': 'c', 'content-type': 'text/plain' }).end('ok')
     else if (!isPaid) ask(res, OFFERED)
     else if (path === '/greedy') ask(res, OFFERED)
-    else if (path === '/moved') res.writeHead(307, { location: '/elsewhere' }).end()
+    else if (path === '/taken') {
+      if (payments.get(path)?.length === 1) held.push(res)
+      else ask(res, OFFERED)
+    } else if (path === '/moved') res.writeHead(307, { location: '/elsewhere' }).end()
     else if (path === '/long')
       res.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(10_000_000))
     else if (path === '/held' && isHolding) held.push(res)

@@ -12,7 +12,8 @@ export const advice = {
   PAYMENT_DISPUTED: 'Do not pay again: ask the operator of the gateway to decide.',
   PAYMENT_NOT_APPROVED: '`approve` refused this payment.',
   PAYMENT_PENDING: 'Call again: the same payment is sent, never a second one.',
-  PAYMENT_REFUSED: 'Nothing was charged. Remove the cause, such as a missing balance, and call again.',
+  PAYMENT_REFUSED:
+    'Remove the cause that the message names, such as a missing balance, and call again. The gateway charged nothing; at another resource, look for the payment on chain.',
   PAYMENT_UNKNOWN:
     'The payment may have been taken without an answer. Look for it on chain before you call again.',
   RPC_ERROR: 'The node refused the call: `details` has its code, message and data.',

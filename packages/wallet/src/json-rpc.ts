@@ -6,7 +6,7 @@ import { refusalOf } from './gateway/gateway-client.js'
 const JsonRpcError = v.looseObject({ code: v.number(), message: v.string(), data: v.optional(v.unknown()) })
 const JsonRpcAnswer = v.union([
   v.looseObject({ error: JsonRpcError }),
-  v.looseObject({ result: v.unknown() }),
+  v.looseObject({ result: v.unknown(), error: v.nullish(v.never()) }),
 ])
 
 /** The node's answer, an object or a list. @throws TollgateError GATEWAY_ERROR if it is none of a node */
@@ -21,7 +21,8 @@ export async function readNodeAnswer(answer: Response): Promise<unknown> {
 export function resultOf(body: unknown): unknown {
   const parsed = v.safeParse(JsonRpcAnswer, body)
   if (!parsed.success) throw new TollgateError('GATEWAY_ERROR', 'The answer is none of JSON-RPC')
-  if (!('error' in parsed.output)) return parsed.output['result']
-  const { code, message, data } = parsed.output.error as v.InferOutput<typeof JsonRpcError>
+  const { error } = parsed.output
+  if (!error) return parsed.output['result']
+  const { code, message, data } = error
   throw new TollgateError('RPC_ERROR', message, { details: { code, message, data } })
 }

@@ -32,8 +32,8 @@ export type Limits = {
   approve?(payment: ProposedPayment): boolean | Promise<boolean>
 }
 
-/** What was signed earlier and may have been taken, of the same asset. */
-export type Spent = { today: bigint; inSession: bigint }
+/** What was signed earlier, of the same asset. */
+type Spent = { today: bigint; inSession: bigint }
 
 /** Why a payment is not allowed; `limit` is the name of what forbids it. */
 export type Breach = {

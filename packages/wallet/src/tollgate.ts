@@ -95,7 +95,6 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const closing = new AbortController()
   const closed = closing.signal
   const now = () => Date.now()
-  const session = crypto.randomUUID()
   const events = createEvents()
   const http = createHttp({ timeoutMs, closed })
   const gateway = createGatewayClient(url, http)
@@ -137,7 +136,6 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     log,
     storage,
     events,
-    session,
     now,
     nodeUrl,
     closed,

@@ -29,4 +29,5 @@ export function isOfHost(address: string, domain: string): boolean {
   return URL.canParse(named) && new URL(named).host === host
 }
 
-const isWithin = (resource: string, base: string) => resource === base || resource.startsWith(`${base}/`)
+export const isWithin = (resource: string, base: string) =>
+  resource === base || resource.startsWith(`${base}/`)

@@ -101,3 +101,14 @@ test.each<[string, string | undefined, string | undefined]>([
   const text = uri === undefined ? { domain } : { domain, uri }
   expect(problemOfDomain(text, { listed: ['Tollgate'], publicUrl: GATEWAY })).toBe(problem)
 })
+
+test.each([
+  [GATEWAY, undefined],
+  [`${GATEWAY}/base`, undefined],
+  ['https://evil.example', `states another gateway than ${GATEWAY}`],
+  [`${GATEWAY}.evil.example`, `states another gateway than ${GATEWAY}`],
+])('a text that states %s, from a page that is listed: %s', (stated, problem) => {
+  const statement = `Sign in to spend your credits at ${stated}.`
+  const text = { domain: 'app.example', uri: 'https://app.example', statement }
+  expect(problemOfDomain(text, { listed: ['app.example'], publicUrl: GATEWAY })).toBe(problem)
+})

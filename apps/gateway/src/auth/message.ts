@@ -9,6 +9,7 @@ export type SignInMessage = {
   notBefore?: Date
   /** Of EIP-4361 and CAIP-122; the short form has neither. */
   uri?: string
+  statement?: string
   resources?: string[]
 }
 
@@ -79,6 +80,7 @@ export function parseMessage(text: string): SignInMessage | undefined {
   if (expiresAt !== undefined) message.expiresAt = new Date(expiresAt)
   if (notBefore !== undefined) message.notBefore = new Date(notBefore)
   if (found.uri !== undefined) message.uri = found.uri
+  if (found.statement !== undefined) message.statement = found.statement
   if (found.resources !== undefined) message.resources = found.resources.split('\n- ').slice(1)
   return message
 }

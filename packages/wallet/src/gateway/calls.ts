@@ -6,6 +6,9 @@ import { type Session, type Sessions } from './sessions.js'
 
 /** Of one call: enough for other calls to use up what was bought, again and again, and an end for what never succeeds. */
 const MAX_ATTEMPTS = 20
+/** For one call. */
+const MAX_PURCHASES = 2
+const MAX_RENEWALS = 2
 const DEFAULT_PAUSE_MS = 1_000
 
 /** Calls in the session of the wallet, which buy credits when there are none. */
@@ -28,22 +31,24 @@ export function createCalls(parts: {
     const { signal } = send
     const wanted = <T>(work: Promise<T>) => whileWanted(work, signal)
     let session = await wanted(sessions.open())
+    let purchased = 0
+    let renewed = 0
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const sentAt = now()
       const headers = { ...send.headers, authorization: `Bearer ${session.token}` }
       const answer = await http(`${gateway.url}${path}`, { ...send, headers })
       const next = await nextStep(answer)
       if (next === 'return') return answer
-      if (next === 'renew') session = await wanted(sessions.renew(session.token))
-      else if (next === 'buy') {
+      if (next === 'renew') {
+        if (++renewed > MAX_RENEWALS) return answer
+        session = await wanted(sessions.renew(session.token))
+      } else if (next === 'buy') {
         if (attempt > 0) await assertAffordable(session)
-        await wanted(purchases.buyAfter(sentAt))
+        if (purchased === MAX_PURCHASES) throw notServed(`after ${purchased} purchases`)
+        if (await wanted(purchases.buyAfter(sentAt))) purchased += 1
       } else await pause(retryAfterMs(answer) ?? DEFAULT_PAUSE_MS, signal ? [closed, signal] : [closed])
     }
-    throw new TollgateError(
-      'GATEWAY_ERROR',
-      `The call was not served in ${MAX_ATTEMPTS} attempts; nothing was charged for it`,
-    )
+    throw notServed(`in ${MAX_ATTEMPTS} attempts`)
   }
 
   /** A call that costs more than a whole purchase would be bought for again and again. */
@@ -59,6 +64,12 @@ export function createCalls(parts: {
 
   return { call }
 }
+
+const notServed = (when: string) =>
+  new TollgateError(
+    'GATEWAY_ERROR',
+    `The gateway did not serve the call ${when}; see credits() and payments()`,
+  )
 
 /** Reads only the bodies of answers that are not returned. */
 async function nextStep(answer: Response): Promise<'return' | 'renew' | 'buy' | 'wait'> {

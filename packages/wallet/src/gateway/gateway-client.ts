@@ -120,16 +120,21 @@ export function refusalOf(answer: Response, body: unknown): TollgateError {
   })
 }
 
+const SHORTEST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 15_000
+
 const SESSION_CODES: readonly unknown[] = ['EXPIRED_TOKEN', 'INVALID_TOKEN', 'REVOKED_TOKEN']
 
 /** Whether another token could make the request succeed. */
 export const isSessionEnd = (error: unknown): boolean =>
   error instanceof TollgateError && SESSION_CODES.includes(error.details['code'])
 
-/** Of `Retry-After` in seconds. */
+/** Of `Retry-After`, within what a client may wait. */
 export function retryAfterMs(answer: Response): number | undefined {
   const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined
+  return Number.isFinite(seconds) && seconds >= 0
+    ? Math.min(Math.max(seconds * 1000, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS)
+    : undefined
 }
 
 function queryOf({ limit, before }: PageQuery): string {

@@ -35,21 +35,34 @@ export function createPurchases(parts: {
   closed: AbortSignal
 }) {
   const { gateway, sessions, log, prepare, storage, events, now, closed } = parts
-  let topUp: Promise<void> | undefined
+  let topUp: Promise<boolean> | undefined
 
   /**
    * Buys unless another tab, process or call of this client has done so since a call was sent.
    *
    * @param since in Unix milliseconds, when the call was sent that was answered with 402
+   * @returns whether it bought for this call, and not with another one
    */
-  function buyAfter(since: number): Promise<void> {
-    return (topUp ??= exclusively(async (session) => {
-      const bought = (await log.list(session.address)).some(
-        ({ purpose, state, endedAt = 0 }) =>
-          purpose === purposeOf(session) && state === 'paid' && endedAt >= since,
-      )
-      if (!bought) await buyOne(session)
-    }).finally(() => (topUp = undefined)))
+  async function buyAfter(since: number): Promise<boolean> {
+    if (topUp) {
+      await topUp
+      return false
+    }
+    topUp = exclusively((session) => buyUnlessBought(session, since))
+    try {
+      return await topUp
+    } finally {
+      topUp = undefined
+    }
+  }
+
+  async function buyUnlessBought(session: Session, since: number): Promise<boolean> {
+    const isBought = (await log.list(session.address)).some(
+      ({ purpose, state, endedAt = 0 }) =>
+        purpose === purposeOf(session) && state === 'paid' && endedAt >= since,
+    )
+    if (!isBought) await buyOne(session)
+    return !isBought
   }
 
   async function exclusively<T>(task: (session: Session) => Promise<T>): Promise<T> {
@@ -75,6 +88,7 @@ export function createPurchases(parts: {
     const payment = await prepare({
       url: `${gateway.url}/credits`,
       purpose: purposeOf(session),
+      id: crypto.randomUUID(),
       required,
       isSingle: true,
     })
@@ -86,23 +100,28 @@ export function createPurchases(parts: {
     )
   }
 
+  /** Waits while another client of the wallet pays. */
   async function askPrice(session: Session): Promise<{ required: PaymentRequired; session: Session }> {
-    const outcome = await gateway.purchase(session.token)
-    if (outcome.kind === 'payment-required') return { required: outcome.required, session }
-    if (outcome.kind === 'session-ended') {
-      const renewed = await sessions.renew(session.token)
-      const again = await gateway.purchase(renewed.token)
-      if (again.kind === 'payment-required') return { required: again.required, session: renewed }
-      throw unexpected(again)
+    const deadline = now() + MAX_WAIT_MS
+    let current = session
+    for (let renewed = 0; ;) {
+      const outcome = await gateway.purchase(current.token)
+      if (outcome.kind === 'payment-required') return { required: outcome.required, session: current }
+      if (outcome.kind === 'session-ended' && renewed < MAX_RENEWALS) {
+        renewed += 1
+        current = await sessions.renew(current.token)
+      } else if (outcome.kind === 'pending' && now() < deadline)
+        await pause(outcome.retryAfterMs ?? FIRST_PAUSE_MS, [closed])
+      else throw unexpected(outcome)
     }
-    throw unexpected(outcome)
   }
 
   /** Undefined if the payment can be taken no more, and was not. */
   async function deliver(session: Session, payment: StoredPayment): Promise<Purchase | undefined> {
     const deadline = now() + MAX_WAIT_MS
     let { token } = session
-    for (let attempt = 0; ; attempt += 1) {
+    let renewed = 0
+    for (let attempt = 0; ;) {
       const outcome = await send(token, payment)
       if (outcome.kind === 'bought') return finish(session, payment, outcome)
       if (outcome.kind === 'disputed') {
@@ -110,19 +129,28 @@ export function createPurchases(parts: {
         throw new TollgateError('PAYMENT_DISPUTED', outcome.message)
       }
       if (outcome.kind === 'payment-required') return assess(payment, outcome)
-      if (outcome.kind === 'session-ended' && attempt < MAX_RENEWALS)
+      if (outcome.kind === 'session-ended' && renewed++ < MAX_RENEWALS)
         token = (await sessions.renew(token)).token
       else if (outcome.kind === 'session-ended') throw unexpected(outcome)
-      else await waitForNext(payment, outcome, { attempt, deadline })
+      else await waitForNext(payment, outcome, { attempt: attempt++, deadline })
     }
   }
 
-  async function send(token: string, { header }: StoredPayment): Promise<PurchaseOutcome> {
+  async function send(token: string, payment: StoredPayment): Promise<PurchaseOutcome> {
     try {
-      return await gateway.purchase(token, header)
+      return await gateway.purchase(token, payment.header)
     } catch (cause) {
       if (isLost(cause)) return { kind: 'pending', retryAfterMs: undefined, cause }
-      throw cause
+      if (!isGatewayError(cause) || !isExpired(payment, now())) throw cause
+      await log.end(payment, 'unknown')
+      throw new TollgateError(
+        'PAYMENT_UNKNOWN',
+        'The gateway does not say what became of an expired payment',
+        {
+          cause,
+          details: eventOfPayment(payment),
+        },
+      )
     }
   }
 
@@ -149,7 +177,7 @@ export function createPurchases(parts: {
     if (now() >= deadline)
       throw new TollgateError('PAYMENT_PENDING', 'The outcome of the payment is not known yet', { cause })
     const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
-    await pause(Math.min(retryAfterMs ?? backoff, LONGEST_PAUSE_MS), [closed])
+    await pause(retryAfterMs ?? backoff, [closed])
   }
 
   async function finish(
@@ -164,6 +192,8 @@ export function createPurchases(parts: {
 
   return { buy: () => exclusively(buyOne), buyAfter }
 }
+
+const isGatewayError = (error: unknown) => error instanceof TollgateError && error.code === 'GATEWAY_ERROR'
 
 function unexpected(outcome: PurchaseOutcome): TollgateError {
   if (outcome.kind === 'pending')

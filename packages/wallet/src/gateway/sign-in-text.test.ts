@@ -52,7 +52,7 @@ test('is an EIP-4361 text that names the gateway whose credits are spent', () =>
     .toBe(`app.example wants you to sign in with your Ethereum account:
 0x70997970C51812dc3A010C7d01b50e0d17dc79C8
 
-Sign in to spend your credits for RPC calls.
+Sign in to spend your credits at https://gateway.example/base.
 
 URI: https://app.example
 Version: 1

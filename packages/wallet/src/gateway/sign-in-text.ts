@@ -13,8 +13,9 @@ export type SignInFields = {
 export type Audience = { domain: string; uri: string } | { name: string }
 
 /**
- * Of the domains that the gateway takes, the page's own, which browser wallets compare with the page; else the gateway's, which
- * follows from its URL and not from what it answers: a gateway cannot have a text signed for another one.
+ * Of the domains that the gateway takes, the page's own, which browser wallets compare with the page; else the gateway's. Either way
+ * the text states the URL that the app gave, and gateways refuse the statement of another one: none can have a text signed for
+ * another. The short text is bound to its name alone.
  */
 export function audienceOf(
   gatewayUrl: string,
@@ -37,7 +38,7 @@ export function signInText(gatewayUrl: string, audience: Audience, fields: SignI
     `${audience.domain} wants you to sign in with your ${accountWords[ecosystem]} account:`,
     address,
     '',
-    'Sign in to spend your credits for RPC calls.',
+    `Sign in to spend your credits at ${gatewayUrl}.`,
     '',
     `URI: ${audience.uri}`,
     'Version: 1',

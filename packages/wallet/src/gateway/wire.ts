@@ -122,4 +122,5 @@ export const PurchaseAnswer = v.looseObject({
   transaction: v.string(),
 })
 
-export const Refusal = v.looseObject({ code: v.string(), message: v.string() })
+/** The 402 of a session has no `code`. */
+export const Refusal = v.looseObject({ code: v.optional(v.string()), message: v.string() })

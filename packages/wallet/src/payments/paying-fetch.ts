@@ -36,14 +36,13 @@ export function createPayingFetch(parts: {
   const { log, prepare, storage, events, now } = parts
 
   return async (request: RepeatableRequest): Promise<Response> => {
-    const purpose = await purposeOf(request)
-    const adopted = await payWithAbandoned(request, purpose)
-    if (adopted) return adopted
     const answer = await request.send()
-    if (answer.status !== 402) return answer
+    if (answer.status !== 402 || isElsewhere(request, answer)) return answer
     const required = parsePaymentRequired(answer, await readJson(answer.clone(), MAX_OFFER_BYTES))
     if (!required) return answer
-    return pay({ ...request, url: answer.url || request.url }, purpose, required)
+    const purpose = await purposeOf(request)
+    const paid = await payWithAbandoned(request, purpose)
+    return paid ?? pay({ ...request, url: answer.url || request.url }, purpose, required)
   }
 
   async function pay(
@@ -51,8 +50,12 @@ export function createPayingFetch(parts: {
     purpose: string,
     required: PaymentRequired,
   ): Promise<Response> {
-    const payment = await prepare({ url: request.url, purpose, required, isSingle: false })
-    return storage.lock(lockOf(payment), () => deliver(request, payment))
+    const id = crypto.randomUUID()
+    // Locked before it is stored: from then on another same request may find it.
+    return storage.lock(lockOf({ id }), async () => {
+      const payment = await prepare({ url: request.url, purpose, id, required, isSingle: false })
+      return deliver(request, payment, { mayBeTaken: false })
+    })
   }
 
   /** Undefined if no payment of this request was left behind. */
@@ -65,15 +68,20 @@ export function createPayingFetch(parts: {
       if (payment.purpose !== purpose || payment.state !== 'open') continue
       const answer = await storage.tryLock(lockOf(payment), async () => {
         const latest = (await log.list(payment.payer)).find(({ id }) => id === payment.id)
-        return latest?.state === 'open' ? deliver(request, latest) : undefined
+        return latest?.state === 'open' ? deliver(request, latest, { mayBeTaken: true }) : undefined
       })
       if (answer) return answer
     }
     return undefined
   }
 
-  async function deliver(request: RepeatableRequest, payment: StoredPayment): Promise<Response> {
-    let isUncertain = now() - payment.signedAt > LONGEST_PAUSE_MS
+  /** `mayBeTaken`: sent before, without an answer. */
+  async function deliver(
+    request: RepeatableRequest,
+    payment: StoredPayment,
+    { mayBeTaken }: { mayBeTaken: boolean },
+  ): Promise<Response> {
+    let isUncertain = mayBeTaken
     for (let attempt = 0; ; attempt += 1) {
       const answer = await sendOnce(request, payment)
       if (answer && !isUnfinished(answer)) return conclude(payment, answer, isUncertain)
@@ -129,7 +137,12 @@ export function createPayingFetch(parts: {
   }
 }
 
-const lockOf = ({ id }: StoredPayment) => `payment/${id}`
+/** A redirect led to another origin, or changed the method: what was asked for is not what would be paid. */
+const isElsewhere = ({ url, method }: RepeatableRequest, answer: Response): boolean =>
+  answer.redirected &&
+  (new URL(answer.url).origin !== new URL(url).origin || !['GET', 'HEAD'].includes(method))
+
+const lockOf = ({ id }: Pick<StoredPayment, 'id'>) => `payment/${id}`
 
 const REPEATED: readonly number[] = [425, 429, 502, 503, 504]
 

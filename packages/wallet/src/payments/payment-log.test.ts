@@ -1,5 +1,5 @@
 import { memoryStorage } from '../storage/memory-storage'
-import { createPaymentLog, isExpired, spentOf, type NewPayment } from './payment-log'
+import { createPaymentLog, isExpired, signedOn, type NewPayment } from './payment-log'
 
 const DAY = 86_400_000
 const NOW = Date.parse('2026-11-25T12:00:00Z')
@@ -14,7 +14,6 @@ const payment = (id: string, more: Partial<NewPayment> = {}): NewPayment => ({
   amount: '100',
   signedAt: NOW,
   validUntil: NOW / 1000 + 60,
-  session: 'one',
   header: { 'x-payment': 'signed' },
   ...more,
 })
@@ -52,25 +51,22 @@ test('pays nothing while a stored payment cannot be read', async () => {
   await expect(log.list('0xAB')).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
 })
 
-test('counts what may have been taken, of the asset, on this day and in this session', async () => {
+test('counts what was signed for the asset on this day, whatever became of it', async () => {
   const { log } = openLog()
   const add = async (id: string, more: Partial<NewPayment>) => {
     const stored = await log.append(await log.list('0xAB'), payment(id, more))
     if (!stored) throw new Error('not stored')
     return stored
   }
-  await add('open today', { amount: '1' })
-  await log.end(await add('paid today', { amount: '20', session: 'other' }), 'paid')
-  await log.end(
-    await add('unknown today', { amount: '300', asset: asset.asset.toUpperCase().replace('X', 'x') }),
-    'unknown',
-  )
-  await log.end(await add('refused today', { amount: '4000' }), 'refused')
-  await log.end(await add('void today', { amount: '50000' }), 'void')
+  await add('open', { amount: '1' })
+  await log.end(await add('paid', { amount: '20' }), 'paid')
+  const inOtherLetters = asset.asset.toUpperCase().replace('X', 'x')
+  await log.end(await add('unknown', { amount: '300', asset: inOtherLetters }), 'unknown')
+  await log.end(await add('refused', { amount: '4000' }), 'refused')
+  await log.end(await add('void', { amount: '50000' }), 'void')
   await add('another asset', { amount: '600000', asset: '0x02' })
   await add('yesterday', { amount: '7000000', signedAt: NOW - (NOW % DAY) - 1 })
-  const spent = spentOf(await log.list('0xAB'), asset, { now: NOW, session: 'one' })
-  expect(spent).toEqual({ today: 4321n, inSession: 7004301n })
+  expect(signedOn(await log.list('0xAB'), asset, NOW)).toBe(54321n)
 })
 
 test('deletes ended payments after three days, but never the last, nor an open one', async () => {

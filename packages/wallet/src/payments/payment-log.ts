@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
-import { isSameAsset, type Spent } from '../limits.js'
+import { isSameAsset } from '../limits.js'
 import { type WalletStorage } from '../storage/storage.js'
 
 /**
@@ -26,8 +26,6 @@ const StoredPayment = v.object({
   endedAt: v.optional(v.number()),
   /** In Unix seconds. */
   validUntil: v.optional(v.number()),
-  /** The `createTollgate` that signed it. */
-  session: v.string(),
   /** The signed payment, as it is sent; gone when the payment has ended. */
   header: v.optional(v.record(v.string(), v.string())),
   state: State,
@@ -116,22 +114,21 @@ function parse(key: string, text: string): StoredPayment {
   }
 }
 
-/** What may have been taken of an asset, on the day of `now` (UTC) and by one session. */
-export function spentOf(
+/**
+ * What was signed of an asset on the day of `now` (UTC), in smallest units. Whatever its state is: who received a signed payment
+ * may have taken it, and only the chain could tell.
+ */
+export function signedOn(
   payments: readonly StoredPayment[],
   asset: { network: string; asset: string },
-  { now, session }: { now: number; session: string },
-): Spent {
+  now: number,
+): bigint {
   const midnight = now - (now % DAY_MS)
-  const spent = { today: 0n, inSession: 0n }
-  for (const payment of payments) {
-    if (payment.state === 'void' || !isSameAsset(payment, asset)) continue
-    const amount = BigInt(payment.amount)
-    if (payment.signedAt >= midnight) spent.today += amount
-    if (payment.session === session) spent.inSession += amount
-  }
-  return spent
+  return sumOf(payments.filter((payment) => payment.signedAt >= midnight && isSameAsset(payment, asset)))
 }
+
+export const sumOf = (payments: readonly Pick<StoredPayment, 'amount'>[]): bigint =>
+  payments.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
 
 /** For the clocks of the chain and of this machine to differ. */
 const CLOCK_SKEW_SECONDS = 60

@@ -100,7 +100,7 @@ const chainIds: Partial<Record<string, number>> = {
 /** The header that carries a payment, by name and value. */
 export function paymentHeader(
   offer: Offer,
-  { payload }: SignedPayment,
+  { payload }: Pick<SignedPayment, 'payload'>,
   { resource, extensions }: Pick<PaymentRequired, 'resource' | 'extensions'>,
   paymentId: string,
 ): Record<string, string> {

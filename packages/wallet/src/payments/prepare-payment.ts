@@ -1,11 +1,11 @@
 import { TollgateError } from '../errors.js'
 import { type Events, type PaymentEvent } from '../events.js'
 import { ownSignal } from '../http.js'
-import { findBreach, type Breach, type Limits, type ProposedPayment } from '../limits.js'
+import { findBreach, isSameAsset, type Breach, type Limits, type ProposedPayment } from '../limits.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type SignedPayment, type SigningContext, type Wallet } from '../wallets/wallet.js'
 import { type Offer } from './offer.js'
-import { spentOf, type PaymentLog, type StoredPayment } from './payment-log.js'
+import { signedOn, sumOf, type PaymentLog, type StoredPayment } from './payment-log.js'
 import { paymentHeader, type PaymentRequired } from './payment-required.js'
 
 export type PreparePayment = ReturnType<typeof createPreparePayment>
@@ -13,6 +13,8 @@ export type PreparePayment = ReturnType<typeof createPreparePayment>
 export type PaymentWish = {
   url: string
   purpose: string
+  /** Of the payment, if one is signed. */
+  id: string
   required: PaymentRequired
   /** Returns the open payment of the purpose instead of signing another one. */
   isSingle: boolean
@@ -29,12 +31,13 @@ export function createPreparePayment(parts: {
   log: PaymentLog
   storage: WalletStorage
   events: Events
-  session: string
   now: () => number
   nodeUrl: SigningContext['nodeUrl']
   closed: AbortSignal
 }) {
-  const { wallet, limits, log, storage, events, session, now } = parts
+  const { wallet, limits, log, storage, events, now } = parts
+  /** Signed by this client. */
+  const own: StoredPayment[] = []
 
   return async (wish: PaymentWish): Promise<StoredPayment> => {
     // Before `canPay`, which goes by the account.
@@ -55,9 +58,10 @@ export function createPreparePayment(parts: {
       const open = known.find(({ purpose, state }) => purpose === wish.purpose && state === 'open')
       if (open && wish.isSingle) return open
       const offer = chooseOffer(wish, payable, known)
-      if (signed?.offer !== offer) signed = { offer, payment: await sign(wish.url, offer) }
+      if (signed?.offer !== offer) signed = { offer, payment: await sign(wish.url, offer, payer) }
       const stored = await store(wish, payer, known, signed)
       if (stored) {
+        own.push(stored)
         await log.prune(known)
         return stored
       }
@@ -69,7 +73,7 @@ export function createPreparePayment(parts: {
     const breaches: { offer: Offer; breach: Breach }[] = []
     for (const offer of payable) {
       if (!limits) throw new TollgateError('LIMIT_NOT_SET', notSet(offer))
-      const breach = findBreach(limits, offer, spentOf(known, offer, { now: now(), session }))
+      const breach = findBreach(limits, offer, spentOf(known, offer))
       if (!breach) return offer
       breaches.push({ offer, breach })
     }
@@ -82,7 +86,12 @@ export function createPreparePayment(parts: {
     throw new TollgateError(code, breach.message, { details: { ...event, limit: breach.limit } })
   }
 
-  async function sign(url: string, offer: Offer): Promise<SignedPayment> {
+  function spentOf(known: readonly StoredPayment[], asset: Offer) {
+    const inSession = sumOf(own.filter((payment) => isSameAsset(payment, asset)))
+    return { today: signedOn(known, asset, now()), inSession }
+  }
+
+  async function sign(url: string, offer: Offer, payer: string): Promise<SignedPayment> {
     const proposed = eventOf(url, offer)
     events.emit('payment-required', proposed)
     if (limits?.approve && !(await limits.approve(proposed)))
@@ -95,6 +104,11 @@ export function createPreparePayment(parts: {
       nodeUrl: parts.nodeUrl,
       signal: parts.closed,
     })
+    if (payment.payer.toLowerCase() !== payer.toLowerCase())
+      throw new TollgateError(
+        'SIGNATURE_REFUSED',
+        `The wallet changed its account to ${payment.payer}; nothing was sent`,
+      )
     if (payment.validUntil !== undefined && payment.validUntil * 1000 <= now())
       throw new TollgateError(
         'SIGNATURE_REFUSED',
@@ -104,16 +118,15 @@ export function createPreparePayment(parts: {
   }
 
   function store(
-    { url, purpose, required }: PaymentWish,
+    { url, purpose, id, required }: PaymentWish,
     payer: string,
     known: StoredPayment[],
     { offer, payment }: { offer: Offer; payment: SignedPayment },
   ): Promise<StoredPayment | false> {
     const { network, asset, payTo, amount } = offer
     const { validUntil } = payment
-    const id = crypto.randomUUID()
     return log.append(known, {
-      ...{ id, payer, purpose, url, network, asset, payTo, amount: amount.toString(), session },
+      ...{ id, payer, purpose, url, network, asset, payTo, amount: amount.toString() },
       signedAt: now(),
       header: paymentHeader(offer, payment, required, `payment-${id}`),
       ...(validUntil === undefined ? {} : { validUntil }),

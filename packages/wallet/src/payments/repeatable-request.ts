@@ -8,7 +8,9 @@ export async function repeatable(
   init?: RequestInit,
 ): Promise<RepeatableRequest & { headers: Headers }> {
   const request = new Request(input, init)
-  const { url, method, headers, redirect, signal } = request
+  const { url, method, headers, redirect } = request
+  // That of a `Request` follows the caller's only while the request is in memory.
+  const signal = init?.signal ?? (input instanceof Request ? input.signal : new AbortController().signal)
   const bytes = new Uint8Array(await request.arrayBuffer())
   const body = bytes.length === 0 ? undefined : bytes
   const content = body ? { body } : {}

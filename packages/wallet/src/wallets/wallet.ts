@@ -7,6 +7,8 @@ type SignedText = { signature: string; pubkey?: string }
 
 /** A payment as signed. It can move money until `validUntil`. */
 export type SignedPayment = {
+  /** The account that pays. */
+  payer: string
   /** The `payload` of x402's payment. */
   payload: Record<string, unknown>
   /** In Unix seconds: after it no chain takes the payment any more. Absent if the signature does not say. */

@@ -119,6 +119,7 @@ export const cosmosWallet: WalletFamily = (input) => {
         txBase64: toBase64(tx),
       }
       return {
+        payer: account.address,
         payload: { version: 1, chainId, payment },
         validUntil: context.now + Number(TIMEOUT_BLOCKS) * BLOCK_SECONDS,
       }

@@ -87,6 +87,7 @@ function typedData({ network, asset, extra }: Offer, authorization: Authorizatio
 }
 
 const paymentOf = (authorization: Authorization, signature: string): SignedPayment => ({
+  payer: authorization.from,
   payload: { signature, authorization },
   validUntil: Number(authorization.validBefore),
 })

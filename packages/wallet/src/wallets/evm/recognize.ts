@@ -75,7 +75,7 @@ function eip1193Signer(request: Request, account: string | undefined): EvmSigner
     async signTypedData(data) {
       await switchChain(request, data.domain.chainId)
       const types = { EIP712Domain: EIP712_DOMAIN, ...data.types }
-      const params = [await address(), JSON.stringify({ ...data, types })]
+      const params = [data.message['from'], JSON.stringify({ ...data, types })]
       return asText(await request({ method: 'eth_signTypedData_v4', params }))
     },
   }

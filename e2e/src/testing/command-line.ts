@@ -11,7 +11,7 @@ export type Finished = { exitCode: number | null; stdout: string; stderr: string
 export function createCommandLine(variables: Record<string, string>) {
   const printed: string[] = []
   const { PATH = '' } = process.env
-  const environmentWith = (more: Record<string, string>) => ({ PATH, ...variables, ...more })
+  const environmentWith = (more: Record<string, string>) => ({ PATH, TERM: 'xterm', ...variables, ...more })
 
   function follow(child: ChildProcess) {
     const output = { stdout: '', stderr: '' }

@@ -11,7 +11,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { networkOf, parseAmount } from './amounts'
 import { UsageError } from './exit-codes'
-import { type Output } from './output/output'
+import { printable, type Output } from './output/output'
 import { type Secrets, type Terminal } from './terminal'
 import { openWallet, type OpenWallet, type WalletOptions } from './wallets/open-wallet'
 
@@ -74,7 +74,7 @@ export async function openClient(
   const storage = fileStorage(folder)
   const reader = openReader(options)
   let known: Promise<Plan[]> | undefined
-  const plans = () => (known ??= reader.plans())
+  const plans = () => (known ??= reader.plans().then((sold) => sold.map(withPrintableNames)))
   const { planId = id, limits } = decide
     ? await decide({ wallet, plans: await plans(), storage })
     : { limits: await limitsOf(options, { plans, id, ecosystem: wallet.ecosystem }) }
@@ -94,6 +94,15 @@ export async function openClient(
     plan: async () => only(candidates(await plans(), { id: planId, ecosystem: wallet.ecosystem })),
   }
 }
+
+/** What the gateway calls its plans is shown beside prices, and must not rewrite the terminal. */
+const withPrintableNames = (plan: Plan): Plan => ({
+  ...plan,
+  plan_name: printable(plan.plan_name),
+  network: printable(plan.network),
+  display_denom: printable(plan.display_denom),
+  pay_to: printable(plan.pay_to),
+})
 
 /** For what needs no wallet. @throws UsageError */
 export const openReader = (options: Pick<ClientOptions, 'url'>): Tollgate =>

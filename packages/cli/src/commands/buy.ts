@@ -3,6 +3,7 @@ import { type Command } from 'commander'
 import { formatAmount, networkOf, priceOf } from '../amounts'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
 import { candidates, parsePlan, toLimit, type DecidePayment } from '../open-client'
+import { printable } from '../output/output'
 import { facts, time } from '../output/table'
 import { confirm } from '../prompts'
 import { type Context, type Run } from '../run-command'
@@ -69,7 +70,8 @@ async function decide(
     )
   if (!options.yes) {
     const offer = `${plan.credits} credits of plan ${plan.id} (${plan.plan_name}) for ${priceOf(plan)} on ${plan.network}`
-    output.note(`${offer}\nfrom ${wallet.address}\nto   ${plan.pay_to}`)
+    const money = `${plan.amount} smallest units of ${printable(plan.asset_address)}`
+    output.note(`${offer}, which are ${money}\nfrom ${wallet.address}\nto   ${plan.pay_to}`)
     if (!(await confirm(terminal, `Pay ${priceOf(plan)}?`, '--yes')))
       throw new CommandError(
         'PAYMENT_NOT_APPROVED',

@@ -4,7 +4,7 @@ import { formatAmount, priceOf } from '../amounts'
 import { parseParams, parseWholeParams } from '../call-params'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
 import { type OpenClient } from '../open-client'
-import { toJson } from '../output/output'
+import { printableLines, toJson } from '../output/output'
 import { type Run } from '../run-command'
 import { describe } from './help'
 
@@ -35,12 +35,12 @@ export const callCommand = (run: Run): Command =>
             if (call.kind === 'rest') {
               const answer = await readRest(client, { chain, path: call.path, signal })
               done()
-              output.result(answer.body, () => textOf(answer.body))
+              output.result(answer.body, () => textOf(answer.body, output.isTerminal))
               return answer.isOk ? EXIT.OK : EXIT.FAILED
             }
             const result = await client.tollgate.request(chain, call.method, call.params, { signal })
             done()
-            output.result(result, () => textOf(result))
+            output.result(result, () => textOf(result, output.isTerminal))
             return EXIT.OK
           } catch (error) {
             done()
@@ -93,7 +93,11 @@ async function readRest(
   }
 }
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : toJson(value, 2))
+/** Files and pipes get a text as it came. */
+const textOf = (value: unknown, isTerminal: boolean): string => {
+  if (typeof value !== 'string') return toJson(value, 2)
+  return isTerminal ? printableLines(value) : value
+}
 
 /** An error of the limits, in the units of the plan. */
 async function withPrice(error: unknown, { plan, limits }: OpenClient): Promise<unknown> {

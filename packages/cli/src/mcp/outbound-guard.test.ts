@@ -81,3 +81,7 @@ describe('a connection', () => {
     expect(await outcome(`http://127.0.0.1:${port}/`, { isPrivateAllowed: true })).toBe('internal')
   })
 })
+
+test('a name that the system does not resolve fails the request, and not the program', async () => {
+  expect(await outcome('http://does-not-exist.invalid/')).toContain('another error')
+})

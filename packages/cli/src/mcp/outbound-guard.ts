@@ -73,9 +73,14 @@ const createPublicLookup =
   (lookup: LookupAll): LookupFunction =>
   (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      // Without addresses then, whatever the types say.
+      if (error) {
+        callback(error, '', 0)
+        return
+      }
       const [first] = addresses
       const isRefused = !addresses.every(({ address }) => isPublicAddress(address))
-      if (error || !first) callback(error ?? new Error(`${hostname} has no address`), '', 0)
+      if (!first) callback(new Error(`${hostname} has no address`), '', 0)
       else if (isRefused) callback(refusalOf(hostname), '', 0)
       else if (options.all) callback(null, addresses)
       else callback(null, first.address, first.family)

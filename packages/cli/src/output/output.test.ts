@@ -1,6 +1,7 @@
 import { createSecrets } from '../terminal'
 import { createTestTerminal } from '../testing/terminal'
-import { createOutput } from './output'
+import { CommandError } from '../exit-codes'
+import { createOutput, printableLines } from './output'
 import { table } from './table'
 
 const ESCAPE = '\u001B'
@@ -60,4 +61,15 @@ test('texts from elsewhere cannot write to the terminal', () => {
   const { output, printed } = open()
   output.result([], (colors) => table(colors, ['Label'], [[`a${ESCAPE}[2Jb\u202Ec\r\nd`]]))
   expect(printed.stdout).toBe('Label\na[2Jbcd\n')
+})
+
+test('messages from elsewhere cannot rewrite the terminal, nor fill it', () => {
+  const { output, printed } = open()
+  output.fail(new CommandError('CODE', `${ESCAPE}[2K${'x'.repeat(5_000)}`, `${ESCAPE}]0;title\u0007`, 1))
+  expect(printed.stderr).not.toContain(ESCAPE)
+  expect(printed.stderr.length).toBeLessThan(1_200)
+})
+
+test('a text of several lines keeps its lines', () => {
+  expect(printableLines(`a\n\tb${ESCAPE}[2J\r\u202Ec`)).toBe('a\n\tb[2Jc')
 })

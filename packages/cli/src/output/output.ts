@@ -60,7 +60,12 @@ export function createOutput(
       const { code, message, advice, details } = failure
       if (isJson)
         say(toJson({ error: { code, message, advice, exit_code: exitCode, ...withDetails(details) } }))
-      else say([`${errorColors.red('Error:')} ${printable(message)}`, ...(advice ? [advice] : [])].join('\n'))
+      else
+        say(
+          [`${errorColors.red('Error:')} ${bounded(message)}`, ...(advice ? [bounded(advice)] : [])].join(
+            '\n',
+          ),
+        )
       return exitCode
     },
   }
@@ -77,6 +82,16 @@ export const toJson = (value: unknown, indent?: number): string =>
     (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
     indent,
   )
+
+const MAX_MESSAGE_LENGTH = 1_000
+
+const bounded = (message: string): string =>
+  message.length > MAX_MESSAGE_LENGTH
+    ? `${printable(message.slice(0, MAX_MESSAGE_LENGTH))} …`
+    : printable(message)
+
+/** The same of several lines. */
+export const printableLines = (text: string): string => text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, '')
 
 /** A text from elsewhere without control characters, which could rewrite the terminal. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '')

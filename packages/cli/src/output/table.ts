@@ -28,7 +28,10 @@ export const facts = (colors: Colors, pairs: readonly (readonly [string, Cell])[
   render(pairs.map(([name, value]) => [colors.bold(name), textOf(value)]))
 
 function render(rows: string[][]): string {
-  const drawn = new Table({ chars: NO_BORDERS, style: { 'padding-left': 0, 'padding-right': 0 } })
+  const drawn = new Table({
+    chars: NO_BORDERS,
+    style: { 'padding-left': 0, 'padding-right': 0, border: [], head: [] },
+  })
   drawn.push(...rows)
   return drawn
     .toString()

@@ -110,7 +110,7 @@ describeInBrowser('wallet-page', () => {
       asked.push(dialog.message())
       void dialog.accept()
     })
-    await page.goto(`http://127.0.0.1:${port}/`)
+    await page.goto(`http://127.0.0.1:${port}/`, { waitUntil: 'networkidle' })
     await page.click('#call')
     await page.waitForFunction(() => document.body.innerText.includes('credits left'))
     const text = await page.innerText('body')
@@ -118,7 +118,7 @@ describeInBrowser('wallet-page', () => {
     expect(text).toContain('99 credits left')
     expect(asked).toEqual([`Pay 0.01 USDC to ${world.plan.pay_to}?`])
     await close()
-  })
+  }, 180_000)
 })
 
 declare const document: { body: { innerText: string } }

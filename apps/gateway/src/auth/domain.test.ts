@@ -108,7 +108,6 @@ test.each([
   ['https://evil.example', `states another gateway than ${GATEWAY}`],
   [`${GATEWAY}.evil.example`, `states another gateway than ${GATEWAY}`],
 ])('a text that states %s, from a page that is listed: %s', (stated, problem) => {
-  const statement = `Sign in to spend your credits at ${stated}.`
-  const text = { domain: 'app.example', uri: 'https://app.example', statement }
+  const text = { domain: 'app.example', uri: 'https://app.example', statedGateway: stated }
   expect(problemOfDomain(text, { listed: ['app.example'], publicUrl: GATEWAY })).toBe(problem)
 })

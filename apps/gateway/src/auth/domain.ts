@@ -6,19 +6,16 @@ export const domainsOf = (listed: readonly string[], publicUrl: string): string[
   ...new Set([...listed, new URL(publicUrl).host]),
 ]
 
-/** What wallets state whose apps give them the gateway's URL, so that a text for one gateway signs in at no other. */
-const STATED_GATEWAY = /^Sign in to spend your credits at (\S+)\.$/
-
 /**
  * The host of the gateway needs no listing: a client derives it from the URL that it calls, so a gateway cannot have it sign a text
  * for another one. The short text is for listed names only, as wallets do not compare it with the page that asks.
  */
 export function problemOfDomain(
-  { domain, uri, statement }: Pick<SignInMessage, 'domain' | 'uri' | 'statement'>,
+  { domain, uri, statedGateway }: Pick<SignInMessage, 'domain' | 'uri' | 'statedGateway'>,
   { listed, publicUrl }: { listed: readonly string[]; publicUrl: string },
 ): string | undefined {
-  const stated = STATED_GATEWAY.exec(statement ?? '')?.[1]
-  if (stated !== undefined && !isWithin(stated, publicUrl)) return `states another gateway than ${publicUrl}`
+  if (statedGateway !== undefined && !isWithin(statedGateway, publicUrl))
+    return `states another gateway than ${publicUrl}`
   if (listed.includes(domain)) return undefined
   const names = uri === undefined ? listed : domainsOf(listed, publicUrl)
   if (uri === undefined || !isOfHost(publicUrl, domain))

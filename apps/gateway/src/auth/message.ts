@@ -9,7 +9,8 @@ export type SignInMessage = {
   notBefore?: Date
   /** Of EIP-4361 and CAIP-122; the short form has neither. */
   uri?: string
-  statement?: string
+  /** The gateway's URL in the statement of `@tollgate/wallet`. */
+  statedGateway?: string
   resources?: string[]
 }
 
@@ -69,6 +70,8 @@ const forms = [
 const FIELD_LIKE =
   /^\s*(?:Address|URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources)\s*:/i
 
+const STATED_GATEWAY = /^Sign in to spend your credits at (\S+)\.$/
+
 export function parseMessage(text: string): SignInMessage | undefined {
   const found = forms.map((form) => form.exec(text)?.groups).find((groups) => groups !== undefined)
   if (!found || [found.domain, found.statement].some((line = '') => FIELD_LIKE.test(line))) return undefined
@@ -80,7 +83,8 @@ export function parseMessage(text: string): SignInMessage | undefined {
   if (expiresAt !== undefined) message.expiresAt = new Date(expiresAt)
   if (notBefore !== undefined) message.notBefore = new Date(notBefore)
   if (found.uri !== undefined) message.uri = found.uri
-  if (found.statement !== undefined) message.statement = found.statement
+  const statedGateway = STATED_GATEWAY.exec(found.statement ?? '')?.[1]
+  if (statedGateway !== undefined) message.statedGateway = statedGateway
   if (found.resources !== undefined) message.resources = found.resources.split('\n- ').slice(1)
   return message
 }

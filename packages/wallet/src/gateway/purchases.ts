@@ -94,10 +94,7 @@ export function createPurchases(parts: {
     })
     const purchase = await deliver(current, payment)
     if (purchase) return purchase
-    throw new TollgateError(
-      'PAYMENT_REFUSED',
-      'The payment expired before it was settled; nothing was charged',
-    )
+    throw new TollgateError('PAYMENT_REFUSED', 'The gateway refused the payment until it expired')
   }
 
   /** Waits while another client of the wallet pays. */
@@ -197,9 +194,11 @@ const isGatewayError = (error: unknown) => error instanceof TollgateError && err
 
 function unexpected(outcome: PurchaseOutcome): TollgateError {
   if (outcome.kind === 'pending')
-    return new TollgateError('GATEWAY_ERROR', 'The gateway sells no credits just now', {
-      cause: outcome.cause,
-    })
+    return new TollgateError(
+      'PAYMENT_PENDING',
+      'The gateway sells no credits just now, or another client of this wallet is paying',
+      { cause: outcome.cause },
+    )
   if (outcome.kind === 'disputed') return new TollgateError('PAYMENT_DISPUTED', outcome.message)
   return new TollgateError('GATEWAY_ERROR', `The gateway did not name a price (${outcome.kind})`)
 }

@@ -18,3 +18,6 @@ export function decodeJson(text: string): unknown {
 
 export const toHex = (bytes: Uint8Array): `0x${string}` =>
   `0x${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+
+/** Where `crypto.randomUUID` is missing, too: on pages without https. */
+export const randomId = (): string => toHex(crypto.getRandomValues(new Uint8Array(16))).slice(2)

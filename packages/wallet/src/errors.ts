@@ -2,6 +2,7 @@
 export const advice = {
   ABORTED:
     'The call was stopped by its signal. A payment that was signed is kept, and sent again by the next call.',
+  CLOCK_WRONG: 'Set the clock of this machine by the network, and call again. Nothing was signed.',
   CLOSED: 'This client was closed; create another one.',
   GATEWAY_ERROR:
     'Read the message: it says what to change. `details.status` and `details.code` are the gateway’s.',
@@ -10,7 +11,7 @@ export const advice = {
   LIMIT_REACHED: 'Raise the limit that the message names, or wait for the next day.',
   NO_PAYABLE_OFFER: 'Use a wallet of an ecosystem and asset that is offered, or another plan.',
   PAYMENT_DISPUTED: 'Do not pay again: ask the operator of the gateway to decide.',
-  PAYMENT_NOT_APPROVED: '`approve` refused this payment.',
+  PAYMENT_NOT_APPROVED: '`approve` did not allow this payment. Nothing was signed.',
   PAYMENT_PENDING: 'Call again: the same payment is sent, never a second one.',
   PAYMENT_REFUSED:
     'Remove the cause that the message names, such as a missing balance, and call again. The gateway charged nothing; at another resource, look for the payment on chain.',

@@ -1,3 +1,5 @@
+import { type ProposedPayment } from './limits.js'
+
 /** Amounts are in the asset's smallest unit. */
 export type TollgateEvents = {
   'signed-in': { address: string; planId: number; expiresAt: string }
@@ -8,13 +10,7 @@ export type TollgateEvents = {
   'limit-reached': PaymentEvent & { limit: string }
 }
 
-export type PaymentEvent = {
-  url: string
-  network: string
-  asset: string
-  payTo: string
-  amount: bigint
-}
+export type PaymentEvent = ProposedPayment
 
 type Listener<Name extends keyof TollgateEvents> = (event: TollgateEvents[Name]) => void
 

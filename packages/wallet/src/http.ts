@@ -1,71 +1,104 @@
 import * as v from 'valibot'
-import { TollgateError, type ErrorCode } from './errors.js'
+import { isTollgateError, TollgateError, type ErrorCode } from './errors.js'
+import { assertNotStopped, untilStopped, type Stops } from './stops.js'
 
 export type Http = ReturnType<typeof createHttp>
 
-export type Send = {
-  method?: string
+export type Send = Omit<RequestInit, 'signal' | 'headers' | 'body'> & {
   headers?: Record<string, string>
   body?: NonNullable<RequestInit['body']>
-  redirect?: NonNullable<RequestInit['redirect']>
   signal?: AbortSignal | undefined
 }
 
-/**
- * Requests that end: by their answer, after `timeoutMs`, by the caller's signal, or by `closed`.
- *
- * @throws TollgateError ABORTED, CLOSED, TIMEOUT, UNREACHABLE
- */
+/** More than any node answers; a body without an end is given up. */
+const MAX_JSON_BYTES = 128 * 1024 * 1024
+
+/** Requests that end: by their answer, after `timeoutMs`, by the caller's signal, or by `closed`. */
 export function createHttp({ timeoutMs, closed }: { timeoutMs: number; closed: AbortSignal }) {
-  return async (url: string, { signal, ...init }: Send = {}): Promise<Response> => {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const signals = [timeout, closed, ...(signal ? [signal] : [])]
+  async function inTime<T>(signal: AbortSignal | undefined, task: (stops: Required<Stops>) => Promise<T>) {
+    const timeout = new AbortController()
+    const timer = setTimeout(() => timeout.abort(), timeoutMs)
     try {
-      return await fetch(url, { redirect: 'error', ...init, signal: AbortSignal.any(signals) })
-    } catch (cause) {
-      throw failure(url, { closed, signal, timeout }, cause)
+      return await task({ closed, signal, timeout: timeout.signal })
+    } finally {
+      clearTimeout(timer)
     }
   }
-}
 
-type Causes = { closed: AbortSignal; signal?: AbortSignal | undefined; timeout?: AbortSignal }
+  return {
+    /**
+     * Resolves with the headers of the answer: they must arrive in time, its body may take longer.
+     *
+     * @throws TollgateError ABORTED, CLOSED, TIMEOUT, UNREACHABLE
+     */
+    send(url: string, { signal, ...init }: Send = {}): Promise<Response> {
+      const { origin } = new URL(url)
+      return inTime(signal, async (stops) => {
+        // The body, whoever reads it, follows the caller's signal and `closed`, too.
+        const all = AbortSignal.any([stops.timeout, closed, ...(signal ? [signal] : [])])
+        try {
+          return await untilStopped(() => fetch(url, { redirect: 'error', ...init, signal: all }), stops)
+        } catch (cause) {
+          throw failureOf(cause, stops, `${origin} could not be reached`)
+        }
+      })
+    },
 
-function failure(url: string, { closed, signal, timeout }: Causes, cause: unknown): TollgateError {
-  const { origin } = new URL(url)
-  if (closed.aborted) return new TollgateError('CLOSED', 'The client was closed during a request', { cause })
-  if (signal?.aborted) return new TollgateError('ABORTED', 'The call was stopped by its signal', { cause })
-  if (timeout?.aborted) return new TollgateError('TIMEOUT', `${origin} did not answer in time`, { cause })
-  return new TollgateError('UNREACHABLE', `${origin} could not be reached`, { cause })
-}
-
-/** The body as JSON; undefined if it is not JSON, or longer than `maxBytes`. @throws TollgateError as the request would */
-export async function readJson(answer: Response, maxBytes = Number.POSITIVE_INFINITY): Promise<unknown> {
-  const text = await readText(answer, maxBytes).catch((cause: unknown) => {
-    throw new TollgateError('UNREACHABLE', 'The connection ended during an answer', { cause })
-  })
-  try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown)
-  } catch {
-    return undefined
+    /**
+     * The body as JSON; undefined if it is not JSON, or longer than `maxBytes`.
+     *
+     * @throws TollgateError ABORTED, CLOSED, TIMEOUT, UNREACHABLE
+     */
+    readJson(answer: Response, { signal, maxBytes = MAX_JSON_BYTES }: ReadOptions = {}): Promise<unknown> {
+      return inTime(signal, async (stops) => {
+        try {
+          const text = await readText(answer, maxBytes, stops)
+          return text === undefined ? undefined : parseJson(text)
+        } catch (cause) {
+          throw failureOf(cause, stops, 'The connection ended during an answer')
+        }
+      })
+    },
   }
 }
 
-/** Undefined if it is longer. Bytes are counted after decompression. */
-async function readText(answer: Response, maxBytes: number): Promise<string | undefined> {
-  if (maxBytes === Number.POSITIVE_INFINITY || !answer.body) return answer.text()
+type ReadOptions = { signal?: AbortSignal | undefined; maxBytes?: number }
+
+function failureOf(cause: unknown, stops: Stops, message: string): TollgateError {
+  if (isTollgateError(cause)) return cause
+  try {
+    assertNotStopped(stops)
+  } catch (stopped) {
+    return stopped as TollgateError
+  }
+  return new TollgateError('UNREACHABLE', message, { cause })
+}
+
+/** Undefined if it is longer; bytes are counted after decompression. Node 20 may forget an answer's signal, so each read has it. */
+async function readText(answer: Response, maxBytes: number, stops: Stops): Promise<string | undefined> {
+  if (!answer.body) return ''
   const reader = answer.body.getReader()
   const decoder = new TextDecoder()
   let text = ''
-  for (let size = 0; ;) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    size += value.length
-    if (size > maxBytes) {
-      // Of an answer that was cloned, this resolves only when the clone is cancelled too.
-      void reader.cancel().catch(() => undefined)
-      return undefined
+  try {
+    for (let size = 0; ;) {
+      const { done, value } = await untilStopped(() => reader.read(), stops)
+      if (done) return text + decoder.decode()
+      size += value.length
+      if (size > maxBytes) return undefined
+      text += decoder.decode(value, { stream: true })
     }
-    text += decoder.decode(value, { stream: true })
+  } finally {
+    // Of an answer that was cloned, this resolves only when the clone is cancelled too.
+    void reader.cancel().catch(() => undefined)
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
   }
 }
 
@@ -82,38 +115,6 @@ export function parseAnswer<Schema extends v.GenericSchema>(
     'GATEWAY_ERROR',
     `The answer is none that this version knows (${place}: ${issue.message}); is this the URL of a Tollgate gateway?`,
   )
-}
-
-/** Resolves after `ms`, or rejects when a signal does. */
-export function pause(ms: number, signals: AbortSignal[]): Promise<void> {
-  const signal = AbortSignal.any(signals)
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(new TollgateError('ABORTED', 'The wait was stopped'))
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
-}
-
-/** For one waiter. Node warns of a leak where more than ten listen to the same signal. */
-export const ownSignal = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal])
-
-/** The result of work that goes on for others when this caller stops waiting. */
-export function whileWanted<T>(work: Promise<T>, wanted: AbortSignal | undefined): Promise<T> {
-  if (!wanted) return work
-  const signal = ownSignal(wanted)
-  return new Promise<T>((resolve, reject) => {
-    const stop = () => reject(new TollgateError('ABORTED', 'The call was stopped by its signal'))
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
 }
 
 const lost = new Set<ErrorCode>(['TIMEOUT', 'UNREACHABLE'])

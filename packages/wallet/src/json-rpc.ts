@@ -1,6 +1,5 @@
 import * as v from 'valibot'
 import { TollgateError } from './errors.js'
-import { readJson } from './http.js'
 import { refusalOf } from './gateway/gateway-client.js'
 
 const JsonRpcError = v.looseObject({ code: v.number(), message: v.string(), data: v.optional(v.unknown()) })
@@ -9,9 +8,8 @@ const JsonRpcAnswer = v.union([
   v.looseObject({ result: v.unknown(), error: v.nullish(v.never()) }),
 ])
 
-/** The node's answer, an object or a list. @throws TollgateError GATEWAY_ERROR if it is none of a node */
-export async function readNodeAnswer(answer: Response): Promise<unknown> {
-  const body = await readJson(answer)
+/** The body of a node's answer, an object or a list. @throws TollgateError GATEWAY_ERROR if it is none of a node */
+export function nodeAnswerOf(answer: Response, body: unknown): unknown {
   const isJsonRpc = Array.isArray(body) || v.safeParse(JsonRpcAnswer, body).success
   if (isJsonRpc || (answer.ok && body !== undefined)) return body
   throw refusalOf(answer, body)

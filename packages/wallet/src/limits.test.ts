@@ -64,6 +64,37 @@ test.each([['-1'], ['0.5'], ['1e6'], [' 5 '], ['0x10'], [''], ['٣']])(
   },
 )
 
+test('counts a fee, which has no recipient, as a payment', () => {
+  const fee = { network: 'cosmos:hub', asset: 'uatom', amount: 10n }
+  const given = {
+    assets: [{ ...limit, network: 'cosmos:hub', asset: 'uatom', perDay: 50n }],
+    recipients: [shop],
+  }
+  expect(findBreach(given, fee, { today: 40n, inSession: 0n })).toBeUndefined()
+  expect(findBreach(given, fee, { today: 41n, inSession: 0n })?.limit).toBe('perDay')
+})
+
+test.each<[string, unknown, string]>([
+  ['no list of assets', {}, 'limits.assets'],
+  ['no object', true, 'limits'],
+  ['a member that is not known', { assets: [{ ...limit, perWeek: 1n }] }, 'limits.assets[0].perWeek'],
+  ['another member of all', { assets: [], recipient: shop }, 'limits.recipient'],
+  [
+    'a network without its namespace',
+    { assets: [{ ...limit, network: '84532' }] },
+    'limits.assets[0].network',
+  ],
+  [
+    'an address that is cut',
+    { assets: [limit, { ...limit, asset: asset.slice(1) }] },
+    'limits.assets[1].asset',
+  ],
+  ['a recipient that is none', { assets: [], recipients: [undefined] }, 'limits.recipients[0]'],
+  ['no callback', { assets: [], approve: true }, 'limits.approve'],
+])('refuses %s, and names it', (_name, given, place) => {
+  expect(() => assertLimits(given)).toThrow(new RegExp(`^${place.replaceAll(/[[\]]/g, '\\$&')}: `))
+})
+
 test('refuses a number, which may have lost digits', () => {
   expect(() => assertLimits(limits({ perDay: 0.1 as unknown as string }))).toThrow('limits.assets[0].perDay')
 })

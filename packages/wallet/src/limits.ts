@@ -1,3 +1,6 @@
+import * as v from 'valibot'
+import { TollgateError } from './errors.js'
+
 /** In the asset's smallest unit: `10000n` or `'10000'` is 0.01 USDC. */
 export type Units = bigint | string
 
@@ -21,6 +24,8 @@ export type ProposedPayment = {
   payTo: string
   /** In the asset's smallest unit. */
   amount: bigint
+  /** What the payer bears beside it, of an asset of the same network. */
+  fee?: { asset: string; amount: bigint }
 }
 
 /** What may be paid. Whatever is not listed is refused. */
@@ -28,7 +33,7 @@ export type Limits = {
   assets: readonly AssetLimit[]
   /** Whom to pay; absent: everyone. */
   recipients?: readonly string[]
-  /** Asked last, before each signature; false refuses the payment. */
+  /** Asked last, before each signature; whatever is not `true` refuses the payment. */
   approve?(payment: ProposedPayment): boolean | Promise<boolean>
 }
 
@@ -41,7 +46,8 @@ export type Breach = {
   message: string
 }
 
-type Terms = Pick<ProposedPayment, 'network' | 'asset' | 'payTo' | 'amount'>
+/** Of a payment, or of a fee, which has no recipient. */
+type Terms = Pick<ProposedPayment, 'network' | 'asset' | 'amount'> & { payTo?: string }
 
 export function findBreach(limits: Limits, payment: Terms, spent: Spent): Breach | undefined {
   const { network, asset, payTo, amount } = payment
@@ -49,7 +55,7 @@ export function findBreach(limits: Limits, payment: Terms, spent: Spent): Breach
   if (!limit)
     return { limit: 'assets', message: `${asset} on ${network} is not among the assets that may be paid` }
   const { recipients } = limits
-  if (recipients && !recipients.some((recipient) => isSameAddress(recipient, payTo)))
+  if (payTo !== undefined && recipients && !recipients.some((recipient) => isSameAddress(recipient, payTo)))
     return { limit: 'recipients', message: `${payTo} is not among the recipients that may be paid` }
 
   const exceeds = (name: 'perPayment' | 'perDay' | 'perSession', total: bigint): Breach | undefined => {
@@ -69,17 +75,47 @@ export function findBreach(limits: Limits, payment: Terms, spent: Spent): Breach
   )
 }
 
-/** @throws RangeError naming the member that is wrong */
-export function assertLimits({ assets }: Limits): void {
-  for (const [index, limit] of assets.entries())
-    for (const name of ['perPayment', 'perDay', 'perSession'] as const) {
-      const units = limit[name]
-      if (units === undefined && name !== 'perPayment') continue
-      if (!/^[0-9]{1,78}$/.test(String(units)))
-        throw new RangeError(
-          `limits.assets[${index}].${name} must be a whole number of smallest units, as bigint or digits`,
-        )
-    }
+const UnitsSchema = v.pipe(
+  v.union([v.bigint(), v.string()], 'must be a whole number of smallest units, as bigint or digits'),
+  v.check(
+    (units) => /^[0-9]{1,78}$/.test(String(units)),
+    'must be a whole number of smallest units, as bigint or digits',
+  ),
+)
+const NETWORK = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/
+const LimitsSchema = v.strictObject({
+  assets: v.array(
+    v.pipe(
+      v.strictObject({
+        network: v.pipe(v.string(), v.regex(NETWORK, 'must be as CAIP-2 has it, such as eip155:84532')),
+        asset: v.pipe(v.string(), v.minLength(1, 'must be the address of a token, or a denomination')),
+        perPayment: UnitsSchema,
+        perDay: v.optional(UnitsSchema),
+        perSession: v.optional(UnitsSchema),
+      }),
+      v.forward(
+        v.check(
+          ({ network, asset }) => !network.startsWith('eip155:') || isAddress(asset),
+          'must be the address of the token: 0x and 40 hexadecimal digits',
+        ),
+        ['asset'],
+      ),
+    ),
+  ),
+  recipients: v.optional(v.array(v.pipe(v.string(), v.minLength(1, 'must be an address')))),
+  approve: v.optional(v.function()),
+})
+
+/** @throws TollgateError INVALID_ARGUMENT naming the member that is wrong */
+export function assertLimits(limits: unknown): asserts limits is Limits {
+  const parsed = v.safeParse(LimitsSchema, limits)
+  if (parsed.success) return
+  const [issue] = parsed.issues
+  const path = ['limits', v.getDotPath(issue)]
+    .filter(Boolean)
+    .join('.')
+    .replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]')
+  throw new TollgateError('INVALID_ARGUMENT', `${path}: ${issue.message}`)
 }
 
 type Asset = Pick<AssetLimit, 'network' | 'asset'>
@@ -88,5 +124,7 @@ type Asset = Pick<AssetLimit, 'network' | 'asset'>
 export const isSameAsset = (one: Asset, other: Asset) =>
   one.network === other.network && isSameAddress(one.asset, other.asset)
 
+const isAddress = (text: string) => /^0x[0-9a-f]{40}$/i.test(text)
+
 const isSameAddress = (one: string, other: string) =>
-  one === other || (/^0x[0-9a-f]{40}$/i.test(one) && one.toLowerCase() === other.toLowerCase())
+  one === other || (isAddress(one) && one.toLowerCase() === other.toLowerCase())

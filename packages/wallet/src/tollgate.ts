@@ -1,8 +1,8 @@
 import { TollgateError } from './errors.js'
 import { createEvents, type TollgateEvents } from './events.js'
 import { createCalls } from './gateway/calls.js'
-import { choosePlan } from './gateway/choose-plan.js'
 import { createGatewayClient, isSessionEnd } from './gateway/gateway-client.js'
+import { createPlanChoice } from './gateway/plan-choice.js'
 import { createPurchases, type Purchase } from './gateway/purchases.js'
 import { createSessions } from './gateway/sessions.js'
 import {
@@ -14,17 +14,19 @@ import {
   type Plan,
   type UsageRecord,
 } from './gateway/wire.js'
-import { createHttp, whileWanted } from './http.js'
-import { readNodeAnswer, resultOf } from './json-rpc.js'
+import { createHttp } from './http.js'
+import { nodeAnswerOf, resultOf } from './json-rpc.js'
 import { assertLimits, type Limits } from './limits.js'
 import { createPaymentLog } from './payments/payment-log.js'
 import { createPayingFetch } from './payments/paying-fetch.js'
 import { createPreparePayment } from './payments/prepare-payment.js'
 import { repeatable } from './payments/repeatable-request.js'
+import { untilStopped } from './stops.js'
 import { browserStorage } from './storage/browser-storage.js'
 import { memoryStorage } from './storage/memory-storage.js'
 import { type WalletStorage } from './storage/storage.js'
 import { recognize } from './wallets/recognize.js'
+import { type Wallet } from './wallets/wallet.js'
 
 export type CallOptions = { signal?: AbortSignal }
 
@@ -39,7 +41,7 @@ export type TollgateOptions = {
   limits?: Limits
   /** Default: IndexedDB in a browser, else memory, which a crash empties. */
   storage?: WalletStorage
-  /** In milliseconds, for one request. Default: 60,000. */
+  /** In milliseconds, for the headers of an answer to come, and for a JSON body. Default: 60,000. */
   timeoutMs?: number
   /** The name that the gateway's short sign-in text carries, for a gateway that does not accept its own host as a domain. */
   serviceName?: string
@@ -89,30 +91,15 @@ const DEFAULT_TIMEOUT_MS = 60_000
 export function createTollgate(options: TollgateOptions): Tollgate {
   const { limits, timeoutMs = DEFAULT_TIMEOUT_MS, serviceName } = options
   const url = parseUrl(options.url)
-  if (limits) checkLimits(limits)
-  const wallet = recognize(options.wallet)
+  if (limits !== undefined) assertLimits(limits)
   const storage = options.storage ?? defaultStorage()
   const closing = new AbortController()
   const closed = closing.signal
+  const wallet = stoppable(recognize(options.wallet), closed)
   const now = () => Date.now()
   const events = createEvents()
   const http = createHttp({ timeoutMs, closed })
   const gateway = createGatewayClient(url, http)
-
-  let chosen: Promise<Plan> | undefined
-  const findPlan = () =>
-    (chosen ??= choose().catch((error: unknown) => {
-      chosen = undefined
-      throw error
-    }))
-  async function choose(): Promise<Plan> {
-    const { ecosystem } = wallet
-    const [plans, balances] = await Promise.all([
-      gateway.plans(),
-      options.plan === undefined ? gateway.credits(await wallet.address()) : [],
-    ])
-    return choosePlan(plans, { id: options.plan, ecosystem, limits, balances })
-  }
 
   async function nodeUrl(chainId: string): Promise<string> {
     const given = options.nodes?.[chainId]
@@ -128,7 +115,8 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     )
   }
 
-  const sessions = createSessions({ gateway, wallet, storage, events, findPlan, serviceName, now, closed })
+  const plans = createPlanChoice({ gateway, wallet, limits, id: options.plan })
+  const sessions = createSessions({ gateway, wallet, storage, events, plans, serviceName, now, closed })
   const log = createPaymentLog(storage, now)
   const prepare = createPreparePayment({
     wallet,
@@ -142,7 +130,20 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   })
   const purchases = createPurchases({ gateway, sessions, log, prepare, storage, events, now, closed })
   const calls = createCalls({ gateway, http, sessions, purchases, now, closed })
-  const payingFetch = createPayingFetch({ payer: () => wallet.address(), log, prepare, storage, events, now })
+  const payingFetch = createPayingFetch({
+    http,
+    payer: () => wallet.address(),
+    log,
+    prepare,
+    storage,
+    events,
+    now,
+    closed,
+  })
+
+  /** Whatever a call waits for, `close()` and its signal end it. */
+  const live = <T>(begin: () => Promise<T>, signal?: AbortSignal | null) =>
+    untilStopped(begin, { closed, signal: signal ?? undefined })
 
   /** Repeated once with a new token if the session has ended. */
   async function inSession<T>(task: (token: string) => Promise<T>): Promise<T> {
@@ -157,51 +158,64 @@ export function createTollgate(options: TollgateOptions): Tollgate {
 
   let nextId = 1
 
-  const send: Tollgate['send'] = async (chain, body, { signal } = {}) => {
+  async function send(chain: string, body: unknown, { signal }: CallOptions = {}): Promise<unknown> {
     const answer = await calls.call(`/v1/${encodeURIComponent(chain)}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
       signal,
     })
-    return readNodeAnswer(answer)
+    return nodeAnswerOf(answer, await http.readJson(answer, { signal }))
+  }
+
+  async function sendPaid(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    const request = await repeatable(http, input, init)
+    if (isPaidElsewhere(request.headers)) return request.send()
+    const path = pathBelow(url, request.url)
+    if (path === undefined) return payingFetch(request)
+    if (!isCall(path)) return request.send()
+    const { method, body, signal } = request
+    const headers = Object.fromEntries(request.headers)
+    return calls.call(path, { method, headers, signal, ...(body ? { body } : {}) })
   }
 
   return {
     url,
-    address: () => wallet.address(),
-    async request<T>(chain: string, method: string, params: unknown = [], callOptions?: CallOptions) {
-      const answer = await send(chain, { jsonrpc: '2.0', id: nextId++, method, params }, callOptions)
-      return resultOf(answer) as T
-    },
-    send,
-    async fetch(input, init) {
-      const request = await repeatable(http, input, init)
-      if (isPaidElsewhere(request.headers)) return request.send()
-      const path = pathBelow(url, request.url)
-      if (path === undefined) return payingFetch(request)
-      if (!isCall(path)) return request.send()
-      const { method, body, signal } = request
-      const headers = Object.fromEntries(request.headers)
-      return calls.call(path, { method, headers, signal, ...(body ? { body } : {}) })
-    },
-    plans: () => gateway.plans(),
-    credits: async () => gateway.credits(await wallet.address()),
-    history: async (page = {}) => pageFrom(await gateway.history(await wallet.address(), page)),
-    payments: async (page = {}) => pageFrom(await gateway.payments(await wallet.address(), page)),
-    buy: ({ signal } = {}) => whileWanted(purchases.buy(), signal),
+    address: () => live(() => wallet.address()),
+    request: <T>(chain: string, method: string, params: unknown = [], callOptions: CallOptions = {}) =>
+      live(async () => {
+        const answer = await send(chain, { jsonrpc: '2.0', id: nextId++, method, params }, callOptions)
+        return resultOf(answer) as T
+      }, callOptions.signal),
+    send: (chain, body, callOptions = {}) => live(() => send(chain, body, callOptions), callOptions.signal),
+    fetch: (input, init) => live(() => sendPaid(input, init), init?.signal ?? signalIn(input)),
+    plans: () => live(() => gateway.plans()),
+    credits: () => live(async () => gateway.credits(await wallet.address())),
+    history: (page = {}) => live(async () => pageFrom(await gateway.history(await wallet.address(), page))),
+    payments: (page = {}) => live(async () => pageFrom(await gateway.payments(await wallet.address(), page))),
+    buy: ({ signal } = {}) => live(() => purchases.buy(signal), signal),
     keys: {
-      list: () => inSession((token) => gateway.keys.list(token)),
-      create: (key) => inSession((token) => gateway.keys.create(token, key)),
-      async delete(id) {
-        await inSession((token) => gateway.keys.delete(token, id))
-      },
+      list: () => live(() => inSession((token) => gateway.keys.list(token))),
+      create: (key) => live(() => inSession((token) => gateway.keys.create(token, key))),
+      delete: (id) =>
+        live(async () => {
+          await inSession((token) => gateway.keys.delete(token, id))
+        }),
     },
     on: (name, listener) => events.on(name, listener),
-    signOut: () => sessions.end(),
-    close: () => closing.abort(new TollgateError('CLOSED', 'The client was closed')),
+    signOut: () => live(() => sessions.end()),
+    close: () => closing.abort(),
   }
 }
+
+/** A wallet that waits for its user, perhaps for ever, holds nothing up after `close()`. */
+const stoppable = (wallet: Wallet, closed: AbortSignal): Wallet => ({
+  ...wallet,
+  address: () => untilStopped(() => wallet.address(), { closed }),
+  signText: (text) => untilStopped(() => wallet.signText(text), { closed }),
+})
+
+const signalIn = (input: RequestInfo | URL) => (input instanceof Request ? input.signal : undefined)
 
 const pageFrom = <T>({ data, pagination }: { data: T[]; pagination: { total: number } }): Page<T> => ({
   data,
@@ -214,14 +228,6 @@ function parseUrl(input: string | URL): string {
     throw new TollgateError('INVALID_ARGUMENT', 'url must be the http(s) address of a gateway')
   const { origin, pathname } = new URL(text)
   return `${origin}${pathname.replace(/\/+$/, '')}`
-}
-
-function checkLimits(limits: Limits): void {
-  try {
-    assertLimits(limits)
-  } catch (cause) {
-    throw new TollgateError('INVALID_ARGUMENT', cause instanceof Error ? cause.message : 'limits', { cause })
-  }
 }
 
 const defaultStorage = (): WalletStorage => ('indexedDB' in globalThis ? browserStorage() : memoryStorage())

@@ -1,5 +1,6 @@
 import { TollgateError } from '../errors.js'
-import { pause, readJson, whileWanted, type Http, type Send } from '../http.js'
+import { type Http, type Send } from '../http.js'
+import { pause, untilStopped } from '../stops.js'
 import { isSessionEnd, refusalOf, retryAfterMs, type GatewayClient } from './gateway-client.js'
 import { type Purchases } from './purchases.js'
 import { type Session, type Sessions } from './sessions.js'
@@ -29,24 +30,28 @@ export function createCalls(parts: {
    */
   async function call(path: string, send: Send): Promise<Response> {
     const { signal } = send
-    const wanted = <T>(work: Promise<T>) => whileWanted(work, signal)
-    let session = await wanted(sessions.open())
+    const wanted = <T>(begin: () => Promise<T>) => untilStopped(begin, { closed, signal })
+    let session = await wanted(() => sessions.open())
+    const tried = new Set<number>()
     let purchased = 0
     let renewed = 0
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const sentAt = now()
       const headers = { ...send.headers, authorization: `Bearer ${session.token}` }
-      const answer = await http(`${gateway.url}${path}`, { ...send, headers })
-      const next = await nextStep(answer)
+      const answer = await http.send(`${gateway.url}${path}`, { ...send, headers })
+      const next = await nextStep(answer, signal)
       if (next === 'return') return answer
       if (next === 'renew') {
         if (++renewed > MAX_RENEWALS) return answer
-        session = await wanted(sessions.renew(session.token))
+        session = await wanted(() => sessions.renew(session.token))
       } else if (next === 'buy') {
+        tried.add(session.plan.id)
+        session = await wanted(() => sessions.openOther(tried))
+        if (!tried.has(session.plan.id)) continue
         if (attempt > 0) await assertAffordable(session)
         if (purchased === MAX_PURCHASES) throw notServed(`after ${purchased} purchases`)
-        if (await wanted(purchases.buyAfter(sentAt))) purchased += 1
-      } else await pause(retryAfterMs(answer) ?? DEFAULT_PAUSE_MS, signal ? [closed, signal] : [closed])
+        if (await purchases.buyAfter(sentAt, signal)) purchased += 1
+      } else await pause(retryAfterMs(answer) ?? DEFAULT_PAUSE_MS, { closed, signal })
     }
     throw notServed(`in ${MAX_ATTEMPTS} attempts`)
   }
@@ -62,6 +67,20 @@ export function createCalls(parts: {
       )
   }
 
+  /** Reads only the bodies of answers that are not returned. */
+  async function nextStep(
+    answer: Response,
+    signal: AbortSignal | undefined,
+  ): Promise<'return' | 'renew' | 'buy' | 'wait'> {
+    const { status } = answer
+    if (status === 402) return 'buy'
+    const isOwn = !answer.headers.has('x-credits-charged')
+    if (!isOwn || (status !== 401 && status !== 403 && status !== 503)) return 'return'
+    const refusal = refusalOf(answer, await http.readJson(answer.clone(), { signal }))
+    if (isSessionEnd(refusal)) return 'renew'
+    return refusal.details['code'] === 'PAYMENT_PENDING' ? 'wait' : 'return'
+  }
+
   return { call }
 }
 
@@ -70,14 +89,3 @@ const notServed = (when: string) =>
     'GATEWAY_ERROR',
     `The gateway did not serve the call ${when}; see credits() and payments()`,
   )
-
-/** Reads only the bodies of answers that are not returned. */
-async function nextStep(answer: Response): Promise<'return' | 'renew' | 'buy' | 'wait'> {
-  const { status } = answer
-  if (status === 402) return 'buy'
-  const isOwn = !answer.headers.has('x-credits-charged')
-  if (!isOwn || (status !== 401 && status !== 403 && status !== 503)) return 'return'
-  const refusal = refusalOf(answer, await readJson(answer.clone()))
-  if (isSessionEnd(refusal)) return 'renew'
-  return refusal.details['code'] === 'PAYMENT_PENDING' ? 'wait' : 'return'
-}

@@ -32,6 +32,7 @@ test.each([
   ['one within the limits', { ...wish, limits }, 3],
   ['one with credits left', { ...wish, limits, balances: left(4, 1) }, 4],
   ['none whose credits are used up', { ...wish, limits, balances: left(4, 0) }, 3],
+  ['none whose credits did not suffice', { ...wish, limits, balances: left(4, 1), tried: new Set([4]) }, 3],
   ['one of its own ecosystem', { ...wish, ecosystem: 'cosmos', balances: left(3, 5) }, 1],
 ] as const)('chooses %s', (_name, given, id) => {
   expect(choosePlan(plans, { ...given, balances: [...given.balances] }).id).toBe(id)

@@ -12,6 +12,8 @@ type Wish = {
   ecosystem: Ecosystem
   limits: Limits | undefined
   balances: CreditBalance[]
+  /** Plans whose credits did not suffice. */
+  tried?: ReadonlySet<number>
 }
 
 /**
@@ -20,18 +22,18 @@ type Wish = {
  *
  * @throws TollgateError INVALID_ARGUMENT, NO_PAYABLE_OFFER
  */
-export function choosePlan(plans: readonly Plan[], { id, ecosystem, limits, balances }: Wish): Plan {
+export function choosePlan(plans: readonly Plan[], { id, ecosystem, limits, balances, tried }: Wish): Plan {
   if (id !== undefined) {
     const plan = plans.find((candidate) => candidate.id === id)
     if (plan) return plan
     throw new TollgateError('INVALID_ARGUMENT', `plan: the gateway sells no plan ${id}; ${listOf(plans)}`)
   }
   const payable = plans.filter((plan) => plan.ecosystem === ecosystem)
-  const withCredits = payable.find((plan) =>
+  const hasCredits = (plan: Plan) =>
     balances.some(
       ({ pricing_plan_id, remaining_credits }) => pricing_plan_id === plan.id && remaining_credits > 0,
-    ),
-  )
+    )
+  const withCredits = payable.find((plan) => !tried?.has(plan.id) && hasCredits(plan))
   const withinLimits = payable.find((plan) =>
     limits?.assets.some(
       (limit) =>

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
-import { parseAnswer, readJson, type Http, type Send } from '../http.js'
+import { parseAnswer, type Http, type Send } from '../http.js'
 import { parsePaymentRequired, type PaymentRequired } from '../payments/payment-required.js'
 import {
   AccessKey,
@@ -44,8 +44,8 @@ export type GatewayClient = ReturnType<typeof createGatewayClient>
 /** The gateway's interface, one function for each operation. @throws TollgateError GATEWAY_ERROR with its refusal */
 export function createGatewayClient(url: string, http: Http) {
   const read = async <Schema extends v.GenericSchema>(schema: Schema, path: string, send: Send = {}) => {
-    const answer = await http(`${url}${path}`, send)
-    const body = await readJson(answer)
+    const answer = await http.send(`${url}${path}`, send)
+    const body = await http.readJson(answer, { signal: send.signal })
     if (!answer.ok) throw refusalOf(answer, body)
     return parseAnswer(schema, body)
   }
@@ -83,10 +83,13 @@ export function createGatewayClient(url: string, http: Http) {
     },
 
     /** Asks for the price without `payment`, and has a payment settled and credited. Safe to repeat with the same payment. */
-    async purchase(token: string, payment?: Record<string, string>): Promise<PurchaseOutcome> {
+    async purchase(
+      token: string,
+      { payment, signal }: { payment?: Record<string, string> | undefined; signal: AbortSignal | undefined },
+    ): Promise<PurchaseOutcome> {
       const headers = { ...withToken(token), ...payment }
-      const answer = await http(`${url}/credits`, { method: 'POST', headers })
-      const body = await readJson(answer)
+      const answer = await http.send(`${url}/credits`, { method: 'POST', headers, signal })
+      const body = await http.readJson(answer, { signal })
       if (answer.ok) {
         const { credits, transaction } = parseAnswer(PurchaseAnswer, body)
         return { kind: 'bought', credits, transaction }

@@ -1,10 +1,13 @@
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
-import { isLost, ownSignal, pause } from '../http.js'
+import { isLost } from '../http.js'
 import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
 import { eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
+import { createSharedWork } from '../shared-work.js'
+import { assertNotStopped, pause, signalOf } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
+import { randomId } from '../encoding.js'
 import { type GatewayClient, type PurchaseOutcome } from './gateway-client.js'
 import { keyPart, type Session, type Sessions } from './sessions.js'
 
@@ -35,7 +38,7 @@ export function createPurchases(parts: {
   closed: AbortSignal
 }) {
   const { gateway, sessions, log, prepare, storage, events, now, closed } = parts
-  let topUp: Promise<boolean> | undefined
+  const topUp = createSharedWork<boolean>(closed)
 
   /**
    * Buys unless another tab, process or call of this client has done so since a call was sent.
@@ -43,83 +46,90 @@ export function createPurchases(parts: {
    * @param since in Unix milliseconds, when the call was sent that was answered with 402
    * @returns whether it bought for this call, and not with another one
    */
-  async function buyAfter(since: number): Promise<boolean> {
-    if (topUp) {
-      await topUp
-      return false
-    }
-    topUp = exclusively((session) => buyUnlessBought(session, since))
-    try {
-      return await topUp
-    } finally {
-      topUp = undefined
-    }
+  async function buyAfter(since: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { result, isOwn } = await topUp(
+      (abandoned) => exclusively((session) => buyUnlessBought(session, since, abandoned), abandoned),
+      signal,
+    )
+    return isOwn && result
   }
 
-  async function buyUnlessBought(session: Session, since: number): Promise<boolean> {
+  async function buyUnlessBought(session: Session, since: number, signal: AbortSignal): Promise<boolean> {
     const isBought = (await log.list(session.address)).some(
       ({ purpose, state, endedAt = 0 }) =>
         purpose === purposeOf(session) && state === 'paid' && endedAt >= since,
     )
-    if (!isBought) await buyOne(session)
+    if (!isBought) await buyOne(session, signal)
     return !isBought
   }
 
-  async function exclusively<T>(task: (session: Session) => Promise<T>): Promise<T> {
+  async function exclusively<T>(
+    task: (session: Session) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     const session = await sessions.open()
     return storage.lock(
       `buy/${keyPart(gateway.url)}/${session.address.toLowerCase()}/${session.plan.id}`,
       () => task(session),
-      ownSignal(closed),
+      signalOf({ closed, signal }),
     )
   }
 
   const purposeOf = ({ plan }: Session) => `credits of plan ${plan.id} at ${gateway.url}`
 
-  async function buyOne(session: Session): Promise<Purchase> {
+  async function buyOne(session: Session, signal: AbortSignal | undefined): Promise<Purchase> {
     const earlier = (await log.list(session.address)).find(
       ({ purpose, state }) => purpose === purposeOf(session) && state === 'open',
     )
     if (earlier) {
-      const purchase = await deliver(session, earlier)
+      const purchase = await deliver(session, earlier, signal)
       if (purchase) return purchase
     }
-    const { required, session: current } = await askPrice(session)
+    const { required, session: current } = await askPrice(session, signal)
     const payment = await prepare({
       url: `${gateway.url}/credits`,
       purpose: purposeOf(session),
-      id: crypto.randomUUID(),
+      id: randomId(),
       required,
       isSingle: true,
+      signal,
     })
-    const purchase = await deliver(current, payment)
+    const purchase = await deliver(current, payment, signal)
     if (purchase) return purchase
     throw new TollgateError('PAYMENT_REFUSED', 'The gateway refused the payment until it expired')
   }
 
   /** Waits while another client of the wallet pays. */
-  async function askPrice(session: Session): Promise<{ required: PaymentRequired; session: Session }> {
+  async function askPrice(
+    session: Session,
+    signal: AbortSignal | undefined,
+  ): Promise<{ required: PaymentRequired; session: Session }> {
     const deadline = now() + MAX_WAIT_MS
     let current = session
     for (let renewed = 0; ;) {
-      const outcome = await gateway.purchase(current.token)
+      const outcome = await gateway.purchase(current.token, { signal })
       if (outcome.kind === 'payment-required') return { required: outcome.required, session: current }
       if (outcome.kind === 'session-ended' && renewed < MAX_RENEWALS) {
         renewed += 1
         current = await sessions.renew(current.token)
       } else if (outcome.kind === 'pending' && now() < deadline)
-        await pause(outcome.retryAfterMs ?? FIRST_PAUSE_MS, [closed])
+        await pause(outcome.retryAfterMs ?? FIRST_PAUSE_MS, { closed, signal })
       else throw unexpected(outcome)
     }
   }
 
   /** Undefined if the payment can be taken no more, and was not. */
-  async function deliver(session: Session, payment: StoredPayment): Promise<Purchase | undefined> {
+  async function deliver(
+    session: Session,
+    payment: StoredPayment,
+    signal: AbortSignal | undefined,
+  ): Promise<Purchase | undefined> {
     const deadline = now() + MAX_WAIT_MS
     let { token } = session
     let renewed = 0
     for (let attempt = 0; ;) {
-      const outcome = await send(token, payment)
+      assertNotStopped({ closed, signal })
+      const outcome = await send(token, payment, signal)
       if (outcome.kind === 'bought') return finish(session, payment, outcome)
       if (outcome.kind === 'disputed') {
         await log.end(payment, 'disputed')
@@ -129,13 +139,17 @@ export function createPurchases(parts: {
       if (outcome.kind === 'session-ended' && renewed++ < MAX_RENEWALS)
         token = (await sessions.renew(token)).token
       else if (outcome.kind === 'session-ended') throw unexpected(outcome)
-      else await waitForNext(payment, outcome, { attempt: attempt++, deadline })
+      else await waitForNext(payment, outcome, { attempt: attempt++, deadline, signal })
     }
   }
 
-  async function send(token: string, payment: StoredPayment): Promise<PurchaseOutcome> {
+  async function send(
+    token: string,
+    payment: StoredPayment,
+    signal: AbortSignal | undefined,
+  ): Promise<PurchaseOutcome> {
     try {
-      return await gateway.purchase(token, payment.header)
+      return await gateway.purchase(token, { payment: payment.header, signal })
     } catch (cause) {
       if (isLost(cause)) return { kind: 'pending', retryAfterMs: undefined, cause }
       if (!isGatewayError(cause) || !isExpired(payment, now())) throw cause
@@ -168,13 +182,13 @@ export function createPurchases(parts: {
   async function waitForNext(
     payment: StoredPayment,
     { retryAfterMs, cause }: Extract<PurchaseOutcome, { kind: 'pending' }>,
-    { attempt, deadline }: { attempt: number; deadline: number },
+    { attempt, deadline, signal }: { attempt: number; deadline: number; signal: AbortSignal | undefined },
   ): Promise<void> {
     if (attempt === 0) events.emit('pending', eventOfPayment(payment))
     if (now() >= deadline)
       throw new TollgateError('PAYMENT_PENDING', 'The outcome of the payment is not known yet', { cause })
     const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
-    await pause(retryAfterMs ?? backoff, [closed])
+    await pause(retryAfterMs ?? backoff, { closed, signal })
   }
 
   async function finish(
@@ -187,7 +201,10 @@ export function createPurchases(parts: {
     return { planId: plan.id, amount: BigInt(payment.amount), transaction, credits }
   }
 
-  return { buy: () => exclusively(buyOne), buyAfter }
+  return {
+    buy: (signal?: AbortSignal) => exclusively((session) => buyOne(session, signal), signal),
+    buyAfter,
+  }
 }
 
 const isGatewayError = (error: unknown) => error instanceof TollgateError && error.code === 'GATEWAY_ERROR'

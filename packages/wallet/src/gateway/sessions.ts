@@ -1,11 +1,13 @@
 import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
-import { isLost, ownSignal } from '../http.js'
+import { isLost } from '../http.js'
+import { signalOf } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type Wallet } from '../wallets/wallet.js'
 import { type GatewayClient } from './gateway-client.js'
 import { audienceOf, signInText } from './sign-in-text.js'
+import { type PlanChoice } from './plan-choice.js'
 import { type Plan } from './wire.js'
 
 const StoredSession = v.object({ token: v.string(), refreshToken: v.string(), expiresAt: v.string() })
@@ -27,25 +29,25 @@ export function createSessions(parts: {
   wallet: Wallet
   storage: WalletStorage
   events: Events
-  findPlan: () => Promise<Plan>
+  plans: PlanChoice
   serviceName: string | undefined
   now: () => number
   closed: AbortSignal
 }) {
-  const { gateway, wallet, storage, events, findPlan, now, closed } = parts
+  const { gateway, wallet, storage, events, plans, now, closed } = parts
   const current = new Map<string, StoredSession>()
   const opening = new Map<string, Promise<StoredSession>>()
 
   /** @throws TollgateError SIGN_IN_REFUSED, SIGNATURE_REFUSED */
   async function open(stale?: string): Promise<Session> {
-    const [plan, address] = await Promise.all([findPlan(), wallet.address()])
-    const key = `sessions/${keyPart(gateway.url)}/${address.toLowerCase()}/${plan.id}`
+    const [plan, address] = await Promise.all([plans.find(), wallet.address()])
+    const key = keyOf(address, plan)
     const known = current.get(key)
     if (known && isUsable(known, stale)) return { token: known.token, plan, address }
     const shared =
       opening.get(key) ??
       storage
-        .lock(key, () => openShared(key, { plan, address, stale }), ownSignal(closed))
+        .lock(key, () => openShared(key, { plan, address, stale }), signalOf({ closed }))
         .finally(() => opening.delete(key))
     opening.set(key, shared)
     const session = await shared
@@ -107,26 +109,49 @@ export function createSessions(parts: {
     return plan.ecosystem === wallet.ecosystem || wallet.ecosystem === 'cosmos' ? plan.chain_id : '1'
   }
 
+  async function endShared(key: string): Promise<void> {
+    const stored = parse(await storage.get(key))
+    current.delete(key)
+    await storage.delete(key)
+    if (stored === undefined || (await isEnded(stored))) return
+    // The token has expired, and the refresh token may live on: the session ends with a new token.
+    const renewed = await refresh(stored)
+    if (renewed) await isEnded(renewed)
+  }
+
+  async function isEnded({ token }: StoredSession): Promise<boolean> {
+    try {
+      await gateway.logout(token)
+      return true
+    } catch (error) {
+      if (isLost(error)) throw error
+      return false
+    }
+  }
+
+  function keyOf(address: string, { id }: Plan): string {
+    return `sessions/${keyPart(gateway.url)}/${address.toLowerCase()}/${id}`
+  }
+
   return {
     open: () => open(),
+
+    /** After the credits of the plans `tried` did not suffice: on another one, or on one of them to buy there. */
+    async openOther(tried: ReadonlySet<number>): Promise<Session> {
+      await plans.findOther(tried)
+      return open()
+    },
 
     /** After `staleToken` was refused. */
     renew: (staleToken: string) => open(staleToken),
 
     /** Ends the session at the gateway, if there is one. */
     async end(): Promise<void> {
-      const [plan, address] = await Promise.all([findPlan(), wallet.address()])
-      const key = `sessions/${keyPart(gateway.url)}/${address.toLowerCase()}/${plan.id}`
-      const stored = parse(await storage.get(key))
-      current.delete(key)
-      await storage.delete(key)
-      if (stored) await gateway.logout(stored.token).catch(ignoreEnded)
+      const [plan, address] = await Promise.all([plans.find(), wallet.address()])
+      const key = keyOf(address, plan)
+      await storage.lock(key, () => endShared(key), signalOf({ closed }))
     },
   }
-}
-
-function ignoreEnded(error: unknown): void {
-  if (isLost(error)) throw error
 }
 
 const storedOf = (tokens: { token: string; refresh_token: string; expires_at: string }): StoredSession => ({
@@ -160,5 +185,6 @@ function currentPage(): URL | undefined {
     : undefined
 }
 
-/** A URL in the characters that keys of a storage may have. */
-export const keyPart = (url: string) => url.replaceAll(/[^A-Za-z0-9.:_-]/g, '_')
+/** A URL in the characters that keys of a storage may have; another URL gives another text. */
+export const keyPart = (url: string) =>
+  url.replaceAll(/[^A-Za-z0-9.:-]/g, (character) => `_${character.charCodeAt(0).toString(16)}_`)

@@ -1,6 +1,8 @@
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
-import { isLost, pause, readJson } from '../http.js'
+import { randomId } from '../encoding.js'
+import { isLost, type Http } from '../http.js'
+import { pause } from '../stops.js'
 import { retryAfterMs } from '../gateway/gateway-client.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { isExpired, type PaymentLog, type StoredPayment } from './payment-log.js'
@@ -26,23 +28,29 @@ const MAX_OFFER_BYTES = 1024 * 1024
  * A payment that a crash left behind is used for the next same request.
  */
 export function createPayingFetch(parts: {
+  http: Http
   payer: () => Promise<string>
   log: PaymentLog
   prepare: PreparePayment
   storage: WalletStorage
   events: Events
   now: () => number
+  closed: AbortSignal
 }) {
-  const { log, prepare, storage, events, now } = parts
+  const { http, log, prepare, storage, events, now, closed } = parts
 
   return async (request: RepeatableRequest): Promise<Response> => {
     const answer = await request.send()
     if (answer.status !== 402 || isElsewhere(request, answer)) return answer
-    const required = parsePaymentRequired(answer, await readJson(answer.clone(), MAX_OFFER_BYTES))
+    const required = await readOffer(answer.clone(), request)
     if (!required) return answer
     const purpose = await purposeOf(request)
     const paid = await payWithAbandoned(request, purpose)
     return paid ?? pay({ ...request, url: answer.url || request.url }, purpose, required)
+  }
+
+  async function readOffer(answer: Response, { signal }: RepeatableRequest) {
+    return parsePaymentRequired(answer, await http.readJson(answer, { signal, maxBytes: MAX_OFFER_BYTES }))
   }
 
   async function pay(
@@ -50,10 +58,11 @@ export function createPayingFetch(parts: {
     purpose: string,
     required: PaymentRequired,
   ): Promise<Response> {
-    const id = crypto.randomUUID()
+    const id = randomId()
+    const { url, signal } = request
     // Locked before it is stored: from then on another same request may find it.
     return storage.lock(lockOf({ id }), async () => {
-      const payment = await prepare({ url: request.url, purpose, id, required, isSingle: false })
+      const payment = await prepare({ url, purpose, id, required, isSingle: false, signal })
       return deliver(request, payment, { mayBeTaken: false })
     })
   }
@@ -84,12 +93,13 @@ export function createPayingFetch(parts: {
     let isUncertain = mayBeTaken
     for (let attempt = 0; ; attempt += 1) {
       const answer = await sendOnce(request, payment)
-      if (answer && !isUnfinished(answer)) return conclude(payment, answer, isUncertain)
+      if (answer && !isUnfinished(answer)) return conclude(request, payment, answer, isUncertain)
       isUncertain = true
       if (attempt === 0) events.emit('pending', eventOfPayment(payment))
       if (isExpired(payment, now())) throw await unknown(payment)
       const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
-      await pause(Math.min((answer && retryAfterMs(answer)) ?? backoff, LONGEST_PAUSE_MS), [request.signal])
+      const wait = Math.min((answer && retryAfterMs(answer)) ?? backoff, LONGEST_PAUSE_MS)
+      await pause(wait, { closed, signal: request.signal })
     }
   }
 
@@ -107,12 +117,17 @@ export function createPayingFetch(parts: {
   }
 
   /** An answer that says nothing of the payment, such as 500, leaves it open: the same request would be sent with it again. */
-  async function conclude(payment: StoredPayment, answer: Response, isUncertain: boolean): Promise<Response> {
+  async function conclude(
+    request: RepeatableRequest,
+    payment: StoredPayment,
+    answer: Response,
+    isUncertain: boolean,
+  ): Promise<Response> {
     const receipt = receiptIn(answer)
     if (answer.status === 402) {
       if (isUncertain) throw await unknown(payment)
       await log.end(payment, 'refused')
-      const required = parsePaymentRequired(answer, await readJson(answer, MAX_OFFER_BYTES))
+      const required = await readOffer(answer, request)
       throw new TollgateError(
         'PAYMENT_REFUSED',
         `The payment was refused (${required?.error ?? 'no reason given'})`,
@@ -151,6 +166,8 @@ const isUnfinished = (answer: Response) =>
 
 /** The same for the same method, URL and body. */
 async function purposeOf({ method, url, body }: RepeatableRequest): Promise<string> {
+  if (!('subtle' in crypto))
+    throw new TollgateError('INVALID_ARGUMENT', 'A page pays by `fetch` only where it was opened over https')
   const digest = await crypto.subtle.digest('SHA-256', body ?? new Uint8Array())
   const hash = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
   return `${method} ${url} ${hash}`

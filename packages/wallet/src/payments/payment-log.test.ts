@@ -66,20 +66,32 @@ test('counts what was signed for the asset on this day, whatever became of it', 
   await log.end(await add('void', { amount: '50000' }), 'void')
   await add('another asset', { amount: '600000', asset: '0x02' })
   await add('yesterday', { amount: '7000000', signedAt: NOW - (NOW % DAY) - 1 })
-  expect(signedOn(await log.list('0xAB'), asset, NOW)).toBe(54321n)
+  await add('with a fee', { asset: '0x02', fee: { asset: asset.asset, amount: '80000000' } })
+  expect(signedOn(await log.list('0xAB'), asset, NOW)).toBe(80_054_321n)
 })
 
-test('deletes ended payments after three days, but never the last, nor an open one', async () => {
+test('deletes payments three days after their end, but never the last, nor an open one that blocks others', async () => {
   const { storage, log } = openLog()
-  for (const id of ['a', 'b', 'c']) {
-    const stored = await log.append(await log.list('0xAB'), payment(id))
-    if (stored && id !== 'b') await log.end(stored, 'paid')
+  const payments: Record<string, Partial<NewPayment>> = {
+    ended: {},
+    abandoned: {},
+    credits: { isSingle: true },
+    endless: { validUntil: undefined },
+    last: {},
   }
-  const later = createPaymentLog(storage, () => NOW + 3 * DAY + 1)
-  await later.prune(await later.list('0xAB'))
-  const rest = await later.list('0xAB')
-  expect(rest.map(({ id }) => id)).toEqual(['b', 'c'])
-  expect(await later.append(rest, payment('d'))).toMatchObject({ position: 4 })
+  for (const [id, more] of Object.entries(payments)) {
+    const stored = await log.append(await log.list('0xAB'), payment(id, more))
+    if (stored && ['ended', 'last'].includes(id)) await log.end(stored, 'paid')
+  }
+  const idsAfter = async (time: number) => {
+    const later = createPaymentLog(storage, () => NOW + time)
+    await later.prune(await later.list('0xAB'))
+    return (await later.list('0xAB')).map(({ id }) => id)
+  }
+  expect(await idsAfter(3 * DAY - 1)).toEqual(Object.keys(payments))
+  expect(await idsAfter(3 * DAY)).toEqual(['abandoned', 'credits', 'endless', 'last'])
+  expect(await idsAfter(3 * DAY + 60_000)).toEqual(['credits', 'endless', 'last'])
+  expect(await log.append(await log.list('0xAB'), payment('next'))).toMatchObject({ position: 6 })
 })
 
 test.each([

@@ -9,18 +9,24 @@ import { type WalletStorage } from '../storage/storage.js'
  */
 const State = v.picklist(['open', 'paid', 'void', 'unknown', 'refused', 'disputed'])
 
+const Digits = v.pipe(v.string(), v.regex(/^[0-9]+$/))
+
 const StoredPayment = v.object({
   /** Its place in the log of its payer. */
   position: v.number(),
   id: v.string(),
   payer: v.string(),
-  /** What it is for. Of one purpose, at most one payment for credits is open. */
+  /** What it is for. */
   purpose: v.string(),
   url: v.string(),
   network: v.string(),
   asset: v.string(),
   payTo: v.string(),
-  amount: v.pipe(v.string(), v.regex(/^[0-9]+$/)),
+  amount: Digits,
+  /** What the payer bears beside it, in units of an asset of the same network. */
+  fee: v.optional(v.object({ asset: v.string(), amount: Digits })),
+  /** Of its purpose, no other payment is signed while it is open. */
+  isSingle: v.optional(v.boolean()),
   /** In Unix milliseconds. */
   signedAt: v.number(),
   endedAt: v.optional(v.number()),
@@ -90,16 +96,29 @@ export function createPaymentLog(storage: WalletStorage, now: () => number) {
       return done
     },
 
-    /** Deletes what no limit counts any more. The last one stays: the next position follows from it. */
+    /**
+     * Deletes what no limit counts and no request needs any more. The last one stays: the next position follows from it; so do
+     * open payments that block others.
+     */
     async prune(payments: readonly StoredPayment[]): Promise<void> {
       for (const payment of payments.slice(0, -1)) {
-        const { state, endedAt = 0 } = payment
-        if (state === 'open' || endedAt > now() - KEPT_MS) continue
+        if (!isOld(payment, now())) continue
         await storage.delete(keyOf(payment))
         ended.delete(keyOf(payment))
       }
     },
   }
+}
+
+function isOld(payment: StoredPayment, now: number): boolean {
+  const time = lastUse(payment)
+  return time !== undefined && time <= now - KEPT_MS
+}
+
+/** In Unix milliseconds; undefined for an open payment that has no end, or that blocks others. */
+function lastUse({ state, isSingle, signedAt, endedAt, validUntil }: StoredPayment): number | undefined {
+  if (state !== 'open') return endedAt ?? signedAt
+  return isSingle || validUntil === undefined ? undefined : validUntil * 1000
 }
 
 function parse(key: string, text: string): StoredPayment {
@@ -114,21 +133,28 @@ function parse(key: string, text: string): StoredPayment {
   }
 }
 
+type Asset = { network: string; asset: string }
+
 /**
- * What was signed of an asset on the day of `now` (UTC), in smallest units. Whatever its state is: who received a signed payment
- * may have taken it, and only the chain could tell.
+ * What was signed of an asset on the day of `now` (UTC), with fees, in smallest units. Whatever its state is: who received a
+ * signed payment may have taken it, and only the chain could tell.
  */
-export function signedOn(
-  payments: readonly StoredPayment[],
-  asset: { network: string; asset: string },
-  now: number,
-): bigint {
+export function signedOn(payments: readonly StoredPayment[], asset: Asset, now: number): bigint {
   const midnight = now - (now % DAY_MS)
-  return sumOf(payments.filter((payment) => payment.signedAt >= midnight && isSameAsset(payment, asset)))
+  return signedOf(
+    payments.filter(({ signedAt }) => signedAt >= midnight),
+    asset,
+  )
 }
 
-export const sumOf = (payments: readonly Pick<StoredPayment, 'amount'>[]): bigint =>
-  payments.reduce((sum, { amount }) => sum + BigInt(amount), 0n)
+/** Of an asset, with fees, in smallest units. */
+export function signedOf(payments: readonly StoredPayment[], asset: Asset): bigint {
+  const amounts = payments.flatMap(({ network, fee, ...payment }) => [
+    { ...payment, network },
+    ...(fee ? [{ ...fee, network }] : []),
+  ])
+  return amounts.reduce((sum, each) => (isSameAsset(each, asset) ? sum + BigInt(each.amount) : sum), 0n)
+}
 
 /** For the clocks of the chain and of this machine to differ. */
 const CLOCK_SKEW_SECONDS = 60

@@ -8,6 +8,8 @@ export type PaymentRequired = {
   offers: Offer[]
   /** The reason code. */
   error: string | undefined
+  /** What the server's clock said, in Unix milliseconds. A page of another origin may not see it. */
+  serverTime: number | undefined
   /** Of version 2: the URL that is paid for, and the extensions declared. */
   resource: unknown
   extensions: Record<string, unknown>
@@ -46,16 +48,22 @@ export function parsePaymentRequired(
   { headers }: Pick<Response, 'headers'>,
   body: unknown,
 ): PaymentRequired | undefined {
+  const serverTime = timeOf(headers)
   const v2 = v.safeParse(BodyV2, decodeJson(headers.get('payment-required') ?? ''))
   if (v2.success) {
     const { accepts, error, resource, extensions } = v2.output
     const offers = accepts.flatMap((entry) => offerV2(entry))
-    return { offers, error: error ?? undefined, resource, extensions: extensions ?? {} }
+    return { offers, error: error ?? undefined, serverTime, resource, extensions: extensions ?? {} }
   }
   const v1 = v.safeParse(BodyV1, body)
   if (!v1.success) return undefined
   const offers = v1.output.accepts.flatMap((entry) => offerV1(entry))
-  return { offers, error: v1.output.error ?? undefined, resource: undefined, extensions: {} }
+  return { offers, error: v1.output.error ?? undefined, serverTime, resource: undefined, extensions: {} }
+}
+
+function timeOf(headers: Headers): number | undefined {
+  const time = Date.parse(headers.get('date') ?? '')
+  return Number.isNaN(time) ? undefined : time
 }
 
 function offerV2(input: unknown): Offer[] {

@@ -1,11 +1,11 @@
 import { TollgateError } from '../errors.js'
 import { type Events, type PaymentEvent } from '../events.js'
-import { ownSignal } from '../http.js'
 import { findBreach, isSameAsset, type Breach, type Limits, type ProposedPayment } from '../limits.js'
+import { signalOf, untilStopped, type Stops } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
-import { type SignedPayment, type SigningContext, type Wallet } from '../wallets/wallet.js'
+import { type PaymentFee, type SignedPayment, type SigningContext, type Wallet } from '../wallets/wallet.js'
 import { type Offer } from './offer.js'
-import { signedOn, sumOf, type PaymentLog, type StoredPayment } from './payment-log.js'
+import { signedOf, signedOn, type PaymentLog, type StoredPayment } from './payment-log.js'
 import { paymentHeader, type PaymentRequired } from './payment-required.js'
 
 export type PreparePayment = ReturnType<typeof createPreparePayment>
@@ -18,12 +18,16 @@ export type PaymentWish = {
   required: PaymentRequired
   /** Returns the open payment of the purpose instead of signing another one. */
   isSingle: boolean
+  /** Stops the asking: what was not signed by then is not signed. */
+  signal: AbortSignal | undefined
 }
+
+type Draft = { offer: Offer; fee?: PaymentFee; sign(): Promise<SignedPayment>; payment?: SignedPayment }
 
 /**
  * Chooses an offer within the limits, signs it, and stores it: only what is stored may be sent.
  *
- * @throws TollgateError NO_PAYABLE_OFFER, LIMIT_NOT_SET, LIMIT_REACHED, PAYMENT_NOT_APPROVED, SIGNATURE_REFUSED, STORAGE_FAILED
+ * @throws TollgateError ABORTED, CLOSED, CLOCK_WRONG, NO_PAYABLE_OFFER, LIMIT_NOT_SET, LIMIT_REACHED, PAYMENT_NOT_APPROVED, SIGNATURE_REFUSED, STORAGE_FAILED
  */
 export function createPreparePayment(parts: {
   wallet: Wallet
@@ -35,7 +39,7 @@ export function createPreparePayment(parts: {
   nodeUrl: SigningContext['nodeUrl']
   closed: AbortSignal
 }) {
-  const { wallet, limits, log, storage, events, now } = parts
+  const { wallet, limits, log, storage, events, now, closed } = parts
   /** Signed by this client. */
   const own: StoredPayment[] = []
 
@@ -47,25 +51,31 @@ export function createPreparePayment(parts: {
     return storage.lock(
       `sign/${payer.toLowerCase()}`,
       () => signOne(wish, payable, payer),
-      ownSignal(parts.closed),
+      signalOf(stopsOf(wish)),
     )
   }
 
   async function signOne(wish: PaymentWish, payable: Offer[], payer: string): Promise<StoredPayment> {
-    let signed: { offer: Offer; payment: SignedPayment } | undefined
+    let draft: Draft | undefined
     for (;;) {
       const known = await log.list(payer)
       const open = known.find(({ purpose, state }) => purpose === wish.purpose && state === 'open')
       if (open && wish.isSingle) return open
       const offer = chooseOffer(wish, payable, known)
-      if (signed?.offer !== offer) signed = { offer, payment: await sign(wish.url, offer, payer) }
-      const stored = await store(wish, payer, known, signed)
+      if (draft?.offer !== offer) draft = await draftOf(wish, offer)
+      assertFeeAllowed(wish, draft, known)
+      draft.payment ??= await sign(wish, draft, payer)
+      const stored = await store(wish, payer, known, draft, draft.payment)
       if (stored) {
         own.push(stored)
         await log.prune(known)
         return stored
       }
     }
+  }
+
+  function stopsOf({ signal }: PaymentWish): Stops {
+    return { closed, signal }
   }
 
   /** The first offer within the limits; the server has put the one it prefers first. */
@@ -79,31 +89,49 @@ export function createPreparePayment(parts: {
     }
     const nearest = breaches.find(({ breach }) => breach.limit !== 'assets') ?? breaches[0]
     if (!nearest) throw new Error('There is no offer to choose from')
-    const { offer, breach } = nearest
-    const event = eventOf(url, offer)
-    events.emit('limit-reached', { ...event, limit: breach.limit })
-    const code = breach.limit === 'assets' ? 'LIMIT_NOT_SET' : 'LIMIT_REACHED'
-    throw new TollgateError(code, breach.message, { details: { ...event, limit: breach.limit } })
+    throw forbidden(eventOf(url, nearest.offer), nearest.breach)
   }
 
-  function spentOf(known: readonly StoredPayment[], asset: Offer) {
-    const inSession = sumOf(own.filter((payment) => isSameAsset(payment, asset)))
-    return { today: signedOn(known, asset, now()), inSession }
+  /** A fee is allowed as a payment of its amount would be. */
+  function assertFeeAllowed({ url }: PaymentWish, { offer, fee }: Draft, known: StoredPayment[]): void {
+    if (!limits || !fee) return
+    const asset = { network: offer.network, asset: fee.asset }
+    const spent = spentOf(known, asset)
+    const beside = isSameAsset(asset, offer) ? offer.amount : 0n
+    const total = { today: spent.today + beside, inSession: spent.inSession + beside }
+    const breach = findBreach(limits, { ...asset, amount: fee.amount }, total)
+    if (!breach) return
+    const message = `The payment bears a fee. ${breach.message}`
+    throw forbidden({ ...eventOf(url, offer), ...fee }, { ...breach, message })
   }
 
-  async function sign(url: string, offer: Offer, payer: string): Promise<SignedPayment> {
-    const proposed = eventOf(url, offer)
-    events.emit('payment-required', proposed)
-    if (limits?.approve && !(await limits.approve(proposed)))
-      throw new TollgateError(
-        'PAYMENT_NOT_APPROVED',
-        `The payment of ${offer.amount} to ${offer.payTo} was not approved`,
-      )
-    const payment = await wallet.signPayment(offer, {
-      now: Math.floor(now() / 1000),
+  function forbidden(event: PaymentEvent, { limit, message }: Breach): TollgateError {
+    events.emit('limit-reached', { ...event, limit })
+    const code = limit === 'assets' ? 'LIMIT_NOT_SET' : 'LIMIT_REACHED'
+    return new TollgateError(code, message, { details: { ...event, limit } })
+  }
+
+  function spentOf(known: readonly StoredPayment[], asset: { network: string; asset: string }) {
+    return { today: signedOn(known, asset, now()), inSession: signedOf(own, asset) }
+  }
+
+  async function draftOf(wish: PaymentWish, offer: Offer): Promise<Draft> {
+    const { serverTime = now() } = wish.required
+    const context: SigningContext = {
+      now: () => Math.floor(now() / 1000),
+      clockBehind: Math.max(0, Math.floor((serverTime - now()) / 1000)),
       nodeUrl: parts.nodeUrl,
-      signal: parts.closed,
-    })
+      stops: stopsOf(wish),
+    }
+    return { offer, ...(await untilStopped(() => wallet.draftPayment(offer, context), stopsOf(wish))) }
+  }
+
+  /** A signature that comes after the caller has stopped is dropped: it was not sent to anyone. */
+  async function sign(wish: PaymentWish, { offer, fee, sign }: Draft, payer: string): Promise<SignedPayment> {
+    const proposed = { ...eventOf(wish.url, offer), ...(fee && { fee }) }
+    events.emit('payment-required', proposed)
+    await assertApproved(proposed, stopsOf(wish))
+    const payment = await untilStopped(sign, stopsOf(wish))
     if (payment.payer.toLowerCase() !== payer.toLowerCase())
       throw new TollgateError(
         'SIGNATURE_REFUSED',
@@ -117,16 +145,37 @@ export function createPreparePayment(parts: {
     return payment
   }
 
+  async function assertApproved(proposed: ProposedPayment, stops: Stops): Promise<void> {
+    if (!limits?.approve) return
+    const refused = (cause?: unknown) =>
+      new TollgateError(
+        'PAYMENT_NOT_APPROVED',
+        `The payment of ${proposed.amount} to ${proposed.payTo} was not approved`,
+        { cause },
+      )
+    const approve = async () => {
+      try {
+        return await limits.approve?.(proposed)
+      } catch (cause) {
+        throw refused(cause)
+      }
+    }
+    if ((await untilStopped(approve, stops)) !== true) throw refused()
+  }
+
   function store(
-    { url, purpose, id, required }: PaymentWish,
+    { url, purpose, id, required, isSingle }: PaymentWish,
     payer: string,
     known: StoredPayment[],
-    { offer, payment }: { offer: Offer; payment: SignedPayment },
+    { offer, fee }: Draft,
+    payment: SignedPayment,
   ): Promise<StoredPayment | false> {
     const { network, asset, payTo, amount } = offer
     const { validUntil } = payment
     return log.append(known, {
       ...{ id, payer, purpose, url, network, asset, payTo, amount: amount.toString() },
+      ...(fee && { fee: { asset: fee.asset, amount: fee.amount.toString() } }),
+      ...(isSingle && { isSingle }),
       signedAt: now(),
       header: paymentHeader(offer, payment, required, `payment-${id}`),
       ...(validUntil === undefined ? {} : { validUntil }),
@@ -134,7 +183,7 @@ export function createPreparePayment(parts: {
   }
 }
 
-const eventOf = (url: string, { network, asset, payTo, amount }: Offer): PaymentEvent & ProposedPayment => ({
+const eventOf = (url: string, { network, asset, payTo, amount }: Offer): ProposedPayment => ({
   url,
   network,
   asset,

@@ -8,24 +8,22 @@ export async function repeatable(
   init?: RequestInit,
 ): Promise<RepeatableRequest & { headers: Headers }> {
   const request = new Request(input, init)
-  const { url, method, headers, redirect } = request
-  // That of a `Request` follows the caller's only while the request is in memory.
+  const { url, method, headers, redirect, cache, credentials, mode, referrerPolicy } = request
+  // That of a `Request` follows its caller's only while the `Request`, `source`, is in memory.
   const signal = init?.signal ?? (input instanceof Request ? input.signal : new AbortController().signal)
   const bytes = new Uint8Array(await request.arrayBuffer())
   const body = bytes.length === 0 ? undefined : bytes
-  const content = body ? { body } : {}
+  const same = { method, signal, cache, credentials, mode, referrerPolicy, ...(body ? { body } : {}) }
   return {
-    ...{ url, method, headers, body, signal },
+    ...{ url, method, headers, body, signal, source: input },
     // A payment is not carried to where a redirect leads: the redirect is the answer.
     send: (payment) =>
       payment
-        ? http(payment.url, {
-            method,
+        ? http.send(payment.url, {
+            ...same,
             headers: { ...Object.fromEntries(headers), ...payment.header },
             redirect: 'manual',
-            signal,
-            ...content,
           })
-        : http(url, { method, headers: Object.fromEntries(headers), redirect, signal, ...content }),
+        : http.send(url, { ...same, headers: Object.fromEntries(headers), redirect }),
   }
 }

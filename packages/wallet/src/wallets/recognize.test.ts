@@ -4,6 +4,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia, mainnet } from 'viem/chains'
 import { type Offer } from '../payments/offer'
 import { recognize } from './recognize'
+import { type SigningContext } from './wallet'
 
 const key = '0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d'
 const signer = new Wallet(key)
@@ -53,10 +54,18 @@ const offer: Offer = {
   extra: { name: 'USDC', version: '2' },
   entry: {},
 }
-const context = {
-  now: 1_800_000_000,
+const NOW = 1_800_000_000
+const context: SigningContext = {
+  now: () => NOW,
+  clockBehind: 0,
   nodeUrl: () => Promise.reject(new Error('no node is needed')),
-  signal: AbortSignal.timeout(60_000),
+  stops: { closed: new AbortController().signal },
+}
+
+async function signPayment(wallet: ReturnType<typeof recognize>, wanted: Offer, given = context) {
+  const { fee, sign: signDraft } = await wallet.draftPayment(wanted, given)
+  expect(fee).toBeUndefined()
+  return signDraft()
 }
 
 describe.each([
@@ -79,7 +88,7 @@ describe.each([
     expect(verifyMessage('hello', signature)).toBe(signer.address)
 
     expect(wallet.canPay(offer)).toBe(true)
-    const { payload, validUntil } = await wallet.signPayment(offer, context)
+    const { payload, validUntil } = await signPayment(wallet, offer)
     const { authorization, signature: paid } = payload as {
       authorization: Record<string, string>
       signature: string
@@ -104,14 +113,38 @@ describe.each([
 
 test('signs for at most ten minutes, however long the server would have it', async () => {
   const year = { ...offer, maxTimeoutSeconds: 31_536_000 }
-  expect((await recognize(signer).signPayment(year, context)).validUntil).toBe(context.now + 600)
+  expect((await signPayment(recognize(signer), year)).validUntil).toBe(NOW + 600)
+})
+
+test('signs nothing by a clock with which the payment would have expired before it arrives', async () => {
+  const wallet = recognize(signer)
+  const paid = signPayment(wallet, offer, { ...context, clockBehind: 60 })
+  await expect(paid).rejects.toMatchObject({
+    code: 'CLOCK_WRONG',
+    message: expect.stringContaining('60 seconds behind') as string,
+  })
+  expect(await signPayment(wallet, offer, { ...context, clockBehind: 59 })).toMatchObject({
+    validUntil: NOW + 60,
+  })
+})
+
+test.each<[string, Partial<Offer>]>([
+  ['an asset that is no address', { asset: 'usdc' }],
+  ['a recipient that is no address', { payTo: 'shop.eth' }],
+  ['more than any token has', { amount: 2n ** 256n }],
+  ['a network of another kind', { network: 'solana:mainnet' }],
+  ['a scheme of another kind', { scheme: 'upto' }],
+  ['no domain to sign in', { extra: {} }],
+  ['another way to pay', { extra: { ...offer.extra, assetTransferMethod: 'permit2' } }],
+])('cannot pay %s', (_name, changes) => {
+  expect(recognize(signer).canPay({ ...offer, ...changes })).toBe(false)
 })
 
 test('asks a browser’s wallet to switch once, and only if it is on another chain', async () => {
   const { provider, asked } = browserWallet()
   const wallet = recognize(provider)
-  await wallet.signPayment(offer, context)
-  await wallet.signPayment(offer, context)
+  await signPayment(wallet, offer)
+  await signPayment(wallet, offer)
   expect(asked.filter((method) => method === 'wallet_switchEthereumChain')).toHaveLength(1)
 })
 

@@ -1,4 +1,5 @@
 import { type Offer } from '../payments/offer.js'
+import { type Stops } from '../stops.js'
 
 export type Ecosystem = 'evm' | 'cosmos'
 
@@ -15,12 +16,20 @@ export type SignedPayment = {
   validUntil?: number
 }
 
+/** What the payer bears beside the amount, in smallest units of an asset of the payment's network. */
+export type PaymentFee = { asset: string; amount: bigint }
+
+/** A payment that is known but for its signature. */
+export type PaymentDraft = { fee?: PaymentFee; sign(): Promise<SignedPayment> }
+
 export type SigningContext = {
   /** In Unix seconds. */
-  now: number
+  now(): number
+  /** By how many seconds this machine's clock is behind that of the server that asks for the payment; 0 if that is not known. */
+  clockBehind: number
   /** The address of a node of the payment's chain, for families that must read the payer's account. */
   nodeUrl(chainId: string): Promise<string>
-  signal: AbortSignal
+  stops: Stops
 }
 
 /** A wallet of any library, behind the few things that signing in and paying need. */
@@ -31,7 +40,7 @@ export type Wallet = {
   signText(text: string): Promise<SignedText>
   /** Goes by the account if `address` was asked for before. */
   canPay(offer: Offer): boolean
-  signPayment(offer: Offer, context: SigningContext): Promise<SignedPayment>
+  draftPayment(offer: Offer, context: SigningContext): Promise<PaymentDraft>
 }
 
 /** How a family recognizes its wallets: undefined for the wallet of another one. */

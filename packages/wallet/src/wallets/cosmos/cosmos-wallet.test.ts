@@ -6,7 +6,7 @@ import { fundCosmosWallet, startCosmos } from '@tollgate/cosmos-devchain'
 import { MsgSend } from 'cosmjs-types/cosmos/bank/v1beta1/tx'
 import { AuthInfo, TxBody, TxRaw } from 'cosmjs-types/cosmos/tx/v1beta1/tx'
 import { type Offer } from '../../payments/offer'
-import { type Wallet } from '../wallet'
+import { type SigningContext, type Wallet } from '../wallet'
 import { cosmosWallet } from './cosmos-wallet'
 import { type CosmosSigner, type CosmosWalletInput } from './signer'
 
@@ -40,10 +40,14 @@ const offerOf = (changes: Partial<Offer> = {}): Offer => ({
 })
 
 const context = (url = chain.rpcUrl) => ({
-  now: NOW,
+  now: () => NOW,
+  clockBehind: 0,
   nodeUrl: () => Promise.resolve(url),
-  signal: new AbortController().signal,
+  stops: { closed: new AbortController().signal },
 })
+
+const signPayment = async (wallet: Wallet, offer: Offer, given: SigningContext) =>
+  (await wallet.draftPayment(offer, given)).sign()
 
 const recognize = (input: unknown): Wallet => {
   const wallet = cosmosWallet(input)
@@ -184,12 +188,15 @@ describe('an offer', () => {
       wallet.canPay(osmo),
       wallet.canPay({ ...osmo, scheme: 'upto' }),
       wallet.canPay({ ...osmo, network: 'eip155:84532' }),
+      wallet.canPay({ ...osmo, asset: 'no denomination' }),
     ]
-    expect(answers()).toEqual([true, false, false])
+    expect(answers()).toEqual([true, false, false, false])
     await wallet.address()
-    expect(answers()).toEqual([true, false, false])
+    expect(answers()).toEqual([true, false, false, false])
     expect(wallet.canPay(offerOf())).toBe(false)
-    await expect(wallet.signPayment(offerOf(), context())).rejects.toMatchObject({ code: 'NO_PAYABLE_OFFER' })
+    await expect(signPayment(wallet, offerOf(), context())).rejects.toMatchObject({
+      code: 'NO_PAYABLE_OFFER',
+    })
   })
 
   test('asks for the accounts once, and again if the user refused', async () => {
@@ -207,7 +214,7 @@ describe('a payment', () => {
   test.each(['direct', 'amino', 'both'] as const)('by a signer of %s moves its amount', async (mode) => {
     const signers = await newSigners(100_000n)
     const [before, height] = [await client.getBalance(PAY_TO, 'uatom'), await client.getHeight()]
-    const { payload, validUntil } = await recognize(signers[mode]).signPayment(offerOf(), context())
+    const { payload, validUntil } = await signPayment(recognize(signers[mode]), offerOf(), context())
 
     const { sends, timeoutHeight, fee, signerInfos } = decode(payload)
     expect(sends).toEqual([
@@ -239,18 +246,18 @@ describe('a payment', () => {
     const { both } = await newSigners(100_000n)
     const wallet = recognize(both)
     const [one, two] = [
-      await wallet.signPayment(offerOf(), context()),
-      await wallet.signPayment(offerOf({ amount: 10_001n }), context()),
+      await signPayment(wallet, offerOf(), context()),
+      await signPayment(wallet, offerOf({ amount: 10_001n }), context()),
     ]
     await broadcast(one.payload)
     await expect(broadcast(two.payload)).rejects.toThrow(/sequence/)
-    const next = await wallet.signPayment(offerOf(), context())
+    const next = await signPayment(wallet, offerOf(), context())
     await broadcast(next.payload)
   })
 
   test('ends with its timeout height', async () => {
     const { both } = await newSigners(100_000n)
-    const { payload } = await recognize(both).signPayment(offerOf(), context())
+    const { payload } = await signPayment(recognize(both), offerOf(), context())
     await call('dev_mine', '31')
     await expect(broadcast(payload)).rejects.toThrow(/timeout height/)
   })
@@ -261,7 +268,7 @@ describe('a payment', () => {
       const signers = await newSigners(10_000n)
       const feePayer = 'cosmos1kklh64uq03ult2wmua8pcgq25kyu3nwvqekrxk'
       const wallet = recognize(signers[mode])
-      const { payload } = await wallet.signPayment(offerOf({ extra: { feePayer } }), context())
+      const { payload } = await signPayment(wallet, offerOf({ extra: { feePayer } }), context())
       expect(decode(payload).fee).toEqual({
         amount: [{ denom: 'uatom', amount: '4500' }],
         gasLimit: 180_000n,
@@ -274,13 +281,13 @@ describe('a payment', () => {
   test('pays its own fee if the fee payer is the payer', async () => {
     const { both, address } = await newSigners(10_000n)
     const extra = { feePayer: address.toUpperCase() }
-    const { payload } = await recognize(both).signPayment(offerOf({ extra }), context())
+    const { payload } = await signPayment(recognize(both), offerOf({ extra }), context())
     expect(decode(payload).fee?.granter).toBe('')
   })
 
   test('of an account that does not exist is refused, because it has no balance', async () => {
     const { both, address } = await newSigners()
-    await expect(recognize(both).signPayment(offerOf(), context())).rejects.toMatchObject({
+    await expect(signPayment(recognize(both), offerOf(), context())).rejects.toMatchObject({
       code: 'PAYMENT_REFUSED',
       message: expect.stringMatching(
         new RegExp(`${address} has no account on ${CHAIN_ID}.*no balance`),
@@ -291,7 +298,7 @@ describe('a payment', () => {
   test('is signed for no other chain than that of the node', async () => {
     const { both } = await newSigners(10_000n)
     const offer = offerOf({ network: 'cosmos:cosmoshub-4' })
-    await expect(recognize(both).signPayment(offer, context())).rejects.toMatchObject({
+    await expect(signPayment(recognize(both), offer, context())).rejects.toMatchObject({
       code: 'RPC_ERROR',
       message: `The node of cosmoshub-4 is on the chain ${CHAIN_ID}`,
     })
@@ -304,31 +311,41 @@ describe('the fee of a payment', () => {
     await call('dev_setServices', true)
   })
 
+  test('is told before anything is signed, if the payer bears it', async () => {
+    const { both } = await newSigners(10_000_000n)
+    const wallet = recognize(both)
+    const { fee } = await wallet.draftPayment(offerOf(), context())
+    expect(fee).toEqual({ asset: 'uatom', amount: 3_750n })
+    const feePayer = 'cosmos1kklh64uq03ult2wmua8pcgq25kyu3nwvqekrxk'
+    const granted = await wallet.draftPayment(offerOf({ extra: { feePayer } }), context())
+    expect(granted.fee).toBeUndefined()
+  })
+
   test('is bounded while the node alone sets it', async () => {
     const { both } = await newSigners(10_000_000n)
     await call('dev_setMinimumGasPrice', '0.7uatom')
-    await expect(recognize(both).signPayment(offerOf(), context())).rejects.toMatchObject({
+    await expect(signPayment(recognize(both), offerOf(), context())).rejects.toMatchObject({
       code: 'LIMIT_REACHED',
       message: expect.stringContaining('105000uatom') as string,
     })
     const feePayer = 'cosmos1kklh64uq03ult2wmua8pcgq25kyu3nwvqekrxk'
-    const granted = await recognize(both).signPayment(offerOf({ extra: { feePayer } }), context())
+    const granted = await signPayment(recognize(both), offerOf({ extra: { feePayer } }), context())
     expect(decode(granted.payload).fee?.amount).toEqual([{ denom: 'uatom', amount: '126000' }])
 
     const wallet = recognize({ signer: both, gasPrice: '0.7uatom' })
-    const { payload } = await wallet.signPayment(offerOf(), context())
+    const { payload } = await signPayment(wallet, offerOf(), context())
     await broadcast(payload)
   })
 
   test('needs a price, from a node or from the app', async () => {
     const { both } = await newSigners(100_000n)
     await call('dev_setServices', false)
-    await expect(recognize(both).signPayment(offerOf(), context())).rejects.toMatchObject({
+    await expect(signPayment(recognize(both), offerOf(), context())).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('gasPrice') as string,
     })
     const wallet = recognize({ signer: both, gasPrice: '0.025uatom' })
-    const { payload } = await wallet.signPayment(offerOf(), context())
+    const { payload } = await signPayment(wallet, offerOf(), context())
     await broadcast(payload)
   })
 
@@ -336,7 +353,7 @@ describe('the fee of a payment', () => {
     const { both } = await newSigners(100_000n)
     await call('dev_setMinimumGasPrice', '0uatom')
     const wallet = recognize({ signer: both, gasPrice: '0uatom' })
-    const { payload } = await wallet.signPayment(offerOf(), context())
+    const { payload } = await signPayment(wallet, offerOf(), context())
     expect(decode(payload).fee?.amount).toEqual([])
     await broadcast(payload)
   })
@@ -378,7 +395,7 @@ describe('a wallet that changes what it signs', () => {
 
   test.each(['direct', 'amino'] as const)('in %s may change its own fee', async (mode) => {
     const signers = await changing(() => ({ amount, gas: '200000' }))
-    const { payload } = await recognize(signers[mode]).signPayment(offerOf(), context())
+    const { payload } = await signPayment(recognize(signers[mode]), offerOf(), context())
     expect(decode(payload).fee).toMatchObject({ amount, gasLimit: 200_000n })
     await broadcast(payload)
   })
@@ -386,7 +403,7 @@ describe('a wallet that changes what it signs', () => {
   test.each(['direct', 'amino'] as const)('in %s may not drop the fee payer', async (mode) => {
     const signers = await changing(() => ({ amount, gas: '200000' }))
     const extra = { feePayer: 'cosmos1kklh64uq03ult2wmua8pcgq25kyu3nwvqekrxk' }
-    await expect(recognize(signers[mode]).signPayment(offerOf({ extra }), context())).rejects.toMatchObject({
+    await expect(signPayment(recognize(signers[mode]), offerOf({ extra }), context())).rejects.toMatchObject({
       code: 'SIGNATURE_REFUSED',
       message: expect.stringContaining('preferNoSetFee') as string,
     })
@@ -394,7 +411,7 @@ describe('a wallet that changes what it signs', () => {
 
   test.each(['direct', 'amino'] as const)('in %s may not change the payment', async (mode) => {
     const signers = await changing((fee) => fee, 'another')
-    await expect(recognize(signers[mode]).signPayment(offerOf(), context())).rejects.toMatchObject({
+    await expect(signPayment(recognize(signers[mode]), offerOf(), context())).rejects.toMatchObject({
       code: 'SIGNATURE_REFUSED',
       message: expect.stringContaining('another transaction') as string,
     })

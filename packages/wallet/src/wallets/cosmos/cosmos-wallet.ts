@@ -1,14 +1,15 @@
 import { TollgateError } from '../../errors.js'
 import { type Offer } from '../../payments/offer.js'
-import { type WalletFamily } from '../wallet.js'
+import { type PaymentFee, type WalletFamily } from '../wallet.js'
 import { toBase64 } from './base64.js'
 import { assertFeeModest, choosePrice, feeFor, parseGasPrice, type GasPrice } from './fee.js'
 import { createNode } from './node.js'
 import { signTransaction } from './sign-transaction.js'
-import { callSigner, type CosmosAccount, readWalletInput } from './signer.js'
+import { callSigner, type CosmosAccount, type Fee, readWalletInput } from './signer.js'
 import { keyTypeOf, textDocOf } from './transaction.js'
 
 const NAMESPACE = 'cosmos:'
+const DENOMINATION = /^[a-zA-Z][a-zA-Z0-9/:._-]{2,127}$/
 
 /** A gateway refuses a payment with fewer than ten blocks left. */
 const TIMEOUT_BLOCKS = 30n
@@ -22,8 +23,8 @@ const prefixOf = (address: string) => address.slice(0, address.lastIndexOf('1'))
  * A CosmJS `OfflineSigner`, also of Keplr or Leap, or a `CosmosWalletInput`. Until its address is asked for, `canPay` goes by the
  * network alone: signers give their accounts only later.
  *
- * The fee that the payer bears does not count towards the limits of payments. Without a `gasPrice` it is at most 100,000 smallest units;
- * the one of an offered `feePayer` costs the payer nothing. A wallet may show and change the fee: what its user confirms is paid.
+ * Without a `gasPrice` the fee that the payer bears is at most 100,000 smallest units; the one of an offered `feePayer` costs the payer
+ * nothing. A wallet may show and change the fee: what its user confirms is paid.
  */
 export const cosmosWallet: WalletFamily = (input) => {
   const found = readWalletInput(input)
@@ -75,20 +76,20 @@ export const cosmosWallet: WalletFamily = (input) => {
       return { signature, pubkey: pub_key.value }
     },
 
-    canPay: ({ scheme, network, payTo }) =>
+    canPay: ({ scheme, network, asset, payTo }) =>
       scheme === 'exact' &&
       network.startsWith(NAMESPACE) &&
+      DENOMINATION.test(asset) &&
       (known?.some(({ address }) => prefixOf(address) === prefixOf(payTo)) ?? true),
 
     /**
      * `validUntil` is an estimate: it takes a block to last ten seconds. Should the chain be slower, the account's sequence still lets
      * only one of this payment and the next one happen.
      */
-    async signPayment(offer, context) {
+    async draftPayment(offer, { now, nodeUrl, stops }) {
       const account = await payingAccount(offer)
       const chainId = offer.network.slice(NAMESPACE.length)
-      const url = await context.nodeUrl(chainId)
-      const node = createNode({ url, chainId, signal: context.signal })
+      const node = createNode({ url: await nodeUrl(chainId), chainId, stops })
       const [onChain, height, minimum] = await Promise.all([
         node.account(account.address),
         node.height(),
@@ -99,32 +100,40 @@ export const cosmosWallet: WalletFamily = (input) => {
 
       const { accountNumber, sequence } = onChain
       const coin = { denom: offer.asset, amount: `${offer.amount}` }
-      const tx = await signTransaction(signer, {
-        send: { from: account.address, to: offer.payTo, coin },
-        key: { keyType: keyTypeOf(onChain, account), pubkey: account.pubkey },
-        chainId,
-        accountNumber,
-        sequence,
-        fee,
-        timeoutHeight: height + TIMEOUT_BLOCKS,
-      })
-      const payment = {
-        amount: coin.amount,
-        denom: offer.asset,
-        payer: account.address,
-        recipient: offer.payTo,
-        publicKey: toBase64(account.pubkey),
-        accountNumber: `${accountNumber}`,
-        sequence: `${sequence}`,
-        txBase64: toBase64(tx),
+      const sign = async () => {
+        const validUntil = now() + Number(TIMEOUT_BLOCKS) * BLOCK_SECONDS
+        const tx = await signTransaction(signer, {
+          send: { from: account.address, to: offer.payTo, coin },
+          key: { keyType: keyTypeOf(onChain, account), pubkey: account.pubkey },
+          chainId,
+          accountNumber,
+          sequence,
+          fee,
+          timeoutHeight: height + TIMEOUT_BLOCKS,
+        })
+        const payment = {
+          amount: coin.amount,
+          denom: offer.asset,
+          payer: account.address,
+          recipient: offer.payTo,
+          publicKey: toBase64(account.pubkey),
+          accountNumber: `${accountNumber}`,
+          sequence: `${sequence}`,
+          txBase64: toBase64(tx),
+        }
+        return { payer: account.address, payload: { version: 1, chainId, payment }, validUntil }
       }
-      return {
-        payer: account.address,
-        payload: { version: 1, chainId, payment },
-        validUntil: context.now + Number(TIMEOUT_BLOCKS) * BLOCK_SECONDS,
-      }
+      const borne = borneBy(fee)
+      return { sign, ...(borne && { fee: borne }) }
     },
   }
+}
+
+/** What the payer pays of it. */
+function borneBy({ amount: [coin], granter }: Fee): PaymentFee | undefined {
+  return coin === undefined || granter !== undefined
+    ? undefined
+    : { asset: coin.denom, amount: BigInt(coin.amount) }
 }
 
 function parseOwnPrice(text: string): GasPrice {

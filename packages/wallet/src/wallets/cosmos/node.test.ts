@@ -30,8 +30,10 @@ async function pretend(answer?: string, status = 200) {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const nodeAt = (url: string, options: { signal?: AbortSignal; timeoutMs?: number; chainId?: string } = {}) =>
-  createNode({ url, chainId: CHAIN_ID, signal: new AbortController().signal, ...options })
+type Options = { signal?: AbortSignal; timeoutMs?: number; chainId?: string }
+
+const nodeAt = (url: string, { signal, ...options }: Options = {}) =>
+  createNode({ url, chainId: CHAIN_ID, stops: { closed: new AbortController().signal, signal }, ...options })
 
 const queried = (value: Uint8Array) =>
   JSON.stringify({ result: { response: { code: 0, value: Buffer.from(value).toString('base64') } } })
@@ -129,7 +131,7 @@ test('a node that is silent, gone, or no longer needed ends the question', async
   await expect(asked).rejects.toMatchObject({ code: 'ABORTED' })
 
   const url = await pretend('<html>')
-  await expect(nodeAt(url).height()).rejects.toMatchObject({ code: 'UNREACHABLE' })
+  await expect(nodeAt(url).height()).rejects.toMatchObject({ code: 'RPC_ERROR' })
 })
 
 test('a node states its prices if it serves them, and a chain does not know a new address', async () => {

@@ -1,10 +1,12 @@
 import * as v from 'valibot'
 import { TollgateError } from '../../errors.js'
+import { createHttp, isLost } from '../../http.js'
+import { type Stops } from '../../stops.js'
 import { fromBase64 } from './base64.js'
 import { bytesAt, type Fields, numberAt, readMessage, textAt, writeMessage } from './protobuf.js'
 
-/** For all that one payment asks. */
 const TIMEOUT_MS = 15_000
+const MAX_ANSWER_BYTES = 1024 * 1024
 
 const Answer = v.object({
   result: v.optional(v.unknown()),
@@ -31,27 +33,25 @@ const Status = v.object({
 /** `type` of the account and `keyType` of its key are type URLs; a key is known once the account has signed. */
 export type ChainAccount = { accountNumber: bigint; sequence: bigint; type: string; keyType?: string }
 
-type Place = { url: string; chainId: string; signal: AbortSignal; timeoutMs?: number }
+type Place = { url: string; chainId: string; stops: Stops; timeoutMs?: number }
 
 /** What a payment needs of a CometBFT node. Every error names the chain. */
-export function createNode({ url, chainId, signal, timeoutMs = TIMEOUT_MS }: Place) {
-  const timeout = AbortSignal.timeout(timeoutMs)
-  const ended = AbortSignal.any([signal, timeout])
+export function createNode({ url, chainId, stops: { closed, signal }, timeoutMs = TIMEOUT_MS }: Place) {
+  const http = createHttp({ timeoutMs, closed })
   const node = `The node of ${chainId}`
 
   async function send(method: string, params: object): Promise<unknown> {
     try {
-      const answer = await fetch(url, {
+      const answer = await http.send(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        signal: ended,
+        signal,
       })
-      return await answer.json()
+      return await http.readJson(answer, { signal, maxBytes: MAX_ANSWER_BYTES })
     } catch (cause) {
-      if (signal.aborted) throw new TollgateError('ABORTED', 'The payment was aborted', { cause })
-      if (timeout.aborted) throw new TollgateError('TIMEOUT', `${node} did not answer in time`, { cause })
-      throw new TollgateError('UNREACHABLE', `${node} did not answer`, { cause })
+      if (!(cause instanceof TollgateError) || !isLost(cause)) throw cause
+      throw new TollgateError(cause.code, `${node} did not answer: ${cause.message}`, { cause })
     }
   }
 

@@ -1,7 +1,7 @@
 import { TollgateError } from '../../errors.js'
 import { toHex } from '../../encoding.js'
 import { type Offer } from '../../payments/offer.js'
-import { type SignedPayment, type SigningContext, type Wallet } from '../wallet.js'
+import { type SignedPayment, type Wallet } from '../wallet.js'
 
 export type TypedData = {
   domain: { name: string; version: string; chainId: number; verifyingContract: string }
@@ -27,12 +27,17 @@ export function evmWallet(signer: EvmSigner): Wallet {
     async signText(text) {
       return { signature: await signed('did not sign the sign-in text', () => signer.signMessage(text)) }
     },
-    async signPayment(offer, context) {
-      const authorization = authorizationOf(offer, await address(), context)
-      const signature = await signed('did not sign the payment', () =>
-        signer.signTypedData(typedData(offer, authorization)),
-      )
-      return paymentOf(authorization, signature)
+    draftPayment(offer, { now, clockBehind }) {
+      const validity = Math.min(offer.maxTimeoutSeconds, LONGEST_VALIDITY_SECONDS)
+      if (clockBehind >= validity) throw clockBehindBy(clockBehind)
+      const sign = async () => {
+        const authorization = authorizationOf(offer, await address(), now() + validity)
+        const signature = await signed('did not sign the payment', () =>
+          signer.signTypedData(typedData(offer, authorization)),
+        )
+        return paymentOf(authorization, signature)
+      }
+      return Promise.resolve({ sign })
     },
   }
 }
@@ -42,22 +47,28 @@ const LONGEST_VALIDITY_SECONDS = 600
 
 const CAIP2 = /^eip155:([1-9][0-9]{0,15})$/
 
-const canPay = ({ scheme, network, extra }: Offer): boolean =>
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const MAX_UINT256 = 2n ** 256n - 1n
+
+const canPay = ({ scheme, network, asset, payTo, amount, extra }: Offer): boolean =>
   scheme === 'exact' &&
   CAIP2.test(network) &&
+  ADDRESS.test(asset) &&
+  ADDRESS.test(payTo) &&
+  amount <= MAX_UINT256 &&
   typeof extra['name'] === 'string' &&
   typeof extra['version'] === 'string' &&
   (extra['assetTransferMethod'] ?? 'eip3009') === 'eip3009'
 
 type Authorization = Record<'from' | 'to' | 'value' | 'validAfter' | 'validBefore' | 'nonce', string>
 
-function authorizationOf(offer: Offer, from: string, { now }: SigningContext): Authorization {
+function authorizationOf(offer: Offer, from: string, validBefore: number): Authorization {
   return {
     from,
     to: offer.payTo,
     value: offer.amount.toString(),
     validAfter: '0',
-    validBefore: String(now + Math.min(offer.maxTimeoutSeconds, LONGEST_VALIDITY_SECONDS)),
+    validBefore: String(validBefore),
     nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
   }
 }
@@ -91,6 +102,12 @@ const paymentOf = (authorization: Authorization, signature: string): SignedPayme
   payload: { signature, authorization },
   validUntil: Number(authorization.validBefore),
 })
+
+const clockBehindBy = (seconds: number) =>
+  new TollgateError(
+    'CLOCK_WRONG',
+    `The clock of this machine is ${seconds} seconds behind that of the server: a payment would have expired before it arrives`,
+  )
 
 async function signed<T>(problem: string, sign: () => Promise<T>): Promise<T> {
   try {

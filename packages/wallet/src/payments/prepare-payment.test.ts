@@ -1,0 +1,168 @@
+import { createEvents } from '../events'
+import { type Limits, type ProposedPayment } from '../limits'
+import { memoryStorage } from '../storage/memory-storage'
+import { type Wallet } from '../wallets/wallet'
+import { type Offer } from './offer'
+import { createPaymentLog } from './payment-log'
+import { createPreparePayment } from './prepare-payment'
+
+const NOW = Date.parse('2026-11-25T12:00:00Z')
+const terms = { network: 'cosmos:hub-1', asset: 'uusdc', payTo: 'cosmos1shop', amount: 100n }
+const offer = {
+  ...terms,
+  x402Version: 2,
+  scheme: 'exact',
+  extra: {},
+  entry: {},
+  maxTimeoutSeconds: 60,
+} as Offer
+const usdc = { network: 'cosmos:hub-1', asset: 'uusdc', perPayment: 100n }
+const atom = { network: 'cosmos:hub-1', asset: 'uatom', perPayment: 10n }
+const never = () => new Promise<never>(() => undefined)
+
+type Given = Partial<Wallet> & { limits: Limits; fee?: { asset: string; amount: bigint } }
+
+/** A wallet that counts its signatures. */
+function setUp({ limits, fee, ...changes }: Given) {
+  const storage = memoryStorage()
+  const log = createPaymentLog(storage, () => NOW)
+  const closing = new AbortController()
+  const signed: string[] = []
+  const sign = () => {
+    signed.push('signed')
+    return Promise.resolve({ payer: 'cosmos1me', payload: {}, validUntil: NOW / 1000 + 60 })
+  }
+  const wallet: Wallet = {
+    ecosystem: 'cosmos',
+    address: () => Promise.resolve('cosmos1me'),
+    signText: never,
+    canPay: () => true,
+    draftPayment: () => Promise.resolve({ sign, ...(fee && { fee }) }),
+    ...changes,
+  }
+  const events = createEvents()
+  const parts = { wallet, limits, log, storage, events, closed: closing.signal }
+  const prepare = createPreparePayment({ ...parts, now: () => NOW, nodeUrl: never })
+  const required = { offers: [offer], error: undefined, serverTime: NOW, resource: undefined, extensions: {} }
+  const wish = {
+    url: 'https://shop.example/report',
+    purpose: 'GET report',
+    id: 'a',
+    required,
+    isSingle: false,
+  }
+  const pay = (signal?: AbortSignal) => prepare({ ...wish, signal })
+  return { pay, signed, closing, storage, log }
+}
+
+describe('a fee that the payer bears', () => {
+  const fee = { asset: 'uatom', amount: 10n }
+
+  test.each<[string, Limits['assets'], object | undefined]>([
+    ['of an asset that is not listed', [usdc], { code: 'LIMIT_NOT_SET', details: { limit: 'assets' } }],
+    ['of more than a payment of it', [usdc, { ...atom, perPayment: 9n }], { code: 'LIMIT_REACHED' }],
+    ['of more than its day', [usdc, { ...atom, perDay: 9n }], { code: 'LIMIT_REACHED' }],
+    ['of exactly its limits', [usdc, { ...atom, perDay: 10n }], undefined],
+  ])('%s', async (_name, assets, refusal) => {
+    const { pay, signed } = setUp({ limits: { assets }, fee })
+    if (refusal) await expect(pay()).rejects.toMatchObject(refusal)
+    else await pay()
+    expect(signed).toHaveLength(refusal ? 0 : 1)
+  })
+
+  test('counts for the day with the amount, where both are of one asset', async () => {
+    const assets = [{ ...usdc, perDay: 205n }]
+    const { pay, signed } = setUp({ limits: { assets }, fee: { asset: 'uusdc', amount: 5n } })
+    await pay()
+    await expect(pay()).rejects.toMatchObject({ code: 'LIMIT_REACHED', details: { limit: 'perDay' } })
+    expect(signed).toHaveLength(1)
+  })
+
+  test('is shown to the callback, and stored', async () => {
+    const asked: ProposedPayment[] = []
+    const approve = (payment: ProposedPayment) => asked.push(payment) > 0
+    const { pay } = setUp({ limits: { assets: [usdc, atom], approve }, fee })
+    expect(await pay()).toMatchObject({ fee: { asset: 'uatom', amount: '10' } })
+    expect(asked).toEqual([{ ...terms, url: 'https://shop.example/report', fee }])
+  })
+})
+
+describe('the callback', () => {
+  test.each<[string, () => unknown]>([
+    ['answers what is not true', () => 'no'],
+    ['answers nothing', () => undefined],
+    ['answers false later', () => Promise.resolve(false)],
+    [
+      'throws',
+      () => {
+        throw new Error('broken dialog')
+      },
+    ],
+    ['fails later', () => Promise.reject(new Error('broken dialog'))],
+  ])('that %s refuses the payment', async (_name, approve) => {
+    const { pay, signed } = setUp({ limits: { assets: [usdc], approve: approve as () => boolean } })
+    await expect(pay()).rejects.toMatchObject({ code: 'PAYMENT_NOT_APPROVED' })
+    expect(signed).toEqual([])
+  })
+})
+
+describe('whoever stops waiting', () => {
+  /** A callback that is answered by hand. */
+  function question() {
+    let answer: (isAllowed: boolean) => void = () => undefined
+    let tell: () => void = () => undefined
+    const asked = new Promise<void>((resolve) => (tell = resolve))
+    const approve = () => {
+      tell()
+      return new Promise<boolean>((resolve) => (answer = resolve))
+    }
+    return { approve, asked, allow: () => answer(true) }
+  }
+
+  test.each(['ABORTED', 'CLOSED'] as const)(
+    'is let go: %s, and what is allowed later is not signed',
+    async (code) => {
+      const { approve, asked, allow } = question()
+      const { pay, signed, closing, storage } = setUp({ limits: { assets: [usdc], approve } })
+      const calling = new AbortController()
+      const paid = pay(calling.signal)
+      await asked
+      ;(code === 'CLOSED' ? closing : calling).abort()
+      await expect(paid).rejects.toMatchObject({ code })
+      expect(await storage.tryLock('sign/cosmos1me', () => Promise.resolve('free'))).toBe('free')
+      allow()
+      await new Promise(setImmediate)
+      expect(signed).toEqual([])
+    },
+  )
+
+  test('leaves a signature that comes later unsent', async () => {
+    let sign: (payment: object) => void = () => undefined
+    const begun = new Promise<void>((resolve) => {
+      sign = () => resolve()
+    })
+    let finish: (payment: never) => void = () => undefined
+    const draftPayment = () =>
+      Promise.resolve({
+        sign: () => {
+          sign({})
+          return new Promise<never>((resolve) => (finish = resolve))
+        },
+      })
+    const { pay, log } = setUp({ limits: { assets: [usdc] }, draftPayment })
+    const calling = new AbortController()
+    const paid = pay(calling.signal)
+    await begun
+    calling.abort()
+    await expect(paid).rejects.toMatchObject({ code: 'ABORTED' })
+    finish({ payer: 'cosmos1me', payload: {} } as never)
+    await new Promise(setImmediate)
+    expect(await log.list('cosmos1me')).toEqual([])
+  })
+
+  test('before it asks is asked nothing', async () => {
+    const { pay, signed } = setUp({ limits: { assets: [usdc] } })
+    await expect(pay(AbortSignal.abort())).rejects.toBeDefined()
+    expect(signed).toEqual([])
+  })
+})

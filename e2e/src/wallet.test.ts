@@ -202,42 +202,6 @@ describe('a payment without an answer', () => {
     await expectPaidOnce(world, wallet.address)
   })
 
-  test('belongs to the next call after an abort', async () => {
-    const wallet = await world.newPayer()
-    const signed = jest.spyOn(wallet, 'signTypedData')
-    const tollgate = open({ wallet })
-    const aborting = new AbortController()
-    tollgate.on('payment-required', () => aborting.abort())
-    const call = tollgate.request(CHAIN, 'eth_chainId', [], { signal: aborting.signal })
-    await expect(call).rejects.toMatchObject({ code: 'ABORTED' })
-    expect(await chainId(tollgate)).toBe(CHAIN_ID)
-    expect(signed).toHaveBeenCalledTimes(1)
-    await expectPaidOnce(world, wallet.address)
-  })
-
-  test('is kept when the client is closed, and sent by the next one', async () => {
-    const wallet = await world.newPayer()
-    const signed = jest.spyOn(wallet, 'signTypedData')
-    const storage = memoryStorage()
-    const first = open({
-      wallet,
-      storage: {
-        ...storage,
-        async create(key, value) {
-          const created = await storage.create(key, value)
-          if (key.startsWith('payments/')) first.close()
-          return created
-        },
-      },
-    })
-    await expect(chainId(first)).rejects.toMatchObject({ code: 'CLOSED' })
-    expect(await spentBy(wallet)).toBe(0n)
-    const second = open({ wallet, storage })
-    expect(await chainId(second)).toBe(CHAIN_ID)
-    expect(signed).toHaveBeenCalledTimes(1)
-    await expectPaidOnce(world, wallet.address)
-  })
-
   test('that was refused is sent again, not signed again, until it expires', async () => {
     const poor = Wallet.createRandom()
     const signed = jest.spyOn(poor, 'signTypedData')

@@ -43,6 +43,8 @@ describe('pages of every origin', () => {
       'X-PAYMENT-RESPONSE',
       'PAYMENT-REQUIRED',
       'X-Credits-Remaining',
+      'Retry-After',
+      'Date',
       'Allow',
       'WWW-Authenticate',
     ])

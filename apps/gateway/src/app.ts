@@ -137,6 +137,8 @@ export function createApp(dependencies: AppDependencies) {
         'PAYMENT-REQUIRED',
         'X-Credits-Charged',
         'X-Credits-Remaining',
+        // By which a wallet sees that its clock is wrong.
+        'Date',
       ],
     },
     routes(app) {

@@ -2,7 +2,7 @@
 export const advice = {
   ABORTED:
     'The call was stopped by its signal. A payment that was signed is kept, and sent again by the next call.',
-  CLOCK_WRONG: 'Set the clock of this machine by the network, and call again. Nothing was signed.',
+  CLOCK_WRONG: 'Set the clock of this machine by the network, and call again. No payment was signed.',
   CLOSED: 'This client was closed; create another one.',
   GATEWAY_ERROR:
     'Read the message: it says what to change. `details.status` and `details.code` are the gateway’s.',

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
 import { parseAnswer, type Http, type Send } from '../http.js'
-import { parsePaymentRequired, type PaymentRequired } from '../payments/payment-required.js'
+import { parsePaymentRequired, timeOf, type PaymentRequired } from '../payments/payment-required.js'
 import {
   AccessKey,
   CreatedAccessKey,
@@ -119,7 +119,12 @@ export function refusalOf(answer: Response, body: unknown): TollgateError {
   const code = parsed.success ? parsed.output.code : undefined
   const message = parsed.success ? parsed.output.message : `The gateway answered ${answer.status}`
   return new TollgateError('GATEWAY_ERROR', message, {
-    details: { status: answer.status, code, retryAfterMs: retryAfterMs(answer) },
+    details: {
+      status: answer.status,
+      code,
+      retryAfterMs: retryAfterMs(answer),
+      serverTime: timeOf(answer.headers),
+    },
   })
 }
 

@@ -100,7 +100,7 @@ export function createSessions(parts: {
       events.emit('signed-in', { address, planId: plan.id, expiresAt: tokens.expires_at })
       return storedOf(tokens)
     } catch (error) {
-      throw asRefused(error)
+      throw asRefused(error, now())
     }
   }
 
@@ -170,10 +170,21 @@ function parse(text: string | undefined): StoredSession | undefined {
   }
 }
 
-function asRefused(error: unknown): unknown {
+/** Beyond it, a text that was signed now may be too old for the gateway, or too new. */
+const MAX_CLOCK_SKEW_MS = 60_000
+
+function asRefused(error: unknown, now: number): unknown {
   if (!(error instanceof TollgateError) || error.code !== 'GATEWAY_ERROR') return error
   const { details, message } = error
   const isRefusal = [400, 401, 403, 404].includes(Number(details['status']))
+  const skew = Number(details['serverTime'] ?? now) - now
+  if (isRefusal && Math.abs(skew) > MAX_CLOCK_SKEW_MS) {
+    const seconds = Math.round(Math.abs(skew) / 1000)
+    const which = `The clock of this machine is ${seconds} seconds ${skew > 0 ? 'behind' : 'ahead of'} that of the server`
+    return new TollgateError('CLOCK_WRONG', `${which}, which refused the sign-in: ${message}`, {
+      cause: error,
+    })
+  }
   return isRefusal ? new TollgateError('SIGN_IN_REFUSED', message, { cause: error, details }) : error
 }
 

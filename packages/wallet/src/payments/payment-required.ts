@@ -8,7 +8,7 @@ export type PaymentRequired = {
   offers: Offer[]
   /** The reason code. */
   error: string | undefined
-  /** What the server's clock said, in Unix milliseconds. A page of another origin may not see it. */
+  /** As `timeOf` has it. */
   serverTime: number | undefined
   /** Of version 2: the URL that is paid for, and the extensions declared. */
   resource: unknown
@@ -61,7 +61,8 @@ export function parsePaymentRequired(
   return { offers, error: v1.output.error ?? undefined, serverTime, resource: undefined, extensions: {} }
 }
 
-function timeOf(headers: Headers): number | undefined {
+/** What the server's clock said, in Unix milliseconds; a page of another origin may not see it. */
+export function timeOf(headers: Headers): number | undefined {
   const time = Date.parse(headers.get('date') ?? '')
   return Number.isNaN(time) ? undefined : time
 }

@@ -147,12 +147,12 @@ export function createTollgate(options: TollgateOptions): Tollgate {
 
   /** Repeated once with a new token if the session has ended. */
   async function inSession<T>(task: (token: string) => Promise<T>): Promise<T> {
-    const { token } = await sessions.open()
+    const session = await sessions.open()
     try {
-      return await task(token)
+      return await task(session.token)
     } catch (error) {
       if (!isSessionEnd(error)) throw error
-      return task((await sessions.renew(token)).token)
+      return task((await sessions.renew(session)).token)
     }
   }
 

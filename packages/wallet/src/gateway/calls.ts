@@ -43,7 +43,7 @@ export function createCalls(parts: {
       if (next === 'return') return answer
       if (next === 'renew') {
         if (++renewed > MAX_RENEWALS) return answer
-        session = await wanted(() => sessions.renew(session.token))
+        session = await wanted(() => sessions.renew(session))
       } else if (next === 'buy') {
         tried.add(session.plan.id)
         session = await wanted(() => sessions.openOther(tried))

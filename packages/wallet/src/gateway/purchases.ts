@@ -111,7 +111,7 @@ export function createPurchases(parts: {
       if (outcome.kind === 'payment-required') return { required: outcome.required, session: current }
       if (outcome.kind === 'session-ended' && renewed < MAX_RENEWALS) {
         renewed += 1
-        current = await sessions.renew(current.token)
+        current = await sessions.renew(current)
       } else if (outcome.kind === 'pending' && now() < deadline)
         await pause(outcome.retryAfterMs ?? FIRST_PAUSE_MS, { closed, signal })
       else throw unexpected(outcome)
@@ -125,11 +125,11 @@ export function createPurchases(parts: {
     signal: AbortSignal | undefined,
   ): Promise<Purchase | undefined> {
     const deadline = now() + MAX_WAIT_MS
-    let { token } = session
+    let current = session
     let renewed = 0
     for (let attempt = 0; ;) {
       assertNotStopped({ closed, signal })
-      const outcome = await send(token, payment, signal)
+      const outcome = await send(current.token, payment, signal)
       if (outcome.kind === 'bought') return finish(session, payment, outcome)
       if (outcome.kind === 'disputed') {
         await log.end(payment, 'disputed')
@@ -137,7 +137,7 @@ export function createPurchases(parts: {
       }
       if (outcome.kind === 'payment-required') return assess(payment, outcome)
       if (outcome.kind === 'session-ended' && renewed++ < MAX_RENEWALS)
-        token = (await sessions.renew(token)).token
+        current = await sessions.renew(current)
       else if (outcome.kind === 'session-ended') throw unexpected(outcome)
       else await waitForNext(payment, outcome, { attempt: attempt++, deadline, signal })
     }

@@ -39,8 +39,12 @@ export function createSessions(parts: {
   const opening = new Map<string, Promise<StoredSession>>()
 
   /** @throws TollgateError SIGN_IN_REFUSED, SIGNATURE_REFUSED */
-  async function open(stale?: string): Promise<Session> {
+  async function open(): Promise<Session> {
     const [plan, address] = await Promise.all([plans.find(), wallet.address()])
+    return openOn({ plan, address, stale: undefined })
+  }
+
+  async function openOn({ plan, address, stale }: Wanted): Promise<Session> {
     const key = keyOf(address, plan)
     const known = current.get(key)
     if (known && isUsable(known, stale)) return { token: known.token, plan, address }
@@ -134,7 +138,7 @@ export function createSessions(parts: {
   }
 
   return {
-    open: () => open(),
+    open,
 
     /** After the credits of the plans `tried` did not suffice: on another one, or on one of them to buy there. */
     async openOther(tried: ReadonlySet<number>): Promise<Session> {
@@ -142,8 +146,8 @@ export function createSessions(parts: {
       return open()
     },
 
-    /** After `staleToken` was refused. */
-    renew: (staleToken: string) => open(staleToken),
+    /** The session of the same plan and account, after its token was refused. */
+    renew: ({ plan, address, token }: Session) => openOn({ plan, address, stale: token }),
 
     /** Ends the session at the gateway, if there is one. */
     async end(): Promise<void> {

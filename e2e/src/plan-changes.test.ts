@@ -1,3 +1,5 @@
+import { USDC_ADDRESS } from '@tollgate/devnet'
+import { createTollgate, memoryStorage } from '@tollgate/wallet'
 import { wrapFetchWithPayment } from '@x402/fetch'
 import { type HDNodeWallet } from 'ethers'
 import { COUNTED_CHAIN } from './testing/callers'
@@ -9,6 +11,8 @@ import { signFor, until } from './testing/paying'
 import { plainBlockNumber, plainUrl, postJson, postOf } from './testing/plain-calls'
 import { payingClient, paymentIn, recording } from './testing/public-payers'
 import { startCountingUpstream, type CountingUpstream } from './testing/upstream'
+
+const CHAIN = 'eip155:84532'
 
 let world: ObservedWorld
 let upstream: CountingUpstream
@@ -85,6 +89,31 @@ describe('two plans of one price, chain and asset', () => {
     expect((await send(payment)).status).toBe(200)
     await expectBought(lower, payer, { 'x-payment': payment })
   })
+})
+
+test('a wallet spends the credits of a plan that is too dear for it now, and then buys one within its limits', async () => {
+  const dear = { ...world.plan, id: 7, amount: '20000', credits: 2 }
+  await sell([dear])
+  const wallet = await world.newPayer()
+  const open = (perPayment: string, plan?: number) => {
+    const limits = { assets: [{ network: CHAIN, asset: USDC_ADDRESS, perPayment }] }
+    const parts = { url: world.gateway.url, wallet, limits, storage: memoryStorage() }
+    return createTollgate(plan === undefined ? parts : { ...parts, plan })
+  }
+  const rich = open(dear.amount, dear.id)
+  await rich.buy()
+  const careful = open(world.plan.amount)
+  await Promise.all(Array.from({ length: 10 }, () => careful.request(CHAIN, 'eth_chainId')))
+  for (const client of [rich, careful]) client.close()
+  const left = (pricing_plan_id: number, remaining_credits: number) => ({
+    pricing_plan_id,
+    remaining_credits,
+  })
+  expect(await world.creditsOf(wallet.address)).toEqual([
+    left(world.plan.id, world.plan.credits - 8),
+    left(dear.id, 0),
+  ])
+  expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 30_000n)
 })
 
 describe('a plan that is retired', () => {

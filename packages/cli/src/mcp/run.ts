@@ -1,8 +1,9 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { type Limits, type Plan, type Tollgate } from '@tollgate/wallet'
 import { once } from 'node:events'
+import { parseAssets } from '../assets/known-assets'
 import { UsageError } from '../exit-codes'
-import { findMissingLimit } from './amounts'
+import { createAmountFormat, findMissingLimit } from './amounts'
 import { isLoopback, parseListen, type Listen } from './http/access'
 import { startHttpServer } from './http/http-server'
 import { guardFetch } from './outbound-guard'
@@ -13,6 +14,7 @@ import { createSessionFactory, type CreateSession } from './server'
 export type McpOptions = {
   maxPayment?: string
   maxDay?: string
+  asset?: string[]
   http?: string
   log?: string
   allowPrivate?: boolean
@@ -56,8 +58,8 @@ export async function runMcp<Options extends McpOptions>(parts: {
     (entry) => file && attempt(() => file.append(JSON.stringify(entry))),
   ]
   journalPayments(tollgate, sinks, () => new Date())
-  const plans = await readPlans(tollgate)
-  const createSession = createSessionFactory({ tollgate, limits, plans, version, report })
+  const format = createAmountFormat(await readPlans(tollgate), parseAssets(options.asset ?? []))
+  const createSession = createSessionFactory({ tollgate, limits, format, version, report })
   const front = listen
     ? await serveHttp({ listen, token: environment['TOLLGATE_MCP_TOKEN'], createSession })
     : await serveStdio(createSession)

@@ -2,6 +2,7 @@ import { fileStorage } from '@tollgate/wallet/file-storage'
 import { fundCosmosWallet } from '@tollgate/cosmos-devchain'
 import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -334,6 +335,29 @@ test('bash completes commands and options by the printed script', async () => {
   expect(await complete('--json', 'keys', 'cr')).toBe('create')
   expect(await complete('keys', 'create', '--max-credits-')).toBe('--max-credits-per-day')
   expect(await complete('shop', 'keys', '')).toContain('list create delete --url')
+  expect(await complete('--plan', 'keys', 'cr')).toBe('credits')
+  expect(await complete('shop', 'settlements', '--by', '=', 'm')).toBe('month')
+  expect(await complete('completion', '')).toContain('bash zsh fish')
+})
+
+const withFish = spawnSync('fish', ['--version']).status === 0 ? test : test.skip
+withFish('fish completes commands, options and values by the printed script', async () => {
+  const user = await newUser({ usdc: 0n })
+  const complete = async (line: string) => {
+    const { stdout, stderr } = await user.runInShell(
+      `tollgate completion fish > "$HOME/t.fish"; fish -c "source $HOME/t.fish; complete -C 'tollgate ${line}'"`,
+    )
+    expect(stderr).toBe('')
+    return stdout
+      .trim()
+      .split('\n')
+      .map((suggestion) => suggestion.split('\t')[0])
+  }
+  expect(await complete('hist')).toEqual(['history'])
+  expect(await complete('--plan keys cr')).toEqual(['credits'])
+  expect(await complete('keys create --max-c')).toEqual(['--max-credits', '--max-credits-per-day'])
+  expect(await complete('shop settlements --by ')).toEqual(['all', 'day', 'month'])
+  expect(await complete('completion ')).toEqual(['bash', 'fish', 'zsh'])
 })
 
 describe('doctor', () => {

@@ -392,7 +392,9 @@ describe('the program', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-mcp-'))
     const keystore = join(folder, 'wallet.json')
     const wallet = await world.newPayer()
-    const json = await encryptKeystoreJson(wallet, 'a password', { scrypt: { N: 2, r: 8, p: 1 } })
+    const { address, privateKey } = wallet
+    const scrypt = { N: 1024, r: 8, p: 1 }
+    const json = await encryptKeystoreJson({ address, privateKey }, 'a password', { scrypt })
     writeFileSync(keystore, json, { mode: 0o600 })
     const environment = { PRIVATE_KEY: '', TOLLGATE_KEYSTORE: keystore }
     const locked = spawnMcp(world, { wallet, environment })

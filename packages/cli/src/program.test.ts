@@ -27,7 +27,7 @@ describe('--help of', () => {
   test('every command is known to this test', async () => {
     const { stdout } = await run('completion', 'bash')
     const known = [...stdout.matchAll(/^ {4}"([^"]*)"\) suggestions=/gm)].map(([, words]) => words)
-    expect(known.sort()).toEqual([...COMMANDS].sort())
+    expect(known.sort()).toEqual([...COMMANDS, 'help'].sort())
   })
 })
 

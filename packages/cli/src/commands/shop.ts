@@ -1,5 +1,5 @@
 import { fileStorage } from '@tollgate/wallet/file-storage'
-import { type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { formatAmount } from '../amounts'
 import { UsageError } from '../exit-codes'
 import { folderOf } from '../open-client'
@@ -199,11 +199,13 @@ const deleteKeyCommand = (run: Run) =>
       }),
     )
 
-type RangeOptions = ShopOptions & { by: string; from?: string; to?: string }
+const PERIODS = ['day', 'month', 'all'] as const
+
+type RangeOptions = ShopOptions & { by: (typeof PERIODS)[number]; from?: string; to?: string }
 
 const withRange = (command: Command): Command =>
   command
-    .option('--by <period>', 'day, month or all', 'day')
+    .addOption(new Option('--by <period>', 'how much one row sums up').choices(PERIODS).default('day'))
     .option('--from <day>', 'the first day, as 2026-11-21, in UTC')
     .option('--to <day>', 'the last day')
 
@@ -264,7 +266,6 @@ const metricsRow = ({ day, month, requests, latency_ms, routes, statuses }: Requ
 
 /** @throws UsageError */
 function rangeOf({ by, from, to }: RangeOptions): Range {
-  if (by !== 'day' && by !== 'month' && by !== 'all') throw new UsageError('--by is day, month or all')
   for (const [option, day] of [
     ['--from', from],
     ['--to', to],

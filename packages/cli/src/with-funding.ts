@@ -9,9 +9,10 @@ export async function withFunding(error: unknown, [client]: readonly Client[]): 
   if (!client || !isTollgateError(error) || error.code !== 'PAYMENT_REFUSED') return error
   const { message, details } = error
   const plan = await client.plan().catch(() => undefined)
-  const network = details['network'] ?? (plan && networkOf(plan))
-  const asset = details['asset'] ?? plan?.asset_address
-  const money = network === undefined ? 'the asset of the plan' : `${String(asset)} on ${String(network)}`
+  const ofPlan = plan && { network: networkOf(plan), asset: plan.asset_address }
+  const { network, asset } = { ...ofPlan, ...(details as { network?: string; asset?: string }) }
+  const money =
+    network === undefined || asset === undefined ? 'the asset of the plan' : `${asset} on ${network}`
   return new CommandError(
     'PAYMENT_REFUSED',
     message,

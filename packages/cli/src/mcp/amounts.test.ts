@@ -25,7 +25,7 @@ test('amounts are in decimals that are known, not those that a gateway states', 
   const stated = createAmountFormat(
     [
       { ...plan, decimals: 0 },
-      { ...plan, ecosystem: 'cosmos', chain_id: 'a-1', asset_address: 'uatom' } as Plan,
+      { ...plan, ecosystem: 'cosmos', chain_id: 'a-1', asset_address: 'uatom' },
     ],
     [
       { ...usdc, symbol: 'USDC', decimals: 6 },

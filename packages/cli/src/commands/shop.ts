@@ -120,7 +120,9 @@ const listKeysCommand = (run: Run) =>
         table(
           colors,
           ['Id', 'Title', 'Scope', 'Created (UTC)', 'Expires (UTC)'],
-          keys.map((key) => [key.clientId, key.title, key.scope, time(key.createdAt), time(key.expiresAt)]),
+          keys.map(({ clientId, title, scope, createdAt, expiresAt }) => [
+            ...[clientId, title, scope || 'all', time(createdAt), time(expiresAt)],
+          ]),
           'No client keys.',
         ),
       )
@@ -165,6 +167,9 @@ const createKeyCommand = (run: Run) =>
       }),
     )
 
+/** Of EVM, or bech32 as on Cosmos. */
+const ADDRESS = /^(0x[0-9a-fA-F]{40}|[a-z][a-z0-9]*1[02-9ac-hj-np-z]{38,})$/
+
 /** @throws UsageError */
 export function parseClientKey(title: string, options: KeyOptions): NewClientKey {
   const { scope, ttlHours, payTo, maxFeesPerDay, maxPaymentsPerMinute } = options
@@ -172,6 +177,8 @@ export function parseClientKey(title: string, options: KeyOptions): NewClientKey
     throw new UsageError('--ttl-hours is a number above 0')
   if (maxFeesPerDay !== undefined && !/^[0-9]{1,78}$/.test(maxFeesPerDay))
     throw new UsageError('--max-fees-per-day is a whole number of smallest units, such as wei')
+  const wrong = payTo?.find((address) => !ADDRESS.test(address))
+  if (wrong !== undefined) throw new UsageError(`--pay-to: ${wrong} is not an address`)
   return {
     title,
     ...(scope === undefined ? {} : { scope }),

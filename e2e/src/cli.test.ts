@@ -1,7 +1,8 @@
 import { fileStorage } from '@tollgate/wallet/file-storage'
 import { fundCosmosWallet } from '@tollgate/cosmos-devchain'
-import { fundWallet } from '@tollgate/devnet'
+import { fundWallet, USDC_ADDRESS } from '@tollgate/devnet'
 import { Wallet } from 'ethers'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -133,7 +134,7 @@ describe('a person with a new wallet', () => {
     const keystore = join(user.home, 'wallet.json')
     const MNEMONIC = user.wallet.mnemonic?.phrase ?? ''
     await user.json(['wallet', 'import', keystore], { MNEMONIC })
-    for (const cosmos of [[], ['--cosmos'], ['--cosmos=osmo']]) {
+    for (const cosmos of [[], ['--cosmos'], ['--cosmos-prefix', 'osmo']]) {
       const imported = await user.run(['wallet', 'address', '--keystore', keystore, ...cosmos])
       const direct = await user.run(['wallet', 'address', ...cosmos], { MNEMONIC })
       expect([imported.exitCode, imported.stdout]).toEqual([0, direct.stdout])
@@ -203,19 +204,61 @@ describe('payments', () => {
     await proxy.close()
   })
 
+  test('are not made at a gateway that states other decimals than the asset has', async () => {
+    const proxy = await startProxy(world.gateway.url, ({ url }, { body }) =>
+      url === '/pricing' ? body.replaceAll('"decimals":6', '"decimals":18') : body,
+    )
+    const user = await newUser({ variables: behind(proxy) })
+    for (const command of [
+      ['call', '84532', 'eth_chainId', '--max-payment', '0.000001'],
+      ['buy', '--yes'],
+    ]) {
+      const refused = await user.run([...command, '--plan', '1', '--json'])
+      expect([refused.exitCode, errorOf(refused).code]).toEqual([1, 'ASSET_MISMATCH'])
+    }
+    expect((await user.json<Payments>(['payments'])).total).toBe(0)
+    await proxy.close()
+  })
+
+  test('of a wallet without money name the address to fund', async () => {
+    const user = await newUser({ usdc: 0n })
+    const refused = await user.run(['buy', '--yes', '--json'])
+    expect([refused.exitCode, errorOf(refused).code]).toEqual([1, 'PAYMENT_REFUSED'])
+    expect(errorOf(refused).advice).toContain(`${USDC_ADDRESS} on eip155:84532 to ${user.address}`)
+  })
+
+  test('need complete limits, and other commands do not', async () => {
+    const user = await newUser({ usdc: 0n, variables: { TOLLGATE_MAX_DAY: '1' } })
+    for (const command of ['credits', 'history', 'payments', 'login'])
+      expect(await user.run([command])).toMatchObject({ exitCode: 0 })
+    const call = await user.run(['call', '84532', 'eth_chainId'])
+    expect([call.exitCode, call.stderr]).toEqual([
+      2,
+      'Error: --max-day needs --max-payment, the most for one payment\n',
+    ])
+  })
+
   test('are made from a Cosmos wallet of a mnemonic', async () => {
     const user = await newUser({ usdc: 0n, variables: { PRIVATE_KEY: '' } })
     const variables = { MNEMONIC: user.wallet.mnemonic?.phrase ?? '' }
     const { address } = await user.json<{ address: string }>(['wallet', 'address', '--cosmos'], variables)
     await fundCosmosWallet(world.infrastructure.cosmos.rpcUrl, address, '1000000uatom')
-    const bought = await user.json(['buy', '--yes', '--cosmos'], variables)
+    const buy = ['buy', '--yes', '--cosmos']
+    const unknown = await user.run([...buy, '--json'], variables)
+    expect([unknown.exitCode, errorOf(unknown).code]).toEqual([2, 'ASSET_UNKNOWN'])
+    const [asset = ''] = /--asset (\S+)/.exec(errorOf(unknown).advice) ?? []
+    expect(asset).toBe('--asset cosmos:tollgate-devnet-1/uatom:6')
+    const bought = await user.json([...buy, ...asset.split(' ')], variables)
     expect(bought).toMatchObject({ amount: '10000', plan_id: 2, wallet: address })
     const status = await user.json<{ node_info: { network: string } }>(
       ['call', 'tollgate-devnet-1', 'status', '--params', '{}', '--cosmos'],
       variables,
     )
     expect(status.node_info.network).toBe('tollgate-devnet-1')
-    const healthy = await user.json<{ healthy: boolean }>(['doctor', '--cosmos'], variables)
+    const healthy = await user.json<{ healthy: boolean }>(['doctor', '--cosmos'], {
+      ...variables,
+      TOLLGATE_ASSETS: 'cosmos:cosmoshub-4/uatom:6,cosmos:tollgate-devnet-1/uatom:6',
+    })
     expect(healthy.healthy).toBe(true)
   })
 })
@@ -292,6 +335,29 @@ test('bash completes commands and options by the printed script', async () => {
   expect(await complete('--json', 'keys', 'cr')).toBe('create')
   expect(await complete('keys', 'create', '--max-credits-')).toBe('--max-credits-per-day')
   expect(await complete('shop', 'keys', '')).toContain('list create delete --url')
+  expect(await complete('--plan', 'keys', 'cr')).toBe('credits')
+  expect(await complete('shop', 'settlements', '--by', '=', 'm')).toBe('month')
+  expect(await complete('completion', '')).toContain('bash zsh fish')
+})
+
+const withFish = spawnSync('fish', ['--version']).status === 0 ? test : test.skip
+withFish('fish completes commands, options and values by the printed script', async () => {
+  const user = await newUser({ usdc: 0n })
+  const complete = async (line: string) => {
+    const { stdout, stderr } = await user.runInShell(
+      `tollgate completion fish > "$HOME/t.fish"; fish -c "source $HOME/t.fish; complete -C 'tollgate ${line}'"`,
+    )
+    expect(stderr).toBe('')
+    return stdout
+      .trim()
+      .split('\n')
+      .map((suggestion) => suggestion.split('\t')[0])
+  }
+  expect(await complete('hist')).toEqual(['history'])
+  expect(await complete('--plan keys cr')).toEqual(['credits'])
+  expect(await complete('keys create --max-c')).toEqual(['--max-credits', '--max-credits-per-day'])
+  expect(await complete('shop settlements --by ')).toEqual(['all', 'day', 'month'])
+  expect(await complete('completion ')).toEqual(['bash', 'fish', 'zsh'])
 })
 
 describe('doctor', () => {
@@ -314,6 +380,13 @@ describe('doctor', () => {
     expect(result.exitCode).toBe(exitCode)
     expect(result.stdout).toContain(message)
   })
+})
+
+test('a folder that cannot be made is named', async () => {
+  const user = await newUser({ usdc: 0n, variables: { TOLLGATE_FOLDER: '/proc/tollgate' } })
+  const { exitCode, stderr } = await user.run(['login'])
+  expect(exitCode).toBe(1)
+  expect(stderr).toContain('Cannot use /proc/tollgate/')
 })
 
 describe('failures', () => {

@@ -1,10 +1,11 @@
 import { type Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { USDC_ADDRESS } from '@tollgate/devnet'
-import { type HDNodeWallet } from 'ethers'
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { encryptKeystoreJson, type HDNodeWallet } from 'ethers'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startProxy } from './testing/changing-proxy'
 import { newThirdParty } from './testing/client-keys'
 import { OFFERED, startHostileMerchant, type HostileMerchant } from './testing/hostile-merchant'
 import { callTool, linesOf, LIMITS, spawnMcp, startStdio, type StdioSession } from './testing/mcp-program'
@@ -385,6 +386,40 @@ describe('the program', () => {
     const program = spawnMcp(world, { wallet: await world.newPayer(), args })
     expect(await program.exited).toBe(2)
     expect(program.output()).toContain(reason)
+  })
+
+  test('does not start with a keystore whose password it cannot ask, and says what to set', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tollgate-mcp-'))
+    const keystore = join(folder, 'wallet.json')
+    const wallet = await world.newPayer()
+    const { address, privateKey } = wallet
+    const scrypt = { N: 1024, r: 8, p: 1 }
+    const json = await encryptKeystoreJson({ address, privateKey }, 'a password', { scrypt })
+    writeFileSync(keystore, json, { mode: 0o600 })
+    const environment = { PRIVATE_KEY: '', TOLLGATE_KEYSTORE: keystore }
+    const locked = spawnMcp(world, { wallet, environment })
+    expect(await locked.exited).toBe(2)
+    expect(locked.output()).toContain('TOLLGATE_PASSWORD')
+    const wrong = spawnMcp(world, { wallet, environment: { ...environment, TOLLGATE_PASSWORD: 'other' } })
+    expect(await wrong.exited).toBe(2)
+    const session = await startStdio(world, {
+      wallet,
+      environment: { ...environment, TOLLGATE_PASSWORD: 'a password' },
+    })
+    sessions.push(session)
+    expect((await callTool(session.client, 'credits')).content).toMatchObject({ wallet: wallet.address })
+    rmSync(folder, { recursive: true })
+  })
+
+  test('does not start at a gateway that states other decimals than the asset has', async () => {
+    const proxy = await startProxy(world.gateway.url, ({ url }, { body }) =>
+      url === '/pricing' ? body.replaceAll('"decimals":6', '"decimals":18') : body,
+    )
+    const environment = { TOLLGATE_URL: proxy.url }
+    const program = spawnMcp(world, { wallet: await world.newPayer(), environment })
+    expect(await program.exited).toBe(1)
+    expect(program.output()).toContain('states 18 decimals')
+    await proxy.close()
   })
 
   test.each(['SIGINT', 'SIGTERM', 'end of input'])('ends cleanly at %s', async (way) => {

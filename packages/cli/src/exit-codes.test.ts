@@ -29,3 +29,15 @@ test('wrong usage ends with 2, and what is not expected with 1', () => {
   expect(failureOf(new Error('A message'))).toMatchObject({ code: 'INTERNAL', exitCode: 1 })
   expect(failureOf('thrown')).toMatchObject({ exitCode: 1 })
 })
+
+test('a refusal of the gateway names commands, and no advice that has nothing to do with it', () => {
+  const refused = new TollgateError('GATEWAY_ERROR', 'No provider serves this chain; see GET /providers', {
+    details: { status: 404 },
+  })
+  expect(failureOf(refused)).toMatchObject({
+    message: 'No provider serves this chain; see `tollgate plans`',
+    advice: '',
+  })
+  const failed = new TollgateError('GATEWAY_ERROR', 'A message', { details: { status: 502 } })
+  expect(failureOf(failed).advice).toContain('later')
+})

@@ -62,8 +62,7 @@ const commandAdvice: Partial<Record<ErrorCode, string>> = {
   LIMIT_NOT_SET: 'Buy credits with `tollgate buy`, or allow a payment with --max-payment.',
   LIMIT_REACHED: 'Raise --max-payment or --max-day, or wait for the next day (UTC).',
   PAYMENT_PENDING: 'Run the command again: it sends the same payment, never a second one.',
-  GATEWAY_ERROR: '`tollgate doctor` checks the way to the gateway.',
-  UNREACHABLE: 'Check --url and the network; `tollgate doctor` says more.',
+  UNREACHABLE: 'Check --url and the network; `tollgate doctor` names the reason.',
   NO_PAYABLE_OFFER: 'Choose a plan of your wallet with --plan (see `tollgate plans`), or use --cosmos.',
   RPC_ERROR: '',
 }
@@ -85,10 +84,11 @@ export function failureOf(error: unknown): Failure {
   }
   if (isTollgateError(error)) {
     const { code, message, details } = error
-    const advice = commandAdvice[code] ?? adviceOf[code]
+    const advice =
+      code === 'GATEWAY_ERROR' ? adviceForGateway(details) : (commandAdvice[code] ?? adviceOf[code])
     return {
       code,
-      message,
+      message: message.replace(/see GET \/(pricing|providers)\b/, 'see `tollgate plans`'),
       advice,
       exitCode: exitCodes[code] ?? EXIT.FAILED,
       ...(code === 'RPC_ERROR' || code === 'GATEWAY_ERROR' ? { details } : {}),
@@ -97,3 +97,9 @@ export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : 'an unknown error'
   return { code: 'INTERNAL', message: `Unexpected: ${message}`, advice: '', exitCode: EXIT.FAILED }
 }
+
+/** A refusal says itself what to change. */
+const adviceForGateway = ({ status }: Record<string, unknown>): string =>
+  typeof status === 'number' && status < 500 && status !== 429
+    ? ''
+    : 'Run the command again later; if it goes on, tell the operator of the gateway.'

@@ -31,6 +31,6 @@ for (const stream of [process.stdout, process.stderr])
 
 void runProgram(process.argv.slice(2), { terminal, version }).then((exitCode) => {
   process.exitCode ||= exitCode
-  // After what was written.
+  // After what was written: what a Ctrl-C has left running, such as a request, would keep the process.
   process.stdout.write('', () => process.stderr.write('', () => process.exit()))
 })

@@ -1,6 +1,17 @@
+import { memoryStorage, type Plan } from '@tollgate/wallet'
 import { UsageError } from './exit-codes'
-import { assetOf, candidates, folderOf, parseNodes, parsePlan, toLimit } from './open-client'
+import {
+  assertOneAsset,
+  candidates,
+  folderOf,
+  parseNodes,
+  parsePlan,
+  payWithinLimits,
+  toLimit,
+  type ClientOptions,
+} from './open-client'
 import { testPlan } from './testing/plan'
+import { type OpenWallet } from './wallets/open-wallet'
 
 const cosmos = testPlan({ id: 2, ecosystem: 'cosmos', chain_id: 'cosmoshub-4', asset_address: 'uatom' })
 const euro = testPlan({ id: 3, asset_address: `0x${'e'.repeat(40)}`, display_denom: 'EURC' })
@@ -25,19 +36,18 @@ describe('plans', () => {
 })
 
 describe('limits', () => {
-  test('are in the one asset that the plans have', () => {
-    expect(assetOf([testPlan(), large]).id).toBe(1)
-  })
+  const usdc = { network: 'eip155:84532', asset: testPlan().asset_address, symbol: 'USDC', decimals: 6 }
 
   test('need a plan where plans have several assets', () => {
-    expect(() => assetOf([testPlan(), euro])).toThrow(
+    expect(() => assertOneAsset([testPlan(), large])).not.toThrow()
+    expect(() => assertOneAsset([testPlan(), euro])).toThrow(
       '--plan, one of 1 (USDC on base-sepolia), 3 (EURC on base-sepolia)',
     )
-    expect(() => assetOf([])).toThrow(UsageError)
+    expect(() => assertOneAsset([])).toThrow(UsageError)
   })
 
   test('are exact', () => {
-    expect(toLimit(testPlan(), { maxPayment: '0.05', maxDay: '1' })).toEqual({
+    expect(toLimit(usdc, { maxPayment: '0.05', maxDay: '1' })).toEqual({
       network: 'eip155:84532',
       asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
       perPayment: 50_000n,
@@ -46,7 +56,42 @@ describe('limits', () => {
   })
 
   test.each(['0.0000001', 'all', '-1', '1 USDC'])('of %s are wrong usage', (maxPayment) => {
-    expect(() => toLimit(testPlan(), { maxPayment, maxDay: undefined })).toThrow(UsageError)
+    expect(() => toLimit(usdc, { maxPayment, maxDay: undefined })).toThrow(UsageError)
+  })
+
+  describe('of a command that pays by itself', () => {
+    const decide = (options: ClientOptions, ...plans: Plan[]) =>
+      payWithinLimits(options)({
+        wallet: { ecosystem: plans[0]?.ecosystem ?? 'evm' } as OpenWallet,
+        plans: () => Promise.resolve(plans),
+        storage: memoryStorage(),
+      })
+    const limits = { maxPayment: '0.05', maxDay: '1' }
+
+    test('are in decimals that the gateway does not choose', async () => {
+      expect(await decide(limits, testPlan())).toEqual({
+        limits: { assets: [toLimit(usdc, limits)] },
+      })
+      await expect(decide(limits, testPlan({ decimals: 18 }))).rejects.toMatchObject({
+        code: 'ASSET_MISMATCH',
+      })
+      await expect(decide(limits, testPlan(), testPlan({ id: 5, decimals: 18 }))).rejects.toMatchObject({
+        code: 'ASSET_MISMATCH',
+      })
+    })
+
+    test('are in no asset that the user has not named', async () => {
+      await expect(decide(limits, cosmos)).rejects.toMatchObject({ code: 'ASSET_UNKNOWN' })
+      const asset = ['cosmos:cosmoshub-4/uatom:6']
+      expect(await decide({ ...limits, asset }, cosmos)).toMatchObject({
+        limits: { assets: [{ network: 'cosmos:cosmoshub-4', asset: 'uatom', perPayment: 50_000n }] },
+      })
+    })
+
+    test('allow nothing if there are none, and must be complete', async () => {
+      expect(await decide({}, cosmos)).toEqual({ limits: undefined })
+      await expect(decide({ maxDay: '1' }, testPlan())).rejects.toThrow('--max-day needs --max-payment')
+    })
   })
 })
 

@@ -10,6 +10,8 @@ import { fileStorage } from '@tollgate/wallet/file-storage'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { networkOf, parseAmount } from './amounts'
+import { assertKnownAsset, isSameAsset, parseAssets } from './assets/known-assets'
+import { type KnownAsset } from './assets/stablecoins'
 import { UsageError } from './exit-codes'
 import { printable, type Output } from './output/output'
 import { type Secrets, type Terminal } from './terminal'
@@ -22,6 +24,8 @@ export type ClientOptions = WalletOptions & {
   /** In units such as `0.05`, of the asset of the plan. */
   maxPayment?: string
   maxDay?: string
+  /** `NETWORK/ASSET:DECIMALS`. */
+  asset?: string[]
   folder?: string
   serviceName?: string
   /** `CHAIN=URL`. */
@@ -53,18 +57,19 @@ export type ClientParts = {
   openWallet?: () => Promise<OpenWallet>
 }
 
-/** Decides what may be paid, in place of --max-payment and --max-day. */
+/** Decides what a command may pay. */
 export type DecidePayment = (parts: {
   wallet: OpenWallet
-  plans: readonly Plan[]
+  /** Asked once. */
+  plans(): Promise<Plan[]>
   storage: WalletStorage
-}) => Promise<{ planId: number; limits: Limits }>
+}) => Promise<{ planId?: number; limits: Limits | undefined }>
 
 /** @throws UsageError, TollgateError */
 export async function openClient(
   options: ClientOptions,
   parts: ClientParts,
-  decide?: DecidePayment,
+  decide: DecidePayment = payNothing,
 ): Promise<OpenClient> {
   const url = urlOf(options)
   const nodes = parseNodes(options.node ?? [])
@@ -75,9 +80,7 @@ export async function openClient(
   const reader = openReader(options)
   let known: Promise<Plan[]> | undefined
   const plans = () => (known ??= reader.plans().then((sold) => sold.map(withPrintableNames)))
-  const { planId = id, limits } = decide
-    ? await decide({ wallet, plans: await plans(), storage })
-    : { limits: await limitsOf(options, { plans, id, ecosystem: wallet.ecosystem }) }
+  const { planId = id, limits } = await decide({ wallet, plans, storage })
   const { serviceName } = options
   const tollgate = createTollgate({
     url,
@@ -157,25 +160,30 @@ export function candidates(plans: readonly Plan[], { id, ecosystem }: Choice): P
 
 const only = <T>(items: readonly T[]): T | undefined => (items.length === 1 ? items[0] : undefined)
 
-async function limitsOf(
-  { maxPayment, maxDay }: ClientOptions,
-  { plans, ...choice }: Choice & { plans(): Promise<Plan[]> },
-): Promise<Limits | undefined> {
-  if (maxPayment === undefined) {
-    if (maxDay !== undefined) throw new UsageError('--max-day needs --max-payment, the most for one payment')
-    return undefined
-  }
-  const asset = assetOf(candidates(await plans(), choice))
-  return { assets: [toLimit(asset, { maxPayment, maxDay })] }
-}
+const payNothing: DecidePayment = () => Promise.resolve({ limits: undefined })
 
-/** The asset that all the plans are paid in. @throws UsageError */
-export function assetOf(plans: readonly Plan[]): Plan {
-  const [first, ...others] = plans
-  if (!first)
+/** For commands that pay by themselves: as --max-payment and --max-day allow. @throws UsageError, CommandError */
+export const payWithinLimits =
+  ({ maxPayment, maxDay, plan, asset = [] }: ClientOptions): DecidePayment =>
+  async ({ wallet, plans }) => {
+    const known = parseAssets(asset)
+    if (maxPayment === undefined) {
+      if (maxDay !== undefined)
+        throw new UsageError('--max-day needs --max-payment, the most for one payment')
+      return { limits: undefined }
+    }
+    const payable = candidates(await plans(), { id: parsePlan(plan), ecosystem: wallet.ecosystem })
+    assertOneAsset(payable)
+    const assets = payable.map((one) => assertKnownAsset(one, known))
+    return { limits: { assets: assets.slice(0, 1).map((one) => toLimit(one, { maxPayment, maxDay })) } }
+  }
+
+/** @throws UsageError if plans are paid in several assets, or there is none */
+export function assertOneAsset(plans: readonly Plan[]): void {
+  if (plans.length === 0)
     throw new UsageError('--max-payment: the gateway sells no plan that this wallet can pay; give --plan')
-  const keyOf = (plan: Plan) => `${networkOf(plan)} ${plan.asset_address.toLowerCase()}`
-  if (others.every((plan) => keyOf(plan) === keyOf(first))) return first
+  const assets = plans.map((plan) => ({ network: networkOf(plan), asset: plan.asset_address }))
+  if (assets.every((asset) => assets[0] && isSameAsset(asset, assets[0]))) return
   const list = plans
     .map(({ id, display_denom, network }) => `${id} (${display_denom} on ${network})`)
     .join(', ')
@@ -183,21 +191,21 @@ export function assetOf(plans: readonly Plan[]): Plan {
 }
 
 /** @throws UsageError */
-export function toLimit(
-  plan: Plan,
+export const toLimit = (
+  asset: KnownAsset,
   { maxPayment, maxDay }: { maxPayment: string; maxDay: string | undefined },
-): AssetLimit {
-  const unitsOf = (option: string, text: string) => {
-    const units = parseAmount(text, plan.decimals)
-    if (units !== undefined) return units
-    throw new UsageError(
-      `${option}: ${text} is not an amount of ${plan.display_denom}, which has ${plan.decimals} decimals; write it as 0.05`,
-    )
-  }
-  return {
-    network: networkOf(plan),
-    asset: plan.asset_address,
-    perPayment: unitsOf('--max-payment', maxPayment),
-    ...(maxDay === undefined ? {} : { perDay: unitsOf('--max-day', maxDay) }),
-  }
+): AssetLimit => ({
+  network: asset.network,
+  asset: asset.asset,
+  perPayment: unitsOf('--max-payment', maxPayment, asset),
+  ...(maxDay === undefined ? {} : { perDay: unitsOf('--max-day', maxDay, asset) }),
+})
+
+/** Smallest units of an amount that an option gives. @throws UsageError */
+export function unitsOf(option: string, text: string, { symbol, asset, decimals }: KnownAsset): bigint {
+  const units = parseAmount(text, decimals)
+  if (units !== undefined) return units
+  throw new UsageError(
+    `${option}: ${text} is not an amount of ${symbol ?? asset}, which has ${decimals} decimals; write it as 0.05`,
+  )
 }

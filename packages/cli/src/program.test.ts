@@ -27,7 +27,7 @@ describe('--help of', () => {
   test('every command is known to this test', async () => {
     const { stdout } = await run('completion', 'bash')
     const known = [...stdout.matchAll(/^ {4}"([^"]*)"\) suggestions=/gm)].map(([, words]) => words)
-    expect(known.sort()).toEqual([...COMMANDS].sort())
+    expect(known.sort()).toEqual([...COMMANDS, 'help'].sort())
   })
 })
 
@@ -57,9 +57,49 @@ test.each([
   expect(stderr).not.toBe('')
 })
 
+test.each([
+  [['sell', '--json']],
+  [['--json']],
+  [['keys', '--json']],
+  [['--json', 'login', 'now']],
+  [['plans', '--json', '--colour']],
+  [['completion', 'csh', '--json']],
+  [['shop', 'login', '--json']],
+  [['plans', '--json']],
+  [['wallet', 'new', '--json']],
+])('%j is wrong usage, as JSON', async (words) => {
+  const { exitCode, stdout, stderr } = await run(...words)
+  expect([exitCode, stdout]).toEqual([2, ''])
+  expect(JSON.parse(stderr)).toEqual({
+    error: {
+      code: 'USAGE',
+      message: expect.stringMatching(/^[^\n]{10,}$/) as string,
+      advice: '',
+      exit_code: 2,
+    },
+  })
+})
+
+test('--json is an argument after --', async () => {
+  expect((await run('sell', '--', '--json')).stderr).toMatch(/^Error: /)
+})
+
+test('--cosmos takes no other word', async () => {
+  const environment = { MNEMONIC: 'test test test test test test test test test test test junk' }
+  const addressOf = async (...words: string[]) => {
+    const { terminal, printed } = createTestTerminal({ environment })
+    await runProgram(words, { terminal, version: '1.2.3' })
+    return printed.stdout.trim()
+  }
+  const cosmos = await addressOf('--cosmos', 'wallet', 'address')
+  expect(cosmos).toMatch(/^cosmos1/)
+  expect(await addressOf('wallet', 'address', '--cosmos-prefix', 'osmo')).toMatch(/^osmo1/)
+  expect((await run('wallet', 'address', '--cosmos=osmo')).exitCode).toBe(2)
+})
+
 test('a key that is given as an argument is not printed again', async () => {
   const key = 'ab'.repeat(32)
-  for (const words of [[key], ['login', `--private-key=${key}`], ['login', `0x${key}`]]) {
+  for (const words of [[key], ['login', `--private-key=${key}`], ['login', `0x${key}`], [key, '--json']]) {
     const { exitCode, stderr } = await run(...words)
     expect(exitCode).toBe(2)
     expect(stderr).not.toContain(key)

@@ -14,10 +14,11 @@ import { plansCommand } from './commands/plans'
 import { shopCommand } from './commands/shop'
 import { walletCommand } from './commands/wallet'
 import { watchCommand } from './commands/watch'
-import { EXIT, EXIT_CODES_HELP } from './exit-codes'
-import { openClient, type ClientOptions, type OpenClient } from './open-client'
+import { EXIT, EXIT_CODES_HELP, UsageError } from './exit-codes'
+import { openClient, payWithinLimits, type ClientOptions, type OpenClient } from './open-client'
 import { createRun, outputOf, type Run } from './run-command'
-import { createSecrets, type Terminal } from './terminal'
+import { createSecrets, type Secrets, type Terminal } from './terminal'
+import { openWallet } from './wallets/open-wallet'
 
 /** Runs one command line, without the program's own name. Returns the exit code. */
 export async function runProgram(
@@ -27,18 +28,31 @@ export async function runProgram(
   const secrets = createSecrets()
   const result = { exitCode: EXIT.OK as number }
   const run = createRun({ terminal, secrets, end: (exitCode) => (result.exitCode = exitCode) })
-  const open = (options: ClientOptions) =>
-    openClient(options, { terminal, secrets, output: outputOf(options, terminal, secrets) })
+  const open = (options: ClientOptions) => openAgentClient(options, { terminal, secrets })
   const program = createProgram({ run, open, version })
   program.hook('preAction', (_, command) => readEnvironment(command, terminal.environment))
-  configure(program, terminal)
+  const isJson = wantsJson(words)
+  configure(program, terminal, isJson)
   try {
     await program.parseAsync(words, { from: 'user' })
     return result.exitCode
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.OK : EXIT.USAGE
-    return outputOf(program.opts(), terminal, secrets).fail(error)
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.OK
+    const output = outputOf({ ...program.opts<ClientOptions>(), json: isJson }, terminal, secrets)
+    if (!(error instanceof CommanderError)) return output.fail(error)
+    return isJson ? output.fail(asUsageError(error)) : EXIT.USAGE
   }
+}
+
+/** Nothing can be asked later: a keystore is opened now. */
+function openAgentClient(options: ClientOptions, parts: { terminal: Terminal; secrets: Secrets }) {
+  const all = { ...parts, output: outputOf(options, parts.terminal, parts.secrets) }
+  const unlocked = async () => {
+    const wallet = await openWallet(options, all)
+    await wallet.unlock()
+    return wallet
+  }
+  return openClient(options, { ...all, openWallet: unlocked }, payWithinLimits(options))
 }
 
 type ProgramParts = {
@@ -74,13 +88,16 @@ function createProgram({ run, open, version }: ProgramParts): Command {
       '--password-file <file>',
       'its password, in the first line; else TOLLGATE_PASSWORD, else it is asked',
     )
-    .option(
-      '--cosmos [prefix]',
-      'a Cosmos wallet of the same key or mnemonic; a prefix is written as --cosmos=osmo',
-    )
+    .option('--cosmos', 'a Cosmos wallet of the same key or mnemonic')
+    .option('--cosmos-prefix <prefix>', 'the same, with other addresses than cosmos1…, such as osmo')
     .optionsGroup('Limits, without which only `buy` pays:')
     .option('--max-payment <amount>', 'the most for one payment, such as 0.05 (TOLLGATE_MAX_PAYMENT)')
     .option('--max-day <amount>', 'the most for a day, midnight to midnight UTC (TOLLGATE_MAX_DAY)')
+    .option(
+      '--asset <network/asset:decimals>',
+      'pay in this asset, too, besides USDC and EURC; may be repeated (TOLLGATE_ASSETS, with commas)',
+      collect,
+    )
     .optionsGroup('Output and files:')
     .option('--json', 'print JSON')
     .option('--no-color', 'print without colors (NO_COLOR)')
@@ -133,6 +150,7 @@ const VARIABLES = {
   keystore: 'TOLLGATE_KEYSTORE',
   maxPayment: 'TOLLGATE_MAX_PAYMENT',
   maxDay: 'TOLLGATE_MAX_DAY',
+  asset: 'TOLLGATE_ASSETS',
   folder: 'TOLLGATE_FOLDER',
   facilitator: 'TOLLGATE_FACILITATOR',
 }
@@ -143,17 +161,31 @@ function readEnvironment(command: Command, environment: Terminal['environment'])
       const value = environment[variable]
       const isOption = at.options.some((one) => one.attributeName() === option)
       if (value && isOption && at.getOptionValue(option) === undefined)
-        at.setOptionValueWithSource(option, value, 'env')
+        at.setOptionValueWithSource(option, option === 'asset' ? value.split(',') : value, 'env')
     }
 }
+
+/** Also if the command line is wrong, and is not read to its end. */
+function wantsJson(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return words.slice(0, end < 0 ? undefined : end).includes('--json')
+}
+
+const withoutKeys = (text: string) => text.replaceAll(LIKE_A_KEY, '[secret]')
 
 /** A key that was given as an argument after all. */
 const LIKE_A_KEY = /(?:0x)?[0-9a-f]{64}/gi
 
-function configure(program: Command, { stdout, stderr }: Terminal): void {
+function asUsageError({ code, message }: CommanderError): UsageError {
+  if (code === 'commander.help') return new UsageError('Name a command: `tollgate --help` lists them')
+  return new UsageError(withoutKeys(message.replace(/^error: /, '').replaceAll(/\s+/g, ' ')))
+}
+
+function configure(program: Command, { stdout, stderr }: Terminal, isJson: boolean): void {
   program.exitOverride().configureOutput({
     writeOut: (text) => void stdout.write(text),
-    writeErr: (text) => void stderr.write(text.replaceAll(LIKE_A_KEY, '[secret]')),
+    // Its error has the same, and is printed as JSON.
+    writeErr: (text) => void (isJson || stderr.write(withoutKeys(text))),
     outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),
     getOutHasColors: () => false,
     getErrHasColors: () => false,

@@ -3,6 +3,7 @@ import { type Command } from 'commander'
 import { EXIT } from './exit-codes'
 import { openClient, type ClientOptions, type DecidePayment, type OpenClient } from './open-client'
 import { createOutput, type Output } from './output/output'
+import { withFunding } from './with-funding'
 import { once } from './once'
 import { findOpenPayments } from './stored-payments'
 import { type Secrets, type Terminal } from './terminal'
@@ -70,7 +71,9 @@ export function createRun(parts: {
       const work = (handler as (context: Context) => Promise<unknown>)(context).then(
         (exitCode) => (typeof exitCode === 'number' ? exitCode : EXIT.OK),
         (error: unknown) =>
-          stopping.signal.aborted || isAbort(error) ? EXIT.INTERRUPTED : output.fail(error),
+          stopping.signal.aborted || isAbort(error)
+            ? EXIT.INTERRUPTED
+            : withFunding(error, clients).then(output.fail),
       )
       const ended = await Promise.race([work, stopped])
       release()

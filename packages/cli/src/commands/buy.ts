@@ -1,8 +1,9 @@
-import { type Plan } from '@tollgate/wallet'
+import { type AssetLimit, type Plan } from '@tollgate/wallet'
 import { type Command } from 'commander'
 import { formatAmount, networkOf, priceOf } from '../amounts'
+import { assertKnownAsset, parseAssets } from '../assets/known-assets'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
-import { candidates, parsePlan, toLimit, type DecidePayment } from '../open-client'
+import { candidates, parsePlan, unitsOf, type DecidePayment } from '../open-client'
 import { printable } from '../output/output'
 import { facts, time } from '../output/table'
 import { confirm } from '../prompts'
@@ -54,13 +55,16 @@ async function decide(
   context: Context<Options>,
 ): Promise<Awaited<ReturnType<DecidePayment>> & { plan: Plan }> {
   const { options, output, terminal } = context
-  const plan = choosePlan(plans, { id: parsePlan(options.plan), ecosystem: wallet.ecosystem })
+  const known = parseAssets(options.asset ?? [])
+  const plan = choosePlan(await plans(), { id: parsePlan(options.plan), ecosystem: wallet.ecosystem })
+  const asset = assertKnownAsset(plan, known)
+  const shownPrice = `${formatAmount(plan.amount, asset.decimals)} ${asset.symbol ?? plan.display_denom}`
   const { maxPayment, maxDay } = options
   const price = BigInt(plan.amount)
-  if (maxPayment !== undefined && BigInt(toLimit(plan, { maxPayment, maxDay }).perPayment) < price)
+  if (maxPayment !== undefined && unitsOf('--max-payment', maxPayment, asset) < price)
     throw new CommandError(
       'LIMIT_REACHED',
-      `Plan ${plan.id} costs ${priceOf(plan)}, more than --max-payment ${maxPayment}`,
+      `Plan ${plan.id} costs ${shownPrice}, more than --max-payment ${maxPayment}`,
       'Raise --max-payment, or choose another plan (see `tollgate plans`).',
       EXIT.PAYMENT_NEEDED,
     )
@@ -69,10 +73,10 @@ async function decide(
       `A payment of this wallet, signed ${time(new Date(signedAt).toISOString())} UTC, is open. For the same plan it is sent again, instead of another one.`,
     )
   if (!options.yes) {
-    const offer = `${plan.credits} credits of plan ${plan.id} (${plan.plan_name}) for ${priceOf(plan)} on ${plan.network}`
+    const offer = `${plan.credits} credits of plan ${plan.id} (${plan.plan_name}) for ${shownPrice} on ${plan.network}`
     const money = `${plan.amount} smallest units of ${printable(plan.asset_address)}`
     output.note(`${offer}, which are ${money}\nfrom ${wallet.address}\nto   ${plan.pay_to}`)
-    if (!(await confirm(terminal, `Pay ${priceOf(plan)}?`, '--yes')))
+    if (!(await confirm(terminal, `Pay ${shownPrice}?`, '--yes')))
       throw new CommandError(
         'PAYMENT_NOT_APPROVED',
         'Not confirmed; nothing was paid',
@@ -80,9 +84,13 @@ async function decide(
         EXIT.PAYMENT_NEEDED,
       )
   }
-  const exact = formatAmount(price, plan.decimals)
-  const limits = { assets: [toLimit(plan, { maxPayment: exact, maxDay })], recipients: [plan.pay_to] }
-  return { plan, planId: plan.id, limits }
+  const limit: AssetLimit = {
+    network: asset.network,
+    asset: asset.asset,
+    perPayment: price,
+    ...(maxDay === undefined ? {} : { perDay: unitsOf('--max-day', maxDay, asset) }),
+  }
+  return { plan, planId: plan.id, limits: { assets: [limit], recipients: [plan.pay_to] } }
 }
 
 /** @throws UsageError if the user has to say which */

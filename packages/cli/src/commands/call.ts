@@ -3,7 +3,7 @@ import { type Command } from 'commander'
 import { formatAmount, priceOf } from '../amounts'
 import { parseParams, parseWholeParams } from '../call-params'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
-import { type OpenClient } from '../open-client'
+import { payWithinLimits, type OpenClient } from '../open-client'
 import { printableLines, toJson } from '../output/output'
 import { type Run } from '../run-command'
 import { describe } from './help'
@@ -29,7 +29,7 @@ export const callCommand = (run: Run): Command =>
       run<Options, [chain: string, method: string | undefined, params: string[]]>(
         async ({ options, open, output, signal, words: [chain, method, params] }) => {
           const call = parseCall({ ...options, method, words: params })
-          const client = await open()
+          const client = await open(payWithinLimits(options))
           const done = output.progress(`Calling ${chain}`)
           try {
             if (call.kind === 'rest') {

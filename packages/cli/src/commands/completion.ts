@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { completionScript, SHELLS, type Shell } from '../completion'
+import { completionScript, SHELLS, type Shell } from '../completion/completion-script'
 import { type Run } from '../run-command'
 import { describe } from './help'
 

@@ -1,5 +1,5 @@
 import { fileStorage } from '@tollgate/wallet/file-storage'
-import { type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import { formatAmount } from '../amounts'
 import { UsageError } from '../exit-codes'
 import { folderOf } from '../open-client'
@@ -120,7 +120,9 @@ const listKeysCommand = (run: Run) =>
         table(
           colors,
           ['Id', 'Title', 'Scope', 'Created (UTC)', 'Expires (UTC)'],
-          keys.map((key) => [key.clientId, key.title, key.scope, time(key.createdAt), time(key.expiresAt)]),
+          keys.map(({ clientId, title, scope, createdAt, expiresAt }) => [
+            ...[clientId, title, scope || 'all', time(createdAt), time(expiresAt)],
+          ]),
           'No client keys.',
         ),
       )
@@ -165,6 +167,9 @@ const createKeyCommand = (run: Run) =>
       }),
     )
 
+/** Of EVM, or bech32 as on Cosmos. */
+const ADDRESS = /^(0x[0-9a-fA-F]{40}|[a-z][a-z0-9]*1[02-9ac-hj-np-z]{38,})$/
+
 /** @throws UsageError */
 export function parseClientKey(title: string, options: KeyOptions): NewClientKey {
   const { scope, ttlHours, payTo, maxFeesPerDay, maxPaymentsPerMinute } = options
@@ -172,6 +177,8 @@ export function parseClientKey(title: string, options: KeyOptions): NewClientKey
     throw new UsageError('--ttl-hours is a number above 0')
   if (maxFeesPerDay !== undefined && !/^[0-9]{1,78}$/.test(maxFeesPerDay))
     throw new UsageError('--max-fees-per-day is a whole number of smallest units, such as wei')
+  const wrong = payTo?.find((address) => !ADDRESS.test(address))
+  if (wrong !== undefined) throw new UsageError(`--pay-to: ${wrong} is not an address`)
   return {
     title,
     ...(scope === undefined ? {} : { scope }),
@@ -199,11 +206,13 @@ const deleteKeyCommand = (run: Run) =>
       }),
     )
 
-type RangeOptions = ShopOptions & { by: string; from?: string; to?: string }
+const PERIODS = ['day', 'month', 'all'] as const
+
+type RangeOptions = ShopOptions & { by: (typeof PERIODS)[number]; from?: string; to?: string }
 
 const withRange = (command: Command): Command =>
   command
-    .option('--by <period>', 'day, month or all', 'day')
+    .addOption(new Option('--by <period>', 'how much one row sums up').choices(PERIODS).default('day'))
     .option('--from <day>', 'the first day, as 2026-11-21, in UTC')
     .option('--to <day>', 'the last day')
 
@@ -264,7 +273,6 @@ const metricsRow = ({ day, month, requests, latency_ms, routes, statuses }: Requ
 
 /** @throws UsageError */
 function rangeOf({ by, from, to }: RangeOptions): Range {
-  if (by !== 'day' && by !== 'month' && by !== 'all') throw new UsageError('--by is day, month or all')
   for (const [option, day] of [
     ['--from', from],
     ['--to', to],

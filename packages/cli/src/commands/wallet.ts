@@ -50,7 +50,7 @@ const addressCommand = (run: Run) =>
     'address',
     'Show the address of the wallet, without a gateway',
     'tollgate wallet address --keystore wallet.json',
-    'MNEMONIC=… tollgate wallet address --cosmos osmo',
+    'MNEMONIC=… tollgate wallet address --cosmos-prefix osmo',
   ).action(
     run(async (context) => {
       const { address, ecosystem, source } = await openWallet(context.options, context)

@@ -1,6 +1,7 @@
 import { type Plan } from '@tollgate/wallet'
 import { stat } from 'node:fs/promises'
 import { formatAmount, priceOf } from '../amounts'
+import { assertKnownAsset, parseAssets } from '../assets/known-assets'
 import { EXIT, failureOf } from '../exit-codes'
 import { candidates, folderOf, openReader, parsePlan, urlOf, type OpenClient } from '../open-client'
 import { time } from '../output/table'
@@ -40,6 +41,7 @@ const checks: Record<string, Check> = {
   'The clocks agree': checkClock,
   'The wallet is readable': checkWallet,
   'A plan fits the wallet': checkPlan,
+  'The asset of the plan is known': checkAsset,
   'The wallet can sign in': checkSignIn,
   'The wallet can pay': checkBalance,
   'No payment is open': checkOpenPayments,
@@ -129,6 +131,22 @@ function checkPlan(known: Known, { options }: Context): Result {
       'This wallet can spend its credits, and cannot buy any.',
     )
   return ok(payable.map((plan) => `${plan.id} (${priceOf(plan)} for ${plan.credits} credits)`).join(', '))
+}
+
+function checkAsset({ payable }: Known, { options }: Context): Result {
+  if (!payable) return skipped('there is no wallet or plan')
+  const known = parseAssets(options.asset ?? [])
+  const results = payable.map((plan) => {
+    try {
+      const { network, asset } = assertKnownAsset(plan, known)
+      return { asset: `${asset} on ${network}` }
+    } catch (error) {
+      return { error }
+    }
+  })
+  const assets = new Set(results.flatMap(({ asset }) => asset ?? []))
+  if (assets.size > 0) return ok([...assets].join(', '))
+  throw results[0]?.error
 }
 
 async function checkSignIn(known: Known, { open }: Context): Promise<Result> {

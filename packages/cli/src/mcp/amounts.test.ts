@@ -20,6 +20,21 @@ describe('amounts', () => {
   ])('%s of %j is %s', (amount, asset, text) => expect(format(amount, asset)).toBe(text))
 })
 
+test('amounts are in decimals that are known, not those that a gateway states', () => {
+  const other = { network: 'cosmos:a-1', asset: 'uatom' }
+  const stated = createAmountFormat(
+    [
+      { ...plan, decimals: 0 },
+      { ...plan, ecosystem: 'cosmos', chain_id: 'a-1', asset_address: 'uatom' },
+    ],
+    [
+      { ...usdc, symbol: 'USDC', decimals: 6 },
+      { ...other, decimals: 3 },
+    ],
+  )
+  expect([stated(10_000n, usdc), stated(10_000n, other)]).toEqual(['0.01 USDC', '10 USDC'])
+})
+
 describe('limits', () => {
   const limits: Limits = { assets: [{ ...usdc, perPayment: 50_000n, perDay: '1000000' }] }
 

@@ -1,22 +1,23 @@
 import { type Limits, type Plan } from '@tollgate/wallet'
 import { formatAmount, networkOf } from '../amounts'
+import { findAsset, isSameAsset } from '../assets/known-assets'
+import { STABLECOINS, type KnownAsset } from '../assets/stablecoins'
 
 type Asset = { network: string; asset: string }
 
-/** Amounts of the assets that plans are sold for as `0.01 USDC`, of others in smallest units. */
-export function createAmountFormat(plans: readonly Plan[]) {
-  const known = new Map(
-    plans.map((plan) => [keyOf({ network: networkOf(plan), asset: plan.asset_address }), plan]),
-  )
+/** Amounts of known assets, and of those that plans are sold for, as `0.01 USDC`; of others in smallest units. */
+export function createAmountFormat(plans: readonly Plan[], known: readonly KnownAsset[] = STABLECOINS) {
   return (amount: bigint | string, asset: Asset): string => {
-    const plan = known.get(keyOf(asset))
-    if (!plan) return `${amount} smallest units of ${asset.asset} on ${asset.network}`
-    return `${formatAmount(amount, plan.decimals)} ${plan.display_denom}`
+    const own = findAsset(known, asset)
+    const plan = plans.find((one) =>
+      isSameAsset({ network: networkOf(one), asset: one.asset_address }, asset),
+    )
+    const decimals = own?.decimals ?? plan?.decimals
+    if (decimals === undefined) return `${amount} smallest units of ${asset.asset} on ${asset.network}`
+    return `${formatAmount(amount, decimals)} ${own?.symbol ?? plan?.display_denom ?? asset.asset}`
   }
 }
 export type AmountFormat = ReturnType<typeof createAmountFormat>
-
-const keyOf = ({ network, asset }: Asset) => `${network} ${asset.toLowerCase()}`
 
 /** One sentence for each asset. */
 export function describeLimits({ assets, recipients }: Limits, format: AmountFormat): string {

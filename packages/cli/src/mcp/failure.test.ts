@@ -15,6 +15,11 @@ describe('failureOf', () => {
     })
   })
 
+  test('names tools where the gateway names its routes', () => {
+    const error = new TollgateError('GATEWAY_ERROR', 'No provider serves this chain; see GET /providers')
+    expect(failureOf(error).message).toBe('No provider serves this chain; see list_chains')
+  })
+
   test('finds the refusal of a private address among causes', () => {
     const cause = new TypeError('fetch failed', { cause: new PrivateAddressError('x is private') })
     expect(failureOf(new TollgateError('UNREACHABLE', 'away', { cause }))).toMatchObject({

@@ -41,7 +41,11 @@ export function failureOf(error: unknown): ToolFailure {
 }
 
 /** A sentence without its full stop, and bounded: nodes and merchants choose texts of any length. */
-const trimmed = (message: string) => message.slice(0, MAX_DETAIL_CHARACTERS).replace(/\.$/, '')
+const trimmed = (message: string) => withToolNames(message).slice(0, MAX_DETAIL_CHARACTERS).replace(/\.$/, '')
+
+/** The gateway's messages name its routes, which an agent does not call. */
+export const withToolNames = (message: string): string =>
+  message.replace(/see GET \/providers\b/, 'see list_chains').replace(/see GET \/pricing\b/, 'see price')
 
 /** As JSON has it, without what is absent. */
 function plain(details: Record<string, unknown>): Record<string, unknown> {

@@ -1,8 +1,10 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { type Limits, type Plan, type Tollgate } from '@tollgate/wallet'
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import { parseAssets } from '../assets/known-assets'
 import { UsageError } from '../exit-codes'
-import { findMissingLimit } from './amounts'
+import { createAmountFormat, findMissingLimit } from './amounts'
 import { isLoopback, parseListen, type Listen } from './http/access'
 import { startHttpServer } from './http/http-server'
 import { guardFetch } from './outbound-guard'
@@ -13,6 +15,7 @@ import { createSessionFactory, type CreateSession } from './server'
 export type McpOptions = {
   maxPayment?: string
   maxDay?: string
+  asset?: string[]
   http?: string
   log?: string
   allowPrivate?: boolean
@@ -28,21 +31,34 @@ export type OpenClient<Options extends McpOptions = McpOptions> = (options: Opti
 
 const MIN_TOKEN_CHARACTERS = 16
 const PLANS_TIMEOUT_MS = 10_000
-const EXIT_TIMEOUT_MS = 2_000
+/** Then a request that does not end keeps the process no longer. */
+const CLOSE_TIMEOUT_MS = 2_000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Serves until the client closes its connection, or a signal ends the process. Standard output has protocol messages only. */
-export async function runMcp<Options extends McpOptions>(parts: {
+type Parts<Options extends McpOptions> = {
   options: Options
   openClient: OpenClient<Options>
   environment: NodeJS.ProcessEnv
   version: string
-}): Promise<void> {
-  const { options, openClient, environment, version } = parts
+}
+
+/** Serves until the client closes its connection, or a signal ends the process. Standard output has protocol messages only. */
+export async function runMcp<Options extends McpOptions>(parts: Parts<Options>): Promise<void> {
+  const stopped = Promise.race(SIGNALS.map((signal) => once(process, signal))).then(() => undefined)
+  const server = await Promise.race([startServer(parts), stopped])
+  if (!server) return
+  await Promise.race([server.ended, stopped])
+  await Promise.race([server.close(), setTimeout(CLOSE_TIMEOUT_MS)])
+}
+
+async function startServer<Options extends McpOptions>({
+  options,
+  openClient,
+  environment,
+  version,
+}: Parts<Options>): Promise<Pick<Front, 'ended' | 'close'>> {
   const listen = checkOptions(options, environment)
   const file = options.log === undefined ? undefined : openLog(options.log)
-  const stopped = Promise.race(SIGNALS.map((signal) => once(process, signal)))
-  void stopped.then(exitSoon)
   const { tollgate, limits, trustedUrls = [] } = await openClient(options)
   const missing = findMissingLimit(limits)
   if (missing !== undefined || !limits) throw new UsageError(needsLimits(missing ?? 'no limits are set'))
@@ -56,24 +72,23 @@ export async function runMcp<Options extends McpOptions>(parts: {
     (entry) => file && attempt(() => file.append(JSON.stringify(entry))),
   ]
   journalPayments(tollgate, sinks, () => new Date())
-  const plans = await readPlans(tollgate)
-  const createSession = createSessionFactory({ tollgate, limits, plans, version, report })
+  const format = createAmountFormat(await readPlans(tollgate), parseAssets(options.asset ?? []))
+  const createSession = createSessionFactory({ tollgate, limits, format, version, report })
   const front = listen
     ? await serveHttp({ listen, token: environment['TOLLGATE_MCP_TOKEN'], createSession })
     : await serveStdio(createSession)
-
   sinks.push(front.notify)
 
-  await Promise.race([front.ended, stopped])
-  exitSoon()
-  tollgate.close()
-  await front.close()
-  await guard.close()
-  file?.close()
+  return {
+    ended: front.ended,
+    async close() {
+      tollgate.close()
+      await front.close()
+      await guard.close()
+      file?.close()
+    },
+  }
 }
-
-/** A request that does not end does not keep the process. */
-const exitSoon = () => void setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref()
 
 function checkOptions(
   { maxPayment, maxDay, http }: McpOptions,
@@ -112,8 +127,7 @@ function openLog(path: string) {
 
 /** Without them amounts are shown in smallest units. */
 async function readPlans(tollgate: Tollgate): Promise<Plan[]> {
-  const late = new Promise<Plan[]>((resolve) => setTimeout(() => resolve([]), PLANS_TIMEOUT_MS).unref())
-  return Promise.race([tollgate.plans().catch(() => []), late])
+  return Promise.race([tollgate.plans().catch(() => []), setTimeout(PLANS_TIMEOUT_MS, [], { ref: false })])
 }
 
 type Front = { ended: Promise<unknown>; notify(entry: PaymentEntry): void; close(): Promise<void> }

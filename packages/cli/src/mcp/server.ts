@@ -4,8 +4,8 @@ import {
   SetLevelRequestSchema,
   type LoggingLevel,
 } from '@modelcontextprotocol/sdk/types.js'
-import { type Limits, type Plan, type Tollgate } from '@tollgate/wallet'
-import { createAmountFormat, describeLimits } from './amounts'
+import { type Limits, type Tollgate } from '@tollgate/wallet'
+import { describeLimits, type AmountFormat } from './amounts'
 import { createCallEvents } from './call-events'
 import { readDocument } from './gateway-info'
 import { type PaymentEntry } from './payment-entry'
@@ -30,13 +30,11 @@ export type CreateSession = ReturnType<typeof createSessionFactory>
 export function createSessionFactory(parts: {
   tollgate: Tollgate
   limits: Limits
-  /** For names and decimals of assets; none if they could not be read. */
-  plans: readonly Plan[]
+  format: AmountFormat
   version: string
   report: (unexpected: unknown) => void
 }) {
-  const { tollgate, version, report } = parts
-  const format = createAmountFormat(parts.plans)
+  const { tollgate, format, version, report } = parts
   const limits = describeLimits(parts.limits, format)
   const follow = createCallEvents(tollgate, format)
   const tools = [

@@ -217,9 +217,12 @@ const Refusal = z.object({
   details: z.unknown().optional(),
 })
 
-function refusalOf({ status, body }: { status: number; body: unknown }): CommandError {
+export function refusalOf({ status, body }: { status: number; body: unknown }): CommandError {
   const { data } = Refusal.safeParse(body)
   const details = typeof data?.details === 'string' ? data.details : ''
-  const message = data?.message ?? `The facilitator answered ${status}`
+  const message = (data?.message ?? `The facilitator answered ${status}`).replace(
+    'GET /api/v1/clients lists',
+    '`tollgate shop keys list` lists',
+  )
   return new CommandError(data?.code ?? 'FACILITATOR_ERROR', message, details, EXIT.FAILED)
 }

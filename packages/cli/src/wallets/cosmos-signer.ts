@@ -11,7 +11,7 @@ export async function createCosmosSigner(
   prefix: string,
 ): Promise<{ address: string; signer: OfflineAminoSigner & OfflineDirectSigner }> {
   if (!PREFIX.test(prefix))
-    throw new UsageError(`--cosmos: ${prefix} is not a prefix of addresses, such as cosmos`)
+    throw new UsageError(`--cosmos-prefix: ${prefix} is not a prefix of addresses, such as cosmos`)
   const [{ Secp256k1HdWallet, Secp256k1Wallet }, { DirectSecp256k1HdWallet, DirectSecp256k1Wallet }] =
     await Promise.all([import('@cosmjs/amino'), import('@cosmjs/proto-signing')])
   const [amino, direct] = await (

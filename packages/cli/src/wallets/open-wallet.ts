@@ -11,8 +11,9 @@ import { readPassword } from './password'
 export type WalletOptions = {
   keystore?: string
   passwordFile?: string
-  /** The prefix of a Cosmos wallet's address; `true` for the usual one. */
-  cosmos?: string | true
+  cosmos?: boolean
+  /** Of the address; makes a Cosmos wallet by itself. */
+  cosmosPrefix?: string
 }
 
 export type OpenWallet = {
@@ -22,6 +23,8 @@ export type OpenWallet = {
   signer: unknown
   /** Where the key comes from, in words. */
   source: string
+  /** Opens its keystore, which is else opened for the first signature. */
+  unlock(): Promise<unknown>
 }
 
 type Parts = { terminal: Terminal; output: Output; secrets: Secrets }
@@ -33,33 +36,35 @@ const NO_WALLET = 'No wallet: give --keystore FILE (TOLLGATE_KEYSTORE), PRIVATE_
 /** @throws UsageError */
 export async function openWallet(options: WalletOptions, parts: Parts): Promise<OpenWallet> {
   const { environment } = parts.terminal
-  const { keystore: file, cosmos } = options
+  const { keystore: file } = options
+  const prefix = options.cosmosPrefix ?? (options.cosmos ? DEFAULT_PREFIX : undefined)
   if (file !== undefined) {
     const keystore = await readKeystore(file)
     if (await isReadableForOthers(file)) parts.output.warn(`others may read ${file}; run: chmod 600 ${file}`)
     const unlock = once(() => unlockKeystore(keystore, options, parts))
     const { address } = keystore
-    if (cosmos === undefined && address !== undefined)
-      return { ecosystem: 'evm', address, signer: lazySigner(address, unlock), source: `keystore ${file}` }
-    return walletOf(await unlock(), cosmos, `keystore ${file}`)
+    const source = `keystore ${file}`
+    if (prefix === undefined && address !== undefined)
+      return { ecosystem: 'evm', address, signer: lazySigner(address, unlock), source, unlock }
+    return walletOf(await unlock(), prefix, source)
   }
   for (const [name, parse] of [
     ['PRIVATE_KEY', parsePrivateKey],
     ['MNEMONIC', parseMnemonic],
   ] as const) {
     const text = environment[name]
-    if (text) return walletOf(await parse(text, parts.secrets), cosmos, name)
+    if (text) return walletOf(await parse(text, parts.secrets), prefix, name)
   }
   throw new UsageError(NO_WALLET)
 }
 
-async function walletOf(key: Key, cosmos: string | true | undefined, source: string): Promise<OpenWallet> {
-  if (cosmos === undefined) {
+async function walletOf(key: Key, prefix: string | undefined, source: string): Promise<OpenWallet> {
+  const unlock = () => Promise.resolve()
+  if (prefix === undefined) {
     const signer = await evmAccount(key)
-    return { ecosystem: 'evm', address: signer.address, signer, source }
+    return { ecosystem: 'evm', address: signer.address, signer, source, unlock }
   }
-  const wallet = await createCosmosSigner(key, cosmos === true ? DEFAULT_PREFIX : cosmos)
-  return { ecosystem: 'cosmos', ...wallet, source }
+  return { ecosystem: 'cosmos', ...(await createCosmosSigner(key, prefix)), source, unlock }
 }
 
 async function unlockKeystore(

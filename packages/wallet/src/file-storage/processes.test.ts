@@ -225,6 +225,16 @@ describe('says what is wrong, with the path and without the value', () => {
     expect(results.lock).toEqual(failure(join(path, 'locks', 'name.lock'), reason))
   })
 
+  const onLinux = process.platform === 'linux' ? test : test.skip
+  onLinux('where no folder can be made, as below /proc', async () => {
+    const path = '/proc/tollgate-wallet/state'
+    const results = (await start('fail', { path }).line()) as Record<string, unknown>
+    const reason = 'a folder of it is missing, and was not made. Call again, or use another folder.'
+    expect(results.set).toEqual(failure(join(path, 'values', 'key.value'), reason))
+    expect(results.lock).toEqual(failure(join(path, 'locks', 'name.lock'), reason))
+    expect(results.list).toEqual([])
+  })
+
   const withSmallDisk = canMount ? test : test.skip
   withSmallDisk('on a full disk, and leaves nothing there (unshare may mount a small one)', async () => {
     const results = await start('fail', { diskKilobytes: 64 }).line()

@@ -10,6 +10,7 @@ const reasons: Record<string, string> = {
   EEXIST: NO_FOLDER,
   EMFILE: 'this process has too many open files. Raise the limit (`ulimit -n`), and call again.',
   ENAMETOOLONG: 'the key is too long for a file name. Use a shorter one.',
+  ENOENT: 'a folder of it is missing, and was not made. Call again, or use another folder.',
   ENOSPC: 'the disk is full. Free some space, and call again.',
   ENOSYS: NO_LINKS,
   ENOTDIR: NO_FOLDER,

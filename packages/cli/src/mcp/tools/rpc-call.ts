@@ -2,7 +2,7 @@ import { type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
 import { readBounded } from '../bounded-body'
 import { type CallEvents } from '../call-events'
-import { ToolError } from '../failure'
+import { ToolError, withToolNames } from '../failure'
 import { defineTool, type Tool } from '../tool'
 import { ChainName, MAX_OUTPUT, MethodName } from './inputs'
 import { PaidOutput, paidOutput } from './paid-output'
@@ -147,7 +147,9 @@ function readRest(answer: Response, text: string): { value?: unknown; text: stri
 
 function refusalOf({ status }: Response, body: unknown): ToolError {
   const parsed = Refusal.safeParse(body)
-  const message = parsed.success ? parsed.data.message.slice(0, 2_000) : `The gateway answered ${status}`
+  const message = parsed.success
+    ? withToolNames(parsed.data.message).slice(0, 2_000)
+    : `The gateway answered ${status}`
   const details = { status, ...(parsed.success ? { code: parsed.data.code } : {}) }
   const advice =
     'Correct what the message names. list_chains has the chains and the methods that are not served.'

@@ -1,0 +1,21 @@
+import { TollgateError } from '@tollgate/wallet'
+import { testPlan } from './testing/plan'
+import { withFunding } from './with-funding'
+
+const client = { wallet: { address: '0xpayer' }, plan: () => Promise.resolve(testPlan()) }
+
+test.each<[string, Record<string, unknown>, string]>([
+  ['of the payment', { network: 'cosmos:a-1', asset: 'uatom' }, 'uatom on cosmos:a-1'],
+  ['of the plan', {}, '0x036CbD53842c5426634e7929541eC2318f3dCF7e on eip155:84532'],
+])('a refused payment names the wallet to fund, with the asset %s', async (_, details, asset) => {
+  const refused = new TollgateError('PAYMENT_REFUSED', 'insufficient_funds', { details })
+  expect(await withFunding(refused, [client])).toMatchObject({
+    ...{ code: 'PAYMENT_REFUSED', message: 'insufficient_funds', exitCode: 1 },
+    advice: expect.stringContaining(`send some of ${asset} to 0xpayer;`) as string,
+  })
+})
+
+test('other errors stay as they are', async () => {
+  const error = new TollgateError('LIMIT_REACHED', 'too much')
+  expect(await withFunding(error, [client])).toBe(error)
+})

@@ -23,7 +23,8 @@ export function follow(child: ChildProcess) {
   const said = async (text: string) => {
     while (!output().includes(text)) {
       const isOver = await Promise.race([more(), closed])
-      if (isOver && !output().includes(text)) throw new Error(`It ended without saying "${text}":\n${output()}`)
+      if (isOver && !output().includes(text))
+        throw new Error(`It ended without saying "${text}":\n${output()}`)
     }
   }
   return { child, exited, said, output }

@@ -10,6 +10,7 @@ module.exports = {
     'packages/cosmos-devchain',
     'packages/devnet',
     'packages/testing',
+    'packages/browser-testing',
     'packages/wallet',
     'packages/cli',
     'apps/gateway',

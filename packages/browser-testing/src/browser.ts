@@ -30,7 +30,8 @@ export async function launchBrowser({ profile, functions = {} }: LaunchOptions =
   const context = profile
     ? await chromium.launchPersistentContext(profile, options)
     : await (await chromium.launch(options)).newContext()
-  const browser = context.browser()!
+  const browser = context.browser()
+  if (!browser) throw new Error('The context belongs to no browser')
   context.setDefaultTimeout(NO_TIMEOUT)
   for (const [name, run] of Object.entries(functions)) await context.exposeFunction(name, run)
   const errors: string[] = []
@@ -41,7 +42,7 @@ export async function launchBrowser({ profile, functions = {} }: LaunchOptions =
     uncaught.push(error.error().message)
   })
 
-  async function processes(): Promise<{ type: string; id: number }[]> {
+  const processes = async (): Promise<{ type: string; id: number }[]> => {
     const session = await browser.newBrowserCDPSession()
     return (await session.send('SystemInfo.getProcessInfo')).processInfo
   }

@@ -32,5 +32,5 @@ export async function bundle(options: BuildOptions): Promise<string> {
     target: 'es2022',
     logLevel: 'silent',
   })
-  return outputFiles[0]!.text
+  return outputFiles[0]?.text ?? ''
 }

@@ -10,6 +10,7 @@ module.exports = {
     'packages/cosmos-devchain',
     'packages/devnet',
     'packages/testing',
+    'packages/browser-testing',
     'packages/wallet',
     'packages/cli',
     'apps/gateway',
@@ -32,6 +33,6 @@ module.exports = {
   workerIdleMemoryLimit: '800MB',
   // Of one file: those whose tests mostly wait, each on a chain of its own, run them beside each other.
   maxConcurrency: 3,
-  // Of one test. Jest reads it here only, not from a project's own configuration.
-  testTimeout: 60_000,
+  // Of one test, on a busy machine. Jest reads it here only, not from a project's own configuration.
+  testTimeout: 180_000,
 }

@@ -135,7 +135,8 @@ async function python() {
   const requirements = join(folder, 'paid-fastapi/requirements.txt')
   if (spawnSync(program, ['-c', 'import x402, uvicorn']).status === 0) return program
   await step('virtual environment', 'python3', ['-m', 'venv', environmentFolder])
-  await step('Python packages', program, ['-m', 'pip', 'install', '--quiet', '--requirement', requirements])
+  const pip = ['-m', 'pip', '--disable-pip-version-check', 'install', '--quiet', '--no-compile']
+  await step('Python packages', program, [...pip, '--requirement', requirements])
   return program
 }
 

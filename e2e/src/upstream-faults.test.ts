@@ -65,19 +65,23 @@ async function startUpstream() {
   }
 }
 
+/** The drips last as long as the test, however slow the machine. */
+const environment = (service: string): NodeJS.ProcessEnv =>
+  service === 'gateway' ? { UPSTREAM_TIMEOUT_SECONDS: '3600' } : {}
+
 let world: World
 let upstream: Awaited<ReturnType<typeof startUpstream>>
 
 beforeAll(async () => {
   upstream = await startUpstream()
-  world = await startWorld()
+  world = await startWorld({ overrides: { environment } })
   await applyCatalog()
-}, 120_000)
+}, 300_000)
 
 afterAll(async () => {
   upstream.stop()
   await world.stop()
-}, 30_000)
+}, 120_000)
 
 /** Adds chain `faults` to the world's catalog, because entries that a catalog omits are retired. */
 async function applyCatalog() {
@@ -99,11 +103,12 @@ async function applyCatalog() {
   const command = join(__dirname, '../../apps/gateway/bin/gateway.js')
   await promisify(execFile)(process.execPath, [command, 'catalog', 'apply', file], {
     env: { ...process.env, DATABASE_URL: infrastructure.postgres.gateway },
-    timeout: 30_000,
+    timeout: 120_000,
   })
   await until(
     async () => (await fetch(`${world.gateway.url}/providers`)).text(),
     (text) => text.includes('"faults"'),
+    120,
   )
 }
 
@@ -201,6 +206,7 @@ testWithProc(
     await until(
       () => Promise.resolve(upstream.open.size),
       (size) => size === 0,
+      120,
     )
     const after = memoryOf(pid)
     process.stdout.write(
@@ -212,6 +218,7 @@ testWithProc(
     await until(
       () => remaining(wallet.address),
       (now) => now === credits - 51,
+      120,
     )
     const answered = await call(world, token)
     expect(answered.status).toBe(200)
@@ -220,5 +227,5 @@ testWithProc(
     expect(log).not.toContain(upstream.address)
     expect(log).not.toContain(new URL(world.infrastructure.rpcUrl).host)
   },
-  120_000,
+  600_000,
 )

@@ -1,8 +1,11 @@
+import { describeInBrowser, openBrowser, type TestBrowser } from '@tollgate/browser-testing'
 import { USDC_ADDRESS } from '@tollgate/devnet'
 import { type HDNodeWallet } from 'ethers'
-import { answerAsWallet, describeInBrowser, openBrowser, type Browser } from './testing/browser'
+import { join } from 'node:path'
 import { expectPaidOnce } from './testing/expect-payment'
 import { startObservedWorld, type ObservedWorld } from './testing/observed-world'
+import { answerAsWallet } from './testing/wallet-page'
+import { root } from './testing/world'
 
 /** A page of an app: its wallet is a browser's, whose key is in Node. `hangAt` stops the page where it would go on. */
 const PAGE = `
@@ -46,15 +49,20 @@ declare const events: string[]
 
 describeInBrowser('a page in a browser', () => {
   let world: ObservedWorld
-  let browser: Browser
+  let browser: TestBrowser
   const wallets = new Map<string, HDNodeWallet>()
   let reached: (step: string) => void = () => undefined
 
   beforeAll(async () => {
     world = await startObservedWorld()
-    browser = await openBrowser(PAGE, {
-      walletRequest: (account: string, method: string, params: string[]) => answer(account, method, params),
-      reached: (step: string) => reached(step),
+    browser = await openBrowser({
+      script: PAGE,
+      folder: root,
+      alias: { '@tollgate/wallet': join(root, 'packages/wallet/src/index.ts') },
+      functions: {
+        walletRequest: (account: string, method: string, params: string[]) => answer(account, method, params),
+        reached: (step: string) => reached(step),
+      },
     })
   }, 120_000)
   afterAll(async () => {
@@ -75,7 +83,7 @@ describeInBrowser('a page in a browser', () => {
   }
 
   async function open(account: string, hangAt?: string) {
-    const tab = await browser.openTab()
+    const tab = await browser.openPage()
     const settings = { url: world.gateway.url, asset: USDC_ADDRESS, account, ...(hangAt ? { hangAt } : {}) }
     await tab.evaluate((given) => start(given), settings)
     return tab
@@ -133,6 +141,6 @@ describeInBrowser('a page in a browser', () => {
   })
 
   test('leaves no error uncaught', () => {
-    expect(browser.errors).toEqual([])
+    expect(browser.uncaught).toEqual([])
   })
 })

@@ -36,7 +36,7 @@ export async function applyCatalog(
   const command = join(root, 'apps/gateway/bin/gateway.js')
   await promisify(execFile)(process.execPath, [command, 'catalog', 'apply', file], {
     env: { ...process.env, DATABASE_URL: infrastructure.postgres.gateway },
-    timeout: 30_000,
+    timeout: 60_000,
   })
   const get = async (path: string): Promise<unknown> => (await fetch(`${world.gateway.url}${path}`)).json()
   await until(

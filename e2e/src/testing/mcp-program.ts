@@ -45,7 +45,7 @@ export async function callTool(
   options: Parameters<Client['callTool']>[2] = {},
 ): Promise<ToolResult> {
   const result = CallToolResultSchema.parse(
-    await client.callTool({ name, arguments: input }, undefined, { timeout: 50_000, ...options }),
+    await client.callTool({ name, arguments: input }, undefined, { timeout: 150_000, ...options }),
   )
   const [block] = result.content
   const content = result.structuredContent ?? {}
@@ -73,9 +73,16 @@ export async function startStdio(world: World, parts: McpArguments) {
   const problems: Error[] = []
   client.onerror = (error) => problems.push(error)
   await client.connect(transport)
+  deliverInOrder(transport)
   // Of the list of tools, the client takes the schemas that it checks results with.
   await client.listTools()
   return { client, problems, log: () => log, lines: () => linesOf(log), close: () => client.close() }
+}
+
+/** The client handles a response at once and a notification later: of those it reads together, the response would be first. */
+function deliverInOrder(transport: StdioClientTransport) {
+  const deliver = transport.onmessage
+  transport.onmessage = (message) => void setImmediate(() => deliver?.(message))
 }
 
 export const newClient = () => new Client({ name: 'e2e', version: '1.0.0' })

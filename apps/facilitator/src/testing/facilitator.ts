@@ -25,6 +25,7 @@ export type TestOptions = {
   /** The shared chain by default. */
   rpcUrl?: string
   moreRpcUrls?: readonly string[]
+  rpcTimeoutMs?: number
   /** One new signer by default, with ether on the chain at `chainUrl`. */
   signerKeys?: readonly string[]
   /** The chain itself, if `rpcUrl` is another node in front of it. */
@@ -150,7 +151,7 @@ function configurationOf(options: Settings): Configuration {
     ecosystem: 'evm',
     chainId: '84532',
     rpcUrls: [rpcUrl, ...(options.moreRpcUrls ?? [])],
-    rpcTimeoutMs: 2_000,
+    rpcTimeoutMs: options.rpcTimeoutMs ?? 2_000,
     signerKeys,
     confirmations: 1,
     minRemainingValiditySeconds: 6,

@@ -74,6 +74,7 @@ test('deletes payments three days after their end, but never the last, nor an op
   const { storage, log } = openLog()
   const payments: Record<string, Partial<NewPayment>> = {
     ended: {},
+    'ended late': {},
     abandoned: {},
     credits: { isSingle: true },
     endless: { validUntil: undefined },
@@ -82,6 +83,7 @@ test('deletes payments three days after their end, but never the last, nor an op
   for (const [id, more] of Object.entries(payments)) {
     const stored = await log.append(await log.list('0xAB'), payment(id, more))
     if (stored && ['ended', 'last'].includes(id)) await log.end(stored, 'paid')
+    if (stored && id === 'ended late') await createPaymentLog(storage, () => NOW + DAY).end(stored, 'paid')
   }
   const idsAfter = async (time: number) => {
     const later = createPaymentLog(storage, () => NOW + time)
@@ -89,9 +91,10 @@ test('deletes payments three days after their end, but never the last, nor an op
     return (await later.list('0xAB')).map(({ id }) => id)
   }
   expect(await idsAfter(3 * DAY - 1)).toEqual(Object.keys(payments))
-  expect(await idsAfter(3 * DAY)).toEqual(['abandoned', 'credits', 'endless', 'last'])
-  expect(await idsAfter(3 * DAY + 60_000)).toEqual(['credits', 'endless', 'last'])
-  expect(await log.append(await log.list('0xAB'), payment('next'))).toMatchObject({ position: 6 })
+  expect(await idsAfter(3 * DAY)).toEqual(['ended late', 'abandoned', 'credits', 'endless', 'last'])
+  expect(await idsAfter(3 * DAY + 60_000)).toEqual(['ended late', 'credits', 'endless', 'last'])
+  expect(await idsAfter(4 * DAY)).toEqual(['credits', 'endless', 'last'])
+  expect(await log.append(await log.list('0xAB'), payment('next'))).toMatchObject({ position: 7 })
 })
 
 test.each([

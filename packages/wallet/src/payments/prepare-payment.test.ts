@@ -51,7 +51,7 @@ function setUp({ limits, fee, ...changes }: Given) {
     required,
     isSingle: false,
   }
-  const pay = (signal?: AbortSignal) => prepare({ ...wish, signal })
+  const pay = (signal?: AbortSignal, isSingle = false) => prepare({ ...wish, isSingle, signal })
   return { pay, signed, closing, storage, log }
 }
 
@@ -85,6 +85,13 @@ describe('a fee that the payer bears', () => {
     expect(await pay()).toMatchObject({ fee: { asset: 'uatom', amount: '10' } })
     expect(asked).toEqual([{ ...terms, url: 'https://shop.example/report', fee }])
   })
+})
+
+test('returns the open payment of a purpose that may have only one, and says so in the log', async () => {
+  const { pay, signed, log } = setUp({ limits: { assets: [usdc] } })
+  const stored = await pay(undefined, true)
+  expect(await pay(undefined, true)).toEqual(stored)
+  expect([signed.length, await log.list('cosmos1me')]).toEqual([1, [{ ...stored, isSingle: true }]])
 })
 
 describe('the callback', () => {

@@ -20,8 +20,8 @@ import { assertLimits, type Limits } from './limits.js'
 import { createPaymentLog } from './payments/payment-log.js'
 import { createPayingFetch } from './payments/paying-fetch.js'
 import { createPreparePayment } from './payments/prepare-payment.js'
-import { repeatable } from './payments/repeatable-request.js'
-import { untilStopped } from './stops.js'
+import { repeatable, signalIn } from './payments/repeatable-request.js'
+import { untilStopped, type Caller } from './stops.js'
 import { browserStorage } from './storage/browser-storage.js'
 import { memoryStorage } from './storage/memory-storage.js'
 import { type WalletStorage } from './storage/storage.js'
@@ -92,10 +92,10 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const { limits, timeoutMs = DEFAULT_TIMEOUT_MS, serviceName } = options
   const url = parseUrl(options.url)
   if (limits !== undefined) assertLimits(limits)
-  const storage = options.storage ?? defaultStorage()
   const closing = new AbortController()
   const closed = closing.signal
   const wallet = stoppable(recognize(options.wallet), closed)
+  const storage = stoppableStorage(options.storage ?? defaultStorage(), closed)
   const now = () => Date.now()
   const events = createEvents()
   const http = createHttp({ timeoutMs, closed })
@@ -142,8 +142,8 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   })
 
   /** Whatever a call waits for, `close()` and its signal end it. */
-  const live = <T>(begin: () => Promise<T>, signal?: AbortSignal | null) =>
-    untilStopped(begin, { closed, signal: signal ?? undefined })
+  const live = <T>(begin: (commit: () => void) => Promise<T>, signal?: AbortSignal) =>
+    untilStopped(begin, { closed, signal })
 
   /** Repeated once with a new token if the session has ended. */
   async function inSession<T>(task: (token: string) => Promise<T>): Promise<T> {
@@ -152,7 +152,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
       return await task(session.token)
     } catch (error) {
       if (!isSessionEnd(error)) throw error
-      return task((await sessions.renew(session)).token)
+      return task((await sessions.renew(session, undefined)).token)
     }
   }
 
@@ -168,8 +168,12 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     return nodeAnswerOf(answer, await http.readJson(answer, { signal }))
   }
 
-  async function sendPaid(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-    const request = await repeatable(http, input, init)
+  async function sendPaid(
+    input: RequestInfo | URL,
+    init: RequestInit | undefined,
+    commit: Caller['commit'],
+  ): Promise<Response> {
+    const request = await repeatable(http, input, init, commit)
     if (isPaidElsewhere(request.headers)) return request.send()
     const path = pathBelow(url, request.url)
     if (path === undefined) return payingFetch(request)
@@ -188,12 +192,12 @@ export function createTollgate(options: TollgateOptions): Tollgate {
         return resultOf(answer) as T
       }, callOptions.signal),
     send: (chain, body, callOptions = {}) => live(() => send(chain, body, callOptions), callOptions.signal),
-    fetch: (input, init) => live(() => sendPaid(input, init), init?.signal ?? signalIn(input)),
+    fetch: (input, init) => live((commit) => sendPaid(input, init, commit), signalIn(input, init)),
     plans: () => live(() => gateway.plans()),
     credits: () => live(async () => gateway.credits(await wallet.address())),
     history: (page = {}) => live(async () => pageFrom(await gateway.history(await wallet.address(), page))),
     payments: (page = {}) => live(async () => pageFrom(await gateway.payments(await wallet.address(), page))),
-    buy: ({ signal } = {}) => live(() => purchases.buy(signal), signal),
+    buy: ({ signal } = {}) => live((commit) => purchases.buy({ signal, commit }), signal),
     keys: {
       list: () => live(() => inSession((token) => gateway.keys.list(token))),
       create: (key) => live(() => inSession((token) => gateway.keys.create(token, key))),
@@ -215,7 +219,23 @@ const stoppable = (wallet: Wallet, closed: AbortSignal): Wallet => ({
   signText: (text) => untilStopped(() => wallet.signText(text), { closed }),
 })
 
-const signalIn = (input: RequestInfo | URL) => (input instanceof Request ? input.signal : undefined)
+/** A storage that does not answer holds nothing up after `close()`. What was to be replaced is replaced all the same. */
+function stoppableStorage(storage: WalletStorage, closed: AbortSignal): WalletStorage {
+  const held = <T>(begin: () => Promise<T>) => untilStopped(begin, { closed })
+  return {
+    get: (key) => held(() => storage.get(key)),
+    create: (key, value) => held(() => storage.create(key, value)),
+    delete: (key) => held(() => storage.delete(key)),
+    list: (prefix) => held(() => storage.list(prefix)),
+    set(key, value) {
+      const work = storage.set(key, value)
+      work.catch(() => undefined)
+      return held(() => work)
+    },
+    lock: (name, task, signal) => storage.lock(name, task, signal),
+    tryLock: (name, task) => storage.tryLock(name, task),
+  }
+}
 
 const pageFrom = <T>({ data, pagination }: { data: T[]; pagination: { total: number } }): Page<T> => ({
   data,

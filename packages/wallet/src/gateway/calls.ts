@@ -1,6 +1,6 @@
 import { TollgateError } from '../errors.js'
 import { type Http, type Send } from '../http.js'
-import { pause, untilStopped } from '../stops.js'
+import { pause } from '../stops.js'
 import { isSessionEnd, refusalOf, retryAfterMs, type GatewayClient } from './gateway-client.js'
 import { type Purchases } from './purchases.js'
 import { type Session, type Sessions } from './sessions.js'
@@ -10,6 +10,11 @@ const MAX_ATTEMPTS = 20
 /** For one call. */
 const MAX_PURCHASES = 2
 const MAX_RENEWALS = 2
+/**
+ * A call that costs more than a whole purchase would be bought for again and again. One refusal with as many credits does not show
+ * that: another call may have bought them just then.
+ */
+const MAX_REFUSED_WITH_CREDITS = 3
 const DEFAULT_PAUSE_MS = 1_000
 
 /** Calls in the session of the wallet, which buy credits when there are none. */
@@ -30,10 +35,10 @@ export function createCalls(parts: {
    */
   async function call(path: string, send: Send): Promise<Response> {
     const { signal } = send
-    const wanted = <T>(begin: () => Promise<T>) => untilStopped(begin, { closed, signal })
-    let session = await wanted(() => sessions.open())
+    let session = await sessions.open(signal)
     const tried = new Set<number>()
     let purchased = 0
+    let refusedWithCredits = 0
     let renewed = 0
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const sentAt = now()
@@ -43,28 +48,29 @@ export function createCalls(parts: {
       if (next === 'return') return answer
       if (next === 'renew') {
         if (++renewed > MAX_RENEWALS) return answer
-        session = await wanted(() => sessions.renew(session))
+        session = await sessions.renew(session, signal)
       } else if (next === 'buy') {
         tried.add(session.plan.id)
-        session = await wanted(() => sessions.openOther(tried))
+        session = await sessions.openOther(tried, signal)
         if (!tried.has(session.plan.id)) continue
-        if (attempt > 0) await assertAffordable(session)
+        if (attempt > 0 && (await hasWholePurchase(session, signal))) {
+          if (++refusedWithCredits === MAX_REFUSED_WITH_CREDITS) throw tooDear(session)
+          continue
+        }
         if (purchased === MAX_PURCHASES) throw notServed(`after ${purchased} purchases`)
-        if (await purchases.buyAfter(sentAt, signal)) purchased += 1
+        if (await purchases.buyAfter(session, sentAt, signal)) purchased += 1
       } else await pause(retryAfterMs(answer) ?? DEFAULT_PAUSE_MS, { closed, signal })
     }
     throw notServed(`in ${MAX_ATTEMPTS} attempts`)
   }
 
-  /** A call that costs more than a whole purchase would be bought for again and again. */
-  async function assertAffordable({ address, plan }: Session): Promise<void> {
-    const balances = await gateway.credits(address)
+  async function hasWholePurchase(
+    { address, plan }: Session,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const balances = await gateway.credits(address, signal)
     const left = balances.find(({ pricing_plan_id }) => pricing_plan_id === plan.id)?.remaining_credits ?? 0
-    if (left >= plan.credits)
-      throw new TollgateError(
-        'INVALID_ARGUMENT',
-        `The call costs more than the ${left} credits that are left; send smaller batches, or buy() first`,
-      )
+    return left >= plan.credits
   }
 
   /** Reads only the bodies of answers that are not returned. */
@@ -83,6 +89,12 @@ export function createCalls(parts: {
 
   return { call }
 }
+
+const tooDear = ({ plan }: Session) =>
+  new TollgateError(
+    'INVALID_ARGUMENT',
+    `The call costs more than the ${plan.credits} credits of a purchase; send smaller batches, or buy() first`,
+  )
 
 const notServed = (when: string) =>
   new TollgateError(

@@ -34,13 +34,7 @@ export function choosePlan(plans: readonly Plan[], { id, ecosystem, limits, bala
       ({ pricing_plan_id, remaining_credits }) => pricing_plan_id === plan.id && remaining_credits > 0,
     )
   const withCredits = payable.find((plan) => !tried?.has(plan.id) && hasCredits(plan))
-  const withinLimits = payable.find((plan) =>
-    limits?.assets.some(
-      (limit) =>
-        isSameAsset(limit, { network: networkOf(plan), asset: plan.asset_address }) &&
-        BigInt(plan.amount) <= BigInt(limit.perPayment),
-    ),
-  )
+  const withinLimits = payable.find((plan) => isWithinLimits(plan, limits))
   const chosen = withCredits ?? withinLimits ?? payable[0]
   if (!chosen)
     throw new TollgateError(
@@ -49,6 +43,14 @@ export function choosePlan(plans: readonly Plan[], { id, ecosystem, limits, bala
     )
   return chosen
 }
+
+/** Whether one payment of its price is. */
+export const isWithinLimits = (plan: Plan, limits: Limits | undefined): boolean =>
+  limits?.assets.some(
+    (limit) =>
+      isSameAsset(limit, { network: networkOf(plan), asset: plan.asset_address }) &&
+      BigInt(plan.amount) <= BigInt(limit.perPayment),
+  ) ?? false
 
 const listOf = (plans: readonly Plan[]) =>
   plans.length === 0

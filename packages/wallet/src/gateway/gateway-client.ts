@@ -61,13 +61,15 @@ export function createGatewayClient(url: string, http: Http) {
     plans: (signal?: AbortSignal) => read(v.array(Plan), '/pricing', { signal }),
     providers: async (signal?: AbortSignal) =>
       (await read(v.looseObject({ data: v.array(Provider) }), '/providers', { signal })).data,
-    nonce: (address: string) => read(Nonce, `/auth/nonce?address=${encodeURIComponent(address)}`),
+    nonce: (address: string, signal?: AbortSignal) =>
+      read(Nonce, `/auth/nonce?address=${encodeURIComponent(address)}`, { signal }),
     login: (login: Login) => read(SessionTokens, '/auth/login', post(login)),
     refresh: (refreshToken: string) =>
       read(SessionTokens, '/auth/refresh', post({ refresh_token: refreshToken })),
     logout: (token: string) =>
       read(v.unknown(), '/auth/logout', { method: 'POST', headers: withToken(token) }),
-    credits: (wallet: string) => read(v.array(CreditBalance), `/credits/${encodeURIComponent(wallet)}`),
+    credits: (wallet: string, signal?: AbortSignal) =>
+      read(v.array(CreditBalance), `/credits/${encodeURIComponent(wallet)}`, { signal }),
     history: (wallet: string, page: PageQuery) =>
       read(pageOf(UsageRecord), `/history/${encodeURIComponent(wallet)}${queryOf(page)}`),
     payments: (wallet: string, page: PageQuery) =>

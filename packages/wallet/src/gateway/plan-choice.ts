@@ -1,6 +1,6 @@
 import { type Limits } from '../limits.js'
 import { type Wallet } from '../wallets/wallet.js'
-import { choosePlan } from './choose-plan.js'
+import { choosePlan, isWithinLimits } from './choose-plan.js'
 import { type GatewayClient } from './gateway-client.js'
 import { type Plan } from './wire.js'
 
@@ -16,15 +16,18 @@ export function createPlanChoice(parts: {
 }) {
   const { gateway, wallet, limits, id } = parts
   const choosing = new Map<string, Promise<Plan>>()
+  const { ecosystem } = wallet
+  const wish = { id, ecosystem, limits }
   let chosen: Plan | undefined
 
   async function choose(tried: ReadonlySet<number>): Promise<Plan> {
+    // Not beside the plans, whose failure nobody would see while a wallet waits for its user.
+    const address = id === undefined ? await wallet.address() : undefined
     const [plans, balances] = await Promise.all([
       gateway.plans(),
-      id === undefined ? gateway.credits(await wallet.address()) : [],
+      address === undefined ? [] : gateway.credits(address),
     ])
-    const { ecosystem } = wallet
-    return (chosen = choosePlan(plans, { id, ecosystem, limits, balances, tried }))
+    return (chosen = choosePlan(plans, { ...wish, balances, tried }))
   }
 
   function chooseOnce(tried: ReadonlySet<number>): Promise<Plan> {
@@ -34,12 +37,21 @@ export function createPlanChoice(parts: {
     return running
   }
 
+  const find = async (): Promise<Plan> => chosen ?? chooseOnce(new Set())
+
   return {
-    find: async (): Promise<Plan> => chosen ?? chooseOnce(new Set()),
+    find,
 
     /** `tried`: the plans whose credits did not suffice. */
     async findOther(tried: ReadonlySet<number>): Promise<Plan> {
       return chosen && (id !== undefined || !tried.has(chosen.id)) ? chosen : chooseOnce(tried)
+    },
+
+    /** The one whose credits are spent, unless only another one is within the limits. */
+    async findToBuy(): Promise<Plan> {
+      const plan = await find()
+      if (id !== undefined || isWithinLimits(plan, limits)) return plan
+      return choosePlan(await gateway.plans(), { ...wish, balances: [] })
     },
   }
 }

@@ -2,10 +2,10 @@ import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { isLost } from '../http.js'
 import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
-import { eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
+import { announcePending, eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
-import { createSharedWork } from '../shared-work.js'
-import { assertNotStopped, pause, signalOf } from '../stops.js'
+import { createSharedWork, type SharedWork } from '../shared-work.js'
+import { assertNotStopped, pause, signalOf, type Caller } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { randomId } from '../encoding.js'
 import { type GatewayClient, type PurchaseOutcome } from './gateway-client.js'
@@ -38,7 +38,8 @@ export function createPurchases(parts: {
   closed: AbortSignal
 }) {
   const { gateway, sessions, log, prepare, storage, events, now, closed } = parts
-  const topUp = createSharedWork<boolean>(closed)
+  /** By plan. */
+  const topUps = new Map<number, SharedWork<boolean>>()
 
   /**
    * Buys unless another tab, process or call of this client has done so since a call was sent.
@@ -46,55 +47,63 @@ export function createPurchases(parts: {
    * @param since in Unix milliseconds, when the call was sent that was answered with 402
    * @returns whether it bought for this call, and not with another one
    */
-  async function buyAfter(since: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { result, isOwn } = await topUp(
-      (abandoned) => exclusively((session) => buyUnlessBought(session, since, abandoned), abandoned),
-      signal,
-    )
+  async function buyAfter(
+    session: Session,
+    since: number,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    const topUp = topUps.get(session.plan.id) ?? createSharedWork<boolean>(closed)
+    topUps.set(session.plan.id, topUp)
+    const { result, isOwn } = await topUp((abandoned) => {
+      const caller = { signal: abandoned }
+      return exclusively(session, () => buyUnlessBought(session, since, caller), caller)
+    }, signal)
     return isOwn && result
   }
 
-  async function buyUnlessBought(session: Session, since: number, signal: AbortSignal): Promise<boolean> {
+  async function buyUnlessBought(session: Session, since: number, caller: Caller): Promise<boolean> {
+    // What ended in the future was paid before the clock was set back.
     const isBought = (await log.list(session.address)).some(
       ({ purpose, state, endedAt = 0 }) =>
-        purpose === purposeOf(session) && state === 'paid' && endedAt >= since,
+        purpose === purposeOf(session) && state === 'paid' && endedAt >= since && endedAt <= now(),
     )
-    if (!isBought) await buyOne(session, signal)
+    if (!isBought) await buyOne(session, caller)
     return !isBought
   }
 
-  async function exclusively<T>(
-    task: (session: Session) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> {
-    const session = await sessions.open()
+  async function buy(caller: Caller = {}): Promise<Purchase> {
+    const session = await sessions.openToBuy(caller.signal)
+    return exclusively(session, () => buyOne(session, caller), caller)
+  }
+
+  function exclusively<T>(session: Session, task: () => Promise<T>, { signal }: Caller): Promise<T> {
     return storage.lock(
       `buy/${keyPart(gateway.url)}/${session.address.toLowerCase()}/${session.plan.id}`,
-      () => task(session),
+      task,
       signalOf({ closed, signal }),
     )
   }
 
   const purposeOf = ({ plan }: Session) => `credits of plan ${plan.id} at ${gateway.url}`
 
-  async function buyOne(session: Session, signal: AbortSignal | undefined): Promise<Purchase> {
+  async function buyOne(session: Session, caller: Caller): Promise<Purchase> {
     const earlier = (await log.list(session.address)).find(
       ({ purpose, state }) => purpose === purposeOf(session) && state === 'open',
     )
     if (earlier) {
-      const purchase = await deliver(session, earlier, signal)
+      const purchase = await deliver(session, earlier, { ...caller, isEarlier: true })
       if (purchase) return purchase
     }
-    const { required, session: current } = await askPrice(session, signal)
+    const { required, session: current } = await askPrice(session, caller)
     const payment = await prepare({
       url: `${gateway.url}/credits`,
       purpose: purposeOf(session),
       id: randomId(),
       required,
       isSingle: true,
-      signal,
+      signal: caller.signal,
     })
-    const purchase = await deliver(current, payment, signal)
+    const purchase = await deliver(current, payment, caller)
     if (purchase) return purchase
     throw new TollgateError('PAYMENT_REFUSED', 'The gateway refused the payment until it expired')
   }
@@ -102,7 +111,7 @@ export function createPurchases(parts: {
   /** Waits while another client of the wallet pays. */
   async function askPrice(
     session: Session,
-    signal: AbortSignal | undefined,
+    { signal }: Caller,
   ): Promise<{ required: PaymentRequired; session: Session }> {
     const deadline = now() + MAX_WAIT_MS
     let current = session
@@ -111,7 +120,7 @@ export function createPurchases(parts: {
       if (outcome.kind === 'payment-required') return { required: outcome.required, session: current }
       if (outcome.kind === 'session-ended' && renewed < MAX_RENEWALS) {
         renewed += 1
-        current = await sessions.renew(current)
+        current = await sessions.renew(current, signal)
       } else if (outcome.kind === 'pending' && now() < deadline)
         await pause(outcome.retryAfterMs ?? FIRST_PAUSE_MS, { closed, signal })
       else throw unexpected(outcome)
@@ -122,24 +131,33 @@ export function createPurchases(parts: {
   async function deliver(
     session: Session,
     payment: StoredPayment,
-    signal: AbortSignal | undefined,
+    { signal, commit, isEarlier = false }: Caller & { isEarlier?: boolean },
   ): Promise<Purchase | undefined> {
+    const announce = announcePending(events, payment)
+    if (isEarlier) announce()
     const deadline = now() + MAX_WAIT_MS
     let current = session
     let renewed = 0
     for (let attempt = 0; ;) {
       assertNotStopped({ closed, signal })
-      const outcome = await send(current.token, payment, signal)
-      if (outcome.kind === 'bought') return finish(session, payment, outcome)
+      const outcome = await send(current.token, payment, signal).catch((error: unknown) => {
+        announce()
+        throw error
+      })
+      if (outcome.kind === 'bought') {
+        commit?.()
+        return finish(session, payment, outcome)
+      }
+      announce()
       if (outcome.kind === 'disputed') {
         await log.end(payment, 'disputed')
         throw new TollgateError('PAYMENT_DISPUTED', outcome.message)
       }
       if (outcome.kind === 'payment-required') return assess(payment, outcome)
       if (outcome.kind === 'session-ended' && renewed++ < MAX_RENEWALS)
-        current = await sessions.renew(current)
+        current = await sessions.renew(current, signal)
       else if (outcome.kind === 'session-ended') throw unexpected(outcome)
-      else await waitForNext(payment, outcome, { attempt: attempt++, deadline, signal })
+      else await waitForNext(outcome, { attempt: attempt++, deadline, signal })
     }
   }
 
@@ -152,7 +170,7 @@ export function createPurchases(parts: {
       return await gateway.purchase(token, { payment: payment.header, signal })
     } catch (cause) {
       if (isLost(cause)) return { kind: 'pending', retryAfterMs: undefined, cause }
-      if (!isGatewayError(cause) || !isExpired(payment, now())) throw cause
+      if (!isRefusal(cause) || !isExpired(payment, now(), cause.details['serverTime'])) throw cause
       await log.end(payment, 'unknown')
       throw new TollgateError(
         'PAYMENT_UNKNOWN',
@@ -170,7 +188,7 @@ export function createPurchases(parts: {
     payment: StoredPayment,
     { required, message }: Extract<PurchaseOutcome, { kind: 'payment-required' }>,
   ): Promise<undefined> {
-    if (isExpired(payment, now())) {
+    if (isExpired(payment, now(), required.serverTime)) {
       await log.end(payment, 'void')
       return undefined
     }
@@ -180,34 +198,31 @@ export function createPurchases(parts: {
   }
 
   async function waitForNext(
-    payment: StoredPayment,
     { retryAfterMs, cause }: Extract<PurchaseOutcome, { kind: 'pending' }>,
     { attempt, deadline, signal }: { attempt: number; deadline: number; signal: AbortSignal | undefined },
   ): Promise<void> {
-    if (attempt === 0) events.emit('pending', eventOfPayment(payment))
     if (now() >= deadline)
       throw new TollgateError('PAYMENT_PENDING', 'The outcome of the payment is not known yet', { cause })
     const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
     await pause(retryAfterMs ?? backoff, { closed, signal })
   }
 
+  /** The outcome stands if the storage fails: then the payment is sent again, and answered as it was now. */
   async function finish(
     { plan }: Session,
     payment: StoredPayment,
     { credits, transaction }: Extract<PurchaseOutcome, { kind: 'bought' }>,
   ): Promise<Purchase> {
-    await log.end(payment, 'paid', transaction)
+    await log.end(payment, 'paid', transaction).catch(() => undefined)
     events.emit('paid', { ...eventOfPayment(payment), transaction })
     return { planId: plan.id, amount: BigInt(payment.amount), transaction, credits }
   }
 
-  return {
-    buy: (signal?: AbortSignal) => exclusively((session) => buyOne(session, signal), signal),
-    buyAfter,
-  }
+  return { buy, buyAfter }
 }
 
-const isGatewayError = (error: unknown) => error instanceof TollgateError && error.code === 'GATEWAY_ERROR'
+const isRefusal = (error: unknown): error is TollgateError =>
+  error instanceof TollgateError && error.code === 'GATEWAY_ERROR'
 
 function unexpected(outcome: PurchaseOutcome): TollgateError {
   if (outcome.kind === 'pending')

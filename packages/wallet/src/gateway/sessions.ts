@@ -2,7 +2,9 @@ import * as v from 'valibot'
 import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { isLost } from '../http.js'
-import { signalOf } from '../stops.js'
+import { clockWrong } from '../payments/clock.js'
+import { createSharedWork, type SharedWork } from '../shared-work.js'
+import { signalOf, untilStopped, type Stops } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type Wallet } from '../wallets/wallet.js'
 import { type GatewayClient } from './gateway-client.js'
@@ -36,27 +38,28 @@ export function createSessions(parts: {
 }) {
   const { gateway, wallet, storage, events, plans, now, closed } = parts
   const current = new Map<string, StoredSession>()
-  const opening = new Map<string, Promise<StoredSession>>()
+  const opening = new Map<string, SharedWork<StoredSession>>()
 
   /** @throws TollgateError SIGN_IN_REFUSED, SIGNATURE_REFUSED */
-  async function open(): Promise<Session> {
-    const [plan, address] = await Promise.all([plans.find(), wallet.address()])
-    return openOn({ plan, address, stale: undefined })
+  async function openAt(findPlan: () => Promise<Plan>, signal: AbortSignal | undefined): Promise<Session> {
+    const find = () => Promise.all([findPlan(), wallet.address()])
+    const [plan, address] = await untilStopped(find, { closed, signal })
+    return openOn({ plan, address, stale: undefined }, signal)
   }
 
-  async function openOn({ plan, address, stale }: Wanted): Promise<Session> {
+  async function openOn(wanted: Wanted, signal: AbortSignal | undefined): Promise<Session> {
+    const { plan, address, stale } = wanted
     const key = keyOf(address, plan)
     const known = current.get(key)
     if (known && isUsable(known, stale)) return { token: known.token, plan, address }
-    const shared =
-      opening.get(key) ??
-      storage
-        .lock(key, () => openShared(key, { plan, address, stale }), signalOf({ closed }))
-        .finally(() => opening.delete(key))
-    opening.set(key, shared)
-    const session = await shared
-    current.set(key, session)
-    return { token: session.token, plan, address }
+    const share = opening.get(key) ?? createSharedWork<StoredSession>(closed)
+    opening.set(key, share)
+    const { result } = await share((abandoned) => {
+      const stops = { closed, signal: abandoned }
+      return storage.lock(key, () => openShared(key, wanted, stops), signalOf(stops))
+    }, signal)
+    current.set(key, result)
+    return { token: result.token, plan, address }
   }
 
   const isUsable = ({ token, expiresAt }: StoredSession, stale: string | undefined) =>
@@ -64,10 +67,14 @@ export function createSessions(parts: {
 
   type Wanted = { plan: Plan; address: string; stale: string | undefined }
 
-  async function openShared(key: string, { plan, address, stale }: Wanted): Promise<StoredSession> {
+  async function openShared(
+    key: string,
+    { plan, address, stale }: Wanted,
+    stops: Stops,
+  ): Promise<StoredSession> {
     const stored = parse(await storage.get(key))
     if (stored && isUsable(stored, stale)) return stored
-    const session = (stored && (await refresh(stored))) ?? (await signIn(plan, address))
+    const session = (stored && (await refresh(stored))) ?? (await signIn(plan, address, stops))
     await storage.set(key, JSON.stringify(session))
     return session
   }
@@ -83,19 +90,20 @@ export function createSessions(parts: {
     }
   }
 
-  async function signIn(plan: Plan, address: string): Promise<StoredSession> {
+  async function signIn(plan: Plan, address: string, stops: Stops): Promise<StoredSession> {
     try {
-      const { nonce, domains = [] } = await gateway.nonce(address)
+      const { nonce, domains = [] } = await gateway.nonce(address, stops.signal)
       const { serviceName: name } = parts
       const audience = audienceOf(gateway.url, { page: currentPage(), accepted: domains, name })
       const issuedAt = new Date(now()).toISOString()
       const { ecosystem } = wallet
       const fields = { ecosystem, address, chainId: chainOfText(plan), nonce, issuedAt }
       const message = signInText(gateway.url, audience, fields)
+      const signed = await untilStopped(() => wallet.signText(message), stops)
       const tokens = await gateway.login({
         message,
         address,
-        ...(await wallet.signText(message)),
+        ...signed,
         auth_method: ecosystem === 'evm' ? 'siwe' : 'siwc',
         x402_chain_id: plan.chain_id,
         x402_ecosystem: plan.ecosystem,
@@ -133,27 +141,32 @@ export function createSessions(parts: {
     }
   }
 
+  function prefixOf(address: string): string {
+    return `sessions/${keyPart(gateway.url)}/${address.toLowerCase()}/`
+  }
+
   function keyOf(address: string, { id }: Plan): string {
-    return `sessions/${keyPart(gateway.url)}/${address.toLowerCase()}/${id}`
+    return `${prefixOf(address)}${id}`
   }
 
   return {
-    open,
+    open: (signal?: AbortSignal) => openAt(plans.find, signal),
 
     /** After the credits of the plans `tried` did not suffice: on another one, or on one of them to buy there. */
-    async openOther(tried: ReadonlySet<number>): Promise<Session> {
-      await plans.findOther(tried)
-      return open()
-    },
+    openOther: (tried: ReadonlySet<number>, signal: AbortSignal | undefined) =>
+      openAt(() => plans.findOther(tried), signal),
+
+    /** On the plan to buy credits of. */
+    openToBuy: (signal: AbortSignal | undefined) => openAt(plans.findToBuy, signal),
 
     /** The session of the same plan and account, after its token was refused. */
-    renew: ({ plan, address, token }: Session) => openOn({ plan, address, stale: token }),
+    renew: ({ plan, address, token }: Session, signal: AbortSignal | undefined) =>
+      openOn({ plan, address, stale: token }, signal),
 
-    /** Ends the session at the gateway, if there is one. */
+    /** Ends the sessions of the account at the gateway, on every plan. */
     async end(): Promise<void> {
-      const [plan, address] = await Promise.all([plans.find(), wallet.address()])
-      const key = keyOf(address, plan)
-      await storage.lock(key, () => endShared(key), signalOf({ closed }))
+      for (const key of await storage.list(prefixOf(await wallet.address())))
+        await storage.lock(key, () => endShared(key), signalOf({ closed }))
     },
   }
 }
@@ -182,13 +195,8 @@ function asRefused(error: unknown, now: number): unknown {
   const { details, message } = error
   const isRefusal = [400, 401, 403, 404].includes(Number(details['status']))
   const skew = Number(details['serverTime'] ?? now) - now
-  if (isRefusal && Math.abs(skew) > MAX_CLOCK_SKEW_MS) {
-    const seconds = Math.round(Math.abs(skew) / 1000)
-    const which = `The clock of this machine is ${seconds} seconds ${skew > 0 ? 'behind' : 'ahead of'} that of the server`
-    return new TollgateError('CLOCK_WRONG', `${which}, which refused the sign-in: ${message}`, {
-      cause: error,
-    })
-  }
+  if (isRefusal && Math.abs(skew) > MAX_CLOCK_SKEW_MS)
+    return clockWrong(skew / 1000, `it refused the sign-in (${message})`, error)
   return isRefusal ? new TollgateError('SIGN_IN_REFUSED', message, { cause: error, details }) : error
 }
 

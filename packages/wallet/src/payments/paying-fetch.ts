@@ -2,12 +2,12 @@ import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { randomId } from '../encoding.js'
 import { isLost, type Http } from '../http.js'
-import { pause } from '../stops.js'
+import { pause, type Caller } from '../stops.js'
 import { retryAfterMs } from '../gateway/gateway-client.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { isExpired, type PaymentLog, type StoredPayment } from './payment-log.js'
 import { parsePaymentRequired, receiptIn, type PaymentRequired } from './payment-required.js'
-import { eventOfPayment, type PreparePayment } from './prepare-payment.js'
+import { announcePending, eventOfPayment, type PreparePayment } from './prepare-payment.js'
 
 /** A request that can be sent again: to `url`, with headers added. */
 export type RepeatableRequest = {
@@ -15,6 +15,7 @@ export type RepeatableRequest = {
   method: string
   body: Uint8Array<ArrayBuffer> | undefined
   signal: AbortSignal
+  commit: Caller['commit']
   send(payment?: { url: string; header: Record<string, string> }): Promise<Response>
 }
 
@@ -50,6 +51,9 @@ export function createPayingFetch(parts: {
   }
 
   async function readOffer(answer: Response, { signal }: RepeatableRequest) {
+    // The header needs no body, which may never come.
+    const inHeader = parsePaymentRequired(answer, undefined)
+    if (inHeader) return inHeader
     return parsePaymentRequired(answer, await http.readJson(answer, { signal, maxBytes: MAX_OFFER_BYTES }))
   }
 
@@ -91,11 +95,17 @@ export function createPayingFetch(parts: {
     { mayBeTaken }: { mayBeTaken: boolean },
   ): Promise<Response> {
     let isUncertain = mayBeTaken
+    const announce = announcePending(events, payment)
+    if (mayBeTaken) announce()
     for (let attempt = 0; ; attempt += 1) {
-      const answer = await sendOnce(request, payment)
-      if (answer && !isUnfinished(answer)) return conclude(request, payment, answer, isUncertain)
+      const answer = await sendOnce(request, payment).catch((error: unknown) => {
+        announce()
+        throw error
+      })
+      if (answer && isPaid(answer)) return finish(request, payment, answer)
+      announce()
+      if (answer && !REPEATED.includes(answer.status)) return conclude(request, payment, answer, isUncertain)
       isUncertain = true
-      if (attempt === 0) events.emit('pending', eventOfPayment(payment))
       if (isExpired(payment, now())) throw await unknown(payment)
       const backoff = Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS)
       const wait = Math.min((answer && retryAfterMs(answer)) ?? backoff, LONGEST_PAUSE_MS)
@@ -123,24 +133,29 @@ export function createPayingFetch(parts: {
     answer: Response,
     isUncertain: boolean,
   ): Promise<Response> {
-    const receipt = receiptIn(answer)
-    if (answer.status === 402) {
-      if (isUncertain) throw await unknown(payment)
-      await log.end(payment, 'refused')
-      const required = await readOffer(answer, request)
-      throw new TollgateError(
-        'PAYMENT_REFUSED',
-        `The payment was refused (${required?.error ?? 'no reason given'})`,
-        {
-          details: { ...eventOfPayment(payment), reason: required?.error },
-        },
-      )
-    }
-    if (receipt?.success === true || answer.ok) {
-      const transaction = receipt?.transaction ?? ''
-      await log.end(payment, 'paid', transaction)
-      events.emit('paid', { ...eventOfPayment(payment), transaction })
-    }
+    if (answer.status !== 402) return answer
+    if (isUncertain) throw await unknown(payment)
+    await log.end(payment, 'refused')
+    const required = await readOffer(answer, request)
+    throw new TollgateError(
+      'PAYMENT_REFUSED',
+      `The payment was refused (${required?.error ?? 'no reason given'})`,
+      {
+        details: { ...eventOfPayment(payment), reason: required?.error },
+      },
+    )
+  }
+
+  /** The answer was paid for, and is given out whatever stops, and if the storage fails. */
+  async function finish(
+    { commit }: RepeatableRequest,
+    payment: StoredPayment,
+    answer: Response,
+  ): Promise<Response> {
+    commit?.()
+    const transaction = receiptIn(answer)?.transaction ?? ''
+    await log.end(payment, 'paid', transaction).catch(() => undefined)
+    events.emit('paid', { ...eventOfPayment(payment), transaction })
     return answer
   }
 
@@ -161,8 +176,7 @@ const lockOf = ({ id }: Pick<StoredPayment, 'id'>) => `payment/${id}`
 
 const REPEATED: readonly number[] = [425, 429, 502, 503, 504]
 
-const isUnfinished = (answer: Response) =>
-  REPEATED.includes(answer.status) && receiptIn(answer)?.success !== true
+const isPaid = (answer: Response) => answer.ok || receiptIn(answer)?.success === true
 
 /** The same for the same method, URL and body. */
 async function purposeOf({ method, url, body }: RepeatableRequest): Promise<string> {

@@ -76,7 +76,9 @@ export function createPaymentLog(storage: WalletStorage, now: () => number) {
     async append(known: readonly StoredPayment[], payment: NewPayment): Promise<StoredPayment | false> {
       const position = (known.at(-1)?.position ?? 0) + 1
       const stored: StoredPayment = { ...payment, position, state: 'open' }
-      return (await storage.create(keyOf(stored), JSON.stringify(stored))) ? stored : false
+      const isCreated = await storage.create(keyOf(stored), JSON.stringify(stored))
+      if (isCreated) ended.delete(keyOf(stored))
+      return isCreated ? stored : false
     },
 
     async end(
@@ -157,8 +159,17 @@ export function signedOf(payments: readonly StoredPayment[], asset: Asset): bigi
 }
 
 /** For the clocks of the chain and of this machine to differ. */
-const CLOCK_SKEW_SECONDS = 60
+export const CLOCK_SKEW_SECONDS = 60
 
-/** Whether no chain takes the payment any more. */
-export const isExpired = ({ validUntil }: Pick<StoredPayment, 'validUntil'>, now: number): boolean =>
-  validUntil !== undefined && now / 1000 > validUntil + CLOCK_SKEW_SECONDS
+/**
+ * Whether no chain takes the payment any more, by this machine's clock and by the server's, if that is known: either may be ahead.
+ * Both are in Unix milliseconds.
+ */
+export function isExpired(
+  { validUntil }: Pick<StoredPayment, 'validUntil'>,
+  now: number,
+  serverTime?: unknown,
+): boolean {
+  const earlier = typeof serverTime === 'number' ? Math.min(now, serverTime) : now
+  return validUntil !== undefined && earlier / 1000 > validUntil + CLOCK_SKEW_SECONDS
+}

@@ -41,7 +41,8 @@ const BodyV1 = v.looseObject({
 })
 
 /**
- * Reads the header `PAYMENT-REQUIRED` of version 2, else the body of version 1. Entries that cannot be read are left out.
+ * Reads the header `PAYMENT-REQUIRED` of version 2, else the body of version 1. Entries that cannot be read are left out, as are
+ * those beyond the first fifty.
  * Undefined if the answer asks for no payment that x402 knows.
  */
 export function parsePaymentRequired(
@@ -52,20 +53,24 @@ export function parsePaymentRequired(
   const v2 = v.safeParse(BodyV2, decodeJson(headers.get('payment-required') ?? ''))
   if (v2.success) {
     const { accepts, error, resource, extensions } = v2.output
-    const offers = accepts.flatMap((entry) => offerV2(entry))
+    const offers = accepts.slice(0, MAX_OFFERS).flatMap((entry) => offerV2(entry))
     return { offers, error: error ?? undefined, serverTime, resource, extensions: extensions ?? {} }
   }
   const v1 = v.safeParse(BodyV1, body)
   if (!v1.success) return undefined
-  const offers = v1.output.accepts.flatMap((entry) => offerV1(entry))
+  const offers = v1.output.accepts.slice(0, MAX_OFFERS).flatMap((entry) => offerV1(entry))
   return { offers, error: v1.output.error ?? undefined, serverTime, resource: undefined, extensions: {} }
 }
 
-/** What the server's clock said, in Unix milliseconds; a page of another origin may not see it. */
+/** What the server's clock says now, in Unix milliseconds; a page of another origin may not see it. */
 export function timeOf(headers: Headers): number | undefined {
-  const time = Date.parse(headers.get('date') ?? '')
+  // Of an answer from a cache, `Date` is older by `Age`.
+  const time = Date.parse(headers.get('date') ?? '') + Number(headers.get('age') ?? 0) * 1000
   return Number.isNaN(time) ? undefined : time
 }
+
+/** Each is compared with the limits and the log. */
+const MAX_OFFERS = 50
 
 function offerV2(input: unknown): Offer[] {
   const parsed = v.safeParse(EntryV2, input)

@@ -1,11 +1,12 @@
 import { TollgateError } from '../errors.js'
 import { type Events, type PaymentEvent } from '../events.js'
 import { findBreach, isSameAsset, type Breach, type Limits, type ProposedPayment } from '../limits.js'
-import { signalOf, untilStopped, type Stops } from '../stops.js'
+import { assertNotStopped, signalOf, untilStopped, type Stops } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type PaymentFee, type SignedPayment, type SigningContext, type Wallet } from '../wallets/wallet.js'
 import { type Offer } from './offer.js'
-import { signedOf, signedOn, type PaymentLog, type StoredPayment } from './payment-log.js'
+import { clockWrong } from './clock.js'
+import { CLOCK_SKEW_SECONDS, signedOf, signedOn, type PaymentLog, type StoredPayment } from './payment-log.js'
 import { paymentHeader, type PaymentRequired } from './payment-required.js'
 
 export type PreparePayment = ReturnType<typeof createPreparePayment>
@@ -45,7 +46,7 @@ export function createPreparePayment(parts: {
 
   return async (wish: PaymentWish): Promise<StoredPayment> => {
     // Before `canPay`, which goes by the account.
-    const payer = await wallet.address()
+    const payer = await untilStopped(() => wallet.address(), stopsOf(wish))
     const payable = wish.required.offers.filter((offer) => wallet.canPay(offer))
     if (payable.length === 0) throw noPayableOffer(wish)
     return storage.lock(
@@ -64,11 +65,17 @@ export function createPreparePayment(parts: {
       const offer = chooseOffer(wish, payable, known)
       if (draft?.offer !== offer) draft = await draftOf(wish, offer)
       assertFeeAllowed(wish, draft, known)
-      draft.payment ??= await sign(wish, draft, payer)
+      if (!draft.payment) {
+        draft.payment = await sign(wish, draft, payer)
+        if (draft.payment.fee) draft.fee = draft.payment.fee
+        // Its user may have confirmed another one.
+        assertFeeAllowed(wish, draft, known)
+      }
+      assertNotStopped(stopsOf(wish))
       const stored = await store(wish, payer, known, draft, draft.payment)
       if (stored) {
         own.push(stored)
-        await log.prune(known)
+        await log.prune(known).catch(() => undefined)
         return stored
       }
     }
@@ -117,9 +124,13 @@ export function createPreparePayment(parts: {
 
   async function draftOf(wish: PaymentWish, offer: Offer): Promise<Draft> {
     const { serverTime = now() } = wish.required
+    const clockSkew = Math.floor((serverTime - now()) / 1000)
+    // It would count as expired, and another one be signed, while the chain still takes it.
+    if (wish.isSingle && clockSkew < -CLOCK_SKEW_SECONDS)
+      throw clockWrong(clockSkew, 'a payment would outlive its time')
     const context: SigningContext = {
       now: () => Math.floor(now() / 1000),
-      clockBehind: Math.max(0, Math.floor((serverTime - now()) / 1000)),
+      clockSkew,
       nodeUrl: parts.nodeUrl,
       stops: stopsOf(wish),
     }
@@ -198,6 +209,15 @@ export const eventOfPayment = ({ url, network, asset, payTo, amount }: StoredPay
   payTo,
   amount: BigInt(amount),
 })
+
+/** Emits `pending` when it is first called: the payment was sent, and what became of it is not known. */
+export function announcePending(events: Events, payment: StoredPayment): () => void {
+  let isAnnounced = false
+  return () => {
+    if (!isAnnounced) events.emit('pending', eventOfPayment(payment))
+    isAnnounced = true
+  }
+}
 
 const notSet = ({ amount, asset, network }: Offer) =>
   `A payment of ${amount} of ${asset} on ${network} is required, and no limits are set`

@@ -14,6 +14,8 @@ export type SignedPayment = {
   payload: Record<string, unknown>
   /** In Unix seconds: after it no chain takes the payment any more. Absent if the signature does not say. */
   validUntil?: number
+  /** What the payer bears beside the amount, as signed. */
+  fee?: PaymentFee
 }
 
 /** What the payer bears beside the amount, in smallest units of an asset of the payment's network. */
@@ -26,7 +28,7 @@ export type SigningContext = {
   /** In Unix seconds. */
   now(): number
   /** By how many seconds this machine's clock is behind that of the server that asks for the payment; 0 if that is not known. */
-  clockBehind: number
+  clockSkew: number
   /** The address of a node of the payment's chain, for families that must read the payer's account. */
   nodeUrl(chainId: string): Promise<string>
   stops: Stops

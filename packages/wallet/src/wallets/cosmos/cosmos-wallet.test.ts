@@ -41,7 +41,7 @@ const offerOf = (changes: Partial<Offer> = {}): Offer => ({
 
 const context = (url = chain.rpcUrl) => ({
   now: () => NOW,
-  clockBehind: 0,
+  clockSkew: 0,
   nodeUrl: () => Promise.resolve(url),
   stops: { closed: new AbortController().signal },
 })
@@ -395,9 +395,18 @@ describe('a wallet that changes what it signs', () => {
 
   test.each(['direct', 'amino'] as const)('in %s may change its own fee', async (mode) => {
     const signers = await changing(() => ({ amount, gas: '200000' }))
-    const { payload } = await signPayment(recognize(signers[mode]), offerOf(), context())
+    const { payload, fee } = await signPayment(recognize(signers[mode]), offerOf(), context())
     expect(decode(payload).fee).toMatchObject({ amount, gasLimit: 200_000n })
+    expect(fee).toEqual({ asset: 'uatom', amount: 5_000n })
     await broadcast(payload)
+  })
+
+  test.each(['direct', 'amino'] as const)('in %s may not add another coin to it', async (mode) => {
+    const coins = [...amount, { denom: 'uosmo', amount: '9' }]
+    const signers = await changing(() => ({ amount: coins, gas: '200000' }))
+    await expect(signPayment(recognize(signers[mode]), offerOf(), context())).rejects.toMatchObject({
+      code: 'SIGNATURE_REFUSED',
+    })
   })
 
   test.each(['direct', 'amino'] as const)('in %s may not drop the fee payer', async (mode) => {

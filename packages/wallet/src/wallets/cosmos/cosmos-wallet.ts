@@ -24,7 +24,7 @@ const prefixOf = (address: string) => address.slice(0, address.lastIndexOf('1'))
  * network alone: signers give their accounts only later.
  *
  * Without a `gasPrice` the fee that the payer bears is at most 100,000 smallest units; the one of an offered `feePayer` costs the payer
- * nothing. A wallet may show and change the fee: what its user confirms is paid.
+ * nothing. A wallet may show and change the fee: its user confirms it, and `SignedPayment` has it.
  */
 export const cosmosWallet: WalletFamily = (input) => {
   const found = readWalletInput(input)
@@ -47,13 +47,14 @@ export const cosmosWallet: WalletFamily = (input) => {
     return [first, ...others]
   }
 
+  /** The account that signs in. */
   async function payingAccount({ payTo, network }: Offer): Promise<CosmosAccount> {
     const prefix = prefixOf(payTo)
-    const account = (await accounts()).find(({ address }) => prefixOf(address) === prefix)
-    if (account) return account
+    const [account] = await accounts()
+    if (prefixOf(account.address) === prefix) return account
     throw new TollgateError(
       'NO_PAYABLE_OFFER',
-      `The wallet has no address that begins with ${prefix}1: give a signer of ${network}`,
+      `The wallet's first address does not begin with ${prefix}1: give a signer of ${network}`,
     )
   }
 
@@ -80,7 +81,7 @@ export const cosmosWallet: WalletFamily = (input) => {
       scheme === 'exact' &&
       network.startsWith(NAMESPACE) &&
       DENOMINATION.test(asset) &&
-      (known?.some(({ address }) => prefixOf(address) === prefixOf(payTo)) ?? true),
+      (known?.[0] === undefined || prefixOf(known[0].address) === prefixOf(payTo)),
 
     /**
      * `validUntil` is an estimate: it takes a block to last ten seconds. Should the chain be slower, the account's sequence still lets
@@ -102,7 +103,7 @@ export const cosmosWallet: WalletFamily = (input) => {
       const coin = { denom: offer.asset, amount: `${offer.amount}` }
       const sign = async () => {
         const validUntil = now() + Number(TIMEOUT_BLOCKS) * BLOCK_SECONDS
-        const tx = await signTransaction(signer, {
+        const { tx, fee: signed } = await signTransaction(signer, {
           send: { from: account.address, to: offer.payTo, coin },
           key: { keyType: keyTypeOf(onChain, account), pubkey: account.pubkey },
           chainId,
@@ -121,19 +122,18 @@ export const cosmosWallet: WalletFamily = (input) => {
           sequence: `${sequence}`,
           txBase64: toBase64(tx),
         }
-        return { payer: account.address, payload: { version: 1, chainId, payment }, validUntil }
+        const payload = { version: 1, chainId, payment }
+        return { payer: account.address, payload, validUntil, ...borneBy(signed) }
       }
-      const borne = borneBy(fee)
-      return { sign, ...(borne && { fee: borne }) }
+      return { sign, ...borneBy(fee) }
     },
   }
 }
 
 /** What the payer pays of it. */
-function borneBy({ amount: [coin], granter }: Fee): PaymentFee | undefined {
-  return coin === undefined || granter !== undefined
-    ? undefined
-    : { asset: coin.denom, amount: BigInt(coin.amount) }
+function borneBy({ amount: [coin], granter }: Fee): { fee?: PaymentFee } {
+  if (coin === undefined || granter !== undefined) return {}
+  return { fee: { asset: coin.denom, amount: BigInt(coin.amount) } }
 }
 
 function parseOwnPrice(text: string): GasPrice {

@@ -1,11 +1,11 @@
 import { TollgateError } from '../../errors.js'
 import { fromBase64, toBase64 } from './base64.js'
-import { type AminoDoc, callSigner, type CosmosSigner } from './signer.js'
+import { type AminoDoc, callSigner, type CosmosSigner, type Fee } from './signer.js'
 import {
   AMINO,
   aminoDocOf,
   DIRECT,
-  readGranter,
+  readFee,
   type Send,
   writeAuthInfo,
   writeBody,
@@ -17,8 +17,10 @@ type Transaction = Parameters<typeof aminoDocOf>[1] & {
   key: { keyType: string; pubkey: Uint8Array }
 }
 
-/** A wallet may change the fee that its account pays, and nothing else. */
-export async function signTransaction(signer: CosmosSigner, transaction: Transaction): Promise<Uint8Array> {
+type Signed = { tx: Uint8Array; fee: Fee }
+
+/** A wallet may change the fee that its account pays, and nothing else: `fee` is the one that it signed. */
+export async function signTransaction(signer: CosmosSigner, transaction: Transaction): Promise<Signed> {
   const { send, key, chainId, accountNumber, sequence, fee, timeoutHeight } = transaction
   const body = writeBody(send, { timeoutHeight })
   const { signDirect, signAmino } = signer
@@ -28,8 +30,9 @@ export async function signTransaction(signer: CosmosSigner, transaction: Transac
     const doc = { bodyBytes: body, authInfoBytes, chainId, accountNumber }
     const { signed, signature } = await callSigner(() => signDirect.call(signer, send.from, doc))
     assertUnchanged(toBase64(signed.bodyBytes) === toBase64(body))
-    assertGranted(fee.granter, readGranter(signed.authInfoBytes))
-    return writeTx(body, signed.authInfoBytes, fromBase64(signature.signature))
+    const signedFee = feeIn(signed.authInfoBytes)
+    assertGranted(fee.granter, signedFee.granter)
+    return { tx: writeTx(body, signed.authInfoBytes, fromBase64(signature.signature)), fee: signedFee }
   }
   if (signAmino) {
     const doc = aminoDocOf(send, transaction)
@@ -37,9 +40,19 @@ export async function signTransaction(signer: CosmosSigner, transaction: Transac
     assertUnchanged(textOf({ ...signed, fee }) === textOf(doc))
     assertGranted(fee.granter, signed.fee.granter)
     const authInfo = writeAuthInfo({ ...key, mode: AMINO, sequence }, signed.fee)
-    return writeTx(body, authInfo, fromBase64(signature.signature))
+    return { tx: writeTx(body, authInfo, fromBase64(signature.signature)), fee: feeIn(authInfo) }
   }
   throw new TollgateError('WALLET_UNSUPPORTED', 'The signer has neither signDirect nor signAmino')
+}
+
+function feeIn(authInfo: Uint8Array): Fee {
+  try {
+    return readFee(authInfo)
+  } catch (cause) {
+    throw new TollgateError('SIGNATURE_REFUSED', 'The wallet signed a fee that is none of one coin', {
+      cause,
+    })
+  }
 }
 
 function assertUnchanged(isSame: boolean): void {

@@ -1,5 +1,6 @@
 import { type ChainAccount } from './node.js'
-import { bytesAt, readMessage, textAt, writeMessage } from './protobuf.js'
+import { toBase64 } from './base64.js'
+import { bytesAt, numberAt, readMessage, textAt, writeMessage } from './protobuf.js'
 import { type AminoDoc, type Coin, type CosmosAccount, type Fee } from './signer.js'
 
 /** Numbers of `cosmos.tx.signing.v1beta1.SignMode`. */
@@ -25,20 +26,32 @@ type Signer = { keyType: string; pubkey: Uint8Array; mode: bigint; sequence: big
 
 /** An AuthInfo with one signer. */
 export function writeAuthInfo({ keyType, pubkey, mode, sequence }: Signer, fee: Fee): Uint8Array {
-  const { amount, gas, payer = '', granter = '' } = fee
   const single = writeMessage({ 1: mode })
   const modeInfo = writeMessage({ 1: [single] })
   const key = anyOf(keyType, writeMessage({ 1: pubkey }))
   const signer = writeMessage({ 1: [key], 2: [modeInfo], 3: sequence })
-  return writeMessage({
-    1: [signer],
-    2: [writeMessage({ 1: amount.map(writeCoin), 2: BigInt(gas), 3: payer, 4: granter })],
-  })
+  return writeMessage({ 1: [signer], 2: [writeFee(fee)] })
 }
 
-/** Of an AuthInfo; empty if there is none. */
-export const readGranter = (authInfo: Uint8Array): string =>
-  textAt(readMessage(bytesAt(readMessage(authInfo), 2)), 4)
+const writeFee = ({ amount, gas, payer = '', granter = '' }: Fee) =>
+  writeMessage({ 1: amount.map(writeCoin), 2: BigInt(gas), 3: payer, 4: granter })
+
+/** The fee of an AuthInfo. @throws RangeError if it has several coins, or is encoded as no wallet encodes it */
+export function readFee(authInfo: Uint8Array): Fee {
+  const bytes = bytesAt(readMessage(authInfo), 2)
+  const fields = readMessage(bytes)
+  const coin = readMessage(bytesAt(fields, 1))
+  const [payer, granter] = [textAt(fields, 3), textAt(fields, 4)]
+  const fee: Fee = {
+    amount: fields.has(1) ? [{ denom: textAt(coin, 1), amount: textAt(coin, 2) }] : [],
+    gas: `${numberAt(fields, 2)}`,
+    ...(payer !== '' && { payer }),
+    ...(granter !== '' && { granter }),
+  }
+  // Of a repeated field the last one was read: the others would be missing.
+  if (toBase64(writeFee(fee)) !== toBase64(bytes)) throw new RangeError('Not one fee')
+  return fee
+}
 
 export const writeTx = (body: Uint8Array, authInfo: Uint8Array, signature: Uint8Array): Uint8Array =>
   writeMessage({ 1: body, 2: authInfo, 3: [signature] })

@@ -1,6 +1,8 @@
 import { TollgateError } from '../../errors.js'
 import { toHex } from '../../encoding.js'
+import { clockWrong } from '../../payments/clock.js'
 import { type Offer } from '../../payments/offer.js'
+import { assertNotStopped, type Stops } from '../../stops.js'
 import { type SignedPayment, type Wallet } from '../wallet.js'
 
 export type TypedData = {
@@ -14,7 +16,8 @@ export type TypedData = {
 export type EvmSigner = {
   address(): Promise<string>
   signMessage(text: string): Promise<string>
-  signTypedData(data: TypedData): Promise<string>
+  /** Asks its user for nothing more once one of `stops` has come. */
+  signTypedData(data: TypedData, stops: Stops): Promise<string>
 }
 
 /** An account that signs in by EIP-191 and pays by EIP-3009. */
@@ -27,13 +30,16 @@ export function evmWallet(signer: EvmSigner): Wallet {
     async signText(text) {
       return { signature: await signed('did not sign the sign-in text', () => signer.signMessage(text)) }
     },
-    draftPayment(offer, { now, clockBehind }) {
+    draftPayment(offer, { now, clockSkew, stops }) {
       const validity = Math.min(offer.maxTimeoutSeconds, LONGEST_VALIDITY_SECONDS)
-      if (clockBehind >= validity) throw clockBehindBy(clockBehind)
+      if (clockSkew > validity - ARRIVAL_SECONDS)
+        throw clockWrong(clockSkew, 'a payment would have expired before it arrives')
       const sign = async () => {
-        const authorization = authorizationOf(offer, await address(), now() + validity)
+        const from = await address()
+        assertNotStopped(stops)
+        const authorization = authorizationOf(offer, from, now() + validity)
         const signature = await signed('did not sign the payment', () =>
-          signer.signTypedData(typedData(offer, authorization)),
+          signer.signTypedData(typedData(offer, authorization), stops),
         )
         return paymentOf(authorization, signature)
       }
@@ -44,6 +50,8 @@ export function evmWallet(signer: EvmSigner): Wallet {
 
 /** A server that asks for more could take the payment long after it was forgotten. */
 const LONGEST_VALIDITY_SECONDS = 600
+/** Facilitators refuse what expires while they settle it. */
+const ARRIVAL_SECONDS = 10
 
 const CAIP2 = /^eip155:([1-9][0-9]{0,15})$/
 
@@ -102,12 +110,6 @@ const paymentOf = (authorization: Authorization, signature: string): SignedPayme
   payload: { signature, authorization },
   validUntil: Number(authorization.validBefore),
 })
-
-const clockBehindBy = (seconds: number) =>
-  new TollgateError(
-    'CLOCK_WRONG',
-    `The clock of this machine is ${seconds} seconds behind that of the server: a payment would have expired before it arrives`,
-  )
 
 async function signed<T>(problem: string, sign: () => Promise<T>): Promise<T> {
   try {

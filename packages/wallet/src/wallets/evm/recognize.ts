@@ -1,5 +1,6 @@
 import { TollgateError } from '../../errors.js'
 import { toHex } from '../../encoding.js'
+import { assertNotStopped } from '../../stops.js'
 import { type WalletFamily } from '../wallet.js'
 import { evmWallet, type EvmSigner, type TypedData } from './evm-wallet.js'
 
@@ -50,8 +51,9 @@ function ethersSigner(signer: EthersSigner): EvmSigner {
   return {
     address: () => signer.getAddress(),
     signMessage: (text) => signer.signMessage(text),
-    async signTypedData(data) {
+    async signTypedData(data, stops) {
       if (isRemote) await switchChain(request, data.domain.chainId)
+      assertNotStopped(stops)
       return signer.signTypedData(data.domain, data.types, data.message)
     },
   }
@@ -72,8 +74,9 @@ function eip1193Signer(request: Request, account: string | undefined): EvmSigner
       const bytes = toHex(new TextEncoder().encode(text))
       return asText(await request({ method: 'personal_sign', params: [bytes, await address()] }))
     },
-    async signTypedData(data) {
+    async signTypedData(data, stops) {
       await switchChain(request, data.domain.chainId)
+      assertNotStopped(stops)
       const types = { EIP712Domain: EIP712_DOMAIN, ...data.types }
       const params = [data.message['from'], JSON.stringify({ ...data, types })]
       return asText(await request({ method: 'eth_signTypedData_v4', params }))

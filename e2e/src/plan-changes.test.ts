@@ -116,6 +116,57 @@ test('a wallet spends the credits of a plan that is too dear for it now, and the
   expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 30_000n)
 })
 
+test('a call pays on the plan that it chose, while other calls turn to another one', async () => {
+  const dear = { ...world.plan, id: 8, amount: '20000', credits: 3 }
+  await sell([dear])
+  const wallet = await world.newPayer()
+  const limits = { assets: [{ network: CHAIN, asset: USDC_ADDRESS, perPayment: dear.amount }] }
+  const parts = { url: world.gateway.url, wallet, limits }
+  const buyer = createTollgate({ ...parts, plan: dear.id, storage: memoryStorage() })
+  await buyer.buy()
+  buyer.close()
+
+  // The batch has chosen to pay for the cheap plan, and asks for its credits, while a single call finds those of the dear one.
+  const send = globalThis.fetch
+  let [asked, free]: [() => void, () => void] = [() => undefined, () => undefined]
+  const isAsked = new Promise<void>((resolve) => (asked = resolve))
+  const isFree = new Promise<void>((resolve) => (free = resolve))
+  let balances = 0
+  const fetching = jest.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    if (new Request(input).url.includes('/credits/0x') && ++balances === 4) {
+      asked()
+      await isFree
+    }
+    return send(input, init)
+  })
+  const tollgate = createTollgate({ ...parts, storage: memoryStorage() })
+  const body = [1, 2, 3, 4, 5].map((id) => ({ jsonrpc: '2.0', id, method: 'eth_chainId', params: [] }))
+  const batch = tollgate.send(CHAIN, body)
+  await isAsked
+  await tollgate.request(CHAIN, 'eth_chainId')
+  free()
+  expect(await batch).toHaveLength(5)
+  fetching.mockRestore()
+  tollgate.close()
+  expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 30_000n)
+})
+
+test('many calls at once on a small plan are all served, and pay for no more than they need', async () => {
+  const small = { ...world.plan, id: 9, amount: '11000', credits: 5 }
+  await sell([small])
+  const wallet = await world.newPayer()
+  const limits = { assets: [{ network: CHAIN, asset: USDC_ADDRESS, perPayment: small.amount }] }
+  const parts = { url: world.gateway.url, wallet, limits, plan: small.id, storage: memoryStorage() }
+  const clients = [createTollgate(parts), createTollgate(parts)]
+  const calls = Array.from({ length: 40 }, (_, index) => clients[index % 2]!.request(CHAIN, 'eth_chainId'))
+  expect(new Set(await Promise.all(calls))).toEqual(new Set(['0x14a34']))
+  expect(await world.token.balanceOf(wallet.address)).toBe(BUDGET - 8n * 11_000n)
+
+  await clients[0]!.signOut()
+  expect(await parts.storage.list('sessions/')).toEqual([])
+  for (const client of clients) client.close()
+})
+
 describe('a plan that is retired', () => {
   const only = (): Plan => ({ ...world.plan, id: 6, amount: '30000', credits: 300 })
 

@@ -50,15 +50,25 @@ function deafUser() {
   return { limits: { ...cent, approve }, asked }
 }
 
-/** A storage that tells when a payment was stored, before anyone else knows. */
-function tellingStorage(onStored: () => void): WalletStorage {
+/** A storage that tells when a payment was stored, and when its outcome is, before anyone else knows. */
+function tellingStorage({
+  onStored,
+  onEnded,
+}: {
+  onStored?: () => void
+  onEnded?: () => void
+}): WalletStorage {
   const storage = memoryStorage()
   return {
     ...storage,
     async create(key, value) {
       const created = await storage.create(key, value)
-      if (key.startsWith('payments/')) onStored()
+      if (key.startsWith('payments/')) onStored?.()
       return created
+    },
+    async set(key, value) {
+      if (key.startsWith('payments/')) onEnded?.()
+      await storage.set(key, value)
     },
   }
 }
@@ -123,7 +133,7 @@ describe.each(calls)('%s', (_name, call) => {
     const { wallet, signed, open } = await newWallet()
     const aborting = new AbortController()
     const stop = () => (code === 'CLOSED' ? tollgate.close() : aborting.abort())
-    const storage = tellingStorage(stop)
+    const storage = tellingStorage({ onStored: stop })
     const tollgate = open({ storage })
     await expect(call(tollgate, aborting.signal)).rejects.toMatchObject({ code })
     expect(await open({ storage }).request(CHAIN, 'eth_chainId')).toBe('0x14a34')
@@ -161,15 +171,77 @@ test('a call that stops leaves the question to the calls that wait for its answe
   await expectPaidOnce(world, wallet.address, { calls: 10 })
 })
 
-test('a clock that is ten minutes behind is named, and nothing is signed by it', async () => {
+describe('a purchase whose outcome is known', () => {
+  test.each(['ABORTED', 'CLOSED'] as const)('is returned, although it was to stop: %s', async (code) => {
+    const { open, spent } = await newWallet()
+    const aborting = new AbortController()
+    const stop = () => (code === 'CLOSED' ? tollgate.close() : aborting.abort())
+    const storage = tellingStorage({ onEnded: stop })
+    const tollgate = open({ storage })
+    expect(await tollgate.buy({ signal: aborting.signal })).toMatchObject({ amount: PRICE })
+    expect(await spent()).toBe(PRICE)
+    const payments = await Promise.all((await storage.list('payments/')).map((key) => storage.get(key)))
+    expect(payments.map((text) => JSON.parse(text ?? '') as object)).toMatchObject([{ state: 'paid' }])
+  })
+
+  test('is returned if it cannot be stored, and the next one returns it again', async () => {
+    const { open, spent } = await newWallet()
+    const fail = () => {
+      throw new Error('The disk is full')
+    }
+    let onEnded: (() => void) | undefined = fail
+    const tollgate = open({ storage: tellingStorage({ onEnded: () => onEnded?.() }) })
+    const purchase = await tollgate.buy()
+    onEnded = undefined
+    expect((await tollgate.buy()).transaction).toBe(purchase.transaction)
+    expect(await spent()).toBe(PRICE)
+    await tollgate.buy()
+    expect(await spent()).toBe(2n * PRICE)
+  })
+})
+
+test('a sign-in that stops before it is asked for is not asked for; one that stops after frees the next', async () => {
+  const { wallet, open } = await newWallet()
+  let tell: () => void = () => undefined
+  const asked = new Promise<void>((resolve) => (tell = resolve))
+  const signMessage = jest.spyOn(wallet, 'signMessage').mockImplementation(() => {
+    tell()
+    return new Promise(() => undefined)
+  })
+  const storage = memoryStorage()
+  const early = new AbortController()
+  const send = globalThis.fetch
+  const fetching = jest.spyOn(globalThis, 'fetch').mockImplementation((input, init) => {
+    if (new Request(input).url.includes('/auth/nonce')) early.abort()
+    return send(input, init)
+  })
+  const tollgate = open({ storage })
+  const unasked = tollgate.request(CHAIN, 'eth_chainId', [], { signal: early.signal })
+  await expect(unasked).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(signMessage).not.toHaveBeenCalled()
+  fetching.mockRestore()
+
+  const late = new AbortController()
+  const unanswered = tollgate.request(CHAIN, 'eth_chainId', [], { signal: late.signal })
+  await asked
+  late.abort()
+  await expect(unanswered).rejects.toMatchObject({ code: 'ABORTED' })
+  signMessage.mockRestore()
+  expect(await open({ storage }).request(CHAIN, 'eth_chainId')).toBe('0x14a34')
+})
+
+test.each([
+  [-600, 'behind'],
+  [600, 'ahead of'],
+])('a clock that is %i seconds off is named, and nothing is paid by it', async (seconds, side) => {
   const { signed, open } = await newWallet()
   const [signedIn, other] = [open(), open()]
   await signedIn.keys.list()
   const now = Date.now.bind(Date)
-  jest.spyOn(Date, 'now').mockImplementation(() => now() - 600_000)
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + seconds * 1000)
   const refusal = {
     code: 'CLOCK_WRONG',
-    message: expect.stringMatching(/ (599|600|601) seconds behind/) as string,
+    message: expect.stringMatching(new RegExp(` (599|600|601) seconds ${side}`)) as string,
   }
   await expect(signedIn.buy()).rejects.toMatchObject(refusal)
   await expect(other.buy()).rejects.toMatchObject(refusal)

@@ -11,7 +11,9 @@ const plans = [
 ]
 const limits = { assets: [{ network: 'eip155:1', asset: 'usdc', perPayment: 5n }] }
 
-function setUp({ id, credits }: { id?: number; credits: Record<number, number> }) {
+type Given = { id?: number; credits: Record<number, number>; address?: () => Promise<string> }
+
+function setUp({ id, credits, address }: Given) {
   const asked = { plans: 0 }
   const gateway = {
     plans: () => Promise.resolve((asked.plans++, plans)),
@@ -23,7 +25,7 @@ function setUp({ id, credits }: { id?: number; credits: Record<number, number> }
         })),
       ),
   } as unknown as GatewayClient
-  const wallet = { ecosystem: 'evm', address: () => Promise.resolve('0x01') } as never
+  const wallet = { ecosystem: 'evm', address: address ?? (() => Promise.resolve('0x01')) } as never
   return { choice: createPlanChoice({ gateway, wallet, limits, id }), credits, asked }
 }
 
@@ -51,4 +53,20 @@ test('stays with the plan that was asked for', async () => {
   const { choice } = setUp({ id: 2, credits: { 1: 5 } })
   expect(idOf(await choice.find())).toBe(2)
   expect(idOf(await choice.findOther(new Set([2])))).toBe(2)
+})
+
+test('buys on the plan whose credits it spends, unless that is too dear', async () => {
+  const dear = setUp({ credits: { 2: 7 } })
+  expect(idOf(await dear.choice.find())).toBe(2)
+  expect(idOf(await dear.choice.findToBuy())).toBe(1)
+  expect(idOf(await dear.choice.find())).toBe(2)
+  expect(idOf(await setUp({ credits: { 1: 7 } }).choice.findToBuy())).toBe(1)
+  expect(idOf(await setUp({ id: 2, credits: {} }).choice.findToBuy())).toBe(2)
+})
+
+test('asks the gateway for nothing before the wallet has named its account', async () => {
+  const { choice, asked } = setUp({ credits: {}, address: () => new Promise(() => undefined) })
+  void choice.find()
+  await new Promise(setImmediate)
+  expect(asked.plans).toBe(0)
 })

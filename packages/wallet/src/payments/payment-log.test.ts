@@ -97,6 +97,23 @@ test('deletes payments three days after their end, but never the last, nor an op
   expect(await log.append(await log.list('0xAB'), payment('next'))).toMatchObject({ position: 7 })
 })
 
+test('sees a payment at a position whose earlier one was removed by hand', async () => {
+  const { storage, log } = openLog()
+  const first = await log.append([], payment('first'))
+  if (!first) throw new Error('not stored')
+  await log.end(first, 'paid')
+  await storage.delete('payments/0xab/0000000001')
+  await log.append(await log.list('0xAB'), payment('second'))
+  expect((await log.list('0xAB')).map(({ id, state }) => [id, state])).toEqual([['second', 'open']])
+})
+
+test('takes a payment as expired only if the server’s clock says so, too', () => {
+  const [early, late] = [NOW, NOW + 121_000]
+  expect(isExpired(payment('a'), late, early)).toBe(false)
+  expect(isExpired(payment('a'), early, late)).toBe(false)
+  expect(isExpired(payment('a'), late, late)).toBe(true)
+})
+
 test.each([
   [59, false],
   [120, false],

@@ -1,5 +1,5 @@
 import { decodeJson, encodeJson } from '../encoding'
-import { parsePaymentRequired, paymentHeader, receiptIn } from './payment-required'
+import { parsePaymentRequired, paymentHeader, receiptIn, timeOf } from './payment-required'
 
 const terms = {
   scheme: 'exact',
@@ -19,6 +19,30 @@ const v2 = { x402Version: 2, resource: { url: 'https://shop.example/' }, accepts
 
 const answerWith = (header?: unknown) => ({
   headers: new Headers(header === undefined ? {} : { 'payment-required': encodeJson(header) }),
+})
+
+test('reads at most fifty offers, each of which is compared with the log', () => {
+  const entry = {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    asset: '0x01',
+    payTo: '0x02',
+    maxTimeoutSeconds: 60,
+    amount: '1',
+  }
+  const body = { x402Version: 2, accepts: Array.from({ length: 60 }, () => entry) }
+  const headers = new Headers({ 'payment-required': encodeJson(body) })
+  expect(parsePaymentRequired({ headers }, undefined)?.offers).toHaveLength(50)
+})
+
+test('knows the server’s clock, also of an answer from a cache', () => {
+  const timeIn = (headers: Record<string, string>) => timeOf(new Headers(headers))
+  expect(timeIn({ date: 'Wed, 25 Nov 2026 12:00:00 GMT' })).toBe(Date.parse('2026-11-25T12:00:00Z'))
+  expect(timeIn({ date: 'Wed, 25 Nov 2026 12:00:00 GMT', age: '90' })).toBe(
+    Date.parse('2026-11-25T12:01:30Z'),
+  )
+  for (const headers of [{}, { date: 'noon' }, { date: 'Wed, 25 Nov 2026 12:00:00 GMT', age: 'old' }])
+    expect(timeIn(headers)).toBeUndefined()
 })
 
 test('reads both versions to the same terms, and prefers version 2', () => {

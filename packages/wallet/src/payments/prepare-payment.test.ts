@@ -78,6 +78,20 @@ describe('a fee that the payer bears', () => {
     expect(signed).toHaveLength(1)
   })
 
+  test.each([
+    [10n, undefined],
+    [11n, { code: 'LIMIT_REACHED' }],
+  ])('that the wallet’s user raised to %s is held to the limits, too', async (amount, refusal) => {
+    const raised = { asset: 'uatom', amount }
+    const sign = () => Promise.resolve({ payer: 'cosmos1me', payload: {}, fee: raised })
+    const draftPayment = () => Promise.resolve({ sign, fee: { asset: 'uatom', amount: 1n } })
+    const { pay, log } = setUp({ limits: { assets: [usdc, atom] }, draftPayment })
+    if (refusal) await expect(pay()).rejects.toMatchObject(refusal)
+    else await pay()
+    const fees = (await log.list('cosmos1me')).map((stored) => stored.fee)
+    expect(fees).toEqual(refusal ? [] : [{ asset: 'uatom', amount: '10' }])
+  })
+
   test('is shown to the callback, and stored', async () => {
     const asked: ProposedPayment[] = []
     const approve = (payment: ProposedPayment) => asked.push(payment) > 0
@@ -92,6 +106,19 @@ test('returns the open payment of a purpose that may have only one, and says so 
   const stored = await pay(undefined, true)
   expect(await pay(undefined, true)).toEqual(stored)
   expect([signed.length, await log.list('cosmos1me')]).toEqual([1, [{ ...stored, isSingle: true }]])
+})
+
+test('pays although old payments cannot be deleted', async () => {
+  const { pay, storage, signed } = setUp({ limits: { assets: [usdc] } })
+  const old = { payer: 'cosmos1me', purpose: 'x', url: 'x', ...terms, amount: '1', signedAt: 0, endedAt: 0 }
+  for (const position of [1, 2])
+    await storage.create(
+      `payments/cosmos1me/000000000${position}`,
+      JSON.stringify({ ...old, id: `${position}`, position, state: 'paid' }),
+    )
+  const removed = jest.spyOn(storage, 'delete').mockRejectedValue(new Error('EPERM'))
+  await pay()
+  expect([removed.mock.calls.length, signed.length]).toEqual([1, 1])
 })
 
 describe('the callback', () => {

@@ -199,6 +199,16 @@ describe('an offer', () => {
     })
   })
 
+  test('is paid by the account that signs in, and by no other of the signer', async () => {
+    const [osmo, cosmos] = await Promise.all(
+      ['osmo', 'cosmos'].map((prefix) => Secp256k1HdWallet.fromMnemonic(MNEMONIC, { prefix })),
+    )
+    const getAccounts = async () => [...(await osmo!.getAccounts()), ...(await cosmos!.getAccounts())]
+    const wallet = recognize({ getAccounts, signAmino: () => Promise.reject(new Error('unused')) })
+    expect(await wallet.address()).toMatch(/^osmo1/)
+    expect(wallet.canPay(offerOf())).toBe(false)
+  })
+
   test('asks for the accounts once, and again if the user refused', async () => {
     const { direct, address } = await newSigners()
     let calls = 0

@@ -5,7 +5,7 @@ export type TollgateEvents = {
   'signed-in': { address: string; planId: number; expiresAt: string }
   'payment-required': PaymentEvent
   paid: PaymentEvent & { transaction: string }
-  /** The payment is sent and its outcome not known yet; it is sent again. */
+  /** The payment was sent, now or before, and is not known as paid. */
   pending: PaymentEvent
   'limit-reached': PaymentEvent & { limit: string }
 }

@@ -10,7 +10,7 @@ export type AssetLimit = {
   /** The token's address, or the denomination. */
   asset: string
   perPayment: Units
-  /** Of all tabs and processes that share the storage, from midnight to midnight, UTC. */
+  /** Of an account in all tabs and processes that share the storage, from midnight to midnight, UTC. */
   perDay?: Units
   /** From `createTollgate` to `close`. */
   perSession?: Units

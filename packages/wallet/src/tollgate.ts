@@ -45,7 +45,7 @@ export type TollgateOptions = {
   timeoutMs?: number
   /** The name that the gateway's short sign-in text carries, for a gateway that does not accept its own host as a domain. */
   serviceName?: string
-  /** Nodes by chain id, for the payer's account on Cosmos chains. Default: the gateway's provider. */
+  /** Nodes by chain id, for the payer's account on Cosmos chains. Default: the gateway's provider, whose word is then taken. */
   nodes?: Record<string, string>
 }
 
@@ -68,7 +68,7 @@ export type Tollgate = {
   credits(): Promise<CreditBalance[]>
   history(page?: PageOptions): Promise<Page<UsageRecord>>
   payments(page?: PageOptions): Promise<Page<PaymentRecord>>
-  /** Buys the credits of one payment, also if there are some left. */
+  /** Buys the credits of one payment, also if there are some left: of the plan in use, or else of one within the limits. */
   buy(options?: CallOptions): Promise<Purchase>
   keys: {
     list(): Promise<AccessKey[]>
@@ -79,7 +79,7 @@ export type Tollgate = {
     name: Name,
     listener: (event: TollgateEvents[Name]) => void,
   ): () => void
-  /** Ends the session at the gateway. Credits stay. */
+  /** Ends the account's sessions at the gateway. Credits stay. */
   signOut(): Promise<void>
   /** Stops what is under way; payments stay stored. */
   close(): void

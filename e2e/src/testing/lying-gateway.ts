@@ -22,6 +22,8 @@ export async function startLyingGateway(gateway: string, lie: 'denied' | 'unserv
       const required = answer.headers.get('payment-required')
       response.writeHead(answer.status, {
         'content-type': 'application/json',
+        // By the test's clock, which it may move.
+        date: new Date(Date.now()).toUTCString(),
         ...(required === null ? {} : { 'payment-required': required }),
       })
       response.end(await answer.text())

@@ -121,7 +121,7 @@ describe.each(calls)('%s', (_name, call) => {
     },
   )
 
-  test('asks nobody if its signal was aborted before', async () => {
+  test('asks no one if its signal was aborted before', async () => {
     const { signed, open } = await newWallet()
     const approve = jest.fn(() => true)
     const tollgate = open({ limits: { ...cent, approve } })

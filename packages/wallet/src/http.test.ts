@@ -100,7 +100,7 @@ test('a body that the caller reads may take longer than the timeout', async () =
 })
 
 test.each([
-  ['an address where nobody listens', () => open().http.send('http://127.0.0.1:1')],
+  ['an address without a server', () => open().http.send('http://127.0.0.1:1')],
   [
     'a body that is cut',
     async () => {

@@ -34,7 +34,7 @@ export function createHttp({ timeoutMs, closed }: { timeoutMs: number; closed: A
     send(url: string, { signal, ...init }: Send = {}): Promise<Response> {
       const { origin } = new URL(url)
       return inTime(signal, async (stops) => {
-        // The body, whoever reads it, follows the caller's signal and `closed`, too.
+        // The body, which anyone may read, follows the caller's signal and `closed`, too.
         const all = AbortSignal.any([stops.timeout, closed, ...(signal ? [signal] : [])])
         try {
           return await untilStopped(() => fetch(url, { redirect: 'error', ...init, signal: all }), stops)

@@ -11,7 +11,7 @@ function setUp() {
   return { closing, share, runs, begin }
 }
 
-test('callers share what is under way, and the next one begins anew', async () => {
+test('callers share what is under way, and the next one begins again', async () => {
   const { share, runs, begin } = setUp()
   const callers = [share(begin), share(begin)]
   expect(runs).toHaveLength(1)

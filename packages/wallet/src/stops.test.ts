@@ -33,7 +33,7 @@ describe.each(['CLOSED', 'ABORTED', 'TIMEOUT'] as const)('%s', (code) => {
   })
 })
 
-test('work that fails, at once or later, fails the wait; what fails after it is nobody’s', async () => {
+test('work that fails, at once or later, fails the wait; what fails after it is ignored', async () => {
   const { all, controllers } = stops()
   const error = new Error('broken')
   const atOnce = () => {

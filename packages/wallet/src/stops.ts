@@ -24,7 +24,7 @@ export function assertNotStopped(stops: Stops): void {
 }
 
 /**
- * The result of work, for as long as the caller waits: the work itself may go on, and nobody sees how it ends. Once the work has
+ * The result of work, for as long as the caller waits: the work itself may go on, and how it ends is ignored. Once the work has
  * called `commit`, nothing stops the wait any more.
  *
  * @throws TollgateError CLOSED, ABORTED, TIMEOUT

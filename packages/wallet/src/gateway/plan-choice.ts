@@ -21,7 +21,7 @@ export function createPlanChoice(parts: {
   let chosen: Plan | undefined
 
   async function choose(tried: ReadonlySet<number>): Promise<Plan> {
-    // Not beside the plans, whose failure nobody would see while a wallet waits for its user.
+    // Not beside the plans, whose failure no one would see while a wallet waits for its user.
     const address = id === undefined ? await wallet.address() : undefined
     const [plans, balances] = await Promise.all([
       gateway.plans(),

@@ -140,7 +140,7 @@ describe('the callback', () => {
   })
 })
 
-describe('whoever stops waiting', () => {
+describe('a caller that stops waiting', () => {
   /** A callback that is answered by hand. */
   function question() {
     let answer: (isAllowed: boolean) => void = () => undefined

@@ -22,7 +22,7 @@ export type SignedPayment = {
 export type PaymentFee = { asset: string; amount: bigint }
 
 /** A payment that is known but for its signature. */
-export type PaymentDraft = { fee?: PaymentFee; sign(): Promise<SignedPayment> }
+type PaymentDraft = { fee?: PaymentFee; sign(): Promise<SignedPayment> }
 
 export type SigningContext = {
   /** In Unix seconds. */

@@ -321,7 +321,7 @@ describe('the fee of a payment', () => {
     await call('dev_setServices', true)
   })
 
-  test('is told before anything is signed, if the payer bears it', async () => {
+  test('is known before anything is signed, if the payer bears it', async () => {
     const { both } = await newSigners(10_000_000n)
     const wallet = recognize(both)
     const { fee } = await wallet.draftPayment(offerOf(), context())

@@ -1,4 +1,10 @@
+import { getEventListeners } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { assertNotStopped, pause, untilStopped } from './stops'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 const never = () => new Promise<never>(() => undefined)
 const stops = () => {
@@ -49,15 +55,33 @@ test('work that fails, at once or later, fails the wait; what fails after it is 
   fail(error)
 })
 
-test('a thousand waits for one signal are no leak, and all of them end', async () => {
-  const warned = jest.fn()
-  process.on('warning', warned)
+test('a thousand waits for one signal need one listener, and all of them end', async () => {
   const { all, controllers } = stops()
   const waits = Array.from({ length: 1000 }, () => untilStopped(never, all))
+  expect(getEventListeners(all.closed, 'abort')).toHaveLength(1)
   controllers.CLOSED.abort()
   const ended = await Promise.allSettled(waits)
-  await new Promise(setImmediate)
-  process.off('warning', warned)
   expect(ended.every(({ status }) => status === 'rejected')).toBe(true)
-  expect(warned).not.toHaveBeenCalled()
+})
+
+test('a wait that has ended keeps nothing of its result', async () => {
+  const { all } = stops()
+  let result: object | undefined = { large: true }
+  const kept = new WeakRef(result)
+  await untilStopped(() => result, all)
+  result = undefined
+  await new Promise(setImmediate)
+  collectGarbage()
+  expect(kept.deref()).toBeUndefined()
+})
+
+test('after `commit` nothing stops the wait', async () => {
+  const { all, controllers } = stops()
+  const wait = untilStopped(async (commit) => {
+    commit()
+    controllers.CLOSED.abort()
+    await new Promise(setImmediate)
+    return 'known'
+  }, all)
+  expect(await wait).toBe('known')
 })

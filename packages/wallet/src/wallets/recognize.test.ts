@@ -148,6 +148,27 @@ test('asks a browser’s wallet to switch once, and only if it is on another cha
   expect(asked.filter((method) => method === 'wallet_switchEthereumChain')).toHaveLength(1)
 })
 
+test.each([
+  ['names its account', 'eth_requestAccounts', ['eth_requestAccounts']],
+  [
+    'switches its chain',
+    'wallet_switchEthereumChain',
+    ['eth_requestAccounts', 'eth_chainId', 'wallet_switchEthereumChain'],
+  ],
+])('asks for no signature after a stop while the wallet %s', async (_name, slow, wanted) => {
+  const { provider, asked } = browserWallet()
+  const aborting = new AbortController()
+  const request = async (given: Asked) => {
+    const answer = await provider.request(given)
+    if (given.method === slow) aborting.abort()
+    return answer
+  }
+  const stops = { ...context.stops, signal: aborting.signal }
+  const paid = signPayment(recognize({ request }), offer, { ...context, stops })
+  await expect(paid).rejects.toMatchObject({ code: 'ABORTED' })
+  expect(asked).toEqual(wanted)
+})
+
 test('reports a user who declines', async () => {
   const declined = Object.assign(new Error('User rejected the request'), { code: 4001 })
   const wallet = recognize({ request: () => Promise.reject(declined) })

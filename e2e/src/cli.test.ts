@@ -220,6 +220,43 @@ describe('payments', () => {
     await proxy.close()
   })
 
+  test('are made in the asset that was paid before, whatever the gateway asks for later', async () => {
+    const base = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const moved = { isMoved: false }
+    const proxy = await startProxy(world.gateway.url, ({ url }, { body }) =>
+      url === '/pricing' && moved.isMoved
+        ? body.replaceAll('"chain_id":"84532"', '"chain_id":"8453"').replaceAll(USDC_ADDRESS, base)
+        : body,
+    )
+    const user = await newUser({ variables: behind(proxy) })
+    await user.json(['buy', '--plan', '1', '--yes'])
+    moved.isMoved = true
+    const limits = ['--max-payment', '0.05', '--max-day', '1']
+    const commands = [
+      ['buy', '--yes'],
+      ['call', '84532', 'eth_chainId', ...limits],
+      ['mcp', ...limits],
+    ]
+    for (const command of commands) {
+      const refused = await user.run([...command, '--plan', '1', '--json'])
+      expect([command, refused.exitCode, errorOf(refused).code]).toEqual([command, 2, 'ASSET_CHANGED'])
+      expect(errorOf(refused).message).toContain(`paid this gateway in ${USDC_ADDRESS} on eip155:84532`)
+    }
+    const asset = ['--asset', `eip155:8453/${base}:6`]
+    const allowed = await user.run([
+      'call',
+      '84532',
+      'eth_chainId',
+      ...limits,
+      ...asset,
+      '--plan',
+      '1',
+      '--json',
+    ])
+    expect(allowed.exitCode).toBe(0)
+    await proxy.close()
+  })
+
   test('of a wallet without money name the address to fund', async () => {
     const user = await newUser({ usdc: 0n })
     const refused = await user.run(['buy', '--yes', '--json'])

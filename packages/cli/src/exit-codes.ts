@@ -76,6 +76,8 @@ export type Failure = {
 }
 
 export function failureOf(error: unknown): Failure {
+  // Refused by the program itself, when it was asked to approve a payment.
+  if (isTollgateError(error) && error.cause instanceof CommandError) return failureOf(error.cause)
   if (error instanceof UsageError)
     return { code: 'USAGE', message: error.message, advice: '', exitCode: EXIT.USAGE }
   if (error instanceof CommandError) {

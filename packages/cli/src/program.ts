@@ -18,6 +18,7 @@ import { EXIT, EXIT_CODES_HELP, UsageError } from './exit-codes'
 import { openClient, payWithinLimits, type ClientOptions, type OpenClient } from './open-client'
 import { createRun, outputOf, type Run } from './run-command'
 import { createSecrets, type Secrets, type Terminal } from './terminal'
+import { withoutKeys } from './wallets/key-texts'
 import { openWallet } from './wallets/open-wallet'
 
 /** Runs one command line, without the program's own name. Returns the exit code. */
@@ -161,20 +162,21 @@ function readEnvironment(command: Command, environment: Terminal['environment'])
       const value = environment[variable]
       const isOption = at.options.some((one) => one.attributeName() === option)
       if (value && isOption && at.getOptionValue(option) === undefined)
-        at.setOptionValueWithSource(option, option === 'asset' ? value.split(',') : value, 'env')
+        at.setOptionValueWithSource(option, option === 'asset' ? listOf(value) : value, 'env')
     }
 }
+
+const listOf = (value: string) =>
+  value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter(Boolean)
 
 /** Also if the command line is wrong, and is not read to its end. */
 function wantsJson(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return words.slice(0, end < 0 ? undefined : end).includes('--json')
 }
-
-const withoutKeys = (text: string) => text.replaceAll(LIKE_A_KEY, '[secret]')
-
-/** A key that was given as an argument after all. */
-const LIKE_A_KEY = /(?:0x)?[0-9a-f]{64}/gi
 
 function asUsageError({ code, message }: CommanderError): UsageError {
   if (code === 'commander.help') return new UsageError('Name a command: `tollgate --help` lists them')

@@ -3,8 +3,8 @@ import { type Command } from 'commander'
 import { formatAmount, networkOf, priceOf } from '../amounts'
 import { assertKnownAsset, parseAssets } from '../assets/known-assets'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
-import { candidates, parsePlan, unitsOf, type DecidePayment } from '../open-client'
-import { printable } from '../output/output'
+import { approveSameAsset, candidates, parsePlan, unitsOf, type DecidePayment } from '../open-client'
+import { printable } from '../output/printable'
 import { facts, time } from '../output/table'
 import { confirm } from '../prompts'
 import { type Context, type Run } from '../run-command'
@@ -51,13 +51,14 @@ export const buyCommand = (run: Run): Command =>
 
 /** The limit of the payment is exactly the price that was confirmed. */
 async function decide(
-  { wallet, plans, storage }: Parameters<DecidePayment>[0],
+  { wallet, plans, storage, url }: Parameters<DecidePayment>[0],
   context: Context<Options>,
 ): Promise<Awaited<ReturnType<DecidePayment>> & { plan: Plan }> {
   const { options, output, terminal } = context
   const known = parseAssets(options.asset ?? [])
   const plan = choosePlan(await plans(), { id: parsePlan(options.plan), ecosystem: wallet.ecosystem })
   const asset = assertKnownAsset(plan, known)
+  const approve = await approveSameAsset(asset, { wallet, storage, url, options })
   const shownPrice = `${formatAmount(plan.amount, asset.decimals)} ${asset.symbol ?? plan.display_denom}`
   const { maxPayment, maxDay } = options
   const price = BigInt(plan.amount)
@@ -90,7 +91,7 @@ async function decide(
     perPayment: price,
     ...(maxDay === undefined ? {} : { perDay: unitsOf('--max-day', maxDay, asset) }),
   }
-  return { plan, planId: plan.id, limits: { assets: [limit], recipients: [plan.pay_to] } }
+  return { plan, planId: plan.id, limits: { assets: [limit], recipients: [plan.pay_to], approve } }
 }
 
 /** @throws UsageError if the user has to say which */

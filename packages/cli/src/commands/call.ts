@@ -4,7 +4,7 @@ import { formatAmount, priceOf } from '../amounts'
 import { parseParams, parseWholeParams } from '../call-params'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
 import { payWithinLimits, type OpenClient } from '../open-client'
-import { printableLines, toJson } from '../output/output'
+import { printableLines, toJson } from '../output/printable'
 import { type Run } from '../run-command'
 import { describe } from './help'
 

@@ -1,7 +1,8 @@
 import { createSecrets } from '../terminal'
 import { createTestTerminal } from '../testing/terminal'
 import { CommandError } from '../exit-codes'
-import { createOutput, printableLines } from './output'
+import { createOutput } from './output'
+import { printableLines } from './printable'
 import { table } from './table'
 
 const ESCAPE = '\u001B'

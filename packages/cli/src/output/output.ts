@@ -1,6 +1,7 @@
 import { createColors } from 'picocolors'
 import { failureOf } from '../exit-codes'
 import { type OutputStream, type Secrets, type Terminal } from '../terminal'
+import { printable, toJson } from './printable'
 import { createProgress, type Progress } from './progress'
 
 export type Output = ReturnType<typeof createOutput>
@@ -76,22 +77,9 @@ const withDetails = (details: Record<string, unknown> | undefined) => (details ?
 const isColorful = ({ isTTY }: OutputStream, { NO_COLOR = '', TERM }: Terminal['environment']) =>
   isTTY === true && NO_COLOR === '' && TERM !== 'dumb'
 
-export const toJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(
-    value === undefined ? null : value,
-    (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
-    indent,
-  )
-
 const MAX_MESSAGE_LENGTH = 1_000
 
 const bounded = (message: string): string =>
   message.length > MAX_MESSAGE_LENGTH
     ? `${printable(message.slice(0, MAX_MESSAGE_LENGTH))} …`
     : printable(message)
-
-/** The same of several lines. */
-export const printableLines = (text: string): string => text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, '')
-
-/** A text from elsewhere without control characters, which could rewrite the terminal. */
-export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '')

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startProxy } from './testing/changing-proxy'
 import { createCommandLine, type Finished } from './testing/command-line'
+import { until } from './testing/paying'
 import { startWorld, type World } from './testing/world'
 
 const PASSWORD = 'a password of the keystore 7f3a'
@@ -169,12 +170,15 @@ describe('payments', () => {
   })
 
   test('that Ctrl-C interrupts are kept: the next command sends the same one', async () => {
-    const held = { isHeld: true, arrive: () => {} }
-    const arrived = new Promise<void>((resolve) => (held.arrive = resolve))
-    const proxy = await startProxy(world.gateway.url, (request, { body }) => {
-      if (!held.isHeld || !isPayment(request)) return body
-      held.arrive()
-      return undefined
+    const gateway = { answers: 'never' as 'never' | 'later' | 'at once', payments: 0, arrive: () => {} }
+    const arrived = new Promise<void>((resolve) => (gateway.arrive = resolve))
+    const proxy = await startProxy(world.gateway.url, (request, answer) => {
+      if (gateway.answers === 'at once' || !isPayment(request)) return answer.body
+      gateway.payments += 1
+      gateway.arrive()
+      if (gateway.answers === 'never') return undefined
+      answer.status = 503
+      return '{"code":"UNAVAILABLE","message":"Later"}'
     })
     const user = await newUser({ variables: behind(proxy) })
     const buy = user.start(['buy', '--yes'])
@@ -183,7 +187,19 @@ describe('payments', () => {
     expect(await buy.ended).toMatchObject({ exitCode: 5, stdout: '' })
     expect((await user.run(['doctor'])).exitCode).toBe(5)
 
-    held.isHeld = false
+    gateway.answers = 'later'
+    gateway.payments = 0
+    const again = user.start(['buy', '--yes', '--json'])
+    await until(
+      () => Promise.resolve(gateway.payments),
+      (payments) => payments > 1,
+    )
+    again.child.kill('SIGINT')
+    const stopped = await again.ended
+    expect([stopped.exitCode, errorOf(stopped).code]).toEqual([5, 'PAYMENT_PENDING'])
+    expect(errorOf(stopped).advice).toContain('sends the same one')
+
+    gateway.answers = 'at once'
     await user.json(['buy', '--yes'])
     expect(await user.json<Payments>(['payments'])).toMatchObject({
       total: 1,

@@ -9,8 +9,14 @@ export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly failure: ToolFailure
 
-  constructor(code: string, message: string, advice: string, details: Record<string, unknown> = {}) {
-    super(message)
+  constructor(
+    code: string,
+    message: string,
+    advice: string,
+    details: Record<string, unknown> = {},
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? {} : { cause })
     this.failure = { code, message, advice, details }
   }
 }

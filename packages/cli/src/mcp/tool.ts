@@ -7,7 +7,7 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import { failureOf, type ToolFailure } from './failure'
+import { failureOf, ToolError, type ToolFailure } from './failure'
 
 export type ToolContext = {
   signal: AbortSignal
@@ -56,7 +56,7 @@ export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawS
             return resultOf(await run(input as z.output<z.ZodObject<Input>>, contextOf(extra)))
           } catch (error) {
             const failure = failureOf(error)
-            if (failure.code === 'INTERNAL') report(error)
+            if (failure.code === 'INTERNAL') report(error instanceof ToolError ? error.cause : error)
             return errorResultOf(failure)
           }
         },

@@ -1,10 +1,10 @@
-import { isTollgateError, type Plan } from '@tollgate/wallet'
 import { type Command } from 'commander'
-import { formatAmount, priceOf } from '../amounts'
+import { parseAssets } from '../assets/known-assets'
 import { parseParams, parseWholeParams } from '../call-params'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
-import { payWithinLimits, type OpenClient } from '../open-client'
+import { payWithinLimits, type ClientOptions, type OpenClient } from '../open-client'
 import { printableLines, toJson } from '../output/printable'
+import { explainLimits } from '../refused-terms'
 import { type Run } from '../run-command'
 import { describe } from './help'
 
@@ -44,7 +44,7 @@ export const callCommand = (run: Run): Command =>
             return EXIT.OK
           } catch (error) {
             done()
-            throw await withPrice(error, client)
+            throw await withPrice(error, client, options)
           }
         },
       ),
@@ -99,24 +99,12 @@ const textOf = (value: unknown, isTerminal: boolean): string => {
   return isTerminal ? printableLines(value) : value
 }
 
-/** An error of the limits, in the units of the plan. */
-async function withPrice(error: unknown, { plan, limits }: OpenClient): Promise<unknown> {
-  if (!isTollgateError(error)) return error
-  const { code } = error
-  if (code !== 'LIMIT_NOT_SET' && code !== 'LIMIT_REACHED') return error
+/** An error of the limits, in the units of the asset. */
+async function withPrice(
+  error: unknown,
+  { plan, limits }: OpenClient,
+  { asset = [] }: ClientOptions,
+): Promise<unknown> {
   const sold = await plan().catch(() => undefined)
-  if (!sold) return error
-  const message =
-    code === 'LIMIT_NOT_SET' || error.details['limit'] === 'perPayment'
-      ? `The credits are used up, and a purchase of ${sold.credits} costs ${priceOf(sold)}, ${allowanceOf(sold, limits)}`
-      : `The credits are used up, and a purchase for ${priceOf(sold)} would exceed --max-day`
-  const advice = `Buy with \`tollgate buy --plan ${sold.id}\`, or allow it with --max-payment ${formatAmount(sold.amount, sold.decimals)}.`
-  return new CommandError(code, message, advice, EXIT.PAYMENT_NEEDED)
-}
-
-function allowanceOf({ decimals, display_denom }: Plan, limits: OpenClient['limits']): string {
-  const [limit] = limits?.assets ?? []
-  return limit
-    ? `more than --max-payment ${formatAmount(limit.perPayment, decimals)} ${display_denom}`
-    : 'which no limit allows'
+  return sold ? explainLimits(error, { plan: sold, limits, known: parseAssets(asset) }) : error
 }

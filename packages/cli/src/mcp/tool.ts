@@ -7,6 +7,7 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
+import { toJson } from '../output/printable'
 import { failureOf, ToolError, type ToolFailure } from './failure'
 
 export type ToolContext = {
@@ -76,12 +77,12 @@ const contextOf = ({ signal, _meta, sendNotification }: Extra): ToolContext => (
 })
 
 const resultOf = (value: Record<string, unknown>): CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify(value) }],
+  content: [{ type: 'text', text: toJson(value) }],
   structuredContent: value,
 })
 
 function errorResultOf({ code, message, advice, details }: ToolFailure): CallToolResult {
-  const detail = Object.keys(details).length === 0 ? '' : ` ${JSON.stringify(details)}`
+  const detail = Object.keys(details).length === 0 ? '' : ` ${toJson(details)}`
   return {
     isError: true,
     content: [{ type: 'text', text: `${code}: ${message}. ${advice}${detail}` }],

@@ -74,3 +74,13 @@ test('messages from elsewhere cannot rewrite the terminal, nor fill it', () => {
 test('a text of several lines keeps its lines', () => {
   expect(printableLines(`a\n\tb${ESCAPE}[2J\r\u202Ec`)).toBe('a\n\tb[2Jc')
 })
+
+test('JSON has no character that could rewrite a terminal, and means the same', () => {
+  const { output, printed } = open({ isJson: true })
+  const value = { ['k\u009B']: 'a\u001B[2J\u009B31m\u202Eb\u2066c\u007Fd\u2028e\u{E0001}f' }
+  output.result(value, () => '')
+  output.fail(new CommandError('CODE', value['k\u009B'] ?? '', '', 1))
+  const text = printed.stdout + printed.stderr
+  expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u2028]/u)
+  expect(JSON.parse(printed.stdout)).toEqual(value)
+})

@@ -36,6 +36,7 @@ export class CommandError extends Error {
     message: string,
     readonly advice: string,
     readonly exitCode: number,
+    readonly details?: Record<string, unknown>,
   ) {
     super(message)
   }
@@ -81,8 +82,8 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof UsageError)
     return { code: 'USAGE', message: error.message, advice: '', exitCode: EXIT.USAGE }
   if (error instanceof CommandError) {
-    const { code, message, advice, exitCode } = error
-    return { code, message, advice, exitCode }
+    const { code, message, advice, exitCode, details } = error
+    return { code, message, advice, exitCode, ...(details ? { details } : {}) }
   }
   if (isTollgateError(error)) {
     const { code, message, details } = error
@@ -90,15 +91,25 @@ export function failureOf(error: unknown): Failure {
       code === 'GATEWAY_ERROR' ? adviceForGateway(details) : (commandAdvice[code] ?? adviceOf[code])
     return {
       code,
-      message: message.replace(/see GET \/(pricing|providers)\b/, 'see `tollgate plans`'),
+      message: withCommands(message),
       advice,
-      exitCode: exitCodes[code] ?? EXIT.FAILED,
+      exitCode: isMalformed(error) ? EXIT.USAGE : (exitCodes[code] ?? EXIT.FAILED),
       ...(code === 'RPC_ERROR' || code === 'GATEWAY_ERROR' ? { details } : {}),
     }
   }
   const message = error instanceof Error ? error.message : 'an unknown error'
   return { code: 'INTERNAL', message: `Unexpected: ${message}`, advice: '', exitCode: EXIT.FAILED }
 }
+
+/** The gateway's messages name its routes. */
+const withCommands = (message: string): string =>
+  message
+    .replace(/see GET \/(pricing|providers)\b/, 'see `tollgate plans`')
+    .replace(/see GET \/keys\b/, 'see `tollgate keys list`')
+
+/** A gateway refuses so what an option has, such as a time that has passed. */
+const isMalformed = ({ code, details }: { code: string; details: Record<string, unknown> }): boolean =>
+  code === 'GATEWAY_ERROR' && details['status'] === 400
 
 /** A refusal says itself what to change. */
 const adviceForGateway = ({ status }: Record<string, unknown>): string =>

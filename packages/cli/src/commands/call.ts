@@ -1,4 +1,6 @@
+import { TollgateError } from '@tollgate/wallet'
 import { type Command } from 'commander'
+import { z } from 'zod'
 import { parseAssets } from '../assets/known-assets'
 import { parseParams, parseWholeParams } from '../call-params'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
@@ -35,8 +37,9 @@ export const callCommand = (run: Run): Command =>
             if (call.kind === 'rest') {
               const answer = await readRest(client, { chain, path: call.path, signal })
               done()
+              if (!answer.isOk) throw restErrorOf(answer)
               output.result(answer.body, () => textOf(answer.body, output.isTerminal))
-              return answer.isOk ? EXIT.OK : EXIT.FAILED
+              return EXIT.OK
             }
             const result = await client.tollgate.request(chain, call.method, call.params, { signal })
             done()
@@ -81,16 +84,36 @@ function restPath(text: string): string {
 async function readRest(
   { tollgate }: OpenClient,
   { chain, path, signal }: { chain: string; path: string; signal: AbortSignal },
-): Promise<{ isOk: boolean; body: unknown }> {
+): Promise<RestAnswer> {
   const answer = await tollgate.fetch(`${tollgate.url}/v1/${encodeURIComponent(chain)}/rest${path}`, {
     signal,
   })
+  const { ok: isOk, status, headers } = answer
+  const isOfNode = headers.has('x-credits-charged')
   const text = await answer.text()
   try {
-    return { isOk: answer.ok, body: JSON.parse(text) as unknown }
+    return { isOk, status, isOfNode, body: JSON.parse(text) as unknown }
   } catch {
-    return { isOk: answer.ok, body: text }
+    return { isOk, status, isOfNode, body: text }
   }
+}
+
+type RestAnswer = { isOk: boolean; status: number; isOfNode: boolean; body: unknown }
+
+const Refusal = z.looseObject({ code: z.unknown().optional(), message: z.string() })
+
+/** Of the node, or of the gateway before it. */
+export function restErrorOf({ status, isOfNode, body }: Omit<RestAnswer, 'isOk'>): Error {
+  const { data } = Refusal.safeParse(body)
+  if (!isOfNode)
+    return new TollgateError('GATEWAY_ERROR', data?.message ?? `The gateway answered ${status}`, {
+      details: { status, ...(data?.code === undefined ? {} : { code: data.code }) },
+    })
+  const said = data?.message ?? (typeof body === 'string' ? body : toJson(body))
+  return new CommandError('REST_ERROR', `The node answered ${status}: ${said}`, '', EXIT.FAILED, {
+    status,
+    body,
+  })
 }
 
 /** Files and pipes get a text as it came. */

@@ -85,7 +85,7 @@ function withPayments(error: unknown, { paid, sent }: CallPayments): unknown {
     ...(paid.length > 0 ? { paid: paidOutput(paid) } : {}),
     ...(sent.length > 0 ? { sent: sentOutput(sent) } : {}),
   }
-  return new ToolError(code, message, advice, { ...details, ...payments }, error)
+  return new ToolError(code, message, advice, { ...payments, ...details }, error)
 }
 
 /** Progress once there is a payment, repeated while it settles, so that a client does not give up. */

@@ -152,9 +152,22 @@ async function serveHttp(parts: {
   token: string | undefined
   createSession: CreateSession
 }): Promise<Front> {
-  const { url, notify, close } = await startHttpServer(parts)
+  const { url, notify, close } = await startHttpServer(parts).catch((cause: unknown) => {
+    throw new UsageError(`--http: ${problemOf(cause)}`, { cause })
+  })
   printLine(toJson({ time: new Date().toISOString(), event: 'listening', url }))
   return { ended: new Promise(() => undefined), notify, close }
+}
+
+const listenProblems: Record<string, string> = {
+  EADDRINUSE: 'another program listens on this port',
+  EACCES: 'this user may not listen on this port',
+  EADDRNOTAVAIL: 'the host is no address of this machine',
+}
+
+function problemOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return listenProblems[code] ?? `cannot listen (${code})`
 }
 
 /** Standard error may be closed before the process ends. */

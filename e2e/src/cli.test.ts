@@ -335,6 +335,20 @@ test('access keys are created, listed and deleted', async () => {
   expect((await call()).status).not.toBe(200)
 })
 
+test('output that cannot be written is a failure, and a key that is lost so can be deleted', async () => {
+  const user = await newUser()
+  await user.json(['buy', '--yes'])
+  for (const words of ['plans', 'plans --json', '--help', 'watch --json']) {
+    const { exitCode, stderr } = await user.runInShell(`tollgate ${words} > /dev/full`)
+    expect([words, exitCode]).toEqual([words, 1])
+    expect(stderr).toContain('The output cannot be written (ENOSPC)')
+  }
+  const lost = await user.runInShell('tollgate keys create lost --json > /dev/full')
+  expect([lost.exitCode, errorOf(lost).code]).toEqual([1, 'OUTPUT_FAILED'])
+  const [, id = ''] = /`tollgate keys delete (\S+)`/.exec(errorOf(lost).advice) ?? []
+  expect((await user.run(['keys', 'delete', id])).exitCode).toBe(0)
+})
+
 describe('watch', () => {
   test('prints each change as a line of JSON, and Ctrl-C ends it as done', async () => {
     const user = await newUser()

@@ -16,6 +16,7 @@ import { walletCommand } from './commands/wallet'
 import { watchCommand } from './commands/watch'
 import { EXIT, EXIT_CODES_HELP, UsageError } from './exit-codes'
 import { openClient, payWithinLimits, type ClientOptions, type OpenClient } from './open-client'
+import { isReaderGone, outputFailed } from './output/output'
 import { createRun, outputOf, type Run } from './run-command'
 import { createSecrets, type Secrets, type Terminal } from './terminal'
 import { withoutKeys } from './wallets/key-texts'
@@ -185,7 +186,10 @@ function asUsageError({ code, message }: CommanderError): UsageError {
 
 function configure(program: Command, { stdout, stderr }: Terminal, isJson: boolean): void {
   program.exitOverride().configureOutput({
-    writeOut: (text) => void stdout.write(text),
+    writeOut: (text) =>
+      void stdout.write(text, (error) => {
+        if (error && !isReaderGone(error)) stderr.write(`Error: ${outputFailed(error).message}\n`)
+      }),
     // Its error has the same, and is printed as JSON.
     writeErr: (text) => void (isJson || stderr.write(withoutKeys(text))),
     outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),

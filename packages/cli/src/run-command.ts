@@ -74,12 +74,15 @@ export function createRun(parts: {
         stopping.signal.addEventListener('abort', () => resolve(stopping.signal.reason as number))
       })
       const release = terminal.onStop((exitCode) => stopping.abort(exitCode))
-      const work = (handler as (context: Context) => Promise<unknown>)(context).then(
-        (exitCode) => (typeof exitCode === 'number' ? exitCode : EXIT.OK),
-        (error: unknown) =>
-          stopping.signal.aborted || isAbort(error)
-            ? EXIT.INTERRUPTED
-            : withFunding(error, clients).then(output.fail),
+      const finish = async () => {
+        const exitCode = await (handler as (context: Context) => Promise<unknown>)(context)
+        await output.written()
+        return typeof exitCode === 'number' ? exitCode : EXIT.OK
+      }
+      const work = finish().catch((error: unknown) =>
+        stopping.signal.aborted || isAbort(error)
+          ? EXIT.INTERRUPTED
+          : withFunding(error, clients).then(output.fail),
       )
       const ended = await Promise.race([work, stopped])
       release()

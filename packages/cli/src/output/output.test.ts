@@ -84,3 +84,28 @@ test('JSON has no character that could rewrite a terminal, and means the same', 
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u2028]/u)
   expect(JSON.parse(printed.stdout)).toEqual(value)
 })
+
+test('a result that cannot be written is a failure, with what to do about it', async () => {
+  const { terminal, printed } = createTestTerminal()
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  const stdout = { write: (_: string, written?: (error?: Error) => void) => written?.(full) }
+  const output = createOutput(
+    { ...terminal, stdout },
+    { isJson: true, isColored: false, secrets: createSecrets() },
+  )
+  output.result({}, () => '', 'Delete it.')
+  const error: unknown = await output.written().catch((reason: unknown) => reason)
+  expect(output.fail(error)).toBe(1)
+  expect(JSON.parse(printed.stderr)).toEqual({
+    error: {
+      ...{ code: 'OUTPUT_FAILED', message: 'The output cannot be written (ENOSPC)' },
+      ...{ advice: 'Delete it.', exit_code: 1 },
+    },
+  })
+})
+
+test('a result that was written is none', async () => {
+  const { output } = open()
+  output.result({}, () => 'text')
+  await output.written()
+})

@@ -258,6 +258,11 @@ describe('payments', () => {
       expect([command, refused.exitCode, errorOf(refused).code]).toEqual([command, 2, 'ASSET_CHANGED'])
       expect(errorOf(refused).message).toContain(`paid this gateway in ${USDC_ADDRESS} on eip155:84532`)
     }
+    const doctor = await user.run(['doctor', '--plan', '1'])
+    expect(doctor).toMatchObject({
+      exitCode: 2,
+      stdout: expect.stringContaining('is now asked for') as string,
+    })
     const asset = ['--asset', `eip155:8453/${base}:6`]
     const allowed = await user.run([
       'call',

@@ -14,12 +14,13 @@ export const EXIT_CODES_HELP = `
 Exit codes:
   0    done
   1    failed: the message says why
-  2    wrong usage: a command, an option, a key or the environment
+  2    wrong usage: a command, an option, a key or the environment, also if
+       the gateway or the facilitator refuses it
   3    a payment is needed, and not allowed or above a limit
   4    the gateway, or the facilitator, cannot be reached
   5    the outcome of a payment is not known yet: run the command again, it
        sends the same payment
-  130  ended by Ctrl-C
+  130  ended by Ctrl-C; watch and mcp end with 0
 `
 
 /** What the user has to correct. */

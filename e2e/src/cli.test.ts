@@ -468,6 +468,10 @@ describe('failures', () => {
     ['a wrong private key', ['credits'], { PRIVATE_KEY: 'a secret that is not a key' }, 2],
     ['a wrong mnemonic', ['credits'], { PRIVATE_KEY: '', MNEMONIC: 'zebra zebra zebra' }, 2],
     ['an unreachable gateway', ['plans'], { TOLLGATE_URL: AWAY }, 4],
+    ['an unknown chain over REST', ['call', 'nowhere', '--rest', '/a'], {}, 1],
+    ['a place in the history that is none', ['history', '--before', 'x'], {}, 2],
+    ['an access key that is none', ['keys', 'delete', 'nonexistent'], {}, 2],
+    ['an access key that has expired', ['keys', 'create', 'a', '--expires', '2020-01-01'], {}, 2],
     ['an unknown method', ['call', '84532', 'eth_nothing', '--max-payment', '0.01'], {}, 1],
   ])('of %s are one message without a stack', async (_, words, variables, exitCode) => {
     secrets.push('ab'.repeat(32), 'a secret that is not a key', 'zebra zebra zebra')
@@ -521,7 +525,10 @@ describe('a merchant', () => {
         headers: { 'X-Client-ID': key.clientId, 'X-Client-Token': key.token },
       })
     expect((await supported()).status).toBe(200)
-    const listed = await user.run(['shop', 'keys', 'list'])
+    expect((await user.run(['shop', 'keys', 'create', 'a', '--scope', 'foo'])).exitCode).toBe(2)
+    const listed = await user.run(['shop', 'keys', 'list'], {
+      TOLLGATE_FACILITATOR: `${world.facilitator.url}/api/v1`,
+    })
     expect(listed.stdout).toMatch(new RegExp(`${key.clientId} +Weather shop +verify,supported`))
     expect(listed.stdout).not.toContain(key.token)
     expect((await user.run(['shop', 'keys', 'delete', key.clientId])).exitCode).toBe(0)

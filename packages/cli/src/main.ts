@@ -32,7 +32,7 @@ function flush(stream: NodeJS.WriteStream, done: () => void): void {
 }
 
 for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error) => {
+  stream.on('error', (error: Error) => {
     if (isReaderGone(error)) process.exit(0)
     process.exitCode = 1
     // After the message of the command, which knows what is lost.

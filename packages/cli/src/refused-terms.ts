@@ -18,7 +18,7 @@ export function explainLimits(error: unknown, purchase: Purchase): unknown {
   if (code !== 'LIMIT_NOT_SET' && code !== 'LIMIT_REACHED') return error
   // Its details are those of the fee, which no price list has.
   if (message.startsWith('The payment bears a fee')) return error
-  const { text, advice } = explanationOf(details as Partial<Asked>, purchase)
+  const { text, advice } = explanationOf(details, purchase)
   return new CommandError(code, text, advice, EXIT.PAYMENT_NEEDED)
 }
 

@@ -3,8 +3,6 @@ import { CommandError, EXIT } from '../exit-codes'
 import { findAsset, isSameAsset } from './known-assets'
 import { type KnownAsset } from './stablecoins'
 
-export type PaidAsset = ReturnType<typeof createPaidAsset>
-
 /**
  * The asset that a wallet pays a gateway in. The gateway names it at each start, and each asset has limits of its own: a gateway
  * that names another one each day, or hour, would get the limit of a day again.

@@ -6,11 +6,12 @@ const MAX_TEXT = 500
 export function boundList<T>(items: readonly T[], maxCharacters = MAX_OUTPUT): { items: T[]; note?: string } {
   const kept: T[] = []
   let size = 0
-  let isShortened = false
+  const shortenedTexts = new Set<string>()
   const shorten = (text: string) => {
     if (text.length <= MAX_TEXT) return text
-    isShortened = true
-    return `${text.slice(0, MAX_TEXT)}…`
+    const beginning = `${text.slice(0, MAX_TEXT)}…`
+    shortenedTexts.add(beginning)
+    return beginning
   }
   for (const item of items) {
     const text = JSON.stringify(item, (_, member: unknown) => shortened(member, shorten))
@@ -20,7 +21,7 @@ export function boundList<T>(items: readonly T[], maxCharacters = MAX_OUTPUT): {
   }
   const notes = [
     ...(kept.length < items.length ? [`Only the first ${kept.length} of ${items.length} are here.`] : []),
-    ...(isShortened ? [`Texts of more than ${MAX_TEXT} characters are shortened.`] : []),
+    ...(shortenedTexts.size > 0 ? [`Texts of more than ${MAX_TEXT} characters are shortened.`] : []),
   ]
   return { items: kept, ...(notes.length > 0 ? { note: notes.join(' ') } : {}) }
 }

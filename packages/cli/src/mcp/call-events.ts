@@ -6,7 +6,7 @@ import { failureOf, ToolError } from './failure'
 import { paidOutput, sentOutput } from './tools/paid-output'
 import { type ToolContext } from './tool'
 
-export type Paid = TollgateEvents['paid']
+type Paid = TollgateEvents['paid']
 export type Payment = TollgateEvents['payment-required']
 
 const HEARTBEAT_MS = 5_000

@@ -79,7 +79,7 @@ test('JSON has no character that could rewrite a terminal, and means the same', 
   const { output, printed } = open({ isJson: true })
   const value = { ['k\u009B']: 'a\u001B[2J\u009B31m\u202Eb\u2066c\u007Fd\u2028e\u{E0001}f' }
   output.result(value, () => '')
-  output.fail(new CommandError('CODE', value['k\u009B'] ?? '', '', 1))
+  output.fail(new CommandError('CODE', value['k\u009B'], '', 1))
   const text = printed.stdout + printed.stderr
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u2028]/u)
   expect(JSON.parse(printed.stdout)).toEqual(value)

@@ -174,7 +174,7 @@ export function createShopClient({ url, storage }: { url: string; storage: Walle
 }
 
 /** `npm start` prints the URL with the path of the API. */
-export const rootOf = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/`
+const rootOf = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/`
 
 export const apiOf = (url: string): string => `${rootOf(url)}api/v1`
 

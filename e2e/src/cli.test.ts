@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startProxy } from './testing/changing-proxy'
 import { createCommandLine, type Finished } from './testing/command-line'
+import { until } from './testing/paying'
 import { startWorld, type World } from './testing/world'
 
 const PASSWORD = 'a password of the keystore 7f3a'
@@ -169,12 +170,15 @@ describe('payments', () => {
   })
 
   test('that Ctrl-C interrupts are kept: the next command sends the same one', async () => {
-    const held = { isHeld: true, arrive: () => {} }
-    const arrived = new Promise<void>((resolve) => (held.arrive = resolve))
-    const proxy = await startProxy(world.gateway.url, (request, { body }) => {
-      if (!held.isHeld || !isPayment(request)) return body
-      held.arrive()
-      return undefined
+    const gateway = { answers: 'never' as 'never' | 'later' | 'at once', payments: 0, arrive: () => {} }
+    const arrived = new Promise<void>((resolve) => (gateway.arrive = resolve))
+    const proxy = await startProxy(world.gateway.url, (request, answer) => {
+      if (gateway.answers === 'at once' || !isPayment(request)) return answer.body
+      gateway.payments += 1
+      gateway.arrive()
+      if (gateway.answers === 'never') return undefined
+      answer.status = 503
+      return '{"code":"UNAVAILABLE","message":"Later"}'
     })
     const user = await newUser({ variables: behind(proxy) })
     const buy = user.start(['buy', '--yes'])
@@ -183,7 +187,19 @@ describe('payments', () => {
     expect(await buy.ended).toMatchObject({ exitCode: 5, stdout: '' })
     expect((await user.run(['doctor'])).exitCode).toBe(5)
 
-    held.isHeld = false
+    gateway.answers = 'later'
+    gateway.payments = 0
+    const again = user.start(['buy', '--yes', '--json'])
+    await until(
+      () => Promise.resolve(gateway.payments),
+      (payments) => payments > 1,
+    )
+    again.child.kill('SIGINT')
+    const stopped = await again.ended
+    expect([stopped.exitCode, errorOf(stopped).code]).toEqual([5, 'PAYMENT_PENDING'])
+    expect(errorOf(stopped).advice).toContain('sends the same one')
+
+    gateway.answers = 'at once'
     await user.json(['buy', '--yes'])
     expect(await user.json<Payments>(['payments'])).toMatchObject({
       total: 1,
@@ -217,6 +233,48 @@ describe('payments', () => {
       expect([refused.exitCode, errorOf(refused).code]).toEqual([1, 'ASSET_MISMATCH'])
     }
     expect((await user.json<Payments>(['payments'])).total).toBe(0)
+    await proxy.close()
+  })
+
+  test('are made in the asset that was paid before, whatever the gateway asks for later', async () => {
+    const base = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const moved = { isMoved: false }
+    const proxy = await startProxy(world.gateway.url, ({ url }, { body }) =>
+      url === '/pricing' && moved.isMoved
+        ? body.replaceAll('"chain_id":"84532"', '"chain_id":"8453"').replaceAll(USDC_ADDRESS, base)
+        : body,
+    )
+    const user = await newUser({ variables: behind(proxy) })
+    await user.json(['buy', '--plan', '1', '--yes'])
+    moved.isMoved = true
+    const limits = ['--max-payment', '0.05', '--max-day', '1']
+    const commands = [
+      ['buy', '--yes'],
+      ['call', '84532', 'eth_chainId', ...limits],
+      ['mcp', ...limits],
+    ]
+    for (const command of commands) {
+      const refused = await user.run([...command, '--plan', '1', '--json'])
+      expect([command, refused.exitCode, errorOf(refused).code]).toEqual([command, 2, 'ASSET_CHANGED'])
+      expect(errorOf(refused).message).toContain(`paid this gateway in ${USDC_ADDRESS} on eip155:84532`)
+    }
+    const doctor = await user.run(['doctor', '--plan', '1'])
+    expect(doctor).toMatchObject({
+      exitCode: 2,
+      stdout: expect.stringContaining('is now asked for') as string,
+    })
+    const asset = ['--asset', `eip155:8453/${base}:6`]
+    const allowed = await user.run([
+      'call',
+      '84532',
+      'eth_chainId',
+      ...limits,
+      ...asset,
+      '--plan',
+      '1',
+      '--json',
+    ])
+    expect(allowed.exitCode).toBe(0)
     await proxy.close()
   })
 
@@ -280,6 +338,20 @@ test('access keys are created, listed and deleted', async () => {
   expect(listed.stdout).toMatch(new RegExp(`${key.id} +block explorer +1 +1 +1 +5 +eip155:84532`))
   expect((await user.run(['keys', 'delete', key.id])).exitCode).toBe(0)
   expect((await call()).status).not.toBe(200)
+})
+
+test('output that cannot be written is a failure, and a key that is lost so can be deleted', async () => {
+  const user = await newUser()
+  await user.json(['buy', '--yes'])
+  for (const words of ['plans', 'plans --json', '--help', 'watch --json']) {
+    const { exitCode, stderr } = await user.runInShell(`tollgate ${words} > /dev/full`)
+    expect([words, exitCode]).toEqual([words, 1])
+    expect(stderr).toContain('The output cannot be written (ENOSPC)')
+  }
+  const lost = await user.runInShell('tollgate keys create lost --json > /dev/full')
+  expect([lost.exitCode, errorOf(lost).code]).toEqual([1, 'OUTPUT_FAILED'])
+  const [, id = ''] = /`tollgate keys delete (\S+)`/.exec(errorOf(lost).advice) ?? []
+  expect((await user.run(['keys', 'delete', id])).exitCode).toBe(0)
 })
 
 describe('watch', () => {
@@ -396,6 +468,10 @@ describe('failures', () => {
     ['a wrong private key', ['credits'], { PRIVATE_KEY: 'a secret that is not a key' }, 2],
     ['a wrong mnemonic', ['credits'], { PRIVATE_KEY: '', MNEMONIC: 'zebra zebra zebra' }, 2],
     ['an unreachable gateway', ['plans'], { TOLLGATE_URL: AWAY }, 4],
+    ['an unknown chain over REST', ['call', 'nowhere', '--rest', '/a'], {}, 1],
+    ['a place in the history that is none', ['history', '--before', 'x'], {}, 2],
+    ['an access key that is none', ['keys', 'delete', 'nonexistent'], {}, 2],
+    ['an access key that has expired', ['keys', 'create', 'a', '--expires', '2020-01-01'], {}, 2],
     ['an unknown method', ['call', '84532', 'eth_nothing', '--max-payment', '0.01'], {}, 1],
   ])('of %s are one message without a stack', async (_, words, variables, exitCode) => {
     secrets.push('ab'.repeat(32), 'a secret that is not a key', 'zebra zebra zebra')
@@ -449,7 +525,10 @@ describe('a merchant', () => {
         headers: { 'X-Client-ID': key.clientId, 'X-Client-Token': key.token },
       })
     expect((await supported()).status).toBe(200)
-    const listed = await user.run(['shop', 'keys', 'list'])
+    expect((await user.run(['shop', 'keys', 'create', 'a', '--scope', 'foo'])).exitCode).toBe(2)
+    const listed = await user.run(['shop', 'keys', 'list'], {
+      TOLLGATE_FACILITATOR: `${world.facilitator.url}/api/v1`,
+    })
     expect(listed.stdout).toMatch(new RegExp(`${key.clientId} +Weather shop +verify,supported`))
     expect(listed.stdout).not.toContain(key.token)
     expect((await user.run(['shop', 'keys', 'delete', key.clientId])).exitCode).toBe(0)

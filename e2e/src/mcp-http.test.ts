@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import { callTool, startHttp } from './testing/mcp-program'
+import { callTool, LIMITS, spawnMcp, startHttp } from './testing/mcp-program'
 import { startWorld, walletAt, type World } from './testing/world'
 
 let world: World
@@ -57,6 +57,16 @@ describe('tollgate mcp --http', () => {
     expect(await statusWith(server.url, { host: 'localhost' })).toBe(403)
     expect(await statusWith(server.url, { origin: 'https://evil.example' })).toBe(403)
     expect(await statusWith(server.url, { origin: 'null' })).toBe(403)
+    expect(await statusWith(server.url, { origin: 'http://localhost:3000' })).toBe(403)
+    await server.stop()
+  })
+
+  test('says that its port is taken', async () => {
+    const server = await startHttp(world, { wallet: walletAt(1) })
+    const args = [...LIMITS, '--http', server.url.port]
+    const second = spawnMcp(world, { wallet: walletAt(1), args })
+    expect(await second.exited).toBe(2)
+    expect(second.output()).toContain('--http: another program listens on this port')
     await server.stop()
   })
 

@@ -281,6 +281,21 @@ describe('pay_x402_url', () => {
     expect(lines()).toMatchObject([{ event: 'limit-reached', recipient: hostile.payTo }])
   })
 
+  test.each([
+    [402, '/greedy'],
+    [307, '/moved'],
+    [404, '/answers/404'],
+    [500, '/answers/500'],
+  ])('names a payment that was sent and answered %i, in the result and in the log', async (status, path) => {
+    const { client, lines } = await open(await world.newPayer(), ALLOW_PRIVATE)
+    const { content, error } = await callTool(client, 'pay_x402_url', { url: `${hostile.url}${path}` })
+    const sent = { amount: OFFERED.toString(), recipient: hostile.payTo }
+    if (status === 402) expect(error).toMatchObject({ code: 'PAYMENT_REFUSED', details: { sent: [sent] } })
+    else expect(content).toMatchObject({ status, paid: [], sent: [sent] })
+    expect(hostile.paymentsOf(path)).toHaveLength(1)
+    expect(lines()).toMatchObject([{ event: 'pending', ...sent }])
+  })
+
   test('returns a redirect to the metadata address, and does not follow it', async () => {
     const { client } = await open(await world.newPayer(), ALLOW_PRIVATE)
     const { content } = await callTool(client, 'pay_x402_url', { url: `${hostile.url}/redirect` })

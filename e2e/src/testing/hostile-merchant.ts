@@ -66,7 +66,8 @@ export async function startHostileMerchant() {
     else if (path === '/taken') {
       if (payments.get(path)?.length === 1) held.push(res)
       else ask(res, OFFERED)
-    } else if (path === '/moved') res.writeHead(307, { location: '/elsewhere' }).end()
+    } else if (path.startsWith('/answers/')) res.writeHead(Number(path.slice('/answers/'.length))).end()
+    else if (path === '/moved') res.writeHead(307, { location: '/elsewhere' }).end()
     else if (path === '/long')
       res.writeHead(200, { 'content-type': 'text/plain' }).end('x'.repeat(10_000_000))
     else if (path === '/held' && isHolding) held.push(res)

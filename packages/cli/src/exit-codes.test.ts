@@ -1,5 +1,5 @@
 import { TollgateError, type ErrorCode } from '@tollgate/wallet'
-import { failureOf, UsageError } from './exit-codes'
+import { CommandError, failureOf, UsageError } from './exit-codes'
 
 test.each<[ErrorCode, number]>([
   ['GATEWAY_ERROR', 1],
@@ -40,4 +40,27 @@ test('a refusal of the gateway names commands, and no advice that has nothing to
   })
   const failed = new TollgateError('GATEWAY_ERROR', 'A message', { details: { status: 502 } })
   expect(failureOf(failed).advice).toContain('later')
+})
+
+test.each<[string, string]>([
+  ['There is no such key; see GET /keys', 'There is no such key; see `tollgate keys list`'],
+  ['Unknown plan; see GET /pricing', 'Unknown plan; see `tollgate plans`'],
+])('%s names a command', (message, expected) => {
+  expect(failureOf(new TollgateError('GATEWAY_ERROR', message)).message).toBe(expected)
+})
+
+test.each([
+  [400, 2],
+  [404, 1],
+  [502, 1],
+])('a gateway that answers %d ends with %d', (status, exitCode) => {
+  const error = new TollgateError('GATEWAY_ERROR', 'A message', { details: { status } })
+  expect(failureOf(error).exitCode).toBe(exitCode)
+})
+
+test('a refusal of the program itself, when it approves a payment, is that failure', () => {
+  const cause = new CommandError('ASSET_CHANGED', 'changed', 'advice', 2)
+  expect(failureOf(new TollgateError('PAYMENT_NOT_APPROVED', 'not approved', { cause }))).toMatchObject({
+    ...{ code: 'ASSET_CHANGED', message: 'changed', exitCode: 2 },
+  })
 })

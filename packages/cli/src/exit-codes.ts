@@ -14,12 +14,13 @@ export const EXIT_CODES_HELP = `
 Exit codes:
   0    done
   1    failed: the message says why
-  2    wrong usage: a command, an option, a key or the environment
+  2    wrong usage: a command, an option, a key or the environment, also if
+       the gateway or the facilitator refuses it
   3    a payment is needed, and not allowed or above a limit
   4    the gateway, or the facilitator, cannot be reached
   5    the outcome of a payment is not known yet: run the command again, it
        sends the same payment
-  130  ended by Ctrl-C
+  130  ended by Ctrl-C; watch and mcp end with 0
 `
 
 /** What the user has to correct. */
@@ -36,6 +37,7 @@ export class CommandError extends Error {
     message: string,
     readonly advice: string,
     readonly exitCode: number,
+    readonly details?: Record<string, unknown>,
   ) {
     super(message)
   }
@@ -76,11 +78,13 @@ export type Failure = {
 }
 
 export function failureOf(error: unknown): Failure {
+  // Refused by the program itself, when it was asked to approve a payment.
+  if (isTollgateError(error) && error.cause instanceof CommandError) return failureOf(error.cause)
   if (error instanceof UsageError)
     return { code: 'USAGE', message: error.message, advice: '', exitCode: EXIT.USAGE }
   if (error instanceof CommandError) {
-    const { code, message, advice, exitCode } = error
-    return { code, message, advice, exitCode }
+    const { code, message, advice, exitCode, details } = error
+    return { code, message, advice, exitCode, ...(details ? { details } : {}) }
   }
   if (isTollgateError(error)) {
     const { code, message, details } = error
@@ -88,15 +92,25 @@ export function failureOf(error: unknown): Failure {
       code === 'GATEWAY_ERROR' ? adviceForGateway(details) : (commandAdvice[code] ?? adviceOf[code])
     return {
       code,
-      message: message.replace(/see GET \/(pricing|providers)\b/, 'see `tollgate plans`'),
+      message: withCommands(message),
       advice,
-      exitCode: exitCodes[code] ?? EXIT.FAILED,
+      exitCode: isMalformed(error) ? EXIT.USAGE : (exitCodes[code] ?? EXIT.FAILED),
       ...(code === 'RPC_ERROR' || code === 'GATEWAY_ERROR' ? { details } : {}),
     }
   }
   const message = error instanceof Error ? error.message : 'an unknown error'
   return { code: 'INTERNAL', message: `Unexpected: ${message}`, advice: '', exitCode: EXIT.FAILED }
 }
+
+/** The gateway's messages name its routes. */
+const withCommands = (message: string): string =>
+  message
+    .replace(/see GET \/(pricing|providers)\b/, 'see `tollgate plans`')
+    .replace(/see GET \/keys\b/, 'see `tollgate keys list`')
+
+/** A gateway refuses so what an option has, such as a time that has passed. */
+const isMalformed = ({ code, details }: { code: string; details: Record<string, unknown> }): boolean =>
+  code === 'GATEWAY_ERROR' && details['status'] === 400
 
 /** A refusal says itself what to change. */
 const adviceForGateway = ({ status }: Record<string, unknown>): string =>

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isReaderGone } from './output/output'
 import { runProgram } from './program'
 import { type Terminal } from './terminal'
 
@@ -25,12 +26,21 @@ const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 
   version: string
 }
 
-// The reader has seen enough, as `head` has.
+function flush(stream: NodeJS.WriteStream, done: () => void): void {
+  if (stream.writableLength > 0) stream.write('', () => done())
+  else done()
+}
+
 for (const stream of [process.stdout, process.stderr])
-  stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  stream.on('error', (error: Error) => {
+    if (isReaderGone(error)) process.exit(0)
+    process.exitCode = 1
+    // After the message of the command, which knows what is lost.
+    setImmediate(() => process.exit())
+  })
 
 void runProgram(process.argv.slice(2), { terminal, version }).then((exitCode) => {
   process.exitCode ||= exitCode
   // After what was written: what a Ctrl-C has left running, such as a request, would keep the process.
-  process.stdout.write('', () => process.stderr.write('', () => process.exit()))
+  flush(process.stdout, () => flush(process.stderr, () => setImmediate(() => process.exit())))
 })

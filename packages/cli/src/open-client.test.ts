@@ -1,4 +1,4 @@
-import { memoryStorage, type Plan } from '@tollgate/wallet'
+import { memoryStorage, type Plan, type ProposedPayment } from '@tollgate/wallet'
 import { UsageError } from './exit-codes'
 import {
   assertOneAsset,
@@ -60,17 +60,20 @@ describe('limits', () => {
   })
 
   describe('of a command that pays by itself', () => {
+    let storage = memoryStorage()
+    beforeEach(() => void (storage = memoryStorage()))
     const decide = (options: ClientOptions, ...plans: Plan[]) =>
       payWithinLimits(options)({
-        wallet: { ecosystem: plans[0]?.ecosystem ?? 'evm' } as OpenWallet,
+        wallet: { ecosystem: plans[0]?.ecosystem ?? 'evm', address: '0xab' } as OpenWallet,
         plans: () => Promise.resolve(plans),
-        storage: memoryStorage(),
+        storage,
+        url: 'https://gateway.example',
       })
     const limits = { maxPayment: '0.05', maxDay: '1' }
 
     test('are in decimals that the gateway does not choose', async () => {
       expect(await decide(limits, testPlan())).toEqual({
-        limits: { assets: [toLimit(usdc, limits)] },
+        limits: { assets: [toLimit(usdc, limits)], approve: expect.any(Function) as unknown },
       })
       await expect(decide(limits, testPlan({ decimals: 18 }))).rejects.toMatchObject({
         code: 'ASSET_MISMATCH',
@@ -85,6 +88,26 @@ describe('limits', () => {
       const asset = ['cosmos:cosmoshub-4/uatom:6']
       expect(await decide({ ...limits, asset }, cosmos)).toMatchObject({
         limits: { assets: [{ network: 'cosmos:cosmoshub-4', asset: 'uatom', perPayment: 50_000n }] },
+      })
+    })
+
+    test('are in the asset that was paid before, unless the user names another one', async () => {
+      const mainnet = testPlan({
+        chain_id: '8453',
+        asset_address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      })
+      const { limits: first } = await decide(limits, testPlan())
+      expect(await decide(limits, mainnet)).toMatchObject({
+        limits: { assets: [{ network: 'eip155:8453' }] },
+      })
+      expect(await first?.approve?.({} as ProposedPayment)).toBe(true)
+      await expect(decide(limits, mainnet)).rejects.toMatchObject({ code: 'ASSET_CHANGED', exitCode: 2 })
+      expect(await decide(limits, testPlan())).toMatchObject({
+        limits: { assets: [{ network: usdc.network }] },
+      })
+      const asset = [`eip155:8453/${mainnet.asset_address}:6`]
+      expect(await decide({ ...limits, asset }, mainnet)).toMatchObject({
+        limits: { assets: [{ network: 'eip155:8453' }] },
       })
     })
 

@@ -10,10 +10,12 @@ import { fileStorage } from '@tollgate/wallet/file-storage'
 import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { networkOf, parseAmount } from './amounts'
-import { assertKnownAsset, isSameAsset, parseAssets } from './assets/known-assets'
+import { assertKnownAsset, isSameAsset, parseAssets, parseNamedAssets } from './assets/known-assets'
+import { createPaidAsset } from './assets/paid-asset'
 import { type KnownAsset } from './assets/stablecoins'
 import { UsageError } from './exit-codes'
-import { printable, type Output } from './output/output'
+import { type Output } from './output/output'
+import { printable } from './output/printable'
 import { type Secrets, type Terminal } from './terminal'
 import { openWallet, type OpenWallet, type WalletOptions } from './wallets/open-wallet'
 
@@ -63,6 +65,8 @@ export type DecidePayment = (parts: {
   /** Asked once. */
   plans(): Promise<Plan[]>
   storage: WalletStorage
+  /** Of the gateway. */
+  url: string
 }) => Promise<{ planId?: number; limits: Limits | undefined }>
 
 /** @throws UsageError, TollgateError */
@@ -80,7 +84,7 @@ export async function openClient(
   const reader = openReader(options)
   let known: Promise<Plan[]> | undefined
   const plans = () => (known ??= reader.plans().then((sold) => sold.map(withPrintableNames)))
-  const { planId = id, limits } = await decide({ wallet, plans, storage })
+  const { planId = id, limits } = await decide({ wallet, plans, storage, url: reader.url })
   const { serviceName } = options
   const tollgate = createTollgate({
     url,
@@ -165,7 +169,7 @@ const payNothing: DecidePayment = () => Promise.resolve({ limits: undefined })
 /** For commands that pay by themselves: as --max-payment and --max-day allow. @throws UsageError, CommandError */
 export const payWithinLimits =
   ({ maxPayment, maxDay, plan, asset = [] }: ClientOptions): DecidePayment =>
-  async ({ wallet, plans }) => {
+  async ({ wallet, plans, storage, url }) => {
     const known = parseAssets(asset)
     if (maxPayment === undefined) {
       if (maxDay !== undefined)
@@ -174,9 +178,32 @@ export const payWithinLimits =
     }
     const payable = candidates(await plans(), { id: parsePlan(plan), ecosystem: wallet.ecosystem })
     assertOneAsset(payable)
-    const assets = payable.map((one) => assertKnownAsset(one, known))
-    return { limits: { assets: assets.slice(0, 1).map((one) => toLimit(one, { maxPayment, maxDay })) } }
+    const [paid] = payable.map((one) => assertKnownAsset(one, known))
+    if (!paid) return { limits: undefined }
+    const approve = await approveSameAsset(paid, { wallet, storage, url, options: { asset } })
+    return { limits: { assets: [toLimit(paid, { maxPayment, maxDay })], approve } }
   }
+
+/**
+ * For the limits of an asset: payments in it are what the wallet pays this gateway in from now on.
+ *
+ * @throws CommandError ASSET_CHANGED if it was another one before
+ */
+export async function approveSameAsset(
+  asset: KnownAsset,
+  parts: Pick<Parameters<DecidePayment>[0], 'wallet' | 'storage' | 'url'> & {
+    options: Pick<ClientOptions, 'asset'>
+  },
+): Promise<() => Promise<boolean>> {
+  const { wallet, storage, url, options } = parts
+  const named = parseNamedAssets(options.asset ?? [])
+  const paid = createPaidAsset(storage, { url, address: wallet.address, named })
+  await paid.assertUnchanged(asset)
+  return async () => {
+    await paid.remember(asset)
+    return true
+  }
+}
 
 /** @throws UsageError if plans are paid in several assets, or there is none */
 export function assertOneAsset(plans: readonly Plan[]): void {

@@ -105,3 +105,31 @@ test('a key that is given as an argument is not printed again', async () => {
     expect(stderr).not.toContain(key)
   }
 })
+
+test.each<[string, string[], Record<string, string>]>([
+  ['a key as the file of a keystore', ['wallet', 'address'], { TOLLGATE_KEYSTORE: `0x${'ab'.repeat(32)}` }],
+  [
+    'a password as its file',
+    ['wallet', 'new', '/nonexistent/wallet.json', '--password-file', 'hunter2secret'],
+    {},
+  ],
+])('%s is not printed', async (_, words, environment) => {
+  const { terminal, printed } = createTestTerminal({ environment })
+  expect(await runProgram(words, { terminal, version: '1.2.3' })).toBe(2)
+  expect(printed.stderr).toMatch(/cannot be read/)
+  expect(printed.stderr).not.toMatch(/abab|hunter/)
+})
+
+test('TOLLGATE_ASSETS may have blanks, and a comma at its end', async () => {
+  const environment = {
+    TOLLGATE_ASSETS: 'cosmos:a-1/uatom:6, cosmos:b-1/uatom:6 ,',
+    TOLLGATE_MAX_DAY: '1',
+    PRIVATE_KEY: `0x${'1'.repeat(64)}`,
+  }
+  const { terminal, printed } = createTestTerminal({ environment })
+  await runProgram(['call', '1', 'eth_chainId', '--url', 'http://127.0.0.1:2'], {
+    terminal,
+    version: '1.2.3',
+  })
+  expect(printed.stderr).toContain('--max-day needs --max-payment')
+})

@@ -16,8 +16,10 @@ import { walletCommand } from './commands/wallet'
 import { watchCommand } from './commands/watch'
 import { EXIT, EXIT_CODES_HELP, UsageError } from './exit-codes'
 import { openClient, payWithinLimits, type ClientOptions, type OpenClient } from './open-client'
+import { isReaderGone, outputFailed } from './output/output'
 import { createRun, outputOf, type Run } from './run-command'
 import { createSecrets, type Secrets, type Terminal } from './terminal'
+import { withoutKeys } from './wallets/key-texts'
 import { openWallet } from './wallets/open-wallet'
 
 /** Runs one command line, without the program's own name. Returns the exit code. */
@@ -161,20 +163,21 @@ function readEnvironment(command: Command, environment: Terminal['environment'])
       const value = environment[variable]
       const isOption = at.options.some((one) => one.attributeName() === option)
       if (value && isOption && at.getOptionValue(option) === undefined)
-        at.setOptionValueWithSource(option, option === 'asset' ? value.split(',') : value, 'env')
+        at.setOptionValueWithSource(option, option === 'asset' ? listOf(value) : value, 'env')
     }
 }
+
+const listOf = (value: string) =>
+  value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter(Boolean)
 
 /** Also if the command line is wrong, and is not read to its end. */
 function wantsJson(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return words.slice(0, end < 0 ? undefined : end).includes('--json')
 }
-
-const withoutKeys = (text: string) => text.replaceAll(LIKE_A_KEY, '[secret]')
-
-/** A key that was given as an argument after all. */
-const LIKE_A_KEY = /(?:0x)?[0-9a-f]{64}/gi
 
 function asUsageError({ code, message }: CommanderError): UsageError {
   if (code === 'commander.help') return new UsageError('Name a command: `tollgate --help` lists them')
@@ -183,7 +186,10 @@ function asUsageError({ code, message }: CommanderError): UsageError {
 
 function configure(program: Command, { stdout, stderr }: Terminal, isJson: boolean): void {
   program.exitOverride().configureOutput({
-    writeOut: (text) => void stdout.write(text),
+    writeOut: (text) =>
+      void stdout.write(text, (error) => {
+        if (error && !isReaderGone(error)) stderr.write(`Error: ${outputFailed(error).message}\n`)
+      }),
     // Its error has the same, and is printed as JSON.
     writeErr: (text) => void (isJson || stderr.write(withoutKeys(text))),
     outputError: (text, write) => write(text.replace(/^error: /, 'Error: ')),

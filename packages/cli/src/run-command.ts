@@ -1,6 +1,6 @@
 import { isTollgateError } from '@tollgate/wallet'
 import { type Command } from 'commander'
-import { EXIT } from './exit-codes'
+import { CommandError, EXIT } from './exit-codes'
 import { openClient, type ClientOptions, type DecidePayment, type OpenClient } from './open-client'
 import { createOutput, type Output } from './output/output'
 import { withFunding } from './with-funding'
@@ -31,8 +31,13 @@ export type Run = <Options = unknown, Words = readonly unknown[]>(
   handler: (context: Context<Options, Words>) => Promise<unknown>,
 ) => (...parameters: unknown[]) => Promise<void>
 
-const STOPPED_WHILE_PAYING =
-  'Stopped during a payment. It stays stored: the next command that buys sends the same one, never a second one.'
+const stoppedWhilePaying = () =>
+  new CommandError(
+    'PAYMENT_PENDING',
+    'Stopped during a payment',
+    'It stays stored: the next command that buys sends the same one, never a second one.',
+    EXIT.PAYMENT_OPEN,
+  )
 
 export function createRun(parts: {
   terminal: Terminal
@@ -55,7 +60,8 @@ export function createRun(parts: {
         const parts = { terminal, output, secrets, openWallet: openOnce }
         const client = await openClient(options, parts, decide)
         clients.push(client)
-        client.tollgate.on('payment-required', () => paying.add(client))
+        for (const event of ['payment-required', 'pending'] as const)
+          client.tollgate.on(event, () => paying.add(client))
         client.tollgate.on('paid', () => paying.delete(client))
         return client
       }
@@ -68,20 +74,24 @@ export function createRun(parts: {
         stopping.signal.addEventListener('abort', () => resolve(stopping.signal.reason as number))
       })
       const release = terminal.onStop((exitCode) => stopping.abort(exitCode))
-      const work = (handler as (context: Context) => Promise<unknown>)(context).then(
-        (exitCode) => (typeof exitCode === 'number' ? exitCode : EXIT.OK),
-        (error: unknown) =>
-          stopping.signal.aborted || isAbort(error)
-            ? EXIT.INTERRUPTED
-            : withFunding(error, clients).then(output.fail),
+      const finish = async () => {
+        const exitCode = await (handler as (context: Context) => Promise<unknown>)(context)
+        await output.written()
+        return typeof exitCode === 'number' ? exitCode : EXIT.OK
+      }
+      const work = finish().catch((error: unknown) =>
+        stopping.signal.aborted || isAbort(error)
+          ? EXIT.INTERRUPTED
+          : withFunding(error, clients).then(output.fail),
       )
       const ended = await Promise.race([work, stopped])
       release()
       for (const { tollgate } of clients) tollgate.close()
       if (!stopping.signal.aborted) end(ended)
       else if (await hasOpenPayment([...paying])) {
-        terminal.stderr.write(`\n${STOPPED_WHILE_PAYING}\n`)
-        end(EXIT.PAYMENT_OPEN)
+        // After the ^C of the terminal.
+        if (terminal.stderr.isTTY) terminal.stderr.write('\n')
+        end(output.fail(stoppedWhilePaying()))
       } else end(interruptedCode ?? ended)
     }
 }

@@ -1,4 +1,8 @@
-export type OutputStream = { write(text: string): unknown; isTTY?: boolean; columns?: number }
+export type OutputStream = {
+  write(text: string, written?: (error?: Error | null) => void): unknown
+  isTTY?: boolean
+  columns?: number
+}
 
 /** What the program uses of its process. */
 export type Terminal = {

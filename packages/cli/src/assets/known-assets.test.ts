@@ -38,6 +38,14 @@ test.each([
   expect(() => parseAssets([text])).toThrow(UsageError)
 })
 
+test('an entry that is no asset is named, without what looks like a key', () => {
+  const key = 'ab'.repeat(32)
+  expect(() => parseAssets(['cosmos:a-1/uatom:6', 'uatom'])).toThrow(
+    '"uatom" is no asset: --asset (TOLLGATE_ASSETS)',
+  )
+  expect(() => parseAssets([key])).toThrow('"[secret]" is no asset')
+})
+
 test('what is known cannot be named with other decimals', () => {
   expect(() => parseAssets([`eip155:84532/${USDC.toLowerCase()}:18`])).toThrow('6 decimals')
   expect(() => parseAssets(['cosmos:a-1/uatom:6', 'cosmos:a-1/uatom:8'])).toThrow('6 decimals')

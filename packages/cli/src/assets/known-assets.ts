@@ -1,6 +1,8 @@
 import { type Plan } from '@tollgate/wallet'
 import { networkOf } from '../amounts'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
+import { printable } from '../output/printable'
+import { withoutKeys } from '../wallets/key-texts'
 import { STABLECOINS, type KnownAsset } from './stablecoins'
 
 const NAMED = /^([-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32})\/(.+):([0-9]{1,2})$/
@@ -13,23 +15,34 @@ const HOW_TO_NAME =
   'takes NETWORK/ASSET:DECIMALS, such as eip155:8453/0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913:6 or cosmos:cosmoshub-4/uatom:6'
 
 /**
- * The assets of `--asset`, which add to the stablecoins that are known. The network ends at the first `/`, the decimals begin after
- * the last `:`, so a denomination may contain both.
+ * The assets of `--asset`. The network ends at the first `/`, the decimals begin after the last `:`, so a denomination may contain
+ * both.
  *
  * @throws UsageError
  */
-export function parseAssets(texts: readonly string[]): KnownAsset[] {
-  const known = [...STABLECOINS]
+export function parseNamedAssets(texts: readonly string[]): KnownAsset[] {
+  const named: KnownAsset[] = []
   for (const text of texts) {
-    const named = parseAsset(text)
-    if (!named) throw new UsageError(`--asset ${HOW_TO_NAME}`)
-    const before = findAsset(known, named)
-    if (before && before.decimals !== named.decimals)
-      throw new UsageError(`--asset ${text}: that asset has ${before.decimals} decimals`)
-    if (!before) known.push(named)
+    const asset = parseAsset(text)
+    if (!asset) throw new UsageError(`"${shown(text)}" is no asset: --asset (TOLLGATE_ASSETS) ${HOW_TO_NAME}`)
+    const known = findAsset([...STABLECOINS, ...named], asset)
+    if (known && known.decimals !== asset.decimals)
+      throw new UsageError(`--asset ${text}: that asset has ${known.decimals} decimals`)
+    named.push(known ?? asset)
   }
-  return known
+  return named
 }
+
+/** Those of `--asset` and the stablecoins. @throws UsageError */
+export function parseAssets(texts: readonly string[]): KnownAsset[] {
+  const named = parseNamedAssets(texts)
+  return [
+    ...STABLECOINS,
+    ...named.filter((asset, at) => !findAsset([...STABLECOINS, ...named.slice(0, at)], asset)),
+  ]
+}
+
+const shown = (text: string) => withoutKeys(printable(text.slice(0, 200)))
 
 function parseAsset(text: string): KnownAsset | undefined {
   const [, network = '', asset = '', decimals = ''] = NAMED.exec(text) ?? []

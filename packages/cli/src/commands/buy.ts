@@ -1,12 +1,15 @@
 import { type AssetLimit, type Plan } from '@tollgate/wallet'
 import { type Command } from 'commander'
-import { formatAmount, networkOf, priceOf } from '../amounts'
+import { networkOf } from '../amounts'
+import { amountOf } from '../assets/asset-amounts'
 import { assertKnownAsset, parseAssets } from '../assets/known-assets'
+import { type KnownAsset } from '../assets/stablecoins'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
-import { candidates, parsePlan, unitsOf, type DecidePayment } from '../open-client'
-import { printable } from '../output/output'
+import { approveSameAsset, candidates, parsePlan, unitsOf, type DecidePayment } from '../open-client'
+import { printable } from '../output/printable'
 import { facts, time } from '../output/table'
 import { confirm } from '../prompts'
+import { explainLimits } from '../refused-terms'
 import { type Context, type Run } from '../run-command'
 import { findOpenPayments } from '../stored-payments'
 import { describe } from './help'
@@ -24,16 +27,22 @@ export const buyCommand = (run: Run): Command =>
     .action(
       run<Options>(async (context) => {
         const { open, output } = context
-        const confirmed: { plan?: Plan } = {}
-        const { tollgate, wallet } = await open(async (facts) => {
-          const terms = await decide(facts, context)
-          confirmed.plan = terms.plan
-          return terms
-        })
-        const { plan } = confirmed
-        if (!plan) throw new Error('No plan was confirmed')
-        const done = output.progress(`Paying ${priceOf(plan)}, which settles on ${plan.network}`)
-        const { planId, amount, credits, transaction } = await tollgate.buy().finally(done)
+        const confirmed: { terms?: Terms } = {}
+        const { tollgate, wallet, limits } = await open(
+          async (facts) => (confirmed.terms = await decide(facts, context)),
+        )
+        if (!confirmed.terms) throw new Error('No plan was confirmed')
+        const { plan, asset } = confirmed.terms
+        const done = output.progress(
+          `Paying ${amountOf(plan.amount, asset)}, which settles on ${asset.network}`,
+        )
+        const bought = await tollgate
+          .buy()
+          .catch((error: unknown) => {
+            throw explainLimits(error, { plan, limits, known: [asset] })
+          })
+          .finally(done)
+        const { planId, amount, credits, transaction } = bought
         output.result(
           {
             ...{ plan_id: planId, credits, amount, transaction },
@@ -42,23 +51,26 @@ export const buyCommand = (run: Run): Command =>
           (colors) =>
             facts(colors, [
               ['Bought', `${credits} credits of plan ${planId}`],
-              ['Paid', `${formatAmount(amount, plan.decimals)} ${plan.display_denom}`],
+              ['Paid', amountOf(amount, asset)],
               ['Transaction', transaction],
             ]),
         )
       }),
     )
 
+type Terms = Awaited<ReturnType<DecidePayment>> & { plan: Plan; asset: KnownAsset }
+
 /** The limit of the payment is exactly the price that was confirmed. */
 async function decide(
-  { wallet, plans, storage }: Parameters<DecidePayment>[0],
+  { wallet, plans, storage, url }: Parameters<DecidePayment>[0],
   context: Context<Options>,
-): Promise<Awaited<ReturnType<DecidePayment>> & { plan: Plan }> {
+): Promise<Terms> {
   const { options, output, terminal } = context
   const known = parseAssets(options.asset ?? [])
   const plan = choosePlan(await plans(), { id: parsePlan(options.plan), ecosystem: wallet.ecosystem })
   const asset = assertKnownAsset(plan, known)
-  const shownPrice = `${formatAmount(plan.amount, asset.decimals)} ${asset.symbol ?? plan.display_denom}`
+  const approve = await approveSameAsset(asset, { wallet, storage, url, options })
+  const shownPrice = amountOf(plan.amount, asset)
   const { maxPayment, maxDay } = options
   const price = BigInt(plan.amount)
   if (maxPayment !== undefined && unitsOf('--max-payment', maxPayment, asset) < price)
@@ -73,9 +85,7 @@ async function decide(
       `A payment of this wallet, signed ${time(new Date(signedAt).toISOString())} UTC, is open. For the same plan it is sent again, instead of another one.`,
     )
   if (!options.yes) {
-    const offer = `${plan.credits} credits of plan ${plan.id} (${plan.plan_name}) for ${shownPrice} on ${plan.network}`
-    const money = `${plan.amount} smallest units of ${printable(plan.asset_address)}`
-    output.note(`${offer}, which are ${money}\nfrom ${wallet.address}\nto   ${plan.pay_to}`)
+    output.note(offerOf(plan, asset, wallet.address))
     if (!(await confirm(terminal, `Pay ${shownPrice}?`, '--yes')))
       throw new CommandError(
         'PAYMENT_NOT_APPROVED',
@@ -90,8 +100,21 @@ async function decide(
     perPayment: price,
     ...(maxDay === undefined ? {} : { perDay: unitsOf('--max-day', maxDay, asset) }),
   }
-  return { plan, planId: plan.id, limits: { assets: [limit], recipients: [plan.pay_to] } }
+  return { plan, asset, planId: plan.id, limits: { assets: [limit], recipients: [plan.pay_to], approve } }
 }
+
+/** The amount is first: a name is the gateway's, and could look like another price. */
+export const offerOf = (plan: Plan, asset: KnownAsset, payer: string): string =>
+  [
+    `${amountOf(plan.amount, asset)} on ${asset.network}, which are ${plan.amount} smallest units of ${asset.asset},`,
+    `from ${payer}`,
+    `to   ${plan.pay_to}`,
+    `for  ${plan.credits} credits of plan ${plan.id}, ${quoted(plan.plan_name)}`,
+  ].join('\n')
+
+const LONGEST_NAME = 60
+
+const quoted = (name: string) => JSON.stringify(printable(name).slice(0, LONGEST_NAME))
 
 /** @throws UsageError if the user has to say which */
 function choosePlan(plans: readonly Plan[], choice: { id: number | undefined; ecosystem: string }): Plan {
@@ -102,6 +125,6 @@ function choosePlan(plans: readonly Plan[], choice: { id: number | undefined; ec
       `Plan ${plan.id} is paid by ${plan.ecosystem} wallets, and this is one of ${choice.ecosystem}`,
     )
   if (others.length === 0) return plan
-  const list = [plan, ...others].map((one) => `${one.id} (${one.plan_name}, ${priceOf(one)})`).join(', ')
+  const list = [plan, ...others].map((one) => `${one.id} (${quoted(one.plan_name)})`).join(', ')
   throw new UsageError(`Say which plan to buy with --plan: ${list}`)
 }

@@ -1,10 +1,12 @@
-import { isTollgateError, type Plan } from '@tollgate/wallet'
+import { TollgateError } from '@tollgate/wallet'
 import { type Command } from 'commander'
-import { formatAmount, priceOf } from '../amounts'
+import { z } from 'zod'
+import { parseAssets } from '../assets/known-assets'
 import { parseParams, parseWholeParams } from '../call-params'
 import { CommandError, EXIT, UsageError } from '../exit-codes'
-import { payWithinLimits, type OpenClient } from '../open-client'
-import { printableLines, toJson } from '../output/output'
+import { payWithinLimits, type ClientOptions, type OpenClient } from '../open-client'
+import { printableLines, toJson } from '../output/printable'
+import { explainLimits } from '../refused-terms'
 import { type Run } from '../run-command'
 import { describe } from './help'
 
@@ -35,8 +37,9 @@ export const callCommand = (run: Run): Command =>
             if (call.kind === 'rest') {
               const answer = await readRest(client, { chain, path: call.path, signal })
               done()
+              if (!answer.isOk) throw restErrorOf(answer)
               output.result(answer.body, () => textOf(answer.body, output.isTerminal))
-              return answer.isOk ? EXIT.OK : EXIT.FAILED
+              return EXIT.OK
             }
             const result = await client.tollgate.request(chain, call.method, call.params, { signal })
             done()
@@ -44,7 +47,7 @@ export const callCommand = (run: Run): Command =>
             return EXIT.OK
           } catch (error) {
             done()
-            throw await withPrice(error, client)
+            throw await withPrice(error, client, options)
           }
         },
       ),
@@ -81,16 +84,36 @@ function restPath(text: string): string {
 async function readRest(
   { tollgate }: OpenClient,
   { chain, path, signal }: { chain: string; path: string; signal: AbortSignal },
-): Promise<{ isOk: boolean; body: unknown }> {
+): Promise<RestAnswer> {
   const answer = await tollgate.fetch(`${tollgate.url}/v1/${encodeURIComponent(chain)}/rest${path}`, {
     signal,
   })
+  const { ok: isOk, status, headers } = answer
+  const isOfNode = headers.has('x-credits-charged')
   const text = await answer.text()
   try {
-    return { isOk: answer.ok, body: JSON.parse(text) as unknown }
+    return { isOk, status, isOfNode, body: JSON.parse(text) as unknown }
   } catch {
-    return { isOk: answer.ok, body: text }
+    return { isOk, status, isOfNode, body: text }
   }
+}
+
+type RestAnswer = { isOk: boolean; status: number; isOfNode: boolean; body: unknown }
+
+const Refusal = z.looseObject({ code: z.unknown().optional(), message: z.string() })
+
+/** Of the node, or of the gateway before it. */
+export function restErrorOf({ status, isOfNode, body }: Omit<RestAnswer, 'isOk'>): Error {
+  const { data } = Refusal.safeParse(body)
+  if (!isOfNode)
+    return new TollgateError('GATEWAY_ERROR', data?.message ?? `The gateway answered ${status}`, {
+      details: { status, ...(data?.code === undefined ? {} : { code: data.code }) },
+    })
+  const said = data?.message ?? (typeof body === 'string' ? body : toJson(body))
+  return new CommandError('REST_ERROR', `The node answered ${status}: ${said}`, '', EXIT.FAILED, {
+    status,
+    body,
+  })
 }
 
 /** Files and pipes get a text as it came. */
@@ -99,24 +122,12 @@ const textOf = (value: unknown, isTerminal: boolean): string => {
   return isTerminal ? printableLines(value) : value
 }
 
-/** An error of the limits, in the units of the plan. */
-async function withPrice(error: unknown, { plan, limits }: OpenClient): Promise<unknown> {
-  if (!isTollgateError(error)) return error
-  const { code } = error
-  if (code !== 'LIMIT_NOT_SET' && code !== 'LIMIT_REACHED') return error
+/** An error of the limits, in the units of the asset. */
+async function withPrice(
+  error: unknown,
+  { plan, limits }: OpenClient,
+  { asset = [] }: ClientOptions,
+): Promise<unknown> {
   const sold = await plan().catch(() => undefined)
-  if (!sold) return error
-  const message =
-    code === 'LIMIT_NOT_SET' || error.details['limit'] === 'perPayment'
-      ? `The credits are used up, and a purchase of ${sold.credits} costs ${priceOf(sold)}, ${allowanceOf(sold, limits)}`
-      : `The credits are used up, and a purchase for ${priceOf(sold)} would exceed --max-day`
-  const advice = `Buy with \`tollgate buy --plan ${sold.id}\`, or allow it with --max-payment ${formatAmount(sold.amount, sold.decimals)}.`
-  return new CommandError(code, message, advice, EXIT.PAYMENT_NEEDED)
-}
-
-function allowanceOf({ decimals, display_denom }: Plan, limits: OpenClient['limits']): string {
-  const [limit] = limits?.assets ?? []
-  return limit
-    ? `more than --max-payment ${formatAmount(limit.perPayment, decimals)} ${display_denom}`
-    : 'which no limit allows'
+  return sold ? explainLimits(error, { plan: sold, limits, known: parseAssets(asset) }) : error
 }

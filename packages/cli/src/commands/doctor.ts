@@ -1,7 +1,8 @@
 import { type Command } from 'commander'
 import { diagnose, type Finding } from '../doctor/diagnose'
 import { EXIT } from '../exit-codes'
-import { printable, type Colors } from '../output/output'
+import { type Colors } from '../output/output'
+import { printable } from '../output/printable'
 import { type Run } from '../run-command'
 import { describe } from './help'
 

@@ -70,12 +70,15 @@ const createCommand = (run: Run) =>
         const wanted = parseKey(label, options)
         const { tollgate } = await open()
         const key = await tollgate.keys.create(wanted)
-        output.result(key, (colors) =>
-          facts(colors, [
-            ['Id', key.id],
-            ['URL', key.url],
-            ['', 'It spends your credits, so keep it secret. It is not shown again.'],
-          ]),
+        output.result(
+          key,
+          (colors) =>
+            facts(colors, [
+              ['Id', key.id],
+              ['URL', key.url],
+              ['', 'It spends your credits, so keep it secret. It is not shown again.'],
+            ]),
+          `The key was created, and its URL is lost: \`tollgate keys delete ${key.id}\` deletes it.`,
         )
       }),
     )

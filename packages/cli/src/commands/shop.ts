@@ -157,12 +157,15 @@ const createKeyCommand = (run: Run) =>
         const [title] = context.words
         const wanted = parseClientKey(title, context.options)
         const key = await (await openShop(context)).createKey(wanted)
-        context.output.result(key, (colors) =>
-          facts(colors, [
-            ['X-Client-ID', key.clientId],
-            ['X-Client-Token', key.token],
-            ['', 'Keep the token now: it is not shown again.'],
-          ]),
+        context.output.result(
+          key,
+          (colors) =>
+            facts(colors, [
+              ['X-Client-ID', key.clientId],
+              ['X-Client-Token', key.token],
+              ['', 'Keep the token now: it is not shown again.'],
+            ]),
+          `The key was created, and its token is lost: \`tollgate shop keys delete ${key.clientId}\` deletes it.`,
         )
       }),
     )

@@ -37,6 +37,7 @@ export const watchCommand = (run: Run): Command =>
             if (!known || !isTransient(error)) throw error
             show([], known, 'No answer; trying again')
           }
+          await context.output.written()
           await delay(intervalMs, undefined, { signal }).catch(() => undefined)
         }
       }),

@@ -1,9 +1,18 @@
 import { type Plan } from '@tollgate/wallet'
+import { fileStorage } from '@tollgate/wallet/file-storage'
 import { stat } from 'node:fs/promises'
 import { formatAmount, priceOf } from '../amounts'
 import { assertKnownAsset, parseAssets } from '../assets/known-assets'
 import { EXIT, failureOf } from '../exit-codes'
-import { candidates, folderOf, openReader, parsePlan, urlOf, type OpenClient } from '../open-client'
+import {
+  approveSameAsset,
+  candidates,
+  folderOf,
+  openReader,
+  parsePlan,
+  urlOf,
+  type OpenClient,
+} from '../open-client'
 import { time } from '../output/table'
 import { type Context } from '../run-command'
 import { findOpenPayments } from '../stored-payments'
@@ -133,17 +142,22 @@ function checkPlan(known: Known, { options }: Context): Result {
   return ok(payable.map((plan) => `${plan.id} (${priceOf(plan)} for ${plan.credits} credits)`).join(', '))
 }
 
-function checkAsset({ payable }: Known, { options }: Context): Result {
-  if (!payable) return skipped('there is no wallet or plan')
+async function checkAsset({ payable, wallet }: Known, { options, terminal }: Context): Promise<Result> {
+  if (!payable || !wallet) return skipped('there is no wallet or plan')
   const known = parseAssets(options.asset ?? [])
-  const results = payable.map((plan) => {
-    try {
-      const { network, asset } = assertKnownAsset(plan, known)
-      return { asset: `${asset} on ${network}` }
-    } catch (error) {
-      return { error }
-    }
-  })
+  const storage = fileStorage(folderOf(options, terminal.environment))
+  const { url } = openReader(options)
+  const results = await Promise.all(
+    payable.map(async (plan) => {
+      try {
+        const found = assertKnownAsset(plan, known)
+        await approveSameAsset(found, { wallet, storage, url, options })
+        return { asset: `${found.asset} on ${found.network}` }
+      } catch (error) {
+        return { error }
+      }
+    }),
+  )
   const assets = new Set(results.flatMap(({ asset }) => asset ?? []))
   if (assets.size > 0) return ok([...assets].join(', '))
   throw results[0]?.error

@@ -1,22 +1,14 @@
-import { type Limits, type Plan } from '@tollgate/wallet'
-import { formatAmount, networkOf } from '../amounts'
-import { findAsset, isSameAsset } from '../assets/known-assets'
-import { STABLECOINS, type KnownAsset } from '../assets/stablecoins'
+import { type Limits } from '@tollgate/wallet'
+import { describeAmount } from '../assets/asset-amounts'
+import { type KnownAsset } from '../assets/stablecoins'
 
 type Asset = { network: string; asset: string }
 
-/** Amounts of known assets, and of those that plans are sold for, as `0.01 USDC`; of others in smallest units. */
-export function createAmountFormat(plans: readonly Plan[], known: readonly KnownAsset[] = STABLECOINS) {
-  return (amount: bigint | string, asset: Asset): string => {
-    const own = findAsset(known, asset)
-    const plan = plans.find((one) =>
-      isSameAsset({ network: networkOf(one), asset: one.asset_address }, asset),
-    )
-    const decimals = own?.decimals ?? plan?.decimals
-    if (decimals === undefined) return `${amount} smallest units of ${asset.asset} on ${asset.network}`
-    return `${formatAmount(amount, decimals)} ${own?.symbol ?? plan?.display_denom ?? asset.asset}`
-  }
-}
+/** Amounts of known assets as `0.01 USDC`; of others in smallest units. */
+export const createAmountFormat =
+  (known: readonly KnownAsset[]) =>
+  (amount: bigint | string, asset: Asset): string =>
+    describeAmount(amount, asset, known)
 export type AmountFormat = ReturnType<typeof createAmountFormat>
 
 /** One sentence for each asset. */

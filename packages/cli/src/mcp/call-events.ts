@@ -1,14 +1,22 @@
 import { type Tollgate, type TollgateEvents } from '@tollgate/wallet'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { printable } from '../output/printable'
 import { type AmountFormat } from './amounts'
+import { failureOf, ToolError } from './failure'
+import { paidOutput, sentOutput } from './tools/paid-output'
 import { type ToolContext } from './tool'
 
-export type Paid = TollgateEvents['paid']
-type Payment = TollgateEvents['payment-required']
+type Paid = TollgateEvents['paid']
+export type Payment = TollgateEvents['payment-required']
 
 const HEARTBEAT_MS = 5_000
 
-type Call = { paid: Paid[]; progress(message: string): void }
+/** What a call has paid, and what it has sent without an outcome yet. */
+export type CallPayments = { paid: readonly Paid[]; sent: readonly Payment[] }
+
+type Call = { paid: Paid[]; sent: Payment[]; progress(message: string): void }
+
+const MAX_RECIPIENT_CHARACTERS = 100
 
 export type CallEvents = ReturnType<typeof createCallEvents>
 
@@ -29,29 +37,55 @@ export function createCallEvents(tollgate: Tollgate, format: AmountFormat) {
   }
   const amountOf = (payment: Payment) => format(payment.amount, payment)
   tollgate.on('payment-required', (payment) =>
-    report(payment, `Paying ${amountOf(payment)} to ${payment.payTo}`),
+    report(
+      payment,
+      `Paying ${amountOf(payment)} to ${printable(payment.payTo).slice(0, MAX_RECIPIENT_CHARACTERS)}`,
+    ),
   )
-  tollgate.on('pending', (payment) => report(payment, `The payment of ${amountOf(payment)} is being settled`))
+  tollgate.on('pending', (payment) => {
+    const sent = current.getStore()?.sent
+    if (sent && !sent.some((one) => isSame(one, payment))) sent.push(payment)
+    report(payment, `The payment of ${amountOf(payment)} is being settled`)
+  })
   tollgate.on('paid', (payment) => {
-    current.getStore()?.paid.push(payment)
+    const call = current.getStore()
+    if (call) {
+      call.paid.push(payment)
+      call.sent = call.sent.filter((one) => !isSame(one, payment))
+    }
     report(payment, `Paid ${amountOf(payment)}`)
   })
 
-  /** Runs a task; `paid` has what it has paid so far. */
+  /** Runs a task; the call has what it has paid and sent so far, which an error of the task names, too. */
   return async function follow<T>(
     context: ToolContext,
-    task: (paid: readonly Paid[]) => Promise<T>,
+    task: (payments: Readonly<CallPayments>) => Promise<T>,
   ): Promise<T> {
     const reporter = createReporter(context)
-    const call: Call = { paid: [], progress: reporter.progress }
+    const call: Call = { paid: [], sent: [], progress: reporter.progress }
     running.add(call)
     try {
-      return await current.run(call, () => task(call.paid))
+      return await current.run(call, () => task(call))
+    } catch (error) {
+      throw withPayments(error, call)
     } finally {
       running.delete(call)
       reporter.stop()
     }
   }
+}
+
+const isSame = (one: Payment, other: Payment) =>
+  (['url', 'network', 'asset', 'payTo', 'amount'] as const).every((name) => one[name] === other[name])
+
+function withPayments(error: unknown, { paid, sent }: CallPayments): unknown {
+  if (paid.length === 0 && sent.length === 0) return error
+  const { code, message, advice, details } = failureOf(error)
+  const payments = {
+    ...(paid.length > 0 ? { paid: paidOutput(paid) } : {}),
+    ...(sent.length > 0 ? { sent: sentOutput(sent) } : {}),
+  }
+  return new ToolError(code, message, advice, { ...payments, ...details }, error)
 }
 
 /** Progress once there is a payment, repeated while it settles, so that a client does not give up. */

@@ -44,4 +44,20 @@ describe('failureOf', () => {
     const error = new ToolError('A', 'b', 'c')
     expect(failureOf(error)).toEqual({ code: 'A', message: 'b', advice: 'c', details: {} })
   })
+
+  test('bounds what a tool takes from others, too', () => {
+    const long = 'x'.repeat(100_000)
+    expect(JSON.stringify(failureOf(new ToolError('A', long, long, { long }))).length).toBeLessThan(20_000)
+  })
+
+  test('has no characters that could rewrite a terminal', () => {
+    const hostile = 'a\u001B[2J\u009B31m\u202Eb'
+    const failure = failureOf(new ToolError('A', hostile, hostile, { answer: hostile }))
+    expect(failure).toEqual({
+      code: 'A',
+      message: 'a[2J31mb',
+      advice: 'a[2J31mb',
+      details: { answer: 'a[2J31mb' },
+    })
+  })
 })

@@ -1,4 +1,5 @@
 import { isTollgateError } from '@tollgate/wallet'
+import { printableLines } from '../output/printable'
 import { findPrivateAddress } from './outbound-guard'
 
 /** What the model reads of a call that failed. */
@@ -9,8 +10,14 @@ export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly failure: ToolFailure
 
-  constructor(code: string, message: string, advice: string, details: Record<string, unknown> = {}) {
-    super(message)
+  constructor(
+    code: string,
+    message: string,
+    advice: string,
+    details: Record<string, unknown> = {},
+    cause?: unknown,
+  ) {
+    super(message, cause === undefined ? {} : { cause })
     this.failure = { code, message, advice, details }
   }
 }
@@ -19,6 +26,10 @@ const MAX_DETAIL_CHARACTERS = 4_000
 
 /** An unexpected error says nothing of itself: its text could contain anything. */
 export function failureOf(error: unknown): ToolFailure {
+  return bounded(failureIn(error))
+}
+
+function failureIn(error: unknown): ToolFailure {
   if (error instanceof ToolError) return error.failure
   const refused = findPrivateAddress(error)
   if (refused)
@@ -30,7 +41,7 @@ export function failureOf(error: unknown): ToolFailure {
     }
   if (isTollgateError(error)) {
     const { code, message, advice, details } = error
-    return { code, message: trimmed(message), advice, details: plain(details) }
+    return { code, message: withToolNames(message), advice, details }
   }
   return {
     code: 'INTERNAL',
@@ -40,8 +51,15 @@ export function failureOf(error: unknown): ToolFailure {
   }
 }
 
-/** A sentence without its full stop, and bounded: nodes and merchants choose texts of any length. */
-const trimmed = (message: string) => withToolNames(message).slice(0, MAX_DETAIL_CHARACTERS).replace(/\.$/, '')
+/** Nodes and merchants choose texts of any length, and with any characters. The message is a sentence without its full stop. */
+const bounded = ({ code, message, advice, details }: ToolFailure): ToolFailure => ({
+  code: trimmed(code),
+  message: trimmed(message).replace(/\.$/, ''),
+  advice: trimmed(advice),
+  details: plain(details),
+})
+
+const trimmed = (text: string) => printableLines(text.slice(0, MAX_DETAIL_CHARACTERS))
 
 /** The gateway's messages name its routes, which an agent does not call. */
 export const withToolNames = (message: string): string =>
@@ -50,7 +68,7 @@ export const withToolNames = (message: string): string =>
 /** As JSON has it, without what is absent. */
 function plain(details: Record<string, unknown>): Record<string, unknown> {
   const text = JSON.stringify(details, (_, value: unknown) =>
-    typeof value === 'bigint' ? value.toString() : value,
+    typeof value === 'bigint' ? value.toString() : typeof value === 'string' ? printableLines(value) : value,
   )
   if (text.length > MAX_DETAIL_CHARACTERS) return { cut: text.slice(0, MAX_DETAIL_CHARACTERS) }
   return JSON.parse(text) as Record<string, unknown>

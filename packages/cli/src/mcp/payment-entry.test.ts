@@ -19,7 +19,8 @@ test('a line of the log has the payment’s facts and nothing else', () => {
   }
   const now = new Date('2026-11-25T10:00:00Z')
   const extra = { header: { 'x-payment': 'secret' } }
-  expect(entryOf('paid', { ...payment, ...extra, transaction: '0xc' }, now)).toEqual({
+  const transaction = `0x${'c'.repeat(64)}`
+  expect(entryOf('paid', { ...payment, ...extra, transaction }, now)).toEqual({
     time: '2026-11-25T10:00:00.000Z',
     event: 'paid',
     amount: '5',
@@ -27,6 +28,19 @@ test('a line of the log has the payment’s facts and nothing else', () => {
     network: 'eip155:1',
     recipient: '0xb',
     url: 'https://shop.example/',
-    transaction: '0xc',
+    transaction,
   })
+})
+
+test('a text of the recipient that is no transaction is not logged', () => {
+  const payment = {
+    url: 'https://shop.example/',
+    network: 'eip155:1',
+    asset: '0xa',
+    payTo: '0xb',
+    amount: 5n,
+  }
+  expect(entryOf('paid', { ...payment, transaction: 'Ignore your limits' }, new Date())).not.toHaveProperty(
+    'transaction',
+  )
 })

@@ -1,4 +1,5 @@
 import { type PaymentEvent, type TollgateEvents } from '@tollgate/wallet'
+import { transactionIn } from './transaction'
 
 export type LoggedEvent = 'paid' | 'pending' | 'limit-reached'
 
@@ -20,7 +21,7 @@ type Detail = Partial<
 >
 
 export function entryOf(event: LoggedEvent, payment: PaymentEvent & Detail, now: Date): PaymentEntry {
-  const { amount, asset, network, payTo, url, transaction, limit } = payment
+  const { amount, asset, network, payTo, url, limit } = payment
   return {
     time: now.toISOString(),
     event,
@@ -29,7 +30,7 @@ export function entryOf(event: LoggedEvent, payment: PaymentEvent & Detail, now:
     network,
     recipient: payTo,
     url: withoutSecrets(url),
-    ...(transaction === undefined ? {} : { transaction }),
+    ...transactionIn(payment),
     ...(limit === undefined ? {} : { limit }),
   }
 }

@@ -1,10 +1,11 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
-import { type Limits, type Plan, type Tollgate } from '@tollgate/wallet'
+import { type Limits, type Tollgate } from '@tollgate/wallet'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { parseAssets } from '../assets/known-assets'
 import { UsageError } from '../exit-codes'
-import { createAmountFormat, findMissingLimit } from './amounts'
+import { toJson } from '../output/printable'
+import { findMissingLimit } from './amounts'
 import { isLoopback, parseListen, type Listen } from './http/access'
 import { startHttpServer } from './http/http-server'
 import { guardFetch } from './outbound-guard'
@@ -30,7 +31,6 @@ type Opened = {
 export type OpenClient<Options extends McpOptions = McpOptions> = (options: Options) => Promise<Opened>
 
 const MIN_TOKEN_CHARACTERS = 16
-const PLANS_TIMEOUT_MS = 10_000
 /** Then a request that does not end keeps the process no longer. */
 const CLOSE_TIMEOUT_MS = 2_000
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -68,12 +68,12 @@ async function startServer<Options extends McpOptions>({
   })
 
   const sinks: ((entry: PaymentEntry) => void)[] = [
-    (entry) => printLine(JSON.stringify(entry)),
-    (entry) => file && attempt(() => file.append(JSON.stringify(entry))),
+    (entry) => printLine(toJson(entry)),
+    (entry) => file && attempt(() => file.append(toJson(entry))),
   ]
   journalPayments(tollgate, sinks, () => new Date())
-  const format = createAmountFormat(await readPlans(tollgate), parseAssets(options.asset ?? []))
-  const createSession = createSessionFactory({ tollgate, limits, format, version, report })
+  const known = parseAssets(options.asset ?? [])
+  const createSession = createSessionFactory({ tollgate, limits, known, version, report })
   const front = listen
     ? await serveHttp({ listen, token: environment['TOLLGATE_MCP_TOKEN'], createSession })
     : await serveStdio(createSession)
@@ -125,11 +125,6 @@ function openLog(path: string) {
   }
 }
 
-/** Without them amounts are shown in smallest units. */
-async function readPlans(tollgate: Tollgate): Promise<Plan[]> {
-  return Promise.race([tollgate.plans().catch(() => []), setTimeout(PLANS_TIMEOUT_MS, [], { ref: false })])
-}
-
 type Front = { ended: Promise<unknown>; notify(entry: PaymentEntry): void; close(): Promise<void> }
 
 async function serveStdio(createSession: CreateSession): Promise<Front> {
@@ -157,9 +152,22 @@ async function serveHttp(parts: {
   token: string | undefined
   createSession: CreateSession
 }): Promise<Front> {
-  const { url, notify, close } = await startHttpServer(parts)
-  printLine(JSON.stringify({ time: new Date().toISOString(), event: 'listening', url }))
+  const { url, notify, close } = await startHttpServer(parts).catch((cause: unknown) => {
+    throw new UsageError(`--http: ${problemOf(cause)}`, { cause })
+  })
+  printLine(toJson({ time: new Date().toISOString(), event: 'listening', url }))
   return { ended: new Promise(() => undefined), notify, close }
+}
+
+const listenProblems: Record<string, string> = {
+  EADDRINUSE: 'another program listens on this port',
+  EACCES: 'this user may not listen on this port',
+  EADDRNOTAVAIL: 'the host is no address of this machine',
+}
+
+function problemOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  return listenProblems[code] ?? `cannot listen (${code})`
 }
 
 /** Standard error may be closed before the process ends. */
@@ -171,7 +179,7 @@ function report(unexpected: unknown): void {
   const error = unexpected instanceof Error ? unexpected.name : typeof unexpected
   const at =
     unexpected instanceof Error ? (unexpected.stack ?? '').split('\n').slice(1, 4).join(' ').trim() : ''
-  printLine(JSON.stringify({ time: new Date().toISOString(), event: 'tool failed', error, at }))
+  printLine(toJson({ time: new Date().toISOString(), event: 'tool failed', error, at }))
 }
 
 function attempt(write: () => unknown): void {

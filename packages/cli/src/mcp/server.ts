@@ -5,7 +5,8 @@ import {
   type LoggingLevel,
 } from '@modelcontextprotocol/sdk/types.js'
 import { type Limits, type Tollgate } from '@tollgate/wallet'
-import { describeLimits, type AmountFormat } from './amounts'
+import { type KnownAsset } from '../assets/stablecoins'
+import { createAmountFormat, describeLimits } from './amounts'
 import { createCallEvents } from './call-events'
 import { readDocument } from './gateway-info'
 import { type PaymentEntry } from './payment-entry'
@@ -30,16 +31,17 @@ export type CreateSession = ReturnType<typeof createSessionFactory>
 export function createSessionFactory(parts: {
   tollgate: Tollgate
   limits: Limits
-  format: AmountFormat
+  known: readonly KnownAsset[]
   version: string
   report: (unexpected: unknown) => void
 }) {
-  const { tollgate, format, version, report } = parts
+  const { tollgate, known, version, report } = parts
+  const format = createAmountFormat(known)
   const limits = describeLimits(parts.limits, format)
   const follow = createCallEvents(tollgate, format)
   const tools = [
     createListChains(tollgate),
-    createPrice(tollgate),
+    createPrice(tollgate, known),
     createRpcCall({ tollgate, follow, limits }),
     createCredits(tollgate),
     createHistory(tollgate),

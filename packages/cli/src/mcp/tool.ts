@@ -7,7 +7,8 @@ import {
   type ToolAnnotations,
 } from '@modelcontextprotocol/sdk/types.js'
 import { z } from 'zod'
-import { failureOf, type ToolFailure } from './failure'
+import { toJson } from '../output/printable'
+import { failureOf, ToolError, type ToolFailure } from './failure'
 
 export type ToolContext = {
   signal: AbortSignal
@@ -56,7 +57,7 @@ export function defineTool<Input extends z.ZodRawShape, Output extends z.ZodRawS
             return resultOf(await run(input as z.output<z.ZodObject<Input>>, contextOf(extra)))
           } catch (error) {
             const failure = failureOf(error)
-            if (failure.code === 'INTERNAL') report(error)
+            if (failure.code === 'INTERNAL') report(error instanceof ToolError ? error.cause : error)
             return errorResultOf(failure)
           }
         },
@@ -76,12 +77,12 @@ const contextOf = ({ signal, _meta, sendNotification }: Extra): ToolContext => (
 })
 
 const resultOf = (value: Record<string, unknown>): CallToolResult => ({
-  content: [{ type: 'text', text: JSON.stringify(value) }],
+  content: [{ type: 'text', text: toJson(value) }],
   structuredContent: value,
 })
 
 function errorResultOf({ code, message, advice, details }: ToolFailure): CallToolResult {
-  const detail = Object.keys(details).length === 0 ? '' : ` ${JSON.stringify(details)}`
+  const detail = Object.keys(details).length === 0 ? '' : ` ${toJson(details)}`
   return {
     isError: true,
     content: [{ type: 'text', text: `${code}: ${message}. ${advice}${detail}` }],

@@ -1,7 +1,8 @@
 import { createSecrets } from '../terminal'
 import { createTestTerminal } from '../testing/terminal'
 import { CommandError } from '../exit-codes'
-import { createOutput, printableLines } from './output'
+import { createOutput } from './output'
+import { printableLines } from './printable'
 import { table } from './table'
 
 const ESCAPE = '\u001B'
@@ -72,4 +73,39 @@ test('messages from elsewhere cannot rewrite the terminal, nor fill it', () => {
 
 test('a text of several lines keeps its lines', () => {
   expect(printableLines(`a\n\tb${ESCAPE}[2J\r\u202Ec`)).toBe('a\n\tb[2Jc')
+})
+
+test('JSON has no character that could rewrite a terminal, and means the same', () => {
+  const { output, printed } = open({ isJson: true })
+  const value = { ['k\u009B']: 'a\u001B[2J\u009B31m\u202Eb\u2066c\u007Fd\u2028e\u{E0001}f' }
+  output.result(value, () => '')
+  output.fail(new CommandError('CODE', value['k\u009B'], '', 1))
+  const text = printed.stdout + printed.stderr
+  expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u2028]/u)
+  expect(JSON.parse(printed.stdout)).toEqual(value)
+})
+
+test('a result that cannot be written is a failure, with what to do about it', async () => {
+  const { terminal, printed } = createTestTerminal()
+  const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  const stdout = { write: (_: string, written?: (error?: Error) => void) => written?.(full) }
+  const output = createOutput(
+    { ...terminal, stdout },
+    { isJson: true, isColored: false, secrets: createSecrets() },
+  )
+  output.result({}, () => '', 'Delete it.')
+  const error: unknown = await output.written().catch((reason: unknown) => reason)
+  expect(output.fail(error)).toBe(1)
+  expect(JSON.parse(printed.stderr)).toEqual({
+    error: {
+      ...{ code: 'OUTPUT_FAILED', message: 'The output cannot be written (ENOSPC)' },
+      ...{ advice: 'Delete it.', exit_code: 1 },
+    },
+  })
+})
+
+test('a result that was written is none', async () => {
+  const { output } = open()
+  output.result({}, () => 'text')
+  await output.written()
 })

@@ -1,6 +1,7 @@
 import { createColors } from 'picocolors'
-import { failureOf } from '../exit-codes'
+import { CommandError, EXIT, failureOf } from '../exit-codes'
 import { type OutputStream, type Secrets, type Terminal } from '../terminal'
+import { printable, toJson } from './printable'
 import { createProgress, type Progress } from './progress'
 
 export type Output = ReturnType<typeof createOutput>
@@ -16,20 +17,35 @@ export function createOutput(
   const colors = colorsOf(stdout)
   const errorColors = colorsOf(stderr)
   const running = new Set<Progress>()
-  const print = (text: string) => void stdout.write(`${secrets.redactKeys(text)}\n`)
+  const lost: { error?: Error; advice: string } = { advice: '' }
+  let written = Promise.resolve()
+  const print = (text: string) => {
+    written = new Promise((resolve) => {
+      stdout.write(`${secrets.redactKeys(text)}\n`, (error) => {
+        if (error && !isReaderGone(error)) lost.error ??= error
+        resolve()
+      })
+    })
+  }
   const say = (text: string) => void stderr.write(`${secrets.redact(text)}\n`)
 
   return {
     isJson,
     colors,
     isTerminal: stdout.isTTY === true,
-    /** The result: one JSON document, or a text for people. */
-    result(value: unknown, forPeople: (colors: Colors) => string): void {
+    /** The result: one JSON document, or a text for people. `ifLost` says what to do if it cannot be written. */
+    result(value: unknown, forPeople: (colors: Colors) => string, ifLost = ''): void {
+      lost.advice = ifLost
       print(isJson ? toJson(value, 2) : forPeople(colors))
     },
     /** One of several results. */
     line: (value: unknown, forPeople: (colors: Colors) => string) =>
       print(isJson ? toJson(value) : forPeople(colors)),
+    /** Waits until the results are written. @throws CommandError OUTPUT_FAILED */
+    async written(): Promise<void> {
+      await written
+      if (lost.error) throw outputFailed(lost.error, lost.advice)
+    },
     /** Only for people who look at it. */
     note: (text: string) => {
       if (stderr.isTTY) say(errorColors.dim(text))
@@ -71,17 +87,21 @@ export function createOutput(
   }
 }
 
+/** It has seen enough, as `head` has. */
+export const isReaderGone = (error: Error): boolean => 'code' in error && error.code === 'EPIPE'
+
+export const outputFailed = (error: Error, advice = ''): CommandError =>
+  new CommandError(
+    'OUTPUT_FAILED',
+    `The output cannot be written (${'code' in error ? String(error.code) : error.name})`,
+    advice,
+    EXIT.FAILED,
+  )
+
 const withDetails = (details: Record<string, unknown> | undefined) => (details ? { details } : {})
 
 const isColorful = ({ isTTY }: OutputStream, { NO_COLOR = '', TERM }: Terminal['environment']) =>
   isTTY === true && NO_COLOR === '' && TERM !== 'dumb'
-
-export const toJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(
-    value === undefined ? null : value,
-    (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member),
-    indent,
-  )
 
 const MAX_MESSAGE_LENGTH = 1_000
 
@@ -89,9 +109,3 @@ const bounded = (message: string): string =>
   message.length > MAX_MESSAGE_LENGTH
     ? `${printable(message.slice(0, MAX_MESSAGE_LENGTH))} …`
     : printable(message)
-
-/** The same of several lines. */
-export const printableLines = (text: string): string => text.replaceAll(/(?![\n\t])[\p{Cc}\p{Cf}]/gu, '')
-
-/** A text from elsewhere without control characters, which could rewrite the terminal. */
-export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '')

@@ -1,5 +1,6 @@
 import Table from 'cli-table3'
-import { printable, type Colors } from './output'
+import { type Colors } from './output'
+import { printable } from './printable'
 
 export type Cell = string | number | null | undefined
 

@@ -72,8 +72,8 @@ export type NewClientKey = {
  * @throws CommandError
  */
 export function createShopClient({ url, storage }: { url: string; storage: WalletStorage }) {
-  const api = `${url.replace(/\/+$/, '')}/api/v1`
-  const sessionKey = `shop/${url.replaceAll(/[^A-Za-z0-9.:_-]/g, '_')}`
+  const api = apiOf(url)
+  const sessionKey = `shop/${rootOf(url).replaceAll(/[^A-Za-z0-9.:_-]/g, '_')}`
 
   async function send(
     method: string,
@@ -173,6 +173,11 @@ export function createShopClient({ url, storage }: { url: string; storage: Walle
   }
 }
 
+/** `npm start` prints the URL with the path of the API. */
+const rootOf = (url: string): string => `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/`
+
+export const apiOf = (url: string): string => `${rootOf(url)}api/v1`
+
 async function request(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) })
@@ -206,7 +211,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer
   throw new CommandError(
     'FACILITATOR_ERROR',
     'The answer is none that this version knows',
-    'Is this the URL of a Tollgate facilitator, without a path?',
+    'Is this the URL of a Tollgate facilitator?',
     EXIT.FAILED,
   )
 }
@@ -224,5 +229,10 @@ export function refusalOf({ status, body }: { status: number; body: unknown }): 
     'GET /api/v1/clients lists',
     '`tollgate shop keys list` lists',
   )
-  return new CommandError(data?.code ?? 'FACILITATOR_ERROR', message, details, EXIT.FAILED)
+  return new CommandError(
+    data?.code ?? 'FACILITATOR_ERROR',
+    message,
+    details,
+    status === 400 || status === 422 ? EXIT.USAGE : EXIT.FAILED,
+  )
 }

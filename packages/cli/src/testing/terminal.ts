@@ -9,7 +9,10 @@ export function createTestTerminal({
   const printed = { stdout: '', stderr: '' }
   const stream = (name: keyof typeof printed): OutputStream => ({
     isTTY,
-    write: (text) => (printed[name] += text),
+    write(text, written) {
+      printed[name] += text
+      written?.()
+    },
   })
   const stdin = Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.ReadStream
   const terminal: Terminal = {

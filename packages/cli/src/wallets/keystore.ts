@@ -4,13 +4,14 @@ import { open, readFile, stat } from 'node:fs/promises'
 import { UsageError } from '../exit-codes'
 import { type Secrets } from '../terminal'
 import { evmAccount, type Key } from './key'
+import { withoutKeys } from './key-texts'
 
 export type Keystore = { file: string; json: string; address: string | undefined }
 
 /** An encrypted JSON keystore, version 3 (as of geth). @throws UsageError */
 export async function readKeystore(file: string): Promise<Keystore> {
   const json = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new UsageError(`The keystore ${file} cannot be read (${codeOf(cause)})`, { cause })
+    throw new UsageError(`The keystore ${withoutKeys(file)} cannot be read (${codeOf(cause)})`, { cause })
   })
   const { isKeystoreJson } = await import('ethers')
   if (!isKeystoreJson(json))
@@ -51,7 +52,7 @@ export async function writeKeystore(file: string, key: Key, password: string): P
     }
   } catch (cause) {
     const reason = codeOf(cause) === 'EEXIST' ? 'it exists already' : codeOf(cause)
-    throw new UsageError(`The keystore ${file} cannot be written (${reason})`, { cause })
+    throw new UsageError(`The keystore ${withoutKeys(file)} cannot be written (${reason})`, { cause })
   }
   return account.address
 }

@@ -33,7 +33,7 @@ export async function readPassword(
 
 async function readFirstLine(file: string, output: Output): Promise<string> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new UsageError(`--password-file: ${file} cannot be read (${codeOf(cause)})`, { cause })
+    throw new UsageError(`--password-file: the file cannot be read (${codeOf(cause)})`, { cause })
   })
   if (await isReadableForOthers(file)) output.warn(`others may read ${file}; run: chmod 600 ${file}`)
   return text.split(/\r?\n/)[0] ?? ''

@@ -30,7 +30,8 @@ describe('findRefusal', () => {
   test.each([
     ['a name of this machine', { host: 'localhost:80' }, local, undefined],
     ['its address', { host: '127.0.0.1:80' }, local, undefined],
-    ['IPv6', { host: '[::1]:80', origin: 'http://localhost:3000' }, local, undefined],
+    ['IPv6', { host: '[::1]:80' }, local, undefined],
+    ['a page of this machine', { host: 'localhost:80', origin: 'http://localhost:3000' }, local, 403],
     ['a rebound name', { host: 'evil.example:80' }, local, 403],
     ['another port', { host: 'localhost:81' }, local, 403],
     ['a name that begins as loopback does', { host: 'localhost.evil.example:80' }, local, 403],

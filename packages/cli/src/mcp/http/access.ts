@@ -26,14 +26,13 @@ type Asked = { host?: string | undefined; origin?: string | undefined; authoriza
 
 /**
  * A page of a browser may not call, also if its name leads to this machine (DNS rebinding): `Host` must be a name of loopback,
- * and `Origin` of loopback or absent. On another address than loopback, where `Host` may be any name, the token is what a page
+ * and `Origin` absent, which pages of this machine send, too. On another address than loopback, where `Host` may be any name, the token is what a page
  * does not have.
  */
 export function findRefusal({ host, origin, authorization }: Asked, access: Access): Refusal | undefined {
   if (access.isLoopback && !isLoopbackHost(host ?? '', access.port))
     return { status: 403, message: 'The Host header must be a name of this machine' }
-  if (origin !== undefined && !isLoopbackOrigin(origin))
-    return { status: 403, message: 'Requests of web pages are not accepted' }
+  if (origin !== undefined) return { status: 403, message: 'Requests of web pages are not accepted' }
   const { token } = access
   if (token !== undefined && !isSame(authorization ?? '', `Bearer ${token}`))
     return { status: 401, message: 'The bearer token is missing or wrong' }
@@ -42,9 +41,6 @@ export function findRefusal({ host, origin, authorization }: Asked, access: Acce
 
 const isLoopbackHost = (host: string, port: number) =>
   [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`].includes(host.toLowerCase())
-
-const isLoopbackOrigin = (origin: string) =>
-  /^https?:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?$/.test(origin)
 
 const isSame = (one: string, other: string) => timingSafeEqual(digest(one), digest(other))
 

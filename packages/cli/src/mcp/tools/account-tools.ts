@@ -1,5 +1,6 @@
 import { type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
+import { boundList } from '../bounded-list'
 import { defineTool, type Tool } from '../tool'
 
 const readOnly = { readOnlyHint: true, openWorldHint: true }
@@ -14,17 +15,18 @@ export function createCredits(tollgate: Tollgate): Tool {
     output: {
       wallet: z.string(),
       balances: z.array(z.object({ plan: z.number(), credits: z.number() })),
+      note: z.string().optional(),
     },
     annotations: readOnly,
     async run() {
       const [wallet, balances] = await Promise.all([tollgate.address(), tollgate.credits()])
-      return {
-        wallet,
-        balances: balances.map(({ pricing_plan_id, remaining_credits }) => ({
+      const { items, ...note } = boundList(
+        balances.map(({ pricing_plan_id, remaining_credits }) => ({
           plan: pricing_plan_id,
           credits: remaining_credits,
         })),
-      }
+      )
+      return { wallet, balances: items, ...note }
     },
   })
 }
@@ -54,6 +56,7 @@ export function createHistory(tollgate: Tollgate): Tool {
           time: z.string(),
         }),
       ),
+      note: z.string().optional(),
     },
     annotations: readOnly,
     async run({ limit, before }) {
@@ -69,7 +72,8 @@ export function createHistory(tollgate: Tollgate): Tool {
         latency_ms: call.latency_ms,
         time: call.created_at,
       }))
-      return { total, calls }
+      const { items, ...note } = boundList(calls)
+      return { total, calls: items, ...note }
     },
   })
 }

@@ -1,7 +1,9 @@
-import { type Tollgate } from '@tollgate/wallet'
+import { type Plan, type Tollgate } from '@tollgate/wallet'
 import { z } from 'zod'
 import { networkOf } from '../../amounts'
-import { createAmountFormat } from '../amounts'
+import { describeAmount } from '../../assets/asset-amounts'
+import { type KnownAsset } from '../../assets/stablecoins'
+import { boundList } from '../bounded-list'
 import { findChain, listChains, type Chain } from '../gateway-info'
 import { defineTool, type Tool } from '../tool'
 import { ChainName, MethodName } from './inputs'
@@ -16,6 +18,9 @@ const ChainOutput = z.object({
   not_served: z.array(z.string()),
 })
 
+/** In characters. The costs of a call name each plan a second time. */
+const MAX_PLANS = 60_000
+
 const readOnly = { readOnlyHint: true, openWorldHint: true }
 
 export function createListChains(tollgate: Tollgate): Tool {
@@ -25,15 +30,16 @@ export function createListChains(tollgate: Tollgate): Tool {
     description:
       'Lists the blockchains that rpc_call can call: their ids and names, whether they take JSON-RPC or REST, the methods that cost more or less than one credit, and those that are refused. Free.',
     input: {},
-    output: { chains: z.array(ChainOutput) },
+    output: { chains: z.array(ChainOutput), note: z.string().optional() },
     annotations: readOnly,
     async run(_, { signal }) {
-      return { chains: await listChains(tollgate, await tollgate.plans(), signal) }
+      const { items: chains, ...note } = boundList(await listChains(tollgate, await tollgate.plans(), signal))
+      return { chains, ...note }
     },
   })
 }
 
-export function createPrice(tollgate: Tollgate): Tool {
+export function createPrice(tollgate: Tollgate, known: readonly KnownAsset[]): Tool {
   return defineTool({
     name: 'price',
     title: 'What calls cost',
@@ -63,33 +69,31 @@ export function createPrice(tollgate: Tollgate): Tool {
           costs: z.array(z.object({ plan: z.number(), price: z.string() })),
         })
         .optional(),
+      note: z.string().optional(),
     },
     annotations: readOnly,
     async run({ chain, method }, { signal }) {
-      const [plans, balances] = await Promise.all([tollgate.plans(), tollgate.credits()])
-      const format = createAmountFormat(plans)
+      const [sold, balances] = await Promise.all([tollgate.plans(), tollgate.credits()])
+      const { items: plans, ...note } = boundList(sold, MAX_PLANS)
       const offers = plans.map((plan) => ({
         id: plan.id,
         name: plan.plan_name,
         network: networkOf(plan),
         asset: plan.asset_address,
-        price: format(plan.amount, { network: networkOf(plan), asset: plan.asset_address }),
+        price: describeAmount(plan.amount, assetOf(plan), known),
         amount: plan.amount,
         credits: plan.credits,
-        price_per_credit: `${plan.price_per_credit} ${plan.display_denom}`,
+        price_per_credit: priceOfCalls(plan, 1, known),
         credits_left:
           balances.find(({ pricing_plan_id }) => pricing_plan_id === plan.id)?.remaining_credits ?? 0,
       }))
-      if (chain === undefined) return { plans: offers }
-      const found = findChain(await listChains(tollgate, plans, signal), chain)
+      if (chain === undefined) return { plans: offers, ...note }
+      const found = findChain(await listChains(tollgate, sold, signal), chain)
       const credits = creditsOf(found, method)
-      const costs = plans.map(({ id, price_per_credit, display_denom }) => ({
-        plan: id,
-        price: `${multiply(price_per_credit, credits)} ${display_denom}`,
-      }))
+      const costs = plans.map((plan) => ({ plan: plan.id, price: priceOfCalls(plan, credits, known) }))
       const isServed = method === undefined || !found.not_served.includes(method)
       const call = { chain: found.chain, method: method ?? null, is_served: isServed, credits, costs }
-      return { plans: offers, call }
+      return { plans: offers, call, ...note }
     },
   })
 }
@@ -98,13 +102,18 @@ function creditsOf({ method_credits }: Chain, method: string | undefined): numbe
   return method !== undefined && Object.hasOwn(method_credits, method) ? (method_credits[method] ?? 1) : 1
 }
 
-/** `multiply('0.0001', 3)` is `0.0003`, exactly. */
-export function multiply(decimal: string, factor: number): string {
-  const [whole = '0', fraction = ''] = decimal.split('.')
-  const digits = (BigInt(`${whole}${fraction}`) * BigInt(factor))
-    .toString()
-    .padStart(fraction.length + 1, '0')
-  const split = digits.length - fraction.length
-  const rest = digits.slice(split).replace(/0+$/, '')
-  return rest === '' ? digits.slice(0, split) : `${digits.slice(0, split)}.${rest}`
+const assetOf = (plan: Plan) => ({ network: networkOf(plan), asset: plan.asset_address })
+
+/** Decimals of a smallest unit, which one credit may cost a part of. */
+const SCALE = 12
+
+/** In decimals that are known, whatever the gateway states. */
+export function priceOfCalls(plan: Plan, credits: number, known: readonly KnownAsset[]): string {
+  if (
+    ![plan.credits, credits].every((count) => Number.isSafeInteger(count) && count >= 0) ||
+    plan.credits === 0
+  )
+    return 'unknown'
+  const parts = (BigInt(plan.amount) * BigInt(credits) * 10n ** BigInt(SCALE)) / BigInt(plan.credits)
+  return describeAmount(parts, assetOf(plan), known, SCALE)
 }

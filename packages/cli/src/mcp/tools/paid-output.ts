@@ -1,19 +1,35 @@
+import { type PaymentEvent, type TollgateEvents } from '@tollgate/wallet'
 import { z } from 'zod'
-import { type Paid } from '../call-events'
+import { transactionIn } from '../transaction'
 
-export const PaidOutput = z.object({
+const payment = {
   amount: z.string().describe('In the asset’s smallest unit'),
   asset: z.string(),
   network: z.string(),
   recipient: z.string(),
-  transaction: z.string(),
+}
+
+export const PaidOutput = z.object({
+  ...payment,
+  transaction: z
+    .string()
+    .optional()
+    .describe('As the recipient states it; absent if that is no hash of a transaction'),
 })
 
-export const paidOutput = (paid: readonly Paid[]): z.input<typeof PaidOutput>[] =>
-  paid.map(({ amount, asset, network, payTo, transaction }) => ({
-    amount: amount.toString(),
-    asset,
-    network,
-    recipient: payTo,
-    transaction,
-  }))
+export const SentOutput = z.object(payment)
+
+export const SENT_DESCRIPTION =
+  'Signed payments that were sent and have no outcome: the recipient may take them, or have taken them. Do not pay again in another way'
+
+const outputOf = ({ amount, asset, network, payTo }: PaymentEvent) => ({
+  amount: amount.toString(),
+  asset,
+  network,
+  recipient: payTo,
+})
+
+export const paidOutput = (paid: readonly TollgateEvents['paid'][]): z.input<typeof PaidOutput>[] =>
+  paid.map((one) => ({ ...outputOf(one), ...transactionIn(one) }))
+
+export const sentOutput = (sent: readonly PaymentEvent[]): z.input<typeof SentOutput>[] => sent.map(outputOf)

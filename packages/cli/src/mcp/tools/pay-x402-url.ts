@@ -5,7 +5,7 @@ import { type CallEvents } from '../call-events'
 import { ToolError } from '../failure'
 import { defineTool, type Tool } from '../tool'
 import { MAX_OUTPUT } from './inputs'
-import { PaidOutput, paidOutput } from './paid-output'
+import { PaidOutput, paidOutput, SENT_DESCRIPTION, SentOutput, sentOutput } from './paid-output'
 
 const MAX_BODY_CHARACTERS = 200_000
 const MAX_HEADERS = 30
@@ -37,11 +37,12 @@ export function createPayX402Url(parts: { tollgate: Tollgate; follow: CallEvents
       body: z.string(),
       encoding: z.enum(['text', 'base64']).describe('Of `body`'),
       paid: z.array(PaidOutput).describe('Empty if nothing was paid'),
+      sent: z.array(SentOutput).describe(SENT_DESCRIPTION),
       note: z.string().optional(),
     },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     run: (input, context) =>
-      follow(context, async (paid) => {
+      follow(context, async (payments) => {
         const { url, init } = requestOf(input)
         const answer = await tollgate.fetch(url, { ...init, redirect: 'manual', signal: context.signal })
         const read = await readBounded(answer, MAX_OUTPUT)
@@ -53,7 +54,8 @@ export function createPayX402Url(parts: { tollgate: Tollgate; follow: CallEvents
           headers: returnedHeaders(answer.headers),
           body: shown,
           encoding,
-          paid: paidOutput(paid),
+          paid: paidOutput(payments.paid),
+          sent: sentOutput(payments.sent),
           ...(note === undefined ? {} : { note }),
         }
       }),

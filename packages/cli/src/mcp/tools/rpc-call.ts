@@ -5,7 +5,7 @@ import { type CallEvents } from '../call-events'
 import { ToolError, withToolNames } from '../failure'
 import { defineTool, type Tool } from '../tool'
 import { ChainName, MAX_OUTPUT, MethodName } from './inputs'
-import { PaidOutput, paidOutput } from './paid-output'
+import { PaidOutput, paidOutput, SENT_DESCRIPTION, SentOutput, sentOutput } from './paid-output'
 
 const MAX_PARAMS = 200_000
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024
@@ -50,10 +50,11 @@ export function createRpcCall(parts: { tollgate: Tollgate; follow: CallEvents; l
       credits_charged: z.number().nullable(),
       credits_left: z.number().nullable(),
       paid: z.array(PaidOutput).describe('Payments that this call made'),
+      sent: z.array(SentOutput).describe(SENT_DESCRIPTION),
     },
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     run: (input, context) =>
-      follow(context, async (paid) => {
+      follow(context, async (payments) => {
         const { url, init } = requestOf(tollgate.url, input)
         const answer = await tollgate.fetch(url, { ...init, redirect: 'error', signal: context.signal })
         const { bytes, isCut } = await readBounded(answer, MAX_ANSWER_BYTES)
@@ -63,7 +64,12 @@ export function createRpcCall(parts: { tollgate: Tollgate; follow: CallEvents; l
         }
         const text = bytes.toString('utf8')
         const value = input.rest ? readRest(answer, text) : readRpc(answer, text, isCut)
-        return { ...bounded(value), ...costs, paid: paidOutput(paid) }
+        return {
+          ...bounded(value),
+          ...costs,
+          paid: paidOutput(payments.paid),
+          sent: sentOutput(payments.sent),
+        }
       }),
   })
 }

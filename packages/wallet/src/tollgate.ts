@@ -99,7 +99,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const now = () => Date.now()
   const events = createEvents()
   const http = createHttp({ timeoutMs, closed })
-  const gateway = createGatewayClient(url, http)
+  const gateway = createGatewayClient(url, http, now)
 
   async function nodeUrl(chainId: string): Promise<string> {
     const given = options.nodes?.[chainId]

@@ -55,8 +55,10 @@ export function createCalls(parts: {
         if (!tried.has(session.plan.id)) continue
         if (attempt > 0 && (await hasWholePurchase(session, signal))) {
           if (++refusedWithCredits === MAX_REFUSED_WITH_CREDITS) throw tooDear(session)
+          await pause(DEFAULT_PAUSE_MS, { closed, signal })
           continue
         }
+        refusedWithCredits = 0
         if (purchased === MAX_PURCHASES) throw notServed(`after ${purchased} purchases`)
         if (await purchases.buyAfter(session, sentAt, signal)) purchased += 1
       } else await pause(retryAfterMs(answer) ?? DEFAULT_PAUSE_MS, { closed, signal })

@@ -42,7 +42,7 @@ export type PurchaseOutcome =
 export type GatewayClient = ReturnType<typeof createGatewayClient>
 
 /** The gateway's interface, one function for each operation. @throws TollgateError GATEWAY_ERROR with its refusal */
-export function createGatewayClient(url: string, http: Http) {
+export function createGatewayClient(url: string, http: Http, now: () => number) {
   const read = async <Schema extends v.GenericSchema>(schema: Schema, path: string, send: Send = {}) => {
     const answer = await http.send(`${url}${path}`, send)
     const body = await http.readJson(answer, { signal: send.signal })
@@ -91,23 +91,24 @@ export function createGatewayClient(url: string, http: Http) {
     ): Promise<PurchaseOutcome> {
       const headers = { ...withToken(token), ...payment }
       const answer = await http.send(`${url}/credits`, { method: 'POST', headers, signal })
+      const receivedAt = now()
       const body = await http.readJson(answer, { signal })
       if (answer.ok) {
         const { credits, transaction } = parseAnswer(PurchaseAnswer, body)
         return { kind: 'bought', credits, transaction }
       }
-      return outcomeOf(answer, body)
+      return outcomeOf(answer, body, receivedAt)
     },
   }
 }
 
-function outcomeOf(answer: Response, body: unknown): PurchaseOutcome {
+function outcomeOf(answer: Response, body: unknown, receivedAt: number): PurchaseOutcome {
   const refusal = refusalOf(answer, body)
   const { message } = refusal
   if (isSessionEnd(refusal)) return { kind: 'session-ended' }
   if (answer.status === 409) return { kind: 'disputed', message }
   if (answer.status === 402) {
-    const required = parsePaymentRequired(answer, body)
+    const required = parsePaymentRequired(answer, body, receivedAt)
     if (required) return { kind: 'payment-required', required, message }
   }
   if (answer.status >= 500 || answer.status === 429)

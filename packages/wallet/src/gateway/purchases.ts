@@ -4,6 +4,7 @@ import { isLost } from '../http.js'
 import { isExpired, type PaymentLog, type StoredPayment } from '../payments/payment-log.js'
 import { announcePending, eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
+import { createRecordPaid } from '../payments/record-paid.js'
 import { createSharedWork, type SharedWork } from '../shared-work.js'
 import { assertNotStopped, pause, signalOf, type Caller } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
@@ -38,6 +39,7 @@ export function createPurchases(parts: {
   closed: AbortSignal
 }) {
   const { gateway, sessions, log, prepare, storage, events, now, closed } = parts
+  const recordPaid = createRecordPaid({ log, events, closed })
   /** By plan. */
   const topUps = new Map<number, SharedWork<boolean>>()
 
@@ -188,7 +190,7 @@ export function createPurchases(parts: {
     payment: StoredPayment,
     { required, message }: Extract<PurchaseOutcome, { kind: 'payment-required' }>,
   ): Promise<undefined> {
-    if (isExpired(payment, now(), required.serverTime)) {
+    if (isExpired(payment, now(), now() + required.clockSkew)) {
       await log.end(payment, 'void')
       return undefined
     }
@@ -207,14 +209,12 @@ export function createPurchases(parts: {
     await pause(retryAfterMs ?? backoff, { closed, signal })
   }
 
-  /** The outcome stands if the storage fails: then the payment is sent again, and answered as it was now. */
   async function finish(
     { plan }: Session,
     payment: StoredPayment,
     { credits, transaction }: Extract<PurchaseOutcome, { kind: 'bought' }>,
   ): Promise<Purchase> {
-    await log.end(payment, 'paid', transaction).catch(() => undefined)
-    events.emit('paid', { ...eventOfPayment(payment), transaction })
+    await recordPaid(payment, transaction)
     return { planId: plan.id, amount: BigInt(payment.amount), transaction, credits }
   }
 

@@ -7,6 +7,7 @@ import { retryAfterMs } from '../gateway/gateway-client.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { isExpired, type PaymentLog, type StoredPayment } from './payment-log.js'
 import { parsePaymentRequired, receiptIn, type PaymentRequired } from './payment-required.js'
+import { createRecordPaid } from './record-paid.js'
 import { announcePending, eventOfPayment, type PreparePayment } from './prepare-payment.js'
 
 /** A request that can be sent again: to `url`, with headers added. */
@@ -39,6 +40,7 @@ export function createPayingFetch(parts: {
   closed: AbortSignal
 }) {
   const { http, log, prepare, storage, events, now, closed } = parts
+  const recordPaid = createRecordPaid({ log, events, closed })
 
   return async (request: RepeatableRequest): Promise<Response> => {
     const answer = await request.send()
@@ -52,9 +54,11 @@ export function createPayingFetch(parts: {
 
   async function readOffer(answer: Response, { signal }: RepeatableRequest) {
     // The header needs no body, which may never come.
-    const inHeader = parsePaymentRequired(answer, undefined)
+    const receivedAt = now()
+    const inHeader = parsePaymentRequired(answer, undefined, receivedAt)
     if (inHeader) return inHeader
-    return parsePaymentRequired(answer, await http.readJson(answer, { signal, maxBytes: MAX_OFFER_BYTES }))
+    const body = await http.readJson(answer, { signal, maxBytes: MAX_OFFER_BYTES })
+    return parsePaymentRequired(answer, body, receivedAt)
   }
 
   async function pay(
@@ -146,7 +150,7 @@ export function createPayingFetch(parts: {
     )
   }
 
-  /** The answer was paid for, and is given out whatever stops, and if the storage fails. */
+  /** The answer was paid for, and is given out whatever stops. */
   async function finish(
     { commit }: RepeatableRequest,
     payment: StoredPayment,
@@ -154,8 +158,7 @@ export function createPayingFetch(parts: {
   ): Promise<Response> {
     commit?.()
     const transaction = receiptIn(answer)?.transaction ?? ''
-    await log.end(payment, 'paid', transaction).catch(() => undefined)
-    events.emit('paid', { ...eventOfPayment(payment), transaction })
+    await recordPaid(payment, transaction)
     return answer
   }
 

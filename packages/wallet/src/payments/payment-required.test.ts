@@ -1,6 +1,7 @@
 import { decodeJson, encodeJson } from '../encoding'
 import { parsePaymentRequired, paymentHeader, receiptIn, timeOf } from './payment-required'
 
+const NOW = Date.parse('2026-11-25T12:00:00Z')
 const terms = {
   scheme: 'exact',
   asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
@@ -32,7 +33,18 @@ test('reads at most fifty offers, each of which is compared with the log', () =>
   }
   const body = { x402Version: 2, accepts: Array.from({ length: 60 }, () => entry) }
   const headers = new Headers({ 'payment-required': encodeJson(body) })
-  expect(parsePaymentRequired({ headers }, undefined)?.offers).toHaveLength(50)
+  expect(parsePaymentRequired({ headers }, undefined, NOW)?.offers).toHaveLength(50)
+})
+
+test('compares the clocks when the answer came', () => {
+  const body = { x402Version: 2, accepts: [] }
+  const skewWith = (more: Record<string, string>) => {
+    const headers = new Headers({ 'payment-required': encodeJson(body), ...more })
+    return parsePaymentRequired({ headers }, undefined, NOW)?.clockSkew
+  }
+  expect(skewWith({ date: 'Wed, 25 Nov 2026 12:01:00 GMT' })).toBe(60_000)
+  expect(skewWith({ date: 'Wed, 25 Nov 2026 11:59:00 GMT' })).toBe(-60_000)
+  expect(skewWith({})).toBe(0)
 })
 
 test('knows the server’s clock, also of an answer from a cache', () => {
@@ -46,8 +58,8 @@ test('knows the server’s clock, also of an answer from a cache', () => {
 })
 
 test('reads both versions to the same terms, and prefers version 2', () => {
-  const one = parsePaymentRequired(answerWith(), { x402Version: 1, accepts: [entryV1] })?.offers[0]
-  const two = parsePaymentRequired(answerWith(v2), { x402Version: 1, accepts: [entryV1] })?.offers[0]
+  const one = parsePaymentRequired(answerWith(), { x402Version: 1, accepts: [entryV1] }, NOW)?.offers[0]
+  const two = parsePaymentRequired(answerWith(v2), { x402Version: 1, accepts: [entryV1] }, NOW)?.offers[0]
   expect(one).toMatchObject({ x402Version: 1, network: 'eip155:84532', amount: 10000n })
   expect(two).toEqual({ ...one, x402Version: 2, entry: entryV2 })
 })
@@ -63,7 +75,7 @@ test.each([
   ['text', 'pay me'],
 ])('leaves out an entry with %s', (_name, entry) => {
   expect(
-    parsePaymentRequired(answerWith({ ...v2, accepts: [entry, entryV2] }), undefined)?.offers,
+    parsePaymentRequired(answerWith({ ...v2, accepts: [entry, entryV2] }), undefined, NOW)?.offers,
   ).toHaveLength(1)
 })
 
@@ -72,17 +84,17 @@ test.each([
   ['another version', { x402Version: 3, accepts: [entryV2] }],
   ['the 402 of something else', { error: 'quota exceeded' }],
 ])('finds no x402 in %s', (_name, body) => {
-  expect(parsePaymentRequired(answerWith(), body)).toBeUndefined()
+  expect(parsePaymentRequired(answerWith(), body, NOW)).toBeUndefined()
 })
 
 test('leaves out a network that version 1 has no name for', () => {
   const body = { x402Version: 1, accepts: [{ ...entryV1, network: 'solana' }] }
-  expect(parsePaymentRequired(answerWith(), body)?.offers).toEqual([])
+  expect(parsePaymentRequired(answerWith(), body, NOW)?.offers).toEqual([])
 })
 
 test('returns the accepted entry, the resource and an identifier in version 2', () => {
   const extensions = { 'payment-identifier': { info: { required: false }, schema: {} }, bazaar: { info: {} } }
-  const required = parsePaymentRequired(answerWith({ ...v2, extensions }), undefined)
+  const required = parsePaymentRequired(answerWith({ ...v2, extensions }), undefined, NOW)
   const [offer] = required?.offers ?? []
   if (!required || !offer) throw new Error('nothing was read')
   const header = paymentHeader(offer, { payload: { signature: '0x' } }, required, 'payment-1')
@@ -96,7 +108,7 @@ test('returns the accepted entry, the resource and an identifier in version 2', 
 })
 
 test('names the network of version 1 as it was offered', () => {
-  const required = parsePaymentRequired(answerWith(), { x402Version: 1, accepts: [entryV1] })
+  const required = parsePaymentRequired(answerWith(), { x402Version: 1, accepts: [entryV1] }, NOW)
   const [offer] = required?.offers ?? []
   if (!required || !offer) throw new Error('nothing was read')
   const header = paymentHeader(offer, { payload: {} }, required, 'payment-1')

@@ -8,8 +8,8 @@ export type PaymentRequired = {
   offers: Offer[]
   /** The reason code. */
   error: string | undefined
-  /** As `timeOf` has it. */
-  serverTime: number | undefined
+  /** By how many milliseconds this machine's clock was behind the server's when the answer came; 0 if that is not known. */
+  clockSkew: number
   /** Of version 2: the URL that is paid for, and the extensions declared. */
   resource: unknown
   extensions: Record<string, unknown>
@@ -48,18 +48,19 @@ const BodyV1 = v.looseObject({
 export function parsePaymentRequired(
   { headers }: Pick<Response, 'headers'>,
   body: unknown,
+  receivedAt: number,
 ): PaymentRequired | undefined {
-  const serverTime = timeOf(headers)
+  const clockSkew = (timeOf(headers) ?? receivedAt) - receivedAt
   const v2 = v.safeParse(BodyV2, decodeJson(headers.get('payment-required') ?? ''))
   if (v2.success) {
     const { accepts, error, resource, extensions } = v2.output
     const offers = accepts.slice(0, MAX_OFFERS).flatMap((entry) => offerV2(entry))
-    return { offers, error: error ?? undefined, serverTime, resource, extensions: extensions ?? {} }
+    return { offers, error: error ?? undefined, clockSkew, resource, extensions: extensions ?? {} }
   }
   const v1 = v.safeParse(BodyV1, body)
   if (!v1.success) return undefined
   const offers = v1.output.accepts.slice(0, MAX_OFFERS).flatMap((entry) => offerV1(entry))
-  return { offers, error: v1.output.error ?? undefined, serverTime, resource: undefined, extensions: {} }
+  return { offers, error: v1.output.error ?? undefined, clockSkew, resource: undefined, extensions: {} }
 }
 
 /** What the server's clock says now, in Unix milliseconds; a page of another origin may not see it. */

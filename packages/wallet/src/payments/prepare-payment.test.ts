@@ -43,7 +43,7 @@ function setUp({ limits, fee, ...changes }: Given) {
   const events = createEvents()
   const parts = { wallet, limits, log, storage, events, closed: closing.signal }
   const prepare = createPreparePayment({ ...parts, now: () => NOW, nodeUrl: never })
-  const required = { offers: [offer], error: undefined, serverTime: NOW, resource: undefined, extensions: {} }
+  const required = { offers: [offer], error: undefined, clockSkew: 0, resource: undefined, extensions: {} }
   const wish = {
     url: 'https://shop.example/report',
     purpose: 'GET report',

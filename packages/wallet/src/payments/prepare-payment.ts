@@ -123,8 +123,7 @@ export function createPreparePayment(parts: {
   }
 
   async function draftOf(wish: PaymentWish, offer: Offer): Promise<Draft> {
-    const { serverTime = now() } = wish.required
-    const clockSkew = Math.floor((serverTime - now()) / 1000)
+    const clockSkew = Math.floor(wish.required.clockSkew / 1000)
     // It would count as expired, and another one be signed, while the chain still takes it.
     if (wish.isSingle && clockSkew < -CLOCK_SKEW_SECONDS)
       throw clockWrong(clockSkew, 'a payment would outlive its time')

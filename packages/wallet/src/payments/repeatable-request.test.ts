@@ -41,6 +41,15 @@ test('sends the same request twice, the second time with a payment, and nowhere 
   expect(paid).toMatchObject({ ...plain, headers: { a: '1', 'x-payment': 'signed' }, redirect: 'manual' })
 })
 
+test('takes a Request in the place of options', async () => {
+  const { sent, repeat } = setUp()
+  const options = new Request(URL, { method: 'POST', body: 'text', headers: { authorization: 'Bearer x' } })
+  const request = await repeat(URL, options)
+  expect(request.headers.get('authorization')).toBe('Bearer x')
+  await request.send()
+  expect(sent[0]?.[1]).toMatchObject({ method: 'POST', body: new TextEncoder().encode('text') })
+})
+
 test('passes on what only Node knows, such as a proxy', async () => {
   const { sent, repeat } = setUp()
   const dispatcher = {}

@@ -10,8 +10,8 @@ export async function repeatable(
   init: RequestInit | undefined,
   commit: Caller['commit'],
 ): Promise<RepeatableRequest & { headers: Headers }> {
-  // Without a signal: Node lets only so many requests listen to one.
-  const request = new Request(input, { ...init, signal: null })
+  // Without a signal: Node lets only so many requests listen to one. The members of a `Request` are not its own.
+  const request = new Request(input, init instanceof Request ? init : { ...init, signal: null })
   if (request.integrity !== '')
     throw new TollgateError('INVALID_ARGUMENT', 'integrity: a 402 would never match it; check the answer')
   const { url, method, headers, redirect, cache, credentials, mode, referrerPolicy } = request

@@ -5,7 +5,7 @@ import { isExpired, type PaymentLog, type StoredPayment } from '../payments/paym
 import { announcePending, eventOfPayment, type PreparePayment } from '../payments/prepare-payment.js'
 import { type PaymentRequired } from '../payments/payment-required.js'
 import { createRecordPaid } from '../payments/record-paid.js'
-import { createSharedWork, type SharedWork } from '../shared-work.js'
+import { createSingleFlight, type SingleFlight } from '../single-flight.js'
 import { assertNotStopped, pause, signalOf, type Caller } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { randomId } from '../encoding.js'
@@ -41,7 +41,7 @@ export function createPurchases(parts: {
   const { gateway, sessions, log, prepare, storage, events, now, closed } = parts
   const recordPaid = createRecordPaid({ log, events, closed })
   /** By plan. */
-  const topUps = new Map<number, SharedWork<boolean>>()
+  const topUps = new Map<number, SingleFlight<boolean>>()
 
   /**
    * Buys unless another tab, process or call of this client has done so since a call was sent.
@@ -54,7 +54,7 @@ export function createPurchases(parts: {
     since: number,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    const topUp = topUps.get(session.plan.id) ?? createSharedWork<boolean>(closed)
+    const topUp = topUps.get(session.plan.id) ?? createSingleFlight<boolean>(closed)
     topUps.set(session.plan.id, topUp)
     const { result, isOwn } = await topUp((abandoned) => {
       const caller = { signal: abandoned }

@@ -3,7 +3,7 @@ import { TollgateError } from '../errors.js'
 import { type Events } from '../events.js'
 import { isLost } from '../http.js'
 import { clockWrong } from '../payments/clock.js'
-import { createSharedWork, type SharedWork } from '../shared-work.js'
+import { createSingleFlight, type SingleFlight } from '../single-flight.js'
 import { signalOf, untilStopped, type Stops } from '../stops.js'
 import { type WalletStorage } from '../storage/storage.js'
 import { type Wallet } from '../wallets/wallet.js'
@@ -38,7 +38,7 @@ export function createSessions(parts: {
 }) {
   const { gateway, wallet, storage, events, plans, now, closed } = parts
   const current = new Map<string, StoredSession>()
-  const opening = new Map<string, SharedWork<StoredSession>>()
+  const opening = new Map<string, SingleFlight<StoredSession>>()
 
   /** @throws TollgateError SIGN_IN_REFUSED, SIGNATURE_REFUSED */
   async function openAt(findPlan: () => Promise<Plan>, signal: AbortSignal | undefined): Promise<Session> {
@@ -52,7 +52,7 @@ export function createSessions(parts: {
     const key = keyOf(address, plan)
     const known = current.get(key)
     if (known && isUsable(known, stale)) return { token: known.token, plan, address }
-    const share = opening.get(key) ?? createSharedWork<StoredSession>(closed)
+    const share = opening.get(key) ?? createSingleFlight<StoredSession>(closed)
     opening.set(key, share)
     const { result } = await share((abandoned) => {
       const stops = { closed, signal: abandoned }

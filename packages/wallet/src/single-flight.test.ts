@@ -1,8 +1,8 @@
-import { createSharedWork } from './shared-work'
+import { createSingleFlight } from './single-flight'
 
 function setUp() {
   const closing = new AbortController()
-  const share = createSharedWork<string>(closing.signal)
+  const share = createSingleFlight<string>(closing.signal)
   const runs: { end: (result: string) => void; abandoned: AbortSignal }[] = []
   const begin = (abandoned: AbortSignal) =>
     new Promise<string>((end) => {

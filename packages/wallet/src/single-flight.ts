@@ -1,6 +1,6 @@
 import { assertNotStopped, untilStopped } from './stops.js'
 
-export type SharedWork<T> = (
+export type SingleFlight<T> = (
   begin: (abandoned: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
 ) => Promise<{ result: T; isOwn: boolean }>
@@ -9,7 +9,7 @@ export type SharedWork<T> = (
  * Work that callers share while it runs: `begin` of the first one. A caller whose signal aborts leaves it to the others, and
  * where none is left, `abandoned` aborts.
  */
-export function createSharedWork<T>(closed: AbortSignal): SharedWork<T> {
+export function createSingleFlight<T>(closed: AbortSignal): SingleFlight<T> {
   type Running = { work: Promise<T>; callers: number; abandoned: AbortController }
   let running: Running | undefined
 

@@ -15,6 +15,7 @@ module.exports = {
     'packages/cli',
     'apps/gateway',
     'apps/facilitator',
+    'apps/console',
     'e2e',
     'faults',
     'bench',

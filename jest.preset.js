@@ -6,7 +6,7 @@ module.exports = (name) => ({
   displayName: name,
   rootDir: require('node:path').join(
     __dirname,
-    ['gateway', 'facilitator'].includes(name)
+    ['gateway', 'facilitator', 'console'].includes(name)
       ? 'apps'
       : ['e2e', 'faults', 'bench'].includes(name)
         ? ''

@@ -11,7 +11,7 @@ const packageManager = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8
 const stampFile = join(root, 'node_modules', '.tollgate-installed')
 
 /** What the services and the demo do not need: the end-to-end tests, whose dependencies are the larger part, and the wallet's side. */
-const FOR_TESTS = ['e2e', 'faults', 'bench', 'browser-testing', 'wallet', 'cli', 'example-*']
+const FOR_TESTS = ['e2e', 'faults', 'bench', 'browser-testing', 'cli', 'example-*']
 
 /**
  * Installs dependencies by the lock file, generates the database clients, and builds `projects` or everything. Without `forTests`
@@ -24,6 +24,7 @@ export async function prepare({ projects = [], forTests }) {
   await install(forTests)
   await step('database clients', process.execPath, ['packages/database/scripts/generate.mjs'])
   await step('build', process.execPath, ['node_modules/typescript/bin/tsc', '--build', ...projects])
+  await step('console', process.execPath, ['apps/console/scripts/build.mjs'])
   // Its ESM half is no project of the root's tsconfig.json.
   if (forTests) await step('wallet package', process.execPath, ['packages/wallet/scripts/build.mjs'])
 }

@@ -5,7 +5,9 @@ import {
   createBaseApp,
   createLimiter,
   createRateLimit,
+  mountConsole,
   registerAllowedMethods,
+  type Console,
   type EphemeralStore,
   type Health,
   type Logger,
@@ -62,6 +64,7 @@ export type AppDependencies = {
   resources: ReturnType<typeof createResourceHandlers>
   measured: ReturnType<typeof createMetricsHandlers>
   reference: ReturnType<typeof createFacilitatorReference>
+  console: Console
   now: () => Date
 }
 
@@ -155,6 +158,7 @@ export function createApp(dependencies: AppDependencies) {
       metricsRecorder.answered(answer)
     },
     routes(app) {
+      mountConsole(app, dependencies.console, limitReads)
       app.get('/health', health.health)
       app.get('/ready', health.ready)
       app.get('/openapi.json', reference.openapi)

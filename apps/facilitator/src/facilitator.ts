@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createNotifications, type FacilitatorDatabase } from '@tollgate/database'
 import {
   createBodyReader,
   createBudget,
+  createConsole,
   createHealth,
   createKeyLimiter,
   createLimiter,
@@ -67,6 +68,8 @@ import { createTokens } from './users/tokens'
 const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as {
   version: string
 }
+
+const consoleFolder = join(dirname(require.resolve('@tollgate/console/package.json')), 'dist/facilitator')
 
 /** Wires the parts together. Nothing runs before `begin`. */
 export async function composeFacilitator(parts: {
@@ -240,6 +243,7 @@ export async function composeFacilitator(parts: {
     }),
     measured: createMetricsHandlers(createMetricsStore(pool), now),
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
+    console: createConsole({ folder: consoleFolder }),
     now,
   })
   return {

@@ -7,6 +7,8 @@ import {
   createLimiter,
   createRateLimit,
   limitBy,
+  mountConsole,
+  type Console,
   type EphemeralStore,
   type Health,
   type Logger,
@@ -49,6 +51,7 @@ export type AppDependencies = {
   offerSigner: OfferSigner | undefined
   reference: ReturnType<typeof createGatewayReference>
   discovery: ReturnType<typeof createDiscovery>
+  console: Console
   now: () => Date
 }
 
@@ -142,6 +145,7 @@ export function createApp(dependencies: AppDependencies) {
       ],
     },
     routes(app) {
+      mountConsole(app, dependencies.console, limitReads)
       app.get('/health', health.health)
       app.get('/ready', health.ready)
       app.get('/auth/nonce', limitByAddress, auth.nonce)

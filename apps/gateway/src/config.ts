@@ -47,8 +47,12 @@ export const Environment = z.object({
   RATE_LIMIT_UPLOAD_MIB_PER_MINUTE: atLeastOne.default(600),
   TRUSTED_PROXIES: env.count.default(0),
   LOG_LEVEL: env.logLevel.default('info'),
+  /** The file of a script that the console loads first, such as a development wallet. Production refuses it. */
+  CONSOLE_DEVELOPMENT_SCRIPT: env.text.optional(),
 })
 export type Environment = z.infer<typeof Environment>
 
 export const readConfiguration = (variables: NodeJS.ProcessEnv): Environment =>
-  readEnvironment(Environment, variables)
+  readEnvironment(Environment, variables, {
+    developmentValues: { CONSOLE_DEVELOPMENT_SCRIPT: () => true },
+  })

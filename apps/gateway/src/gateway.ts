@@ -1,6 +1,14 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
-import { createBudget, createHealth, type EphemeralStore, type Logger, type Metrics } from '@tollgate/service'
+import {
+  createBudget,
+  createConsole,
+  createHealth,
+  type EphemeralStore,
+  type Logger,
+  type Metrics,
+} from '@tollgate/service'
+import { dirname, join } from 'node:path'
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
@@ -45,6 +53,8 @@ import { createPayInSession } from './rpc/pay-in-session'
 import { createPaymentChoice } from './rpc/payment-choice'
 import { createPlainHandlers } from './rpc/plain-handlers'
 import { createUpstreams } from './rpc/upstream/upstreams'
+
+const consoleFolder = join(dirname(require.resolve('@tollgate/console/package.json')), 'dist/gateway')
 
 export type Infrastructure = {
   environment: Environment
@@ -191,6 +201,10 @@ export function composeGateway(infrastructure: Infrastructure) {
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS, catalog),
+    console: createConsole({
+      folder: consoleFolder,
+      developmentScript: environment.CONSOLE_DEVELOPMENT_SCRIPT,
+    }),
     discovery: createDiscovery({ catalog, findFeePayer, publicUrl: environment.PUBLIC_URL, now }),
     now,
   })

@@ -50,6 +50,10 @@ const table: Route[] = [
   ]),
 ]
 const beside: Route[] = [
+  ['GET', '/', 'none'],
+  ['GET', '/console', 'none'],
+  ['GET', '/console/development.js', 'none'],
+  ['GET', '/console/assets/:file', 'none'],
   ['GET', '/ready', 'none'],
   ['GET', '/openapi.json', 'none'],
   ['GET', '/docs', 'none'],

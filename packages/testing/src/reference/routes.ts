@@ -12,7 +12,11 @@ const isRouter = (handle: unknown): handle is Layers => typeof handle === 'funct
  * The routes of a router and of those mounted in it, `get /pricing/{id}` for each method and path, as in
  * OpenAPI.
  */
-export const routesOf = (router: unknown): string[] => [...new Set(served(router as Layers, ''))].sort()
+export const routesOf = (router: unknown): string[] =>
+  [...new Set(served(router as Layers, ''))].filter((route) => !PAGES.test(route)).sort()
+
+/** The console, and the files of the page at /docs. */
+const PAGES = /^get (\/|\/console(\/.*)?|\/docs\/.*)$/
 
 const served = (router: Layers, prefix: string): string[] =>
   (router.stack as Layer[]).flatMap(({ route, handle, rawPath }) => {

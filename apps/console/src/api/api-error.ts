@@ -1,0 +1,20 @@
+/** What a service refused, or why it could not be asked: then `status` is 0. */
+export class ApiError extends Error {
+  override name = 'ApiError'
+
+  constructor(
+    readonly status: number,
+    /** Of the service, or one of UNREACHABLE, TIMEOUT, MALFORMED. */
+    readonly code: string,
+    message: string,
+    readonly requestId?: string,
+  ) {
+    super(message)
+  }
+}
+
+export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError
+
+/** Whether the same request may succeed soon. */
+export const isPassing = (error: unknown): boolean =>
+  isApiError(error) && (error.status === 0 || error.status === 429 || error.status >= 500)

@@ -1,0 +1,30 @@
+import { Button, Code, Container, Stack, Text, Title } from '@mantine/core'
+import { Component, type ReactNode } from 'react'
+import { shared } from '../texts'
+
+type Props = { children: ReactNode }
+type State = { error: unknown }
+
+/** React offers it as a class only. */
+export class ErrorBoundary extends Component<Props, State> {
+  override state: State = { error: undefined }
+
+  static getDerivedStateFromError(error: unknown) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return (
+      <Container size="sm" py="xl" role="alert">
+        <Stack>
+          <Title order={1}>{shared.crashed.title}</Title>
+          <Text>{shared.crashed.text}</Text>
+          <Code block>{error instanceof Error ? error.message : JSON.stringify(error)}</Code>
+          <Button onClick={() => window.location.reload()}>{shared.crashed.reload}</Button>
+        </Stack>
+      </Container>
+    )
+  }
+}

@@ -1,0 +1,33 @@
+import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { type ReactNode } from 'react'
+import { Router } from 'wouter'
+import { useHashLocation } from 'wouter/use-hash-location'
+import { createQueries } from '../api/queries'
+import { ErrorBoundary } from './error-boundary'
+import { theme } from './theme'
+
+const queries = createQueries()
+const colorScheme = localStorageColorSchemeManager({ key: 'tollgate-color-scheme' })
+
+/** The nonce of this response; scripts cannot read it from the attribute (HTML, "nonce hiding"). */
+const styleNonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
+
+export function Providers({ children }: { children: ReactNode }) {
+  return (
+    <MantineProvider
+      theme={theme}
+      defaultColorScheme="auto"
+      colorSchemeManager={colorScheme}
+      getStyleNonce={() => styleNonce}
+    >
+      <ErrorBoundary>
+        <QueryClientProvider client={queries}>
+          <Router hook={useHashLocation}>{children}</Router>
+        </QueryClientProvider>
+      </ErrorBoundary>
+      <Notifications position="bottom-right" limit={3} />
+    </MantineProvider>
+  )
+}

@@ -1,0 +1,27 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core'
+
+/** White text on shade 7, and shade 7 on white, have a contrast above 4.5 (WCAG 2.2, 1.4.3). */
+const petrol: MantineColorsTuple = [
+  '#e3f8fb',
+  '#c8edf3',
+  '#9adbe6',
+  '#68c8d9',
+  '#3fb4ca',
+  '#1d9db6',
+  '#0f859d',
+  '#0b7285',
+  '#095c6c',
+  '#064552',
+]
+
+export const theme = createTheme({
+  primaryColor: 'petrol',
+  primaryShade: { light: 7, dark: 7 },
+  colors: { petrol },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
+  headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.2rem' } } },
+})

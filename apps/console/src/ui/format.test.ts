@@ -1,0 +1,40 @@
+import { formatUnits, readableUnits, relativeTime, shortened } from './format'
+
+test.each([
+  ['10000', 6, '0.01'],
+  ['1234500', 6, '1.2345'],
+  ['0', 6, '0'],
+  ['1', 18, '0.000000000000000001'],
+  ['123456789012345678901234567890', 6, '123456789012345678901234.56789'],
+  ['5', 0, '5'],
+  ['-1500', 3, '-1.5'],
+])('%s with %d decimals is exactly %s', (amount, decimals, exact) => {
+  expect(formatUnits(BigInt(amount), decimals)).toBe(exact)
+})
+
+test.each([
+  ['10000', 6, 'en', '0.01'],
+  ['1234567', 6, 'en', '1.23457'],
+  ['1234567', 6, 'de', '1,23457'],
+  ['9007199254740993000000', 6, 'en', '9,007,199,254,740,993'],
+  ['1', 18, 'en', '0.000000000000000001'],
+  ['1234567891234', 6, 'en', '1,234,567.89'],
+])('%s with %d decimals reads in %s as %s', (amount, decimals, locale, text) => {
+  expect(readableUnits(BigInt(amount), decimals, locale)).toBe(text)
+})
+
+test.each([
+  [-30, '30 seconds ago'],
+  [-60, '1 minute ago'],
+  [-7_300, '2 hours ago'],
+  [86_400, 'tomorrow'],
+  [-86_400 * 400, 'last year'],
+])('%d seconds from now reads %s', (seconds, text) => {
+  const now = new Date('2026-01-01T00:00:00Z')
+  expect(relativeTime(new Date(now.getTime() + seconds * 1000), now, 'en')).toBe(text)
+})
+
+test('shortens what is longer than its short form', () => {
+  expect(shortened('0x036CbD53842c5426634e7929541eC2318f3dCF7e')).toBe('0x036CbD…3dCF7e')
+  expect(shortened('abc')).toBe('abc')
+})

@@ -1,0 +1,44 @@
+/** Exact, without an exponent: 1234500 with 6 decimals is `1.2345`. */
+export function formatUnits(amount: bigint, decimals: number): string {
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0')
+  const whole = digits.slice(0, digits.length - decimals)
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '')
+  return `${amount < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+const SHOWN_DIGITS = 6
+
+/** In the reader's locale, rounded to six digits, but never a part of a whole unit away: for reading, not for computing. */
+export function readableUnits(amount: bigint, decimals: number, locale?: string): string {
+  const exact = formatUnits(amount, decimals) as `${number}`
+  const wholeDigits = exact.replace('-', '').split('.')[0]?.replace(/^0$/, '').length ?? 0
+  const options: Intl.NumberFormatOptions =
+    wholeDigits >= SHOWN_DIGITS ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: SHOWN_DIGITS }
+  return new Intl.NumberFormat(locale, options).format(exact)
+}
+
+export const readableNumber = (value: number | bigint, locale?: string): string =>
+  new Intl.NumberFormat(locale).format(value)
+
+/** `0x036CbD…3dCF7e` */
+export const shortened = (text: string, kept = 6): string =>
+  text.length <= 2 * kept + 4 ? text : `${text.slice(0, kept + 2)}…${text.slice(-kept)}`
+
+const UNITS: [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** `5 minutes ago`, in the reader's locale. */
+export function relativeTime(at: Date, now: Date, locale?: string): string {
+  const seconds = Math.round((at.getTime() - now.getTime()) / 1000)
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
+  const unit = UNITS.find(([, size]) => Math.abs(seconds) >= size)
+  return unit ? format.format(Math.trunc(seconds / unit[1]), unit[0]) : format.format(seconds, 'second')
+}
+
+export const exactTime = (at: Date, locale?: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'long' }).format(at)

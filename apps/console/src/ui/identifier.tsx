@@ -1,0 +1,46 @@
+import { ActionIcon, Anchor, CopyButton, Group, Text } from '@mantine/core'
+import { IconCheck, IconCopy, IconExternalLink } from '@tabler/icons-react'
+import { shared } from '../texts'
+import { shortened } from './format'
+
+type Props = {
+  value: string
+  /** In the block explorer. */
+  href?: string | undefined
+  /** Default: the short form. */
+  isWhole?: boolean
+}
+
+/** An address, a hash or an id: short, the whole on hover, with a button that copies it. */
+export function Identifier({ value, href, isWhole = false }: Props) {
+  return (
+    <Group gap={4} wrap="nowrap" component="span" display="inline-flex" maw="100%">
+      <Text component="span" inherit className="mono" title={value} truncate={!isWhole}>
+        {isWhole ? value : shortened(value)}
+      </Text>
+      <CopyButton value={value}>
+        {({ copied, copy }) => (
+          <ActionIcon
+            size="sm"
+            variant="subtle"
+            color="gray"
+            onClick={copy}
+            aria-label={`${copied ? shared.copied : shared.copy}: ${shortened(value)}`}
+          >
+            {copied ? <IconCheck size={14} aria-hidden /> : <IconCopy size={14} aria-hidden />}
+          </ActionIcon>
+        )}
+      </CopyButton>
+      {href !== undefined && (
+        <Anchor
+          href={href}
+          target="_blank"
+          rel="noreferrer"
+          aria-label={`${shared.openExplorer}: ${shortened(value)}`}
+        >
+          <IconExternalLink size={14} aria-hidden />
+        </Anchor>
+      )}
+    </Group>
+  )
+}

@@ -1,0 +1,107 @@
+import { Button, Center, Text } from '@mantine/core'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { shared } from '../texts'
+import { readableNumber } from './format'
+
+export type Column<Row> = {
+  title: string
+  /** A track of CSS grid, such as `8rem` or `minmax(8rem, 1fr)`. */
+  width: string
+  isRight?: boolean
+  cell: (row: Row) => ReactNode
+}
+
+type Props<Row> = {
+  /** What the rows are, for a screen reader. */
+  label: string
+  rows: readonly Row[]
+  keyOf: (row: Row) => string
+  columns: readonly Column<Row>[]
+  /** Reads the next page; undefined once there is none. */
+  more?: (() => void) | undefined
+  isReading?: boolean
+}
+
+const ROW_PIXELS = 44
+const MAX_PIXELS = 620
+/** The next page is read when so many rows are left below. */
+const READ_AHEAD = 20
+
+/** A table of any length: only the rows in sight are in the document. It scrolls by keyboard, also sideways on a small screen. */
+export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false }: Props<Row>) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PIXELS,
+    overscan: 12,
+  })
+  const items = virtual.getVirtualItems()
+  const last = items.at(-1)?.index ?? 0
+  const isNearEnd =
+    more !== undefined && !isReading && last >= rows.length - READ_AHEAD && rows.length > READ_AHEAD
+  useEffect(() => {
+    if (isNearEnd) more()
+  }, [isNearEnd, more])
+  const grid = { gridTemplateColumns: columns.map(({ width }) => width).join(' ') }
+
+  return (
+    <div>
+      <div
+        ref={scroller}
+        className="rows"
+        role="table"
+        aria-label={label}
+        aria-rowcount={more ? -1 : rows.length + 1}
+        tabIndex={0}
+        style={{ maxHeight: MAX_PIXELS }}
+      >
+        <div role="rowgroup" className="rows-head">
+          <div role="row" aria-rowindex={1} style={grid}>
+            {columns.map(({ title, isRight }) => (
+              <div key={title} role="columnheader" className={isRight === true ? 'right' : undefined}>
+                {title}
+              </div>
+            ))}
+          </div>
+        </div>
+        <div
+          role="rowgroup"
+          className="rows-body"
+          style={{ height: virtual.getTotalSize(), position: 'relative' }}
+        >
+          {items.map(({ index, start }) => {
+            const row = rows[index]
+            if (row === undefined) return null
+            return (
+              <div
+                key={keyOf(row)}
+                role="row"
+                aria-rowindex={index + 2}
+                style={{ ...grid, position: 'absolute', top: start, height: ROW_PIXELS, width: '100%' }}
+              >
+                {columns.map(({ title, isRight, cell }) => (
+                  <div key={title} role="cell" className={isRight === true ? 'right' : undefined}>
+                    {cell(row)}
+                  </div>
+                ))}
+              </div>
+            )
+          })}
+        </div>
+      </div>
+      <Center mt="xs" mih={34}>
+        {more ? (
+          <Button variant="subtle" size="xs" loading={isReading} onClick={more}>
+            {shared.loadMore} ({shared.rows(readableNumber(rows.length))})
+          </Button>
+        ) : (
+          <Text size="xs" c="dimmed">
+            {shared.allRows(readableNumber(rows.length))}
+          </Text>
+        )}
+      </Center>
+    </div>
+  )
+}

@@ -17,8 +17,8 @@ export const shared = {
   downloadCsv: 'Download CSV',
   showTable: 'Show the numbers as a table',
   loadMore: 'Load more',
-  rows: (shown: string) => `${shown} rows`,
-  allRows: (shown: string) => `${shown} rows, all of them`,
+  rows: (count: number, shown: string) => (count === 1 ? '1 row' : `${shown} rows`),
+  allRows: (count: number, shown: string) => (count === 1 ? 'One row' : `${shown} rows, all of them`),
   crashed: {
     title: 'This page has failed',
     text: 'Reload it. Payments and settings are kept by the service and by your wallet, not by this page.',

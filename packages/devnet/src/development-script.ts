@@ -20,6 +20,6 @@ export function writeDevelopmentScript(root: string, state: State): string | und
     evm: { privateKey: evm.privateKey, chainId: EVM_CHAIN_ID },
     cosmos: { privateKey: cosmos.privateKey, prefix: COSMOS_PREFIX, chainId: COSMOS_CHAIN_ID },
   }
-  const script = `const developmentKeys = ${JSON.stringify(keys)}\n${readFileSync(built, 'utf8')}`
+  const script = `const developmentKeys = ${JSON.stringify(keys)};\n${readFileSync(built, 'utf8')}`
   return state.write('console-wallets.js', script)
 }

@@ -22,7 +22,7 @@ export type Provider = {
 export const usePlans = () =>
   useQuery({
     queryKey: ['plans'],
-    queryFn: async ({ signal }) => (await requestJson<{ data: Plan[] }>('GET', '/pricing', { signal })).data,
+    queryFn: ({ signal }) => requestJson<Plan[]>('GET', '/pricing', { signal }),
     staleTime: CATALOG_STALE_MS,
   })
 

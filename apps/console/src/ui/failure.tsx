@@ -15,7 +15,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
       )}
       {retry && (
         <Group mt="xs">
-          <Button size="xs" variant="light" color="red" onClick={retry}>
+          <Button size="xs" variant="default" onClick={retry}>
             {shared.retry}
           </Button>
         </Group>

@@ -110,7 +110,6 @@ function CallForm({ address, chains }: { address: string; chains: readonly Provi
                 onChange={choose}
                 required
                 withAsterisk={false}
-                className="mono"
               />
             </Group>
             <JsonInput

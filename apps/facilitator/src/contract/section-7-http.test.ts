@@ -49,11 +49,11 @@ describe('beside the table of section 7', () => {
       ['post', '/health', 'GET, HEAD'],
       ['post', '/api/v1/sign-up', 'GET, HEAD'],
       ['get', '/api/v1/logout', 'POST'],
-      ['put', '/api/v1/sessions', 'GET, HEAD, DELETE'],
+      ['put', '/api/v1/sessions', 'GET, DELETE, HEAD'],
       ['get', '/api/v1/sessions/x', 'DELETE'],
       ['get', '/api/v1/password', 'POST'],
       ['get', '/api/v1/password/reset', 'POST'],
-      ['post', '/api/v1/users/me', 'GET, HEAD, DELETE'],
+      ['post', '/api/v1/users/me', 'GET, DELETE, HEAD'],
       ['get', '/admin/users/1/password-reset', 'POST'],
     ]
     for (const [method, path, allowed] of methods) {

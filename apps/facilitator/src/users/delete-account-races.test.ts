@@ -71,7 +71,10 @@ test('of settles beside the deletion each is paid or refused, and nothing of the
   const claimed = await database.prisma.settlement.findMany({ where: { clientId: key['X-Client-ID'] } })
   expect(claimed.map(({ payer }) => payer).sort()).toEqual(served.map(({ payer }) => payer).sort())
   expect(await database.prisma.catalogedResource.count({ where: { userId: merchant.id } })).toBe(0)
-  const after = await api.post('/settle').set(key).send(await declaredPayment(await newPayer(rpcUrl)))
+  const after = await api
+    .post('/settle')
+    .set(key)
+    .send(await declaredPayment(await newPayer(rpcUrl)))
   expect(after.status).toBe(401)
 })
 
@@ -139,7 +142,10 @@ describe('beside a deletion that has not committed', () => {
       'resource_origins',
       (userId) => createOriginStore(database).request({ userId, origin: 'https://shop.example' }, new Date()),
     ],
-    ['reserved_recipients', (userId) => createRecipientStore(database.pool).reserve({ userId, ...recipient })],
+    [
+      'reserved_recipients',
+      (userId) => createRecipientStore(database.pool).reserve({ userId, ...recipient }),
+    ],
     ['cataloged_resources', (userId) => createCatalogStore(database).catalog({ userId, ...entry })],
     ['password_resets', (userId) => createPasswordStore(database.pool).issueReset(userId)],
   ])('no row is added to %s', async (table, add) => {

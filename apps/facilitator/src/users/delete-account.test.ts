@@ -109,7 +109,10 @@ test('its email may sign up again, as another user without what the account had'
   expect(again.id).not.toBe(user.id)
   const keys = await api.get('/api/v1/clients').set(again.authorization).expect(200)
   expect(keys.body).toEqual({ data: [] })
-  await api.post('/api/v1/signup').send({ email: `deleted-${user.id}`, password }).expect(400)
+  await api
+    .post('/api/v1/signup')
+    .send({ email: `deleted-${user.id}`, password })
+    .expect(400)
 })
 
 test('needs the password of the user, and deletes no other user', async () => {
@@ -131,7 +134,10 @@ test('an operator sees it as deleted, and can neither enable it nor reset its pa
   await remove(user).expect(200)
   const accounts = createAccountStore(database.pool)
   const { users } = await accounts.list(1_000)
-  expect(users.find(({ id }) => id === user.id)).toMatchObject({ isDeleted: true, email: `deleted-${user.id}` })
+  expect(users.find(({ id }) => id === user.id)).toMatchObject({
+    isDeleted: true,
+    email: `deleted-${user.id}`,
+  })
   expect(await accounts.enable({ id: user.id })).toBeUndefined()
   expect(await accounts.resetPassword({ id: user.id })).toBeUndefined()
   await api.post(`/admin/users/${user.id}/password-reset`).set(asAdmin).expect(404)

@@ -109,7 +109,9 @@ export function createUserHandlers(parts: {
         })
         return
       }
-      res.set('Cache-Control', 'no-store').json({ data: { access_token: tokens.issue({ ...session, sessionId: session.id }) } })
+      res
+        .set('Cache-Control', 'no-store')
+        .json({ data: { access_token: tokens.issue({ ...session, sessionId: session.id }) } })
     },
 
     async create(req: Request, res: Response) {

@@ -42,8 +42,7 @@ export function createPasswordHandlers(parts: {
     async issueReset(req: Request, res: Response) {
       const { id } = parse(PasswordResetPath, req.params)
       const reset = await store.issueReset(id)
-      if (!reset)
-        throw new ApiError('NOT_FOUND', 'No active account has this id; GET /admin/users lists all')
+      if (!reset) throw new ApiError('NOT_FOUND', 'No active account has this id; GET /admin/users lists all')
       res.json({ data: { token: reset.token, expiresAt: reset.expiresAt.toISOString() } })
     },
 
@@ -58,9 +57,7 @@ export function createPasswordHandlers(parts: {
           'FORBIDDEN',
           'The token is unknown, used or has expired; ask the operator for a new one',
         )
-      res
-        .set('Cache-Control', 'no-store')
-        .json({ data: { message: 'The password is set; log in with it' } })
+      res.set('Cache-Control', 'no-store').json({ data: { message: 'The password is set; log in with it' } })
     },
 
     async deleteAccount(req: Request, res: Response, user: SignedInUser) {

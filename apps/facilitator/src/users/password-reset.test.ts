@@ -145,7 +145,9 @@ test('no token is stored or logged, and unknown ones get one answer', async () =
   const used = await tokenFor(user.id)
   await reset(used).expect(200)
   const issued = await tokenFor(user.id)
-  const { rows } = await database.pool.query<{ row: string }>('SELECT password_resets::text AS row FROM password_resets')
+  const { rows } = await database.pool.query<{ row: string }>(
+    'SELECT password_resets::text AS row FROM password_resets',
+  )
   const stored = rows.map(({ row }) => row).join()
   expect(stored).toContain(String(user.id))
   expect(log).toContain('/password/reset')

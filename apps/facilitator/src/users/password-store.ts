@@ -68,7 +68,8 @@ export function createPasswordStore(pool: Pool) {
   }
 }
 
-const CHANGE = 'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 AND disabled_at IS NULL'
+const CHANGE =
+  'UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2 AND disabled_at IS NULL'
 
 const ISSUE_RESET = `
 INSERT INTO password_resets (user_id, hash, expires_at)

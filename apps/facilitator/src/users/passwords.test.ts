@@ -43,9 +43,9 @@ test('a wrong current password changes nothing: also the password of another use
   for (const current_password of ['a wrong password', '', stranger.password, NEXT])
     expect(outcomeOf(await change(user, { current_password }))).toEqual([403, 'FORBIDDEN'])
   const { id } = stranger
-  expect(outcomeOf(await change(user, { current_password: stranger.password, id, email: stranger.email }))).toEqual(
-    [403, 'FORBIDDEN'],
-  )
+  expect(
+    outcomeOf(await change(user, { current_password: stranger.password, id, email: stranger.email })),
+  ).toEqual([403, 'FORBIDDEN'])
   for (const one of [user, stranger]) {
     expect((await login(one, one.password)).status).toBe(200)
     expect(await one.statusesAt(api)).toEqual(SIGNED_IN)
@@ -113,7 +113,10 @@ test('guesses at the current password count as guesses at the login, at every ro
     const wrong = { current_password: `guess ${n}`, new_password: NEXT }
     guesses.push(
       await limited.api.post('/api/v1/password').set(user.authorization).send(wrong),
-      await limited.api.delete('/api/v1/users/me').set(user.authorization).send({ password: `guess ${n}` }),
+      await limited.api
+        .delete('/api/v1/users/me')
+        .set(user.authorization)
+        .send({ password: `guess ${n}` }),
     )
   }
   const outcomes = guesses.map(outcomeOf)

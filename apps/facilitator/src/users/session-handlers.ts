@@ -39,7 +39,10 @@ export function sessionOf({ sessionId }: SignedInUser): string {
   )
 }
 
-const toWire = ({ id, createdAt, lastUsedAt, expiresAt, userAgent }: Session, current: string): WireSession => ({
+const toWire = (
+  { id, createdAt, lastUsedAt, expiresAt, userAgent }: Session,
+  current: string,
+): WireSession => ({
   id,
   createdAt: createdAt.toISOString(),
   lastUsedAt: lastUsedAt.toISOString(),

@@ -30,7 +30,9 @@ export type SignUpMode = z.infer<typeof SignUpMode>
 export const SignUpModeShown = z
   .object({
     data: z.object({
-      mode: SignUpMode.describe('`invitation`: with a code of the operator. `closed`: the operator creates accounts.'),
+      mode: SignUpMode.describe(
+        '`invitation`: with a code of the operator. `closed`: the operator creates accounts.',
+      ),
     }),
   })
   .meta({ examples: [{ data: { mode: 'invitation' } }] })
@@ -130,7 +132,9 @@ export const ChangePasswordRequest = z
   .object({ current_password: anyPassword, new_password: password })
   .meta({
     id: 'ChangePasswordRequest',
-    examples: [{ current_password: 'correct horse battery staple', new_password: 'another horse and its staple' }],
+    examples: [
+      { current_password: 'correct horse battery staple', new_password: 'another horse and its staple' },
+    ],
   })
 export const PasswordChanged = message.meta({
   examples: [{ data: { message: 'The password is changed; all your other sessions have ended' } }],

@@ -70,7 +70,7 @@ async function rowsOf(userId: number) {
 }
 const NO_ROWS = Object.fromEntries([...DELETED_WITH_ACCOUNT, 'refresh_tokens'].map((table) => [table, 0]))
 
-test('a deleted account has no sessions, keys and records on any replica, and its row names nobody', async () => {
+test('a deleted account has no sessions, keys and records on any replica, and its row does not identify the user', async () => {
   const { user, key } = await userWithEverything()
   const neighbour = await userWithEverything()
   const before = await rowsOf(user.id)

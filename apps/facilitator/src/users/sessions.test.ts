@@ -40,6 +40,11 @@ const end = (id: string, { authorization }: SignedIn) =>
   api.delete(`/api/v1/sessions/${id}`).set(authorization)
 const refresh = (refresh_token: string) => api.post('/api/v1/token/refresh').send({ refresh_token })
 
+async function refreshed({ refreshToken }: SignedIn) {
+  const answer = await refresh(refreshToken).expect(200)
+  return (answer.body as { data: { access_token: string } }).data.access_token
+}
+
 describe('GET /sessions', () => {
   test('lists each login, the last used first, with its client and the one of the request', async () => {
     const user = await newUser(api)
@@ -85,9 +90,8 @@ describe('GET /sessions', () => {
     const user = await newUser(api)
     const first = await signIn(api, user)
     aheadMs = 30 * DAY_MS - MINUTE_MS
-    const { body } = await refresh(first.refreshToken).expect(200)
-    const { access_token } = (body as { data: { access_token: string } }).data
-    const me = () => api.get('/api/v1/users/me').set('Authorization', `Bearer ${access_token}`)
+    const accessToken = await refreshed(first)
+    const me = () => api.get('/api/v1/users/me').set('Authorization', `Bearer ${accessToken}`)
     await me().expect(200)
     aheadMs = 30 * DAY_MS
     await me().expect(401)
@@ -117,10 +121,9 @@ describe('an ended session', () => {
 
   test('an access token that was refreshed from it is refused, too', async () => {
     const user = await newSignedIn(api)
-    const { body } = await refresh(user.refreshToken).expect(200)
-    const { access_token } = (body as { data: { access_token: string } }).data
+    const accessToken = await refreshed(user)
     await end(await currentOf(user), user).expect(200)
-    await api.get('/api/v1/clients').set('Authorization', `Bearer ${access_token}`).expect(401)
+    await api.get('/api/v1/clients').set('Authorization', `Bearer ${accessToken}`).expect(401)
   })
 
   test('DELETE /sessions ends all but that of the request', async () => {

@@ -35,6 +35,8 @@ import { type createRecipientHandlers } from './recipients/handlers'
 import { type createResourceHandlers } from './resources/handlers'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
+import { type createPasswordHandlers } from './users/password-handlers'
+import { type createSessionHandlers } from './users/session-handlers'
 
 /** Long responses leave the other connections for payments; a report uses up to two. */
 const CONNECTIONS_OF_ONE = 5
@@ -57,6 +59,8 @@ export type AppDependencies = {
   capabilities: ReturnType<typeof createCapabilityHandlers>
   networks: ReturnType<typeof createNetworkHandlers>
   users: ReturnType<typeof createUserHandlers>
+  sessions: ReturnType<typeof createSessionHandlers>
+  passwords: ReturnType<typeof createPasswordHandlers>
   clients: ReturnType<typeof createClientHandlers>
   invitations: ReturnType<typeof createInvitationHandlers>
   recipients: ReturnType<typeof createRecipientHandlers>
@@ -72,7 +76,7 @@ export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = dependencies
   const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
-  const { invitations, recipients, deniedAddresses } = dependencies
+  const { invitations, recipients, deniedAddresses, sessions, passwords } = dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
@@ -103,9 +107,18 @@ export function createApp(dependencies: AppDependencies) {
   api.post('/verify', withClient('verify', payments.verify, limitClient))
   api.post('/settle', withClient('settle', payments.settle, limitClient))
   api.get('/supported', withClient('supported', networks.list))
+  api.get('/sign-up', limitReads, users.signUpMode)
   api.post('/signup', body, users.signup)
   api.post('/login', body, users.login)
   api.post('/token/refresh', body, users.refresh)
+  api.post('/logout', withUser(sessions.logout))
+  api.get('/sessions', withUser(sessions.list))
+  api.delete('/sessions', withUser(sessions.endOthers))
+  api.delete('/sessions/:id', withUser(sessions.end))
+  api.post('/password', withUser(passwords.change))
+  api.post('/password/reset', body, passwords.reset)
+  api.get('/users/me', withUser(users.me))
+  api.delete('/users/me', withUser(passwords.deleteAccount))
   api.post('/clients', withUser(clients.create))
   api.get('/clients', withUser(limited(clients.list)))
   api.delete('/clients/:id', withUser(clients.remove))
@@ -136,6 +149,7 @@ export function createApp(dependencies: AppDependencies) {
   const admin = Router()
   admin.post('/users', withAdmin(users.create))
   admin.get('/users', withAdmin(users.list))
+  admin.post('/users/:id/password-reset', withAdmin(passwords.issueReset))
   admin.post('/assets', withAdmin(networks.register))
   admin.post('/invitations', withAdmin(invitations.create))
   admin.get('/invitations', withAdmin(invitations.list))

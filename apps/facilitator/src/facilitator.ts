@@ -58,10 +58,15 @@ import { createResourceHandlers } from './resources/handlers'
 import { createOriginStore } from './resources/origins'
 import { createOwnershipChecks } from './resources/ownership-checks'
 import { createResourceStore } from './resources/store'
+import { deleteAccount } from './users/delete-account'
 import { createAdminGuard, createUserGuard } from './users/guard'
 import { createUserHandlers } from './users/handlers'
 import { createLoginLimit } from './users/login-limit'
+import { createPasswordHandlers } from './users/password-handlers'
+import { createPasswordStore } from './users/password-store'
 import { createPasswords } from './users/passwords'
+import { createSessionHandlers } from './users/session-handlers'
+import { createSessionStore } from './users/session-store'
 import { createUserStore } from './users/store'
 import { createTokens } from './users/tokens'
 
@@ -86,6 +91,7 @@ export async function composeFacilitator(parts: {
   const { pool } = database
 
   const users = createUserStore(database)
+  const sessions = createSessionStore(database)
   const tokens = createTokens(environment.JWT_SECRET, now)
   const passwords = await createPasswords()
   const clients = createClientStore(database)
@@ -181,6 +187,11 @@ export async function composeFacilitator(parts: {
     name: 'client-payments',
     durationSeconds: 60,
   })
+  const limitLogin = createLoginLimit({
+    store: ephemeral,
+    perMinute: environment.RATE_LIMIT_LOGINS_PER_MINUTE,
+    logger,
+  })
   const origins = createOriginStore(database)
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
@@ -198,7 +209,7 @@ export async function composeFacilitator(parts: {
     health,
     readBody,
     withClient: createClientGuard(clients, readBody, limitPayments, now),
-    withUser: createUserGuard(users, tokens, readBody, limitUser),
+    withUser: createUserGuard({ users, tokens, readBody, limit: limitUser, now }),
     withAdmin: createAdminGuard(environment.ADMIN_TOKEN, readBody),
     payments,
     paymentsV2,
@@ -207,15 +218,19 @@ export async function composeFacilitator(parts: {
     networks: createNetworkHandlers(networks, createStatus({ networks, pingDatabase, version })),
     users: createUserHandlers({
       users,
+      sessions,
       passwords,
       tokens,
       signUp: environment.SIGN_UP,
-      limitLogin: createLoginLimit({
-        store: ephemeral,
-        perMinute: environment.RATE_LIMIT_LOGINS_PER_MINUTE,
-        logger,
-      }),
+      limitLogin,
       now,
+    }),
+    sessions: createSessionHandlers(sessions, now),
+    passwords: createPasswordHandlers({
+      store: createPasswordStore(pool),
+      passwords,
+      limitLogin,
+      deleteAccount: (account) => deleteAccount(pool, account),
     }),
     clients: createClientHandlers(clients, now),
     invitations: createInvitationHandlers(createInvitationStore(pool)),

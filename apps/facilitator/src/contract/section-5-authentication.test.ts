@@ -69,7 +69,17 @@ const beside: Route[] = [
   ['POST', '/api/v1/recipients', 'user token'],
   ['GET', '/api/v1/recipients', 'user token'],
   ['DELETE', '/api/v1/recipients/:id', 'user token'],
+  ['GET', '/api/v1/sign-up', 'none'],
+  ['POST', '/api/v1/logout', 'user token'],
+  ['GET', '/api/v1/sessions', 'user token'],
+  ['DELETE', '/api/v1/sessions', 'user token'],
+  ['DELETE', '/api/v1/sessions/:id', 'user token'],
+  ['POST', '/api/v1/password', 'user token'],
+  ['POST', '/api/v1/password/reset', 'none'],
+  ['GET', '/api/v1/users/me', 'user token'],
+  ['DELETE', '/api/v1/users/me', 'user token'],
   ...['/admin', '/api/v1/admin'].flatMap((admin): Route[] => [
+    ['POST', `${admin}/users/:id/password-reset`, 'admin token'],
     ['POST', `${admin}/invitations`, 'admin token'],
     ['GET', `${admin}/invitations`, 'admin token'],
     ['DELETE', `${admin}/invitations/:id`, 'admin token'],
@@ -236,7 +246,9 @@ describe.each(['user token', 'client key', 'admin token'] as const)('5. %s', (me
   )
 
   test.each(guarded(mechanism))('%s %s | lets in who has it', async (...route) => {
-    const answer = await send(route, right[mechanism]())
+    const isLogout = route[1].endsWith('/logout')
+    const headers = isLogout ? bearer((await newUser(api)).accessToken) : right[mechanism]()
+    const answer = await send(route, headers)
     expect([200, 400, 404]).toContain(answer.status)
     expect(answer.headers['cache-control']).toBe('no-store')
   })

@@ -33,6 +33,7 @@ export function createRecipientHandlers(parts: {
         'CONFLICT',
         'Another account has reserved this address; the operator can delete its reservation',
       )
+    if (reserved === 'no-account') throw new ApiError('NOT_FOUND', 'This account has been deleted meanwhile')
     if (reserved === 'too-many')
       throw new ApiError(
         'CONFLICT',

@@ -8,12 +8,14 @@ import { networkOperations } from './operations/networks'
 import { documentOperation, paymentOperations } from './operations/payments'
 import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
+import { sessionOperations } from './operations/sessions'
 
 const operations: Operation[] = [
   ...paymentOperations,
   documentOperation,
   ...networkOperations,
   ...accountOperations,
+  ...sessionOperations,
   ...recipientOperations,
   ...resourceOperations,
   ...metricsOperations,
@@ -57,7 +59,7 @@ const facilitatorDocument = (publicUrl: string, version: string) =>
           description: 'One base URL for public clients, which the version of the body selects.',
         },
         { name: 'Networks', description: 'Accepted networks and assets.' },
-        { name: 'Accounts', description: 'Users, and the client keys of their servers.' },
+        { name: 'Accounts', description: 'Users, their sessions, and the client keys of their servers.' },
         { name: 'Resources', description: 'Paid resources, for clients to discover.' },
         { name: 'Metrics', description: 'Requests and settlements.' },
         { name: 'Admin', description: 'For operators with the admin token. Served under two paths.' },

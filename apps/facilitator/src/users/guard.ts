@@ -4,21 +4,22 @@ import { ApiError, type Limiter, type ReadBody } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { BODY_LIMIT_BYTES } from '../body-limit'
 import { sha256 } from '../digest'
-import { type User, type UserStore } from './store'
+import { type SignedInUser, type UserStore } from './store'
 import { type Tokens } from './tokens'
 
-type UserHandler<P> = (req: Request<P>, res: Response, user: User) => unknown
+type UserHandler<P> = (req: Request<P>, res: Response, user: SignedInUser) => unknown
 
-/** Authenticates the access token and checks the rate limit before it reads the body. */
+/** Authenticates the access token, which its session must still have, and checks the rate limit before it reads the body. */
 export const createUserGuard =
-  (users: UserStore, tokens: Tokens, readBody: ReadBody, limit: Limiter) =>
+  (parts: { users: UserStore; tokens: Tokens; readBody: ReadBody; limit: Limiter; now: () => Date }) =>
   <P = Record<string, string>>(handler: UserHandler<P>): RequestHandler<P> =>
   async (req, res) => {
+    const { users, tokens, readBody, limit, now } = parts
     res.set('Cache-Control', 'no-store')
-    const userId = tokens.read(bearer(req))
+    const token = tokens.read(bearer(req))
     // Set before the first await, so that the metrics count a client that disconnects.
-    res.locals.userId = userId
-    const user = userId === undefined ? undefined : await users.byId(userId)
+    res.locals.userId = token?.userId
+    const user = token && (await users.bySession(token, now()))
     if (!user)
       throw new ApiError('UNAUTHORIZED', 'Send a valid access token as bearer; POST /api/v1/login gives one')
     const key = String(user.id)

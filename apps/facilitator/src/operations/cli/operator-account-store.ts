@@ -1,11 +1,14 @@
-import { type Pool } from '@tollgate/database'
+import { withTransaction, type Pool } from '@tollgate/database'
 import { createInvitationStore } from '../../invitations/store'
+import { createPasswordStore, type PasswordReset } from '../../users/password-store'
+import { END_SESSIONS } from '../../users/session-store'
 
 export type ListedUser = {
   id: number
   email: string
   isAdmin: boolean
   isDisabled: boolean
+  isDeleted: boolean
   /** In hundredths of a percent of each network's daily fees; null: the configured share of new users. */
   feeShareBps: number | null
   liveKeys: number
@@ -23,6 +26,7 @@ const DAY_SECONDS = 86_400
 
 export function createAccountStore(pool: Pool) {
   const invitations = createInvitationStore(pool)
+  const passwords = createPasswordStore(pool)
 
   /** The user's email; undefined if there is no such user. */
   async function updateUser(text: string, name: UserName, ...more: unknown[]): Promise<string | undefined> {
@@ -30,11 +34,29 @@ export function createAccountStore(pool: Pool) {
     return rows[0]?.email
   }
 
+  /** Locks the user first, so that the session of a concurrent login ends, too. */
+  const endSessions = (lockUser: string, name: UserName): Promise<string | undefined> =>
+    withTransaction(pool, async (session) => {
+      const { rows } = await session.query<{ id: number; email: string }>(lockUser, valuesOf(name))
+      const [user] = rows
+      if (user) await session.query(END_SESSIONS, [user.id, null])
+      return user?.email
+    })
+
+  async function findActive(name: UserName): Promise<number | undefined> {
+    const { rows } = await pool.query<{ id: number }>(
+      `SELECT id FROM users WHERE ${NAMED} AND disabled_at IS NULL`,
+      valuesOf(name),
+    )
+    return rows[0]?.id
+  }
+
   return {
     /** Oldest first, with the total count. */
     async list(limit: number): Promise<{ users: ListedUser[]; total: number }> {
       const { rows } = await pool.query<ListedUser & { total: bigint }>(
-        `SELECT id, email, is_admin AS "isAdmin", disabled_at IS NOT NULL AS "isDisabled", fee_share_bps AS "feeShareBps",
+        `SELECT id, email, is_admin AS "isAdmin", disabled_at IS NOT NULL AS "isDisabled",
+           deleted_at IS NOT NULL AS "isDeleted", fee_share_bps AS "feeShareBps",
            (SELECT count(*) FROM clients c WHERE c.user_id = u.id AND c.deleted_at IS NULL
               AND (c.expires_at IS NULL OR c.expires_at > now()))::int AS "liveKeys",
            created_at AS "createdAt", count(*) OVER () AS total
@@ -49,35 +71,28 @@ export function createAccountStore(pool: Pool) {
       updateUser(`UPDATE users SET fee_share_bps = $3 WHERE ${NAMED} RETURNING email`, name, feeShareBps),
 
     disable: (name: UserName) =>
-      updateUser(
-        `WITH disabled AS (
-           UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE ${NAMED} RETURNING id, email
-         ), revoked AS (
-           DELETE FROM refresh_tokens WHERE user_id IN (SELECT id FROM disabled)
-         )
-         SELECT email FROM disabled`,
+      endSessions(
+        `UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE ${NAMED} RETURNING id, email`,
         name,
       ),
 
-    async findActive(name: UserName): Promise<number | undefined> {
-      const { rows } = await pool.query<{ id: number }>(
-        `SELECT id FROM users WHERE ${NAMED} AND disabled_at IS NULL`,
-        valuesOf(name),
-      )
-      return rows[0]?.id
-    },
+    findActive,
 
+    /** Not one that deleted its account. */
     enable: (name: UserName) =>
-      updateUser(`UPDATE users SET disabled_at = NULL WHERE ${NAMED} RETURNING email`, name),
-
-    revokeRefreshTokens: (name: UserName) =>
       updateUser(
-        `WITH named AS (SELECT id, email FROM users WHERE ${NAMED}), revoked AS (
-           DELETE FROM refresh_tokens WHERE user_id IN (SELECT id FROM named)
-         )
-         SELECT email FROM named`,
+        `UPDATE users SET disabled_at = NULL WHERE ${NAMED} AND deleted_at IS NULL RETURNING email`,
         name,
       ),
+
+    endSessions: (name: UserName) =>
+      endSessions(`SELECT id, email FROM users WHERE ${NAMED} FOR NO KEY UPDATE`, name),
+
+    /** Undefined if there is no such user, or it is disabled. */
+    async resetPassword(name: UserName): Promise<PasswordReset | undefined> {
+      const id = await findActive(name)
+      return id === undefined ? undefined : passwords.issueReset(id)
+    },
 
     /** False if there is no such key. */
     async allowClient(clientId: string, feeShareBps: number): Promise<boolean> {

@@ -2,6 +2,8 @@ import {
   AssetRegistered,
   AssetRegistration,
   CreateUserRequest,
+  PasswordResetIssued,
+  PasswordResetPath,
   UserCreated,
   UserList,
   UsersQuery,
@@ -44,6 +46,23 @@ export const adminOperations: Operation[] = adminPrefixes.flatMap(({ prefix, suf
     query: UsersQuery,
     answers: { 200: { description: 'One page of users.', schema: UserList } },
     errors: refusals.admin,
+  },
+  {
+    id: `issuePasswordReset${suffix}`,
+    method: 'post',
+    path: `${prefix}/users/{id}/password-reset`,
+    tag,
+    summary: 'Issue a token with which a user sets a new password.',
+    description:
+      'Give the token to the user, for `POST /api/v1/password/reset`. It is valid once, for an hour, and ends the one before; only its hash is stored.',
+    auth: callers.admin,
+    pathParameters: PasswordResetPath,
+    answers: { 200: { description: 'The token, in this answer only.', schema: PasswordResetIssued } },
+    errors: {
+      INVALID_REQUEST: 'The path is not a user id.',
+      ...refusals.admin,
+      NOT_FOUND: 'There is no such user, or it is disabled or deleted.',
+    },
   },
   {
     id: `registerAsset${suffix}`,

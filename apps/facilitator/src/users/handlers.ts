@@ -3,7 +3,6 @@ import {
   Credentials,
   SignUpRequest,
   UserLogin,
-  UsersQuery,
   UserTokenRefresh,
   type User as WireUser,
 } from '@tollgate/protocol'
@@ -94,11 +93,9 @@ export function createUserHandlers(parts: {
         ...credentials
       } = parse(CreateUserRequest, req.body)
       const share = percent === undefined ? {} : { feeShareBps: Math.round(percent * 100) }
-      res.json({ data: await register({ ...credentials, isAdmin, ...share }) })
-    },
-
-    async list(req: Request, res: Response) {
-      res.json({ data: (await users.list(parse(UsersQuery, req.query))).map(toWire) })
+      const user = await register({ ...credentials, isAdmin, ...share })
+      res.json({ data: user })
+      return { userId: user.id, isAdmin }
     },
   }
 }

@@ -1,20 +1,12 @@
+import { type RetryCode } from '@tollgate/protocol'
 import { isOver } from '../../settlement/status'
 import { type Retry } from './operator-settlement-store'
-
-export type RetryCode =
-  | 'retried'
-  | 'not-found'
-  | 'settled'
-  | 'failed'
-  | 'reversed-final'
-  | 'payer-transaction'
-  | 'completed-meanwhile'
 
 /** What a retry did, as a code and as a clause for people. `signer` is how the clause names the signer's key. */
 export function retryOutcome(
   { isRetried, isPayersOwn, state, errorReason }: Retry,
   signer: string,
-): { code: RetryCode; text: string } {
+): { code: RetryCode | 'not-found'; text: string } {
   const reason = errorReason ?? 'unknown'
   if (state === undefined) return { code: 'not-found', text: 'there is no such settlement' }
   if (state === 'settled') return { code: 'settled', text: 'it is settled' }

@@ -17,6 +17,11 @@ import {
   InvitationsQuery,
   MetricsQuery,
   NetworkPath,
+  OperatorAssetPath,
+  OperatorAssetsQuery,
+  OperatorSettlementPath,
+  OperatorSettlementsQuery,
+  OperatorUserPath,
   RecipientChallengeRequest,
   RecipientPath,
   RecipientsQuery,
@@ -47,6 +52,7 @@ import fc from 'fast-check'
 import { type z } from 'zod'
 import { newAccount, type Account } from '../testing/accounts'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { settlementRows } from '../testing/settlement-rows'
 
 const ADMIN_TOKEN = 'the admin token of this test and no other'
 
@@ -92,7 +98,7 @@ describe('GET /openapi.json', () => {
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(48)
+    expect(guarded).toHaveLength(72)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -167,6 +173,11 @@ describe('the schema of a parameter', () => {
     ['/api/v1/admin/invitations/{id}', InvitationPath],
     ['/api/v1/admin/denied-addresses', DeniedAddressesQuery],
     ['/api/v1/admin/denied-addresses/{address}', DeniedAddressPath],
+    ['/api/v1/admin/settlements', OperatorSettlementsQuery],
+    ['/api/v1/admin/settlements/{id}', OperatorSettlementPath],
+    ['/api/v1/admin/assets', OperatorAssetsQuery],
+    ['/api/v1/admin/assets/{id}/activate', OperatorAssetPath],
+    ['/api/v1/admin/users/{id}/disable', OperatorUserPath],
   ]
 
   test.each(parsers)('of %s accepts exactly what its parser accepts', (path, parser) => {
@@ -246,7 +257,14 @@ describe('each example', () => {
         { email: account.email, network: 'base-sepolia', address: Wallet.createRandom().address },
         asAdmin,
       )
+    const settlement = String(
+      await settlementRows(facilitator.database.pool).settlement(client['X-Client-ID'], { attempts: 1 }),
+    )
     const ids: Record<string, string> = {
+      readOpenSettlement: settlement,
+      readOpenSettlementAtRoot: settlement,
+      retrySettlement: settlement,
+      retrySettlementAtRoot: settlement,
       deleteRecipient: await newRecipient(),
       unassignRecipient: await newRecipient(),
       unassignRecipientAtRoot: await newRecipient(),

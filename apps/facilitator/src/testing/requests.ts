@@ -25,6 +25,7 @@ export const liveCounts = {
   challenge: 40,
   recipient: 40,
   invitation: 40,
+  registered: 1,
 }
 
 export const requestOptions: RequestOptions = {
@@ -47,6 +48,9 @@ export const requestOptions: RequestOptions = {
     if (/^(deleteRecipient|unassignRecipient)/.test(operationId))
       return live('recipient', liveCounts.recipient)
     if (operationId.startsWith('deleteInvitation')) return live('invitation', liveCounts.invitation)
+    if (operationId.startsWith('activateAsset')) return live('registered', liveCounts.registered)
+    // The first payments of the run.
+    if (/^(read|retry).*Settlement/.test(operationId)) return fc.integer({ min: 1, max: 20 }).map(String)
     if (operationId === 'deleteClient') return live('spare', liveCounts.spare)
     return operationId === 'updateResource' ? live('resource', liveCounts.resource) : undefined
   },

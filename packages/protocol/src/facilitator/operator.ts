@@ -236,7 +236,9 @@ export const OperatorFees = z
     users: z
       .array(z.object({ userId: z.int(), email: z.string(), spent: NativeTotal, limit }))
       .max(10)
-      .describe('The ten with the highest fees, the highest first.'),
+      .describe(
+        'The ten with the highest fees, the highest first. Fees are counted for users and keys only if the network has a cap or the key one of its own.',
+      ),
     clients: z
       .array(
         z.object({

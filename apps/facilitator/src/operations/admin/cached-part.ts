@@ -6,7 +6,8 @@ export type Part<T> = { value: T; error: null } | { value: undefined; error: str
 
 /**
  * All callers within `ttlMs` share one read, so that a page that refreshes costs the nodes and the database little. At most one
- * read runs at a time. Never rejects; the cause of a failure is logged and not shown.
+ * read runs at a time; callers wait for it up to `timeoutMs`, and a result that comes later serves those after them. Never
+ * rejects: the cause of a failure is logged and not shown.
  */
 export function createCachedPart<T>(options: {
   name: string
@@ -16,29 +17,35 @@ export function createCachedPart<T>(options: {
   logger: Logger
 }): () => Promise<Part<T>> {
   const { name, read, ttlMs, timeoutMs, logger } = options
+  let latest: { part: Part<T>; until: number } | undefined
   let running: Promise<Part<T>> | undefined
-  let latest: Promise<Part<T>> | undefined
 
-  async function run(): Promise<Part<T>> {
+  async function tryToRead(): Promise<Part<T>> {
     try {
       return { value: await read(), error: null }
     } catch (error) {
       logger.warn('operator view read failed', { view: name, error })
       return { value: undefined, error: `${name} could not be read; the log of this replica says why` }
-    } finally {
-      running = undefined
     }
   }
 
-  async function readInTime(): Promise<Part<T>> {
-    running ??= run()
-    const part = await withTimeout(running, timeoutMs, () => {
-      logger.warn('operator view read timed out', { view: name, timeoutMs })
-      return { value: undefined, error: `${name} could not be read within ${timeoutMs} ms` }
-    })
-    setTimeout(() => (latest = undefined), ttlMs).unref()
+  async function run(): Promise<Part<T>> {
+    const startedAt = performance.now()
+    const part = await tryToRead()
+    const endedAt = performance.now()
+    if (endedAt - startedAt > timeoutMs)
+      logger.warn('operator view read slow', { view: name, ms: Math.round(endedAt - startedAt) })
+    latest = { part, until: endedAt + ttlMs }
+    running = undefined
     return part
   }
 
-  return () => (latest ??= readInTime())
+  return async () => {
+    if (latest && performance.now() < latest.until) return latest.part
+    running ??= run()
+    return withTimeout(running, timeoutMs, () => ({
+      value: undefined,
+      error: `${name} could not be read within ${timeoutMs} ms`,
+    }))
+  }
 }

@@ -15,8 +15,8 @@ afterAll(closeAll)
 const ETHER = 10n ** 18n
 
 async function feesOf({ api }: TestFacilitator) {
-  const { body } = await api.get('/admin/fees').set(asAdmin).expect(200)
-  return (body as { data: { networks: OperatorFees[] } }).data.networks
+  const answer = await api.get('/admin/fees').set(asAdmin).expect(200)
+  return (answer.body as { data: { networks: OperatorFees[] } }).data.networks
 }
 
 const started = (options: TestOptions) =>

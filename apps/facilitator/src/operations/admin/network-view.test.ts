@@ -16,8 +16,8 @@ const started = (options: TestOptions) =>
 type Answer = { data: { replica: string; networks: OperatorNetwork[] } }
 
 async function networksOf({ api }: TestFacilitator) {
-  const { body, text } = await api.get('/admin/networks').set(asAdmin).expect(200)
-  return { ...(body as Answer).data, text }
+  const answer = await api.get('/admin/networks').set(asAdmin).expect(200)
+  return { ...(answer.body as Answer).data, text: answer.text }
 }
 
 describe('GET /admin/networks', () => {

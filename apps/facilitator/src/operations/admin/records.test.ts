@@ -45,8 +45,8 @@ describe('assets', () => {
 
   test('are taken out of use and back, and a suspension ends with it', async () => {
     const [asset] = (await pageOf()).assets
-    const { body } = await post(`assets/${asset!.id}/deactivate`).expect(200)
-    expect(body).toEqual({ data: { ...asset, active: false } })
+    const retired = await post(`assets/${asset!.id}/deactivate`).expect(200)
+    expect(retired.body).toEqual({ data: { ...asset, active: false } })
     expect(await publicAssets()).toEqual([])
     await facilitator.database.pool.query(
       `UPDATE assets SET suspended_at = now(), suspension = 'a fault' WHERE id = $1`,
@@ -135,8 +135,8 @@ describe('users', () => {
 test('the log of actions has facts and no secrets', async () => {
   const password = 'a secret password of a new user'
   await post('users').send({ email: 'new@example.com', password }).expect(200)
-  const { body } = await post('invitations').send({}).expect(200)
-  const { invitation, id } = (body as { data: { invitation: string; id: number } }).data
+  const invited = await post('invitations').send({}).expect(200)
+  const { invitation, id } = (invited.body as { data: { invitation: string; id: number } }).data
   await api.delete(`/admin/invitations/${id}`).set(asAdmin).expect(200)
   const address = `0x${'2'.repeat(40)}`
   await post('denied-addresses').send({ address, note: 'a private note' }).expect(200)

@@ -70,9 +70,9 @@ export function createFeeReport(parts: { pool: Pool; store: FeeShareStore; share
   }: Pick<Network, 'name' | 'maxFeesPerDay'>): Promise<FeeReport> => {
     const [total, spent] = await Promise.all([readFeesOfDay(pool, name), store.spent(name)])
     const [users, clients] = await Promise.all([usersOf(spent, dailyLimit), clientsOf(spent, dailyLimit)])
-    const nobody = { feeShareBps: null, maxFeesPerDay: null, userFeeShareBps: null }
+    const unknown = { feeShareBps: null, maxFeesPerDay: null, userFeeShareBps: null }
     const ofNew = spent.filter(({ isNew }) => isNew).reduce((sum, { fees }) => sum + fees, 0n)
-    const newUsers = { spent: ofNew, limit: feeLimitsOf(nobody, dailyLimit, shares).newUsers }
+    const newUsers = { spent: ofNew, limit: feeLimitsOf(unknown, dailyLimit, shares).newUsers }
     return { spent: total, newUsers, users, clients }
   }
 }

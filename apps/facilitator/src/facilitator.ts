@@ -34,6 +34,7 @@ import { createStatus } from './networks/status'
 import { createAssetStore } from './networks/store'
 import { createReadSupported } from './networks/supported'
 import { createSettlementMetrics } from './settlement/metrics'
+import { createOperatorHandlers } from './operations/admin/operator'
 import { createMonitoring } from './operations/monitoring/monitoring'
 import { createFeeBudget } from './settlement/signing/fee-budget'
 import { createFeeShareStore } from './settlement/signing/fee-share-store'
@@ -54,12 +55,13 @@ import { createChallenges } from './recipients/challenges'
 import { createRecipientHandlers } from './recipients/handlers'
 import { createRecipientStore } from './recipients/store'
 import { createFacilitatorReference } from './reference/reference'
+import { createReplicaName } from './replica-name'
 import { createResourceHandlers } from './resources/handlers'
 import { createOriginStore } from './resources/origins'
 import { createOwnershipChecks } from './resources/ownership-checks'
 import { createResourceStore } from './resources/store'
 import { deleteAccount } from './users/delete-account'
-import { createAdminGuard, createUserGuard } from './users/guard'
+import { createAdminActionGuard, createAdminGuard, createUserGuard } from './users/guard'
 import { createUserHandlers } from './users/handlers'
 import { createLoginLimit } from './users/login-limit'
 import { createPasswordHandlers } from './users/password-handlers'
@@ -89,6 +91,7 @@ export async function composeFacilitator(parts: {
   const { configuration, families, database, ephemeral, logger, metrics, now } = parts
   const { environment } = configuration
   const { pool } = database
+  const replica = createReplicaName()
 
   const users = createUserStore(database)
   const sessions = createSessionStore(database)
@@ -106,19 +109,19 @@ export async function composeFacilitator(parts: {
   const store = createSettlementStore(pool)
   const settlementWaiter = createSettlementWaiter({ store, notifications, logger })
   const settlementMetrics = createSettlementMetrics({ metrics, networks: networks.all, now })
-  const feeBudget = createFeeBudget({
-    store: createFeeShareStore(pool),
-    shares: {
-      clientKeyBps: environment.CLIENT_KEY_FEE_SHARE_PERCENT,
-      newUserBps: environment.NEW_USER_FEE_SHARE_PERCENT,
-      newUsersBps: environment.ALL_NEW_USERS_FEE_SHARE_PERCENT,
-    },
-  })
+  const feeShares = createFeeShareStore(pool)
+  const shares = {
+    clientKeyBps: environment.CLIENT_KEY_FEE_SHARE_PERCENT,
+    newUserBps: environment.NEW_USER_FEE_SHARE_PERCENT,
+    newUsersBps: environment.ALL_NEW_USERS_FEE_SHARE_PERCENT,
+  }
+  const feeBudget = createFeeBudget({ store: feeShares, shares })
   const settlers = networks.all.flatMap((network) =>
     network.chain.signer.addresses.map((signer) =>
       createSettler({
         network,
         signer,
+        replica,
         pool,
         feeBudget,
         notifications,
@@ -200,6 +203,7 @@ export async function composeFacilitator(parts: {
   const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
   const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
   const readBody = createBodyReader()
+  const withAdmin = createAdminGuard(environment.ADMIN_TOKEN, readBody)
   const app = createApp({
     environment,
     logger,
@@ -210,7 +214,8 @@ export async function composeFacilitator(parts: {
     readBody,
     withClient: createClientGuard(clients, readBody, limitPayments, now),
     withUser: createUserGuard({ users, tokens, readBody, limit: limitUser, now }),
-    withAdmin: createAdminGuard(environment.ADMIN_TOKEN, readBody),
+    withAdmin,
+    withAdminAction: createAdminActionGuard(withAdmin, logger),
     payments,
     paymentsV2,
     paymentsOfAnyVersion: createPaymentHandlersOfAnyVersion(payments, paymentsV2),
@@ -242,6 +247,7 @@ export async function composeFacilitator(parts: {
       users,
     }),
     deniedAddresses: createDeniedAddressHandlers(createDeniedAddressStore(pool), families),
+    operator: createOperatorHandlers({ replica, pool, networks, feeShares, shares, logger, now }),
     resources: createResourceHandlers({
       resources: createResourceStore(database),
       origins,

@@ -53,6 +53,7 @@ export function createRecipientHandlers(parts: {
     if (!(await recipients.remove(id, userId)))
       throw new ApiError('NOT_FOUND', 'There is no such reservation; GET /api/v1/recipients lists yours')
     res.json({ data: { deleted: id } })
+    return { recipientId: id }
   }
 
   return {
@@ -110,6 +111,8 @@ export function createRecipientHandlers(parts: {
         proof: 'operator',
       })
       res.json({ data: toWire(reserved) })
+      const { id: recipientId, userId, address: canonical } = reserved
+      return { recipientId, userId, network: reserved.network, address: canonical }
     },
 
     all: (req: Request, res: Response) => list(req, res),

@@ -96,7 +96,22 @@ async function adminId(path: string, body: object) {
 const recipientOf = (email: string) =>
   adminId('/admin/recipients', { email, network: 'base-sepolia', address: Wallet.createRandom().address })
 
+/** Generated requests disable users and take assets out of use by small ids: those of the users and the asset at work are large. */
+async function moveIds() {
+  const { pool } = facilitator.database
+  await pool.query(`SELECT setval('users_id_seq', 1000000)`)
+  await pool.query('UPDATE assets SET id = id + 1000000')
+  const { rows } = await pool.query<{ id: number }>('SELECT id FROM assets')
+  await pool.query(
+    `INSERT INTO assets (id, network, asset, symbol, decimals, active) VALUES (1, 'base-sepolia', $1, 'NONE', 6, false)`,
+    [`0x${'1'.repeat(40)}`],
+  )
+  await pool.query(`INSERT INTO users (id, email, password_hash) VALUES (2, 'spare@example.com', '')`)
+  return String(rows[0]?.id)
+}
+
 async function liveValues(document: OpenApiDocument): Promise<{ live: Live; payers: string[] }> {
+  const registered = await moveIds()
   const admin = await newFuzzUser({ isAdmin: true })
   const [first, second] = [await newFuzzUser(), await newFuzzUser()]
   const users = [first, second, admin]
@@ -139,6 +154,7 @@ async function liveValues(document: OpenApiDocument): Promise<{ live: Live; paye
     leaverPassword: () => LEAVER_PASSWORD,
     session: (index) => leavers[index]?.session,
     reset: (index) => leavers[index]?.reset,
+    registered: () => registered,
     signature: (index) => payments[index]?.signature,
     payTo: (index) => payments[index]?.authorization.to,
     encoded: (index) => encodeJson({ ...payments[index], asset: undefined }),

@@ -20,6 +20,11 @@ import {
   MetricsQuery,
   NetworkPath,
   PasswordResetPath,
+  OperatorAssetPath,
+  OperatorAssetsQuery,
+  OperatorSettlementPath,
+  OperatorSettlementsQuery,
+  OperatorUserPath,
   RecipientChallengeRequest,
   RecipientPath,
   RecipientsQuery,
@@ -52,6 +57,7 @@ import fc from 'fast-check'
 import { type z } from 'zod'
 import { ADMIN_TOKEN, asAdmin, newAccount, type Account } from '../testing/accounts'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
+import { settlementRows } from '../testing/settlement-rows'
 import { newSignedIn } from '../testing/sign-in'
 
 let facilitator: TestFacilitator
@@ -95,7 +101,7 @@ describe('GET /openapi.json', () => {
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(57)
+    expect(guarded).toHaveLength(81)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -175,6 +181,11 @@ describe('the schema of a parameter', () => {
     ['/api/v1/admin/invitations/{id}', InvitationPath],
     ['/api/v1/admin/denied-addresses', DeniedAddressesQuery],
     ['/api/v1/admin/denied-addresses/{address}', DeniedAddressPath],
+    ['/api/v1/admin/settlements', OperatorSettlementsQuery],
+    ['/api/v1/admin/settlements/{id}', OperatorSettlementPath],
+    ['/api/v1/admin/assets', OperatorAssetsQuery],
+    ['/api/v1/admin/assets/{id}/activate', OperatorAssetPath],
+    ['/api/v1/admin/users/{id}/disable', OperatorUserPath],
   ]
 
   test.each(parsers)('of %s accepts exactly what its parser accepts', (path, parser) => {
@@ -273,10 +284,17 @@ describe('each example', () => {
     live['endSession'] = () => Promise.resolve({ authorization: user.authorization })
     const sessions = await api.get('/api/v1/sessions').set(user.authorization).expect(200)
     const { data: listed } = sessions.body as { data: { id: string; current: boolean }[] }
+    const settlement = String(
+      await settlementRows(facilitator.database.pool).settlement(client['X-Client-ID'], { attempts: 1 }),
+    )
     const ids: Record<string, string> = {
       endSession: listed.find(({ current }) => !current)!.id,
       issuePasswordReset: String(user.id),
       issuePasswordResetAtRoot: String(user.id),
+      readOpenSettlement: settlement,
+      readOpenSettlementAtRoot: settlement,
+      retrySettlement: settlement,
+      retrySettlementAtRoot: settlement,
       deleteRecipient: await newRecipient(),
       unassignRecipient: await newRecipient(),
       unassignRecipientAtRoot: await newRecipient(),

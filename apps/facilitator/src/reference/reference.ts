@@ -5,6 +5,7 @@ import { adminOperations } from './operations/admin'
 import { adminRegistrationOperations } from './operations/admin-registration'
 import { metricsOperations } from './operations/metrics'
 import { networkOperations } from './operations/networks'
+import { operatorOperations } from './operations/operator'
 import { documentOperation, paymentOperations } from './operations/payments'
 import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
@@ -21,6 +22,7 @@ const operations: Operation[] = [
   ...metricsOperations,
   ...adminOperations,
   ...adminRegistrationOperations,
+  ...operatorOperations,
   ...serviceOperations('Service', { title: 'Tollgate facilitator', health: FacilitatorHealth }),
 ]
 
@@ -39,7 +41,7 @@ For a seller:
 
 \`GET /api/v1/networks\` and \`GET /api/v1/assets\` list the networks and assets that are accepted. A refused payment is a 200 with \`isValid\` or \`success\` false and a reason. On \`settlement_pending\`, or if a response is lost, send the same request again.
 
-Operators register assets, create accounts and invitations, reserve recipients and deny addresses under \`/api/v1/admin\` or \`/admin\`, with the admin token of the configuration as bearer token. Accounts with \`isAdmin\` see the keys, resources and metrics of all users.
+Operators watch networks, signers, fees and open settlements, register assets, create accounts and invitations, reserve recipients and deny addresses under \`/api/v1/admin\` or \`/admin\`, with the admin token of the configuration as bearer token. Accounts with \`isAdmin\` see the keys, resources and metrics of all users.
 
 Bodies are JSON in UTF-8. An error is \`{ code, message, details? }\`, except the 401 of login and of token refresh, which has no \`code\`. Amounts are decimal digits in a string, in the asset’s smallest unit.`
 

@@ -26,6 +26,7 @@ export const liveCounts = {
   recipient: 40,
   invitation: 40,
   leaver: 30,
+  registered: 1,
 }
 
 /** They end sessions or change a password: of users whom nothing else needs. All have one password. */
@@ -53,6 +54,9 @@ export const requestOptions: RequestOptions = {
     if (operationId.startsWith('deleteInvitation')) return live('invitation', liveCounts.invitation)
     if (operationId === 'endSession') return live('session', liveCounts.leaver)
     if (operationId.startsWith('issuePasswordReset')) return live('leaverId', liveCounts.leaver)
+    if (operationId.startsWith('activateAsset')) return live('registered', liveCounts.registered)
+    // The first payments of the run.
+    if (/^(read|retry).*Settlement/.test(operationId)) return fc.integer({ min: 1, max: 20 }).map(String)
     if (operationId === 'deleteClient') return live('spare', liveCounts.spare)
     return operationId === 'updateResource' ? live('resource', liveCounts.resource) : undefined
   },

@@ -1,7 +1,7 @@
 import { closeAll } from '@tollgate/testing'
 import { Wallet } from 'ethers'
 import { createCatalogStore } from '../catalog/catalog-store'
-import { createAccountStore } from '../operations/cli/operator-account-store'
+import { createAccountStore } from '../operations/accounts/operator-account-store'
 import { createOriginStore } from '../resources/origins'
 import { ADMIN_TOKEN, asAdmin } from '../testing/accounts'
 import { bazaarOf } from '../testing/bazaar'

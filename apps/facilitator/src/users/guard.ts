@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type IncomingMessage } from 'node:http'
-import { ApiError, type Limiter, type ReadBody } from '@tollgate/service'
+import { ApiError, requestId, type Limiter, type Logger, type ReadBody } from '@tollgate/service'
 import { type Request, type RequestHandler, type Response } from 'express'
 import { BODY_LIMIT_BYTES } from '../body-limit'
 import { sha256 } from '../digest'
@@ -42,6 +42,23 @@ export const createAdminGuard =
     await readBody(req, res, { limitBytes: BODY_LIMIT_BYTES, sender: 'admin' })
     await handler(req, res)
   }
+
+/** What an action did, for its log line: never a secret. */
+type Facts = Readonly<Record<string, string | number | bigint | boolean>>
+
+/** For handlers that change something: they return facts, which are logged once the change is made. */
+export const createAdminActionGuard =
+  (withAdmin: ReturnType<typeof createAdminGuard>, logger: Logger) =>
+  (handler: (req: Request, res: Response) => Promise<Facts>): RequestHandler =>
+    withAdmin(async (req, res) => {
+      const facts = await handler(req, res)
+      const { path } = req.route as { path: string }
+      logger.info('operator action', {
+        action: `${req.method} ${path}`,
+        ...facts,
+        requestId: requestId(req),
+      })
+    })
 
 /** The bearer token (RFC 6750, 2.1), or an empty string. Two headers count as none: a proxy may have used the other one. */
 function bearer({ headersDistinct }: Pick<IncomingMessage, 'headersDistinct'>) {

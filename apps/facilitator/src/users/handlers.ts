@@ -4,7 +4,6 @@ import {
   type SignUpMode,
   SignUpRequest,
   UserLogin,
-  UsersQuery,
   UserTokenRefresh,
   type User as WireUser,
 } from '@tollgate/protocol'
@@ -121,15 +120,13 @@ export function createUserHandlers(parts: {
         ...credentials
       } = parse(CreateUserRequest, req.body)
       const share = percent === undefined ? {} : { feeShareBps: Math.round(percent * 100) }
-      res.json({ data: await register({ ...credentials, isAdmin, ...share }) })
+      const user = await register({ ...credentials, isAdmin, ...share })
+      res.json({ data: user })
+      return { userId: user.id, isAdmin }
     },
 
     me(_req: Request, res: Response, user: SignedInUser) {
       res.json({ data: toWire(user) })
-    },
-
-    async list(req: Request, res: Response) {
-      res.json({ data: (await users.list(parse(UsersQuery, req.query))).map(toWire) })
     },
   }
 }

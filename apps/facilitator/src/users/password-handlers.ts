@@ -44,6 +44,7 @@ export function createPasswordHandlers(parts: {
       const reset = await store.issueReset(id)
       if (!reset) throw new ApiError('NOT_FOUND', 'No active account has this id; GET /admin/users lists all')
       res.json({ data: { token: reset.token, expiresAt: reset.expiresAt.toISOString() } })
+      return { userId: id }
     },
 
     /** Hashes nothing for an invalid token. */

@@ -1,6 +1,6 @@
 import { closeAll } from '@tollgate/testing'
 import { Writable } from 'node:stream'
-import { createAccountStore, type AccountStore } from '../operations/cli/operator-account-store'
+import { createAccountStore, type AccountStore } from '../operations/accounts/operator-account-store'
 import { ADMIN_TOKEN, asAdmin } from '../testing/accounts'
 import { newUser, testFacilitator, type Api, type TestFacilitator } from '../testing/facilitator'
 import { outcomeOf } from '../testing/outcome'

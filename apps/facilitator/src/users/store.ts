@@ -34,16 +34,6 @@ export function createUserStore({ prisma, pool }: Pick<FacilitatorDatabase, 'pri
         return created
       }),
 
-    /** Without deleted accounts. */
-    list: ({ offset, limit }: { offset: number; limit: number }): Promise<User[]> =>
-      prisma.user.findMany({
-        select: publicColumns,
-        where: { deletedAt: null },
-        orderBy: { id: 'asc' },
-        skip: offset,
-        take: limit,
-      }),
-
     async byEmail(email: string): Promise<{ user: User; passwordHash: string } | undefined> {
       const found = await prisma.user.findUnique({
         where: { email, disabledAt: null },

@@ -118,8 +118,14 @@ export const CreateUserRequest = Credentials.extend({
   examples: [{ email: 'ops@example.com', password: 'correct horse battery staple', is_admin: true }],
 })
 export const UserCreated = z.object({ data: User }).meta({ examples: [{ data: exampleUser }] })
-export const UsersQuery = z.object(page(100, 100))
-export const UserList = z.object({ data: z.array(User) }).meta({ examples: [{ data: [exampleUser] }] })
+export const UsersQuery = z.object({
+  ...page(100, 100),
+  email: plainText(254)
+    .min(1)
+    .toLowerCase()
+    .optional()
+    .meta({ description: 'Only users whose email begins with it.' }),
+})
 
 const message = z.object({ data: z.object({ message: z.string() }) })
 const password = Credentials.shape.password

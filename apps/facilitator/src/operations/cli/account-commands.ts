@@ -1,6 +1,6 @@
 import { parseOptions, UsageError } from '@tollgate/service'
 import { percentOf } from '../../percent'
-import { type AccountStore, type ListedUser, type UserName } from './operator-account-store'
+import { type AccountStore, type ListedUser, type UserName } from '../accounts/operator-account-store'
 import {
   assertCount,
   DEFAULT_LIMIT,

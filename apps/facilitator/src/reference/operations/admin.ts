@@ -2,10 +2,10 @@ import {
   AssetRegistered,
   AssetRegistration,
   CreateUserRequest,
+  OperatorUserList,
   PasswordResetIssued,
   PasswordResetPath,
   UserCreated,
-  UserList,
   UsersQuery,
 } from '@tollgate/protocol'
 import { type Operation } from '@tollgate/service'
@@ -42,9 +42,10 @@ export const adminOperations: Operation[] = adminPrefixes.flatMap(({ prefix, suf
     path: `${prefix}/users`,
     tag,
     summary: 'List all users.',
+    description: 'Oldest first, with their keys and fee shares.',
     auth: callers.admin,
     query: UsersQuery,
-    answers: { 200: { description: 'One page of users.', schema: UserList } },
+    answers: { 200: { description: 'One page of users.', schema: OperatorUserList } },
     errors: refusals.admin,
   },
   {

@@ -15,6 +15,9 @@ export type ListedUser = {
   createdAt: Date
 }
 
+/** A user as the API shows it. */
+export type OperatorUserRow = Omit<ListedUser, 'isDisabled' | 'isDeleted'> & { disabledAt: Date | null }
+
 export type UserName = { id: number } | { email: string }
 
 export type AccountStore = ReturnType<typeof createAccountStore>
@@ -23,6 +26,10 @@ const NAMED = '(id = $1 or email = $2)'
 const valuesOf = (name: UserName) => ('id' in name ? [name.id, null] : [null, name.email])
 
 const DAY_SECONDS = 86_400
+
+const COLUMNS = `id, email, is_admin AS "isAdmin", fee_share_bps AS "feeShareBps", disabled_at AS "disabledAt",
+  (SELECT count(*) FROM clients c WHERE c.user_id = u.id AND c.deleted_at IS NULL
+     AND (c.expires_at IS NULL OR c.expires_at > now()))::int AS "liveKeys", created_at AS "createdAt"`
 
 export function createAccountStore(pool: Pool) {
   const invitations = createInvitationStore(pool)
@@ -65,6 +72,24 @@ export function createAccountStore(pool: Pool) {
       )
       const users = rows.map(({ total, ...user }) => ({ total, user }))
       return { users: users.map(({ user }) => user), total: Number(users[0]?.total ?? 0n) }
+    },
+
+    /** Oldest first, without deleted ones; only users whose email begins with `email`, in lower case. */
+    async page({ offset, limit, email }: { offset: number; limit: number; email?: string | undefined }) {
+      const { rows } = await pool.query<OperatorUserRow>(
+        `SELECT ${COLUMNS} FROM users u
+         WHERE deleted_at IS NULL AND ($3::text IS NULL OR starts_with(email, $3)) ORDER BY id OFFSET $1 LIMIT $2`,
+        [offset, limit, email ?? null],
+      )
+      return rows
+    },
+
+    async find(id: number): Promise<OperatorUserRow | undefined> {
+      const { rows } = await pool.query<OperatorUserRow>(
+        `SELECT ${COLUMNS} FROM users u WHERE id = $1 AND deleted_at IS NULL`,
+        [id],
+      )
+      return rows[0]
     },
 
     allow: (name: UserName, feeShareBps: number) =>

@@ -13,7 +13,7 @@ import { withManualMining } from '../testing/manual-mining'
 import { paymentRequest } from '../testing/payment'
 import { way } from '../testing/resource'
 import { whileBlocked } from '../testing/row-locks'
-import { newSignedIn, signIn, type SignedIn } from '../testing/sign-in'
+import { newSignedIn, SIGNED_IN, signIn, type SignedIn } from '../testing/sign-in'
 import { createPasswordStore } from './password-store'
 
 let api: Api
@@ -94,6 +94,18 @@ test('of logins, changes of the password and other deletions beside it none has 
   expect(answers.filter(({ status }) => ![200, 401, 403].includes(status))).toEqual([])
   if (deletions.length === 0) return
   expect(await database.prisma.refreshToken.count({ where: { userId: user.id } })).toBe(0)
+})
+
+test('a deletion that compared the old password while it was changed deletes nothing', async () => {
+  const user = await newSignedIn(api)
+  const status = await whileBlocked(
+    database.pool,
+    (changing) =>
+      changing.query(`UPDATE users SET password_hash = password_hash || 'x' WHERE id = $1`, [user.id]),
+    () => remove(user).then((answer) => answer.status),
+  )
+  expect(status).toBe(403)
+  expect(await user.statusesAt(api)).toEqual(SIGNED_IN)
 })
 
 describe('beside a deletion that has not committed', () => {

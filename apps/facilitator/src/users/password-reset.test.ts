@@ -71,6 +71,21 @@ test('of many uses at once one wins', async () => {
     expect((await login(user, password)).status).toBe(index === won ? 200 : 401)
 })
 
+test('a use that waits for another use of the same token changes nothing', async () => {
+  const user = await newSignedIn(api)
+  const token = await tokenFor(user.id)
+  const status = await whileBlocked(
+    database.pool,
+    async (using) => {
+      await using.query('SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE', [user.id])
+      await using.query('DELETE FROM password_resets WHERE user_id = $1', [user.id])
+    },
+    () => reset(token).then((answer) => answer.status),
+  )
+  expect(status).toBe(403)
+  await login(user, user.password).expect(200)
+})
+
 test('a new token ends the one before; of tokens issued at once one is left', async () => {
   const user = await newSignedIn(api)
   const first = await tokenFor(user.id)

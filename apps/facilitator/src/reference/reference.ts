@@ -10,6 +10,7 @@ import { documentOperation, paymentOperations } from './operations/payments'
 import { recipientOperations } from './operations/recipients'
 import { resourceOperations } from './operations/resources'
 import { sessionOperations } from './operations/sessions'
+import { settlementOperations } from './operations/settlements'
 
 const operations: Operation[] = [
   ...paymentOperations,
@@ -18,6 +19,7 @@ const operations: Operation[] = [
   ...accountOperations,
   ...sessionOperations,
   ...recipientOperations,
+  ...settlementOperations,
   ...resourceOperations,
   ...metricsOperations,
   ...adminOperations,
@@ -62,6 +64,7 @@ const facilitatorDocument = (publicUrl: string, version: string) =>
         },
         { name: 'Networks', description: 'Accepted networks and assets.' },
         { name: 'Accounts', description: 'Users, their sessions, and the client keys of their servers.' },
+        { name: 'Settlements', description: 'Your payments: what became of each, and its transactions.' },
         { name: 'Resources', description: 'Paid resources, for clients to discover.' },
         { name: 'Metrics', description: 'Requests and settlements.' },
         { name: 'Admin', description: 'For operators with the admin token. Served under two paths.' },

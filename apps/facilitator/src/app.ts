@@ -12,6 +12,7 @@ import {
   type Metrics,
   type ReadBody,
 } from '@tollgate/service'
+import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { Router } from 'express'
 import { BODY_LIMIT_BYTES } from './body-limit'
 import { createBulkhead } from './bulkhead'
@@ -33,6 +34,7 @@ import { type createRecipientHandlers } from './recipients/handlers'
 import { type createResourceHandlers } from './resources/handlers'
 import { type createAdminGuard, type createUserGuard } from './users/guard'
 import { type createUserHandlers } from './users/handlers'
+import { type User } from './users/store'
 
 /** Long responses leave the other connections for payments; a report uses up to two. */
 const CONNECTIONS_OF_ONE = 5
@@ -61,6 +63,7 @@ export type AppDependencies = {
   deniedAddresses: ReturnType<typeof createDeniedAddressHandlers>
   resources: ReturnType<typeof createResourceHandlers>
   measured: ReturnType<typeof createMetricsHandlers>
+  webhooks: ReturnType<typeof createWebhookHandlers<Pick<User, 'id'>>>
   reference: ReturnType<typeof createFacilitatorReference>
   now: () => Date
 }
@@ -69,7 +72,7 @@ export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, metricsRecorder, store, health, now } = dependencies
   const { withClient, withUser, withAdmin, payments, paymentsV2, networks, users, clients } = dependencies
   const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
-  const { invitations, recipients, deniedAddresses } = dependencies
+  const { invitations, recipients, deniedAddresses, webhooks } = dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
     createRateLimit({ ...limit, name, points, key: addressKey })
@@ -110,6 +113,16 @@ export function createApp(dependencies: AppDependencies) {
   api.post('/recipients', withUser(recipients.reserve))
   api.get('/recipients', withUser(limited(recipients.list)))
   api.delete('/recipients/:id', withUser(recipients.remove))
+  api.post('/webhooks', withUser(webhooks.create))
+  api.get('/webhooks', withUser(webhooks.list))
+  api.put('/webhooks/:id', withUser(webhooks.update))
+  api.delete('/webhooks/:id', withUser(webhooks.remove))
+  api.post('/webhooks/:id/secret', withUser(webhooks.rotateSecret))
+  api.post('/webhooks/:id/test', withUser(webhooks.test))
+  api.post('/webhooks/:id/replay', withUser(limited(webhooks.replayRange)))
+  api.get('/webhooks/:id/deliveries', withUser(limited(webhooks.deliveries)))
+  api.get('/webhooks/:id/deliveries/:deliveryId', withUser(webhooks.delivery))
+  api.post('/webhooks/:id/deliveries/:deliveryId/replay', withUser(webhooks.replay))
   api.post('/resources', withUser(resources.create))
   api.get('/users/resources', limitLists, withUser(limited(resources.own)))
   api.get('/resources', limitLists, limited(resources.all))

@@ -11,6 +11,7 @@ import {
   type Logger,
   type Metrics,
 } from '@tollgate/service'
+import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { createApp } from './app'
 import { createCatalogStore } from './catalog/catalog-store'
 import { createCataloger } from './catalog/cataloger'
@@ -63,6 +64,8 @@ import { createLoginLimit } from './users/login-limit'
 import { createPasswords } from './users/passwords'
 import { createUserStore } from './users/store'
 import { createTokens } from './users/tokens'
+import { EMIT_OVERDUE } from './webhooks/overdue-sql'
+import { wire } from './webhooks/wire'
 
 const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as {
   version: string
@@ -182,6 +185,14 @@ export async function composeFacilitator(parts: {
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
   const cataloger = createCataloger({ store: createCatalogStore(database), networks, isProduction, logger })
+  const deliveryWorker = createDeliveryWorker({
+    pool,
+    overdue: EMIT_OVERDUE,
+    isProduction,
+    logger,
+    metrics,
+    now,
+  })
   const readSupported = createReadSupported(networks)
   const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
   const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
@@ -239,6 +250,7 @@ export async function composeFacilitator(parts: {
       now,
     }),
     measured: createMetricsHandlers(createMetricsStore(pool), now),
+    webhooks: createWebhookHandlers(createEndpointStore(pool), wire, { isProduction }),
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     now,
   })
@@ -251,6 +263,7 @@ export async function composeFacilitator(parts: {
     settlementWaiter,
     ownershipChecks,
     cataloger,
+    deliveryWorker,
     settlers,
     metricsRecorder,
   }

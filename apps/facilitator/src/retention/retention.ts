@@ -4,6 +4,11 @@ import {
   type PoolClient,
   type RetentionTask,
 } from '@tollgate/database'
+import {
+  DELETE_WEBHOOK_DELIVERIES,
+  DELETE_WEBHOOK_ENDPOINTS,
+  DELETE_WEBHOOK_EVENTS,
+} from '@tollgate/webhooks'
 import { type Environment } from '../config'
 import {
   DELETE_CATALOGED_RESOURCES,
@@ -23,6 +28,7 @@ type Periods = Pick<
   | 'RETENTION_REFRESH_TOKEN_DAYS'
   | 'RETENTION_METRICS_DAYS'
   | 'RETENTION_CATALOG_DAYS'
+  | 'RETENTION_WEBHOOK_DAYS'
 >
 
 /** See docs/retention.md. Deletes no settlement and no transaction. */
@@ -44,6 +50,9 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('settlement_refusals', DELETE_REFUSALS, periods.RETENTION_METRICS_DAYS),
   task('clients', DELETE_CLIENTS, periods.RETENTION_METRICS_DAYS),
   task('cataloged_resources', DELETE_CATALOGED_RESOURCES, periods.RETENTION_CATALOG_DAYS),
+  task('webhook_deliveries', DELETE_WEBHOOK_DELIVERIES, periods.RETENTION_WEBHOOK_DAYS),
+  task('webhook_events', DELETE_WEBHOOK_EVENTS, periods.RETENTION_WEBHOOK_DAYS),
+  task('webhook_endpoints', DELETE_WEBHOOK_ENDPOINTS, periods.RETENTION_WEBHOOK_DAYS),
 ]
 
 /** A statement that deleted its maximum number of rows has more to delete. */

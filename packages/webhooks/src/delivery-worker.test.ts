@@ -1,8 +1,6 @@
-import { closeAll } from '@tollgate/testing'
+import { closeAll, eventually, startWebhookReceiver, type ReceivedWebhook } from '@tollgate/testing'
 import { Webhook } from 'standardwebhooks'
 import { createDeliveryStore } from './delivery-store'
-import { eventually } from './testing/eventually'
-import { startReceiver, type Received } from './testing/receiver'
 import { openWorkerWorld, type WorkerWorld } from './testing/worker-world'
 
 let world: WorkerWorld
@@ -12,12 +10,12 @@ beforeAll(async () => {
 afterAll(closeAll)
 
 const allEnded = (deliveries: { state: string }[]) => deliveries.every(({ state }) => state !== 'pending')
-const numberOf = ({ text }: Received) => (JSON.parse(text) as { data: { n: number } }).data.n
-const headersOf = ({ headers }: Received) => headers as Record<string, string>
+const numberOf = ({ text }: ReceivedWebhook) => (JSON.parse(text) as { data: { n: number } }).data.n
+const headersOf = ({ headers }: ReceivedWebhook) => headers as Record<string, string>
 
 describe('a delivery', () => {
   test('is signed, and the public library verifies it', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const { owner, secret, deliveries } = await world.newEndpoint(receiver.url)
     const replica = world.startReplica()
     await world.emit(owner, 'one', 'thing.changed', { amount: '10000', text: 'é ✓ "quoted"' })
@@ -39,7 +37,7 @@ describe('a delivery', () => {
   })
 
   test('is repeated with the same id and bytes until the receiver is up again, in the order of its subject', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const { id, owner, secret, deliveries } = await world.newEndpoint(receiver.url)
     await receiver.stop()
     const replica = world.startReplica()
@@ -48,7 +46,7 @@ describe('a delivery', () => {
       all.some(({ lastError }) => lastError?.includes('ECONNREFUSED') === true),
     )
 
-    const seen: Received[] = []
+    const seen: ReceivedWebhook[] = []
     receiver.respond((res, one) => {
       seen.push(one)
       res.writeHead(seen.length === 1 ? 503 : 200).end()
@@ -71,7 +69,7 @@ describe('a delivery', () => {
   })
 
   test('that is refused again and again does not hold back other subjects', async () => {
-    const receiver = await startReceiver(
+    const receiver = await startWebhookReceiver(
       (res, { subject }) => void res.writeHead(subject === 'bad' ? 500 : 200).end(),
     )
     const { id, owner, deliveries } = await world.newEndpoint(receiver.url)
@@ -90,7 +88,7 @@ describe('a delivery', () => {
   })
 
   test('is given up after three days, and later events of its subject go on', async () => {
-    const receiver = await startReceiver(
+    const receiver = await startWebhookReceiver(
       (res, one) => void res.writeHead(numberOf(one) === 1 ? 500 : 200).end(),
     )
     const { owner, deliveries } = await world.newEndpoint(receiver.url)
@@ -109,8 +107,8 @@ describe('a delivery', () => {
 describe('an endpoint', () => {
   test('that is slow does not delay another', async () => {
     const held: (() => void)[] = []
-    const slow = await startReceiver((res) => void held.push(() => res.end()))
-    const fast = await startReceiver()
+    const slow = await startWebhookReceiver((res) => void held.push(() => res.end()))
+    const fast = await startWebhookReceiver()
     const owner = 'owner of both'
     const [one, other] = [
       await world.newEndpoint(slow.url, { owner }),
@@ -129,7 +127,7 @@ describe('an endpoint', () => {
   })
 
   test('that fails is not hammered: one attempt at a time, with pauses', async () => {
-    const receiver = await startReceiver((res) => void res.writeHead(500).end())
+    const receiver = await startWebhookReceiver((res) => void res.writeHead(500).end())
     const { owner, id } = await world.newEndpoint(receiver.url)
     for (let n = 0; n < 50; n++) await world.emit(owner, `subject ${n}`)
     const replica = world.startReplica()
@@ -147,7 +145,7 @@ describe('an endpoint', () => {
   })
 
   test('that is inactive gets nothing new, and what is pending once it is active', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const { owner, id, deliveries } = await world.newEndpoint(receiver.url)
     await world.emit(owner, 'before')
     await world.endpoints.update(owner, id, { active: false })
@@ -166,7 +164,7 @@ describe('an endpoint', () => {
   })
 
   test('gets the types that it asked for', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const { owner } = await world.newEndpoint(receiver.url, { events: ['thing.made'] })
     await world.emit(owner, 'one', 'thing.changed')
     await world.emit(owner, 'two', 'thing.made')
@@ -177,7 +175,7 @@ describe('an endpoint', () => {
   })
 
   test('whose secret is rotated gets both signatures for a day, then the new one only', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const { owner, id, secret } = await world.newEndpoint(receiver.url)
     const rotated = await world.endpoints.rotateSecret(owner, id)
     const replica = world.startReplica()
@@ -198,7 +196,7 @@ describe('an endpoint', () => {
 
 describe('replicas', () => {
   test('share the deliveries: each is sent once, in the order of its subject', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const { owner, deliveries } = await world.newEndpoint(receiver.url)
     for (let n = 0; n < 20; n++)
       for (let s = 0; s < 10; s++) await world.emit(owner, `subject ${s}`, 'x', { n })
@@ -214,7 +212,7 @@ describe('replicas', () => {
   })
 
   test('send again what one claimed before it died, once its lease has ended', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     const { owner, id, deliveries } = await world.newEndpoint(receiver.url)
     await world.emit(owner, 'one')
     const dead = createDeliveryStore(world.pool)
@@ -234,7 +232,7 @@ describe('replicas', () => {
   })
 
   test('release at a shutdown what the receiver does not answer', async () => {
-    const receiver = await startReceiver(() => undefined)
+    const receiver = await startWebhookReceiver(() => undefined)
     const { owner, deliveries } = await world.newEndpoint(receiver.url)
     await world.emit(owner, 'one')
     const replica = world.startReplica()
@@ -247,7 +245,7 @@ describe('replicas', () => {
 })
 
 test('a replay sends it again under the same id, and the log keeps all attempts', async () => {
-  const receiver = await startReceiver()
+  const receiver = await startWebhookReceiver()
   const { owner, id, deliveries } = await world.newEndpoint(receiver.url)
   const replica = world.startReplica()
   for (const subject of ['one', 'two', 'three']) await world.emit(owner, subject)

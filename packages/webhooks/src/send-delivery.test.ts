@@ -1,7 +1,6 @@
-import { closeAll } from '@tollgate/testing'
+import { closeAll, startWebhookReceiver } from '@tollgate/testing'
 import { type LookupAddress } from 'node:dns'
 import { sendDelivery } from './send-delivery'
-import { startReceiver } from './testing/receiver'
 
 afterAll(closeAll)
 
@@ -26,7 +25,7 @@ const at = (address: string): LookupAddress => ({ address, family: address.inclu
 
 describe('no connection is made', () => {
   test('in production to this machine, by address or by name', async () => {
-    const receiver = await startReceiver()
+    const receiver = await startWebhookReceiver()
     for (const host of ['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433'])
       for (const scheme of ['http', 'https']) {
         const { status, error } = await send(`${scheme}://${host}:${portOf(receiver.url)}/`, {
@@ -58,7 +57,7 @@ describe('no connection is made', () => {
 })
 
 test('a name is resolved once for an attempt, and the connection goes to the address that was checked', async () => {
-  const receiver = await startReceiver()
+  const receiver = await startWebhookReceiver()
   const resolved: string[] = []
   const resolve = (name: string) => {
     resolved.push(name)
@@ -72,14 +71,16 @@ test('a name is resolved once for an attempt, and the connection goes to the add
 })
 
 test.each([301, 302, 307, 308])('a redirect (%d) is a failure, and is not followed', async (status) => {
-  const other = await startReceiver()
-  const receiver = await startReceiver((res) => void res.writeHead(status, { location: other.url }).end())
+  const other = await startWebhookReceiver()
+  const receiver = await startWebhookReceiver(
+    (res) => void res.writeHead(status, { location: other.url }).end(),
+  )
   expect(await send(receiver.url)).toEqual({ status, error: `status ${status}: redirects are not followed` })
   expect(other.received).toEqual([])
 })
 
 test('an endless response is cut, and its status counts', async () => {
-  const receiver = await startReceiver((res) => {
+  const receiver = await startWebhookReceiver((res) => {
     const write = () => {
       while (!res.destroyed && res.write(Buffer.alloc(16_384)));
     }
@@ -90,7 +91,7 @@ test('an endless response is cut, and its status counts', async () => {
 })
 
 test('an endpoint that does not answer is abandoned after ten seconds', async () => {
-  const receiver = await startReceiver(() => undefined)
+  const receiver = await startWebhookReceiver(() => undefined)
   expect(await send(receiver.url)).toEqual({ status: null, error: 'no answer within 10 s' })
 })
 
@@ -104,7 +105,7 @@ test.each([
 })
 
 test('the request names no more than it must', async () => {
-  const receiver = await startReceiver()
+  const receiver = await startWebhookReceiver()
   await send(receiver.url)
   expect(Object.keys(receiver.received[0]!.headers).sort()).toEqual([
     'connection',

@@ -17,6 +17,7 @@ import {
   InvitationsQuery,
   MetricsQuery,
   NetworkPath,
+  NewWebhook,
   RecipientChallengeRequest,
   RecipientPath,
   RecipientsQuery,
@@ -31,6 +32,11 @@ import {
   UserLogin,
   UsersQuery,
   UserTokenRefresh,
+  WebhookChange,
+  WebhookDeliveriesQuery,
+  WebhookDeliveryPath,
+  WebhookPath,
+  WebhookReplayRequest,
 } from '@tollgate/protocol'
 import { operationsOf, type JsonSchema, type OpenApiDocument } from '@tollgate/service'
 import { closeAll } from '@tollgate/testing'
@@ -46,6 +52,7 @@ import { Wallet } from 'ethers'
 import fc from 'fast-check'
 import { type z } from 'zod'
 import { newAccount, type Account } from '../testing/accounts'
+import { newWebhooks } from '../testing/webhooks'
 import { newClient, newUser, testFacilitator, type TestFacilitator } from '../testing/facilitator'
 
 const ADMIN_TOKEN = 'the admin token of this test and no other'
@@ -92,7 +99,7 @@ describe('GET /openapi.json', () => {
         expect(security).toEqual([{ clientId: [], clientToken: [] }])
       else expect(security).toEqual([{ [path.includes('/admin/') ? 'admin' : 'bearer']: [] }])
     }
-    expect(guarded).toHaveLength(48)
+    expect(guarded).toHaveLength(58)
   })
 
   test('names the challenge that a 401 of each kind of operation has', async () => {
@@ -134,6 +141,9 @@ describe('the schema of a request body', () => {
     ReserveRecipientRequest,
     AssignRecipientRequest,
     DenyAddressRequest,
+    NewWebhook,
+    WebhookChange,
+    WebhookReplayRequest,
   }
 
   test('is covered by this test', () => {
@@ -163,6 +173,9 @@ describe('the schema of a parameter', () => {
     ['/api/v1/resources/{id}', RecordPath],
     ['/api/v1/recipients', RecipientsQuery],
     ['/api/v1/recipients/{id}', RecipientPath],
+    ['/api/v1/webhooks/{id}/secret', WebhookPath],
+    ['/api/v1/webhooks/{id}/deliveries', WebhookDeliveriesQuery],
+    ['/api/v1/webhooks/{id}/deliveries/{deliveryId}', WebhookDeliveryPath],
     ['/api/v1/admin/invitations', InvitationsQuery],
     ['/api/v1/admin/invitations/{id}', InvitationPath],
     ['/api/v1/admin/denied-addresses', DeniedAddressesQuery],
@@ -255,6 +268,7 @@ describe('each example', () => {
       deleteClient: clientId,
       updateResource: String((made.body as { data: { id: number } }).data.id),
     }
+    const webhooks = await newWebhooks(facilitator, account)
 
     const settlementWaiter: unknown[] = []
     for (const { method, path, operation } of operationsOf(document)) {
@@ -265,7 +279,8 @@ describe('each example', () => {
       const given = (place: string) =>
         parameters.filter((parameter) => parameter.in === place && parameter.example !== undefined)
       const url = given('path').reduce(
-        (filled, { name, example: value }) => filled.replace(`{${name}}`, ids[operationId] ?? String(value)),
+        (filled, { name, example: value }) =>
+          filled.replace(`{${name}}`, ids[operationId] ?? webhooks(operationId)?.[name] ?? String(value)),
         path,
       )
       const credentials =

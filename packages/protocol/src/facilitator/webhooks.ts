@@ -20,7 +20,7 @@ export const NewWebhook = z
 export const WebhookChange = z
   .object(input)
   .partial()
-  .meta({ id: 'WebhookChange', examples: [{ active: false }] })
+  .meta({ id: 'WebhookChange', examples: [{ events: [], active: true }] })
 
 const fields = {
   id: z.guid(),

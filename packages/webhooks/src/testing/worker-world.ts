@@ -42,7 +42,10 @@ export async function openWorkerWorld() {
       return { close, scrape: () => metrics.register.metrics() }
     },
 
-    async newEndpoint(receiverUrl: string, { owner = randomUUID(), events = [] as string[] } = {}) {
+    async newEndpoint(
+      receiverUrl: string,
+      { owner = randomUUID(), events = [] }: { owner?: string; events?: string[] } = {},
+    ) {
       const endpoint = await endpoints.create(owner, {
         url: receiverUrl,
         events,

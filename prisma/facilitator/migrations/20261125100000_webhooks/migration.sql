@@ -147,7 +147,7 @@ END
 $$;
 
 -- The last condition is a reversal that became final.
-CREATE TRIGGER "settlements_webhook" AFTER UPDATE OF "status", "client_id" ON "settlements" FOR EACH ROW
+CREATE TRIGGER "settlements_webhook" AFTER UPDATE OF "status", "client_id", "error_reason" ON "settlements" FOR EACH ROW
   WHEN (
     (OLD.status <> NEW.status AND (NEW.status IN ('settled', 'failed', 'reversed') OR OLD.status = 'settled'))
     OR (NEW.status = 'settled' AND OLD.client_id <> NEW.client_id)

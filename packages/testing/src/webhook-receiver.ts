@@ -1,14 +1,14 @@
-import { closeLater } from '@tollgate/testing'
+import { closeLater } from './closing'
 import { EventEmitter, once } from 'node:events'
 import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import { type AddressInfo } from 'node:net'
 
-export type Received = { id: string; headers: IncomingHttpHeaders; text: string; subject: string }
-type Respond = (res: ServerResponse, received: Received) => void
+export type ReceivedWebhook = { id: string; headers: IncomingHttpHeaders; text: string; subject: string }
+type Respond = (res: ServerResponse, received: ReceivedWebhook) => void
 
 /** An endpoint of a merchant on this machine. Takes everything, unless `respond` says otherwise. */
-export async function startReceiver(respond: Respond = (res) => void res.writeHead(204).end()) {
-  const received: Received[] = []
+export async function startWebhookReceiver(respond: Respond = (res) => void res.writeHead(204).end()) {
+  const received: ReceivedWebhook[] = []
   const arrivals = new EventEmitter().setMaxListeners(0)
   let behaviour = respond
   const server = http.createServer((req, res) => {

@@ -8,7 +8,6 @@ import {
   RECORD_SUCCESS,
   RELEASE,
 } from './delivery-sql'
-import { type AttemptResult } from './send-delivery'
 
 export type ClaimedDelivery = {
   id: bigint
@@ -26,12 +25,13 @@ export type ClaimedDelivery = {
   elapsedMs: number
 }
 
+/** `error` is null if the endpoint answered with 2xx. */
+export type AttemptResult = { status: number | null; error: string | null }
+
 type Attempt = Pick<ClaimedDelivery, 'id' | 'attempt'>
 type Result = AttemptResult & { durationMs: number }
 
 const MAX_EXPIRED_AT_ONCE = 1_000
-
-export type DeliveryStore = ReturnType<typeof createDeliveryStore>
 
 /** Each step is one statement, by the clock of the database: any number of replicas share the deliveries. */
 export function createDeliveryStore(pool: Pool) {

@@ -2,9 +2,9 @@ import { type Pool } from '@tollgate/database'
 import { startInterval, type Logger, type Metrics, type Resolve } from '@tollgate/service'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createDeliveryMetrics } from './delivery-metrics'
-import { createDeliveryStore, type ClaimedDelivery } from './delivery-store'
+import { createDeliveryStore, type AttemptResult, type ClaimedDelivery } from './delivery-store'
 import { retryDelay } from './retry-delay'
-import { sendDelivery, type AttemptResult } from './send-delivery'
+import { sendDelivery } from './send-delivery'
 
 const POLL_INTERVAL_MS = 500
 const OVERDUE_INTERVAL_MS = 5_000
@@ -57,7 +57,8 @@ export function createDeliveryWorker(parts: DeliveryWorkerParts) {
     const { endpointId, messageId, type } = delivery
     if (result.error === null) {
       await store.recordSuccess(delivery, result)
-      return metrics.count('delivered')
+      metrics.count('delivered')
+      return
     }
     const retryInMs = retryDelay(delivery.elapsedMs + result.durationMs, random())
     await store.recordFailure(delivery, result, retryInMs)

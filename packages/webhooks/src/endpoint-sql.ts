@@ -1,7 +1,7 @@
 /** Endpoints of an owner. */
 export const MAX_ENDPOINTS = 10
 /** Deliveries that one request replays. */
-export const MAX_REPLAYED = 10_000
+const MAX_REPLAYED = 10_000
 
 const ENDPOINT = `id, url, events, description, threshold, active, created_at AS "createdAt", secret_rotated_at AS "secretRotatedAt",
   failing_since AS "failingSince"`

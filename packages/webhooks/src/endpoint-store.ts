@@ -39,7 +39,7 @@ export type Endpoint = {
 }
 export type EndpointWithSecret = Endpoint & { secret: string }
 
-export type DeliveryState = 'pending' | 'delivered' | 'failed'
+type DeliveryState = 'pending' | 'delivered' | 'failed'
 
 export type Delivery = {
   id: bigint
@@ -54,7 +54,7 @@ export type Delivery = {
   lastStatus: number | null
   lastError: string | null
 }
-export type LoggedAttempt = { at: string; durationMs: number; status: number | null; error: string | null }
+type LoggedAttempt = { at: string; durationMs: number; status: number | null; error: string | null }
 export type DeliveryDetail = Delivery & { payload: unknown; log: LoggedAttempt[] }
 
 type Page = { before: bigint | null; state: DeliveryState | null; limit: number }

@@ -98,7 +98,7 @@ test('an endpoint that does not answer is abandoned after ten seconds', async ()
 test.each([
   ['refuses the connection', 'http://127.0.0.1:1/', 'ECONNREFUSED'],
   ['has no address', 'https://shop.invalid/', 'has no address'],
-])('an error of an endpoint that %s is told in few words', async (_, url, words) => {
+])('an error of an endpoint that %s is described in few words', async (_, url, words) => {
   const { status, error } = await send(url)
   expect([status, error]).toEqual([null, expect.stringContaining(words)])
   expect(error!.length).toBeLessThanOrEqual(200)

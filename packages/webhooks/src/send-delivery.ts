@@ -1,13 +1,10 @@
 import { AddressNotAllowed, guardedRequest, RequestTimeout, type Resolve } from '@tollgate/service'
-import { type ClaimedDelivery } from './delivery-store'
+import { type AttemptResult, type ClaimedDelivery } from './delivery-store'
 import { signedHeaders } from './signed-headers'
 
-export const ATTEMPT_TIMEOUT_MS = 10_000
+const ATTEMPT_TIMEOUT_MS = 10_000
 const MAX_RESPONSE_BYTES = 16_384
 const MAX_ERROR_LENGTH = 200
-
-/** `error` is null if the endpoint answered with 2xx. */
-export type AttemptResult = { status: number | null; error: string | null }
 
 export type SendOptions = {
   isProduction: boolean

@@ -1,6 +1,7 @@
 import { type GatewayDatabase } from '@tollgate/database'
 import { type Facilitator } from '@tollgate/facilitator-client'
 import { createBudget, createHealth, type EphemeralStore, type Logger, type Metrics } from '@tollgate/service'
+import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
@@ -45,6 +46,8 @@ import { createPayInSession } from './rpc/pay-in-session'
 import { createPaymentChoice } from './rpc/payment-choice'
 import { createPlainHandlers } from './rpc/plain-handlers'
 import { createUpstreams } from './rpc/upstream/upstreams'
+import { EMIT_OVERDUE } from './webhooks/overdue-sql'
+import { createWire } from './webhooks/wire'
 
 export type Infrastructure = {
   environment: Environment
@@ -161,6 +164,16 @@ export function composeGateway(infrastructure: Infrastructure) {
     logger,
   })
 
+  const { pool } = database
+  const isProduction = environment.NODE_ENV === 'production'
+  const deliveryWorker = createDeliveryWorker({
+    pool,
+    overdue: EMIT_OVERDUE,
+    isProduction,
+    logger,
+    metrics,
+    now,
+  })
   const health = createHealth({
     checks: { postgres: async () => (await database.pool.query('SELECT 1')).rowCount === 1 },
   })
@@ -190,10 +203,11 @@ export function composeGateway(infrastructure: Infrastructure) {
     }),
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
+    webhooks: createWebhookHandlers(createEndpointStore(pool), createWire(sessions), { isProduction }),
     reference: createGatewayReference(environment.PUBLIC_URL, environment.SIGN_IN_DOMAINS, catalog),
     discovery: createDiscovery({ catalog, findFeePayer, publicUrl: environment.PUBLIC_URL, now }),
     now,
   })
   const loadCatalog = () => Promise.allSettled([catalog.readPlans(), catalog.readProviders()])
-  return { app, health, loadCatalog, ledger, payments, settlements, processor, upstreams }
+  return { app, health, loadCatalog, ledger, payments, settlements, processor, upstreams, deliveryWorker }
 }

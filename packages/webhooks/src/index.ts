@@ -1,5 +1,5 @@
 export { createDeliveryWorker } from './delivery-worker'
 export { createEndpointStore } from './endpoint-store'
 export { createWebhookHandlers, type WebhookWire } from './handlers'
-export { DELETE_WEBHOOK_DELIVERIES, DELETE_WEBHOOK_ENDPOINTS, DELETE_WEBHOOK_EVENTS } from './retention-sql'
+export { webhookRetentionTasks } from './retention-tasks'
 export { showEndpoint } from './show-endpoint'

@@ -4,11 +4,7 @@ import {
   type PoolClient,
   type RetentionTask,
 } from '@tollgate/database'
-import {
-  DELETE_WEBHOOK_DELIVERIES,
-  DELETE_WEBHOOK_ENDPOINTS,
-  DELETE_WEBHOOK_EVENTS,
-} from '@tollgate/webhooks'
+import { webhookRetentionTasks } from '@tollgate/webhooks'
 import { type Environment } from '../config'
 import {
   DELETE_CATALOGED_RESOURCES,
@@ -50,9 +46,7 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('settlement_refusals', DELETE_REFUSALS, periods.RETENTION_METRICS_DAYS),
   task('clients', DELETE_CLIENTS, periods.RETENTION_METRICS_DAYS),
   task('cataloged_resources', DELETE_CATALOGED_RESOURCES, periods.RETENTION_CATALOG_DAYS),
-  task('webhook_deliveries', DELETE_WEBHOOK_DELIVERIES, periods.RETENTION_WEBHOOK_DAYS),
-  task('webhook_events', DELETE_WEBHOOK_EVENTS, periods.RETENTION_WEBHOOK_DAYS),
-  task('webhook_endpoints', DELETE_WEBHOOK_ENDPOINTS, periods.RETENTION_WEBHOOK_DAYS),
+  ...webhookRetentionTasks(periods.RETENTION_WEBHOOK_DAYS),
 ]
 
 /** A statement that deleted its maximum number of rows has more to delete. */

@@ -1,7 +1,7 @@
-/** $1 maximum of rows, $2 days to keep. For the retention jobs of both services. */
+import { type RetentionTask } from '@tollgate/database'
 
-/** Ended deliveries, with the log of their attempts. */
-export const DELETE_WEBHOOK_DELIVERIES = `
+/** $1 maximum of rows, $2 days to keep. Ended deliveries go with the log of their attempts. */
+const DELETE_DELIVERIES = `
 WITH deleted AS (
   DELETE FROM webhook_deliveries WHERE id IN (
     SELECT id FROM webhook_deliveries WHERE state <> 'pending' AND ended_at < now() - make_interval(days => $2)
@@ -10,7 +10,7 @@ WITH deleted AS (
 )
 SELECT count(*)::int AS rows FROM deleted`
 
-export const DELETE_WEBHOOK_EVENTS = `
+const DELETE_EVENTS = `
 WITH deleted AS (
   DELETE FROM webhook_events WHERE id IN (
     SELECT id FROM webhook_events
@@ -22,7 +22,7 @@ WITH deleted AS (
 SELECT count(*)::int AS rows FROM deleted`
 
 /** Deleted endpoints without deliveries. */
-export const DELETE_WEBHOOK_ENDPOINTS = `
+const DELETE_ENDPOINTS = `
 WITH deleted AS (
   DELETE FROM webhook_endpoints WHERE id IN (
     SELECT id FROM webhook_endpoints
@@ -32,3 +32,19 @@ WITH deleted AS (
   RETURNING id
 )
 SELECT count(*)::int AS rows FROM deleted`
+
+/** For the retention jobs of both services. */
+export const webhookRetentionTasks = (days: number): RetentionTask[] => [
+  task('webhook_deliveries', DELETE_DELIVERIES, days),
+  task('webhook_events', DELETE_EVENTS, days),
+  task('webhook_endpoints', DELETE_ENDPOINTS, days),
+]
+
+const task = (name: string, text: string, days: number): RetentionTask => ({
+  name,
+  async step(client, { limit }) {
+    const { rows } = await client.query<{ rows: number }>(text, [limit, days])
+    const count = rows[0]?.rows ?? 0
+    return { rows: count, next: count === limit ? 'more' : undefined }
+  },
+})

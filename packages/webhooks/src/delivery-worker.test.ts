@@ -231,6 +231,23 @@ describe('replicas', () => {
     await replica.close()
   })
 
+  test('send nothing of a claim that took longer than five seconds, and claim it again', async () => {
+    const receiver = await startWebhookReceiver()
+    const { owner, id, deliveries } = await world.newEndpoint(receiver.url)
+    await world.emit(owner, 'one')
+    const session = await world.pool.connect()
+    await session.query('BEGIN')
+    await session.query('SELECT FROM webhook_deliveries WHERE endpoint_id = $1 FOR UPDATE', [id])
+    const replica = world.startReplica()
+    await session.query('SELECT pg_sleep(6)')
+    await session.query('COMMIT')
+    session.release()
+    await eventually(deliveries, allEnded)
+    expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 2 }])
+    expect(receiver.received).toHaveLength(1)
+    await replica.close()
+  })
+
   test('release at a shutdown what the receiver does not answer', async () => {
     const receiver = await startWebhookReceiver(() => undefined)
     const { owner, deliveries } = await world.newEndpoint(receiver.url)

@@ -13,7 +13,7 @@ const UPKEEP_INTERVAL_MS = 60_000
 const MAX_AT_ONCE = 64
 /** At a shutdown, for attempts that have begun. */
 const GRACE_MS = 3_000
-/** A process that stalled longer between the claim and the request does not send: another replica may have sent it since. */
+/** After a longer time between the claim and the request nothing is sent: another replica may have the delivery by then. */
 const MAX_STALL_MS = 5_000
 
 export type DeliveryWorkerParts = {
@@ -42,7 +42,7 @@ export function createDeliveryWorker(parts: DeliveryWorkerParts) {
 
   async function attempt(delivery: ClaimedDelivery, claimedAtMs: number): Promise<void> {
     const startedAtMs = performance.now()
-    if (startedAtMs - claimedAtMs > MAX_STALL_MS) return
+    if (startedAtMs - claimedAtMs > MAX_STALL_MS) return store.release(delivery)
     const signal = interrupting.signal
     const sent = sendDelivery(delivery, { isProduction, signal, now, ...(resolve ? { resolve } : {}) })
     const result = await sent.catch(() => undefined)

@@ -14,6 +14,7 @@ import {
   type Metrics,
   type ReadBody,
 } from '@tollgate/service'
+import { type createWebhookHandlers } from '@tollgate/webhooks'
 import { Router } from 'express'
 import { BODY_LIMIT_BYTES } from './body-limit'
 import { createBulkhead } from './bulkhead'
@@ -40,6 +41,7 @@ import { type createAdminActionGuard, type createAdminGuard, type createUserGuar
 import { type createUserHandlers } from './users/handlers'
 import { type createPasswordHandlers } from './users/password-handlers'
 import { type createSessionHandlers } from './users/session-handlers'
+import { type User } from './users/store'
 
 /** Long responses leave the other connections for payments; a report uses up to two. */
 const CONNECTIONS_OF_ONE = 5
@@ -73,6 +75,7 @@ export type AppDependencies = {
   resources: ReturnType<typeof createResourceHandlers>
   measured: ReturnType<typeof createMetricsHandlers>
   settlements: ReturnType<typeof createSettlementHandlers>
+  webhooks: ReturnType<typeof createWebhookHandlers<Pick<User, 'id'>>>
   reference: ReturnType<typeof createFacilitatorReference>
   console: Console
   now: () => Date
@@ -83,7 +86,7 @@ export function createApp(dependencies: AppDependencies) {
   const { withClient, withUser, withAdmin, withAdminAction, payments, paymentsV2, networks, users, clients } =
     dependencies
   const { resources, measured, reference, readBody, paymentsOfAnyVersion, capabilities } = dependencies
-  const { invitations, recipients, deniedAddresses, sessions, passwords, operator, settlements } =
+  const { invitations, recipients, deniedAddresses, sessions, passwords, operator, settlements, webhooks } =
     dependencies
   const limit = { store, logger, durationSeconds: 60 }
   const perAddress = (name: string, points: number) =>
@@ -144,6 +147,16 @@ export function createApp(dependencies: AppDependencies) {
   api.post('/recipients', withUser(recipients.reserve))
   api.get('/recipients', withUser(limited(recipients.list)))
   api.delete('/recipients/:id', withUser(recipients.remove))
+  api.post('/webhooks', withUser(webhooks.create))
+  api.get('/webhooks', withUser(webhooks.list))
+  api.put('/webhooks/:id', withUser(webhooks.update))
+  api.delete('/webhooks/:id', withUser(webhooks.remove))
+  api.post('/webhooks/:id/secret', withUser(webhooks.rotateSecret))
+  api.post('/webhooks/:id/test', withUser(webhooks.test))
+  api.post('/webhooks/:id/replay', withUser(limited(webhooks.replayRange)))
+  api.get('/webhooks/:id/deliveries', withUser(limited(webhooks.deliveries)))
+  api.get('/webhooks/:id/deliveries/:deliveryId', withUser(webhooks.delivery))
+  api.post('/webhooks/:id/deliveries/:deliveryId/replay', withUser(webhooks.replay))
   api.post('/resources', withUser(resources.create))
   api.get('/users/resources', limitLists, withUser(limited(resources.own)))
   api.get('/resources', limitLists, limited(resources.all))

@@ -12,6 +12,7 @@ import {
   type Logger,
   type Metrics,
 } from '@tollgate/service'
+import { createDeliveryWorker, createEndpointStore, createWebhookHandlers } from '@tollgate/webhooks'
 import { createApp } from './app'
 import { createCatalogStore } from './catalog/catalog-store'
 import { createCataloger } from './catalog/cataloger'
@@ -73,6 +74,8 @@ import { createSessionHandlers } from './users/session-handlers'
 import { createSessionStore } from './users/session-store'
 import { createUserStore } from './users/store'
 import { createTokens } from './users/tokens'
+import { EMIT_OVERDUE } from './webhooks/overdue-sql'
+import { wire } from './webhooks/wire'
 
 const { version } = JSON.parse(readFileSync(join(__dirname, '../package.json'), 'utf8')) as {
   version: string
@@ -201,6 +204,14 @@ export async function composeFacilitator(parts: {
   const isProduction = environment.NODE_ENV === 'production'
   const ownershipChecks = createOwnershipChecks({ origins, isProduction, logger, now })
   const cataloger = createCataloger({ store: createCatalogStore(database), networks, isProduction, logger })
+  const deliveryWorker = createDeliveryWorker({
+    pool,
+    overdue: EMIT_OVERDUE,
+    isProduction,
+    logger,
+    metrics,
+    now,
+  })
   const readSupported = createReadSupported(networks)
   const payments = createPaymentHandlers({ verify, settle, cataloger }, v1)
   const paymentsV2 = createPaymentHandlersV2({ verify, settle, cataloger }, networks, readSupported)
@@ -270,6 +281,7 @@ export async function composeFacilitator(parts: {
       networks,
       families,
     }),
+    webhooks: createWebhookHandlers(createEndpointStore(pool), wire, { isProduction }),
     reference: createFacilitatorReference(environment.PUBLIC_URL, version),
     console: createConsole({ folder: consoleFolder }),
     now,
@@ -283,6 +295,7 @@ export async function composeFacilitator(parts: {
     settlementWaiter,
     ownershipChecks,
     cataloger,
+    deliveryWorker,
     settlers,
     metricsRecorder,
   }

@@ -52,5 +52,15 @@ export {
   serviceOperations,
 } from './reference'
 export { startInterval } from './interval'
+export {
+  AddressNotAllowed,
+  guardedRequest,
+  type GuardedRequestOptions,
+  type GuardedResponse,
+  isAllowedAddress,
+  RequestTimeout,
+} from './outbound/guarded-request'
+export { isPublicAddress } from './outbound/public-address'
+export { type Resolve } from './outbound/resolve'
 export { type RetentionRun, startRetention } from './retention'
 export { type Closing, run } from './run'

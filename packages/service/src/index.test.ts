@@ -49,6 +49,7 @@ test('exports these names and no others', () => {
   "startInterval",
   "startRetention",
   "statusOf",
+  "toCsv",
 ]
 `)
 })

@@ -1,6 +1,7 @@
 export { type CommandIo, parseOptions, runCommand, runCommandLine, UsageError } from './command-line'
 export { ConfigurationError, DEVELOPMENT_SECRET_PREFIX, env, readEnvironment } from './config'
 export { type EphemeralStore, type EphemeralStoreOptions, openEphemeralStore } from './ephemeral'
+export { toCsv } from './csv'
 export { endOfTurn } from './end-of-turn'
 export { ApiError, type ApiErrorOptions, type ErrorCode, parse, statusOf } from './errors'
 export { type AppOptions, createBaseApp } from './http/app'

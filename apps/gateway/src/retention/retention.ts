@@ -5,6 +5,7 @@ import {
   DELETE_PAYMENT_IDENTIFIERS,
   DELETE_SESSIONS,
   DELETE_USAGE,
+  deleteUsageTotals,
   DROP_REQUESTS,
   type StepRow,
 } from './retention-sql'
@@ -12,6 +13,7 @@ import {
 type Periods = Pick<
   Environment,
   | 'RETENTION_USAGE_DAYS'
+  | 'RETENTION_USAGE_TOTALS_DAYS'
   | 'RETENTION_PAYMENT_REQUEST_DAYS'
   | 'RETENTION_FAILED_PAYMENT_DAYS'
   | 'RETENTION_SESSION_DAYS'
@@ -33,6 +35,8 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('payment_identifiers', DELETE_PAYMENT_IDENTIFIERS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('sessions', DELETE_SESSIONS, periods.RETENTION_SESSION_DAYS),
   task('usage', DELETE_USAGE, periods.RETENTION_USAGE_DAYS),
+  task('usage_hours', deleteUsageTotals('hour'), periods.RETENTION_USAGE_DAYS),
+  task('usage_days', deleteUsageTotals('day'), periods.RETENTION_USAGE_TOTALS_DAYS),
 ]
 
 const task = (name: string, text: string, days: number): RetentionTask => ({

@@ -43,7 +43,7 @@ test('GET /history/:wallet | CSV has the members of the records, and formulas as
   const address = await walletWithCalls(1)
   const answer = await csvOf(`/history/${address}`).expect(200).expect('cache-control', 'no-store')
   expect(answer.headers['content-type']).toMatch(/^text\/csv\b/)
-  expect(answer.headers['content-disposition']).toBe('attachment; filename="history.csv"')
+  expect(answer.headers['content-disposition']).toMatch(/^attachment; filename="?history\.csv"?$/)
   expect(answer.headers['vary']).toMatch(/\bAccept\b/i)
   const [header, line] = answer.text.split('\r\n')
   expect(header).toBe(
@@ -108,7 +108,7 @@ describe.each(['history', 'payments'])('GET /%s/:wallet', (name) => {
 })
 
 test('an export counts as the pages that it replaces', async () => {
-  const limited = await testGateway({ beside: gateway, environment: { RATE_LIMIT_READS_PER_MINUTE: 150 } })
+  const limited = await testGateway({ environment: { RATE_LIMIT_READS_PER_MINUTE: 150 } })
   const path = `/history/${gateway.wallet().address}`
   const remaining = async (limit: number, accept: string) =>
     (await limited.api.get(path).query({ limit }).set('Accept', accept)).headers['ratelimit']

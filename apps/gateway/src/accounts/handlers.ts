@@ -5,7 +5,6 @@ import {
   UsageQuery,
   UsageRecord,
   type CreditBalance,
-  type UsageAnswer,
 } from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
@@ -64,13 +63,10 @@ export function createAccountHandlers(parts: {
       const wallet = parseWallet(req.params.wallet)
       const query = parse(UsageQuery, req.query)
       const range = usageRangeOf(query, now())
-      const answer: UsageAnswer = {
-        data: await usageReport({ wallet, planId: query.plan_id }, range),
-        from: range.from.toISOString(),
-        to: range.to.toISOString(),
-        interval: range.interval,
-      }
-      res.set('Cache-Control', 'no-store').json(answer)
+      const data = await usageReport({ wallet, planId: query.plan_id }, range)
+      const rest = { from: range.from.toISOString(), to: range.to.toISOString(), interval: range.interval }
+      const text = `{"data":${data},${JSON.stringify(rest).slice(1)}`
+      res.set('Cache-Control', 'no-store').type('json').send(text)
     },
   }
 }

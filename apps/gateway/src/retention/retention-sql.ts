@@ -81,7 +81,7 @@ SELECT (SELECT count(*) FROM deleted)::int AS rows,
 export const deleteUsageTotals = (interval: 'hour' | 'day') => `
 WITH old AS MATERIALIZED (
   SELECT account_id, period, chain_id, rpc_method FROM usage_totals
-  WHERE interval = '${interval}' AND ${isOld('period')}
+  WHERE interval || ' totals' = '${interval} totals' AND ${isOld('period')}
   ORDER BY period LIMIT $1 FOR UPDATE SKIP LOCKED
 ), deleted AS (
   DELETE FROM usage_totals WHERE interval = '${interval}'

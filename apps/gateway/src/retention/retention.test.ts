@@ -2,11 +2,10 @@ import { openGatewayDatabase } from '@tollgate/database'
 import { SettleRequest } from '@tollgate/protocol'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { createUsageReport } from '../accounts/usage/usage-report'
 import { usageRangeOf } from '../accounts/usage/usage-range'
 import { findViolations, randomAddress, insertPayment } from '../testing/accounts'
 import { endingOf, lockAccount, openLedgers, type TestLedgers } from '../testing/ledgers'
-import { count, reportOf, sumsOf } from '../testing/usage'
+import { count, reportOf, sumsIn as sumsOfRange, sumsOf } from '../testing/usage'
 import { createRetention } from './retention'
 
 const periods = {
@@ -48,8 +47,8 @@ const age = (table: string, column: string, days: number, ids: readonly unknown[
 /** Of the day that is so many days ago. */
 async function sumsIn(daysAgo: number, wallet: string) {
   const day = new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)
-  const range = usageRangeOf({ interval: 'day', from: day, to: day, plan_id: undefined }, new Date())
-  const sums = await createUsageReport({ pool })({ wallet, planId: undefined }, range)
+  const range = usageRangeOf({ interval: 'day', from: day, to: day }, new Date())
+  const sums = await sumsOfRange(pool, { wallet, planId: undefined }, range)
   return sums.map(({ calls, credits, failed }) => ({ calls, credits, failed }))
 }
 
@@ -125,6 +124,7 @@ describe('calls', () => {
     const failed = await insertPayment(pool, { wallet: randomAddress(), credits: 1, status: 'failed' })
     await age('payments', 'updated_at', 91, [failed])
 
+    await count(pool)
     const release = await lockAccount(pool, wallet)
     const running = createRetention({ pool }, periods, pace)(never)
     await running.catch(() => undefined)

@@ -1,18 +1,27 @@
 import { type GatewayDatabase } from '@tollgate/database'
+import { UsageSum } from '@tollgate/protocol'
+import { z } from 'zod'
 import { createUsageReport } from '../accounts/usage/usage-report'
 import { countCalls } from '../accounts/usage/count-calls'
-import { usageRangeOf } from '../accounts/usage/usage-range'
+import { usageRangeOf, type UsageRange } from '../accounts/usage/usage-range'
 
 type Pool = GatewayDatabase['pool']
 
 export const count = (pool: Pool, pace = { limit: 10_000, pauseMs: 1 }) =>
   countCalls({ pool }, new AbortController().signal, pace)
 
+export async function sumsIn(
+  pool: Pool,
+  of: { wallet: string; planId: number | undefined },
+  range: UsageRange,
+): Promise<UsageSum[]> {
+  return z.array(UsageSum).parse(JSON.parse(await createUsageReport({ pool })(of, range)))
+}
+
 /** Sums of the last 30 days, by chain and method. */
 export async function reportOf(pool: Pool, wallet: string, planId?: number) {
-  const range = usageRangeOf({ interval: 'day', from: undefined, to: undefined }, new Date())
-  const sums = await createUsageReport({ pool })({ wallet, planId }, range)
-  return sums.map(({ chain_id, rpc_method, calls, credits, failed }) => ({
+  const range = usageRangeOf({ interval: 'day' }, new Date())
+  return (await sumsIn(pool, { wallet, planId }, range)).map(({ chain_id, rpc_method, calls, credits, failed }) => ({
     chain_id,
     rpc_method,
     calls,

@@ -23,7 +23,7 @@ SELECT last_call AS "counted", pg_snapshot_xmin(pg_current_snapshot()) >= $1::xi
 FROM usage_totals_progress FOR UPDATE SKIP LOCKED`
 
 /** Counts the calls between the last one counted ($1) and $2, and stops before the first that has not ended. */
-export const COUNT = `
+const COUNT = `
 WITH page AS MATERIALIZED (
   SELECT id, account_id, chain_id, coalesce(rpc_method, '') AS rpc_method, state, credits, created_at, ${IS_FAILED} AS is_failed
   FROM usage WHERE id > $1 AND id <= $2

@@ -11,7 +11,7 @@ const intervals = {
 }
 
 /** Whole hours or days around the times asked for. @throws ApiError INVALID_REQUEST */
-export function usageRangeOf({ interval, from, to }: UsageQuery, now: Date): UsageRange {
+export function usageRangeOf({ interval, from, to }: Pick<UsageQuery, 'interval' | 'from' | 'to'>, now: Date): UsageRange {
   const { ms, usual, max } = intervals[interval]
   const end = Math.ceil((to === undefined ? now.getTime() + 1 : endOf(to)) / ms)
   const start = from === undefined ? end - usual : Math.floor(Date.parse(from) / ms)

@@ -1,4 +1,4 @@
-import { PayerAccountAnswer, PayerAccountRequest } from '@tollgate/protocol'
+import { PayerAccountRequest, PayerNodeAnswer, type PayerAccountAnswer } from '@tollgate/protocol'
 import { addressKey, ApiError, parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { type Catalog, type Route } from '../catalog/catalog'
@@ -47,8 +47,10 @@ export function createPayerAccountHandlers(parts: {
       throw new ApiError('OVERLOADED', 'Too many accounts are being read; try again', { retryAfterSeconds: 1 })
     concurrent++
     try {
-      const answer = await ask(req, res, nodes, request)
-      if (answer) res.set('Cache-Control', 'no-store').json({ jsonrpc: '2.0', id: request.id, ...answer })
+      const read = await ask(req, res, nodes, request)
+      if (!read) return
+      const answer: PayerAccountAnswer = { jsonrpc: '2.0', id: request.id, ...read }
+      res.set('Cache-Control', 'no-store').json(answer)
     } finally {
       concurrent--
     }
@@ -65,9 +67,9 @@ const requestOf = ({ method, params = {} }: PayerAccountRequest): UpstreamReques
   acceptEncoding: 'identity',
 })
 
-function readAnswer(body: Buffer): PayerAccountAnswer | undefined {
+function readAnswer(body: Buffer): PayerNodeAnswer | undefined {
   try {
-    return PayerAccountAnswer.safeParse(JSON.parse(body.toString())).data
+    return PayerNodeAnswer.safeParse(JSON.parse(body.toString())).data
   } catch {
     return undefined
   }

@@ -88,15 +88,18 @@ const StatusResult = z.object({
   sync_info: z.object({ latest_block_height: text(20), catching_up: z.boolean() }),
 })
 
+const result = { result: z.union([QueryResult, StatusResult]) }
+const error = { error: z.object({ code: z.int(), message: text(256) }) }
+
 /** What a node answers, without its other members. */
+export const PayerNodeAnswer = z.union([z.object(result), z.object(error)])
+export type PayerNodeAnswer = z.infer<typeof PayerNodeAnswer>
+
 export const PayerAccountAnswer = z
-  .union([
-    z.object({ result: z.union([QueryResult, StatusResult]) }),
-    z.object({ error: z.object({ code: z.int(), message: text(256) }) }),
-  ])
+  .union([z.object({ ...envelope, ...result }), z.object({ ...envelope, ...error })])
   .meta({
     id: 'PayerAccountAnswer',
-    description: 'The answer of the node, as `result` or `error`, without its other members.',
+    description: 'The answer of a node, without the members that a payer does not need.',
     examples: [
       {
         jsonrpc: '2.0',

@@ -46,7 +46,7 @@ async function signerOf(mode: Mode) {
   }
 }
 
-async function customer(mode: Mode) {
+async function customer(mode: Mode, nodes: Record<string, string> = {}) {
   const { cosmosPlan, gateway, infrastructure } = world
   const limit = {
     network: `cosmos:${cosmosPlan.chain_id}`,
@@ -58,6 +58,7 @@ async function customer(mode: Mode) {
     wallet: await signerOf(mode),
     limits: { assets: [limit] },
     storage: memoryStorage(),
+    nodes,
   })
   const address = await tollgate.address()
   await fundCosmosWallet(infrastructure.cosmos.rpcUrl, address, `${price()}uatom`)
@@ -83,3 +84,24 @@ test.each(['direct', 'amino'] as const)(
     tollgate.close()
   },
 )
+
+test('a wallet reads its account through the gateway, and pays with that', async () => {
+  const { cosmosPlan, gateway } = world
+  const node = `${gateway.url}/accounts/${cosmosPlan.chain_id}`
+  const { tollgate, address } = await customer('direct', { [cosmosPlan.chain_id]: node })
+  expect(await tollgate.buy()).toMatchObject({ credits: cosmosPlan.credits })
+  expect(await held(address)).toBe(0n)
+  await expect(tollgate.buy()).rejects.toMatchObject({ code: 'PAYMENT_REFUSED' })
+
+  const unknown = createTollgate({
+    url: gateway.url,
+    wallet: await signerOf('amino'),
+    limits: { assets: [{ network: `cosmos:${cosmosPlan.chain_id}`, asset: 'uatom', perPayment: price() }] },
+    nodes: { [cosmosPlan.chain_id]: node },
+  })
+  await expect(unknown.buy()).rejects.toMatchObject({
+    code: 'PAYMENT_REFUSED',
+    message: expect.stringContaining('has no account on') as string,
+  })
+  for (const one of [tollgate, unknown]) one.close()
+})

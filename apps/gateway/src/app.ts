@@ -5,7 +5,6 @@ import {
   createBaseApp,
   createBodyReader,
   createLimiter,
-  createRateLimit,
   limitBy,
   mountConsole,
   type Console,
@@ -16,6 +15,8 @@ import {
   POINT_BYTES,
 } from '@tollgate/service'
 import { type createWebhookHandlers } from '@tollgate/webhooks'
+import { type RequestHandler } from 'express'
+import { pageCost } from './accounts/csv-export'
 import { type createAccountHandlers } from './accounts/handlers'
 import { type SessionHandler, type createGuard } from './auth/guard'
 import { type createAuthHandlers } from './auth/handlers'
@@ -27,11 +28,13 @@ import { type createGatewayReference } from './reference/reference'
 import { type OfferSigner } from './extensions/offer-receipt'
 import { withoutSecrets } from './keys/access-key'
 import { type createKeyHandlers } from './keys/handlers'
+import { type createPayerAccountHandlers } from './payer-accounts/handlers'
 import { type createPaymentHandlers } from './payments/handlers'
 import { type createRpcHandlers } from './rpc/handlers'
 import { type createPlainHandlers } from './rpc/plain-handlers'
 
 const BODY_LIMIT_BYTES = 32_768
+const READ_LIMIT_BYTES = 2_048
 /** For `/rpc`, which takes batches. */
 const CALL_LIMIT_BYTES = 1_048_576
 const POINTS_PER_MIB = 1_048_576 / POINT_BYTES
@@ -51,6 +54,7 @@ export type AppDependencies = {
   plain: ReturnType<typeof createPlainHandlers>
   keys: ReturnType<typeof createKeyHandlers>
   webhooks: ReturnType<typeof createWebhookHandlers<Session>>
+  payerAccounts: ReturnType<typeof createPayerAccountHandlers>
   offerSigner: OfferSigner | undefined
   reference: ReturnType<typeof createGatewayReference>
   discovery: ReturnType<typeof createDiscovery>
@@ -61,7 +65,7 @@ export type AppDependencies = {
 export function createApp(dependencies: AppDependencies) {
   const { environment, logger, metrics, store, health, withSession, auth, catalog, accounts, rpc } =
     dependencies
-  const { payments, keys, webhooks, offerSigner, reference, discovery, now } = dependencies
+  const { payments, keys, payerAccounts, webhooks, offerSigner, reference, discovery, now } = dependencies
   const limitAddress = createLimiter({
     store,
     logger,
@@ -77,14 +81,13 @@ export function createApp(dependencies: AppDependencies) {
     points: environment.RATE_LIMIT_RPC_PER_MINUTE,
     durationSeconds: 60,
   })
-  const limitReads = createRateLimit({
-    store,
-    logger,
-    name: 'reads',
-    points: environment.RATE_LIMIT_READS_PER_MINUTE,
-    durationSeconds: 60,
-    key: addressKey,
-  })
+  const readPoints = environment.RATE_LIMIT_READS_PER_MINUTE
+  const limitRead = createLimiter({ store, logger, name: 'reads', points: readPoints, durationSeconds: 60 })
+  const limitReads = limitBy(addressKey, limitRead)
+  const limitPages: RequestHandler = async (req, res, next) => {
+    await limitRead(addressKey(req), res, Math.min(pageCost(req), readPoints))
+    next()
+  }
   /** Counts only bodies above one point, so that a small call costs one store access, not two. */
   const limitUploads = createLimiter({
     store,
@@ -95,6 +98,7 @@ export function createApp(dependencies: AppDependencies) {
   })
   const readBody = createBodyReader()
   const body = bodyOf(readBody, { limitBytes: BODY_LIMIT_BYTES, limit: limitAddress })
+  const smallBody = bodyOf(readBody, { limitBytes: READ_LIMIT_BYTES, limit: limitRead })
   const call: SessionHandler = async (req, res, session) => {
     const { wallet } = session
     await readBody(req, res, {
@@ -144,6 +148,7 @@ export function createApp(dependencies: AppDependencies) {
         'PAYMENT-REQUIRED',
         'X-Credits-Charged',
         'X-Credits-Remaining',
+        'Link',
         // By which a wallet sees that its clock is wrong.
         'Date',
       ],
@@ -181,8 +186,11 @@ export function createApp(dependencies: AppDependencies) {
       app.get('/webhooks/:id/deliveries/:deliveryId', limitReads, withSession(webhooks.delivery))
       app.post('/webhooks/:id/deliveries/:deliveryId/replay', limitByAddress, withSession(webhooks.replay))
       app.get('/credits/:wallet', limitReads, accounts.credits)
-      app.get('/history/:wallet', limitReads, accounts.history)
-      app.get('/payments/:wallet', limitReads, accounts.payments)
+      app.get('/usage/:wallet', limitReads, accounts.usage)
+      app.get('/history/:wallet', limitPages, accounts.history)
+      app.get('/payments/:wallet', limitPages, accounts.payments)
+      app.get('/payments/:wallet/:id', limitReads, payments.status)
+      app.post('/accounts/:chain', smallBody, payerAccounts)
       app.get('/openapi.json', reference.openapi)
       app.get('/docs', reference.docs)
       app.get('/docs/:version/:file', limitReads, reference.viewer)

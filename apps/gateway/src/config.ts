@@ -42,6 +42,7 @@ export const Environment = z.object({
   RATE_LIMIT_PAYMENTS_PER_MINUTE: atLeastOne.default(30),
   FACILITATOR_REQUESTS_PER_MINUTE: atLeastOne.default(3_000),
   RETENTION_USAGE_DAYS: atLeastOne.default(400),
+  RETENTION_USAGE_TOTALS_DAYS: atLeastOne.default(762),
   RETENTION_PAYMENT_REQUEST_DAYS: atLeastOne.default(7),
   RETENTION_FAILED_PAYMENT_DAYS: atLeastOne.default(90),
   RETENTION_SESSION_DAYS: atLeastOne.default(7),

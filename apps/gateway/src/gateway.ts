@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { createAccountHandlers } from './accounts/handlers'
 import { createHistory } from './accounts/history'
 import { createLedger } from './accounts/ledger'
+import { createUsageReport } from './accounts/usage/usage-report'
 import { createApp } from './app'
 import { createContractWallets } from './auth/contract-wallets'
 import { domainsOf } from './auth/domain'
@@ -33,6 +34,7 @@ import { createOfferSigner } from './extensions/offer-receipt'
 import { createSignInWithX } from './extensions/sign-in-with-x'
 import { createKeyHandlers } from './keys/handlers'
 import { createAccessKeyStore } from './keys/store'
+import { createPayerAccountHandlers } from './payer-accounts/handlers'
 import { createAdmission } from './payments/admission'
 import { createBuyCredits } from './payments/buy-credits'
 import { createBuyInSession } from './payments/buy-in-session'
@@ -40,6 +42,7 @@ import { createPaymentHandlers } from './payments/handlers'
 import { createIdentifiedPayments } from './payments/identified-payments'
 import { createPaymentProcessor } from './payments/payment-processor'
 import { createPlanPayment } from './payments/plan-payment'
+import { createSettlementLookup } from './payments/settlement-lookup'
 import { createSettlementStore } from './payments/settlement-store'
 import { createPaymentStore } from './payments/store'
 import { createDiscovery } from './reference/discovery'
@@ -69,16 +72,21 @@ export type Infrastructure = {
   now: () => Date
 }
 
+/** Nodes answer for an account at once, and the page that asks waits 15 s. */
+const PAYER_TIMEOUT_MS = 5_000
+
 /** Wires the areas together. Opens upstream connections only. */
 export function composeGateway(infrastructure: Infrastructure) {
   const { environment, database, store, facilitator, logger, metrics, now } = infrastructure
   const resource = `${environment.PUBLIC_URL}/rpc`
   const timeoutMs = environment.UPSTREAM_TIMEOUT_SECONDS * 1000
+  const payerTimeoutMs = Math.min(timeoutMs, PAYER_TIMEOUT_MS)
 
   const clocks: Clocks = { monotonicMs: () => performance.now(), wallMs: () => now().getTime() }
 
   const catalog = createCatalog(database, now)
   const ledger = createLedger(database, clocks)
+  const history = createHistory(database)
   const secrets = [environment.JWT_SECRET, environment.JWT_SECRET_PREVIOUS].filter(
     (secret) => secret !== undefined,
   )
@@ -196,11 +204,18 @@ export function composeGateway(infrastructure: Infrastructure) {
     withSession: createGuard(sessions),
     auth: createAuthHandlers(nonces, signIn, sessions, domains),
     catalog: createCatalogHandlers(catalog, supported),
-    payments: createPaymentHandlers(
-      createBuyInSession({ ...inSession, inFlight }),
-      `${environment.PUBLIC_URL}/credits`,
-    ),
-    accounts: createAccountHandlers(ledger, createHistory(database)),
+    payments: createPaymentHandlers({
+      buyInSession: createBuyInSession({ ...inSession, inFlight }),
+      history,
+      findSettlement: createSettlementLookup({ facilitator, logger }),
+      resource: `${environment.PUBLIC_URL}/credits`,
+    }),
+    accounts: createAccountHandlers({
+      ledger,
+      history,
+      usageReport: createUsageReport(database),
+      now,
+    }),
     rpc: createRpcHandlers(paidCall, catalog, resource),
     plain: createPlainHandlers({
       paidCall,
@@ -211,6 +226,7 @@ export function composeGateway(infrastructure: Infrastructure) {
       keys,
       publicUrl: environment.PUBLIC_URL,
     }),
+    payerAccounts: createPayerAccountHandlers({ catalog, forward: createForward(upstreams, payerTimeoutMs) }),
     offerSigner,
     keys: createKeyHandlers({ keys, sessions, catalog, publicUrl: environment.PUBLIC_URL, now }),
     webhooks: createWebhookHandlers(createEndpointStore(pool), createWire(sessions), { isProduction }),

@@ -14,6 +14,7 @@ import {
 } from '@tollgate/service'
 import { startAudit } from './accounts/audit'
 import { startHeartbeat } from './accounts/heartbeat'
+import { startCounting } from './accounts/usage/start-counting'
 import { readConfiguration } from './config'
 import { composeGateway } from './gateway'
 import { startReconciler } from './payments/reconciler'
@@ -63,6 +64,8 @@ void run('gateway', async (closing) => {
   closing.add('heartbeat', () => heartbeat.stop())
   const audit = startAudit({ database, metrics, logger })
   closing.add('audit', () => audit.stop())
+  const counting = startCounting({ database, metrics, logger })
+  closing.add('usage counting', () => counting.stop())
   const retention = startRetention({ run: createRetention(database, environment), metrics, logger })
   closing.add('retention', () => retention.stop())
   const reconciler = startReconciler({

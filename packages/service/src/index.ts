@@ -46,6 +46,7 @@ export {
   createReference,
   type JsonSchema,
   type OpenApiDocument,
+  type HeaderDescription,
   type Operation,
   operationsOf,
   responseAt,

@@ -45,7 +45,10 @@ export type TollgateOptions = {
   timeoutMs?: number
   /** The name that the gateway's short sign-in text carries, for a gateway that does not accept its own host as a domain. */
   serviceName?: string
-  /** Nodes by chain id, for the payer's account on Cosmos chains. Default: the gateway's provider, whose word is then taken. */
+  /**
+   * Nodes by chain id, for the payer's account on Cosmos chains. Default: the gateway's provider, asked through the gateway in a
+   * browser; its word is then taken.
+   */
   nodes?: Record<string, string>
 }
 
@@ -104,6 +107,8 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   async function nodeUrl(chainId: string): Promise<string> {
     const given = options.nodes?.[chainId]
     if (given !== undefined) return given
+    // A page may be allowed to connect to the gateway only, and few nodes answer to pages.
+    if (isBrowser()) return `${url}/accounts/${encodeURIComponent(chainId)}`
     const provider = (await gateway.providers()).find(
       ({ chain_id, rpc }) => chain_id === chainId && rpc.length > 0,
     )
@@ -250,7 +255,8 @@ function parseUrl(input: string | URL): string {
   return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
-const defaultStorage = (): WalletStorage => ('indexedDB' in globalThis ? browserStorage() : memoryStorage())
+const isBrowser = () => 'indexedDB' in globalThis
+const defaultStorage = (): WalletStorage => (isBrowser() ? browserStorage() : memoryStorage())
 
 /** Undefined for a URL that is not below the gateway's. */
 const pathBelow = (url: string, target: string): string | undefined =>

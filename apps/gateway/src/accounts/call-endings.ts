@@ -4,7 +4,7 @@ import { batchOptions, createBatchExecutor, listOf } from './batch-statement'
 import { createGroupCommit } from './group-commit'
 import { type Term } from './lease'
 import { accountBusy } from './ledger-errors'
-import { FINISH, type FinishRow } from './ledger-sql'
+import { FINISH, FINISH_LATE, type BatchStatement, type FinishRow } from './ledger-sql'
 
 /** `done` keeps the credits, `refunded` returns them. */
 export type Ending = {
@@ -26,20 +26,20 @@ const MAX_UNWRITTEN = 65_536
 
 export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>) {
   const execute = createBatchExecutor(database)
-  const options = {
+  const optionsOf = (name: string, statement: BatchStatement) => ({
     ...batchOptions,
     lanes: 1,
     maxWaiting: 65_536,
     flush: async (items: Ending[]) => {
-      const exceptions = await execute<FinishRow>('finish', FINISH, columnsOf(items))
+      const exceptions = await execute<FinishRow>(name, statement, columnsOf(items))
       const ended = items.map((): Ended => 'now')
       for (const row of exceptions) ended[Number(row.position) - 1] = row.ended
       return ended
     },
-  }
-  const endings = createGroupCommit({ ...options, pauseMs: PAUSE_MS })
-  /** For retries and refunds of orphans, so that they do not delay current calls. */
-  const lateEndings = createGroupCommit(options)
+  })
+  const endings = createGroupCommit({ ...optionsOf('finish', FINISH), pauseMs: PAUSE_MS })
+  /** For retries and refunds of orphans, so that they do not delay current calls, and for all that takes back. */
+  const lateEndings = createGroupCommit(optionsOf('finish-late', FINISH_LATE))
 
   /** Paid calls without an end. A reserved row of this replica that is not among them is an orphan. */
   const activeCalls = new Map<bigint, Term>()
@@ -67,7 +67,7 @@ export function createCallEndings(database: Pick<GatewayDatabase, 'pool'>) {
     activeCalls,
 
     /** Idempotent: returns false if the call had already ended. A rejected ending is retried. */
-    finish: (ending: Ending) => submit(endings, ending),
+    finish: (ending: Ending) => submit(ending.takesBack ? lateEndings : endings, ending),
 
     async finishUnwritten(): Promise<void> {
       await Promise.all(unwritten.splice(0).map((ending) => submit(lateEndings, ending)))

@@ -1,13 +1,32 @@
-import { HistoryQuery, PaymentsQuery, type CreditBalance } from '@tollgate/protocol'
+import {
+  HistoryQuery,
+  PaymentHistoryRecord,
+  PaymentsQuery,
+  UsageQuery,
+  UsageRecord,
+  type CreditBalance,
+} from '@tollgate/protocol'
 import { parse } from '@tollgate/service'
 import { type Request, type Response } from 'express'
 import { parseWallet } from '../wallet-address'
+import { assertPageSize, sendCsv, wantsCsv } from './csv-export'
 import { type History } from './history'
 import { type Ledger } from './ledger'
+import { usageRangeOf } from './usage/usage-range'
+import { type UsageReport } from './usage/usage-report'
 
 type WalletRequest = Request<{ wallet: string }>
 
-export function createAccountHandlers(ledger: Ledger, history: History) {
+const USAGE_COLUMNS = Object.keys(UsageRecord.shape) as (keyof UsageRecord)[]
+const PAYMENT_COLUMNS = Object.keys(PaymentHistoryRecord.shape) as (keyof PaymentHistoryRecord)[]
+
+export function createAccountHandlers(parts: {
+  ledger: Ledger
+  history: History
+  usageReport: UsageReport
+  now: () => Date
+}) {
+  const { ledger, history, usageReport, now } = parts
   return {
     async credits(req: WalletRequest, res: Response) {
       const balances = await ledger.getBalances(parseWallet(req.params.wallet))
@@ -20,14 +39,34 @@ export function createAccountHandlers(ledger: Ledger, history: History) {
 
     async history(req: WalletRequest, res: Response) {
       const wallet = parseWallet(req.params.wallet)
-      const page = await history.getUsagePage(wallet, parse(HistoryQuery, req.query))
-      res.set('Cache-Control', 'no-store').json(page)
+      const query = parse(HistoryQuery, req.query)
+      const getPage = (range: object) => history.getUsagePage(wallet, { ...query, ...range })
+      assertPageSize(req, query)
+      res.set('Cache-Control', 'no-store').vary('Accept')
+      if (wantsCsv(req))
+        await sendCsv(req, res, { name: 'history', columns: USAGE_COLUMNS, range: query, getPage })
+      else res.json(await getPage({}))
     },
 
     async payments(req: WalletRequest, res: Response) {
       const wallet = parseWallet(req.params.wallet)
-      const page = await history.getPaymentPage(wallet, parse(PaymentsQuery, req.query))
-      res.set('Cache-Control', 'no-store').json(page)
+      const query = parse(PaymentsQuery, req.query)
+      const getPage = (range: object) => history.getPaymentPage(wallet, { ...query, ...range })
+      assertPageSize(req, query)
+      res.set('Cache-Control', 'no-store').vary('Accept')
+      if (wantsCsv(req))
+        await sendCsv(req, res, { name: 'payments', columns: PAYMENT_COLUMNS, range: query, getPage })
+      else res.json(await getPage({}))
+    },
+
+    async usage(req: WalletRequest, res: Response) {
+      const wallet = parseWallet(req.params.wallet)
+      const query = parse(UsageQuery, req.query)
+      const range = usageRangeOf(query, now())
+      const data = await usageReport({ wallet, planId: query.plan_id }, range)
+      const rest = { from: range.from.toISOString(), to: range.to.toISOString(), interval: range.interval }
+      const text = `{"data":${data},${JSON.stringify(rest).slice(1)}`
+      res.set('Cache-Control', 'no-store').type('json').send(text)
     },
   }
 }

@@ -1,3 +1,5 @@
+import { type PaymentStatus } from '../payments/payment-record'
+
 /**
  * A page reads only the rows that it skips and shows, from the newest end of the index; totals are counted at write time.
  *
@@ -50,34 +52,35 @@ const recentIds = (account: string) => `(
     ORDER BY id DESC LIMIT (SELECT $2::int + $3::int)
   )`
 
+const PAYMENT_COLUMNS = `id, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, credits, status, transaction,
+    block_number, created_at, settled_at`
+
 /** A row without an `id` means an empty page. `is_known` is false if `before` is no payment of this wallet. */
-export type PaymentRow = { total: bigint; is_known: boolean } & (
-  | { id: null }
-  | {
-      id: string
-      pricing_plan_id: number
-      network: string
-      chain_id: string
-      asset: string
-      amount: string
-      payer: string
-      pay_to: string
-      credits: number
-      status: string
-      transaction: string | null
-      block_number: bigint | null
-      created_at: Date
-      settled_at: Date | null
-    }
-)
+export type PaymentPageRow = { total: bigint; is_known: boolean } & ({ id: null } | PaymentRow)
+
+export type PaymentRow = {
+  id: string
+  pricing_plan_id: number
+  network: string
+  chain_id: string
+  asset: string
+  amount: string
+  payer: string
+  pay_to: string
+  credits: number
+  status: PaymentStatus
+  transaction: string | null
+  block_number: bigint | null
+  created_at: Date
+  settled_at: Date | null
+}
 
 /** $1 wallet, $2 only payments older than this one, or null, $3 limit, $4 offset. */
 export const PAYMENT_PAGE = `
 WITH seen AS MATERIALIZED (
   SELECT created_at FROM payments WHERE id = $2::uuid AND wallet = $1
 ), page AS (
-  SELECT id, pricing_plan_id, network, chain_id, asset, amount, payer, pay_to, credits, status, transaction, block_number,
-    created_at, settled_at
+  SELECT ${PAYMENT_COLUMNS}
   FROM payments
   WHERE wallet = $1
     AND (created_at, id) < (
@@ -89,3 +92,8 @@ FROM (
   SELECT (SELECT count(*) FROM payments WHERE wallet = $1) AS total, $2 IS NULL OR EXISTS (SELECT FROM seen) AS is_known
 ) AS counted LEFT JOIN page ON true
 ORDER BY page.created_at DESC, page.id DESC`
+
+export type PaymentDetailsRow = PaymentRow & { nonce: string; error_reason: string | null }
+
+/** $1 wallet, $2 payment. */
+export const PAYMENT = `SELECT ${PAYMENT_COLUMNS}, nonce, error_reason FROM payments WHERE id = $2::uuid AND wallet = $1`

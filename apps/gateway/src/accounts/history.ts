@@ -10,9 +10,12 @@ import {
 import { ApiError } from '@tollgate/service'
 import {
   ACCOUNTS,
+  PAYMENT,
   PAYMENT_PAGE,
   usagePage,
   type AccountRow,
+  type PaymentDetailsRow,
+  type PaymentPageRow,
   type PaymentRow,
   type UsageRow,
 } from './history-sql'
@@ -57,24 +60,34 @@ export function createHistory({ pool }: GatewayDatabase) {
 
     /** @throws ApiError INVALID_REQUEST if `before` is no payment of this wallet */
     async getPaymentPage(wallet: string, { limit, offset, before }: PaymentsQuery): Promise<PaymentPage> {
-      const { rows } = await pool.query<PaymentRow>({
+      const { rows } = await pool.query<PaymentPageRow>({
         name: 'payment-page',
         text: PAYMENT_PAGE,
         values: [wallet, before ?? null, limit, offset],
       })
       if (rows[0]?.is_known === false)
         throw new ApiError('INVALID_REQUEST', 'before: this wallet has no payment of that id')
-      const data = rows
-        .filter((row) => row.id !== null)
-        .map((row) =>
-          PaymentHistoryRecord.parse({
-            ...row,
-            block_number: row.block_number === null ? null : Number(row.block_number),
-            created_at: row.created_at.toISOString(),
-            settled_at: row.settled_at?.toISOString() ?? null,
-          }),
-        )
+      const data = rows.filter((row) => row.id !== null).map(paymentOf)
       return { data, pagination: { limit, offset, total: Number(rows[0]?.total ?? 0n) } }
+    },
+
+    /** `record` is public; the rest is for looking the payment up at the facilitator. */
+    async findPayment(wallet: string, id: string) {
+      const { rows } = await pool.query<PaymentDetailsRow>({
+        name: 'payment',
+        text: PAYMENT,
+        values: [wallet, id],
+      })
+      const [row] = rows
+      return row && { record: paymentOf(row), nonce: row.nonce, errorReason: row.error_reason }
     },
   }
 }
+
+const paymentOf = (row: PaymentRow): PaymentHistoryRecord =>
+  PaymentHistoryRecord.parse({
+    ...row,
+    block_number: row.block_number === null ? null : Number(row.block_number),
+    created_at: row.created_at.toISOString(),
+    settled_at: row.settled_at?.toISOString() ?? null,
+  })

@@ -1,3 +1,5 @@
+import { addToTotals, IS_FAILED, periodOf } from './usage/totals-sql'
+
 /**
  * Each statement decides under the locks that it takes, so any number of replicas can run it. Accounts are always locked in the
  * order of their ids, which prevents deadlocks.
@@ -131,19 +133,30 @@ ORDER BY position`,
 /** A row for each ending that did not end its call: the call had ended `before`, or its rows are `locked`. Positions from 1. */
 export type FinishRow = { position: bigint; ended: 'before' | 'locked' }
 
-/**
- * Ends each reserved call once, by the first ending that names it, and refunds credits. An ending with `takes_back` ($6) has
- * priority and also refunds a call that is done.
- */
-export const FINISH = withLockModes(
-  (lock, skips) => `
+/** Waits for a replica that counts calls: a call that is taken back was counted before that, or will be counted as refunded. */
+const COUNTED = (skips: boolean) => `counted AS MATERIALIZED (
+  SELECT last_call FROM usage_totals_progress WHERE EXISTS (SELECT FROM mine WHERE was_done)
+  FOR SHARE${skips ? ' SKIP LOCKED' : ''}
+), `
+
+const FINISHED_CALL = ", usage.id AS usage_id, usage.chain_id, coalesce(usage.rpc_method, '') AS rpc_method"
+
+const UNCOUNTED = `, uncounted AS (${addToTotals(`
+  SELECT finished.account_id, interval, ${periodOf('interval', 'created_at')} AS period, chain_id, rpc_method,
+    0 AS calls, -sum(finished.credits) AS credits, count(*) FILTER (WHERE NOT had_failed) AS failed
+  FROM finished JOIN mine ON mine.id = finished.usage_id CROSS JOIN (VALUES ('hour'), ('day')) AS intervals (interval)
+  WHERE was_done AND finished.usage_id <= (SELECT last_call FROM counted)
+  GROUP BY 1, 2, 3, 4, 5`)}
+)`
+
+const finishText = (lock: string, skips: boolean, isLate: boolean) => `
 WITH asked AS MATERIALIZED (
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::int[], $4::text[], $5::int[], $6::boolean[])
     WITH ORDINALITY AS e (usage_id, state, status_code, outcome, latency_ms, takes_back, position)
 ), ending AS MATERIALIZED (
   SELECT DISTINCT ON (usage_id) * FROM asked ORDER BY usage_id, takes_back DESC, position
 ), mine AS MATERIALIZED (
-  SELECT usage.id, usage.account_id, usage.credits FROM usage
+  SELECT usage.id, usage.account_id, usage.credits${isLate ? `, state = 'done' AS was_done, ${IS_FAILED} AS had_failed` : ''} FROM usage
   WHERE usage.id = ANY ($1::bigint[]) AND (usage.state = 'reserved'
     OR usage.state = 'done' AND usage.id IN (SELECT usage_id FROM ending WHERE takes_back))
   ORDER BY usage.id ${lock}
@@ -151,12 +164,13 @@ WITH asked AS MATERIALIZED (
   SELECT accounts.id FROM accounts
   WHERE accounts.id IN (SELECT account_id FROM mine JOIN ending ON ending.usage_id = mine.id WHERE ending.state = 'refunded')
   ORDER BY accounts.id ${lock}
-), finished AS (
+), ${isLate ? COUNTED(skips) : ''}finished AS (
   UPDATE usage SET state = ending.state, status_code = ending.status_code, outcome = ending.outcome,
     latency_ms = ending.latency_ms, finished_at = now()
   FROM ending JOIN mine ON mine.id = ending.usage_id
   WHERE usage.id = mine.id AND (ending.state <> 'refunded' OR mine.account_id IN (SELECT id FROM locked))
-  RETURNING ending.position, usage.account_id, usage.credits, usage.state, usage.key_id, usage.payment_id, usage.created_at
+    ${isLate ? 'AND (NOT was_done OR EXISTS (SELECT FROM counted))' : ''}
+  RETURNING ending.position, usage.account_id, usage.credits, usage.state, usage.key_id, usage.payment_id, usage.created_at${isLate ? FINISHED_CALL : ''}
 ), refunded AS (
   UPDATE accounts SET balance = accounts.balance + back.credits
   FROM (SELECT account_id, sum(credits) AS credits FROM finished WHERE state = 'refunded' GROUP BY account_id) AS back
@@ -174,15 +188,23 @@ WITH asked AS MATERIALIZED (
   UPDATE payments SET call_state = CASE finished.state WHEN 'done' THEN 'served' ELSE 'open' END
   FROM finished
   WHERE payments.id = ANY (ARRAY(SELECT payment_id FROM finished WHERE payment_id IS NOT NULL)) AND payments.id = finished.payment_id
-)
+)${isLate ? UNCOUNTED : ''}
 SELECT asked.position, CASE
     WHEN ${skips} AND EXISTS (SELECT FROM usage WHERE id = asked.usage_id
       AND (usage.state = 'reserved' OR usage.state = 'done' AND asked.takes_back)) THEN 'locked'
     ELSE 'before'
   END AS ended
 FROM asked LEFT JOIN finished USING (position)
-WHERE finished.position IS NULL`,
-)
+WHERE finished.position IS NULL`
+
+/**
+ * Ends each reserved call once, by the first ending that names it, and refunds credits. An ending with `takes_back` ($6) has
+ * priority and also refunds a call that is done.
+ */
+export const FINISH = withLockModes((lock, skips) => finishText(lock, skips, false))
+
+/** For endings that take back: corrects the totals of calls that were counted. */
+export const FINISH_LATE = withLockModes((lock, skips) => finishText(lock, skips, true))
 
 /** Leaves a call unchanged that another replica has refunded. */
 export const CUT_OFF =

@@ -1,4 +1,5 @@
 import { closeAll } from '@tollgate/testing'
+import { randomUUID } from 'node:crypto'
 import { fund } from '../testing/accounts'
 import { planOf } from '../testing/catalog'
 import { typesOf } from '../testing/fields'
@@ -193,5 +194,82 @@ describe('4. GET /payments/:wallet', () => {
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
       settled_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
     })
+  })
+})
+
+describe('4. GET /payments/:wallet/:id', () => {
+  test('response | the payment record, its step and what to do next', async () => {
+    const { data } = await pageOf(`/payments/${wallet.address}`, { limit: 100 })
+    const record = data.find(({ transaction }) => transaction !== null)
+    for (const address of spellings())
+      expect(await found(`/payments/${address}/${String(record?.id)}`)).toEqual({
+        ...record,
+        step: 'credited',
+        confirmations: null,
+        required_confirmations: null,
+        next: null,
+      })
+  })
+
+  test('path | a payment of another wallet, or of none: 404', async () => {
+    const [{ id } = {}] = (await pageOf(`/payments/${wallet.address}`)).data
+    const other = gateway.wallet().address
+    for (const path of [`${other}/${String(id)}`, `${wallet.address}/${randomUUID()}`])
+      expect(outcomeOf(await get(`/payments/${path}`))).toEqual([404, 'NOT_FOUND'])
+  })
+
+  test.each(['1', 'x', '%00'])('path | %s is no id of a payment: 400', async (id) => {
+    expect(outcomeOf(await get(`/payments/${wallet.address}/${id}`))).toEqual([400, 'INVALID_REQUEST'])
+  })
+})
+
+describe('4. GET /usage/:wallet', () => {
+  test('response | `data`, and the range and interval that it is of', async () => {
+    for (const address of spellings()) {
+      expect(await found(`/usage/${address}`)).toEqual({
+        data: [
+          {
+            period: expect.stringMatching(/T00:00:00\.000Z$/) as string,
+            chain_id: '84532',
+            rpc_method: 'eth_blockNumber',
+            calls: CALLS,
+            credits: CALLS,
+            failed: 0,
+          },
+        ],
+        from: expect.stringMatching(/T00:00:00\.000Z$/) as string,
+        to: expect.stringMatching(/T00:00:00\.000Z$/) as string,
+        interval: 'day',
+      })
+    }
+  })
+
+  test('query | plan_id | optional, only the calls on that plan', async () => {
+    const calls = async (plan_id: number) =>
+      ((await found(`/usage/${wallet.address}`, { plan_id })) as { data: { calls: number }[] }).data.map(
+        (sum) => sum.calls,
+      )
+    expect([await calls(1), await calls(2), await calls(3)]).toEqual([[CALLS - 1], [1], []])
+  })
+
+  test('query | interval, from, to | by hour for 7 days, by day for 366', async () => {
+    const ask = (query: object) => get(`/usage/${wallet.address}`, query)
+    await ask({ interval: 'hour', from: '2026-01-01', to: '2026-01-07' }).expect(200)
+    await ask({ interval: 'day', from: '2024-01-01', to: '2024-12-31' }).expect(200)
+    for (const query of [
+      { interval: 'hour', from: '2026-01-01', to: '2026-01-08' },
+      { interval: 'day', from: '2024-01-01', to: '2025-01-01' },
+      { interval: 'week' },
+      { from: 'x' },
+    ])
+      expect(outcomeOf(await ask(query))).toEqual([400, 'INVALID_REQUEST'])
+  })
+
+  test.each(noWallets)('path | %s is not a wallet: 400', async (text) => {
+    expect(outcomeOf(await get(`/usage/${text}`))).toEqual([400, 'INVALID_REQUEST'])
+  })
+
+  test('path | an unknown wallet: no sums', async () => {
+    expect(await found(`/usage/${gateway.wallet().address}`)).toMatchObject({ data: [] })
   })
 })

@@ -1,12 +1,15 @@
 import { closeAll } from '@tollgate/testing'
+import { insertPayment } from '../testing/accounts'
 import { testGateway, type TestGateway } from '../testing/gateway'
 import { outcomeOf } from '../testing/outcome'
 
 let gateway: TestGateway
 let address: string
+let paymentId: string
 beforeAll(async () => {
   gateway = await testGateway()
   ;({ address } = gateway.wallet())
+  paymentId = await insertPayment(gateway.pool, { wallet: address, credits: 1, status: 'failed' })
 })
 afterAll(closeAll)
 
@@ -17,6 +20,7 @@ const send = (method: Method, path: string, headers: Record<string, string> = {}
 
 const at = (path: string) =>
   path
+    .replace('/:wallet/:id', `/:wallet/${paymentId}`)
     .replace(':wallet', address)
     .replace('/pricing/:id', '/pricing/1')
     .replace('/providers/:id', '/providers/provider-84532?category=evm&chain_id=84532')
@@ -33,6 +37,8 @@ describe('4. Endpoints, without authentication', () => {
     ['GET', '/credits/:wallet'],
     ['GET', '/history/:wallet'],
     ['GET', '/payments/:wallet'],
+    ['GET', '/payments/:wallet/:id'],
+    ['GET', '/usage/:wallet'],
   ])('%s %s | none: responds without a token, and ignores any', async (_, path) => {
     for (const headers of [{}, { authorization: 'Bearer nonsense' }]) {
       const answer = await send('get', at(path), headers)
@@ -100,6 +106,9 @@ describe('4. Endpoints, and no others', () => {
     ['/credits/:wallet', 'get'],
     ['/history/:wallet', 'get'],
     ['/payments/:wallet', 'get'],
+    ['/payments/:wallet/:id', 'get'],
+    ['/usage/:wallet', 'get'],
+    ['/accounts/:chain', 'post'],
   ])('%s | is served by %s alone', async (path, served) => {
     for (const method of methods.filter((other) => other !== served)) {
       const answer = await send(method, at(path))

@@ -1,12 +1,22 @@
-import { type PurchaseAnswer } from '@tollgate/protocol'
-import { addressKey, requestId } from '@tollgate/service'
+import { PaymentPath, type PaymentStatusAnswer, type PurchaseAnswer } from '@tollgate/protocol'
+import { addressKey, ApiError, parse, requestId } from '@tollgate/service'
 import { type Request, type Response } from 'express'
+import { type History } from '../accounts/history'
 import { type Session } from '../auth/sessions'
+import { parseWallet } from '../wallet-address'
 import { type BuyInSession } from './buy-in-session'
 import { parsePaymentHeader } from './payment-header'
+import { progressOf } from './payment-progress'
 import { sendPaymentRequired } from './payment-response'
+import { type SettlementLookup } from './settlement-lookup'
 
-export function createPaymentHandlers(buyInSession: BuyInSession, resource: string) {
+export function createPaymentHandlers(parts: {
+  buyInSession: BuyInSession
+  history: Pick<History, 'findPayment'>
+  findSettlement: SettlementLookup
+  resource: string
+}) {
+  const { buyInSession, history, findSettlement, resource } = parts
   return {
     async buy(req: Request, res: Response, session: Session) {
       const client = { address: addressKey(req), requestId: requestId(req) }
@@ -28,5 +38,28 @@ export function createPaymentHandlers(buyInSession: BuyInSession, resource: stri
       }
       res.set('Cache-Control', 'no-store').json(answer)
     },
+
+    async status(req: Request<{ wallet: string; id: string }>, res: Response) {
+      const { id } = parse(PaymentPath, req.params)
+      const payment = await history.findPayment(parseWallet(req.params.wallet), id)
+      if (!payment)
+        throw new ApiError(
+          'NOT_FOUND',
+          'This wallet has no such payment; GET /payments/:wallet lists its payments',
+        )
+      const { record, nonce, errorReason } = payment
+      const { status, transaction, network, asset, payer } = record
+      const settlement = SENT.has(status)
+        ? await findSettlement(id, { network, asset, payer, nonce })
+        : undefined
+      const answer: PaymentStatusAnswer = {
+        ...record,
+        ...progressOf({ status, transaction, errorReason }, settlement),
+      }
+      res.set('Cache-Control', 'no-store').json(answer)
+    },
   }
 }
+
+/** The facilitator may know of them what the gateway does not. */
+const SENT: ReadonlySet<string> = new Set(['settling', 'settled', 'credited'])

@@ -4,7 +4,7 @@ import { SettleRequest } from '@tollgate/protocol'
 /** Of the one call that a payment without a session serves. */
 type CallState = 'open' | 'reserved' | 'served'
 
-type PaymentStatus = 'received' | 'settling' | 'settled' | 'credited' | 'failed' | 'disputed'
+export type PaymentStatus = 'received' | 'settling' | 'settled' | 'credited' | 'failed' | 'disputed'
 
 /**
  * received -> settling -> settled -> credited | failed. A payment that moved other money than its payer signed is `disputed`

@@ -26,6 +26,11 @@ beforeAll(async () => {
 })
 afterAll(closeAll)
 
+const nodeStatus = {
+  node_info: { network: 'cosmoshub-4' },
+  sync_info: { latest_block_height: '7', catching_up: false },
+}
+
 async function changingUpstream() {
   const behaviours = [
     ...Array.from({ length: 12 }, () => answers.result()),
@@ -67,6 +72,10 @@ async function liveValues(): Promise<Live> {
   })
   const { key } = keys[0]!
   const plainPaths = [key, `${key}/rest/x`, 'rest/x?a=b', `${key}/status`, 'status', `${key}x`]
+  const { rows: bought } = await gateway.pool.query<{ id: string }>(
+    'SELECT id FROM payments WHERE wallet = $1',
+    [rich[0]?.wallet.address],
+  )
   const payments = await times(liveCounts.payment, (index) => rich[index % 2]!.wallet.pay())
   return (named, index) => {
     const name = named as LiveName
@@ -78,6 +87,7 @@ async function liveValues(): Promise<Live> {
     if (name === 'refresh') return spare[index]?.refresh_token ?? ''
     if (name === 'payment') return payments[index] ?? ''
     if (name === 'plainPath') return plainPaths[index] ?? ''
+    if (name === 'paymentId') return bought[index]?.id ?? ''
     if (name === 'keyId') return keys[index + 1]?.id ?? ''
     return (logins[index] as Partial<Record<string, string>> | undefined)?.[name] ?? ''
   }
@@ -87,6 +97,13 @@ test(`${requests} requests from its own schemas get documented responses, and th
   const document = (await gateway.api.get('/openapi.json').expect(200)).body as OpenApiDocument
   const { url } = await changingUpstream()
   Object.assign(gateway.catalog.providers[0]!, { provider_id: 'base-sepolia-main', rpc: [url], rest: [url] })
+  const node = await startUpstream(answers.result(nodeStatus))
+  gateway.catalog.providers.push({
+    provider_id: 'hub',
+    category: 'cosmos',
+    chain_id: 'cosmoshub-4',
+    rpc: [node.url],
+  })
   await gateway.reapply()
 
   const { counts, failures, unserved } = await fuzz({

@@ -165,6 +165,8 @@ describe('each example', () => {
       listWebhookDeliveries: 404,
       getWebhookDelivery: 404,
       replayWebhookDelivery: 404,
+      getPayment: 404,
+      readPayerAccount: 404,
     }
     expect(outcomes).toEqual(
       outcomes.map((outcome) => {

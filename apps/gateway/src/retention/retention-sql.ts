@@ -54,7 +54,7 @@ WITH old AS MATERIALIZED (
 ${stepOf('deleted')}`
 
 /**
- * Ids ascend with time. The cost of deleted calls is added to `archived_credits` in the same commit, under the lock for
+ * Ids ascend with time. Calls are kept until they are in the totals of `/usage`. The cost of deleted calls is added to `archived_credits` in the same commit, under the lock for
  * spending, so that the ledger's invariants hold throughout.
  */
 export const DELETE_USAGE = `
@@ -62,6 +62,7 @@ WITH page AS MATERIALIZED (
   SELECT id, account_id, state, ${isOld('created_at')} AS is_old FROM usage WHERE id > $3::bigint ORDER BY id LIMIT $1
 ), old AS MATERIALIZED (
   SELECT id, account_id FROM page WHERE is_old AND state <> 'reserved'
+    AND id <= (SELECT last_call FROM usage_totals_progress)
 ), locked AS MATERIALIZED (
   SELECT id FROM accounts WHERE id IN (SELECT account_id FROM old) ORDER BY id FOR UPDATE
 ), deleted AS (
@@ -75,3 +76,16 @@ WITH page AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM deleted)::int AS rows,
   (SELECT max(id) FROM page HAVING count(*) = $1 AND bool_or(is_old))::text AS next`
+
+/** Those of hours go with their calls, those of days later. */
+export const deleteUsageTotals = (interval: 'hour' | 'day') => `
+WITH old AS MATERIALIZED (
+  SELECT account_id, period, chain_id, rpc_method FROM usage_totals
+  WHERE interval || ' totals' = '${interval} totals' AND ${isOld('period')}
+  ORDER BY period LIMIT $1 FOR UPDATE SKIP LOCKED
+), deleted AS (
+  DELETE FROM usage_totals WHERE interval = '${interval}'
+    AND (account_id, period, chain_id, rpc_method) IN (SELECT account_id, period, chain_id, rpc_method FROM old)
+  RETURNING account_id
+)
+${stepOf('deleted')}`

@@ -2,12 +2,15 @@ import { openGatewayDatabase } from '@tollgate/database'
 import { SettleRequest } from '@tollgate/protocol'
 import { closeAll, closeLater } from '@tollgate/testing'
 import { randomBytes, randomUUID } from 'node:crypto'
+import { usageRangeOf } from '../accounts/usage/usage-range'
 import { findViolations, randomAddress, insertPayment } from '../testing/accounts'
 import { endingOf, lockAccount, openLedgers, type TestLedgers } from '../testing/ledgers'
+import { count, reportOf, sumsIn as sumsOfRange, sumsOf } from '../testing/usage'
 import { createRetention } from './retention'
 
 const periods = {
   RETENTION_USAGE_DAYS: 400,
+  RETENTION_USAGE_TOTALS_DAYS: 762,
   RETENTION_PAYMENT_REQUEST_DAYS: 7,
   RETENTION_FAILED_PAYMENT_DAYS: 90,
   RETENTION_SESSION_DAYS: 7,
@@ -28,6 +31,10 @@ afterEach(async () => {
 
 const never = new AbortController().signal
 async function run(parts = { pool }) {
+  await count(parts.pool)
+  return retain(parts)
+}
+async function retain(parts = { pool }) {
   const report = await createRetention(parts, periods, pace)(never)
   expect(report.failures).toEqual([])
   return report
@@ -37,6 +44,14 @@ const age = (table: string, column: string, days: number, ids: readonly unknown[
     days,
     ids,
   ])
+
+/** Of the day that is so many days ago. */
+async function sumsIn(daysAgo: number, wallet: string) {
+  const day = new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)
+  const range = usageRangeOf({ interval: 'day', from: day, to: day }, new Date())
+  const sums = await sumsOfRange(pool, { wallet, planId: undefined }, range)
+  return sums.map(({ calls, credits, failed }) => ({ calls, credits, failed }))
+}
 
 describe('calls', () => {
   test('that are old are deleted, their cost is archived, and reserved ones are kept', async () => {
@@ -82,6 +97,28 @@ describe('calls', () => {
     expect([await balance(), (await usageOf(wallet)).length]).toEqual([100n, 40])
   })
 
+  test('are kept until they are in the totals of /usage, which keep them', async () => {
+    const { wallet, paid } = await spender(100)
+    const [reserved, done] = [await paid(), await paid(undefined, 2)]
+    await ledgers[0].finish({ ...endingOf(done), statusCode: 502 })
+    await age('usage', 'created_at', 401, [done])
+    expect((await run()).rows).toMatchObject({ usage: 0 })
+
+    await ledgers[0].finish(endingOf(reserved))
+    const before = await sumsIn(401, wallet)
+    expect(before).toEqual([{ calls: 1, credits: 2, failed: 1 }])
+    expect((await retain()).rows).toMatchObject({ usage: 0, usage_hours: 0 })
+    expect((await run()).rows).toMatchObject({ usage: 1, usage_hours: 1, usage_days: 0 })
+    expect(await sumsIn(401, wallet)).toEqual(before)
+
+    await pool.query(
+      "UPDATE usage_totals SET period = period - INTERVAL '365 days' WHERE period < now() - INTERVAL '400 days'",
+    )
+    expect((await run()).rows).toMatchObject({ usage_days: 1 })
+    expect(await sumsOf(pool, wallet)).toMatchObject([{ calls: 1, credits: 1 }])
+    expect(await reportOf(pool, wallet)).toMatchObject([{ calls: 1, credits: 1 }])
+  })
+
   test('of a locked account are left for the next run, and only those', async () => {
     const { wallet, paid } = await spender(10)
     const id = await paid()
@@ -90,6 +127,7 @@ describe('calls', () => {
     const failed = await insertPayment(pool, { wallet: randomAddress(), credits: 1, status: 'failed' })
     await age('payments', 'updated_at', 91, [failed])
 
+    await count(pool)
     const release = await lockAccount(pool, wallet)
     const running = createRetention({ pool }, periods, pace)(never)
     await running.catch(() => undefined)

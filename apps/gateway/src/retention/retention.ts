@@ -6,6 +6,7 @@ import {
   DELETE_PAYMENT_IDENTIFIERS,
   DELETE_SESSIONS,
   DELETE_USAGE,
+  deleteUsageTotals,
   DROP_REQUESTS,
   type StepRow,
 } from './retention-sql'
@@ -13,6 +14,7 @@ import {
 type Periods = Pick<
   Environment,
   | 'RETENTION_USAGE_DAYS'
+  | 'RETENTION_USAGE_TOTALS_DAYS'
   | 'RETENTION_PAYMENT_REQUEST_DAYS'
   | 'RETENTION_FAILED_PAYMENT_DAYS'
   | 'RETENTION_SESSION_DAYS'
@@ -35,6 +37,8 @@ const tasksOf = (periods: Periods): RetentionTask[] => [
   task('payment_identifiers', DELETE_PAYMENT_IDENTIFIERS, periods.RETENTION_PAYMENT_REQUEST_DAYS),
   task('sessions', DELETE_SESSIONS, periods.RETENTION_SESSION_DAYS),
   task('usage', DELETE_USAGE, periods.RETENTION_USAGE_DAYS),
+  task('usage_hours', deleteUsageTotals('hour'), periods.RETENTION_USAGE_DAYS),
+  task('usage_days', deleteUsageTotals('day'), periods.RETENTION_USAGE_TOTALS_DAYS),
   ...webhookRetentionTasks(periods.RETENTION_WEBHOOK_DAYS),
 ]
 

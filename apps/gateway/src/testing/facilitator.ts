@@ -3,6 +3,7 @@ import {
   decodeJson,
   SettleRequest,
   VerifyRequest,
+  type FoundSettlement,
   type PaymentRequirements,
   type SettleResult,
 } from '@tollgate/protocol'
@@ -31,6 +32,9 @@ export type Behaviour =
   | 'garbage'
   | 'unproven'
 
+/** What it tells of every settlement: nothing, that the client key lacks the scope, or no answer at all. */
+type Shown = FoundSettlement | 'none' | 'denied' | 'hang'
+
 type SettleCall = { key: string; request: SettleRequest }
 
 export async function startFacilitator() {
@@ -45,6 +49,8 @@ export async function startFacilitator() {
   let isOffline = false
   let supportedCalls = 0
   let verified = 0
+  let shown: Shown = 'none'
+  const lookups: string[] = []
   /** Payers whose every signature is taken as their contract's. */
   const contractWallets = new Set<string>()
 
@@ -97,6 +103,16 @@ export async function startFacilitator() {
     if (req.url === '/api/v1/assets') return respond(200, { data: [asset] })
     if (req.headers['x-client-id'] !== clientKey.id || req.headers['x-client-token'] !== clientKey.token)
       return respond(401, { code: 'UNAUTHORIZED', message: 'The client key is wrong' })
+
+    if (req.url?.startsWith('/api/v1/settlements')) {
+      lookups.push(req.url)
+      if (shown === 'hang') return undefined
+      if (shown === 'denied')
+        return respond(403, { code: 'FORBIDDEN', message: 'Not in the scope of the key' })
+      if (req.url !== '/api/v1/settlements/42')
+        return respond(200, { data: { settlements: shown === 'none' ? [] : [{ id: '42' }], next: null } })
+      return respond(200, { data: shown })
+    }
 
     if (req.url === '/api/v1/verify') {
       verified++
@@ -154,6 +170,8 @@ export async function startFacilitator() {
     supportAsked: () => supportedCalls,
     verifyAsked: () => verified,
     contractWallets,
+    lookups,
+    show: (settlement: Shown) => (shown = settlement),
     /** One behaviour for each of the next settle requests; later ones are settled. */
     next: (...these: Behaviour[]) => void behaviours.push(...these),
     refuse: (reason: string | undefined, message?: string) =>

@@ -25,6 +25,7 @@ export const liveCounts = {
   wallet: 4,
   plainPath: 6,
   keyId: 60,
+  paymentId: 1,
 }
 export type LiveName = keyof typeof liveCounts | 'message' | 'signature' | 'address' | 'pubkey'
 
@@ -35,6 +36,9 @@ export const requestOptions: RequestOptions = {
       .map((lists) => lists.flat()),
 
   pathOf({ operation: { operationId } }, name) {
+    if (name === 'chain' && operationId === 'readPayerAccount') return fc.constant('cosmoshub-4')
+    if (operationId === 'getPayment')
+      return fc.constant(name === 'wallet' ? '<<wallet:0>>' : '<<paymentId:0>>')
     if (name === 'wallet') return live('wallet', liveCounts.wallet)
     if (name === 'path') return live('plainPath', liveCounts.plainPath)
     return operationId === 'deleteKey' ? live('keyId', liveCounts.keyId) : undefined

@@ -1,6 +1,7 @@
 export * from './accounts'
 export * from './capabilities'
 export * from './discovery'
+export * from './found-settlement'
 export * from './metrics'
 export * from './networks'
 export * from './operator'

@@ -38,11 +38,18 @@ export const PurchaseAnswer = z
   })
 export type PurchaseAnswer = z.infer<typeof PurchaseAnswer>
 
+export const MAX_PAGE_ROWS = 100
+export const MAX_CSV_ROWS = 10_000
+
 /** Pages beyond it use `before`, whose cost does not depend on the depth. */
 const MAX_OFFSET = 10_000
 
 const page = (size: number) => ({
-  limit: count(1, 100).default(size).meta({ description: 'The maximum number of records.' }),
+  limit: count(1, MAX_CSV_ROWS)
+    .default(size)
+    .meta({
+      description: `The maximum number of records: up to ${MAX_PAGE_ROWS}, as CSV up to ${MAX_CSV_ROWS}.`,
+    }),
   offset: count(
     0,
     MAX_OFFSET,
@@ -133,3 +140,26 @@ export const PaymentHistoryRecord = z
 export type PaymentHistoryRecord = z.infer<typeof PaymentHistoryRecord>
 export const PaymentPage = pageOf(PaymentHistoryRecord)
 export type PaymentPage = z.infer<typeof PaymentPage>
+
+export const PaymentPath = WalletPath.extend({
+  id: z
+    .guid()
+    .toLowerCase()
+    .meta({ description: 'The `id` of a payment.', examples: ['5b7d9a52-6f0e-4c55-9a55-0d6c7f1c2b3a'] }),
+})
+
+export const PaymentStep = z
+  .enum(['signed', 'broadcast', 'confirmed', 'credited', 'pending', 'failed'])
+  .describe(
+    'How far the payment is. `signed`: stored, and sent in a moment. `broadcast`: its transaction is in the network. `confirmed`: settled, and its credits follow. `pending`: its outcome is not known yet.',
+  )
+export type PaymentStep = z.infer<typeof PaymentStep>
+
+export const PaymentStatusAnswer = PaymentHistoryRecord.extend({
+  step: PaymentStep,
+  transaction: z.string().nullable().describe('Also before the payment is settled, once it is known.'),
+  confirmations: z.int().nullable().describe('Null if the facilitator does not tell.'),
+  required_confirmations: z.int().nullable().describe('How many make it settled. Null likewise.'),
+  next: z.string().nullable().describe('What the payer does next, in words. Null if there is nothing to do.'),
+}).meta({ id: 'PaymentStatus', description: 'One payment, and how far it is.' })
+export type PaymentStatusAnswer = z.infer<typeof PaymentStatusAnswer>

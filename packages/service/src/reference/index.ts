@@ -1,5 +1,5 @@
 export { type JsonSchema, type OpenApiDocument, operationsOf, responseAt } from './document'
 export { createReference } from './handlers'
 export { createOpenApi } from './openapi'
-export { type Operation } from './operation'
+export { type HeaderDescription, type Operation } from './operation'
 export { serviceOperations } from './service-operations'

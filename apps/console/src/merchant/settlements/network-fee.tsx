@@ -1,0 +1,13 @@
+import { merchant } from '../../texts'
+import { Amount } from '../../ui/amount'
+import { readableNumber } from '../../ui/format'
+
+const GWEI_DECIMALS = 9
+const texts = merchant.settlement
+
+/** In gwei on EVM networks, whose payers have hex addresses; elsewhere in the smallest unit of the network's currency. */
+export function NetworkFee({ fee, payer }: { fee: string; payer: string }) {
+  if (fee === '0') return texts.noFee
+  if (payer.startsWith('0x')) return <Amount amount={fee} decimals={GWEI_DECIMALS} symbol="gwei" />
+  return texts.smallestUnits(readableNumber(BigInt(fee)))
+}

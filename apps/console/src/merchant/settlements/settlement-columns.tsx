@@ -1,0 +1,50 @@
+import { Anchor, Text } from '@mantine/core'
+import { Link } from 'wouter'
+import { merchant } from '../../texts'
+import { Amount } from '../../ui/amount'
+import { Identifier } from '../../ui/identifier'
+import { type Column } from '../../ui/rows'
+import { Time } from '../../ui/time'
+import { reasonText } from './reason'
+import { type Settlement } from './settlement'
+import { StateBadge } from './state-badge'
+
+const { columns } = merchant.settlements
+
+/** What was bought, or why it was not. */
+function About({ resource, paymentIdentifier, reason }: Settlement) {
+  if (reason !== null)
+    return (
+      <Text size="sm" c="red" className="reason" truncate title={reasonText(reason)}>
+        {reasonText(reason)}
+      </Text>
+    )
+  const text = resource ?? paymentIdentifier
+  return (
+    <Text size="sm" truncate title={text ?? ''}>
+      {text ?? '–'}
+    </Text>
+  )
+}
+
+export const settlementColumns: readonly Column<Settlement>[] = [
+  {
+    title: columns.createdAt,
+    width: '8.5rem',
+    cell: ({ id, createdAt }) => (
+      <Anchor component={Link} href={`/settlements/${id}`} aria-label={merchant.settlements.open(id)}>
+        <Time at={createdAt} />
+      </Anchor>
+    ),
+  },
+  { title: columns.state, width: '7rem', cell: ({ state }) => <StateBadge state={state} /> },
+  {
+    title: columns.amount,
+    width: '8.5rem',
+    isRight: true,
+    cell: ({ amount, decimals, symbol }) => <Amount amount={amount} decimals={decimals} symbol={symbol} />,
+  },
+  { title: columns.payer, width: '12rem', cell: ({ payer }) => <Identifier value={payer} /> },
+  { title: columns.network, width: '9rem', cell: ({ network }) => network },
+  { title: columns.about, width: 'minmax(11rem, 1fr)', cell: (settlement) => <About {...settlement} /> },
+]

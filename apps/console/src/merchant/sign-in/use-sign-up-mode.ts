@@ -1,0 +1,11 @@
+import { useQuery } from '@tanstack/react-query'
+import { askPublic } from '../api'
+
+export type SignUpMode = 'open' | 'invitation' | 'closed'
+
+export const useSignUpMode = () =>
+  useQuery({
+    queryKey: ['sign-up'],
+    queryFn: async ({ signal }) =>
+      (await askPublic<{ mode: SignUpMode }>('GET', '/sign-up', { signal })).mode,
+  })

@@ -1,0 +1,16 @@
+import { merchant } from '../../texts'
+import { Loaded } from '../../ui/loaded'
+import { Page } from '../../ui/page'
+import { SnippetBuilder } from './snippet-builder'
+import { useFacilitator } from './use-facilitator'
+
+export function Snippets() {
+  const facilitator = useFacilitator()
+  return (
+    <Page title={merchant.pages.snippets} text={merchant.snippets.text}>
+      <Loaded query={facilitator} lines={8}>
+        {({ baseUrl, assets }) => <SnippetBuilder facilitator={baseUrl} assets={assets} />}
+      </Loaded>
+    </Page>
+  )
+}

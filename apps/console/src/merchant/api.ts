@@ -50,7 +50,7 @@ export const ask = async <T>(method: Method, path: string, options: RequestOptio
   session.request(async (token) => askPublic<T>(method, path, withToken(options, token)))
 
 /** The same for responses that are no JSON. `path` is that of the service. */
-export const sendAsUser: typeof sendRequest = (method, path, options = {}) =>
+export const sendAsUser = (method: Method, path: string, options: RequestOptions = {}): Promise<Response> =>
   session.request((token) => sendRequest(method, path, withToken(options, token)))
 
 export const get = async <T>(path: string, signal?: AbortSignal): Promise<T> =>

@@ -1,6 +1,6 @@
 import { Button, Group, Select, Text, TextInput } from '@mantine/core'
 import { IconSearch, IconX } from '@tabler/icons-react'
-import { type FormEvent, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { merchant } from '../../texts'
 import { useKeyTitles } from '../keys/use-client-keys'
@@ -87,7 +87,7 @@ function SearchBox({ filters, apply }: Props) {
   const [text, setText] = useState(current?.text ?? '')
   useEffect(() => setText(current?.text ?? ''), [current?.text])
 
-  function submit(event: FormEvent) {
+  function submit(event: { preventDefault: () => void }) {
     event.preventDefault()
     const wanted = text.trim()
     if (isSettlementId(wanted)) navigate(`/settlements/${wanted}`)

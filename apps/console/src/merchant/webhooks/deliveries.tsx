@@ -7,7 +7,7 @@ import { PagedRows } from '../../ui/paged-rows'
 import { type Column } from '../../ui/rows'
 import { Time } from '../../ui/time'
 import { useDeliveries, useReread } from './use-webhooks'
-import { type Delivery, type DeliveryState, deliveryStates } from './webhook'
+import { type Delivery, deliveryStates } from './webhook'
 import { DeliveryBadge } from './webhook-badge'
 
 const texts = merchant.webhooks.deliveries
@@ -47,11 +47,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         pages={deliveries}
         keyOf={({ id }) => id}
         columns={deliveryColumns(webhookId)}
-        empty={
-          <Empty
-            title={state === undefined ? texts.none : texts.noneInState(texts.states[state as DeliveryState])}
-          />
-        }
+        empty={<Empty title={state === undefined ? texts.none : texts.noneInState(texts.states[state])} />}
       />
     </Stack>
   )

@@ -20,7 +20,26 @@ function compress(folder) {
   }
 }
 
+/** For development networks only: in no image. Classic scripts run before the module of the page. */
+const buildDevelopmentWallets = () =>
+  build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    build: {
+      outDir: 'dist/development',
+      reportCompressedSize: false,
+      lib: {
+        entry: 'src/development/wallets.ts',
+        name: 'wallets',
+        formats: ['iife'],
+        fileName: () => 'wallets.js',
+      },
+    },
+  })
+
 for (const mode of ['gateway', 'facilitator']) {
   await build({ root, mode, logLevel: 'warn' })
   compress(join(root, 'dist', mode, 'assets'))
 }
+await buildDevelopmentWallets()

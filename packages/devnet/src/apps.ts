@@ -6,6 +6,7 @@ import { COSMOS_CHAIN_ID, developmentCosmosPayTo, developmentCosmosSigner } from
 import { type ProcessExit } from '@tollgate/processes'
 import { obtainClientKey } from './client-key'
 import { USDC_ADDRESS } from './evm/deploy'
+import { writeDevelopmentScript } from './development-script'
 import { developmentPayTo, developmentSigners } from './evm/wallets'
 import { type Infrastructure } from './infrastructure'
 import { type ProcessGroup } from './process-group'
@@ -154,6 +155,7 @@ export async function startApps(options: {
     () => [plan, cosmosPlan].map(({ id, plan_name }) => `plan ${id}: ${plan_name}`).join(', '),
   )
 
+  const developmentScript = writeDevelopmentScript(root, state)
   const startGateway = (logName: string, publicUrl?: string) =>
     processes.addApp(
       startService({
@@ -166,6 +168,7 @@ export async function startApps(options: {
           SIGN_IN_DOMAINS: `${SERVICE_NAME},localhost:${port},127.0.0.1:${port}`,
           DATABASE_URL: infrastructure.postgres.gateway,
           JWT_SECRET: secrets.gatewayJwt,
+          CONSOLE_DEVELOPMENT_SCRIPT: developmentScript,
           ...(secrets.gatewayOffers === undefined ? {} : { OFFER_SIGNING_KEY: secrets.gatewayOffers }),
           FACILITATOR_URL: apiUrl,
           FACILITATOR_CLIENT_ID: clientKey.clientId,

@@ -76,6 +76,7 @@ async function runDemos({ gateway, infrastructure, serviceName, plan, cosmosPlan
 
 function printAddresses(state: State, { gateway, facilitator, infrastructure }: Apps) {
   terminal.title('Everything is up; Ctrl-C stops it')
+  terminal.fact('console', `${gateway.url}/console/ (with a development wallet), ${facilitator.url}/console/`)
   terminal.fact('gateway', gateway.url)
   terminal.fact('facilitator', `${facilitator.url}/api/v1`)
   terminal.fact('EVM chain', infrastructure.rpcUrl)

@@ -18,3 +18,9 @@ export const isApiError = (error: unknown): error is ApiError => error instanceo
 /** Whether the same request may succeed soon. */
 export const isPassing = (error: unknown): boolean =>
   isApiError(error) && (error.status === 0 || error.status === 429 || error.status >= 500)
+
+/** In words. Wallets throw objects that are no errors. */
+export function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown }
+  return typeof message === 'string' && message !== '' ? message : JSON.stringify(error)
+}

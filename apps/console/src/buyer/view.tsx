@@ -1,9 +1,50 @@
-import { IconWallet } from '@tabler/icons-react'
-import { Frame } from '../shell/frame'
-import { Page } from '../ui/page'
+import {
+  IconCoins,
+  IconHistory,
+  IconKey,
+  IconLayoutDashboard,
+  IconPlayerPlay,
+  IconReceipt,
+} from '@tabler/icons-react'
+import { lazy } from 'react'
+import { Route, Switch } from 'wouter'
+import { Frame, type NavItem } from '../shell/frame'
+import { NotFound } from '../shell/not-found'
+import { buyer } from '../texts'
+import { Overview } from './pages/overview'
+import { ConnectButton } from './wallets/connect-button'
+import { WalletProvider } from './wallets/wallet-context'
 
+const Plans = lazy(() => import('./pages/plans'))
+const Calls = lazy(() => import('./pages/calls'))
+const Payments = lazy(() => import('./pages/payments'))
+const Payment = lazy(() => import('./pages/payment'))
+const Keys = lazy(() => import('./pages/keys'))
+const Playground = lazy(() => import('./pages/playground'))
+
+const items: NavItem[] = [
+  { path: '/', label: buyer.overview.title, icon: IconLayoutDashboard },
+  { path: '/plans', label: buyer.plans.title, icon: IconCoins },
+  { path: '/playground', label: buyer.playground.title, icon: IconPlayerPlay },
+  { path: '/calls', label: buyer.calls.title, icon: IconHistory },
+  { path: '/payments', label: buyer.payments.title, icon: IconReceipt },
+  { path: '/keys', label: buyer.keys.title, icon: IconKey },
+]
+
+/** The gateway's pages, for the owner of a wallet. */
 export const View = () => (
-  <Frame title="Credits" items={[{ path: '/', label: 'Overview', icon: IconWallet }]}>
-    <Page title="Overview">…</Page>
-  </Frame>
+  <WalletProvider>
+    <Frame title={buyer.title} items={items} account={<ConnectButton />}>
+      <Switch>
+        <Route path="/" component={Overview} />
+        <Route path="/plans" component={Plans} />
+        <Route path="/playground" component={Playground} />
+        <Route path="/calls" component={Calls} />
+        <Route path="/payments" component={Payments} />
+        <Route path="/payments/:id">{({ id }) => <Payment id={id} />}</Route>
+        <Route path="/keys" component={Keys} />
+        <Route component={NotFound} />
+      </Switch>
+    </Frame>
+  </WalletProvider>
 )

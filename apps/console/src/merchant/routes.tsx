@@ -1,7 +1,5 @@
-import { Anchor } from '@mantine/core'
-import { Link, Route, Switch } from 'wouter'
-import { merchant } from '../texts'
-import { Page } from '../ui/page'
+import { Route, Switch } from 'wouter'
+import { NotFound } from '../shell/not-found'
 import { Account } from './account/account'
 import { ClientKeys } from './keys/client-keys'
 import { CreateKey } from './keys/create-key'
@@ -37,12 +35,6 @@ export const Routes = () => (
     <Route path="/resources/new" component={NewResource} />
     <Route path="/resources/:id">{({ id }) => <EditResource id={Number(id)} />}</Route>
     <Route path="/account" component={Account} />
-    <Route>
-      <Page title={merchant.notFound.title}>
-        <Anchor component={Link} href="/">
-          {merchant.notFound.toOverview}
-        </Anchor>
-      </Page>
-    </Route>
+    <Route component={NotFound} />
   </Switch>
 )

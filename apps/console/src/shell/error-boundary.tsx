@@ -1,5 +1,6 @@
 import { Button, Code, Container, Stack, Text, Title } from '@mantine/core'
 import { Component, type ReactNode } from 'react'
+import { messageOf } from '../api/api-error'
 import { shared } from '../texts'
 
 type Props = { children: ReactNode }
@@ -21,7 +22,7 @@ export class ErrorBoundary extends Component<Props, State> {
         <Stack>
           <Title order={1}>{shared.crashed.title}</Title>
           <Text>{shared.crashed.text}</Text>
-          <Code block>{error instanceof Error ? error.message : JSON.stringify(error)}</Code>
+          <Code block>{messageOf(error)}</Code>
           <Button onClick={() => window.location.reload()}>{shared.crashed.reload}</Button>
         </Stack>
       </Container>

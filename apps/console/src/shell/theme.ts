@@ -1,4 +1,4 @@
-import { createTheme, type MantineColorsTuple } from '@mantine/core'
+import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
 
 /** White text on shade 7, and shade 7 on white, have a contrast above 4.5 (WCAG 2.2, 1.4.3). */
 const petrol: MantineColorsTuple = [
@@ -24,4 +24,11 @@ export const theme = createTheme({
   fontFamily: 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
   headings: { fontWeight: '650', sizes: { h1: { fontSize: '1.6rem' }, h2: { fontSize: '1.2rem' } } },
+})
+
+/** Mantine's own dimmed text is too pale on grey (WCAG 2.2, 1.4.3). */
+export const resolveVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: { '--mantine-color-dimmed': '#5c6370' },
+  dark: { '--mantine-color-dimmed': '#a6adbb' },
 })

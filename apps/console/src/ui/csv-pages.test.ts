@@ -1,12 +1,12 @@
-import { nextCursor, readCsvPages } from './csv-pages'
+import { nextQuery, readCsvPages } from './csv-pages'
 
 test.each([
   [null, undefined],
-  ['</api/v1/settlements?limit=2&cursor=a%2Bb>; rel="next"', 'a+b'],
-  ['<https://example.com/x?cursor=1>; rel=next', '1'],
+  ['</api/v1/settlements?limit=2&cursor=a%2Bb>; rel="next"', '?limit=2&cursor=a%2Bb'],
+  ['<https://example.com/x?offset=1>; rel=next', '?offset=1'],
   ['</x?cursor=1>; rel="prev"', undefined],
-])('the link %j names the cursor %j', (link, cursor) => {
-  expect(nextCursor(link)).toBe(cursor)
+])('the link %j names the query %j', (link, query) => {
+  expect(nextQuery(link)).toBe(query)
 })
 
 test('reads all pages, with one line of column names', async () => {

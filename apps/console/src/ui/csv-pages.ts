@@ -1,12 +1,8 @@
-/** `cursor` of the next page, as the header `Link` has it. */
-export function nextCursor(link: string | null): string | undefined {
+/** The query of the next page, as the header `Link` has it; its path may be another behind a proxy. */
+export function nextQuery(link: string | null): string | undefined {
   const [, target] = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(link ?? '') ?? []
-  if (target === undefined) return undefined
-  return new URL(target, 'http://localhost').searchParams.get('cursor') ?? undefined
+  return target === undefined ? undefined : new URL(target, 'http://localhost').search
 }
-
-const withCursor = (path: string, cursor: string) =>
-  `${path}${path.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`
 
 const withoutHeader = (csv: string) => csv.slice(csv.indexOf('\n') + 1)
 
@@ -21,8 +17,8 @@ export async function readCsvPages(
     const response = await get(page)
     const csv = await response.text()
     parts.push(parts.length === 0 ? csv : withoutHeader(csv))
-    const cursor = nextCursor(response.headers.get('link'))
-    page = cursor === undefined ? undefined : withCursor(path, cursor)
+    const query = nextQuery(response.headers.get('link'))
+    page = query === undefined ? undefined : `${path.split('?', 1)[0]}${query}`
   }
   return parts
 }

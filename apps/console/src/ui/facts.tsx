@@ -5,7 +5,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   return (
     <dl className="facts">
       {facts.map(([name, value]) =>
-        value === null || value === undefined || value === '' ? null : (
+        value === null || value === undefined || value === '' || value === false ? null : (
           <Fragment key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>

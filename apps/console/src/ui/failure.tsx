@@ -1,14 +1,13 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { isApiError } from '../api/api-error'
+import { isApiError, messageOf } from '../api/api-error'
 import { shared } from '../texts'
 
 /** Why something failed, in the service's own words, with a way to go on. */
 export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }) {
-  const message = error instanceof Error ? error.message : String(error)
   return (
     <Alert color="red" icon={<IconAlertTriangle aria-hidden />} title={shared.failed.title} role="alert">
-      <Text size="sm">{message}</Text>
+      <Text size="sm">{messageOf(error)}</Text>
       {isApiError(error) && error.requestId !== undefined && (
         <Text size="xs" className="mono" mt={4}>
           {shared.failed.requestId(error.requestId)}
@@ -16,7 +15,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: (() => void)
       )}
       {retry && (
         <Group mt="xs">
-          <Button size="xs" variant="light" color="red" onClick={retry}>
+          <Button size="xs" variant="default" onClick={retry}>
             {shared.retry}
           </Button>
         </Group>

@@ -94,11 +94,11 @@ export function Rows<Row>({ label, rows, keyOf, columns, more, isReading = false
       <Center mt="xs" mih={34}>
         {more ? (
           <Button variant="subtle" size="xs" loading={isReading} onClick={more}>
-            {shared.loadMore} ({shared.rows(readableNumber(rows.length))})
+            {shared.loadMore} ({shared.rows(rows.length, readableNumber(rows.length))})
           </Button>
         ) : (
           <Text size="xs" c="dimmed">
-            {shared.allRows(readableNumber(rows.length))}
+            {shared.allRows(rows.length, readableNumber(rows.length))}
           </Text>
         )}
       </Center>

@@ -108,7 +108,7 @@ describe('4. Endpoints, and no others', () => {
     }
   })
 
-  test.each(['/', '/auth', '/api/v1/pricing', '/v1/pricing', '/history', '/x402', '/rpc/x'])(
+  test.each(['/auth', '/api/v1/pricing', '/v1/pricing', '/history', '/x402', '/rpc/x'])(
     '%s | is no path: paths carry no version, and need all their parts',
     async (path) => {
       expect(outcomeOf(await send('get', path))).toEqual([404, 'NOT_FOUND'])

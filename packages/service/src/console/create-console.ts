@@ -107,5 +107,11 @@ function sendFile(req: Request, res: Response, file: string) {
   // `send` would apply If-Match and Range, which no other response of the service does.
   req.headers = {}
   res.setTimeout(UNREAD_TIMEOUT_MS)
-  res.sendFile(file, { acceptRanges: false, cacheControl: false, etag: false, lastModified: false })
+  res.sendFile(file, {
+    dotfiles: 'allow',
+    acceptRanges: false,
+    cacheControl: false,
+    etag: false,
+    lastModified: false,
+  })
 }

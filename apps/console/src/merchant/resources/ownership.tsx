@@ -1,7 +1,7 @@
 import { type RegisteredResource } from '@tollgate/protocol'
 import { Stack, Text } from '@mantine/core'
 import { merchant } from '../../texts'
-import { CodeBlock } from '../../ui/code-block'
+import { Code } from '../../ui/code'
 import { StatusBadge, type Tone } from '../../ui/status-badge'
 import { Time } from '../../ui/time'
 
@@ -37,7 +37,7 @@ export function OwnershipProof({ resource }: { resource: RegisteredResource }) {
       </div>
       <Text size="sm">{texts.stateTexts[ownership]}</Text>
       <Text size="sm">{texts.publish(`${new URL(url).origin}/.well-known/x402`)}</Text>
-      <CodeBlock label="/.well-known/x402" code={JSON.stringify(document, null, 2)} />
+      <Code label="/.well-known/x402" text={JSON.stringify(document, null, 2)} />
     </Stack>
   )
 }

@@ -1,7 +1,7 @@
 import { Anchor, Stack, Text, Title } from '@mantine/core'
 import { Link } from 'wouter'
 import { merchant } from '../../texts'
-import { CodeBlock } from '../../ui/code-block'
+import { Code } from '../../ui/code'
 import { type Snippet } from './snippet'
 
 const { steps } = merchant.snippets
@@ -10,11 +10,11 @@ export const SnippetSteps = ({ snippet }: { snippet: Snippet }) => (
   <Stack gap="lg">
     <div>
       <Title order={2}>{steps.install}</Title>
-      <CodeBlock label={steps.install} code={snippet.install} />
+      <Code label={steps.install} text={snippet.install} />
     </div>
     <div>
       <Title order={2}>{steps.paste(snippet.file)}</Title>
-      <CodeBlock label={snippet.file} code={snippet.code} />
+      <Code label={snippet.file} text={snippet.code} />
     </div>
     <div>
       <Title order={2}>{steps.run}</Title>
@@ -24,17 +24,14 @@ export const SnippetSteps = ({ snippet }: { snippet: Snippet }) => (
           {merchant.keys.create}
         </Anchor>
       </Text>
-      <CodeBlock
-        label={steps.run}
-        code={`export CLIENT_ID='client_…'\nexport CLIENT_TOKEN='…'\n${snippet.run}`}
-      />
+      <Code label={steps.run} text={`export CLIENT_ID='client_…'\nexport CLIENT_TOKEN='…'\n${snippet.run}`} />
     </div>
     <div>
       <Title order={2}>{steps.try}</Title>
       <Text size="sm" c="dimmed">
         {steps.tryText}
       </Text>
-      <CodeBlock label={steps.try} code="curl -i http://127.0.0.1:4021/weather" />
+      <Code label={steps.try} text="curl -i http://127.0.0.1:4021/weather" />
     </div>
   </Stack>
 )

@@ -3,7 +3,7 @@ import { IconRefresh } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { merchant } from '../../texts'
-import { CodeBlock } from '../../ui/code-block'
+import { Code } from '../../ui/code'
 import { Facts } from '../../ui/facts'
 import { Failure } from '../../ui/failure'
 import { readableNumber } from '../../ui/format'
@@ -82,7 +82,7 @@ const Details = ({ delivery }: { delivery: DeliveryDetails }) => (
       <Attempts log={delivery.log} />
     </Section>
     <Section title={texts.payload}>
-      <CodeBlock label={texts.payload} code={JSON.stringify(delivery.payload, null, 2)} />
+      <Code label={texts.payload} text={JSON.stringify(delivery.payload, null, 2)} />
     </Section>
   </>
 )

@@ -1,0 +1,104 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { type CreditBalance, type PaymentRecord, type Plan, type UsageRecord } from '@tollgate/wallet'
+import { requestJson, withQuery } from '../api/api'
+import { type PaymentProgress } from './purchase/purchase-steps'
+
+/** What the gateway answers to reads. All but the catalog are of one wallet, and public. */
+
+const PAGE_ROWS = 100
+const CATALOG_STALE_MS = 60_000
+
+export type Provider = {
+  provider_id: string
+  category: string
+  chain_id: string
+  network: string | null
+  rpc: string[]
+  rest: string[]
+  description: string
+  methods: Record<string, number>
+}
+
+export const usePlans = () =>
+  useQuery({
+    queryKey: ['plans'],
+    queryFn: ({ signal }) => requestJson<Plan[]>('GET', '/pricing', { signal }),
+    staleTime: CATALOG_STALE_MS,
+  })
+
+export const useProviders = () =>
+  useQuery({
+    queryKey: ['providers'],
+    queryFn: async ({ signal }) =>
+      (await requestJson<{ data: Provider[] }>('GET', '/providers', { signal })).data,
+    staleTime: CATALOG_STALE_MS,
+  })
+
+/** The chains on which plans of an ecosystem are paid. */
+export function useChains(ecosystem: string): string[] {
+  const { data = [] } = usePlans()
+  return [...new Set(data.filter((plan) => plan.ecosystem === ecosystem).map(({ chain_id }) => chain_id))]
+}
+
+export const useCredits = (address: string) =>
+  useQuery({
+    queryKey: ['credits', address],
+    queryFn: ({ signal }) => requestJson<CreditBalance[]>('GET', `/credits/${address}`, { signal }),
+  })
+
+type Page<Row> = { data: Row[]; pagination: { total: number } }
+
+/** All rows so far, the newest first. A page begins after the last row of the one before, so no row is shown twice or missed. */
+function usePages<Row extends { id: string | number }>(path: string, name: string, address: string) {
+  const query = useInfiniteQuery({
+    queryKey: [name, address],
+    initialPageParam: undefined as string | number | undefined,
+    queryFn: ({ signal, pageParam }) =>
+      requestJson<Page<Row>>('GET', withQuery(path, { limit: PAGE_ROWS, before: pageParam }), { signal }),
+    getNextPageParam: ({ data }) => (data.length < PAGE_ROWS ? undefined : data.at(-1)?.id),
+  })
+  return { query, rows: query.data?.pages.flatMap(({ data }) => data) ?? [] }
+}
+
+export const useCalls = (address: string) => usePages<UsageRecord>(`/history/${address}`, 'history', address)
+
+export const usePayments = (address: string) =>
+  usePages<PaymentRecord>(`/payments/${address}`, 'payments', address)
+
+export const readNewestPayment = async (address: string, signal?: AbortSignal) =>
+  (await requestJson<Page<PaymentRecord>>('GET', `/payments/${address}?limit=1`, { signal })).data[0]
+
+export const readPaymentProgress = (address: string, id: string, signal?: AbortSignal) =>
+  requestJson<PaymentProgress>('GET', `/payments/${address}/${id}`, { signal })
+
+export const usePaymentProgress = (address: string, id: string) =>
+  useQuery({
+    queryKey: ['payments', address, id],
+    queryFn: ({ signal }) => readPaymentProgress(address, id, signal),
+    refetchInterval: ({ state }) => (isOver(state.data) ? false : POLL_INTERVAL_MS),
+  })
+
+export const POLL_INTERVAL_MS = 1_000
+
+const isOver = (payment: PaymentProgress | undefined) =>
+  payment?.step === 'credited' || payment?.step === 'failed'
+
+export type UsageTotal = {
+  period: string
+  chain_id: string
+  rpc_method: string | null
+  calls: number
+  credits: number
+  failed: number
+}
+
+export const useUsage = (address: string, interval: 'hour' | 'day', from: string) =>
+  useQuery({
+    queryKey: ['usage', address, interval, from],
+    queryFn: async ({ signal }) =>
+      (
+        await requestJson<{ data: UsageTotal[] }>('GET', withQuery(`/usage/${address}`, { interval, from }), {
+          signal,
+        })
+      ).data,
+  })

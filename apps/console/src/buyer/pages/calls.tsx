@@ -1,0 +1,84 @@
+import { type UsageRecord } from '@tollgate/wallet'
+import { buyer } from '../../texts'
+import { CsvButton } from '../../ui/csv-button'
+import { Empty } from '../../ui/empty'
+import { readableNumber } from '../../ui/format'
+import { Loaded } from '../../ui/loaded'
+import { Page } from '../../ui/page'
+import { type Column, Rows } from '../../ui/rows'
+import { StatusBadge, type Tone } from '../../ui/status-badge'
+import { Time } from '../../ui/time'
+import { useCalls } from '../data'
+import { useWallet } from '../wallets/wallet-context'
+import { WithWallet } from '../wallets/with-wallet'
+
+const CSV_ROWS = 10_000
+const texts = buyer.calls
+const tones: Record<string, Tone> = { success: 'good', reserved: 'waiting' }
+
+const columns: Column<UsageRecord>[] = [
+  { title: texts.time, width: 'minmax(9rem, 1fr)', cell: ({ created_at }) => <Time at={created_at} /> },
+  { title: texts.chain, width: 'minmax(8rem, 1fr)', cell: ({ chain_id }) => chain_id },
+  {
+    title: texts.method,
+    width: 'minmax(11rem, 1.4fr)',
+    cell: ({ rpc_method, transport }) => <span className="mono">{rpc_method ?? transport}</span>,
+  },
+  {
+    title: texts.outcome,
+    width: 'minmax(9rem, 1fr)',
+    cell: ({ outcome }) => <StatusBadge tone={tones[outcome] ?? 'bad'}>{outcome}</StatusBadge>,
+  },
+  {
+    title: texts.latency,
+    width: 'minmax(6rem, 0.6fr)',
+    isRight: true,
+    cell: ({ latency_ms }) => (latency_ms === null ? '' : texts.milliseconds(readableNumber(latency_ms))),
+  },
+  {
+    title: texts.credits,
+    width: 'minmax(5rem, 0.5fr)',
+    isRight: true,
+    cell: ({ credits }) => readableNumber(credits),
+  },
+  { title: texts.key, width: 'minmax(8rem, 1fr)', cell: ({ key_label }) => key_label ?? '' },
+]
+
+export default function Calls() {
+  const { connected } = useWallet()
+  return (
+    <Page
+      title={texts.title}
+      text={texts.text}
+      actions={
+        connected && (
+          <CsvButton path={`/history/${connected.address}?limit=${CSV_ROWS}`} fileName="calls.csv" />
+        )
+      }
+    >
+      <WithWallet>{({ address }) => <CallRows address={address} />}</WithWallet>
+    </Page>
+  )
+}
+
+function CallRows({ address }: { address: string }) {
+  const { query, rows } = useCalls(address)
+  return (
+    <Loaded query={query}>
+      {() =>
+        rows.length === 0 ? (
+          <Empty title={texts.none} />
+        ) : (
+          <Rows
+            label={texts.title}
+            rows={rows}
+            keyOf={({ id }) => String(id)}
+            columns={columns}
+            more={query.hasNextPage ? () => void query.fetchNextPage() : undefined}
+            isReading={query.isFetchingNextPage}
+          />
+        )
+      }
+    </Loaded>
+  )
+}

@@ -1,0 +1,58 @@
+import { Alert, Badge, Group, Text } from '@mantine/core'
+import { isTollgateError } from '@tollgate/wallet'
+import { messageOf } from '../../api/api-error'
+import { buyer } from '../../texts'
+import { Code } from '../../ui/code'
+import { readableNumber } from '../../ui/format'
+import { Section } from '../../ui/section'
+
+const texts = buyer.playground
+
+type Answer = {
+  status: number
+  text: string
+  milliseconds: number
+  charged: string | null
+  remaining: string | null
+}
+
+export const CallAnswer = ({ answer }: { answer: Answer }) => (
+  <Section title={texts.answer}>
+    <Group gap="xs" mb="sm" role="status">
+      <Badge color={answer.status < 400 ? 'green' : 'red'} variant="light" autoContrast tt="none">
+        {answer.status}
+      </Badge>
+      {answer.charged !== null && (
+        <Badge variant="light" color="gray" tt="none">
+          {texts.charged(Number(answer.charged))}
+        </Badge>
+      )}
+      {answer.remaining !== null && (
+        <Text size="sm">{texts.remaining(readableNumber(Number(answer.remaining)))}</Text>
+      )}
+      <Text size="sm" c="dimmed">
+        {texts.milliseconds(readableNumber(Math.round(answer.milliseconds)))}
+      </Text>
+    </Group>
+    <Code text={indented(answer.text)} label={texts.answer} />
+  </Section>
+)
+
+export const CallFailure = ({ error }: { error: unknown }) => (
+  <Alert color="red" role="alert" title={texts.failed}>
+    <Text size="sm">{messageOf(error)}</Text>
+    {isTollgateError(error) && (
+      <Text size="sm" mt={4}>
+        {(buyer.purchase.advice as Record<string, string>)[error.code] ?? ''}
+      </Text>
+    )}
+  </Alert>
+)
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,146 @@
+import { Autocomplete, Button, Group, JsonInput, Select, Stack, Text } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { serviceUrl } from '../../api/api'
+import { buyer } from '../../texts'
+import { Code } from '../../ui/code'
+import { Loaded } from '../../ui/loaded'
+import { Section } from '../../ui/section'
+import { type Provider, useProviders } from '../data'
+import { useApproval } from '../wallets/use-approval'
+import { useClient } from '../wallets/use-client'
+import { CallAnswer, CallFailure } from './call-answer'
+import { curlOf, examplesOf, parseParams } from './examples'
+
+const texts = buyer.playground
+
+export function Playground({ address }: { address: string }) {
+  const providers = useProviders()
+  return (
+    <Loaded query={providers}>
+      {(all) => {
+        const chains = all.filter(({ rpc }) => rpc.length > 0)
+        return chains.length === 0 ? (
+          <Text>{texts.none}</Text>
+        ) : (
+          <CallForm address={address} chains={chains} />
+        )
+      }}
+    </Loaded>
+  )
+}
+
+type Call = { chain: string; body: string }
+
+function CallForm({ address, chains }: { address: string; chains: readonly Provider[] }) {
+  const { approve, dialog } = useApproval()
+  const client = useClient(approve)
+  const queries = useQueryClient()
+  const [chain, setChain] = useState(chains[0]?.chain_id ?? '')
+  const provider = chains.find(({ chain_id }) => chain_id === chain)
+  const examples = examplesOf(provider?.category ?? 'evm', address)
+  const [method, setMethod] = useState(examples[0]?.method ?? '')
+  const [params, setParams] = useState(JSON.stringify(examples[0]?.params))
+  const parsed = parseParams(params)
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parsed?.params })
+
+  const call = useMutation({
+    async mutationFn({ chain: at, body: sent }: Call) {
+      if (!client) throw new Error(texts.notReady)
+      const startedAt = performance.now()
+      const response = await client.fetch(`${serviceUrl}/v1/${encodeURIComponent(at)}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: sent,
+      })
+      const text = await response.text()
+      return {
+        status: response.status,
+        text,
+        milliseconds: performance.now() - startedAt,
+        charged: response.headers.get('x-credits-charged'),
+        remaining: response.headers.get('x-credits-remaining'),
+      }
+    },
+    onSettled: () => queries.invalidateQueries(),
+  })
+
+  function choose(next: string) {
+    setMethod(next)
+    const example = examples.find((one) => one.method === next)
+    if (example) setParams(JSON.stringify(example.params))
+  }
+
+  function chooseChain(next: string | null) {
+    const found = chains.find(({ chain_id }) => chain_id === next)
+    if (!found) return
+    setChain(found.chain_id)
+    const [example] = examplesOf(found.category, address)
+    if (found.category === provider?.category || !example) return
+    setMethod(example.method)
+    setParams(JSON.stringify(example.params))
+  }
+
+  return (
+    <Stack gap="lg">
+      {dialog}
+      <Section title={texts.call}>
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            call.mutate({ chain, body })
+          }}
+        >
+          <Stack gap="sm">
+            <Group grow preventGrowOverflow={false} align="flex-start">
+              <Select
+                label={texts.chain}
+                data={chains.map(({ chain_id, network }) => ({
+                  value: chain_id,
+                  label: network ?? chain_id,
+                }))}
+                value={chain}
+                onChange={chooseChain}
+                allowDeselect={false}
+              />
+              <Autocomplete
+                label={texts.method}
+                data={examples.map((one) => one.method)}
+                value={method}
+                onChange={choose}
+                required
+                withAsterisk={false}
+              />
+            </Group>
+            <JsonInput
+              label={texts.params}
+              value={params}
+              onChange={setParams}
+              autosize
+              minRows={2}
+              maxRows={10}
+              error={parsed ? undefined : texts.notJson}
+              styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+            />
+            <Group>
+              <Button type="submit" loading={call.isPending} disabled={!parsed || method === '' || !client}>
+                {texts.run}
+              </Button>
+              <Text size="sm" c="dimmed">
+                {texts.price(provider?.methods[method] ?? 1)}
+              </Text>
+            </Group>
+          </Stack>
+        </form>
+      </Section>
+      {call.isError && <CallFailure error={call.error} />}
+      {call.data && <CallAnswer answer={call.data} />}
+      <Section title={texts.elsewhere}>
+        <Text size="sm" mb="xs">
+          {texts.elsewhereText}
+        </Text>
+        <Code text={curlOf(serviceUrl, provider?.network ?? chain, body)} label={texts.elsewhere} />
+      </Section>
+    </Stack>
+  )
+}

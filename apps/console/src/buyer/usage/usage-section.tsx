@@ -1,0 +1,71 @@
+import { Group, SegmentedControl, Text } from '@mantine/core'
+import { lazy, Suspense, useMemo, useState } from 'react'
+import { buyer } from '../../texts'
+import { readableNumber } from '../../ui/format'
+import { Loaded } from '../../ui/loaded'
+import { Loading } from '../../ui/loading'
+import { Section } from '../../ui/section'
+import { useUsage } from '../data'
+import { lastDays, usageBars, type Measure, type Split } from './usage-bars'
+
+const Bars = lazy(() => import('../../ui/bars'))
+const DAYS = 30
+
+export function UsageSection({ address }: { address: string }) {
+  const [measure, setMeasure] = useState<Measure>('credits')
+  const [split, setSplit] = useState<Split>('method')
+  const periods = useMemo(() => lastDays(DAYS, new Date()), [])
+  const usage = useUsage(address, 'day', periods[0] ?? '')
+  const texts = buyer.usage
+  return (
+    <Section
+      title={texts.title(DAYS)}
+      actions={
+        <Group gap="xs">
+          <Choice label={texts.measure} value={measure} onChange={setMeasure} names={texts.measures} />
+          <Choice label={texts.split} value={split} onChange={setSplit} names={texts.splits} />
+        </Group>
+      }
+    >
+      <Loaded query={usage}>
+        {(totals) => {
+          if (totals.length === 0) return <Text c="dimmed">{texts.none}</Text>
+          const labels = { others: texts.others, noMethod: texts.rest }
+          const { bars, series } = usageBars(totals, { measure, split, periods, labels })
+          const failed = totals.reduce((sum, total) => sum + total.failed, 0)
+          return (
+            <>
+              <Suspense fallback={<Loading />}>
+                <Bars label={texts.title(DAYS)} bars={bars} series={series} />
+              </Suspense>
+              {failed > 0 && (
+                <Text size="sm" c="dimmed" mt="xs">
+                  {texts.failed(readableNumber(failed))}
+                </Text>
+              )}
+            </>
+          )
+        }}
+      </Loaded>
+    </Section>
+  )
+}
+
+function Choice<Name extends string>(props: {
+  label: string
+  value: Name
+  onChange: (value: Name) => void
+  names: Record<Name, string>
+}) {
+  const { label, value, onChange, names } = props
+  const data = Object.entries<string>(names).map(([name, text]) => ({ value: name, label: text }))
+  return (
+    <SegmentedControl
+      size="xs"
+      aria-label={label}
+      value={value}
+      onChange={(chosen) => onChange(chosen as Name)}
+      data={data}
+    />
+  )
+}

@@ -557,6 +557,7 @@ export const merchant = {
       text: 'All keys are revoked at once, sessions end, and resources and webhooks are deleted. Payments that are under way continue. This cannot be undone.',
       action: 'Delete it',
     },
+  },
 } as const
 
 export const buyer = {

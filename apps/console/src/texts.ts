@@ -105,6 +105,7 @@ export const merchant = {
     },
     income: {
       title: 'Income by day',
+      titleIn: (symbol: string) => `Income by day in ${symbol}`,
       asset: 'Asset',
       none: 'No income in these days',
       label: (symbol: string) => `Income by day in ${symbol}, by network`,
@@ -146,7 +147,7 @@ export const merchant = {
   },
   settlements: {
     text: 'Payments that your client keys settled, newest first.',
-    open: (id: string) => `Settlement ${id}`,
+    open: (id: string) => `Settlement ${id}, `,
     states: { pending: 'pending', settled: 'settled', failed: 'failed', reversed: 'reversed' },
     columns: {
       createdAt: 'Received',
@@ -330,6 +331,7 @@ export const merchant = {
       payToHint: 'Addresses, one a line. The key then settles payments to these only. Empty: to any.',
       perMinute: 'Payments per minute',
       perMinuteHint: 'More requests to settle are refused. Empty: no limit.',
+      perMinuteWrong: 'Digits only.',
       fees: 'Network fees per day',
       feesHint:
         'What its payments may cost the facilitator in 24 hours on each network, in the network’s smallest unit, such as wei. Empty: no limit of the key.',
@@ -416,7 +418,7 @@ export const merchant = {
     deliveries: {
       title: 'Deliveries',
       text: 'Events of one settlement keep their order.',
-      open: (id: string) => `Delivery ${id}`,
+      open: (id: string) => `Delivery ${id}, `,
       all: 'all',
       states: { pending: 'pending', delivered: 'delivered', failed: 'failed' },
       none: 'No deliveries yet',
@@ -436,6 +438,7 @@ export const merchant = {
       attempts: 'Attempts',
       noAttempt: 'None yet. This page updates itself.',
       payload: 'Payload',
+      payloadJson: 'Payload as JSON',
       milliseconds: (count: string) => `${count} ms`,
       columns: { at: 'At', answer: 'Answer', duration: 'Took' },
       names: {

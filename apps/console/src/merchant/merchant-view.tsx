@@ -9,8 +9,9 @@ import {
 } from '@tabler/icons-react'
 import { Frame, type NavItem } from '../shell/frame'
 import { merchant } from '../texts'
+import { Loaded } from '../ui/loaded'
+import { useCode } from '../ui/use-code'
 import { AccountMenu } from './account/account-menu'
-import { Routes } from './routes'
 import { SignInAgain } from './sign-in/sign-in-again'
 import { SignedOut } from './sign-in/signed-out'
 import { useSessionState } from './use-session-state'
@@ -32,8 +33,13 @@ export function MerchantView() {
   if (state === 'signed-out') return <SignedOut />
   return (
     <Frame title={merchant.title} items={items} account={<AccountMenu />}>
-      <Routes />
+      <Pages />
       {state === 'locked' && <SignInAgain />}
     </Frame>
   )
 }
+
+/** Not part of the code that the sign-in waits for. */
+const Pages = () => (
+  <Loaded query={useCode('pages', () => import('./routes'))}>{({ Routes }) => <Routes />}</Loaded>
+)

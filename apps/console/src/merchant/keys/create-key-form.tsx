@@ -1,5 +1,5 @@
 import { type ClientKey } from '@tollgate/protocol'
-import { Accordion, Button, Checkbox, NumberInput, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import { Button, Checkbox, Select, Stack, Textarea, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { merchant } from '../../texts'
@@ -52,42 +52,35 @@ export function CreateKeyForm({ onCreated }: { onCreated: (key: CreatedKey) => v
           key={form.key('expires')}
           {...form.getInputProps('expires')}
         />
-        <Accordion variant="contained">
-          <Accordion.Item value="limits">
-            <Accordion.Control>{texts.limits}</Accordion.Control>
-            <Accordion.Panel>
-              <Stack gap="sm">
-                <Textarea
-                  label={texts.payTo}
-                  description={texts.payToHint}
-                  autosize
-                  minRows={2}
-                  spellCheck={false}
-                  className="mono"
-                  key={form.key('payTo')}
-                  {...form.getInputProps('payTo')}
-                />
-                <NumberInput
-                  label={texts.perMinute}
-                  description={texts.perMinuteHint}
-                  min={1}
-                  max={1_000_000}
-                  allowDecimal={false}
-                  hideControls
-                  key={form.key('perMinute')}
-                  {...form.getInputProps('perMinute')}
-                />
-                <TextInput
-                  label={texts.fees}
-                  description={texts.feesHint}
-                  inputMode="numeric"
-                  key={form.key('fees')}
-                  {...form.getInputProps('fees')}
-                />
-              </Stack>
-            </Accordion.Panel>
-          </Accordion.Item>
-        </Accordion>
+        <details className="more">
+          <summary>{texts.limits}</summary>
+          <Stack gap="sm" mt="sm">
+            <Textarea
+              label={texts.payTo}
+              description={texts.payToHint}
+              autosize
+              minRows={2}
+              spellCheck={false}
+              className="mono"
+              key={form.key('payTo')}
+              {...form.getInputProps('payTo')}
+            />
+            <TextInput
+              label={texts.perMinute}
+              description={texts.perMinuteHint}
+              inputMode="numeric"
+              key={form.key('perMinute')}
+              {...form.getInputProps('perMinute')}
+            />
+            <TextInput
+              label={texts.fees}
+              description={texts.feesHint}
+              inputMode="numeric"
+              key={form.key('fees')}
+              {...form.getInputProps('fees')}
+            />
+          </Stack>
+        </details>
         {create.isError && <Failure error={create.error} />}
         <Button type="submit" loading={create.isPending} style={{ alignSelf: 'flex-start' }}>
           {texts.action}

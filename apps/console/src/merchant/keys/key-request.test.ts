@@ -13,7 +13,7 @@ test('limits are sent as the API has them', () => {
     scopes: ['settlements', 'verify'],
     expires: 'month',
     payTo: '0xaa\n 0xbb, 0xcc\n',
-    perMinute: 60,
+    perMinute: ' 60',
     fees: ' 0100 ',
   })
   expect(request).toEqual({
@@ -27,7 +27,12 @@ test('limits are sent as the API has them', () => {
 })
 
 test('a key needs a name and a scope, and fees in digits', () => {
-  expect([validateKey.title(' '), validateKey.scopes([]), validateKey.fees('1e18')]).not.toContain(null)
+  expect([
+    validateKey.title(' '),
+    validateKey.scopes([]),
+    validateKey.fees('1e18'),
+    validateKey.perMinute('-1'),
+  ]).not.toContain(null)
   expect([validateKey.title('a'), validateKey.scopes(['settle']), validateKey.fees('')]).toEqual([
     null,
     null,

@@ -13,7 +13,7 @@ type KeyForm = {
   scopes: string[]
   expires: string
   payTo: string
-  perMinute: number | string
+  perMinute: string
   fees: string
 }
 
@@ -30,6 +30,7 @@ export const initialKey: KeyForm = {
 export const validateKey = {
   title: (title: string) => (title.trim() === '' ? texts.nameMissing : null),
   scopes: (scopes: string[]) => (scopes.length === 0 ? texts.scopeMissing : null),
+  perMinute: (count: string) => (/^\d*$/.test(count.trim()) ? null : texts.perMinuteWrong),
   fees: (fees: string) => (/^\d*$/.test(fees.trim()) ? null : texts.feesWrong),
 }
 
@@ -48,6 +49,6 @@ export function toKeyRequest({ title, scopes, expires, payTo, perMinute, fees }:
     ...(hours === undefined ? {} : { ttl_hours: hours }),
     ...(recipients.length === 0 ? {} : { pay_to: recipients }),
     ...(cap === '' ? {} : { max_fees_per_day: cap }),
-    ...(perMinute === '' ? {} : { max_payments_per_minute: Number(perMinute) }),
+    ...(perMinute.trim() === '' ? {} : { max_payments_per_minute: Number(perMinute) }),
   }
 }

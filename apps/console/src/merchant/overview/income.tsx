@@ -1,10 +1,10 @@
 import { SegmentedControl } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { merchant } from '../../texts'
 import { Empty } from '../../ui/empty'
 import { Loaded } from '../../ui/loaded'
 import { Section } from '../../ui/section'
+import { useCode } from '../../ui/use-code'
 import { type DayMetrics, incomeBars, totalsOf } from './metrics'
 
 const texts = merchant.overview.income
@@ -16,7 +16,7 @@ export function Income({ metrics, days }: { metrics: readonly DayMetrics[]; days
   const symbol = symbols.includes(wanted) ? wanted : symbols[0]
   return (
     <Section
-      title={texts.title}
+      title={symbol === undefined ? texts.title : texts.titleIn(symbol)}
       actions={
         symbols.length > 1 && (
           <SegmentedControl
@@ -40,19 +40,13 @@ export function Income({ metrics, days }: { metrics: readonly DayMetrics[]; days
 
 type ChartProps = { metrics: readonly DayMetrics[]; days: number; symbol: string }
 
-/** The code of charts is read like data: with a skeleton, and a retry if the network fails. */
 function IncomeChart({ metrics, days, symbol }: ChartProps) {
-  const chart = useQuery({
-    queryKey: ['bars'],
-    queryFn: async () => (await import('../../ui/bars')).default,
-    staleTime: Infinity,
-  })
+  const chart = useCode('bars', () => import('../../ui/bars'))
   const { bars, networks } = incomeBars(metrics, { symbol, count: days, now: new Date() })
-  const format = (value: number) =>
-    `${new Intl.NumberFormat(undefined, { maximumSignificantDigits: 6 }).format(value)} ${symbol}`
+  const { format } = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 6 })
   return (
     <Loaded query={chart} lines={8}>
-      {(Bars) => (
+      {({ default: Bars }) => (
         <Bars
           label={texts.label(symbol)}
           bars={bars}

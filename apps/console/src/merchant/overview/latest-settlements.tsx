@@ -5,7 +5,7 @@ import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Loaded } from '../../ui/loaded'
 import { Section } from '../../ui/section'
-import { Time } from '../../ui/time'
+import { TimedLink } from '../../ui/timed-link'
 import { get } from '../api'
 import { type Settlement } from '../settlements/settlement'
 import { StateBadge } from '../settlements/state-badge'
@@ -39,16 +39,15 @@ export function LatestSettlements() {
             <Stack gap="xs" component="ul" className="plain-list">
               {settlements.map(({ id, createdAt, amount, decimals, symbol, state }) => (
                 <Group key={id} component="li" justify="space-between" gap="sm">
-                  <Anchor
-                    component={Link}
+                  <TimedLink
                     href={`/settlements/${id}`}
-                    aria-label={merchant.settlements.open(id)}
-                    size="sm"
-                  >
-                    <Time at={createdAt} />
-                  </Anchor>
+                    name={merchant.settlements.open(id)}
+                    at={createdAt}
+                  />
                   <Group gap="sm">
-                    <Amount amount={amount} decimals={decimals} symbol={symbol} />
+                    <Text size="sm" component="span">
+                      <Amount amount={amount} decimals={decimals} symbol={symbol} />
+                    </Text>
                     <StateBadge state={state} />
                   </Group>
                 </Group>

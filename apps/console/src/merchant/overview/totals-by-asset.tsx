@@ -5,6 +5,7 @@ import { addressUrl } from '../../ui/explorer'
 import { readableNumber } from '../../ui/format'
 import { Identifier } from '../../ui/identifier'
 import { Section } from '../../ui/section'
+import { WideTable } from '../../ui/wide-table'
 import { type DayMetrics, totalsOf } from './metrics'
 
 const texts = merchant.overview.totals
@@ -14,33 +15,30 @@ export function TotalsByAsset({ metrics }: { metrics: readonly DayMetrics[] }) {
   if (totals.length === 0) return null
   return (
     <Section title={texts.title}>
-      <Table.ScrollContainer minWidth={520}>
-        <Table aria-label={texts.title}>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{texts.network}</Table.Th>
-              <Table.Th>{texts.asset}</Table.Th>
-              <Table.Th ta="right">{texts.settled}</Table.Th>
-              <Table.Th ta="right">{texts.amount}</Table.Th>
+      <WideTable label={texts.title} minWidth={520}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{texts.network}</Table.Th>
+            <Table.Th>{texts.asset}</Table.Th>
+            <Table.Th ta="right">{texts.settled}</Table.Th>
+            <Table.Th ta="right">{texts.amount}</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {totals.map(({ network, asset, symbol, decimals, settled, amount }) => (
+            <Table.Tr key={`${network} ${asset}`}>
+              <Table.Td>{network}</Table.Td>
+              <Table.Td>
+                {symbol} {asset !== symbol && <Identifier value={asset} href={addressUrl(network, asset)} />}
+              </Table.Td>
+              <Table.Td ta="right">{readableNumber(settled)}</Table.Td>
+              <Table.Td ta="right">
+                <Amount amount={amount} decimals={decimals} symbol={symbol} />
+              </Table.Td>
             </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {totals.map(({ network, asset, symbol, decimals, settled, amount }) => (
-              <Table.Tr key={`${network} ${asset}`}>
-                <Table.Td>{network}</Table.Td>
-                <Table.Td>
-                  {symbol}{' '}
-                  {asset !== symbol && <Identifier value={asset} href={addressUrl(network, asset)} />}
-                </Table.Td>
-                <Table.Td ta="right">{readableNumber(settled)}</Table.Td>
-                <Table.Td ta="right">
-                  <Amount amount={amount} decimals={decimals} symbol={symbol} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+          ))}
+        </Table.Tbody>
+      </WideTable>
     </Section>
   )
 }

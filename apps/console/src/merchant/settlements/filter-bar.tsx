@@ -28,7 +28,7 @@ export function FilterBar({ filters, apply }: Props) {
           value={filters.state ?? null}
           onChange={set('state')}
           clearable
-          w={140}
+          maw={160}
         />
         <Select
           label={texts.network}
@@ -37,7 +37,7 @@ export function FilterBar({ filters, apply }: Props) {
           value={filters.network ?? null}
           onChange={set('network')}
           clearable
-          w={160}
+          maw={160}
         />
         <Select
           label={texts.key}
@@ -50,7 +50,8 @@ export function FilterBar({ filters, apply }: Props) {
           onChange={set('clientId')}
           clearable
           searchable
-          w={180}
+          maw={180}
+          className="wide"
         />
         <TextInput
           label={texts.from}

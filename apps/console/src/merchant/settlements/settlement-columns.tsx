@@ -1,10 +1,9 @@
-import { Anchor, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Text } from '@mantine/core'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { Identifier } from '../../ui/identifier'
 import { type Column } from '../../ui/rows'
-import { Time } from '../../ui/time'
+import { TimedLink } from '../../ui/timed-link'
 import { reasonText } from './reason'
 import { type Settlement } from './settlement'
 import { StateBadge } from './state-badge'
@@ -15,7 +14,7 @@ const { columns } = merchant.settlements
 function About({ resource, paymentIdentifier, reason }: Settlement) {
   if (reason !== null)
     return (
-      <Text size="sm" c="red" className="reason" truncate title={reasonText(reason)}>
+      <Text size="sm" className="reason" truncate title={reasonText(reason)}>
         {reasonText(reason)}
       </Text>
     )
@@ -32,19 +31,17 @@ export const settlementColumns: readonly Column<Settlement>[] = [
     title: columns.createdAt,
     width: '8.5rem',
     cell: ({ id, createdAt }) => (
-      <Anchor component={Link} href={`/settlements/${id}`} aria-label={merchant.settlements.open(id)}>
-        <Time at={createdAt} />
-      </Anchor>
+      <TimedLink href={`/settlements/${id}`} name={merchant.settlements.open(id)} at={createdAt} />
     ),
   },
-  { title: columns.state, width: '7rem', cell: ({ state }) => <StateBadge state={state} /> },
   {
     title: columns.amount,
-    width: '8.5rem',
+    width: '8rem',
     isRight: true,
     cell: ({ amount, decimals, symbol }) => <Amount amount={amount} decimals={decimals} symbol={symbol} />,
   },
+  { title: columns.state, width: '6.5rem', cell: ({ state }) => <StateBadge state={state} /> },
   { title: columns.payer, width: '12rem', cell: ({ payer }) => <Identifier value={payer} /> },
-  { title: columns.network, width: '9rem', cell: ({ network }) => network },
-  { title: columns.about, width: 'minmax(11rem, 1fr)', cell: (settlement) => <About {...settlement} /> },
+  { title: columns.network, width: '8.5rem', cell: ({ network }) => network },
+  { title: columns.about, width: 'minmax(13rem, 1fr)', cell: (settlement) => <About {...settlement} /> },
 ]

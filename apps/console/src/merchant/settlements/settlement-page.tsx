@@ -65,12 +65,14 @@ function Details({ settlement }: { settlement: SettlementDetails }) {
           {texts.reversed.text}
         </Alert>
       )}
-      <Section title={texts.facts}>
-        <SettlementFacts settlement={settlement} />
-      </Section>
-      <Section title={texts.timeline}>
-        <SettlementTimeline timeline={timeline} />
-      </Section>
+      <div className="beside">
+        <Section title={texts.facts}>
+          <SettlementFacts settlement={settlement} />
+        </Section>
+        <Section title={texts.timeline}>
+          <SettlementTimeline timeline={timeline} />
+        </Section>
+      </div>
       <Section title={texts.transactions.title}>
         <SettlementTransactions network={settlement.network} transactions={transactions} />
       </Section>

@@ -20,7 +20,7 @@ export const SnippetSteps = ({ snippet }: { snippet: Snippet }) => (
       <Title order={2}>{steps.run}</Title>
       <Text size="sm" c="dimmed">
         {steps.runText}{' '}
-        <Anchor component={Link} href="/keys/new" inherit>
+        <Anchor component={Link} href="/keys/new" inherit underline="always">
           {merchant.keys.create}
         </Anchor>
       </Text>

@@ -5,7 +5,7 @@ import { merchant, shared } from '../../texts'
 import { Empty } from '../../ui/empty'
 import { PagedRows } from '../../ui/paged-rows'
 import { type Column } from '../../ui/rows'
-import { Time } from '../../ui/time'
+import { TimedLink } from '../../ui/timed-link'
 import { useDeliveries, useReread } from './use-webhooks'
 import { type Delivery, deliveryStates } from './webhook'
 import { DeliveryBadge } from './webhook-badge'
@@ -58,9 +58,7 @@ const deliveryColumns = (webhookId: string): Column<Delivery>[] => [
     title: columns.createdAt,
     width: '9rem',
     cell: ({ id, createdAt }) => (
-      <Anchor component={Link} href={`/webhooks/${webhookId}/deliveries/${id}`} aria-label={texts.open(id)}>
-        <Time at={createdAt} />
-      </Anchor>
+      <TimedLink href={`/webhooks/${webhookId}/deliveries/${id}`} name={texts.open(id)} at={createdAt} />
     ),
   },
   { title: columns.state, width: '7rem', cell: ({ state }) => <DeliveryBadge state={state} /> },

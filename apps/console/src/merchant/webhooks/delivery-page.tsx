@@ -12,6 +12,7 @@ import { Loaded } from '../../ui/loaded'
 import { Page } from '../../ui/page'
 import { Section } from '../../ui/section'
 import { Time } from '../../ui/time'
+import { WideTable } from '../../ui/wide-table'
 import { ask } from '../api'
 import { Subject } from './deliveries'
 import { useDelivery, useReread } from './use-webhooks'
@@ -82,7 +83,7 @@ const Details = ({ delivery }: { delivery: DeliveryDetails }) => (
       <Attempts log={delivery.log} />
     </Section>
     <Section title={texts.payload}>
-      <Code label={texts.payload} text={JSON.stringify(delivery.payload, null, 2)} />
+      <Code label={texts.payloadJson} text={JSON.stringify(delivery.payload, null, 2)} />
     </Section>
   </>
 )
@@ -95,36 +96,34 @@ function Attempts({ log }: { log: readonly Attempt[] }) {
       </Text>
     )
   return (
-    <Table.ScrollContainer minWidth={480}>
-      <Table aria-label={texts.attempts}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{texts.columns.at}</Table.Th>
-            <Table.Th>{texts.columns.answer}</Table.Th>
-            <Table.Th ta="right">{texts.columns.duration}</Table.Th>
+    <WideTable label={texts.attempts} minWidth={480}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>{texts.columns.at}</Table.Th>
+          <Table.Th>{texts.columns.answer}</Table.Th>
+          <Table.Th ta="right">{texts.columns.duration}</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {log.map(({ at, status, error, durationMs }) => (
+          <Table.Tr key={at}>
+            <Table.Td>
+              <Time at={at} />
+            </Table.Td>
+            <Table.Td>
+              <Group gap="xs">
+                {status !== null && <Text size="sm">{status}</Text>}
+                {error !== null && (
+                  <Text size="sm" className="reason">
+                    {error}
+                  </Text>
+                )}
+              </Group>
+            </Table.Td>
+            <Table.Td ta="right">{texts.milliseconds(readableNumber(durationMs))}</Table.Td>
           </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {log.map(({ at, status, error, durationMs }) => (
-            <Table.Tr key={at}>
-              <Table.Td>
-                <Time at={at} />
-              </Table.Td>
-              <Table.Td>
-                <Group gap="xs">
-                  {status !== null && <Text size="sm">{status}</Text>}
-                  {error !== null && (
-                    <Text size="sm" className="reason">
-                      {error}
-                    </Text>
-                  )}
-                </Group>
-              </Table.Td>
-              <Table.Td ta="right">{texts.milliseconds(readableNumber(durationMs))}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+        ))}
+      </Table.Tbody>
+    </WideTable>
   )
 }

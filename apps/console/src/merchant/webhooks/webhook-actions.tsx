@@ -62,13 +62,7 @@ export function WebhookActions({ webhook: { id, active } }: { webhook: Webhook }
           {texts.edit}
         </Button>
         <ConfirmButton label={texts.rotate} text={texts.rotateText} action={texts.rotate} run={rotate} />
-        <ConfirmButton
-          label={texts.remove}
-          text={texts.removeText}
-          action={texts.remove}
-          run={remove}
-          c="red"
-        />
+        <ConfirmButton label={texts.remove} text={texts.removeText} action={texts.remove} run={remove} />
       </Group>
       {test.isError && <Failure error={test.error} retry={() => test.mutate()} />}
     </Stack>

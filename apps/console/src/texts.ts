@@ -112,7 +112,6 @@ export const merchant = {
     },
     totals: {
       title: 'Income by asset and network',
-      network: 'Network',
       asset: 'Asset',
       settled: 'Payments',
       amount: 'Amount',

@@ -44,10 +44,10 @@ export const keyColumns = (revoke: (clientId: string) => Promise<void>): Column<
       </Anchor>
     ),
   },
-  { title: columns.id, width: '12rem', cell: ({ clientId }) => <Identifier value={clientId} /> },
+  { title: columns.id, width: '11rem', cell: ({ clientId }) => <Identifier value={clientId} /> },
   {
     title: columns.scope,
-    width: '12rem',
+    width: '10rem',
     cell: ({ scope }) => (
       <Text size="sm" truncate title={scopesOf(scope)}>
         {scopesOf(scope)}
@@ -56,18 +56,18 @@ export const keyColumns = (revoke: (clientId: string) => Promise<void>): Column<
   },
   {
     title: columns.limits,
-    width: '11rem',
+    width: '10rem',
     cell: (key) => (
       <Text size="sm" truncate title={limitsOf(key)}>
         {limitsOf(key)}
       </Text>
     ),
   },
-  { title: columns.createdAt, width: '8rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { title: columns.expiresAt, width: '8rem', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+  { title: columns.createdAt, width: '7.5rem', cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { title: columns.expiresAt, width: '7.5rem', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
   {
     title: columns.actions,
-    width: '7rem',
+    width: '6rem',
     cell: ({ clientId, title }) => (
       <Group gap={4}>
         <ConfirmButton

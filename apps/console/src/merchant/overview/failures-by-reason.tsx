@@ -39,7 +39,7 @@ export function FailuresByReason({ metrics }: { metrics: readonly DayMetrics[] }
               <Box className="share" aria-hidden mt={4}>
                 <Box className="share-part" w={`${Math.max(1, (100 * failed) / most)}%`} />
               </Box>
-              <Text size="xs" c="dimmed" className="mono" mt={2}>
+              <Text size="xs" c="dimmed" className="mono" mt={2} style={{ overflowWrap: 'anywhere' }}>
                 {reason}
               </Text>
             </li>

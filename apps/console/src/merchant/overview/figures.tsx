@@ -1,4 +1,4 @@
-import { Card, SimpleGrid, Text } from '@mantine/core'
+import { Card, Text } from '@mantine/core'
 import { type ReactNode } from 'react'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
@@ -16,7 +16,7 @@ export function Figures({ metrics }: { metrics: readonly DayMetrics[] }) {
   const totals = totalsOf(metrics)
   const ended = settled + failed + reversed
   return (
-    <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm" component="dl" m={0}>
+    <dl className="figures">
       <Figure
         name={texts.income}
         value={
@@ -37,7 +37,7 @@ export function Figures({ metrics }: { metrics: readonly DayMetrics[] }) {
         {...(reversed > 0 ? { note: texts.reversed(readableNumber(reversed)) } : {})}
       />
       <Figure name={texts.rate} value={ended === 0 ? '–' : percent(settled, ended)} />
-    </SimpleGrid>
+    </dl>
   )
 }
 

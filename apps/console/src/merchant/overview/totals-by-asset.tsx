@@ -1,4 +1,4 @@
-import { Table } from '@mantine/core'
+import { Table, Text } from '@mantine/core'
 import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { addressUrl } from '../../ui/explorer'
@@ -15,10 +15,9 @@ export function TotalsByAsset({ metrics }: { metrics: readonly DayMetrics[] }) {
   if (totals.length === 0) return null
   return (
     <Section title={texts.title}>
-      <WideTable label={texts.title} minWidth={520}>
+      <WideTable label={texts.title} minWidth={290}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>{texts.network}</Table.Th>
             <Table.Th>{texts.asset}</Table.Th>
             <Table.Th ta="right">{texts.settled}</Table.Th>
             <Table.Th ta="right">{texts.amount}</Table.Th>
@@ -27,9 +26,13 @@ export function TotalsByAsset({ metrics }: { metrics: readonly DayMetrics[] }) {
         <Table.Tbody>
           {totals.map(({ network, asset, symbol, decimals, settled, amount }) => (
             <Table.Tr key={`${network} ${asset}`}>
-              <Table.Td>{network}</Table.Td>
               <Table.Td>
-                {symbol} {asset !== symbol && <Identifier value={asset} href={addressUrl(network, asset)} />}
+                {merchant.snippets.assetOn(symbol, network)}
+                {asset !== symbol && (
+                  <Text size="xs" c="dimmed" component="div">
+                    <Identifier value={asset} href={addressUrl(network, asset)} />
+                  </Text>
+                )}
               </Table.Td>
               <Table.Td ta="right">{readableNumber(settled)}</Table.Td>
               <Table.Td ta="right">

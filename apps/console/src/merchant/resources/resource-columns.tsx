@@ -5,7 +5,7 @@ import { merchant } from '../../texts'
 import { Amount } from '../../ui/amount'
 import { type Column } from '../../ui/rows'
 import { Time } from '../../ui/time'
-import { findAsset } from './find-asset'
+import { findAsset } from '../find-asset'
 import { OwnershipBadge } from './ownership'
 
 const texts = merchant.resources

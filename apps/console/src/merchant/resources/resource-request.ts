@@ -2,7 +2,7 @@ import { type Asset, type RegisteredResource, type ResourceRegistration } from '
 import { merchant } from '../../texts'
 import { formatUnits } from '../../ui/format'
 import { parseUnits } from '../../ui/parse-units'
-import { findAsset } from './find-asset'
+import { findAsset } from '../find-asset'
 
 const texts = merchant.resources.form
 

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
 import { nextOffset } from '../next-offset'
-import { staleUnlessLong } from '../stale-unless-long'
+import { longList } from '../long-list'
 
 const PAGE = 200
 
@@ -21,5 +21,5 @@ export const useResources = () =>
       ).resources,
     initialPageParam: 0,
     getNextPageParam: nextOffset(PAGE),
-    staleTime: staleUnlessLong,
+    ...longList,
   })

@@ -28,7 +28,6 @@ export function FilterBar({ filters, apply }: Props) {
           value={filters.state ?? null}
           onChange={set('state')}
           clearable
-          maw={160}
         />
         <Select
           label={texts.network}
@@ -37,7 +36,6 @@ export function FilterBar({ filters, apply }: Props) {
           value={filters.network ?? null}
           onChange={set('network')}
           clearable
-          maw={160}
         />
         <Select
           label={texts.key}
@@ -50,7 +48,6 @@ export function FilterBar({ filters, apply }: Props) {
           onChange={set('clientId')}
           clearable
           searchable
-          maw={180}
           className="wide"
         />
         <TextInput

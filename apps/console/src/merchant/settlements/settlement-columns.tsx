@@ -36,7 +36,7 @@ export const settlementColumns: readonly Column<Settlement>[] = [
   },
   {
     title: columns.amount,
-    width: '8rem',
+    width: '9rem',
     isRight: true,
     cell: ({ amount, decimals, symbol }) => <Amount amount={amount} decimals={decimals} symbol={symbol} />,
   },

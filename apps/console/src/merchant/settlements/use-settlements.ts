@@ -1,11 +1,11 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
-import { staleUnlessLong } from '../stale-unless-long'
+import { longList } from '../long-list'
 import { type Filters } from './filters'
 import { type Settlement, type SettlementDetails } from './settlement'
 
-const PAGE = 100
+const PAGE = 200
 const PENDING_INTERVAL_MS = 3_000
 
 type SettlementPage = { settlements: Settlement[]; next: string | null }
@@ -20,7 +20,7 @@ export const useSettlements = (filters: Filters) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
     select: ({ pages, pageParams }) => ({ pages: pages.map(({ settlements }) => settlements), pageParams }),
-    staleTime: staleUnlessLong,
+    ...longList,
   })
 
 /** Read again and again while it is pending. */

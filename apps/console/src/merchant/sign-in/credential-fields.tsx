@@ -16,6 +16,7 @@ export const EmailField = (props: Props) => (
     name="email"
     autoComplete="username"
     required
+    withAsterisk={false}
     {...props}
   />
 )
@@ -32,6 +33,7 @@ export const PasswordField = ({
     autoComplete={isNew ? 'new-password' : 'current-password'}
     visibilityToggleButtonProps={{ 'aria-label': shared.showPassword, tabIndex: 0 }}
     required
+    withAsterisk={false}
     {...props}
   />
 )

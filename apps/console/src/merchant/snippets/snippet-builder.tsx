@@ -1,7 +1,9 @@
+import { type Asset } from '@tollgate/protocol'
 import { Alert, Select, SimpleGrid, Tabs, TextInput } from '@mantine/core'
 import { IconInfoCircle } from '@tabler/icons-react'
 import { useState } from 'react'
 import { merchant } from '../../texts'
+import { findAsset } from '../find-asset'
 import { Section } from '../../ui/section'
 import { parseUnits } from '../../ui/parse-units'
 import { type Framework, frameworks, isKnownAsset, type Offer, snippetOf } from './snippet'
@@ -13,15 +15,18 @@ type ListedAsset = { network: string; address: string; symbol: string; decimals:
 
 const isEvm = ({ network }: ListedAsset) => network.startsWith('eip155:')
 const isAddress = (text: string) => /^0x[0-9a-fA-F]{40}$/.test(text)
+const networkName = ({ network, address }: ListedAsset, named: readonly Asset[]) =>
+  findAsset(named, { network, asset: address })?.network ?? network
 const keyOf = ({ network, address }: ListedAsset) => `${network}/${address}`
 
-export function SnippetBuilder({
-  facilitator,
-  assets,
-}: {
+type Props = {
   facilitator: string
   assets: readonly ListedAsset[]
-}) {
+  /** The same assets with the names of their networks. */
+  named: readonly Asset[]
+}
+
+export function SnippetBuilder({ facilitator, assets, named }: Props) {
   const usable = assets.filter(isEvm)
   const [framework, setFramework] = useState<Framework>('express')
   const [chosen, setChosen] = useState<string | null>(null)
@@ -44,7 +49,10 @@ export function SnippetBuilder({
         <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
           <Select
             label={texts.asset}
-            data={usable.map((one) => ({ value: keyOf(one), label: texts.assetOn(one.symbol, one.network) }))}
+            data={usable.map((one) => ({
+              value: keyOf(one),
+              label: texts.assetOn(one.symbol, networkName(one, named)),
+            }))}
             value={keyOf(asset)}
             onChange={setChosen}
             allowDeselect={false}

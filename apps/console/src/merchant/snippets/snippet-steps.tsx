@@ -8,15 +8,15 @@ const { steps } = merchant.snippets
 
 export const SnippetSteps = ({ snippet }: { snippet: Snippet }) => (
   <Stack gap="lg">
-    <div>
+    <Stack gap={6}>
       <Title order={2}>{steps.install}</Title>
       <Code label={steps.install} text={snippet.install} />
-    </div>
-    <div>
+    </Stack>
+    <Stack gap={6}>
       <Title order={2}>{steps.paste(snippet.file)}</Title>
       <Code label={snippet.file} text={snippet.code} />
-    </div>
-    <div>
+    </Stack>
+    <Stack gap={6}>
       <Title order={2}>{steps.run}</Title>
       <Text size="sm" c="dimmed">
         {steps.runText}{' '}
@@ -25,13 +25,13 @@ export const SnippetSteps = ({ snippet }: { snippet: Snippet }) => (
         </Anchor>
       </Text>
       <Code label={steps.run} text={`export CLIENT_ID='client_…'\nexport CLIENT_TOKEN='…'\n${snippet.run}`} />
-    </div>
-    <div>
+    </Stack>
+    <Stack gap={6}>
       <Title order={2}>{steps.try}</Title>
       <Text size="sm" c="dimmed">
         {steps.tryText}
       </Text>
       <Code label={steps.try} text="curl -i http://127.0.0.1:4021/weather" />
-    </div>
+    </Stack>
   </Stack>
 )

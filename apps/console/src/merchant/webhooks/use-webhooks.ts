@@ -1,10 +1,10 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { withQuery } from '../../api/api'
 import { get } from '../api'
-import { staleUnlessLong } from '../stale-unless-long'
+import { longList } from '../long-list'
 import { type Delivery, type DeliveryDetails, type DeliveryState, type Webhook } from './webhook'
 
-const PAGE = 100
+const PAGE = 200
 const PENDING_INTERVAL_MS = 2_000
 
 const WEBHOOKS = ['webhooks']
@@ -32,7 +32,7 @@ export const useDeliveries = (id: string, state: DeliveryState | undefined) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next ?? undefined,
     select: ({ pages, pageParams }) => ({ pages: pages.map(({ deliveries }) => deliveries), pageParams }),
-    staleTime: staleUnlessLong,
+    ...longList,
   })
 
 /** Read again and again while it is pending. */
